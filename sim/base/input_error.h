@@ -1,0 +1,25 @@
+// What a user can get wrong: thrown only while loading, printed as one line, exit code 2.
+#pragma once
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace kvcap {
+
+// The message is the whole line a user sees: place (file, field path or line), what was found, what is
+// allowed, and the nearest valid name where there is one.
+class InputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Returns the candidate with the least edit distance to `name` when that distance is small enough to be
+// a likely typing slip, else an empty view.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+// Returns "; did you mean \"x\"?" for the nearest candidate, or "" when none is near.
+std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace kvcap

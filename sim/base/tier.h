@@ -1,0 +1,22 @@
+// Where state can lie. The order is the distance from the GPU: a smaller tier is faster.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace kvcap {
+
+enum class Tier : uint8_t { hbm, dram, ssd, remote };
+
+inline constexpr std::array<Tier, 4> kTiers = {Tier::hbm, Tier::dram, Tier::ssd, Tier::remote};
+inline constexpr std::array<std::string_view, 4> kTierNames = {"hbm", "dram", "ssd", "remote"};
+
+constexpr std::size_t index(Tier tier) { return static_cast<std::size_t>(tier); }
+constexpr std::string_view name(Tier tier) { return kTierNames[index(tier)]; }
+
+// One number per tier, e.g. bytes read; indexed with index(tier).
+using PerTier = std::array<double, 4>;
+
+}  // namespace kvcap

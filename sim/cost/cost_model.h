@@ -1,0 +1,104 @@
+// CostModel: how long the parts of one inference step take on one tensor-parallel group, as pure functions
+// of the model's shapes and the hardware's efficiency models. Seconds in, seconds out: no clock, no state
+// that a caller could see.
+//
+// A layer's time is the sum of its kernels: four GEMMs (QKV, O, up and gate, down; experts and MLA as
+// their shapes demand), attention, element-wise work where the profile has it, two all-reduces under tensor
+// parallelism, and the host's overhead per layer. Under tensor parallelism of degree t every GPU holds 1/t
+// of the heads and of the FFN's width, and all GPUs move in lockstep: the time of one is the time of all.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "spec/hardware_profile.h"
+#include "spec/model_spec.h"
+
+namespace kvcap {
+
+// `new_tokens` prompt tokens computed over `cached_tokens` whose keys and values are already there.
+struct PrefillChunk {
+  int64_t new_tokens = 0;
+  int64_t cached_tokens = 0;
+};
+
+// A batch of sequences that each decode one token: time = fixed_s + per_context_token_s * context, where
+// context is the sum of the sequences' lengths. Exact for every efficiency model, which is what lets a run
+// of decode steps be summed in closed form.
+struct DecodeAttention {
+  double fixed_s = 0;
+  double per_context_token_s = 0;
+};
+
+// Time of one GEMM C[m, n] = A[m, k] B[k, n] on one GPU, without kernel overhead (see Efficiency).
+// a_bytes and b_bytes: bytes per element of activations and of weights. For `table`, *extrapolated is set
+// when (m, n, k) lies outside the measured points.
+double gemm_s(const Efficiency& efficiency, const Gpu& gpu, int64_t m, int64_t n, int64_t k, double a_bytes,
+              double b_bytes, bool* extrapolated = nullptr);
+
+// Time of causal attention of `chunk.new_tokens` queries over cached and new keys on one GPU, one layer,
+// one sequence: F = 4 h d (q m + q^2/2), that is 2 n^2 D for a whole prompt with h d = D.
+// `wave` (data: section 4 of the cost notes in hwprofiles/README.md):
+// t = c + ceil(h ceil(q/bm)/SMs) 4 bm d (m + q/2 + bm/2)/(P e/SMs).
+double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, int64_t query_heads,
+                   int64_t kv_heads, int64_t head_dim, double bytes_per_element);
+
+class CostModel {
+ public:
+  // REQUIRES: tensor_parallel_size divides the query heads and is at most gpu.count.
+  CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size);
+  ~CostModel();
+
+  const ModelSpec& model() const;
+  int64_t tensor_parallel_size() const;
+
+  // Everything of one layer but attention, for `tokens` rows: GEMMs, element-wise, all-reduces, host.
+  // Memoised per token count.
+  double linear_layer_s(int64_t tokens) const;
+  double attention_layer_s(PrefillChunk chunk) const;
+  DecodeAttention decode_attention_layer_s(int64_t sequences) const;
+
+  // One whole layer that prefills one chunk.
+  double prefill_layer_s(PrefillChunk chunk) const;
+  // Final norm and vocabulary projection for `sequences` sampled tokens.
+  double head_s(int64_t sequences) const;
+  // All layers and one sampled token: the TTFT of an empty machine when the chunk fits one step.
+  double prefill_s(PrefillChunk chunk) const;
+  // One decode step of `sequences` sequences with `context_tokens` tokens in all.
+  double decode_step_s(int64_t sequences, int64_t context_tokens) const;
+
+  // HCache's restoration of one layer from hidden states: K and V = H [W_k W_v] for `tokens` rows, rotary
+  // embedding, and under tensor parallelism the all-gather of the hidden states that each GPU read 1/t of.
+  // MLA: the projection to the latent and the rotary key.
+  double project_kv_layer_s(int64_t tokens) const;
+
+  // Collectives over the group, ring algorithm, `bytes` = size of the full buffer; 0 for a single GPU.
+  double all_reduce_s(double bytes) const;
+  double all_gather_s(double bytes) const;
+
+  // Flops that project_kv_layer_s stands for, all GPUs together; for reports.
+  double project_kv_layer_flops(int64_t tokens) const;
+  double prefill_layer_flops(PrefillChunk chunk) const;
+
+  // True once any GEMM asked for lay outside its table.
+  bool extrapolated() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// KV tokens that fit the group: (memory * utilization - weights - activations of one step) / KV bytes per
+// token, rounded down to whole blocks; 0 when the weights do not fit. Activations: the largest layer's
+// input, output and residual for max_num_batched_tokens rows.
+struct KvCapacity {
+  int64_t tokens = 0;
+  double weight_bytes = 0;      // per group
+  double activation_bytes = 0;  // per group
+};
+KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& hardware,
+                              int64_t tensor_parallel_size, double gpu_memory_utilization,
+                              int64_t max_num_batched_tokens, int64_t block_size);
+
+}  // namespace kvcap

@@ -1,0 +1,83 @@
+// Recorder: facts in while the simulation runs, a RunResult out at its end. It draws no conclusions while
+// time passes and knows no clock; every call carries its times. Warm-up turns are recorded and left out of
+// the metrics.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tier.h"
+#include "metrics/result.h"
+
+namespace kvcap {
+
+// What is kept busy or moves bytes; the names of `utilization` in the result.
+enum class Resource : uint8_t { gpu, pcie_h2d, pcie_d2h, nvlink, dram, ssd_read, ssd_write, remote };
+inline constexpr int kResourceCount = 8;
+inline constexpr std::string_view kResourceNames[kResourceCount] = {
+    "gpu", "pcie_h2d", "pcie_d2h", "nvlink", "dram", "ssd_read", "ssd_write", "remote"};
+
+// Piecewise-constant quantities whose mean over time makes a series.
+enum class Level : uint8_t { waiting, running, kv_tokens, stored_hbm, stored_dram, stored_ssd, stored_remote };
+inline constexpr int kLevelCount = 7;
+inline constexpr std::string_view kLevelNames[kLevelCount] = {
+    "waiting", "running", "kv_tokens", "stored_bytes_hbm", "stored_bytes_dram", "stored_bytes_ssd",
+    "stored_bytes_remote"};
+
+// What the finished run needs besides the facts: prices, targets, texts.
+struct RunFacts {
+  std::string scenario_name, scenario_json, policy, hardware_provenance, quality_note;
+  std::vector<std::string> notes;
+  double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
+  double stored_bytes_per_token = 0;
+  double gpu_usd_per_hour = 0;      // all GPUs of the profile
+  PerTier tier_usd_per_hour{};      // provisioned capacity
+  double remote_usd_per_request = 0;
+  int64_t kv_capacity_tokens = 0;
+  double duration_s = 0;            // first arrival (time 0) to the end of the last session
+  double ssd_endurance_bytes = 0;   // of all devices; 0 = not stated
+};
+
+class Recorder {
+ public:
+  explicit Recorder(int64_t expected_turns);
+  ~Recorder();
+
+  void turn(const TurnRecord& record);
+  // `count` tokens each came gap_s after the one before in their sequences.
+  void inter_token(double gap_s, int64_t count);
+  // Steps i = 0 .. steps-1 of a decode run lasted first_s + i * growth_s and gave `sequences` tokens each.
+  void inter_token_run(double first_s, double growth_s, int64_t steps, int64_t sequences);
+  void level(Level which, double value, double now_s);
+  // `busy_s` seconds of work spread evenly over [from_s, to_s].
+  void busy(Resource which, double busy_s, double from_s, double to_s);
+  void read(Tier tier, double bytes, double requests);
+  void wrote(Tier tier, double bytes, double requests);
+  // A preempted request lost its KV; `reloaded_tokens` were brought back from the store again.
+  void preempted();
+  void reloaded(int64_t tokens, double bytes);
+
+  RunResult finish(const RunFacts& facts);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Replications of one scenario: metrics of the mean, 95 % intervals (Student t) for every number, the
+// distributions and turns of the first run.
+RunResult combine_replications(std::vector<RunResult> runs);
+
+// Paired differences setting - against, metric by metric, over replications with equal seeds.
+struct Difference {
+  std::string setting, against, metric;
+  double difference = 0;
+  double half_width = 0;  // NaN with a single replication
+};
+std::vector<Difference> paired_differences(const std::vector<RunResult>& against,
+                                           const std::vector<RunResult>& setting);
+
+}  // namespace kvcap

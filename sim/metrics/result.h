@@ -1,0 +1,72 @@
+// RunResult: one finished simulation as a plain record. Everything that is printed, written, compared or
+// swept reads this; nothing here knows how it came about. Names and units are those of the result format
+// (scenarios/README.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/tier.h"
+
+namespace kvcap {
+
+// One turn, as requests.csv prints it. Breakdown: ttft = queue + lookup + load + restore_compute +
+// prefill, where queue = ttft - service_ttft and prefill is the rest.
+struct TurnRecord {
+  uint32_t session = 0;
+  uint32_t turn = 0;  // from 0; 0 is cold, later ones are warm
+  uint32_t history_tokens = 0;
+  uint32_t input_tokens = 0;
+  uint32_t output_tokens = 0;
+  uint32_t hit_tokens = 0;  // at first admission
+  Tier hit_tier = Tier::hbm;
+  bool rejected = false;
+  bool warmup = false;
+  double arrival_s = 0;
+  double ttft_s = 0;
+  double service_ttft_s = 0;  // from first admission
+  double e2el_s = 0;
+  float restore_s = 0;          // admission to restored
+  float lookup_s = 0;
+  float load_s = 0;             // restoration with transfers queued or under way
+  float restore_compute_s = 0;  // restoration after its last transfer
+};
+
+// A metric under its dotted name, e.g. "p99_ttft_ms" or "utilization.gpu". Null doubles are NaN.
+using MetricValue = std::variant<double, int64_t, bool, std::string>;
+struct Metric {
+  std::string name;
+  MetricValue value;
+};
+
+// 95 % interval of a mean over replications: mean +- half_width.
+struct Interval {
+  std::string name;
+  double mean = 0;
+  double half_width = 0;
+};
+
+using NamedSeries = std::vector<std::pair<std::string, std::vector<double>>>;
+
+struct RunResult {
+  std::string scenario_name;
+  std::string scenario_json;  // as resolved
+  std::string policy;
+  std::vector<Metric> metrics;
+  NamedSeries distributions;  // 99 quantiles each (1 % .. 99 %)
+  NamedSeries series;         // "time_s" first, then one value a bin
+  std::vector<Interval> intervals;
+  std::vector<std::string> notes;
+  std::string quality_note;  // empty: lossless
+  std::string hardware_provenance;
+  std::vector<TurnRecord> turns;  // in order of arrival, then session
+
+  // Returns the number behind a metric (bool as 0/1); NaN when there is no such number.
+  double number(std::string_view metric) const;
+};
+
+}  // namespace kvcap

@@ -1,0 +1,28 @@
+// The only writer of results: JSON of one run or a comparison, requests.csv, and the terminal's table with
+// its computed sentences. Files are written aside and renamed, so that no half-written result exists.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/recorder.h"
+#include "metrics/result.h"
+
+namespace kvcap {
+
+// "schema": "kvcap.result/1" and "kvcap.compare/1"; a trailing newline; stable bytes.
+std::string result_json(const RunResult& result);
+std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences);
+std::string requests_csv(const RunResult& result);
+
+// What a person reads: a table of at most 100 columns, one column a setting, and sentences computed from
+// the numbers. `labels` names the columns. `header` is the scenario in one line.
+std::string result_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+                         const std::vector<Difference>& differences, std::string_view header);
+
+// Writes through a temporary name in the same folder, then renames. Throws std::system_error.
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace kvcap

@@ -1,0 +1,37 @@
+// The only reader of configuration JSON: turns scenario files, catalogue names, inline objects, Hugging
+// Face configs and --set overrides into a Scenario, or throws InputError with one line that names the file,
+// the field's path, what was found, what is allowed and the nearest valid name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenario/scenario.h"
+
+namespace kvcap {
+
+// `overrides`: "path=value" as given to --set, applied after catalogue names are resolved, so that
+// hardware.ssd.count=8 works whether the file names its hardware or spells it out.
+Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides);
+
+// The same from text; `file` is used in messages and to resolve relative paths.
+Scenario parse_scenario(std::string_view text, const std::string& file, const std::vector<std::string>& overrides);
+
+// The files of models/, hwprofiles/ and traces/ are part of the binary; `kvcap show` lists them.
+enum class Catalogue : uint8_t { models, hardware, workloads };
+struct CatalogueEntry {
+  std::string_view name;
+  std::string_view text;  // the file as it is
+};
+const std::vector<CatalogueEntry>& catalogue(Catalogue which);
+
+// A catalogue name, or a path to a file in our format or Hugging Face's.
+ModelSpec load_model(const std::string& name_or_path);
+HardwareProfile load_hardware(const std::string& name_or_path);
+
+// The table of fields, printed: for --help, and as a JSON Schema for editors.
+std::string scenario_fields_help();
+std::string scenario_json_schema();
+
+}  // namespace kvcap

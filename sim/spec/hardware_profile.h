@@ -1,0 +1,102 @@
+// HardwareProfile: one server, as hwprofiles/*.json describes it. `gpu` (but its count) and `pcie` are per
+// GPU, `ssd` per device, `dram` and `remote` per node. 1 GB = 1e9 bytes; GPU memory is in real bytes.
+// Bandwidths are achieved, not nominal, where `provenance` says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kvcap {
+
+// How long an operator takes, given its flops F, its bytes B, and the device's peak P and bandwidth W.
+enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave };
+
+// One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s.
+struct GemmPoint {
+  int64_t m = 0, n = 0, k = 0;
+  double time_s = 0;
+};
+
+struct Efficiency {
+  EfficiencyModel model = EfficiencyModel::constant;
+  double efficiency = 1;            // share of peak flops: constant, smooth_max, wave
+  double bandwidth_efficiency = 1;  // share of memory bandwidth: smooth_max; wave for decode
+  double constant_s = 0;            // smooth_max, wave
+  int64_t block_m = 64;             // query rows of one thread block: wave
+  std::vector<GemmPoint> points;    // table
+};
+
+// Norms, activations, rotary embedding and residual adds of a layer: bytes/(W bandwidth_efficiency) +
+// kernels * constant_s. Absent: their time is part of the GEMM efficiency.
+struct Elementwise {
+  double bandwidth_efficiency = 0.8;
+  double constant_s = 0;  // per kernel
+};
+
+struct Gpu {
+  std::string name;
+  int64_t count = 1;
+  double peak_flops = 0;
+  double memory_bytes = 0;
+  double memory_bandwidth_bytes_per_s = 0;
+  int64_t sm_count = 0;
+  Efficiency gemm;
+  Efficiency attention;
+  std::optional<Elementwise> elementwise;
+  double kernel_overhead_s = 0;          // added to every GEMM and attention call
+  double host_overhead_per_layer_s = 0;  // added to every layer of every step
+  double price_usd_per_hour = 0;         // one GPU with its share of the server
+};
+
+struct Pcie {
+  double h2d_bandwidth_bytes_per_s = 0;
+  double d2h_bandwidth_bytes_per_s = 0;
+  double request_overhead_s = 0;  // per copy
+};
+
+struct Nvlink {
+  double bandwidth_bytes_per_s = 0;  // one direction, one GPU
+  double latency_s = 0;              // per collective
+};
+
+struct Dram {
+  double capacity_bytes = 0;
+  double bandwidth_bytes_per_s = 0;
+  double price_usd_per_gb_hour = 0;
+};
+
+struct Ssd {
+  int64_t count = 1;
+  double capacity_bytes = 0;
+  double read_bandwidth_bytes_per_s = 0;
+  double write_bandwidth_bytes_per_s = 0;
+  double request_overhead_s = 0;    // per chunk read or written
+  double sync_write_s = 25e-6;      // one small write that the writer waits for (save: direct_io)
+  bool gpu_direct = true;           // false: reads and writes are copied through DRAM
+  double price_usd_per_gb_hour = 0;
+  double endurance_bytes = 0;       // rated writes of one device; 0 = not stated
+};
+
+struct Remote {
+  double capacity_bytes = 0;
+  double bandwidth_bytes_per_s = 0;
+  double latency_s = 0;  // to the first byte of a transfer
+  double price_usd_per_gb_hour = 0;
+  double price_usd_per_request = 0;
+};
+
+struct HardwareProfile {
+  std::string name;
+  std::string provenance_kind;  // datasheet, paper or measured
+  std::string provenance_source;
+  Gpu gpu;
+  Pcie pcie;
+  std::optional<Nvlink> nvlink;
+  std::optional<Dram> dram;
+  std::optional<Ssd> ssd;
+  std::optional<Remote> remote;
+};
+
+}  // namespace kvcap

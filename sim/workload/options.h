@@ -1,0 +1,48 @@
+// Where a workload comes from and how its sessions arrive.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace kvcap {
+
+enum class SourceKind : uint8_t { sessions, chat };
+enum class BadRow : uint8_t { error, skip };
+// What a turn finds before its new tokens: all earlier turns of its session (grow), or the session's
+// context alone (context: L-Eval asks every question on the bare document). automatic: context for
+// sessions that have one, grow for the others.
+enum class History : uint8_t { automatic, grow, context };
+enum class ArrivalProcess : uint8_t { poisson, gamma, constant, trace };
+enum class ThinkDistribution : uint8_t { constant, exponential, lognormal };
+
+struct SourceOptions {
+  SourceKind kind = SourceKind::chat;
+  std::string path;  // sessions: a JSONL file, plain or gzip
+  BadRow on_bad_row = BadRow::error;
+  History history = History::automatic;
+};
+
+struct ArrivalOptions {
+  ArrivalProcess process = ArrivalProcess::poisson;
+  double sessions_per_s = 0.1;
+  double cv = 1;  // gamma: coefficient of variation of the gaps between sessions
+};
+
+// Time between the end of an answer and the next turn of the session.
+struct ThinkTimeOptions {
+  ThinkDistribution distribution = ThinkDistribution::constant;
+  double mean_s = 30;
+  double cv = 1;  // lognormal
+};
+
+struct WorkloadOptions {
+  SourceOptions source;
+  ArrivalOptions arrivals;
+  ThinkTimeOptions think_time;
+  std::optional<int64_t> sessions;  // absent: all lines of the source (chat: 1,000)
+  int64_t warmup_turns = 0;         // the first turns by arrival, left out of the metrics
+  bool warm_start = false;          // contexts lie in the store before the first arrival
+};
+
+}  // namespace kvcap

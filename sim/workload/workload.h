@@ -1,0 +1,52 @@
+// Workload: what arrives, as pure values that no policy can change. A session is an optional shared
+// context and a list of turns; a turn asks `input_tokens` new tokens on top of its history and gets
+// `output_tokens` back. Sessions are in order of their first arrival.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workload/options.h"
+
+namespace kvcap {
+
+struct Turn {
+  uint32_t input_tokens = 0;   // new tokens of this turn, >= 1
+  uint32_t output_tokens = 0;  // >= 1
+  // The first turn of a session: its arrival in seconds. Later turns: seconds after the end of the turn
+  // before, or with `arrivals: trace` the absolute arrival (never before the end of the turn before).
+  double time_s = 0;
+};
+
+struct Session {
+  uint32_t first_turn = 0;  // index into Workload::turns
+  uint32_t turn_count = 0;
+  uint32_t context_tokens = 0;
+  bool history_grows = true;
+};
+
+struct Workload {
+  std::vector<Session> sessions;
+  std::vector<Turn> turns;
+  bool absolute_times = false;     // arrivals: trace
+  bool warm_start = false;
+  int64_t warmup_turns = 0;
+  double sessions_per_s = 0;       // offered; 0 when the trace says
+  int64_t bad_rows_skipped = 0;
+  std::vector<std::string> notes;  // assumptions made on the way (resampling, skipped rows, ...)
+
+  std::span<const Turn> turns_of(const Session& session) const {
+    return {turns.data() + session.first_turn, session.turn_count};
+  }
+  // Mean over all turns of the tokens a turn finds before its new ones (nothing truncated).
+  double mean_history_tokens() const;
+};
+
+// Reads or generates the source, draws arrivals and think times from the streams of `seed`.
+// Throws InputError naming the file and line of the first bad row (unless on_bad_row: skip).
+Workload make_workload(const WorkloadOptions& options, uint64_t seed);
+
+}  // namespace kvcap
