@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
@@ -39,7 +38,7 @@ double gemm_s(const Efficiency& efficiency, const Gpu& gpu, int64_t m, int64_t n
 
 // Time of causal attention of `chunk.new_tokens` queries over cached and new keys on one GPU, one layer,
 // one sequence: F = 4 h d (q m + q^2/2), that is 2 n^2 D for a whole prompt with h d = D.
-// `wave` (data: section 4 of the cost notes in hwprofiles/README.md):
+// `wave`, for thread blocks of bm queries that do not split the keys:
 // t = c + ceil(h ceil(q/bm)/SMs) 4 bm d (m + q/2 + bm/2)/(P e/SMs).
 double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, int64_t query_heads,
                    int64_t kv_heads, int64_t head_dim, double bytes_per_element);
@@ -53,9 +52,11 @@ class CostModel {
   const ModelSpec& model() const;
   int64_t tensor_parallel_size() const;
 
-  // Everything of one layer but attention, for `tokens` rows: GEMMs, element-wise, all-reduces, host.
-  // Memoised per token count.
+  // Everything of one layer but attention, for `tokens` rows: GEMMs, element-wise, all-reduces, host; 0 for
+  // 0 rows. The mean over layers where they differ (expert layers after dense ones). Memoised per token
+  // count.
   double linear_layer_s(int64_t tokens) const;
+  // MLA: with the expansion of the cached latents to keys and values.
   double attention_layer_s(PrefillChunk chunk) const;
   DecodeAttention decode_attention_layer_s(int64_t sequences) const;
 
@@ -90,8 +91,9 @@ class CostModel {
 };
 
 // KV tokens that fit the group: (memory * utilization - weights - activations of one step) / KV bytes per
-// token, rounded down to whole blocks; 0 when the weights do not fit. Activations: the largest layer's
-// input, output and residual for max_num_batched_tokens rows.
+// token, rounded down to whole blocks; 0 when the weights do not fit. Activations: the residual, and the input
+// and output of the widest GEMM, for max_num_batched_tokens rows; routed experts hold the rows of all active
+// experts at once.
 struct KvCapacity {
   int64_t tokens = 0;
   double weight_bytes = 0;      // per group

@@ -9,16 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/resource.h"
 #include "base/tier.h"
 #include "metrics/result.h"
 
 namespace kvcap {
-
-// What is kept busy or moves bytes; the names of `utilization` in the result.
-enum class Resource : uint8_t { gpu, pcie_h2d, pcie_d2h, nvlink, dram, ssd_read, ssd_write, remote };
-inline constexpr int kResourceCount = 8;
-inline constexpr std::string_view kResourceNames[kResourceCount] = {
-    "gpu", "pcie_h2d", "pcie_d2h", "nvlink", "dram", "ssd_read", "ssd_write", "remote"};
 
 // Piecewise-constant quantities whose mean over time makes a series.
 enum class Level : uint8_t { waiting, running, kv_tokens, stored_hbm, stored_dram, stored_ssd, stored_remote };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fidelity.h"
 #include "policy/options.h"
 #include "serving/options.h"
 #include "spec/hardware_profile.h"
@@ -13,10 +14,6 @@
 #include "workload/options.h"
 
 namespace kvcap {
-
-// request: one transfer per tier and restoration, closed-form pipeline, decode runs in one sleep.
-// layer: every layer's transfer and computation is an activity; the reference, 10-100 times slower.
-enum class Fidelity : uint8_t { request, layer };
 
 // Targets that define goodput; absent targets are not judged.
 struct SloOptions {

@@ -43,6 +43,8 @@ struct Workload {
   }
   // Mean over all turns of the tokens a turn finds before its new ones (nothing truncated).
   double mean_history_tokens() const;
+  // Tokens of all sessions' contexts at their ends: what a store that keeps everything would hold.
+  int64_t context_tokens() const;
 };
 
 // Reads or generates the source, draws arrivals and think times from the streams of `seed`.

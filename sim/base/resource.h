@@ -1,0 +1,19 @@
+// What is kept busy or moves bytes: the names of `utilization` in a result.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace kvcap {
+
+enum class Resource : uint8_t { gpu, pcie_h2d, pcie_d2h, nvlink, dram, ssd_read, ssd_write, remote };
+
+inline constexpr std::size_t kResourceCount = 8;
+inline constexpr std::array<std::string_view, kResourceCount> kResourceNames = {
+    "gpu", "pcie_h2d", "pcie_d2h", "nvlink", "dram", "ssd_read", "ssd_write", "remote"};
+
+constexpr std::size_t index(Resource resource) { return static_cast<std::size_t>(resource); }
+
+}  // namespace kvcap

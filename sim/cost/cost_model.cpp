@@ -1,0 +1,204 @@
+#include "cost/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/check.h"
+#include "cost/attention.h"
+#include "cost/gemm.h"
+#include "cost/layer_shapes.h"
+
+namespace kvcap {
+namespace {
+
+// A function of a token count, computed once per argument. Arguments beyond the limit are computed anew,
+// so that one long request does not make a vector of a million entries.
+class Memo {
+ public:
+  template <typename Compute>
+  double get(int64_t tokens, Compute compute) {
+    const auto i = static_cast<std::size_t>(tokens);
+    if (i < times_s_.size() && !std::isnan(times_s_[i])) return times_s_[i];
+    const double time_s = compute();
+    if (tokens < kLimit) {
+      if (i >= times_s_.size()) times_s_.resize(i + 1, std::numeric_limits<double>::quiet_NaN());
+      times_s_[i] = time_s;
+    }
+    return time_s;
+  }
+
+ private:
+  static constexpr int64_t kLimit = 1 << 18;
+  std::vector<double> times_s_;
+};
+
+}  // namespace
+
+struct CostModel::State {
+  ModelSpec model;
+  HardwareProfile hardware;
+  int64_t tensor_parallel_size = 1;
+  LayerShapes shapes;       // on one GPU
+  LayerShapes whole_shapes;  // of an undivided layer, for flops
+  DecodeAttention decode_attention;
+  double interconnect_bytes_per_s = 0;
+  double interconnect_latency_s = 0;
+  Memo linear_layer, head, project_kv_layer;
+  bool extrapolated = false;
+
+  double layers() const { return static_cast<double>(model.num_hidden_layers); }
+
+  double gemm(GemmRows rows, GemmShape shape) {
+    const ElementBytes bytes{model.hidden_bytes_per_element, model.weight_bytes_per_element};
+    return grouped_gemm_s(hardware.gpu.gemm, hardware.gpu, rows, shape, bytes, &extrapolated) +
+           hardware.gpu.kernel_overhead_s;
+  }
+
+  double elementwise(const ElementwiseShape& shape, double tokens) const {
+    if (!hardware.gpu.elementwise) return 0;
+    const Elementwise& elementwise = *hardware.gpu.elementwise;
+    const double bytes = shape.elements_per_token * tokens * model.hidden_bytes_per_element;
+    return bytes / (hardware.gpu.memory_bandwidth_bytes_per_s * elementwise.bandwidth_efficiency) +
+           static_cast<double>(shape.kernels) * elementwise.constant_s;
+  }
+
+  double linear_layer_of_kind(const LayerKind& kind, double tokens) {
+    double time_s = elementwise(kind.elementwise, tokens);
+    for (const GemmShape& shape : kind.gemms) time_s += gemm({tokens, 1}, shape);
+    if (!kind.experts) return time_s;
+    for (const GemmShape& shape : kind.experts->gemms) time_s += gemm(kind.experts->rows(tokens), shape);
+    return time_s;
+  }
+
+  // Bytes over the slowest link of the ring, a share (t-1)/t of the buffer for each of its passes.
+  double ring_s(double bytes, double passes) const {
+    if (tensor_parallel_size == 1) return 0;
+    const auto t = static_cast<double>(tensor_parallel_size);
+    return passes * (t - 1) / t * bytes / interconnect_bytes_per_s + interconnect_latency_s;
+  }
+};
+
+CostModel::CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size)
+    : state_(std::make_unique<State>()) {
+  KVCAP_CHECK(tensor_parallel_size >= 1 && tensor_parallel_size <= hardware.gpu.count);
+  State& state = *state_;
+  state.model = model;
+  state.hardware = hardware;
+  state.tensor_parallel_size = tensor_parallel_size;
+  state.shapes = layer_shapes(model, tensor_parallel_size);
+  state.whole_shapes = layer_shapes(model, 1);
+  state.decode_attention =
+      decode_attention(hardware.gpu.attention, hardware.gpu, state.shapes.decode_attention);
+  state.decode_attention.fixed_s += hardware.gpu.kernel_overhead_s;
+  if (hardware.nvlink) {
+    state.interconnect_bytes_per_s = hardware.nvlink->bandwidth_bytes_per_s;
+    state.interconnect_latency_s = hardware.nvlink->latency_s;
+  } else {  // one GPU's copy out is its neighbour's copy in
+    state.interconnect_bytes_per_s =
+        std::min(hardware.pcie.d2h_bandwidth_bytes_per_s, hardware.pcie.h2d_bandwidth_bytes_per_s);
+    state.interconnect_latency_s = hardware.pcie.request_overhead_s;
+  }
+}
+
+CostModel::~CostModel() = default;
+
+const ModelSpec& CostModel::model() const { return state_->model; }
+
+int64_t CostModel::tensor_parallel_size() const { return state_->tensor_parallel_size; }
+
+double CostModel::linear_layer_s(int64_t tokens) const {
+  KVCAP_CHECK(tokens >= 0);
+  if (tokens == 0) return 0;
+  return state_->linear_layer.get(tokens, [&] {
+    const auto rows = static_cast<double>(tokens);
+    double all_layers_s = 0;
+    for (const LayerKind& kind : state_->shapes.kinds) {
+      all_layers_s += static_cast<double>(kind.layers) * state_->linear_layer_of_kind(kind, rows);
+    }
+    return all_layers_s / state_->layers() +
+           2 * all_reduce_s(rows * state_->model.hidden_bytes_per_token_layer()) +
+           state_->hardware.gpu.host_overhead_per_layer_s;
+  });
+}
+
+double CostModel::attention_layer_s(PrefillChunk chunk) const {
+  if (chunk.new_tokens == 0) return 0;
+  const Gpu& gpu = state_->hardware.gpu;
+  double time_s = prefill_attention_s(gpu.attention, gpu, chunk, state_->shapes.prefill_attention) +
+                  gpu.kernel_overhead_s;
+  if (state_->shapes.latent_expansion && chunk.cached_tokens > 0) {
+    time_s += state_->gemm({static_cast<double>(chunk.cached_tokens), 1}, *state_->shapes.latent_expansion);
+  }
+  return time_s;
+}
+
+DecodeAttention CostModel::decode_attention_layer_s(int64_t sequences) const {
+  return sequences == 0 ? DecodeAttention{} : state_->decode_attention;
+}
+
+double CostModel::prefill_layer_s(PrefillChunk chunk) const {
+  return linear_layer_s(chunk.new_tokens) + attention_layer_s(chunk);
+}
+
+double CostModel::head_s(int64_t sequences) const {
+  if (sequences == 0) return 0;
+  return state_->head.get(sequences, [&] {
+    const ModelSpec& model = state_->model;
+    const GemmShape vocabulary{divide_up(model.vocab_size, state_->tensor_parallel_size), model.hidden_size};
+    const ElementwiseShape norm{2 * static_cast<double>(model.hidden_size), 1};
+    const auto rows = static_cast<double>(sequences);
+    return state_->gemm({rows, 1}, vocabulary) + state_->elementwise(norm, rows);
+  });
+}
+
+double CostModel::prefill_s(PrefillChunk chunk) const {
+  return state_->layers() * prefill_layer_s(chunk) + head_s(1);
+}
+
+double CostModel::decode_step_s(int64_t sequences, int64_t context_tokens) const {
+  const DecodeAttention attention = decode_attention_layer_s(sequences);
+  const double attention_s =
+      attention.fixed_s + attention.per_context_token_s * static_cast<double>(context_tokens);
+  return state_->layers() * (linear_layer_s(sequences) + attention_s) + head_s(sequences);
+}
+
+double CostModel::project_kv_layer_s(int64_t tokens) const {
+  KVCAP_CHECK(tokens >= 0);
+  if (tokens == 0) return 0;
+  return state_->project_kv_layer.get(tokens, [&] {
+    const auto rows = static_cast<double>(tokens);
+    return state_->gemm({rows, 1}, state_->shapes.kv_projection) +
+           state_->elementwise(state_->shapes.kv_projection_elementwise, rows) +
+           all_gather_s(rows * state_->model.hidden_bytes_per_token_layer());
+  });
+}
+
+double CostModel::all_reduce_s(double bytes) const { return state_->ring_s(bytes, 2); }
+
+double CostModel::all_gather_s(double bytes) const { return state_->ring_s(bytes, 1); }
+
+double CostModel::project_kv_layer_flops(int64_t tokens) const {
+  const GemmShape shape = state_->whole_shapes.kv_projection;
+  return 2 * static_cast<double>(tokens) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
+}
+
+double CostModel::prefill_layer_flops(PrefillChunk chunk) const {
+  const LayerShapes& shapes = state_->whole_shapes;
+  double all_layers = 0;
+  for (const LayerKind& kind : shapes.kinds) {
+    all_layers += static_cast<double>(kind.layers) * kind.gemm_flops(static_cast<double>(chunk.new_tokens));
+  }
+  double flops =
+      all_layers / state_->layers() + shapes.prefill_attention.pair_flops() * causal_pairs(chunk);
+  if (shapes.latent_expansion && chunk.new_tokens > 0) {
+    flops += 2 * static_cast<double>(chunk.cached_tokens) * static_cast<double>(shapes.latent_expansion->n) *
+             static_cast<double>(shapes.latent_expansion->k);
+  }
+  return flops;
+}
+
+bool CostModel::extrapolated() const { return state_->extrapolated; }
+
+}  // namespace kvcap

@@ -1,0 +1,31 @@
+#include <cmath>
+
+#include "base/check.h"
+#include "cost/cost_model.h"
+#include "cost/layer_shapes.h"
+
+namespace kvcap {
+
+KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& hardware,
+                              int64_t tensor_parallel_size, double gpu_memory_utilization,
+                              int64_t max_num_batched_tokens, int64_t block_size) {
+  KVCAP_CHECK(block_size > 0);
+  const LayerShapes shapes = layer_shapes(model, tensor_parallel_size);
+  const auto gpus = static_cast<double>(tensor_parallel_size);
+  KvCapacity capacity;
+  capacity.weight_bytes = model.weight_bytes();
+  capacity.activation_bytes = gpus * static_cast<double>(max_num_batched_tokens) *
+                              shapes.activation_elements_per_token * model.hidden_bytes_per_element;
+  // Replicated KV heads and latents take their place on every GPU, so the group's bytes per token can be
+  // more than the model's.
+  const double kv_bytes_per_token = gpus * static_cast<double>(model.num_hidden_layers) *
+                                    shapes.kv_elements_per_token * model.kv_bytes_per_element;
+  const double free_bytes = gpus * hardware.gpu.memory_bytes * gpu_memory_utilization -
+                            capacity.weight_bytes - capacity.activation_bytes;
+  if (free_bytes <= 0) return capacity;
+  const double block_bytes = kv_bytes_per_token * static_cast<double>(block_size);
+  capacity.tokens = static_cast<int64_t>(std::floor(free_bytes / block_bytes)) * block_size;
+  return capacity;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,61 @@
+// The kernels of a model's layers as one GPU of a tensor-parallel group sees them: GEMM shapes, attention
+// shapes, element-wise traffic. Everything here is shape; gemm.h and attention.h turn shape into time.
+//
+// Heads, FFN widths and expert widths are divided by t (rounded up). What cannot be divided is replicated:
+// KV heads when t exceeds their number, and the latent projections of MLA.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cost/attention.h"
+#include "cost/gemm.h"
+#include "spec/model_spec.h"
+
+namespace kvcap {
+
+// Reads and writes of element-wise kernels: elements per token row, counted once read and once written.
+struct ElementwiseShape {
+  double elements_per_token = 0;
+  int64_t kernels = 0;
+};
+
+struct RoutedExperts {
+  std::vector<GemmShape> gemms;  // of one expert
+  double count = 0;
+  double active = 0;
+
+  // Expected number of distinct experts that `tokens` rows reach when each picks `active` at random.
+  double distinct(double tokens) const;
+  // The rows of one expert and the number of experts they are spread over.
+  GemmRows rows(double tokens) const;
+};
+
+// The layers of a model that have the same FFN.
+struct LayerKind {
+  int64_t layers = 0;
+  std::vector<GemmShape> gemms;  // that every token goes through
+  std::optional<RoutedExperts> experts;
+  ElementwiseShape elementwise;
+
+  // Flops of the GEMMs for `tokens` rows.
+  double gemm_flops(double tokens) const;
+};
+
+struct LayerShapes {
+  std::vector<LayerKind> kinds;  // dense layers, or expert layers, or both
+  AttentionShape prefill_attention;
+  AttentionShape decode_attention;           // MLA: absorbed, over the latent itself
+  GemmShape kv_projection;                   // hidden states to what the cache holds
+  ElementwiseShape kv_projection_elementwise;  // rotary embedding of the keys; MLA: also the latent's norm
+  std::optional<GemmShape> latent_expansion;   // MLA: keys and values of cached tokens, before prefill
+  double kv_elements_per_token = 0;            // of one layer, held by one GPU
+  double activation_elements_per_token = 0;    // residual + input and output of the widest GEMM
+};
+
+LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size);
+
+int64_t divide_up(int64_t total, int64_t parts);
+
+}  // namespace kvcap

@@ -1,0 +1,241 @@
+#include <simgrid/s4u.hpp>
+#include <xbt/log.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <string>
+
+#include "base/check.h"
+#include "des/world.h"
+
+namespace sg4 = simgrid::s4u;
+
+namespace kvcap {
+namespace {
+
+// SimGrid resolves dates to a nanosecond; anything shorter is over at once.
+constexpr double kResolution_s = 1e-9;
+
+// One transfer in flight: it uses the route fully, and more would only share it.
+class SimgridLane : public Lane {
+ public:
+  SimgridLane(sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
+      : from_(from), to_(to), route_(std::move(route)), observer_(observer), waiting_(sg4::Semaphore::create(0)) {}
+
+  void move(double alone_s, double latency_s, std::function<void(double)> done) override {
+    queue_.push_back({alone_s, latency_s, std::move(done)});
+    waiting_->release();
+  }
+
+  // The body of the lane's actor.
+  void serve() {
+    for (;;) {
+      waiting_->acquire();
+      Transfer transfer = std::move(queue_.front());
+      queue_.pop_front();
+      const double began_s = sg4::Engine::get_clock();
+      if (transfer.latency_s > kResolution_s) sg4::this_actor::sleep_for(transfer.latency_s);
+      if (transfer.alone_s > kResolution_s) {
+        sg4::Comm::sendto(from_, to_, static_cast<uint64_t>(std::llround(transfer.alone_s * route_.bytes_per_s())));
+        report(transfer.alone_s, began_s, sg4::Engine::get_clock());
+      }
+      transfer.done(began_s);
+    }
+  }
+
+ private:
+  struct Transfer {
+    double alone_s;
+    double latency_s;
+    std::function<void(double)> done;
+  };
+
+  void report(double alone_s, double began_s, double ended_s) const {
+    const double bytes = alone_s * route_.bytes_per_s();
+    for (const Hop& hop : route_.hops) {
+      observer_(hop.resource, bytes * hop.crossings / hop.bytes_per_s, began_s, ended_s);
+    }
+  }
+
+  sg4::Host* from_;
+  sg4::Host* to_;
+  Route route_;
+  const LinkObserver& observer_;
+  sg4::SemaphorePtr waiting_;
+  std::deque<Transfer> queue_;
+};
+
+class SimgridComputeQueue : public ComputeQueue {
+ public:
+  SimgridComputeQueue() : waiting_(sg4::Semaphore::create(0)) {}
+
+  void run(double seconds, std::function<void()> done) override {
+    queue_.push_back({seconds, std::move(done)});
+    asked_s_ += seconds;
+    waiting_->release();
+  }
+
+  double served_s() const override {
+    return running_ ? served_s_ + (sg4::Engine::get_clock() - running_since_s_) : served_s_;
+  }
+  double pending_s() const override { return asked_s_ - served_s(); }
+
+  void serve() {
+    for (;;) {
+      waiting_->acquire();
+      Piece piece = std::move(queue_.front());
+      queue_.pop_front();
+      running_ = true;
+      running_since_s_ = sg4::Engine::get_clock();
+      if (piece.seconds > kResolution_s) sg4::this_actor::sleep_for(piece.seconds);
+      running_ = false;
+      served_s_ += piece.seconds;
+      piece.done();
+    }
+  }
+
+ private:
+  struct Piece {
+    double seconds;
+    std::function<void()> done;
+  };
+  sg4::SemaphorePtr waiting_;
+  std::deque<Piece> queue_;
+  bool running_ = false;
+  double running_since_s_ = 0;
+  double served_s_ = 0;
+  double asked_s_ = 0;
+};
+
+class SimgridWorld : public World {
+ public:
+  SimgridWorld(const HardwareProfile& hardware, int64_t tensor_parallel_size, LinkObserver observer)
+      : engine_(std::string("kvcap")), observer_(std::move(observer)) {
+    // CM02 without the TCP window and without cross traffic: a flow gets its max-min share of the links, no more
+    // and no less.
+    xbt_log_control_set("root.thresh:warning");
+    sg4::Engine::set_config("network/model:CM02");
+    sg4::Engine::set_config("network/TCP-gamma:0");
+    sg4::Engine::set_config("network/crosstraffic:0");
+    build_platform(hardware, tensor_parallel_size);
+    woken_ = sg4::Semaphore::create(0);
+    sg4::Engine::on_deadlock_cb([] { KVCAP_CHECK(!"the simulation waits for something that can never happen"); });
+  }
+
+  double now_s() const override { return sg4::Engine::get_clock(); }
+
+  Lane& lane(Tier from, Tier to) override {
+    auto found = lanes_.find({from, to});
+    KVCAP_CHECK(found != lanes_.end());
+    return *found->second;
+  }
+
+  ComputeQueue& restore_compute() override { return compute_; }
+
+  void wake() override {
+    if (asleep_ && !wake_pending_) {
+      wake_pending_ = true;
+      woken_->release();
+    }
+  }
+
+  void run(std::function<double(double)> loop) override {
+    for (auto& [tiers, lane] : lanes_) start_daemon([served = lane.get()] { served->serve(); });
+    start_daemon([this] { compute_.serve(); });
+    sg4::Actor::create("loop", home_, [this, loop = std::move(loop)] { call(loop); });
+    engine_.run();
+  }
+
+ private:
+  void call(const std::function<double(double)>& loop) {
+    for (;;) {
+      const double until_s = loop(now_s());
+      if (until_s < 0) return;
+      const double wait_s = until_s - now_s();
+      if (wait_s <= kResolution_s) continue;
+      asleep_ = true;
+      if (std::isinf(wait_s)) {
+        woken_->acquire();
+      } else if (woken_->acquire_timeout(wait_s)) {
+        // A wake that was said at this very date is still to be taken.
+        if (wake_pending_) woken_->acquire();
+      }
+      asleep_ = false;
+      wake_pending_ = false;
+    }
+  }
+
+  template <typename Body>
+  void start_daemon(Body body) {
+    sg4::Actor::create("server", home_, std::move(body))->daemonize();
+  }
+
+  void build_platform(const HardwareProfile& hardware, int64_t tensor_parallel_size) {
+    auto* zone = sg4::create_full_zone("root");
+    home_ = zone->create_host("home", 1);
+    for (Tier from : kTiers) {
+      for (Tier to : kTiers) {
+        if (from == to || !has_tier(hardware, from) || !has_tier(hardware, to)) continue;
+        const Route way = route(hardware, tensor_parallel_size, from, to);
+        add_lane(zone, hardware, from, to, way);
+      }
+    }
+    zone->seal();
+  }
+
+  void add_lane(sg4::NetZone* zone, const HardwareProfile& hardware, Tier from, Tier to, const Route& way) {
+    const std::string label = std::string(name(from)) + "-" + std::string(name(to));
+    auto* source = zone->create_host(label + "-from", 1);
+    auto* sink = zone->create_host(label + "-to", 1);
+    std::vector<sg4::LinkInRoute> links;
+    for (const Hop& hop : way.hops) {
+      for (int i = 0; i < hop.crossings; ++i) links.emplace_back(link(zone, hop));
+      if (hop.resource == Resource::ssd_read || hop.resource == Resource::ssd_write) {
+        links.emplace_back(ssd_media(zone, *hardware.ssd));
+      }
+    }
+    zone->add_route(source->get_netpoint(), sink->get_netpoint(), nullptr, nullptr, links, false);
+    lanes_[{from, to}] = std::make_unique<SimgridLane>(source, sink, way, observer_);
+  }
+
+  sg4::Link* link(sg4::NetZone* zone, const Hop& hop) {
+    sg4::Link*& made = links_[hop.resource];
+    if (!made) {
+      made = zone->create_link(std::string(kResourceNames[index(hop.resource)]), hop.bytes_per_s)->set_latency(0);
+      made->seal();
+    }
+    return made;
+  }
+
+  // Reads and writes of an SSD share its flash and controller: together no more than the faster of the two.
+  sg4::Link* ssd_media(sg4::NetZone* zone, const Ssd& ssd) {
+    if (!ssd_media_) {
+      const double faster = std::max(ssd.read_bandwidth_bytes_per_s, ssd.write_bandwidth_bytes_per_s);
+      ssd_media_ = zone->create_link("ssd_media", static_cast<double>(ssd.count) * faster)->set_latency(0);
+      ssd_media_->seal();
+    }
+    return ssd_media_;
+  }
+
+  sg4::Engine engine_;
+  LinkObserver observer_;
+  sg4::Host* home_ = nullptr;
+  std::map<Resource, sg4::Link*> links_;
+  sg4::Link* ssd_media_ = nullptr;
+  std::map<std::pair<Tier, Tier>, std::unique_ptr<SimgridLane>> lanes_;
+  SimgridComputeQueue compute_;
+  sg4::SemaphorePtr woken_;
+  bool asleep_ = false;
+  bool wake_pending_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
+                                          LinkObserver observer) {
+  return std::make_unique<SimgridWorld>(hardware, tensor_parallel_size, std::move(observer));
+}
+
+}  // namespace kvcap

@@ -1,0 +1,133 @@
+#include "metrics/intervals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "metrics/recorder.h"
+
+namespace kvcap {
+namespace {
+
+// P(|T| < t) at t = sqrt(degrees) tan(theta): the finite sums for whole degrees of freedom (Abramowitz and
+// Stegun 26.7.3 and 26.7.4).
+double central_probability(double theta, int degrees) {
+  const double sine = std::sin(theta), cosine = std::cos(theta);
+  const bool odd = degrees % 2 == 1;
+  double term = odd ? cosine : 1, sum = 0;
+  for (int k = odd ? 1 : 0; k <= degrees - 2; k += 2) {
+    sum += term;
+    term *= cosine * cosine * (k + 1) / (k + 2);
+  }
+  return odd ? 2 / std::numbers::pi * (theta + sine * sum) : sine * sum;
+}
+
+bool is_number(const MetricValue& value) {
+  return std::holds_alternative<double>(value) || std::holds_alternative<int64_t>(value);
+}
+
+std::vector<double> numbers(const std::vector<RunResult>& runs, std::size_t metric) {
+  std::vector<double> values;
+  for (const RunResult& run : runs) {
+    const MetricValue& value = run.metrics[metric].value;
+    const auto* integer = std::get_if<int64_t>(&value);
+    values.push_back(integer ? static_cast<double>(*integer) : std::get<double>(value));
+  }
+  return values;
+}
+
+void average_quantiles(std::vector<RunResult>& runs) {
+  for (std::size_t d = 0; d < runs[0].distributions.size(); ++d) {
+    std::vector<double>& mean = runs[0].distributions[d].second;
+    for (std::size_t r = 1; r < runs.size(); ++r) {
+      KVCAP_CHECK(runs[r].distributions[d].first == runs[0].distributions[d].first);
+      const std::vector<double>& other = runs[r].distributions[d].second;
+      for (std::size_t q = 0; q < mean.size(); ++q) mean[q] += other[q];
+    }
+    for (double& quantile : mean) quantile /= static_cast<double>(runs.size());
+  }
+}
+
+void join_notes(std::vector<RunResult>& runs) {
+  std::vector<std::string>& notes = runs[0].notes;
+  for (std::size_t r = 1; r < runs.size(); ++r)
+    for (const std::string& note : runs[r].notes)
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+}  // namespace
+
+double student_t_quantile(double p, int degrees) {
+  KVCAP_CHECK(p > 0 && p < 1 && degrees >= 1);
+  if (p < 0.5) return -student_t_quantile(1 - p, degrees);
+  double low = 0, high = std::numbers::pi / 2;
+  while (true) {
+    const double middle = 0.5 * (low + high);
+    if (middle <= low || middle >= high) return std::sqrt(static_cast<double>(degrees)) * std::tan(middle);
+    (central_probability(middle, degrees) < 2 * p - 1 ? low : high) = middle;
+  }
+}
+
+MeanInterval mean_interval(std::span<const double> values) {
+  const auto count = static_cast<double>(values.size());
+  double sum = 0;
+  for (double value : values) sum += value;
+  const double mean = sum / count;
+  if (values.size() < 2) return {mean, std::numeric_limits<double>::quiet_NaN()};
+  double squares = 0;
+  for (double value : values) squares += (value - mean) * (value - mean);
+  const double error = std::sqrt(squares / (count - 1) / count);
+  return {mean, student_t_quantile(0.975, static_cast<int>(values.size()) - 1) * error};
+}
+
+RunResult combine_replications(std::vector<RunResult> runs) {
+  KVCAP_CHECK(!runs.empty());
+  if (runs.size() == 1) return std::move(runs[0]);
+  RunResult combined;
+  for (std::size_t m = 0; m < runs[0].metrics.size(); ++m) {
+    Metric metric = runs[0].metrics[m];
+    for (const RunResult& run : runs) KVCAP_CHECK(m < run.metrics.size() && run.metrics[m].name == metric.name);
+    if (is_number(metric.value)) {
+      const MeanInterval interval = mean_interval(numbers(runs, m));
+      metric.value = interval.mean;
+      combined.intervals.push_back({metric.name, interval.mean, interval.half_width});
+    } else if (std::holds_alternative<bool>(metric.value)) {
+      metric.value = std::all_of(runs.begin(), runs.end(),
+                                 [&](const RunResult& run) { return std::get<bool>(run.metrics[m].value); });
+    }
+    combined.metrics.push_back(std::move(metric));
+  }
+  average_quantiles(runs);
+  join_notes(runs);
+  std::swap(runs[0].metrics, combined.metrics);
+  std::swap(runs[0].intervals, combined.intervals);
+  return std::move(runs[0]);
+}
+
+std::vector<Difference> paired_differences(const std::vector<RunResult>& against,
+                                           const std::vector<RunResult>& setting) {
+  KVCAP_CHECK(!against.empty() && against.size() == setting.size());
+  std::vector<std::string> metrics;
+  for (const char* latency : {"ttft_ms", "service_ttft_ms", "itl_ms", "tpot_ms", "e2el_ms"})
+    for (const char* statistic : {"mean_", "median_", "p90_", "p99_"})
+      metrics.push_back(std::string(statistic) + latency);
+  for (const char* name : {"token_hit_rate", "cost.usd_per_million_output_tokens", "output_throughput",
+                           "request_throughput"})
+    metrics.push_back(name);
+
+  std::vector<Difference> differences;
+  for (const std::string& metric : metrics) {
+    std::vector<double> values;
+    for (std::size_t r = 0; r < setting.size(); ++r)
+      values.push_back(setting[r].number(metric) - against[r].number(metric));
+    const MeanInterval interval = mean_interval(values);
+    differences.push_back({setting[0].policy, against[0].policy, metric, interval.mean, interval.half_width});
+  }
+  return differences;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,51 @@
+// Recorded: everything a Recorder has seen, before any conclusion is drawn. Its size is that of the turns
+// and about half a megabyte.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/resource.h"
+#include "base/tier.h"
+#include "metrics/histogram.h"
+#include "metrics/recorder.h"
+#include "metrics/result.h"
+#include "metrics/series.h"
+
+namespace kvcap {
+
+struct RecordedLevel {
+  TimeSeries series;
+  double value = 0;    // since since_s
+  double since_s = 0;
+  double peak = 0;
+};
+
+struct RecordedWork {
+  TimeSeries series;
+  double busy_s = 0;
+  double last_s = 0;  // when the last work ends
+};
+
+struct Recorded {
+  std::vector<TurnRecord> turns;
+  GapHistogram gaps;
+  std::array<RecordedLevel, kLevelCount> levels;
+  std::array<RecordedWork, kResourceCount> work;
+  PerTier read_bytes{}, written_bytes{};
+  PerTier requests{};  // reads and writes
+  int64_t preemptions = 0;
+  int64_t reloaded_tokens = 0;
+  double reloaded_bytes = 0;
+
+  RecordedLevel& operator[](Level which) { return levels[static_cast<std::size_t>(which)]; }
+  const RecordedLevel& operator[](Level which) const { return levels[static_cast<std::size_t>(which)]; }
+};
+
+// Draws the conclusions. Latencies and hits leave warm-up and rejected turns out. Whatever is a total, a
+// rate or a price covers the whole run, warm-up included: throughput, goodput, bytes, utilization, peaks,
+// cost, and the gaps between tokens (which no longer know their turns).
+RunResult summarise(Recorded recorded, const RunFacts& facts);
+
+}  // namespace kvcap

@@ -1,0 +1,84 @@
+#include "metrics/recorder.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "metrics/recorded.h"
+
+namespace kvcap {
+
+struct Recorder::State : Recorded {};
+
+Recorder::Recorder(int64_t expected_turns) : state_(std::make_unique<State>()) {
+  state_->turns.reserve(static_cast<std::size_t>(std::max<int64_t>(expected_turns, 0)));
+}
+
+Recorder::~Recorder() = default;
+
+void Recorder::turn(const TurnRecord& record) { state_->turns.push_back(record); }
+
+void Recorder::inter_token(double gap_s, int64_t count) { state_->gaps.add(gap_s, count); }
+
+void Recorder::inter_token_run(double first_s, double growth_s, int64_t steps, int64_t sequences) {
+  state_->gaps.add_ramp(first_s, growth_s, steps, sequences);
+}
+
+void Recorder::level(Level which, double value, double now_s) {
+  RecordedLevel& level = (*state_)[which];
+  KVCAP_CHECK(now_s >= level.since_s);
+  level.series.add(level.value, level.since_s, now_s);
+  level.value = value;
+  level.since_s = now_s;
+  level.peak = std::max(level.peak, value);
+}
+
+void Recorder::busy(Resource which, double busy_s, double from_s, double to_s) {
+  KVCAP_CHECK(busy_s >= 0 && from_s >= 0 && to_s >= from_s);
+  if (busy_s == 0) return;
+  RecordedWork& work = state_->work[index(which)];
+  work.busy_s += busy_s;
+  work.last_s = std::max(work.last_s, to_s);
+  if (to_s > from_s) {
+    work.series.add(busy_s / (to_s - from_s), from_s, to_s);
+  } else {
+    work.series.add_at(busy_s, from_s);
+  }
+}
+
+void Recorder::read(Tier tier, double bytes, double requests) {
+  state_->read_bytes[index(tier)] += bytes;
+  state_->requests[index(tier)] += requests;
+}
+
+void Recorder::wrote(Tier tier, double bytes, double requests) {
+  state_->written_bytes[index(tier)] += bytes;
+  state_->requests[index(tier)] += requests;
+}
+
+void Recorder::preempted() { ++state_->preemptions; }
+
+void Recorder::reloaded(int64_t tokens, double bytes) {
+  state_->reloaded_tokens += tokens;
+  state_->reloaded_bytes += bytes;
+}
+
+RunResult Recorder::finish(const RunFacts& facts) {
+  for (RecordedLevel& level : state_->levels)
+    level.series.add(level.value, level.since_s, std::max(facts.duration_s, level.since_s));
+  return summarise(std::move(static_cast<Recorded&>(*state_)), facts);
+}
+
+double RunResult::number(std::string_view metric) const {
+  for (const Metric& candidate : metrics) {
+    if (candidate.name != metric) continue;
+    if (const auto* real = std::get_if<double>(&candidate.value)) return *real;
+    if (const auto* integer = std::get_if<int64_t>(&candidate.value)) return static_cast<double>(*integer);
+    if (const auto* yes = std::get_if<bool>(&candidate.value)) return *yes ? 1 : 0;
+    break;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace kvcap

@@ -1,0 +1,156 @@
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "metrics/write.h"
+
+namespace kvcap {
+namespace {
+
+// Keeps the order in which things were added; NaN is written as null.
+using Json = nlohmann::ordered_json;
+
+// "cost.total_usd" becomes {"cost": {"total_usd": ...}}.
+Json& at_dotted(Json& object, std::string_view name) {
+  Json* place = &object;
+  for (std::size_t dot; (dot = name.find('.')) != std::string_view::npos; name.remove_prefix(dot + 1))
+    place = &(*place)[std::string(name.substr(0, dot))];
+  return (*place)[std::string(name)];
+}
+
+Json metrics_object(const RunResult& result) {
+  Json metrics = Json::object();
+  for (const Metric& metric : result.metrics)
+    std::visit([&](const auto& value) { at_dotted(metrics, metric.name) = value; }, metric.value);
+  return metrics;
+}
+
+Json series_object(const NamedSeries& series) {
+  Json object = Json::object();
+  for (const auto& [name, values] : series) object[name] = values;
+  return object;
+}
+
+Json intervals_object(const RunResult& result) {
+  Json object = Json::object();
+  for (const Interval& interval : result.intervals)
+    object[interval.name] = {{"mean", interval.mean}, {"half_width", interval.half_width}};
+  return object;
+}
+
+Json scenario_object(const RunResult& result) {
+  if (result.scenario_json.empty()) return nullptr;
+  Json scenario = Json::parse(result.scenario_json, nullptr, false);
+  KVCAP_CHECK(!scenario.is_discarded());
+  return scenario;
+}
+
+Json result_object(const RunResult& result) {
+  Json object;
+  object["schema"] = "kvcap.result/1";
+  object["scenario"] = scenario_object(result);
+  object["policy"] = result.policy;
+  object["metrics"] = metrics_object(result);
+  object["distributions"] = series_object(result.distributions);
+  object["series"] = series_object(result.series);
+  object["quality_note"] = result.quality_note.empty() ? Json() : Json(result.quality_note);
+  object["intervals"] = intervals_object(result);
+  object["notes"] = result.notes;
+  object["provenance"] = {{"hardware", result.hardware_provenance}, {"kvcap_version", KVCAP_VERSION}};
+  return object;
+}
+
+// Objects over several lines, arrays of numbers on one: the 99 quantiles of a metric are one line.
+void print(const Json& value, const std::string& indent, std::string& text) {
+  const bool holds_structures =
+      !value.empty() && (value.is_object() || (value.is_array() && value.front().is_structured()));
+  if (!holds_structures) {
+    text += value.dump();
+    return;
+  }
+  const std::string inner = indent + "  ";
+  text += value.is_object() ? '{' : '[';
+  const char* separator = "\n";
+  for (const auto& [key, item] : value.items()) {
+    text += separator + inner;
+    if (value.is_object()) text += Json(key).dump() + ": ";
+    print(item, inner, text);
+    separator = ",\n";
+  }
+  text += "\n" + indent;
+  text += value.is_object() ? '}' : ']';
+}
+
+std::string printed(const Json& value) {
+  std::string text;
+  print(value, "", text);
+  return text + "\n";
+}
+
+// Shortest digits that read back as the same double.
+void append(std::string& text, double value) {
+  char digits[32];
+  text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+void append_latencies(std::string& row, const TurnRecord& turn) {
+  const double queue_s = turn.ttft_s - turn.service_ttft_s;
+  const double lookup_s = turn.lookup_s, load_s = turn.load_s, restore_compute_s = turn.restore_compute_s;
+  const double prefill_s = turn.service_ttft_s - lookup_s - load_s - restore_compute_s;
+  for (double part_s : {turn.ttft_s, queue_s, lookup_s, load_s, restore_compute_s, prefill_s}) {
+    row += ',';
+    append(row, 1e3 * part_s);
+  }
+  row += ',';
+  if (turn.output_tokens > 1) append(row, 1e3 * (turn.e2el_s - turn.ttft_s) / (turn.output_tokens - 1.0));
+  row += ',';
+  append(row, 1e3 * turn.e2el_s);
+}
+
+}  // namespace
+
+std::string result_json(const RunResult& result) { return printed(result_object(result)); }
+
+std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences) {
+  Json object;
+  object["schema"] = "kvcap.compare/1";
+  object["results"] = Json::array();
+  for (const RunResult& result : results) object["results"].push_back(result_object(result));
+  object["differences"] = Json::array();
+  for (const Difference& difference : differences) {
+    Json interval;  // the two ends of the 95 % interval; null with a single replication
+    if (difference.half_width == difference.half_width)
+      interval = {difference.difference - difference.half_width, difference.difference + difference.half_width};
+    object["differences"].push_back({{"setting", difference.setting},
+                                     {"against", difference.against},
+                                     {"metric", difference.metric},
+                                     {"difference", difference.difference},
+                                     {"interval", interval}});
+  }
+  return printed(object);
+}
+
+std::string requests_csv(const RunResult& result) {
+  std::string text =
+      "session,turn,arrival_s,history_tokens,input_tokens,output_tokens,hit_tokens,hit_tier,rejected,warmup,"
+      "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms\n";
+  for (const TurnRecord& turn : result.turns) {
+    text += std::to_string(turn.session) + ',' + std::to_string(turn.turn) + ',';
+    append(text, turn.arrival_s);
+    for (uint32_t tokens : {turn.history_tokens, turn.input_tokens, turn.output_tokens, turn.hit_tokens})
+      text += ',' + std::to_string(tokens);
+    text += ',';
+    if (turn.hit_tokens > 0) text += name(turn.hit_tier);
+    text += turn.rejected ? ",1" : ",0";
+    text += turn.warmup ? ",1" : ",0";
+    if (turn.rejected) {
+      text += ",,,,,,,,";  // never served: no latencies
+    } else {
+      append_latencies(text, turn);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace kvcap

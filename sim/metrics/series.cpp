@@ -1,0 +1,80 @@
+#include "metrics/series.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::size_t kBins = 2048;
+constexpr double kFirstWidth_s = 1.0 / (1 << 20);  // a power of two: bin edges stay exact
+
+}  // namespace
+
+void TimeSeries::add_at(double amount, double at_s) {
+  if (at_s >= end_s_) grow(at_s);
+  partial_[static_cast<std::size_t>(at_s * bins_per_s_)] += amount;
+}
+
+void TimeSeries::grow(double to_s) {
+  KVCAP_CHECK(to_s >= 0 && to_s < 1e30);
+  if (partial_.empty()) {
+    partial_.assign(kBins + 1, 0);
+    rise_.assign(kBins + 1, 0);
+    width_s_ = kFirstWidth_s;
+    end_s_ = kBins * width_s_;
+  }
+  // Whole stretches become parts, so that two neighbours can be one bin.
+  double rate = 0;
+  for (std::size_t k = 0; k <= kBins; ++k) {
+    rate += rise_[k];
+    if (k < kBins) partial_[k] += rate * width_s_;
+    rise_[k] = 0;
+  }
+  while (to_s > end_s_) {
+    for (std::size_t k = 0; k < kBins / 2; ++k) partial_[k] = partial_[2 * k] + partial_[2 * k + 1];
+    partial_[kBins / 2] = partial_[kBins];
+    std::fill(partial_.begin() + kBins / 2 + 1, partial_.end(), 0.0);
+    width_s_ *= 2;
+    end_s_ *= 2;
+  }
+  bins_per_s_ = 1 / width_s_;
+}
+
+std::vector<double> TimeSeries::cumulative() const {
+  std::vector<double> sums(1, 0.0);
+  double rate = 0;
+  for (std::size_t k = 0; k < partial_.size(); ++k) {
+    rate += rise_[k];
+    sums.push_back(sums.back() + partial_[k] + (k < kBins ? rate * width_s_ : 0));
+  }
+  return sums;
+}
+
+double TimeSeries::integral(const std::vector<double>& cumulative, double until_s) const {
+  if (partial_.empty()) return 0;
+  const double position = std::clamp(until_s * bins_per_s_, 0.0, static_cast<double>(partial_.size()));
+  const auto bin = std::min(static_cast<std::size_t>(position), partial_.size() - 1);
+  const double share = position - static_cast<double>(bin);
+  return cumulative[bin] + share * (cumulative[bin + 1] - cumulative[bin]);
+}
+
+double TimeSeries::integral(double until_s) const { return integral(cumulative(), until_s); }
+
+std::vector<double> TimeSeries::means(int bins, double duration_s) const {
+  const std::vector<double> sums = cumulative();
+  std::vector<double> result;
+  double before = 0, greatest = 0;
+  for (int bin = 1; bin <= bins; ++bin) {
+    const double now = integral(sums, duration_s * bin / bins);
+    result.push_back((now - before) * bins / duration_s);
+    greatest = std::max(greatest, result.back());
+    before = now;
+  }
+  for (double& mean : result)
+    if (mean < 1e-9 * greatest) mean = 0;
+  return result;
+}
+
+}  // namespace kvcap

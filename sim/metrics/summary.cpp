@@ -1,0 +1,282 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "metrics/quantiles.h"
+#include "metrics/recorded.h"
+#include "metrics/stability.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr int kSeriesBins = 200;
+constexpr double kSecondsPerHour = 3600;
+constexpr double kSecondsPerDay = 86400;
+// SSD makers state rated writes for a warranty of five years: JEDEC JESD218's "TBW" over 5 years is the
+// drive writes per day of the same data sheet.
+constexpr double kEnduranceDays = 5 * 365;
+
+bool is_measured(const TurnRecord& turn) { return !turn.warmup && !turn.rejected; }
+double queue_s(const TurnRecord& turn) { return turn.ttft_s - turn.service_ttft_s; }
+// Time per output token after the first; turns with a single one have none.
+bool has_tpot(const TurnRecord& turn) { return turn.output_tokens > 1; }
+double tpot_s(const TurnRecord& turn) { return (turn.e2el_s - turn.ttft_s) / (turn.output_tokens - 1.0); }
+
+struct Latency {
+  const char* name;
+  bool (*counts)(const TurnRecord&);  // of the measured turns
+  double (*seconds)(const TurnRecord&);
+};
+
+bool always(const TurnRecord&) { return true; }
+bool is_cold(const TurnRecord& turn) { return turn.turn == 0; }
+bool is_warm(const TurnRecord& turn) { return turn.turn > 0; }
+double ttft_s(const TurnRecord& turn) { return turn.ttft_s; }
+double service_ttft_s(const TurnRecord& turn) { return turn.service_ttft_s; }
+double e2el_s(const TurnRecord& turn) { return turn.e2el_s; }
+double restore_s(const TurnRecord& turn) { return turn.restore_s; }
+
+constexpr Latency kBeforeItl[] = {{"ttft_ms", always, ttft_s},
+                                  {"service_ttft_ms", always, service_ttft_s},
+                                  {"cold_ttft_ms", is_cold, ttft_s},
+                                  {"warm_ttft_ms", is_warm, ttft_s},
+                                  {"tpot_ms", has_tpot, tpot_s}};
+constexpr Latency kAfterItl[] = {
+    {"e2el_ms", always, e2el_s}, {"queue_ms", always, queue_s}, {"restore_ms", always, restore_s}};
+
+// Adds one group of metrics after the other to the result, in the order in which they are written.
+class Summary {
+ public:
+  Summary(const Recorded& recorded, const RunFacts& facts) : recorded_(recorded), facts_(facts) {}
+
+  RunResult summarise() {
+    count_tokens();
+    for (const Latency& latency : kBeforeItl) add_latency(latency);
+    add_distribution("itl_ms", recorded_.gaps.describe_ms());
+    for (const Latency& latency : kAfterItl) add_latency(latency);
+    add_hits();
+    add_tiers();
+    add_utilization();
+    add_breakdown();
+    add_cost();
+    add_endurance();
+    add_series();
+    return std::move(result_);
+  }
+
+ private:
+  void add(std::string name, MetricValue value) { result_.metrics.push_back({std::move(name), std::move(value)}); }
+
+  void add_tiers(const std::string& name, const PerTier& values) {
+    for (Tier tier : kTiers) add(name + "." + std::string(kvcap::name(tier)), values[index(tier)]);
+  }
+
+  // Totals and rates of the whole run.
+  void count_tokens() {
+    int64_t completed = 0, rejected = 0, input = 0, good = 0;
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (turn.rejected) {
+        ++rejected;
+        continue;
+      }
+      ++completed;
+      input += int64_t{turn.history_tokens} + turn.input_tokens;
+      output_tokens_ += turn.output_tokens;
+      good += meets_targets(turn);
+    }
+    const bool has_target = facts_.slo_ttft_ms >= 0 || facts_.slo_tpot_ms >= 0;
+    add("duration", facts_.duration_s);
+    add("completed", completed);
+    add("rejected", rejected);
+    add("stable", is_stable());
+    add("total_input_tokens", input);
+    add("total_output_tokens", output_tokens_);
+    add("request_throughput", per_second(completed));
+    add("output_throughput", per_second(output_tokens_));
+    add("total_token_throughput", per_second(input + output_tokens_));
+    add("request_goodput", has_target ? per_second(good) : kNaN);
+  }
+
+  double per_second(int64_t count) const { return static_cast<double>(count) / facts_.duration_s; }
+
+  bool meets_targets(const TurnRecord& turn) const {
+    if (facts_.slo_ttft_ms >= 0 && 1e3 * turn.ttft_s > facts_.slo_ttft_ms) return false;
+    return facts_.slo_tpot_ms < 0 || !has_tpot(turn) || 1e3 * tpot_s(turn) <= facts_.slo_tpot_ms;
+  }
+
+  // The queue is judged while sessions still arrive; afterwards every queue drains.
+  bool is_stable() const {
+    double window_s = 0;
+    int64_t sessions = 0;
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (turn.turn != 0) continue;
+      window_s = std::max(window_s, turn.arrival_s);
+      ++sessions;
+    }
+    return !queue_grew(recorded_[Level::waiting].series, window_s, sessions);
+  }
+
+  void add_latency(const Latency& latency) {
+    std::vector<double> values_ms;
+    values_ms.reserve(recorded_.turns.size());
+    for (const TurnRecord& turn : recorded_.turns)
+      if (is_measured(turn) && latency.counts(turn)) values_ms.push_back(1e3 * latency.seconds(turn));
+    add_distribution(latency.name, describe(values_ms));
+  }
+
+  void add_distribution(const std::string& name, Distribution distribution) {
+    add("mean_" + name, distribution.mean);
+    add("median_" + name, distribution.median);
+    add("std_" + name, distribution.std);
+    add("p90_" + name, distribution.p90);
+    add("p95_" + name, distribution.p95);
+    add("p99_" + name, distribution.p99);
+    result_.distributions.emplace_back(name, std::move(distribution.quantiles));
+  }
+
+  // Each turn once, at its first admission.
+  void add_hits() {
+    int64_t measured = 0, prompt_tokens = 0, hit_turns = 0, all_hit_tokens = 0, with_history = 0;
+    double service_s = 0;
+    std::array<int64_t, kTiers.size()> hit_tokens{};
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (!is_measured(turn)) continue;
+      ++measured;
+      prompt_tokens += int64_t{turn.history_tokens} + turn.input_tokens;
+      hit_turns += turn.hit_tokens > 0;
+      all_hit_tokens += turn.hit_tokens;
+      hit_tokens[index(turn.hit_tier)] += turn.hit_tokens;
+      with_history += turn.history_tokens > 0;
+      service_s += turn.history_tokens > 0 ? turn.service_ttft_s : 0;
+    }
+    // What it takes to serve a turn that has something to bring back; ideal's value taken off, it is the
+    // price of bringing it back.
+    add("mean_service_ttft_with_history_ms", 1e3 * service_s / static_cast<double>(with_history));
+    add("token_hit_rate", static_cast<double>(all_hit_tokens) / static_cast<double>(prompt_tokens));
+    add("request_hit_rate", static_cast<double>(hit_turns) / static_cast<double>(measured));
+    for (Tier tier : kTiers) add("hit_tokens." + std::string(kvcap::name(tier)), hit_tokens[index(tier)]);
+  }
+
+  void add_tiers() {
+    add("stored_bytes_per_token", facts_.stored_bytes_per_token);
+    add_tiers("peak_stored_bytes",
+              {recorded_[Level::stored_hbm].peak, recorded_[Level::stored_dram].peak,
+               recorded_[Level::stored_ssd].peak, recorded_[Level::stored_remote].peak});
+    add_tiers("read_bytes", recorded_.read_bytes);
+    add_tiers("written_bytes", recorded_.written_bytes);
+  }
+
+  void add_utilization() {
+    std::string busiest = "none";
+    double greatest = 0;
+    for (std::size_t i = 0; i < kResourceCount; ++i) {
+      const RecordedWork& work = recorded_.work[i];
+      // Saves may go on after the last session has ended; that work is no part of the run.
+      const double busy_s = work.last_s <= facts_.duration_s ? work.busy_s : work.series.integral(facts_.duration_s);
+      const double utilization = facts_.duration_s > 0 ? busy_s / facts_.duration_s : 0;
+      add("utilization." + std::string(kResourceNames[i]), utilization);
+      if (utilization > greatest) {
+        greatest = utilization;
+        busiest = kResourceNames[i];
+      }
+    }
+    add("bound_by", busiest);
+    add("kv_capacity_tokens", facts_.kv_capacity_tokens);
+    add("peak_kv_tokens", static_cast<int64_t>(std::llround(recorded_[Level::kv_tokens].peak)));
+    add("preemptions", recorded_.preemptions);
+    add("reloaded_tokens", recorded_.reloaded_tokens);
+    add("reloaded_bytes", recorded_.reloaded_bytes);
+  }
+
+  // Exposed time only. Prefill is what remains, so that the parts sum to mean_ttft_ms.
+  void add_breakdown() {
+    double count = 0, queue = 0, lookup = 0, load = 0, restore_compute = 0;
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (!is_measured(turn)) continue;
+      ++count;
+      queue += queue_s(turn);
+      lookup += turn.lookup_s;
+      load += turn.load_s;
+      restore_compute += turn.restore_compute_s;
+    }
+    const double ms = 1e3 / count;
+    add("ttft_breakdown_ms.queue", queue * ms);
+    add("ttft_breakdown_ms.lookup", lookup * ms);
+    add("ttft_breakdown_ms.load", load * ms);
+    add("ttft_breakdown_ms.restore_compute", restore_compute * ms);
+    add("ttft_breakdown_ms.prefill",
+        result_.number("mean_ttft_ms") - (queue + lookup + load + restore_compute) * ms);
+  }
+
+  // GPUs and provisioned tiers are paid for the whole duration, remote requests one by one.
+  void add_cost() {
+    const double hours = facts_.duration_s / kSecondsPerHour;
+    const double gpu = facts_.gpu_usd_per_hour * hours;
+    const double dram = facts_.tier_usd_per_hour[index(Tier::dram)] * hours;
+    const double ssd = facts_.tier_usd_per_hour[index(Tier::ssd)] * hours;
+    const double remote = facts_.tier_usd_per_hour[index(Tier::remote)] * hours +
+                          facts_.remote_usd_per_request * recorded_.requests[index(Tier::remote)];
+    const double total = gpu + dram + ssd + remote;
+    add("cost.gpu_usd", gpu);
+    add("cost.dram_usd", dram);
+    add("cost.ssd_usd", ssd);
+    add("cost.remote_usd", remote);
+    add("cost.total_usd", total);
+    add("cost.usd_per_hour", total / hours);
+    add("cost.usd_per_million_output_tokens", output_tokens_ > 0 ? 1e6 * total / static_cast<double>(output_tokens_) : kNaN);
+  }
+
+  // rated_share 1: written so fast that the rated writes are used up in exactly five years.
+  void add_endurance() {
+    const double bytes_per_day = recorded_.written_bytes[index(Tier::ssd)] / facts_.duration_s * kSecondsPerDay;
+    const double rated_bytes_per_day = facts_.ssd_endurance_bytes / kEnduranceDays;
+    add("ssd_writes.bytes_per_day", bytes_per_day);
+    add("ssd_writes.rated_share", rated_bytes_per_day > 0 ? bytes_per_day / rated_bytes_per_day : kNaN);
+  }
+
+  void add_series() {
+    const double duration_s = facts_.duration_s;
+    if (!(duration_s > 0)) return;
+    std::vector<double> centres_s;
+    for (int bin = 0; bin < kSeriesBins; ++bin) centres_s.push_back(duration_s * (bin + 0.5) / kSeriesBins);
+    result_.series.emplace_back("time_s", std::move(centres_s));
+    for (int i = 0; i < kLevelCount; ++i) {
+      const RecordedLevel& level = recorded_.levels[static_cast<std::size_t>(i)];
+      const bool is_tier = i >= static_cast<int>(Level::stored_hbm);
+      if (!is_tier || level.peak > 0)
+        result_.series.emplace_back(kLevelNames[i], level.series.means(kSeriesBins, duration_s));
+    }
+    for (std::size_t i = 0; i < kResourceCount; ++i)
+      if (recorded_.work[i].busy_s > 0)
+        result_.series.emplace_back(std::string(kResourceNames[i]) + "_utilization",
+                                    recorded_.work[i].series.means(kSeriesBins, duration_s));
+  }
+
+  const Recorded& recorded_;
+  const RunFacts& facts_;
+  int64_t output_tokens_ = 0;
+  RunResult result_;
+};
+
+}  // namespace
+
+RunResult summarise(Recorded recorded, const RunFacts& facts) {
+  std::sort(recorded.turns.begin(), recorded.turns.end(), [](const TurnRecord& a, const TurnRecord& b) {
+    return std::tie(a.arrival_s, a.session, a.turn) < std::tie(b.arrival_s, b.session, b.turn);
+  });
+  RunResult result = Summary(recorded, facts).summarise();
+  result.scenario_name = facts.scenario_name;
+  result.scenario_json = facts.scenario_json;
+  result.policy = facts.policy;
+  result.notes = facts.notes;
+  result.quality_note = facts.quality_note;
+  result.hardware_provenance = facts.hardware_provenance;
+  result.turns = std::move(recorded.turns);
+  return result;
+}
+
+}  // namespace kvcap

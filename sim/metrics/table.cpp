@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <string>
+
+#include "base/check.h"
+#include "metrics/format.h"
+#include "metrics/sentences.h"
+#include "metrics/write.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+constexpr std::size_t kNameWidth = 16;
+constexpr std::size_t kUnitWidth = 10;
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kLeastCellWidth = 12;
+constexpr std::size_t kLines = 24;  // of a terminal; rows that explain more give way to it
+
+// What a column stands for, for a reader who has not read the papers.
+struct Meaning {
+  const char* policy;
+  const char* text;
+};
+constexpr Meaning kMeanings[] = {
+    {"recompute", "keeps nothing, computes the whole history again every turn"},
+    {"kv_offload", "keeps keys and values outside the GPU and loads them back"},
+    {"hcache", "keeps hidden states, loads them and projects them to keys and values"},
+    {"ideal", "all history on the GPU at no cost: the lower bound, cannot be built"},
+};
+
+struct Row {
+  const char* name;
+  const char* unit;
+  const char* metric;
+  double scale;
+  bool is_real_only;  // of no meaning for ideal, which nobody can build
+  bool is_essential;
+};
+constexpr Row kRows[] = {
+    {"TTFT mean", "ms", "mean_ttft_ms", 1, false, true},
+    {"     p50", "ms", "median_ttft_ms", 1, false, false},
+    {"     p99", "ms", "p99_ttft_ms", 1, false, true},
+    {"warm TTFT mean", "ms", "mean_warm_ttft_ms", 1, false, false},
+    {"ITL  p99", "ms", "p99_itl_ms", 1, false, true},
+    {"E2E  mean", "ms", "mean_e2el_ms", 1, false, false},
+    {"token hit rate", "%", "token_hit_rate", 100, false, true},
+    {"stored", "KiB/token", "stored_bytes_per_token", 1.0 / 1024, true, true},
+    {"GPU busy", "%", "utilization.gpu", 100, false, true},
+    {"cost", "$/M tokens", "cost.usd_per_million_output_tokens", 1, true, true},
+};
+
+std::string cell(const RunResult& result, const Row& row) {
+  if (row.is_real_only && result.policy == "ideal") return "-";
+  double half_width = std::numeric_limits<double>::quiet_NaN();
+  for (const Interval& interval : result.intervals)
+    if (interval.name == row.metric) half_width = interval.half_width * row.scale;
+  // What is the same in every replication needs no interval.
+  if (half_width == 0) half_width = std::numeric_limits<double>::quiet_NaN();
+  return format_interval(result.number(row.metric) * row.scale, half_width);
+}
+
+std::string right(std::string_view text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + std::string(text);
+}
+
+std::string left(std::string_view text, std::size_t width) {
+  return std::string(text) + std::string(width - std::min(width, text.size()), ' ');
+}
+
+// The end tells settings of one path apart: "hardware.ssd.count=8".
+std::string shortened(const std::string& label) {
+  const std::size_t most = kColumns - kNameWidth - kUnitWidth - kGap;
+  return label.size() <= most ? label : "..." + label.substr(label.size() - (most - 3));
+}
+
+using Lines = std::vector<std::string>;
+
+// One block of columns [first, last).
+void add_block(const std::vector<Setting>& settings, std::size_t first, std::size_t last, std::size_t cell_width,
+               bool is_short, Lines& lines) {
+  std::string heading(kNameWidth + kUnitWidth, ' ');
+  for (std::size_t i = first; i < last; ++i) heading += right(shortened(settings[i].label), cell_width);
+  lines.push_back(heading);
+  for (const Row& row : kRows) {
+    if (is_short && !row.is_essential) continue;
+    std::string line = left(row.name, kNameWidth) + right(row.unit, kUnitWidth);
+    for (std::size_t i = first; i < last; ++i) line += right(cell(*settings[i].result, row), cell_width);
+    lines.push_back(line);
+  }
+}
+
+// All columns are equally wide; as many as fit side by side, the rest in further blocks.
+Lines table_lines(const std::vector<Setting>& settings, bool is_short) {
+  std::size_t widest = kLeastCellWidth;
+  for (const Setting& setting : settings) {
+    widest = std::max(widest, shortened(setting.label).size());
+    for (const Row& row : kRows) widest = std::max(widest, cell(*setting.result, row).size());
+  }
+  const std::size_t cell_width = widest + kGap;
+  const std::size_t columns_per_block = std::max<std::size_t>(1, (kColumns - kNameWidth - kUnitWidth) / cell_width);
+  Lines lines;
+  for (std::size_t first = 0; first < settings.size(); first += columns_per_block) {
+    if (first > 0) lines.emplace_back();
+    add_block(settings, first, std::min(settings.size(), first + columns_per_block), cell_width, is_short, lines);
+  }
+  return lines;
+}
+
+// "recompute = ...; hcache = ...": each policy once, in the order of the columns; what is lossy says so.
+Lines legend_lines(const std::vector<Setting>& settings) {
+  std::vector<std::string> seen;
+  Lines lines;
+  for (const Setting& setting : settings) {
+    const std::string& policy = setting.result->policy;
+    if (std::find(seen.begin(), seen.end(), policy) != seen.end()) continue;
+    seen.push_back(policy);
+    std::string text;
+    for (const Meaning& meaning : kMeanings)
+      if (policy == meaning.policy) text = policy + " = " + meaning.text;
+    if (!setting.result->quality_note.empty())
+      text += (text.empty() ? policy + ": " : "; ") + setting.result->quality_note;
+    for (std::string& line : wrap(text, kColumns, "    ")) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+Lines sentence_lines(const std::vector<Setting>& settings, const std::vector<Difference>& differences) {
+  Lines lines;
+  for (const std::string& paragraph : sentences(settings, differences))
+    for (std::string& line : wrap(paragraph, kColumns)) lines.push_back(std::move(line));
+  return lines;
+}
+
+}  // namespace
+
+std::string result_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+                         const std::vector<Difference>& differences, std::string_view header) {
+  KVCAP_CHECK(labels.size() == results.size());
+  std::vector<Setting> settings;
+  for (std::size_t i = 0; i < results.size(); ++i) settings.push_back({labels[i], &results[i]});
+
+  const Lines head = wrap(header, kColumns);
+  const Lines legend = legend_lines(settings);
+  const Lines text = sentence_lines(settings, differences);
+  Lines table = table_lines(settings, false);
+  if (head.size() + table.size() + legend.size() + text.size() + 3 > kLines) table = table_lines(settings, true);
+
+  std::string page;
+  for (const Lines* section : std::initializer_list<const Lines*>{&head, &table, &legend, &text}) {
+    if (section->empty()) continue;
+    if (!page.empty()) page += '\n';
+    for (const std::string& line : *section) page += line + '\n';
+  }
+  return page;
+}
+
+}  // namespace kvcap

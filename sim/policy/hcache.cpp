@@ -1,0 +1,322 @@
+// HCache (EuroSys '25): layers are kept as hidden states, as KV, or as tokens only, and brought back by
+// projection, by loading, or by recomputation, so that the links and the GPU are both busy until the end.
+//
+// Layers are restored in order: first those that are recomputed from tokens, then those projected from hidden
+// states, then those loaded as KV. With the times of one layer IO_H, IO_KV (loads), C_H (projection) and C_tok
+// (recomputation), section 4.1.2 divides the L layers:
+//   C_H > IO_H   hidden, then KV:         L_H = ceil(L IO_KV / (IO_KV + C_H - IO_H))
+//   C_H <= IO_H  recompute, then hidden:  L_H = ceil(L C_tok / (C_tok + IO_H - C_H))
+// `split: paper` is this formula, `best` the least makespan over all L_H of both families. The forms are fixed when
+// a run begins, for histories of split_tokens.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "policy/table.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kTokenBytes = 4;        // a token id, kept for the layers that are recomputed
+constexpr int64_t kGemmTileTokens = 128;  // token_rounded: whole tiles of the projection (HCache 6.3.2)
+
+// How the layers of a context, or the tokens of each layer, divide.
+struct Division {
+  int64_t recomputed = 0, hidden = 0, kv = 0;  // layers, in this order
+  // Token-wise: in every layer this share of the tokens comes from hidden states, the rest as `rest`.
+  bool tokenwise = false;
+  double hidden_share = 1;
+  LayerForm rest = LayerForm::kv;
+};
+
+class HCache : public Policy {
+ public:
+  explicit HCache(const PolicyInputs& inputs)
+      : cost_(*inputs.cost),
+        split_(inputs.options.split.value_or(Split::best)),
+        hidden_everywhere_(inputs.options.store_hidden_for_recomputed.value_or(false)),
+        layers_(cost_.model().num_hidden_layers),
+        hidden_bytes_(cost_.model().hidden_bytes_per_token_layer()),
+        kv_bytes_(cost_.model().kv_bytes_per_token_layer()),
+        idle_rates_(inputs.idle_rates),
+        planned_tier_(*inputs.planned_tier),
+        split_tokens_(std::max<int64_t>(1, inputs.split_tokens)) {
+    const auto gpus = static_cast<double>(cost_.tensor_parallel_size());
+    copy_bytes_per_s_ = gpus * inputs.hardware->pcie.d2h_bandwidth_bytes_per_s;
+    if (inputs.options.save.value_or(SaveMode::background) == SaveMode::direct_io && inputs.hardware->ssd) {
+      sync_write_s_ = inputs.hardware->ssd->sync_write_s;
+    }
+    stored_ = divide(split_tokens_, planned_tier_);
+  }
+
+  Reuse reuse() const override { return Reuse::stored; }
+
+  double stored_bytes_per_token() const override {
+    const auto layers = static_cast<double>(layers_);
+    if (stored_.tokenwise) {
+      const double rest_bytes = stored_.rest == LayerForm::kv ? layers * kv_bytes_ : kTokenBytes;
+      return stored_.hidden_share * layers * hidden_bytes_ + (1 - stored_.hidden_share) * rest_bytes;
+    }
+    const double tokens_bytes = stored_.recomputed > 0 ? kTokenBytes : 0;
+    return static_cast<double>(hidden_stored()) * hidden_bytes_ + static_cast<double>(stored_.kv) * kv_bytes_ +
+           tokens_bytes;
+  }
+
+  Restoration restore(const Context&, std::span<const Hit> hits, const LoadRates& rates) const override {
+    return build(division_for(hits, rates), hits);
+  }
+
+  std::vector<SaveFloor> save_floors() const override {
+    // The layer's form decides what is copied down while it, and written before the next, is computed.
+    const auto floor = [&](int64_t layers, double bytes, double writes) {
+      return SaveFloor{layers, bytes / copy_bytes_per_s_, writes * sync_write_s_};
+    };
+    if (stored_.tokenwise) return {floor(layers_, std::max(hidden_bytes_, kv_bytes_), 1)};
+    std::vector<SaveFloor> floors;
+    if (hidden_stored() > 0) floors.push_back(floor(hidden_stored(), hidden_bytes_, 1));
+    if (stored_.kv > 0) floors.push_back(floor(stored_.kv, kv_bytes_, 1));
+    return floors;
+  }
+
+  double save_requests(int64_t tokens) const override {
+    const int64_t written_layers = stored_.tokenwise ? layers_ : hidden_stored() + stored_.kv;
+    return static_cast<double>(written_layers * chunks(tokens));
+  }
+
+  Schedule schedule(int64_t tokens, Tier tier) const override {
+    const Hit hit{.tier = tier, .tokens = tokens};
+    const Division division = division_for({&hit, 1}, idle_rates_);
+    if (division.tokenwise) {
+      Schedule schedule{.hidden_layers = layers_, .hidden_tokens = hidden_tokens(division, tokens)};
+      (division.rest == LayerForm::kv ? schedule.kv_layers : schedule.recompute_layers) = layers_;
+      return schedule;
+    }
+    return {.hidden_layers = division.hidden, .kv_layers = division.kv, .recompute_layers = division.recomputed};
+  }
+
+  std::vector<std::string> notes() const override {
+    char text[200];
+    std::vector<std::string> notes;
+    if (stored_.tokenwise) {
+      std::snprintf(text, sizeof text, "hcache keeps %.0f %% of the tokens of every layer as hidden states",
+                    100 * stored_.hidden_share);
+    } else {
+      std::snprintf(text, sizeof text,
+                    "hcache keeps %lld layers as hidden states, %lld as KV and %lld as tokens, chosen for %lld tokens of "
+                    "history on %s",
+                    static_cast<long long>(hidden_stored()), static_cast<long long>(stored_.kv),
+                    static_cast<long long>(stored_.recomputed), static_cast<long long>(split_tokens_),
+                    std::string(kvcap::name(planned_tier_)).c_str());
+    }
+    notes.emplace_back(text);
+    if (hidden_bytes_ >= kv_bytes_) {
+      std::snprintf(text, sizeof text,
+                    "hidden states of this model are not smaller than its KV (%.0f against %.0f bytes a token and layer): "
+                    "%s",
+                    hidden_bytes_, kv_bytes_,
+                    hidden_stored() == 0 ? "hcache keeps none and equals kv_offload"
+                                         : "keeping them costs more than kv_offload");
+      notes.emplace_back(text);
+    }
+    return notes;
+  }
+
+ private:
+  struct LayerTimes {
+    double hidden_load_s, kv_load_s, project_s, recompute_s;
+  };
+
+  LayerTimes layer_times(int64_t tokens, Tier tier) const {
+    const Hit hit{.tier = tier, .tokens = tokens};
+    return {load_s(hidden_layers(1, {&hit, 1}), tier, idle_rates_[index(tier)]),
+            load_s(kv_layers(1, {&hit, 1}), tier, idle_rates_[index(tier)]), cost_.project_kv_layer_s(tokens),
+            cost_.prefill_layer_s({tokens, 0})};
+  }
+
+  // Layers that hidden states are written for.
+  int64_t hidden_stored() const { return stored_.hidden + (hidden_everywhere_ ? stored_.recomputed : 0); }
+
+  // ---- deciding ----
+
+  Division divide(int64_t tokens, Tier tier) const {
+    switch (split_) {
+      case Split::best:
+        return best(tokens, tier);
+      case Split::paper:
+        return by_formula(tokens, tier);
+      case Split::hidden_only:
+        return {.hidden = layers_};
+      case Split::naive_hybrid:
+        return naive_hybrid(tokens, tier);
+      case Split::token:
+      case Split::token_rounded:
+        return by_tokens(tokens, tier);
+    }
+    return {};
+  }
+
+  // The share of `total` that hidden states take when the other method's time per unit is `other_s`.
+  static double balanced(double total, double other_s, double gap_s) {
+    return std::clamp(std::ceil(total * other_s / (other_s + gap_s) - 1e-9), 0.0, total);
+  }
+
+  Division by_formula(int64_t tokens, Tier tier) const {
+    const LayerTimes t = layer_times(tokens, tier);
+    const auto layers = static_cast<double>(layers_);
+    if (t.project_s > t.hidden_load_s) {
+      const auto hidden = static_cast<int64_t>(balanced(layers, t.kv_load_s, t.project_s - t.hidden_load_s));
+      return {.hidden = hidden, .kv = layers_ - hidden};
+    }
+    const auto hidden = static_cast<int64_t>(balanced(layers, t.recompute_s, t.hidden_load_s - t.project_s));
+    return {.recomputed = layers_ - hidden, .hidden = hidden};
+  }
+
+  Division naive_hybrid(int64_t tokens, Tier tier) const {
+    const LayerTimes t = layer_times(tokens, tier);
+    const auto longest_s = [&](int64_t recomputed) {
+      return std::max(t.recompute_s * static_cast<double>(recomputed),
+                      t.kv_load_s * static_cast<double>(layers_ - recomputed));
+    };
+    int64_t least = 0;
+    for (int64_t recomputed = 1; recomputed <= layers_; ++recomputed) {
+      if (longest_s(recomputed) < longest_s(least)) least = recomputed;
+    }
+    return {.recomputed = least, .kv = layers_ - least};
+  }
+
+  Division by_tokens(int64_t tokens, Tier tier) const {
+    const LayerTimes t = layer_times(tokens, tier);
+    const bool io_to_spare = t.project_s > t.hidden_load_s;
+    const double other_s = io_to_spare ? t.kv_load_s : t.recompute_s;
+    const double hidden = balanced(static_cast<double>(tokens), other_s, std::abs(t.project_s - t.hidden_load_s));
+    return {.tokenwise = true,
+            .hidden_share = hidden / static_cast<double>(tokens),
+            .rest = io_to_spare ? LayerForm::kv : LayerForm::tokens};
+  }
+
+  Division best(int64_t tokens, Tier tier) const {
+    const Hit hit{.tier = tier, .tokens = tokens};
+    Division least;
+    double least_s = std::numeric_limits<double>::infinity();
+    const auto consider = [&](const Division& candidate) {
+      const double candidate_s = makespan_s(build(candidate, {&hit, 1}), idle_rates_);
+      if (candidate_s >= least_s * (1 - 1e-12)) return;
+      least_s = candidate_s;
+      least = candidate;
+    };
+    for (int64_t hidden = 0; hidden <= layers_; ++hidden) {
+      consider({.hidden = hidden, .kv = layers_ - hidden});
+      consider({.recomputed = layers_ - hidden, .hidden = hidden});
+    }
+    return least;
+  }
+
+  // What this context, stored as `stored_`, comes back as. With hidden states of every layer at hand a request has a
+  // choice: any leading run of layers may be recomputed instead.
+  Division division_for(std::span<const Hit> hits, const LoadRates& rates) const {
+    if (!hidden_everywhere_ || stored_.tokenwise) return stored_;
+    if (split_ == Split::paper) {
+      if (stored_.kv > 0) return stored_;
+      const Division here = by_formula(total_tokens(hits), hits.front().tier);
+      return {.recomputed = here.recomputed, .hidden = layers_ - here.recomputed};
+    }
+    // The makespan is a maximum of linear functions of the run's length: the first length that is no better ends
+    // the search.
+    Division least;
+    double least_s = std::numeric_limits<double>::infinity();
+    for (int64_t recomputed = 0; recomputed + stored_.kv <= layers_; ++recomputed) {
+      const Division candidate{
+          .recomputed = recomputed, .hidden = layers_ - recomputed - stored_.kv, .kv = stored_.kv};
+      const double candidate_s = makespan_s(build(candidate, hits), rates);
+      if (candidate_s >= least_s) break;
+      least_s = candidate_s;
+      least = candidate;
+    }
+    return least;
+  }
+
+  // ---- building ----
+
+  static int64_t total_tokens(std::span<const Hit> hits) {
+    int64_t tokens = 0;
+    for (const Hit& hit : hits) tokens += hit.tokens;
+    return tokens;
+  }
+
+  static LayerWork loaded(int64_t layers, LayerForm form, double bytes_per_token, std::span<const Hit> hits) {
+    LayerWork work{.layers = layers, .form = form};
+    for (const Hit& hit : hits) {
+      work.load_bytes[index(hit.tier)] += static_cast<double>(hit.tokens) * bytes_per_token;
+      work.load_requests[index(hit.tier)] += static_cast<double>(chunks(hit.tokens));
+    }
+    return work;
+  }
+  LayerWork hidden_layers(int64_t layers, std::span<const Hit> hits) const {
+    return loaded(layers, LayerForm::hidden, hidden_bytes_, hits);
+  }
+  LayerWork kv_layers(int64_t layers, std::span<const Hit> hits) const {
+    return loaded(layers, LayerForm::kv, kv_bytes_, hits);
+  }
+
+  int64_t hidden_tokens(const Division& division, int64_t tokens) const {
+    auto hidden = static_cast<int64_t>(std::llround(division.hidden_share * static_cast<double>(tokens)));
+    if (split_ == Split::token_rounded) hidden = hidden / kGemmTileTokens * kGemmTileTokens;
+    return hidden;
+  }
+
+  Restoration build(const Division& division, std::span<const Hit> hits) const {
+    const int64_t tokens = total_tokens(hits);
+    Restoration restoration;
+    if (tokens == 0) return restoration;
+    if (division.tokenwise) {
+      restoration.work.push_back(mixed_layers(division, hits, tokens));
+      return restoration;
+    }
+    if (division.recomputed > 0) {
+      restoration.work.push_back({.layers = division.recomputed,
+                                  .form = LayerForm::tokens,
+                                  .compute_s = cost_.prefill_layer_s({tokens, 0})});
+    }
+    if (division.hidden > 0) {
+      restoration.work.push_back(hidden_layers(division.hidden, hits));
+      restoration.work.back().compute_s = cost_.project_kv_layer_s(tokens);
+    }
+    if (division.kv > 0) restoration.work.push_back(kv_layers(division.kv, hits));
+    return restoration;
+  }
+
+  // The leading tokens by the other method, the rest from hidden states, in every layer.
+  LayerWork mixed_layers(const Division& division, std::span<const Hit> hits, int64_t tokens) const {
+    LayerWork work{.layers = layers_, .form = LayerForm::mixed};
+    const int64_t from_hidden = hidden_tokens(division, tokens);
+    const int64_t rest = tokens - from_hidden;
+    const bool load_rest = division.rest == LayerForm::kv;
+    for (const Hit& hit : hits) {
+      const double share = static_cast<double>(hit.tokens) / static_cast<double>(tokens);
+      work.load_bytes[index(hit.tier)] += share * static_cast<double>(from_hidden) * hidden_bytes_ +
+                                          (load_rest ? share * static_cast<double>(rest) * kv_bytes_ : 0);
+      work.load_requests[index(hit.tier)] += static_cast<double>(chunks(hit.tokens));
+    }
+    if (from_hidden > 0) work.compute_s += cost_.project_kv_layer_s(from_hidden);
+    if (rest > 0 && !load_rest) work.compute_s += cost_.prefill_layer_s({rest, 0});
+    return work;
+  }
+
+  const CostModel& cost_;
+  Split split_;
+  bool hidden_everywhere_;
+  int64_t layers_;
+  double hidden_bytes_, kv_bytes_;  // of one token at one layer
+  LoadRates idle_rates_;
+  Tier planned_tier_;
+  int64_t split_tokens_;
+  double copy_bytes_per_s_ = 0;
+  double sync_write_s_ = 0;
+  Division stored_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_hcache(const PolicyInputs& inputs) { return std::make_unique<HCache>(inputs); }
+
+}  // namespace kvcap

@@ -1,0 +1,16 @@
+// Ideal: all history is on the GPU at no cost and takes no room there. The lower bound of HCache's figures.
+#include "policy/table.h"
+
+namespace kvcap {
+namespace {
+
+class Ideal : public Policy {
+ public:
+  Reuse reuse() const override { return Reuse::everything; }
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_ideal(const PolicyInputs&) { return std::make_unique<Ideal>(); }
+
+}  // namespace kvcap

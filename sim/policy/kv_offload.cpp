@@ -1,0 +1,61 @@
+// KV offload: keys and values of every layer are kept in the host tiers and loaded back.
+//
+// Restoration first, then prefill of the new tokens (`preload: none`, HCache's baseline), or layer by
+// layer: a layer's new tokens are computed as soon as its history has arrived (`preload: layerwise`,
+// CachedAttention 3.2.1), with loads at most read_buffer_layers ahead of computation.
+#include "policy/table.h"
+
+namespace kvcap {
+namespace {
+
+class KvOffload : public Policy {
+ public:
+  explicit KvOffload(const PolicyInputs& inputs)
+      : cost_(*inputs.cost),
+        layers_(cost_.model().num_hidden_layers),
+        layer_bytes_per_token_(cost_.model().kv_bytes_per_token_layer()),
+        layerwise_(inputs.options.preload.value_or(Preload::none) == Preload::layerwise),
+        ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)) {}
+
+  Reuse reuse() const override { return Reuse::stored; }
+
+  double stored_bytes_per_token() const override { return static_cast<double>(layers_) * layer_bytes_per_token_; }
+
+  Restoration restore(const Context& context, std::span<const Hit> hits, const LoadRates&) const override {
+    LayerWork layer{.layers = layers_, .form = LayerForm::kv};
+    int64_t cached_tokens = 0;
+    for (const Hit& hit : hits) {
+      layer.load_bytes[index(hit.tier)] += static_cast<double>(hit.tokens) * layer_bytes_per_token_;
+      layer.load_requests[index(hit.tier)] += static_cast<double>(chunks(hit.tokens));
+      cached_tokens += hit.tokens;
+    }
+    Restoration restoration{.ahead = ahead_};
+    if (layerwise_) {
+      const int64_t new_tokens = context.history_tokens - cached_tokens + context.new_tokens;
+      layer.compute_s = cost_.prefill_layer_s({new_tokens, cached_tokens});
+      restoration.fused = true;
+    }
+    restoration.work.push_back(layer);
+    if (layerwise_) {
+      restoration.work.push_back({.layers = 1, .form = LayerForm::head, .compute_s = cost_.head_s(1)});
+    }
+    return restoration;
+  }
+
+  double save_requests(int64_t tokens) const override { return static_cast<double>(layers_ * chunks(tokens)); }
+
+  Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
+
+ private:
+  const CostModel& cost_;
+  int64_t layers_;
+  double layer_bytes_per_token_;
+  bool layerwise_;
+  int64_t ahead_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_kv_offload(const PolicyInputs& inputs) { return std::make_unique<KvOffload>(inputs); }
+
+}  // namespace kvcap

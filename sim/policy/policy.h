@@ -1,0 +1,86 @@
+// Policy: one system of the papers as pure answers. It knows the cost model and the routes of the machine,
+// never a clock or a queue; serving asks and performs.
+//
+//   reuse()    what a turn may find of its history: nothing, what the store has, or everything at no cost
+//   restore()  which layers come back how, given where the context lies and how busy the links are
+//   save()     what is written for new tokens, and what that costs the running step
+//
+// Adding a policy is one file with a make_ function and one line in table.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost/cost_model.h"
+#include "policy/options.h"
+#include "policy/restoration.h"
+#include "state/store.h"
+
+namespace kvcap {
+
+enum class Reuse : uint8_t { nothing, stored, everything };
+
+// What a policy is built from; outlives it.
+struct PolicyInputs {
+  const CostModel* cost = nullptr;
+  const HardwareProfile* hardware = nullptr;
+  PolicyOptions options;
+  LoadRates idle_rates{};      // loads to the GPU on an idle machine, from the tiers in use
+  std::optional<Tier> planned_tier;  // where contexts are expected to lie; none when no host tier is in use
+  int64_t split_tokens = 0;    // history length that stored forms are chosen for
+};
+
+// A turn's context: `history_tokens` could be reused, `new_tokens` are computed in any case.
+struct Context {
+  int64_t history_tokens = 0;
+  int64_t new_tokens = 0;
+};
+
+// What saving costs the step that produces the tokens, for `layers` alike: a layer lasts at least
+// copy_s_per_token * tokens (the device-to-host copy of the layer before must have ended) and at least
+// write_s_per_sequence * sequences (writes on the critical path).
+struct SaveFloor {
+  int64_t layers = 0;
+  double copy_s_per_token = 0;
+  double write_s_per_sequence = 0;
+};
+
+// How the layers of a stored context divide, for reports.
+struct Schedule {
+  int64_t hidden_layers = 0;
+  int64_t kv_layers = 0;
+  int64_t recompute_layers = 0;
+  int64_t hidden_tokens = -1;  // token-wise splits: of split_tokens, by hidden states; -1: layer-wise
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  virtual Reuse reuse() const = 0;
+  // Bytes that a token of context takes in a host tier.
+  virtual double stored_bytes_per_token() const { return 0; }
+  // REQUIRES: hits are in host tiers; their tokens add up to at most context.history_tokens.
+  virtual Restoration restore(const Context& context, std::span<const Hit> hits, const LoadRates& rates) const;
+  // Empty when saving never holds a step up.
+  virtual std::vector<SaveFloor> save_floors() const { return {}; }
+  // Pieces that a save or a demotion of `tokens` tokens is written in.
+  virtual double save_requests(int64_t tokens) const;
+  // The layers of a context of `tokens` tokens in `tier` on an idle machine.
+  virtual Schedule schedule(int64_t tokens, Tier tier) const;
+  // Sentences that the user should read: what was assumed or decided.
+  virtual std::vector<std::string> notes() const { return {}; }
+  virtual std::string quality_note() const { return ""; }
+};
+
+// Tokens of one chunk: hidden states or KV of this many tokens of one layer are read and written at once
+// (HCache 4.2).
+inline constexpr int64_t kChunkTokens = 64;
+constexpr int64_t chunks(int64_t tokens) { return (tokens + kChunkTokens - 1) / kChunkTokens; }
+
+}  // namespace kvcap

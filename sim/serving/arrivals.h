@@ -1,0 +1,46 @@
+// Arrivals: the turns of a workload in the order in which they reach the instance. A session's next turn
+// arrives a think time after its last answer, so the order depends on the system under test.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+#include "workload/workload.h"
+
+namespace kvcap {
+
+struct Arrival {
+  double time_s = 0;
+  uint32_t session = 0;
+  uint32_t turn = 0;
+};
+
+class Arrivals {
+ public:
+  explicit Arrivals(const Workload& workload);
+
+  // Time of the next arrival that is known; infinity when none is.
+  double next_s() const;
+  // REQUIRES: next_s() is finite.
+  Arrival pop();
+  // The turn has been answered: its session's next turn, if any, is now known.
+  void answered(const Arrival& turn, double now_s);
+  // The turn was refused: its session ends. Returns how many of its turns never arrive.
+  uint32_t refused(const Arrival& turn);
+  // True iff every session has ended.
+  bool ended() const { return open_sessions_ == 0; }
+
+ private:
+  struct Later {
+    bool operator()(const Arrival& a, const Arrival& b) const {
+      return a.time_s != b.time_s ? a.time_s > b.time_s : a.session > b.session;
+    }
+  };
+  const Workload& workload_;
+  uint32_t next_session_ = 0;  // sessions are sorted by their first arrival
+  std::size_t open_sessions_;
+  std::priority_queue<Arrival, std::vector<Arrival>, Later> returning_;
+};
+
+}  // namespace kvcap

@@ -1,0 +1,294 @@
+#include "serving/instance.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace kvcap {
+namespace {
+
+// Two dates closer than this are one: the World resolves no finer.
+constexpr double kResolution_s = 2e-9;
+
+// vLLM keeps this share of its blocks free when it admits a request, against immediate preemption.
+constexpr double kWatermark = 0.01;
+
+template <typename Pointers>
+void remove(Pointers& pointers, const void* request) {
+  const auto found =
+      std::find_if(pointers.begin(), pointers.end(), [&](const auto& one) { return std::to_address(one) == request; });
+  if (found != pointers.end()) pointers.erase(found);
+}
+
+}  // namespace
+
+Instance::Instance(const InstanceParts& parts)
+    : parts_(parts),
+      step_time_(*parts.cost, parts.policy->save_floors()),
+      arrivals_(*parts.workload),
+      blocks_(parts.kv_capacity_tokens, parts.serving.block_size),
+      watermark_blocks_(static_cast<int64_t>(kWatermark * static_cast<double>(blocks_.total()))) {
+  history_.reserve(parts.workload->sessions.size());
+  for (const Session& session : parts.workload->sessions) history_.push_back(session.context_tokens);
+}
+
+double Instance::advance(double now_s) {
+  if (step_.running) {
+    const double end_s = end_of_step(now_s);
+    if (end_s > now_s + kResolution_s) return end_s;
+    finish_step(now_s);
+  }
+  take_arrivals(now_s);
+  take_restored(now_s);
+  admit(now_s);
+  if (parts_.check_invariants) check();
+  if (arrivals_.ended()) {
+    ended_s_ = now_s;
+    record_levels(now_s);
+    return -1;
+  }
+  const double next_s = start_step(now_s);
+  record_levels(now_s);
+  return next_s;
+}
+
+double Instance::next_event_s() const {
+  double next_s = std::numeric_limits<double>::infinity();
+  // A newcomer behind a blocked queue changes nothing before memory is freed.
+  if (waiting_.empty()) next_s = arrivals_.next_s();
+  return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
+}
+
+// ---- arrival ----
+
+void Instance::take_arrivals(double now_s) {
+  while (arrivals_.next_s() <= now_s + kResolution_s) arrive(arrivals_.pop());
+}
+
+void Instance::arrive(const Arrival& arrival) {
+  const Session& session = parts_.workload->sessions[arrival.session];
+  const Turn& turn = parts_.workload->turns[session.first_turn + arrival.turn];
+  auto request = std::make_unique<Request>();
+  request->arrival = arrival;
+  request->key = arrival.session;
+  request->input_tokens = turn.input_tokens;
+  request->output_tokens = turn.output_tokens;
+
+  int64_t history = history_[arrival.session];
+  if (parts_.serving.overflow == Overflow::truncate) {
+    const int64_t room = parts_.max_model_len - request->input_tokens - request->output_tokens;
+    const bool truncated = history > 0 && history > room;
+    while (history > 0 && history > room) history /= 2;
+    // What is kept encodes the old positions and the dropped tokens: it is void.
+    if (truncated) parts_.store->erase(request->key);
+  }
+  history_[arrival.session] = static_cast<uint32_t>(history);
+  request->history_tokens = history;
+  request->record = {.session = arrival.session,
+                     .turn = arrival.turn,
+                     .history_tokens = static_cast<uint32_t>(history),
+                     .input_tokens = turn.input_tokens,
+                     .output_tokens = turn.output_tokens,
+                     .warmup = arrived_ < parts_.workload->warmup_turns,
+                     .arrival_s = arrival.time_s};
+  ++arrived_;
+  if (fits_at_all(*request)) {
+    waiting_.push_back(std::move(request));
+  } else {
+    refuse(*request);
+  }
+}
+
+bool Instance::fits_at_all(const Request& request) const {
+  const int64_t tokens = request.history_tokens + request.input_tokens + request.output_tokens;
+  return tokens <= parts_.max_model_len && blocks_.needed(tokens) <= blocks_.total();
+}
+
+// The session ends with a refused turn; those that would have followed are refused with it.
+void Instance::refuse(Request& request) {
+  const uint32_t unborn = arrivals_.refused(request.arrival);
+  request.record.rejected = true;
+  for (uint32_t i = 0; i <= unborn; ++i) {
+    request.record.turn = request.arrival.turn + i;
+    parts_.recorder->turn(request.record);
+  }
+  arrived_ += unborn;
+  refused_ += 1 + unborn;
+  if (parts_.finished_turns) *parts_.finished_turns += 1 + unborn;
+}
+
+// ---- admission and restoration ----
+
+void Instance::admit(double now_s) {
+  while (!waiting_.empty() && try_admit(now_s)) {
+  }
+}
+
+bool Instance::try_admit(double now_s) {
+  if (static_cast<int64_t>(admitted_.size()) >= parts_.serving.max_num_seqs) return false;
+  Request& request = *waiting_.front();
+  Hit hit{.key = request.key};
+  if (parts_.policy->reuse() == Reuse::everything) {
+    hit.tokens = request.history_tokens;
+  } else if (const std::optional<Hit> found = parts_.store->find(request.key)) {
+    hit = *found;
+    hit.tokens = std::min(hit.tokens, request.history_tokens);
+  }
+  const int64_t free_tokens = hit.tier == Tier::hbm ? hit.tokens : 0;
+  const int64_t blocks = blocks_.needed(request.prompt_tokens() - free_tokens);
+  // An empty machine admits what fits at all.
+  const int64_t reserve = admitted_.empty() ? 0 : watermark_blocks_;
+  if (blocks + reserve > blocks_.free()) return false;
+
+  blocks_.take(blocks);
+  request.blocks = blocks;
+  request.free_tokens = free_tokens;
+  request.cached_tokens = free_tokens;
+  const bool first = request.admitted_s < 0;
+  if (first) {
+    request.admitted_s = now_s;
+    request.record.hit_tokens = static_cast<uint32_t>(hit.tokens);
+    request.record.hit_tier = hit.tier;
+  }
+  parts_.store->pin(request.key);
+  admitted_.push_back(std::move(waiting_.front()));
+  waiting_.pop_front();
+  if (hit.tokens > 0 && hit.tier != Tier::hbm) {
+    restore(request, hit, now_s);
+  } else {
+    if (hit.tokens > 0) parts_.store->touch(request.key, now_s);
+    prefilling_.push_back(&request);
+  }
+  return true;
+}
+
+void Instance::restore(Request& request, const Hit& hit, double now_s) {
+  perform(parts_.store->promote(request.key, now_s));
+  parts_.store->touch(request.key, now_s);
+  const Context context{request.history_tokens, request.input_tokens + request.generated};
+  Restoration restoration = parts_.policy->restore(context, {&hit, 1}, parts_.idle_rates);
+  request.fused = restoration.fused;
+
+  const PerTier bytes = restoration.total_bytes();
+  double requests = 0;
+  for (const LayerWork& work : restoration.work) {
+    requests += static_cast<double>(work.layers) * work.load_requests[index(hit.tier)];
+  }
+  if (request.generated == 0 && request.admitted_s == now_s) {
+    parts_.recorder->read(hit.tier, bytes[index(hit.tier)], requests);
+  } else {
+    parts_.recorder->reloaded(hit.tokens, bytes[index(hit.tier)]);
+  }
+
+  parts_.restorer->start(std::move(restoration), [this, &request, tokens = hit.tokens, now_s](RestoreTimes times) {
+    request.cached_tokens = request.fused ? request.prompt_tokens() : tokens;
+    request.restored_s = times.restored_s;
+    if (request.record.ttft_s == 0 && request.admitted_s == now_s) {
+      request.record.restore_s = static_cast<float>(times.restored_s - now_s);
+      request.record.load_s = static_cast<float>(times.loaded_s - now_s);
+      // Fused computation is the new tokens' prefill.
+      if (!request.fused) {
+        request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
+      }
+    }
+    restored_.push_back({times.restored_s, restorations_++, &request});
+    std::push_heap(restored_.begin(), restored_.end());
+    // A step that ends before is soon enough to see it.
+    const bool long_run = step_.running && step_.chunks.empty() && step_.steps > 1;
+    if (!step_.running || long_run) parts_.world->wake();
+  });
+}
+
+void Instance::take_restored(double now_s) {
+  while (!restored_.empty() && restored_.front().time_s <= now_s + kResolution_s) {
+    Request& request = *restored_.front().request;
+    std::pop_heap(restored_.begin(), restored_.end());
+    restored_.pop_back();
+    if (!request.fused) {
+      prefilling_.push_back(&request);
+      continue;
+    }
+    request.gap_open = true;
+    first_token(request, request.restored_s);
+    if (request.generated == request.output_tokens) {
+      complete(request, request.restored_s);
+    } else {
+      start_decoding(request);
+    }
+  }
+}
+
+// ---- the end of a turn ----
+
+void Instance::complete(Request& request, double now_s) {
+  request.record.e2el_s = now_s - request.arrival.time_s;
+  parts_.recorder->turn(request.record);
+  parts_.store->unpin(request.key);
+  keep_context(request, now_s);
+  release(request);
+  arrivals_.answered(request.arrival, now_s);
+  ++completed_;
+  if (parts_.finished_turns) ++*parts_.finished_turns;
+  remove(admitted_, &request);
+}
+
+void Instance::keep_context(const Request& request, double now_s) {
+  const bool grows = parts_.workload->sessions[request.arrival.session].history_grows;
+  const int64_t tokens =
+      request.history_tokens + (grows ? request.input_tokens + request.output_tokens : int64_t{0});
+  history_[request.arrival.session] = static_cast<uint32_t>(tokens);
+  if (tokens > 0 && parts_.policy->reuse() != Reuse::everything) {
+    perform(parts_.store->put(request.key, tokens, now_s));
+  }
+}
+
+void Instance::perform(const std::vector<Move>& moves) {
+  for (const Move& move : moves) {
+    const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
+    const double requests = parts_.policy->save_requests(move.tokens);
+    const Route& route = parts_.route(move.from, move.to);
+    parts_.recorder->wrote(move.to, bytes, requests);
+    parts_.world->lane(move.from, move.to)
+        .move(route.seconds(bytes, requests), route.latency_s, [this, move](double) { parts_.store->done(move); });
+  }
+}
+
+void Instance::release(Request& request) {
+  blocks_.give_back(request.blocks);
+  request.blocks = 0;
+}
+
+// ---- bookkeeping ----
+
+void Instance::record_levels(double now_s) {
+  parts_.recorder->level(Level::waiting, static_cast<double>(waiting_.size()), now_s);
+  parts_.recorder->level(Level::running, static_cast<double>(admitted_.size()), now_s);
+  parts_.recorder->level(Level::kv_tokens, static_cast<double>(blocks_.used_tokens()), now_s);
+  constexpr std::array kStored = {Level::stored_hbm, Level::stored_dram, Level::stored_ssd, Level::stored_remote};
+  for (Tier tier : kTiers) {
+    if (parts_.store->has(tier)) {
+      parts_.recorder->level(kStored[index(tier)], parts_.store->occupied_bytes(tier), now_s);
+    }
+  }
+}
+
+// Every structural invariant, re-derived from the parts.
+void Instance::check() const {
+  const auto in_flight = static_cast<int64_t>(waiting_.size() + admitted_.size());
+  KVCAP_CHECK(arrived_ == completed_ + refused_ + in_flight);
+  KVCAP_CHECK(static_cast<int64_t>(admitted_.size()) <= parts_.serving.max_num_seqs);
+  int64_t blocks = 0;
+  for (const RequestPtr& request : admitted_) {
+    KVCAP_CHECK(request->blocks >= blocks_.needed(request->resident_tokens()));
+    blocks += request->blocks;
+  }
+  KVCAP_CHECK(blocks + blocks_.free() == blocks_.total());
+  int64_t context_tokens = 0;
+  for (const Request* request : decoding_) context_tokens += request->cached_tokens;
+  KVCAP_CHECK(context_tokens == decoding_context_tokens_);
+  parts_.store->check();
+}
+
+}  // namespace kvcap

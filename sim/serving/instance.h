@@ -1,0 +1,164 @@
+// Instance: one engine that serves turns with continuous batching, as a passive machine: somebody else owns the
+// clock and calls advance(); it answers when it wants to be called again.
+//
+// A turn waits (first come first served), is admitted when KV memory for its prompt is free, is restored (its
+// history comes back as the policy says, beside the steps of others), prefills what is left in chunks of the
+// step's token budget, decodes one token a step, and leaves its context to the store. A step serves all decoding
+// sequences first and fills the budget with prompt chunks. When memory runs out the sequence admitted last is
+// preempted: its KV is dropped and it starts over, at the head of the queue.
+//
+// Runs of decode steps that nothing can interrupt are one call (request fidelity).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/fidelity.h"
+#include "cost/cost_model.h"
+#include "des/world.h"
+#include "metrics/recorder.h"
+#include "policy/policy.h"
+#include "serving/arrivals.h"
+#include "serving/kv_blocks.h"
+#include "serving/options.h"
+#include "serving/restorer.h"
+#include "serving/step_time.h"
+#include "state/store.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+
+// What an instance works with; all outlive it.
+struct InstanceParts {
+  const Workload* workload = nullptr;
+  const CostModel* cost = nullptr;
+  const Policy* policy = nullptr;
+  Store* store = nullptr;
+  World* world = nullptr;
+  Restorer* restorer = nullptr;
+  Recorder* recorder = nullptr;
+  LoadRates idle_rates{};  // loads to the GPU
+  std::function<const Route&(Tier from, Tier to)> route;
+  ServingOptions serving;
+  int64_t kv_capacity_tokens = 0;
+  int64_t max_model_len = 0;
+  Fidelity fidelity = Fidelity::request;
+  bool check_invariants = false;                    // after every call of advance()
+  std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
+};
+
+class Instance {
+ public:
+  explicit Instance(const InstanceParts& parts);
+
+  // Does what is due at `now_s`. Returns when to call again (infinity: when woken), negative once every
+  // session has ended.
+  double advance(double now_s);
+
+  // When the last session ended. REQUIRES: advance() has returned a negative number.
+  double ended_s() const { return ended_s_; }
+
+ private:
+  struct Request {
+    Arrival arrival;
+    Key key = 0;
+    TurnRecord record;
+    double admitted_s = -1;
+    double restored_s = 0;
+    int64_t history_tokens = 0;
+    int64_t input_tokens = 0;
+    int64_t output_tokens = 0;
+    int64_t free_tokens = 0;    // of its KV that take no room here: ideal's history, contexts in the hbm tier
+    int64_t cached_tokens = 0;  // KV on the GPU
+    int64_t generated = 0;
+    int64_t blocks = 0;
+    double last_token_s = 0;
+    bool gap_open = false;  // its next token's gap is not the step's length
+    bool fused = false;     // restoration prefills the new tokens as well
+    // Tokens to compute before the next one can be sampled.
+    int64_t prompt_tokens() const { return history_tokens + input_tokens + generated; }
+    int64_t resident_tokens() const { return cached_tokens - free_tokens; }
+  };
+  using RequestPtr = std::unique_ptr<Request>;
+  struct Restored {
+    double time_s = 0;
+    uint64_t order = 0;
+    Request* request = nullptr;
+    bool operator<(const Restored& other) const {
+      return time_s != other.time_s ? time_s > other.time_s : order > other.order;
+    }
+  };
+  struct Chunk {
+    Request* request = nullptr;
+    int64_t tokens = 0;
+  };
+  struct Step {
+    bool running = false;
+    double start_s = 0;
+    double stolen_s = 0;  // by restorations, when it began
+    double work_s = 0;
+    int64_t steps = 1;
+    int64_t most_steps = 1;
+    std::vector<Chunk> chunks;
+    DecodeRun run;  // of decode-only steps
+  };
+
+  void take_arrivals(double now_s);
+  void arrive(const Arrival& arrival);
+  bool fits_at_all(const Request& request) const;
+  void refuse(Request& request);
+
+  void admit(double now_s);
+  bool try_admit(double now_s);
+  void restore(Request& request, const Hit& hit, double now_s);
+  void take_restored(double now_s);
+
+  double start_step(double now_s);
+  void plan_chunks();
+  void secure_blocks();
+  void preempt();
+  bool blocks_for(int64_t steps) const;
+  int64_t most_steps_in_memory(int64_t at_most) const;
+  double end_of_step(double now_s);
+  void finish_step(double now_s);
+  void record_collectives(double now_s);
+  void record_gaps(double now_s);
+  void finish_decoding(double now_s);
+  void finish_chunks(double now_s);
+  void first_token(Request& request, double now_s);
+  void start_decoding(Request& request);
+  void complete(Request& request, double now_s);
+  void keep_context(const Request& request, double now_s);
+  void perform(const std::vector<Move>& moves);
+
+  double next_event_s() const;
+  void release(Request& request);
+  void record_levels(double now_s);
+  void check() const;
+
+  InstanceParts parts_;
+  StepTime step_time_;
+  Arrivals arrivals_;
+  KvBlocks blocks_;
+  int64_t watermark_blocks_;
+  std::vector<uint32_t> history_;  // of each session, tokens that its next turn finds
+  int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
+
+  std::deque<RequestPtr> waiting_;
+  std::vector<RequestPtr> admitted_;  // in order of admission
+  std::vector<Request*> prefilling_;  // in order of restoration
+  std::vector<Request*> decoding_;
+  std::vector<Restored> restored_;    // a heap: restorations with a known end
+  uint64_t restorations_ = 0;
+  int64_t decoding_context_tokens_ = 0;  // the sum of their cached_tokens
+  Step step_;
+  std::vector<PrefillChunk> chunks_;  // scratch of start_step and finish_step: no allocation a step
+  std::vector<Request*> decoded_;
+  double ended_s_ = 0;
+};
+
+}  // namespace kvcap

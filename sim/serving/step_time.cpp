@@ -1,0 +1,104 @@
+#include "serving/step_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kvcap {
+namespace {
+
+double floor_s(const SaveFloor& floor, int64_t rows, int64_t decoding) {
+  return std::max(floor.copy_s_per_token * static_cast<double>(rows),
+                  floor.write_s_per_sequence * static_cast<double>(decoding));
+}
+
+constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+
+}  // namespace
+
+double DecodeRun::sum_s(int64_t steps) const {
+  double total_s = 0;
+  for (const Ramp& ramp : ramps_) {
+    const int64_t here = std::min(steps, ramp.steps);
+    total_s += ramp.sum_s(here);
+    steps -= here;
+    if (steps == 0) break;
+  }
+  return total_s;
+}
+
+int64_t DecodeRun::steps_to_reach(double seconds, int64_t at_most) const {
+  int64_t low = 1;
+  int64_t high = at_most;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (sum_s(middle) >= seconds) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors)
+    : cost_(cost), floors_(std::move(floors)), layers_(cost.model().num_hidden_layers), unsaved_layers_(layers_) {
+  for (const SaveFloor& floor : floors_) unsaved_layers_ -= floor.layers;
+}
+
+double StepTime::layers_s(double layer_s, int64_t rows, int64_t decoding) const {
+  double total_s = static_cast<double>(unsaved_layers_) * layer_s;
+  for (const SaveFloor& floor : floors_) {
+    total_s += static_cast<double>(floor.layers) * std::max(layer_s, floor_s(floor, rows, decoding));
+  }
+  return total_s;
+}
+
+double StepTime::mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
+                         int64_t sampled) const {
+  int64_t rows = decoding;
+  double attention_s = 0;
+  for (const PrefillChunk& chunk : chunks) {
+    rows += chunk.new_tokens;
+    attention_s += cost_.attention_layer_s(chunk);
+  }
+  if (decoding > 0) {
+    const DecodeAttention decode = cost_.decode_attention_layer_s(decoding);
+    attention_s += decode.fixed_s + decode.per_context_token_s * static_cast<double>(context_tokens);
+  }
+  const double head_s = sampled > 0 ? cost_.head_s(sampled) : 0;
+  return layers_s(cost_.linear_layer_s(rows) + attention_s, rows, decoding) + head_s;
+}
+
+DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens) const {
+  const DecodeAttention attention = cost_.decode_attention_layer_s(decoding);
+  const double layer_growth_s = attention.per_context_token_s * static_cast<double>(decoding);
+  const double first_layer_s = cost_.linear_layer_s(decoding) + attention.fixed_s +
+                               attention.per_context_token_s * static_cast<double>(context_tokens);
+  const double head_s = cost_.head_s(decoding);
+
+  // Step j's layers last max(floor, first + j growth); a floor ends where the line crosses it.
+  std::vector<Ramp> ramps;
+  int64_t begin = 0;
+  while (begin != kForever) {
+    const double layer_s = first_layer_s + layer_growth_s * static_cast<double>(begin);
+    int64_t end = kForever;
+    int64_t growing_layers = unsaved_layers_;
+    for (const SaveFloor& floor : floors_) {
+      const double least_s = floor_s(floor, decoding, decoding);
+      if (layer_s >= least_s) {
+        growing_layers += floor.layers;
+      } else if (layer_growth_s > 0) {
+        const auto crossing = static_cast<int64_t>(std::ceil((least_s - first_layer_s) / layer_growth_s));
+        end = std::min(end, std::max(crossing, begin + 1));
+      }
+    }
+    ramps.push_back({.first_s = layers_s(layer_s, decoding, decoding) + head_s,
+                     .growth_s = layer_growth_s * static_cast<double>(growing_layers),
+                     .steps = end == kForever ? kForever : end - begin});
+    begin = end;
+  }
+  return DecodeRun(std::move(ramps));
+}
+
+}  // namespace kvcap

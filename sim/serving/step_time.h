@@ -1,0 +1,63 @@
+// StepTime: how long the engine's steps take, saving included.
+//
+// A step computes some rows of prompts and one row for each decoding sequence; its time is that of all layers
+// plus the vocabulary projection. What a policy saves on the critical path makes a layer last at least as long
+// as its SaveFloor. A run of decode steps over the same sequences grows by one token a sequence and step, so
+// its steps' times are arithmetic ramps, broken only where a layer's time grows past a floor, and sums of any
+// length are exact in closed form.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cost/cost_model.h"
+#include "policy/policy.h"
+
+namespace kvcap {
+
+// `steps` steps that last first_s, first_s + growth_s, first_s + 2 growth_s, ...
+struct Ramp {
+  double first_s = 0;
+  double growth_s = 0;
+  int64_t steps = 0;
+  double sum_s(int64_t of_steps) const {
+    const auto n = static_cast<double>(of_steps);
+    return n * first_s + growth_s * n * (n - 1) / 2;
+  }
+};
+
+class DecodeRun {
+ public:
+  DecodeRun() = default;
+  explicit DecodeRun(std::vector<Ramp> ramps) : ramps_(std::move(ramps)) {}
+  // Seconds of the first `steps` steps.
+  double sum_s(int64_t steps) const;
+  // The least number of steps that last at least `seconds`; at least 1. REQUIRES: at_most >= 1.
+  int64_t steps_to_reach(double seconds, int64_t at_most) const;
+  std::span<const Ramp> ramps() const { return ramps_; }
+
+ private:
+  std::vector<Ramp> ramps_;  // the last one never ends
+};
+
+class StepTime {
+ public:
+  StepTime(const CostModel& cost, std::vector<SaveFloor> floors);
+
+  // One step: prompt chunks together with `decoding` sequences of `context_tokens` tokens in all (the new
+  // ones included), `sampled` tokens out.
+  double mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens, int64_t sampled) const;
+  // Steps of `decoding` sequences whose lengths add up to `context_tokens` in the first one.
+  DecodeRun decode(int64_t decoding, int64_t context_tokens) const;
+
+ private:
+  double layers_s(double layer_s, int64_t rows, int64_t decoding) const;
+
+  const CostModel& cost_;
+  std::vector<SaveFloor> floors_;
+  int64_t layers_;
+  int64_t unsaved_layers_;  // without a floor
+};
+
+}  // namespace kvcap

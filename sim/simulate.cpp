@@ -1,0 +1,232 @@
+#include "simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "base/check.h"
+#include "base/input_error.h"
+#include "des/world.h"
+#include "metrics/recorder.h"
+#include "policy/table.h"
+#include "serving/instance.h"
+
+namespace kvcap {
+namespace {
+
+double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
+  switch (tier) {
+    case Tier::hbm:
+      return 0;
+    case Tier::dram:
+      return hardware.dram->capacity_bytes;
+    case Tier::ssd:
+      return static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes;
+    case Tier::remote:
+      return hardware.remote->capacity_bytes;
+  }
+  return 0;
+}
+
+double usd_per_gb_hour(const HardwareProfile& hardware, Tier tier) {
+  switch (tier) {
+    case Tier::hbm:
+      return 0;  // part of the GPU's price
+    case Tier::dram:
+      return hardware.dram->price_usd_per_gb_hour;
+    case Tier::ssd:
+      return hardware.ssd->price_usd_per_gb_hour;
+    case Tier::remote:
+      return hardware.remote->price_usd_per_gb_hour;
+  }
+  return 0;
+}
+
+HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOptions>& tiers) {
+  const auto used = [&](Tier tier) {
+    return std::any_of(tiers.begin(), tiers.end(), [&](const TierOptions& one) { return one.kind == tier; });
+  };
+  // A context read from SSD is promoted on its way: it has to pass through DRAM.
+  if (hardware.ssd && used(Tier::dram) && used(Tier::ssd)) hardware.ssd->gpu_direct = false;
+  return hardware;
+}
+
+std::vector<TierOptions> tiers_of(const Scenario& scenario) {
+  if (scenario.policy.tiers) return *scenario.policy.tiers;
+  std::vector<TierOptions> tiers;
+  for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+    if (has_tier(scenario.hardware, tier)) tiers.push_back({.kind = tier});
+  }
+  return tiers;
+}
+
+std::string format(const char* pattern, auto... values) {
+  char text[300];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Machine& machine) {
+  RunFacts facts;
+  facts.scenario_name = scenario.name;
+  facts.scenario_json = scenario.resolved_json;
+  facts.policy = scenario.policy.name;
+  facts.hardware_provenance = scenario.hardware.provenance_kind;
+  facts.quality_note = machine.policy().quality_note();
+  facts.notes = scenario.notes;
+  facts.notes.insert(facts.notes.end(), workload.notes.begin(), workload.notes.end());
+  facts.notes.insert(facts.notes.end(), machine.notes().begin(), machine.notes().end());
+  if (machine.cost().extrapolated()) {
+    facts.notes.emplace_back("some GEMMs lie outside the measured table of the hardware profile and are extrapolated");
+  }
+  facts.slo_ttft_ms = scenario.slo.ttft_ms.value_or(-1);
+  facts.slo_tpot_ms = scenario.slo.tpot_ms.value_or(-1);
+  facts.stored_bytes_per_token = machine.policy().stored_bytes_per_token();
+  facts.gpu_usd_per_hour = static_cast<double>(scenario.hardware.gpu.count) * scenario.hardware.gpu.price_usd_per_hour;
+  for (const StoreTier& tier : machine.tiers()) {
+    facts.tier_usd_per_hour[index(tier.kind)] =
+        tier.capacity_bytes / 1e9 * usd_per_gb_hour(scenario.hardware, tier.kind);
+  }
+  if (scenario.hardware.remote) facts.remote_usd_per_request = scenario.hardware.remote->price_usd_per_request;
+  if (scenario.hardware.ssd) {
+    facts.ssd_endurance_bytes =
+        static_cast<double>(scenario.hardware.ssd->count) * scenario.hardware.ssd->endurance_bytes;
+  }
+  facts.kv_capacity_tokens = machine.kv_capacity_tokens();
+  return facts;
+}
+
+}  // namespace
+
+Machine::Machine(const Scenario& scenario, const Workload& workload)
+    : Machine(scenario, static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
+              workload.context_tokens()) {}
+
+Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens)
+    : hardware_(with_staging(scenario.hardware, tiers_of(scenario))),
+      cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size) {
+  for (Tier from : kTiers) {
+    for (Tier to : kTiers) {
+      const bool way = from != to && has_tier(hardware_, from) && has_tier(hardware_, to);
+      routes_.push_back(way ? kvcap::route(hardware_, cost_.tensor_parallel_size(), from, to) : Route{});
+    }
+  }
+  choose_tiers(scenario);
+  choose_policy(scenario, mean_history_tokens, context_tokens);
+  choose_memory(scenario);
+}
+
+void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens) {
+  std::optional<Tier> planned_tier;
+  bool roomy = false;
+  for (const StoreTier& tier : tiers_) {
+    if (tier.kind == Tier::hbm) continue;
+    const Route& load = route(tier.kind, Tier::hbm);
+    idle_rates_[index(tier.kind)] = {.route = &load, .stretch = 1, .delay_s = load.latency_s};
+    if (!roomy) planned_tier = tier.kind;
+    roomy = tier.capacity_bytes >= static_cast<double>(context_tokens) * scenario.model.kv_bytes_per_token();
+  }
+  policy_ = make_policy({.cost = &cost_,
+                         .hardware = &hardware_,
+                         .options = scenario.policy,
+                         .idle_rates = idle_rates_,
+                         .planned_tier = planned_tier,
+                         .split_tokens = scenario.policy.split_tokens.value_or(mean_history_tokens)});
+  if (policy_->reuse() == Reuse::everything) tiers_.clear();
+  if (policy_->reuse() == Reuse::nothing) {
+    std::erase_if(tiers_, [](const StoreTier& tier) { return tier.kind != Tier::hbm; });
+  }
+  for (StoreTier& tier : tiers_) {
+    tier.bytes_per_token =
+        tier.kind == Tier::hbm ? scenario.model.kv_bytes_per_token() : policy_->stored_bytes_per_token();
+  }
+  for (std::string& note : policy_->notes()) notes_.push_back(std::move(note));
+}
+
+const Route& Machine::route(Tier from, Tier to) const { return routes_[index(from) * kTiers.size() + index(to)]; }
+
+void Machine::choose_tiers(const Scenario& scenario) {
+  for (const TierOptions& options : tiers_of(scenario)) {
+    tiers_.push_back({.kind = options.kind,
+                      .capacity_bytes = options.capacity_bytes.value_or(profile_capacity_bytes(hardware_, options.kind)),
+                      .eviction = options.eviction});
+  }
+}
+
+void Machine::choose_memory(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  const KvCapacity derived =
+      derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
+                         serving.gpu_memory_utilization, serving.max_num_batched_tokens, serving.block_size);
+  kv_capacity_tokens_ = serving.kv_capacity_tokens.value_or(derived.tokens);
+  if (serving.kv_capacity_tokens) {
+    notes_.push_back(format("KV capacity is given: %lld tokens (derived: %lld)",
+                            static_cast<long long>(kv_capacity_tokens_), static_cast<long long>(derived.tokens)));
+  }
+  if (kv_capacity_tokens_ < serving.block_size) {
+    throw InputError(format("model %s does not fit: its weights take %.1f GB and %lld x %s have %.1f GB in all; use a "
+                            "larger serving.tensor_parallel_size or other hardware",
+                            scenario.model.name.c_str(), derived.weight_bytes / 1e9,
+                            static_cast<long long>(serving.tensor_parallel_size), scenario.hardware.gpu.name.c_str(),
+                            static_cast<double>(serving.tensor_parallel_size) * scenario.hardware.gpu.memory_bytes / 1e9));
+  }
+  // Contexts kept on the GPU take their room from running requests.
+  if (!tiers_.empty() && tiers_.front().kind == Tier::hbm) {
+    const double kv_bytes = scenario.model.kv_bytes_per_token();
+    StoreTier& front = tiers_.front();
+    if (front.capacity_bytes <= 0) front.capacity_bytes = 0.5 * static_cast<double>(kv_capacity_tokens_) * kv_bytes;
+    const auto front_tokens = static_cast<int64_t>(std::ceil(front.capacity_bytes / kv_bytes));
+    if (front_tokens + serving.block_size > kv_capacity_tokens_) {
+      throw InputError(format("policy.tiers: hbm: found capacity_bytes %g, allowed: less than the GPU's KV memory, %g",
+                              front.capacity_bytes, static_cast<double>(kv_capacity_tokens_) * kv_bytes));
+    }
+    kv_capacity_tokens_ -= front_tokens;
+  }
+  max_model_len_ = serving.max_model_len.value_or(scenario.model.max_position_embeddings);
+  if (scenario.hardware.gpu.count > serving.tensor_parallel_size) {
+    notes_.push_back(format("%lld of %lld GPUs are used (tensor_parallel_size); all are paid for",
+                            static_cast<long long>(serving.tensor_parallel_size),
+                            static_cast<long long>(scenario.hardware.gpu.count)));
+  }
+}
+
+RunResult simulate(const Scenario& scenario, const Workload& workload, const SimulateHooks& hooks) {
+  const Machine machine(scenario, workload);
+  Recorder recorder(static_cast<int64_t>(workload.turns.size()));
+  const LinkObserver observer = [&recorder](Resource resource, double busy_s, double from_s, double to_s) {
+    recorder.busy(resource, busy_s, from_s, to_s);
+  };
+  Store store(machine.tiers());
+  if (workload.warm_start) {
+    for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
+      if (workload.sessions[i].context_tokens > 0) store.preload(i, workload.sessions[i].context_tokens);
+    }
+  }
+  const std::unique_ptr<World> world =
+      make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
+  const std::unique_ptr<Restorer> restorer =
+      make_restorer(scenario.fidelity, *world, machine.idle_rates(), observer, hooks.on_restore_activity);
+  Instance instance({.workload = &workload,
+                     .cost = &machine.cost(),
+                     .policy = &machine.policy(),
+                     .store = &store,
+                     .world = world.get(),
+                     .restorer = restorer.get(),
+                     .recorder = &recorder,
+                     .idle_rates = machine.idle_rates(),
+                     .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
+                     .serving = scenario.serving,
+                     .kv_capacity_tokens = machine.kv_capacity_tokens(),
+                     .max_model_len = machine.max_model_len(),
+                     .fidelity = scenario.fidelity,
+                     .check_invariants = hooks.check_invariants,
+                     .finished_turns = hooks.finished_turns});
+  world->run([&instance](double now_s) { return instance.advance(now_s); });
+
+  RunFacts facts = facts_of(scenario, workload, machine);
+  facts.duration_s = instance.ended_s();
+  return recorder.finish(facts);
+}
+
+}  // namespace kvcap
