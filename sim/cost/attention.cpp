@@ -14,8 +14,8 @@ double wave_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, 
       shape.query_heads * ((chunk.new_tokens + efficiency.block_m - 1) / efficiency.block_m);
   const int64_t waves = (blocks + gpu.sm_count - 1) / gpu.sm_count;
   const auto block_m = static_cast<double>(efficiency.block_m);
-  const double keys = static_cast<double>(chunk.cached_tokens) + static_cast<double>(chunk.new_tokens) / 2 +
-                      block_m / 2;
+  const double keys =
+      static_cast<double>(chunk.cached_tokens) + static_cast<double>(chunk.new_tokens) / 2 + block_m / 2;
   const double block_flops = 2 * block_m * static_cast<double>(shape.key_dim + shape.value_dim) * keys;
   const double sm_flops_per_s = gpu.peak_flops * efficiency.efficiency / static_cast<double>(gpu.sm_count);
   return static_cast<double>(waves) * block_flops / sm_flops_per_s + fixed_s(efficiency);
@@ -40,7 +40,8 @@ double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, Prefill
   const auto queries = static_cast<double>(chunk.new_tokens);
   const double query_elements =
       queries * static_cast<double>(shape.query_heads * (shape.key_dim + shape.value_dim));  // Q and O
-  const double kv_elements = (static_cast<double>(chunk.cached_tokens) + queries) * shape.kv_elements_per_token;
+  const double kv_elements =
+      (static_cast<double>(chunk.cached_tokens) + queries) * shape.kv_elements_per_token;
   const double bytes =
       query_elements * shape.query_bytes_per_element + kv_elements * shape.kv_bytes_per_element;
   return roofline_s(efficiency, gpu, shape.pair_flops() * causal_pairs(chunk), bytes) + fixed_s(efficiency);
@@ -62,12 +63,9 @@ DecodeAttention decode_attention(const Efficiency& efficiency, const Gpu& gpu, c
 
 double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, int64_t query_heads,
                    int64_t kv_heads, int64_t head_dim, double bytes_per_element) {
-  const AttentionShape shape{query_heads,
-                             head_dim,
-                             head_dim,
-                             static_cast<double>(2 * kv_heads * head_dim),
-                             bytes_per_element,
-                             bytes_per_element};
+  const AttentionShape shape{query_heads,       head_dim,
+                             head_dim,          static_cast<double>(2 * kv_heads * head_dim),
+                             bytes_per_element, bytes_per_element};
   return prefill_attention_s(efficiency, gpu, chunk, shape);
 }
 

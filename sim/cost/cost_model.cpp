@@ -40,7 +40,7 @@ struct CostModel::State {
   ModelSpec model;
   HardwareProfile hardware;
   int64_t tensor_parallel_size = 1;
-  LayerShapes shapes;       // on one GPU
+  LayerShapes shapes;        // on one GPU
   LayerShapes whole_shapes;  // of an undivided layer, for flops
   DecodeAttention decode_attention;
   double interconnect_bytes_per_s = 0;
@@ -190,8 +190,7 @@ double CostModel::prefill_layer_flops(PrefillChunk chunk) const {
   for (const LayerKind& kind : shapes.kinds) {
     all_layers += static_cast<double>(kind.layers) * kind.gemm_flops(static_cast<double>(chunk.new_tokens));
   }
-  double flops =
-      all_layers / state_->layers() + shapes.prefill_attention.pair_flops() * causal_pairs(chunk);
+  double flops = all_layers / state_->layers() + shapes.prefill_attention.pair_flops() * causal_pairs(chunk);
   if (shapes.latent_expansion && chunk.new_tokens > 0) {
     flops += 2 * static_cast<double>(chunk.cached_tokens) * static_cast<double>(shapes.latent_expansion->n) *
              static_cast<double>(shapes.latent_expansion->k);

@@ -91,9 +91,9 @@ class CostModel {
 };
 
 // KV tokens that fit the group: (memory * utilization - weights - activations of one step) / KV bytes per
-// token, rounded down to whole blocks; 0 when the weights do not fit. Activations: the residual, and the input
-// and output of the widest GEMM, for max_num_batched_tokens rows; routed experts hold the rows of all active
-// experts at once.
+// token, rounded down to whole blocks; 0 when the weights do not fit. Activations: the residual, and the
+// input and output of the widest GEMM, for max_num_batched_tokens rows; routed experts hold the rows of all
+// active experts at once.
 struct KvCapacity {
   int64_t tokens = 0;
   double weight_bytes = 0;      // per group

@@ -32,8 +32,7 @@ GemmShape nearest_shape(const std::vector<GemmPoint>& points, GemmShape shape) {
 // Time of a measured weight shape at `rows` rows: a straight line between the two neighbours in
 // (ln m, ln t). Below the smallest m the time is held, because streaming the weights does not get cheaper;
 // above the largest it grows with the flops.
-double interpolate_s(const std::vector<GemmPoint>& points, GemmShape shape, double rows,
-                     bool* extrapolated) {
+double interpolate_s(const std::vector<GemmPoint>& points, GemmShape shape, double rows, bool* extrapolated) {
   const GemmPoint* below = nullptr;  // the largest m <= rows
   const GemmPoint* above = nullptr;  // the smallest m >= rows
   for (const GemmPoint& point : points) {
@@ -53,8 +52,7 @@ double interpolate_s(const std::vector<GemmPoint>& points, GemmShape shape, doub
   return below->time_s * std::pow(above->time_s / below->time_s, share);
 }
 
-double table_gemm_s(const std::vector<GemmPoint>& points, GemmShape shape, double rows,
-                    bool* extrapolated) {
+double table_gemm_s(const std::vector<GemmPoint>& points, GemmShape shape, double rows, bool* extrapolated) {
   const GemmShape measured = nearest_shape(points, shape);
   if (measured.n == shape.n && measured.k == shape.k) {
     return interpolate_s(points, shape, rows, extrapolated);

@@ -46,8 +46,8 @@ struct LayerKind {
 struct LayerShapes {
   std::vector<LayerKind> kinds;  // dense layers, or expert layers, or both
   AttentionShape prefill_attention;
-  AttentionShape decode_attention;           // MLA: absorbed, over the latent itself
-  GemmShape kv_projection;                   // hidden states to what the cache holds
+  AttentionShape decode_attention;             // MLA: absorbed, over the latent itself
+  GemmShape kv_projection;                     // hidden states to what the cache holds
   ElementwiseShape kv_projection_elementwise;  // rotary embedding of the keys; MLA: also the latent's norm
   std::optional<GemmShape> latent_expansion;   // MLA: keys and values of cached tokens, before prefill
   double kv_elements_per_token = 0;            // of one layer, held by one GPU

@@ -24,8 +24,8 @@ class SimgridLane : public Lane {
   SimgridLane(sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
       : from_(from), to_(to), route_(std::move(route)), observer_(observer), waiting_(sg4::Semaphore::create(0)) {}
 
-  void move(double alone_s, double latency_s, std::function<void(double)> done) override {
-    queue_.push_back({alone_s, latency_s, std::move(done)});
+  void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) override {
+    queue_.push_back({alone_s, latency_s, std::move(on_phase)});
     waiting_->release();
   }
 
@@ -36,12 +36,13 @@ class SimgridLane : public Lane {
       Transfer transfer = std::move(queue_.front());
       queue_.pop_front();
       const double began_s = sg4::Engine::get_clock();
+      transfer.on_phase(TransferPhase::began);
       if (transfer.latency_s > kResolution_s) sg4::this_actor::sleep_for(transfer.latency_s);
       if (transfer.alone_s > kResolution_s) {
         sg4::Comm::sendto(from_, to_, static_cast<uint64_t>(std::llround(transfer.alone_s * route_.bytes_per_s())));
         report(transfer.alone_s, began_s, sg4::Engine::get_clock());
       }
-      transfer.done(began_s);
+      transfer.on_phase(TransferPhase::ended);
     }
   }
 
@@ -49,7 +50,7 @@ class SimgridLane : public Lane {
   struct Transfer {
     double alone_s;
     double latency_s;
-    std::function<void(double)> done;
+    std::function<void(TransferPhase)> on_phase;
   };
 
   void report(double alone_s, double began_s, double ended_s) const {

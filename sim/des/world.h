@@ -16,13 +16,15 @@
 
 namespace kvcap {
 
+enum class TransferPhase : uint8_t { began, ended };
+
 // Transfers between two tiers, first come first served, a bounded number in flight. Lanes share links.
 class Lane {
  public:
   virtual ~Lane() = default;
   // `alone_s`: what the bytes take on an idle route (Route::seconds), after `latency_s` in which none flow.
-  // `done` is called at the end with the time at which the transfer left the queue.
-  virtual void move(double alone_s, double latency_s, std::function<void(double began_s)> done) = 0;
+  // `on_phase` is called when the transfer leaves the queue and when its last byte has arrived.
+  virtual void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) = 0;
 };
 
 // A server of restoration work on the GPU, first come first served, one at a time.

@@ -90,7 +90,8 @@ RunResult combine_replications(std::vector<RunResult> runs) {
   RunResult combined;
   for (std::size_t m = 0; m < runs[0].metrics.size(); ++m) {
     Metric metric = runs[0].metrics[m];
-    for (const RunResult& run : runs) KVCAP_CHECK(m < run.metrics.size() && run.metrics[m].name == metric.name);
+    for (const RunResult& run : runs)
+      KVCAP_CHECK(m < run.metrics.size() && run.metrics[m].name == metric.name);
     if (is_number(metric.value)) {
       const MeanInterval interval = mean_interval(numbers(runs, m));
       metric.value = interval.mean;
@@ -115,8 +116,8 @@ std::vector<Difference> paired_differences(const std::vector<RunResult>& against
   for (const char* latency : {"ttft_ms", "service_ttft_ms", "itl_ms", "tpot_ms", "e2el_ms"})
     for (const char* statistic : {"mean_", "median_", "p90_", "p99_"})
       metrics.push_back(std::string(statistic) + latency);
-  for (const char* name : {"token_hit_rate", "cost.usd_per_million_output_tokens", "output_throughput",
-                           "request_throughput"})
+  for (const char* name :
+       {"token_hit_rate", "cost.usd_per_million_output_tokens", "output_throughput", "request_throughput"})
     metrics.push_back(name);
 
   std::vector<Difference> differences;

@@ -17,22 +17,16 @@ namespace kvcap {
 
 struct RecordedLevel {
   TimeSeries series;
-  double value = 0;    // since since_s
+  double value = 0;  // since since_s
   double since_s = 0;
   double peak = 0;
-};
-
-struct RecordedWork {
-  TimeSeries series;
-  double busy_s = 0;
-  double last_s = 0;  // when the last work ends
 };
 
 struct Recorded {
   std::vector<TurnRecord> turns;
   GapHistogram gaps;
   std::array<RecordedLevel, kLevelCount> levels;
-  std::array<RecordedWork, kResourceCount> work;
+  std::array<TimeSeries, kResourceCount> busy;
   PerTier read_bytes{}, written_bytes{};
   PerTier requests{};  // reads and writes
   int64_t preemptions = 0;

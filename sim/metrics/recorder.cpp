@@ -37,13 +37,11 @@ void Recorder::level(Level which, double value, double now_s) {
 void Recorder::busy(Resource which, double busy_s, double from_s, double to_s) {
   KVCAP_CHECK(busy_s >= 0 && from_s >= 0 && to_s >= from_s);
   if (busy_s == 0) return;
-  RecordedWork& work = state_->work[index(which)];
-  work.busy_s += busy_s;
-  work.last_s = std::max(work.last_s, to_s);
+  TimeSeries& series = state_->busy[index(which)];
   if (to_s > from_s) {
-    work.series.add(busy_s / (to_s - from_s), from_s, to_s);
+    series.add(busy_s / (to_s - from_s), from_s, to_s);
   } else {
-    work.series.add_at(busy_s, from_s);
+    series.add_at(busy_s, from_s);
   }
 }
 

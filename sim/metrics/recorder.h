@@ -16,11 +16,19 @@
 namespace kvcap {
 
 // Piecewise-constant quantities whose mean over time makes a series.
-enum class Level : uint8_t { waiting, running, kv_tokens, stored_hbm, stored_dram, stored_ssd, stored_remote };
+enum class Level : uint8_t {
+  waiting,
+  running,
+  kv_tokens,
+  stored_hbm,
+  stored_dram,
+  stored_ssd,
+  stored_remote
+};
 inline constexpr int kLevelCount = 7;
 inline constexpr std::string_view kLevelNames[kLevelCount] = {
-    "waiting", "running", "kv_tokens", "stored_bytes_hbm", "stored_bytes_dram", "stored_bytes_ssd",
-    "stored_bytes_remote"};
+    "waiting",           "running",          "kv_tokens",          "stored_bytes_hbm",
+    "stored_bytes_dram", "stored_bytes_ssd", "stored_bytes_remote"};
 
 // What the finished run needs besides the facts: prices, targets, texts.
 struct RunFacts {
@@ -28,12 +36,12 @@ struct RunFacts {
   std::vector<std::string> notes;
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
-  double gpu_usd_per_hour = 0;      // all GPUs of the profile
-  PerTier tier_usd_per_hour{};      // provisioned capacity
+  double gpu_usd_per_hour = 0;  // all GPUs of the profile
+  PerTier tier_usd_per_hour{};  // provisioned capacity
   double remote_usd_per_request = 0;
   int64_t kv_capacity_tokens = 0;
-  double duration_s = 0;            // first arrival (time 0) to the end of the last session
-  double ssd_endurance_bytes = 0;   // of all devices; 0 = not stated
+  double duration_s = 0;           // first arrival (time 0) to the end of the last session
+  double ssd_endurance_bytes = 0;  // of all devices; 0 = not stated
 };
 
 class Recorder {
@@ -62,11 +70,13 @@ class Recorder {
   std::unique_ptr<State> state_;
 };
 
-// Replications of one scenario: metrics of the mean, 95 % intervals (Student t) for every number, the
-// distributions and turns of the first run.
+// Replications of one scenario: numbers become means with 95 % intervals (Student t), `stable` holds when
+// it does in every run, distributions are averaged quantile by quantile; series and turns are the first
+// run's. A single run is returned as it is.
 RunResult combine_replications(std::vector<RunResult> runs);
 
-// Paired differences setting - against, metric by metric, over replications with equal seeds.
+// Paired differences setting - against, metric by metric, over replications with equal seeds. They are
+// named after the policies; where settings differ in something else, the caller names them anew.
 struct Difference {
   std::string setting, against, metric;
   double difference = 0;

@@ -30,7 +30,7 @@ struct TurnRecord {
   double ttft_s = 0;
   double service_ttft_s = 0;  // from first admission
   double e2el_s = 0;
-  float restore_s = 0;          // admission to restored
+  float restore_s = 0;  // admission to restored
   float lookup_s = 0;
   float load_s = 0;             // restoration with transfers queued or under way
   float restore_compute_s = 0;  // restoration after its last transfer

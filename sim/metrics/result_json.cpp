@@ -120,7 +120,8 @@ std::string compare_json(const std::vector<RunResult>& results, const std::vecto
   for (const Difference& difference : differences) {
     Json interval;  // the two ends of the 95 % interval; null with a single replication
     if (difference.half_width == difference.half_width)
-      interval = {difference.difference - difference.half_width, difference.difference + difference.half_width};
+      interval = {difference.difference - difference.half_width,
+                  difference.difference + difference.half_width};
     object["differences"].push_back({{"setting", difference.setting},
                                      {"against", difference.against},
                                      {"metric", difference.metric},

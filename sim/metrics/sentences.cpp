@@ -12,12 +12,12 @@ namespace kvcap {
 namespace {
 
 constexpr const char* kCost = "cost.usd_per_million_output_tokens";
-constexpr double kNearLimit = 0.5;    // below this share busy, a resource binds nothing
+constexpr double kNearLimit = 0.5;     // below this share busy, a resource binds nothing
 constexpr double kNoticeable = 0.005;  // relative; less is called equal
 
 constexpr std::array<std::string_view, kResourceCount> kResourceWords = {
-    "the GPU", "the PCIe link to the GPU", "the PCIe link from the GPU", "NVLink", "DRAM",
-    "reads from the SSDs", "writes to the SSDs", "the remote store"};
+    "the GPU", "the PCIe link to the GPU", "the PCIe link from the GPU", "NVLink",
+    "DRAM",    "reads from the SSDs",      "writes to the SSDs",         "the remote store"};
 
 // Parts of the TTFT, as ttft_breakdown_ms names them, and what happens in them.
 struct Part {
@@ -28,7 +28,7 @@ constexpr Part kParts[] = {{"queue", "queueing"},
                            {"lookup", "looking up"},
                            {"load", "loading"},
                            {"restore_compute", "projecting or recomputing"},
-                           {"prefill", "prefill"}};
+                           {"prefill", "prefilling"}};
 
 double metric(const Setting& setting, std::string_view name) { return setting.result->number(name); }
 bool is_ideal(const Setting& setting) { return setting.result->policy == "ideal"; }
@@ -108,7 +108,8 @@ std::string fastest_text(const Setting& winner, const std::vector<Setting>& othe
   }
   std::string text = winner.label;
   text += ideal ? " brings a context back fastest (" : " serves turns with history fastest (";
-  text += format_number(std::max(least_ms, 0.0)) + (ideal ? " ms a turn" : " ms from admission to first token");
+  text +=
+      format_number(std::max(least_ms, 0.0)) + (ideal ? " ms a turn" : " ms from admission to first token");
   text += factors.empty() ? ")." : "): " + joined(factors) + ".";
   return text;
 }
@@ -121,9 +122,10 @@ std::string storage_text(const Setting& winner, const std::vector<Setting>& othe
     const double other_bytes = metric(other, "stored_bytes_per_token");
     if (other.label == winner.label || !(other_bytes > 0)) continue;
     const double change = bytes / other_bytes - 1;
-    comparisons.push_back(std::abs(change) < kNoticeable ? "as many bytes as " + other.label
-                          : format_number(100 * std::abs(change)) + (change < 0 ? " % fewer" : " % more") +
-                                " bytes than " + other.label);
+    comparisons.push_back(std::abs(change) < kNoticeable
+                              ? "as many bytes as " + other.label
+                              : format_number(100 * std::abs(change)) +
+                                    (change < 0 ? " % fewer" : " % more") + " bytes than " + other.label);
   }
   return comparisons.empty() ? "" : "It stores " + joined(comparisons) + ".";
 }
@@ -133,7 +135,8 @@ std::string loss_text(const Setting& setting, const Setting& ideal) {
   if (!(loss_ms > kNoticeable * metric(ideal, "mean_ttft_ms")))
     return setting.label + " loses nothing against " + ideal.label + " in mean TTFT.";
   std::vector<std::pair<double, const char*>> parts;
-  for (const Part& part : kParts) parts.emplace_back(part_ms(setting, part) - part_ms(ideal, part), part.doing);
+  for (const Part& part : kParts)
+    parts.emplace_back(part_ms(setting, part) - part_ms(ideal, part), part.doing);
   return "Against " + ideal.label + " " + setting.label + " loses " + format_number(loss_ms) +
          " ms of mean TTFT: " + parts_text(parts, loss_ms) + ".";
 }
@@ -198,7 +201,8 @@ void compare(const std::vector<Setting>& settings, const std::vector<Difference>
   const auto cheapest = least(affordable, [&](const Setting& s) { return metric(s, kCost); });
   if (fastest) {
     const bool is_alone = real.size() == 1;
-    add(paragraphs, {is_alone ? "" : fastest_text(*fastest, real, ideal), is_alone ? "" : storage_text(*fastest, real)});
+    add(paragraphs,
+        {is_alone ? "" : fastest_text(*fastest, real, ideal), is_alone ? "" : storage_text(*fastest, real)});
     add(paragraphs, {bound_text(*fastest), ideal ? loss_text(*fastest, *ideal) : ""});
   }
   add(paragraphs, {tail_text(settings, differences)});
@@ -212,11 +216,10 @@ void describe_one(const Setting& setting, std::vector<std::string>& paragraphs) 
   std::vector<std::pair<double, const char*>> parts;
   for (const Part& part : kParts) parts.emplace_back(part_ms(setting, part), part.doing);
   const std::string shares = parts_text(parts, ttft_ms);
-  add(paragraphs,
-      {"Of every 100 prompt tokens (history and new) " + format_number(100 * metric(setting, "token_hit_rate")) +
-           " came from stored state; " + format_percent(metric(setting, "request_hit_rate")) +
-           " of the turns reused some.",
-       bound_text(setting)});
+  add(paragraphs, {"Of every 100 prompt tokens (history and new) " +
+                       format_number(100 * metric(setting, "token_hit_rate")) + " came from stored state; " +
+                       format_percent(metric(setting, "request_hit_rate")) + " of the turns reused some.",
+                   bound_text(setting)});
   if (!shares.empty()) add(paragraphs, {"Mean TTFT of " + format_number(ttft_ms) + " ms: " + shares + "."});
 }
 

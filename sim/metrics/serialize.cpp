@@ -17,16 +17,14 @@ struct Preamble {
 class Writer {
  public:
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  void put(const T& value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
+  requires std::is_trivially_copyable_v<T>
+  void put(const T& value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
   void put(const std::string& text) {
     put(uint64_t{text.size()});
     bytes_ += text;
   }
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   void put(const std::vector<T>& values) {
     put(uint64_t{values.size()});
     bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
@@ -68,13 +66,11 @@ class Reader {
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
 
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  void get(T& value) {
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-  }
+  requires std::is_trivially_copyable_v<T>
+  void get(T& value) { std::memcpy(&value, take(sizeof value).data(), sizeof value); }
   void get(std::string& text) { text = take(size(1)); }
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   void get(std::vector<T>& values) {
     values.resize(size(sizeof(T)));
     const std::size_t length = values.size() * sizeof(T);
@@ -123,11 +119,16 @@ class Reader {
     uint64_t kind = 0;
     get(kind);
     switch (kind) {
-      case 0: return get_value<double>(metric.value);
-      case 1: return get_value<int64_t>(metric.value);
-      case 2: return get_value<bool>(metric.value);
-      case 3: return get_value<std::string>(metric.value);
-      default: throw std::runtime_error("a worker's result has a metric of no known kind");
+      case 0:
+        return get_value<double>(metric.value);
+      case 1:
+        return get_value<int64_t>(metric.value);
+      case 2:
+        return get_value<bool>(metric.value);
+      case 3:
+        return get_value<std::string>(metric.value);
+      default:
+        throw std::runtime_error("a worker's result has a metric of no known kind");
     }
   }
   void get(Interval& interval) {

@@ -14,6 +14,7 @@ constexpr double kFirstWidth_s = 1.0 / (1 << 20);  // a power of two: bin edges 
 
 void TimeSeries::add_at(double amount, double at_s) {
   if (at_s >= end_s_) grow(at_s);
+  last_s_ = std::max(last_s_, at_s);
   partial_[static_cast<std::size_t>(at_s * bins_per_s_)] += amount;
 }
 
@@ -53,10 +54,12 @@ std::vector<double> TimeSeries::cumulative() const {
 }
 
 double TimeSeries::integral(const std::vector<double>& cumulative, double until_s) const {
-  if (partial_.empty()) return 0;
-  const double position = std::clamp(until_s * bins_per_s_, 0.0, static_cast<double>(partial_.size()));
-  const auto bin = std::min(static_cast<std::size_t>(position), partial_.size() - 1);
-  const double share = position - static_cast<double>(bin);
+  if (until_s >= last_s_) return cumulative.back();
+  const double position = until_s * bins_per_s_;
+  const auto bin = static_cast<std::size_t>(position);
+  // The last bin is filled only as far as something was added.
+  const double filled = std::min(1.0, last_s_ * bins_per_s_ - static_cast<double>(bin));
+  const double share = (position - static_cast<double>(bin)) / filled;
   return cumulative[bin] + share * (cumulative[bin + 1] - cumulative[bin]);
 }
 

@@ -15,6 +15,7 @@ class TimeSeries {
   void add(double rate, double from_s, double to_s) {
     if (rate == 0 || !(to_s > from_s)) return;
     if (to_s > end_s_) grow(to_s);
+    if (to_s > last_s_) last_s_ = to_s;
     const auto first = static_cast<std::size_t>(from_s * bins_per_s_);
     const auto last = static_cast<std::size_t>(to_s * bins_per_s_);
     if (first == last) {
@@ -29,7 +30,8 @@ class TimeSeries {
   // `amount` at one moment.
   void add_at(double amount, double at_s);
 
-  // Integral over [0, until_s]; within a bin the quantity counts as constant.
+  bool is_zero() const { return partial_.empty(); }
+  // Integral over [0, until_s]; within a bin the quantity counts as constant, as far as anything was added.
   double integral(double until_s) const;
   // Means over `bins` equal parts of [0, duration_s]. What is below 1e-9 of the greatest mean is rounding
   // and reads as 0.
@@ -47,7 +49,8 @@ class TimeSeries {
   std::vector<double> partial_, rise_;
   double width_s_ = 0;
   double bins_per_s_ = 0;
-  double end_s_ = 0;
+  double end_s_ = 0;   // of the bins
+  double last_s_ = 0;  // of what was added
 };
 
 }  // namespace kvcap

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -69,7 +70,9 @@ class Summary {
   }
 
  private:
-  void add(std::string name, MetricValue value) { result_.metrics.push_back({std::move(name), std::move(value)}); }
+  void add(std::string name, MetricValue value) {
+    result_.metrics.push_back({std::move(name), std::move(value)});
+  }
 
   void add_tiers(const std::string& name, const PerTier& values) {
     for (Tier tier : kTiers) add(name + "." + std::string(kvcap::name(tier)), values[index(tier)]);
@@ -163,9 +166,8 @@ class Summary {
 
   void add_tiers() {
     add("stored_bytes_per_token", facts_.stored_bytes_per_token);
-    add_tiers("peak_stored_bytes",
-              {recorded_[Level::stored_hbm].peak, recorded_[Level::stored_dram].peak,
-               recorded_[Level::stored_ssd].peak, recorded_[Level::stored_remote].peak});
+    add_tiers("peak_stored_bytes", {recorded_[Level::stored_hbm].peak, recorded_[Level::stored_dram].peak,
+                                    recorded_[Level::stored_ssd].peak, recorded_[Level::stored_remote].peak});
     add_tiers("read_bytes", recorded_.read_bytes);
     add_tiers("written_bytes", recorded_.written_bytes);
   }
@@ -174,9 +176,8 @@ class Summary {
     std::string busiest = "none";
     double greatest = 0;
     for (std::size_t i = 0; i < kResourceCount; ++i) {
-      const RecordedWork& work = recorded_.work[i];
       // Saves may go on after the last session has ended; that work is no part of the run.
-      const double busy_s = work.last_s <= facts_.duration_s ? work.busy_s : work.series.integral(facts_.duration_s);
+      const double busy_s = recorded_.busy[i].integral(facts_.duration_s);
       const double utilization = facts_.duration_s > 0 ? busy_s / facts_.duration_s : 0;
       add("utilization." + std::string(kResourceNames[i]), utilization);
       if (utilization > greatest) {
@@ -227,12 +228,14 @@ class Summary {
     add("cost.remote_usd", remote);
     add("cost.total_usd", total);
     add("cost.usd_per_hour", total / hours);
-    add("cost.usd_per_million_output_tokens", output_tokens_ > 0 ? 1e6 * total / static_cast<double>(output_tokens_) : kNaN);
+    add("cost.usd_per_million_output_tokens",
+        output_tokens_ > 0 ? 1e6 * total / static_cast<double>(output_tokens_) : kNaN);
   }
 
   // rated_share 1: written so fast that the rated writes are used up in exactly five years.
   void add_endurance() {
-    const double bytes_per_day = recorded_.written_bytes[index(Tier::ssd)] / facts_.duration_s * kSecondsPerDay;
+    const double bytes_per_day =
+        recorded_.written_bytes[index(Tier::ssd)] / facts_.duration_s * kSecondsPerDay;
     const double rated_bytes_per_day = facts_.ssd_endurance_bytes / kEnduranceDays;
     add("ssd_writes.bytes_per_day", bytes_per_day);
     add("ssd_writes.rated_share", rated_bytes_per_day > 0 ? bytes_per_day / rated_bytes_per_day : kNaN);
@@ -251,9 +254,9 @@ class Summary {
         result_.series.emplace_back(kLevelNames[i], level.series.means(kSeriesBins, duration_s));
     }
     for (std::size_t i = 0; i < kResourceCount; ++i)
-      if (recorded_.work[i].busy_s > 0)
+      if (!recorded_.busy[i].is_zero())
         result_.series.emplace_back(std::string(kResourceNames[i]) + "_utilization",
-                                    recorded_.work[i].series.means(kSeriesBins, duration_s));
+                                    recorded_.busy[i].means(kSeriesBins, duration_s));
   }
 
   const Recorded& recorded_;

@@ -78,8 +78,8 @@ std::string shortened(const std::string& label) {
 using Lines = std::vector<std::string>;
 
 // One block of columns [first, last).
-void add_block(const std::vector<Setting>& settings, std::size_t first, std::size_t last, std::size_t cell_width,
-               bool is_short, Lines& lines) {
+void add_block(const std::vector<Setting>& settings, std::size_t first, std::size_t last,
+               std::size_t cell_width, bool is_short, Lines& lines) {
   std::string heading(kNameWidth + kUnitWidth, ' ');
   for (std::size_t i = first; i < last; ++i) heading += right(shortened(settings[i].label), cell_width);
   lines.push_back(heading);
@@ -99,11 +99,13 @@ Lines table_lines(const std::vector<Setting>& settings, bool is_short) {
     for (const Row& row : kRows) widest = std::max(widest, cell(*setting.result, row).size());
   }
   const std::size_t cell_width = widest + kGap;
-  const std::size_t columns_per_block = std::max<std::size_t>(1, (kColumns - kNameWidth - kUnitWidth) / cell_width);
+  const std::size_t columns_per_block =
+      std::max<std::size_t>(1, (kColumns - kNameWidth - kUnitWidth) / cell_width);
   Lines lines;
   for (std::size_t first = 0; first < settings.size(); first += columns_per_block) {
     if (first > 0) lines.emplace_back();
-    add_block(settings, first, std::min(settings.size(), first + columns_per_block), cell_width, is_short, lines);
+    add_block(settings, first, std::min(settings.size(), first + columns_per_block), cell_width, is_short,
+              lines);
   }
   return lines;
 }
@@ -145,7 +147,8 @@ std::string result_table(const std::vector<std::string>& labels, const std::vect
   const Lines legend = legend_lines(settings);
   const Lines text = sentence_lines(settings, differences);
   Lines table = table_lines(settings, false);
-  if (head.size() + table.size() + legend.size() + text.size() + 3 > kLines) table = table_lines(settings, true);
+  if (head.size() + table.size() + legend.size() + text.size() + 3 > kLines)
+    table = table_lines(settings, true);
 
   std::string page;
   for (const Lines* section : std::initializer_list<const Lines*>{&head, &table, &legend, &text}) {

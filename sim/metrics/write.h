@@ -13,12 +13,14 @@
 namespace kvcap {
 
 // "schema": "kvcap.result/1" and "kvcap.compare/1"; a trailing newline; stable bytes.
+// The interval of a difference is [low, high], null with a single replication.
 std::string result_json(const RunResult& result);
 std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences);
 std::string requests_csv(const RunResult& result);
 
 // What a person reads: a table of at most 100 columns, one column a setting, and sentences computed from
-// the numbers. `labels` names the columns. `header` is the scenario in one line.
+// the numbers. `labels` names the columns; the settings of `differences` go by the same names. `header` is
+// the scenario in one line.
 std::string result_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                          const std::vector<Difference>& differences, std::string_view header);
 

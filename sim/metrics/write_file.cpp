@@ -21,7 +21,8 @@ void write_in_place(const std::filesystem::path& path, std::string_view text) {
 
 void write_file(const std::filesystem::path& path, std::string_view text) {
   // A pipe or a device must not be replaced by a file.
-  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) return write_in_place(path, text);
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))
+    return write_in_place(path, text);
   std::filesystem::path aside = path;
   aside += ".part" + std::to_string(::getpid());  // of this process, so that two writers never share it
   try {

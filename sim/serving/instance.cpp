@@ -251,7 +251,9 @@ void Instance::perform(const std::vector<Move>& moves) {
     const Route& route = parts_.route(move.from, move.to);
     parts_.recorder->wrote(move.to, bytes, requests);
     parts_.world->lane(move.from, move.to)
-        .move(route.seconds(bytes, requests), route.latency_s, [this, move](double) { parts_.store->done(move); });
+        .move(route.seconds(bytes, requests), route.latency_s, [this, move](TransferPhase phase) {
+          if (phase == TransferPhase::ended) parts_.store->done(move);
+        });
   }
 }
 

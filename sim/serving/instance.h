@@ -99,7 +99,7 @@ class Instance {
   struct Step {
     bool running = false;
     double start_s = 0;
-    double stolen_s = 0;  // by restorations, when it began
+    double progress_s = 0;  // of the GPU, when it began
     double work_s = 0;
     int64_t steps = 1;
     int64_t most_steps = 1;

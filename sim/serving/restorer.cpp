@@ -1,6 +1,7 @@
 #include "serving/restorer.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,12 @@
 
 namespace kvcap {
 namespace {
+
+// Work that takes `rate` of the GPU from `since_s` to `until_s`.
+struct Share {
+  double since_s = 0, until_s = 0, rate = 0;
+  double taken_s(double at_s) const { return rate * (std::clamp(at_s, since_s, until_s) - since_s); }
+};
 
 class RequestRestorer : public Restorer {
  public:
@@ -18,6 +25,7 @@ class RequestRestorer : public Restorer {
     auto run = std::make_shared<Run>();
     run->start_s = world_.now_s();
     run->restoration = std::move(restoration);
+    run->compute_s = run->restoration.total_compute_s();
     run->rates = routes_;
     run->ready = std::move(ready);
     for (Tier tier : kTiers) {
@@ -25,65 +33,111 @@ class RequestRestorer : public Restorer {
       const double alone_s = rate.route ? total_load_s(run->restoration, tier, *rate.route) : 0;
       if (alone_s <= 0) continue;
       ++run->under_way;
-      world_.lane(tier, Tier::hbm).move(alone_s, rate.route->latency_s, [this, run, tier, alone_s](double began_s) {
-        loaded(*run, tier, alone_s, began_s);
+      world_.lane(tier, Tier::hbm).move(alone_s, rate.route->latency_s, [this, run, tier, alone_s](TransferPhase phase) {
+        phase == TransferPhase::began ? began(run, tier) : ended(run, tier, alone_s);
       });
     }
     // Nothing to load: the end follows now, and is reported through the compute queue like any other.
-    if (run->under_way == 0) world_.restore_compute().run(0, [this, run] { finish(*run); });
+    if (run->under_way == 0) world_.restore_compute().run(0, [this, run] { finish(run); });
   }
 
-  double stolen_s() const override { return stolen_s_; }
-  double pending_s() const override { return 0; }
-  void step_running(bool running) override {
-    step_running_ = running;
-    if (!running) return;
-    // Work that no step has paid for yet and that is not over.
-    stolen_s_ += std::max(0.0, tail_until_s_ - world_.now_s());
-    tail_until_s_ = 0;
+  double progress_s(double at_s) const override {
+    double taken_s = taken_s_;
+    for (const Share& share : shares_) taken_s += share.taken_s(at_s);
+    return at_s - taken_s;
+  }
+
+  double when(double progress_s) const override {
+    // Progress is linear between the dates at which shares end.
+    double at_s = world_.now_s();
+    for (;;) {
+      const double here_s = this->progress_s(at_s);
+      if (here_s >= progress_s) return at_s;
+      double rate = 1;
+      double until_s = std::numeric_limits<double>::infinity();
+      for (const Share& share : shares_) {
+        if (share.until_s <= at_s) continue;
+        rate -= share.rate;
+        until_s = std::min(until_s, share.until_s);
+      }
+      const double reached_s = rate > 1e-12 ? at_s + (progress_s - here_s) / rate : until_s;
+      if (reached_s <= until_s) return reached_s;
+      at_s = until_s;
+    }
   }
 
  private:
   struct Run {
     double start_s = 0;
     Restoration restoration;
+    double compute_s = 0;
     LoadRates rates;
+    PerTier began_s{};
     int under_way = 0;
+    Share share;
     std::function<void(RestoreTimes)> ready;
   };
+  using RunPtr = std::shared_ptr<Run>;
 
-  void loaded(Run& run, Tier tier, double alone_s, double began_s) {
-    LoadRate& rate = run.rates[index(tier)];
-    rate.delay_s = began_s + rate.route->latency_s - run.start_s;
-    rate.stretch = (world_.now_s() - began_s - rate.route->latency_s) / alone_s;
-    if (--run.under_way == 0) finish(run);
+  void began(const RunPtr& run, Tier tier) {
+    const double now_s = world_.now_s();
+    run->began_s[index(tier)] = now_s;
+    if (run->compute_s <= 0 || run->share.rate > 0) return;
+    // Until the transfers' rates are known: as on an idle machine from here on.
+    const double expected_s = std::max(makespan_s(run->restoration, routes_), run->compute_s);
+    run->share = {now_s, now_s + expected_s, run->compute_s / expected_s};
+    shares_.push_back(run->share);
   }
 
-  void finish(Run& run) {
+  void ended(const RunPtr& run, Tier tier, double alone_s) {
+    LoadRate& rate = run->rates[index(tier)];
+    const double first_byte_s = run->began_s[index(tier)] + rate.route->latency_s;
+    rate.delay_s = first_byte_s - run->start_s;
+    rate.stretch = (world_.now_s() - first_byte_s) / alone_s;
+    if (--run->under_way == 0) finish(run);
+  }
+
+  void finish(const RunPtr& run) {
     const double now_s = world_.now_s();
-    const double compute_s = run.restoration.total_compute_s();
     // No earlier than the pipeline allows, nor than one GPU can have done all restorations' work.
-    const double restored_s = std::max({now_s, run.start_s + makespan_s(run.restoration, run.rates),
-                                        compute_s > 0 ? gpu_free_s_ + compute_s : 0.0});
-    if (compute_s > 0) {
-      gpu_free_s_ = std::max(run.start_s, gpu_free_s_) + compute_s;
-      observer_(Resource::gpu, compute_s, std::max(run.start_s, restored_s - compute_s), restored_s);
-      if (step_running_) {
-        stolen_s_ += compute_s;
-      } else {
-        tail_until_s_ = std::max(tail_until_s_, restored_s);
-      }
+    double restored_s = std::max(now_s, run->start_s + makespan_s(run->restoration, run->rates));
+    if (run->compute_s > 0) {
+      restored_s = std::max(restored_s, gpu_free_s_ + run->compute_s);
+      gpu_free_s_ = std::max(run->start_s, gpu_free_s_) + run->compute_s;
+      observer_(Resource::gpu, run->compute_s, std::max(run->start_s, restored_s - run->compute_s), restored_s);
+      settle(run->share, run->compute_s, now_s, restored_s);
     }
-    run.ready({now_s, restored_s});
+    run->ready({now_s, restored_s});
+  }
+
+  // What was expected is replaced by what is known: the rest of the work is done by `end_s`.
+  void settle(const Share& expected, double compute_s, double now_s, double end_s) {
+    std::erase_if(shares_, [&](const Share& share) {
+      if (share.until_s > now_s) return false;
+      taken_s_ += share.taken_s(now_s);
+      return true;
+    });
+    const auto own = std::find_if(shares_.begin(), shares_.end(), [&](const Share& share) {
+      return share.since_s == expected.since_s && share.until_s == expected.until_s && share.rate == expected.rate;
+    });
+    if (own != shares_.end() && expected.rate > 0) shares_.erase(own);
+    const double done_s = expected.taken_s(now_s);
+    if (expected.rate > 0 && expected.until_s > now_s) taken_s_ += done_s;
+    const double left_s = compute_s - done_s;
+    if (left_s <= 0) return;
+    if (end_s - now_s > 1e-9) {
+      shares_.push_back({now_s, end_s, left_s / (end_s - now_s)});
+    } else {
+      taken_s_ += left_s;
+    }
   }
 
   World& world_;
   LoadRates routes_;
   LinkObserver observer_;
-  bool step_running_ = false;
-  double stolen_s_ = 0;
-  double gpu_free_s_ = 0;    // the GPU has done all restorations' work so far
-  double tail_until_s_ = 0;
+  std::vector<Share> shares_;
+  double taken_s_ = 0;     // by shares that are over
+  double gpu_free_s_ = 0;  // the GPU has done all restorations' work so far
 };
 
 class LayerRestorer : public Restorer {
@@ -105,14 +159,22 @@ class LayerRestorer : public Restorer {
     world_.restore_compute().run(0, [this, run] { compute_next(run); });
   }
 
-  double stolen_s() const override { return world_.restore_compute().served_s(); }
-  double pending_s() const override { return world_.restore_compute().pending_s(); }
-  void step_running(bool) override {}
+  double progress_s(double at_s) const override {
+    const ComputeQueue& queue = world_.restore_compute();
+    return at_s - queue.served_s() - std::min(queue.pending_s(), at_s - world_.now_s());
+  }
+  double when(double progress_s) const override {
+    const ComputeQueue& queue = world_.restore_compute();
+    const double now_s = world_.now_s();
+    const double missing_s = progress_s - (now_s - queue.served_s());
+    return missing_s <= 0 ? now_s : now_s + queue.pending_s() + missing_s;
+  }
 
  private:
   struct Layer {
     LayerWork work;
     int under_way = 0;  // transfers
+    double began_s = 0;
     bool issued = false;
   };
   struct Run {
@@ -144,11 +206,15 @@ class LayerRestorer : public Restorer {
       ++one.under_way;
       // The first byte of a transfer is late once, not once a layer.
       const double latency_s = std::exchange(run->latency_paid[index(tier)], 1) > 0 ? 0 : rate.route->latency_s;
-      world_.lane(tier, Tier::hbm).move(alone_s, latency_s, [this, run, layer, tier](double began_s) {
+      world_.lane(tier, Tier::hbm).move(alone_s, latency_s, [this, run, layer, tier](TransferPhase phase) {
         Layer& loaded = run->layers[layer];
+        if (phase == TransferPhase::began) {
+          loaded.began_s = world_.now_s();
+          return;
+        }
         --loaded.under_way;
         run->loaded_s = world_.now_s();
-        note({name(tier), static_cast<int64_t>(layer), loaded.work.form, began_s, world_.now_s()});
+        note({name(tier), static_cast<int64_t>(layer), loaded.work.form, loaded.began_s, world_.now_s()});
         compute_next(run);
       });
     }

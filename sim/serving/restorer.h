@@ -1,12 +1,12 @@
 // Restorer: performs a Restoration on the World and says when it is over, at either fidelity.
 //
 // Restoration work goes first on the GPU: a step that runs at the same time is held up by exactly the seconds
-// that restorations compute. stolen_s() counts those seconds; a step that began at S and needs W seconds ends
-// when W + (stolen_s() - stolen_s() at S) have passed.
+// that restorations compute. progress_s(t) is the GPU time left to steps up to t: a step that begins when it is p and
+// needs W seconds ends when it is p + W.
 //
 //   layer    every layer's load and computation is an activity of the World. The reference.
 //   request  one transfer a tier; when the last has ended, the restoration's end follows from makespan_s with the
-//            transfers' measured rates, and its seconds of computation are charged at once.
+//            transfers' measured rates. Its seconds of computation are spread evenly from the first byte to the end.
 #pragma once
 
 #include <functional>
@@ -36,12 +36,10 @@ class Restorer {
   virtual ~Restorer() = default;
   // `ready` is called once, from the World, and never before start() has returned.
   virtual void start(Restoration restoration, std::function<void(RestoreTimes)> ready) = 0;
-  // Seconds of GPU time that restorations have taken from steps so far.
-  virtual double stolen_s() const = 0;
-  // Seconds of restoration work already asked for that will run before any step goes on.
-  virtual double pending_s() const = 0;
-  // A step begins or has ended; work that is charged at once is charged to a running step.
-  virtual void step_running(bool running) = 0;
+  // GPU seconds left to steps up to `at_s`, which is now or later, as far as is known now.
+  virtual double progress_s(double at_s) const = 0;
+  // When progress_s will be `progress_s`, as far as is known now; never before now.
+  virtual double when(double progress_s) const = 0;
 };
 
 // `routes`: loads to the GPU, indexed by tier. `observe` (layer only) may be empty.

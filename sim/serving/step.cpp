@@ -18,8 +18,7 @@ double Instance::start_step(double now_s) {
 
   step_.running = true;
   step_.start_s = now_s;
-  step_.stolen_s = parts_.restorer->stolen_s();
-  parts_.restorer->step_running(true);
+  step_.progress_s = parts_.restorer->progress_s(now_s);
   step_.steps = step_.most_steps = 1;
   const int64_t context_tokens = decoding_context_tokens_ + sequences;
   if (step_.chunks.empty()) {
@@ -106,27 +105,26 @@ void Instance::preempt() {
 
 // ---- the clock ----
 
-// When the step is over, as far as is known now: its own work and what restorations have taken from it. A run of
-// decode steps ends with the first step that an event falls into, but never before the step in progress.
+// When the step is over, as far as is known now. A run of decode steps ends with the first step that an event falls
+// into, but never before the step in progress.
 double Instance::end_of_step(double now_s) {
-  const double stolen_s = parts_.restorer->stolen_s() - step_.stolen_s;
-  const double zero_s = step_.start_s + stolen_s;
+  const Restorer& restorer = *parts_.restorer;
   if (step_.most_steps > 1) {
     const double event_s = next_event_s();
-    const double in_progress_s = now_s - zero_s - 1e-9;
-    const double target_s = std::isinf(event_s) ? event_s : std::max(event_s - zero_s, in_progress_s);
-    step_.steps = std::isinf(target_s) ? step_.most_steps : step_.run.steps_to_reach(target_s, step_.most_steps);
+    step_.steps = step_.most_steps;
+    if (!std::isinf(event_s)) {
+      const double until_s = restorer.progress_s(std::max(event_s, now_s)) - step_.progress_s;
+      step_.steps = step_.run.steps_to_reach(until_s - 1e-9, step_.most_steps);
+    }
     step_.work_s = step_.run.sum_s(step_.steps);
   }
-  const double end_s = zero_s + step_.work_s;
-  return end_s > now_s ? end_s + parts_.restorer->pending_s() : end_s;
+  return restorer.when(step_.progress_s + step_.work_s);
 }
 
 // ---- finishing ----
 
 void Instance::finish_step(double now_s) {
   step_.running = false;
-  parts_.restorer->step_running(false);
   parts_.recorder->busy(Resource::gpu, step_.work_s, step_.start_s, now_s);
   record_collectives(now_s);
   // Sequences that end their prompts here decode from the next step on.

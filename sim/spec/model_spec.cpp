@@ -29,8 +29,8 @@ double latent_attention_parameters(const ModelSpec& model, const LatentAttention
 double attention_parameters(const ModelSpec& model) {
   if (model.latent) return latent_attention_parameters(model, *model.latent);
   const auto hidden = static_cast<double>(model.hidden_size);
-  const auto width = static_cast<double>(
-      (2 * model.num_attention_heads + 2 * model.num_key_value_heads) * model.head_dim);  // Q and O, K and V
+  const auto width = static_cast<double>((2 * model.num_attention_heads + 2 * model.num_key_value_heads) *
+                                         model.head_dim);  // Q and O, K and V
   return hidden * width;
 }
 

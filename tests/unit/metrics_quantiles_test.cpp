@@ -1,5 +1,3 @@
-#include "metrics/quantiles.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "metrics/histogram.h"
 #include "metrics/intervals.h"
+#include "metrics/quantiles.h"
 
 namespace kvcap {
 namespace {
@@ -106,8 +105,8 @@ void expect_ramp_equals_single_adds(double first_s, double growth_s, int64_t ste
 }
 
 TEST(GapHistogram, ARampEqualsTheSumOfItsSingleGaps) {
-  expect_ramp_equals_single_adds(0.025, 1.7e-7, 4000, 13);  // many steps a bin
-  expect_ramp_equals_single_adds(0.025, 3e-3, 500, 2);      // many bins a step
+  expect_ramp_equals_single_adds(0.025, 1.7e-7, 4000, 13);      // many steps a bin
+  expect_ramp_equals_single_adds(0.025, 3e-3, 500, 2);          // many bins a step
   expect_ramp_equals_single_adds(0.03125, 1.0 / 8192, 300, 1);  // steps that hit bin edges exactly
   expect_ramp_equals_single_adds(0.01, 0, 100, 4);
   expect_ramp_equals_single_adds(0.01, 1e-19, 100, 4);  // growth below the last digit

@@ -1,5 +1,3 @@
-#include "metrics/series.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "metrics/series.h"
 #include "metrics/stability.h"
 
 namespace kvcap {
@@ -44,7 +43,7 @@ TEST(TimeSeries, OverlappingAndLateStretchesAddUp) {
   TimeSeries series;
   series.add(1, 2, 6);
   series.add(0.5, 4, 8);
-  series.add(2, 0, 1);   // earlier than what is there
+  series.add(2, 0, 1);  // earlier than what is there
   series.add_at(3, 7.5);
   EXPECT_DOUBLE_EQ(series.integral(2), 2);
   EXPECT_DOUBLE_EQ(series.integral(4), 2 + 2);

@@ -52,8 +52,7 @@ TEST(ModelSpec, ProjectsQueriesDirectlyWithoutAQueryRank) {
   // DeepSeek-V2-Lite: 15.7 B parameters, q_lora_rank null.
   ModelSpec lite = llama(27, 2048, 16, 16, 10944, 102400);
   lite.latent = LatentAttention{.kv_lora_rank = 512, .q_lora_rank = 0};
-  lite.experts =
-      Experts{.count = 64, .active = 6, .shared = 2, .intermediate_size = 1408, .dense_layers = 1};
+  lite.experts = Experts{.count = 64, .active = 6, .shared = 2, .intermediate_size = 1408, .dense_layers = 1};
   EXPECT_DOUBLE_EQ(lite.parameter_count(), 15'706'484'224.0);
 }
 

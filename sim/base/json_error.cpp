@@ -1,0 +1,23 @@
+#include "base/json_error.h"
+
+#include <algorithm>
+
+namespace kvcap {
+
+std::string json_syntax_error(std::string_view text, std::size_t byte, std::string_view what,
+                              const std::string& file, int64_t first_line) {
+  const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
+  const int64_t line = first_line + std::count(before.begin(), before.end(), '\n');
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t column = newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;
+  return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + json_reason(what);
+}
+
+std::string json_reason(std::string_view what) {
+  const std::size_t place = what.find("column ");
+  const std::string_view end_of_prefix = place == std::string_view::npos ? "] " : ": ";
+  const std::size_t end = what.find(end_of_prefix, place == std::string_view::npos ? 0 : place);
+  return std::string(end == std::string_view::npos ? what : what.substr(end + 2));
+}
+
+}  // namespace kvcap

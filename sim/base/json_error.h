@@ -1,0 +1,18 @@
+// What a JSON parser says, as one line that a user can act on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kvcap {
+
+// "file:line:column: reason". `byte`: where parsing stopped in `text`, counted from 1, which begins at
+// `first_line` of the file; `what`: the JSON library's own message.
+std::string json_syntax_error(std::string_view text, std::size_t byte, std::string_view what,
+                              const std::string& file, int64_t first_line = 1);
+
+// The library's message without its prefix "[json.exception...] parse error at line 1, column 2: ".
+std::string json_reason(std::string_view what);
+
+}  // namespace kvcap

@@ -1,0 +1,25 @@
+// The subcommands of kvcap: each registers itself on the command line and, when it is chosen, does its work in a
+// few calls. Exit codes: 0 done, 1 our bug, 2 bad input, 3 a check failed, 130 interrupted.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace kvcap {
+
+// A check the user asked for did not hold; the message says which. Exit code 3.
+class CheckFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+void add_run(CLI::App& app);
+void add_compare(CLI::App& app);
+void add_restore(CLI::App& app);
+void add_show(CLI::App& app);
+
+}  // namespace kvcap

@@ -1,0 +1,50 @@
+#include "commands/output.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "metrics/write.h"
+
+namespace kvcap {
+namespace {
+
+std::string thousands(std::size_t count) {
+  std::string digits = std::to_string(count);
+  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::size_t session_count(const RunResult& result) {
+  return static_cast<std::size_t>(
+      std::count_if(result.turns.begin(), result.turns.end(), [](const TurnRecord& turn) { return turn.turn == 0; }));
+}
+
+}  // namespace
+
+std::string scenario_line(const Scenario& scenario, const RunResult& result) {
+  std::string line = scenario.name + "   " + scenario.model.name + " on " +
+                     std::to_string(scenario.serving.tensor_parallel_size) + "x " + scenario.hardware.gpu.name + " (" +
+                     scenario.hardware.provenance_kind + ")   " + thousands(session_count(result)) + " sessions, " +
+                     thousands(result.turns.size()) + " turns";
+  if (scenario.workload.arrivals.process != ArrivalProcess::trace) {
+    char rate[40];
+    std::snprintf(rate, sizeof rate, ", %g sessions/s", scenario.workload.arrivals.sessions_per_s);
+    line += rate;
+  }
+  line += "   seed " + std::to_string(scenario.seed);
+  if (scenario.replications > 1) line += ", " + std::to_string(scenario.replications) + " replications";
+  return line;
+}
+
+void write_run(const std::string& folder, const std::string& line, const RunResult& result) {
+  const std::filesystem::path path(folder);
+  std::filesystem::create_directories(path);
+  std::string log = line + "\npolicy " + result.policy + "\n";
+  for (const std::string& note : result.notes) log += "note: " + note + "\n";
+  write_file(path / "requests.csv", requests_csv(result));
+  write_file(path / "run.log", log);
+  write_file(path / "result.json", result_json(result));
+}
+
+}  // namespace kvcap

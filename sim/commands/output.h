@@ -1,0 +1,18 @@
+// What run and compare share: the scenario in one line, and the folder of --out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "metrics/result.h"
+#include "scenario/scenario.h"
+
+namespace kvcap {
+
+// "chat-7b   llama-2-7b on 1x A100-40G SXM4 (paper)   1,000 sessions, 5,540 turns   seed 1, 5 replications"
+std::string scenario_line(const Scenario& scenario, const RunResult& result);
+
+// result.json, requests.csv and run.log of one run.
+void write_run(const std::string& folder, const std::string& line, const RunResult& result);
+
+}  // namespace kvcap

@@ -1,0 +1,68 @@
+#include "commands/require.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/input_error.h"
+#include "commands/commands.h"
+
+namespace kvcap {
+namespace {
+
+Requirement parse(const std::string& text) {
+  const std::size_t at = text.find_first_of("<>=");
+  if (at != std::string::npos && at > 0) {
+    const std::size_t length = at + 1 < text.size() && text[at + 1] == '=' ? 2 : 1;
+    Requirement requirement{.text = text, .metric = text.substr(0, at), .relation = text.substr(at, length)};
+    while (!requirement.metric.empty() && requirement.metric.back() == ' ') requirement.metric.pop_back();
+    const std::string number = text.substr(at + length);
+    char* end = nullptr;
+    requirement.bound = std::strtod(number.c_str(), &end);
+    if (requirement.relation != "=" && end != number.c_str() && *end == '\0') return requirement;
+  }
+  throw InputError("--require: found \"" + text + "\", allowed: METRIC RELATION NUMBER, e.g. p99_ttft_ms<=500");
+}
+
+bool holds(const Requirement& requirement, double value) {
+  if (requirement.relation == "<=") return value <= requirement.bound;
+  if (requirement.relation == ">=") return value >= requirement.bound;
+  if (requirement.relation == "<") return value < requirement.bound;
+  if (requirement.relation == ">") return value > requirement.bound;
+  return value == requirement.bound;
+}
+
+bool is_metric(const RunResult& result, std::string_view name) {
+  for (const Metric& metric : result.metrics) {
+    if (metric.name == name) return !std::holds_alternative<std::string>(metric.value);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts) {
+  std::vector<Requirement> requirements;
+  for (const std::string& text : texts) requirements.push_back(parse(text));
+  return requirements;
+}
+
+void check_requirements(const std::vector<Requirement>& requirements, const RunResult& result) {
+  for (const Requirement& requirement : requirements) {
+    if (!is_metric(result, requirement.metric)) {
+      std::vector<std::string_view> names;
+      for (const Metric& metric : result.metrics) names.push_back(metric.name);
+      throw InputError("--require: found the metric \"" + requirement.metric + "\", allowed: a number of the result" +
+                       suggestion(requirement.metric, names));
+    }
+    const double value = result.number(requirement.metric);
+    // A metric without a value (NaN) meets no bound.
+    if (holds(requirement, value)) continue;
+    char found[40];
+    std::snprintf(found, sizeof found, "%.6g", value);
+    throw CheckFailed("required " + requirement.text + ", found " + found);
+  }
+}
+
+}  // namespace kvcap

@@ -1,0 +1,237 @@
+// kvcap restore: one context on an empty machine, brought back by each policy. The simulation runs layer by layer,
+// and stands beside the closed form.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/input_error.h"
+#include "commands/commands.h"
+#include "plan/workers.h"
+#include "policy/table.h"
+#include "scenario/load.h"
+#include "simulate.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct RestoreArgs {
+  std::string model, hardware;
+  int64_t tokens = 0;
+  int64_t new_tokens = 64;
+  std::string policy = "all";
+  std::string tier;
+  std::vector<std::string> overrides;
+  bool json = false;
+};
+
+constexpr std::array kHostTiers = {Tier::ssd, Tier::dram, Tier::remote};  // in order of preference
+
+Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
+  for (Tier tier : kHostTiers) {
+    if (!has_tier(hardware, tier)) continue;
+    if (args.tier.empty() || args.tier == name(tier)) return tier;
+  }
+  std::string allowed;
+  for (Tier tier : kHostTiers) {
+    if (has_tier(hardware, tier)) allowed += (allowed.empty() ? "" : ", ") + std::string(name(tier));
+  }
+  throw InputError("--tier: found \"" + (args.tier.empty() ? "none" : args.tier) + "\", allowed on " + hardware.name +
+                   ": " + (allowed.empty() ? "nothing (the profile has no host tier)" : allowed));
+}
+
+// The scenario of one context: everything in one tier, room for it, layer by layer.
+Scenario scenario_for(const RestoreArgs& args, const std::string& policy, Tier tier) {
+  const Json text = {{"schema", "kvcap.scenario/1"},
+                     {"name", "restore"},
+                     {"model", args.model},
+                     {"hardware", args.hardware},
+                     {"serving", {{"max_num_batched_tokens", args.tokens + args.new_tokens}}},
+                     {"workload", {{"source", {{"kind", "chat"}}}}},
+                     {"policy", {{"name", policy}, {"tiers", {{{"kind", name(tier)}}}}}},
+                     {"fidelity", "layer"}};
+  Scenario scenario = parse_scenario(text.dump(), "restore", args.overrides);
+  scenario.serving.max_model_len = std::max<int64_t>(scenario.serving.max_model_len.value_or(0),
+                                                     args.tokens + args.new_tokens + 1);
+  return scenario;
+}
+
+Workload one_context(int64_t tokens, int64_t new_tokens) {
+  Workload workload;
+  workload.sessions.push_back(
+      {.first_turn = 0, .turn_count = 1, .context_tokens = static_cast<uint32_t>(tokens), .history_grows = false});
+  workload.turns.push_back({.input_tokens = static_cast<uint32_t>(new_tokens), .output_tokens = 1, .time_s = 0});
+  workload.warm_start = true;
+  return workload;
+}
+
+const char* bound_of(const Restoration& restoration, const Machine& machine, Tier tier, double prefill_s) {
+  const double io_s = total_load_s(restoration, tier, machine.route(tier, Tier::hbm));
+  const double compute_s = restoration.total_compute_s() - (restoration.fused ? prefill_s : 0);
+  if (std::abs(io_s - compute_s) <= 0.05 * std::max(io_s, compute_s)) return "balanced";
+  return io_s > compute_s ? "io" : "compute";
+}
+
+double restore_flops(const Restoration& restoration, const CostModel& cost, int64_t tokens) {
+  double flops = 0;
+  for (const LayerWork& work : restoration.work) {
+    const auto layers = static_cast<double>(work.layers);
+    if (work.form == LayerForm::hidden) flops += layers * cost.project_kv_layer_flops(tokens);
+    if (work.form == LayerForm::tokens) flops += layers * cost.prefill_layer_flops({tokens, 0});
+  }
+  return flops;
+}
+
+Json policy_entry(const RestoreArgs& args, const std::string& policy, Tier tier) {
+  Scenario scenario = scenario_for(args, policy, tier);
+  // One context alone is never short of memory here; whether it fits is the business of run.
+  scenario.serving.kv_capacity_tokens = 2 * (args.tokens + args.new_tokens + scenario.serving.block_size);
+  const Workload workload = one_context(args.tokens, args.new_tokens);
+  const Machine machine(scenario, args.tokens, args.tokens);
+
+  Json timeline = Json::array();
+  SimulateHooks hooks;
+  hooks.on_restore_activity = [&timeline](const RestoreActivity& activity) {
+    const bool computes = activity.stream == "compute";
+    timeline.push_back({{"stream", computes ? "compute" : "io"},
+                        {"layer", activity.layer},
+                        {"what", (computes ? "compute " : "load from " + std::string(activity.stream) + ": ") +
+                                     std::string(name(activity.form))},
+                        {"start_s", activity.start_s},
+                        {"end_s", activity.end_s}});
+  };
+  const RunResult result = simulate(scenario, workload, hooks);
+  const TurnRecord& turn = result.turns.front();
+  const PrefillChunk suffix{args.new_tokens, args.tokens};
+  const double prefill_s = machine.cost().prefill_s(suffix);
+
+  const Hit hit{.tier = tier, .tokens = args.tokens};
+  Restoration restoration;
+  double closed_form_s = 0;
+  double flops = 0;
+  const char* bound = "balanced";
+  if (machine.policy().reuse() == Reuse::stored) {
+    restoration = machine.policy().restore({args.tokens, args.new_tokens}, {&hit, 1}, machine.idle_rates());
+    closed_form_s = makespan_s(restoration, machine.idle_rates()) - (restoration.fused ? prefill_s : 0);
+    flops = restore_flops(restoration, machine.cost(), args.tokens);
+    bound = bound_of(restoration, machine, tier, prefill_s);
+  } else if (machine.policy().reuse() == Reuse::nothing) {
+    const PrefillChunk whole{args.tokens + args.new_tokens, 0};
+    closed_form_s = machine.cost().prefill_s(whole) - prefill_s;
+    flops = static_cast<double>(scenario.model.num_hidden_layers) *
+            (machine.cost().prefill_layer_flops(whole) - machine.cost().prefill_layer_flops(suffix));
+    bound = "compute";
+  }
+  if (!restoration.fused) {
+    timeline.push_back({{"stream", "compute"},
+                        {"layer", -1},
+                        {"what", "prefill of all layers"},
+                        {"start_s", static_cast<double>(turn.restore_s)},
+                        {"end_s", turn.ttft_s}});
+  }
+  const Schedule schedule = machine.policy().schedule(args.tokens, tier);
+  Json entry = {{"policy", policy},
+                {"restore_s", turn.ttft_s - prefill_s},
+                {"prefill_s", prefill_s},
+                {"ttft_s", turn.ttft_s},
+                {"closed_form_restore_s", closed_form_s},
+                {"schedule",
+                 {{"hidden_layers", schedule.hidden_layers},
+                  {"kv_layers", schedule.kv_layers},
+                  {"recompute_layers", schedule.recompute_layers}}},
+                {"stored_bytes_per_token", machine.policy().stored_bytes_per_token()},
+                {"read_bytes", restoration.total_bytes()[index(tier)]},
+                {"restore_flops", flops},
+                {"bound", bound},
+                {"timeline", timeline}};
+  if (schedule.hidden_tokens >= 0) entry["schedule"]["hidden_tokens"] = schedule.hidden_tokens;
+  entry["notes"] = machine.policy().notes();
+  return entry;
+}
+
+std::vector<std::string> policies_of(const RestoreArgs& args) {
+  const std::span<const std::string_view> names = policy_names();
+  if (args.policy == "all") return {names.begin(), names.end()};
+  if (std::find(names.begin(), names.end(), args.policy) != names.end()) return {args.policy};
+  std::string allowed;
+  for (std::string_view one : names) allowed += ", " + std::string(one);
+  throw InputError("--policy: found \"" + args.policy + "\", allowed: all" + allowed + suggestion(args.policy, names));
+}
+
+void print_table(const Json& report) {
+  std::printf("%s on %s: %lld tokens of context on %s, %lld new tokens, empty machine\n\n",
+              report["model"].get<std::string>().c_str(), report["hardware"].get<std::string>().c_str(),
+              report["tokens"].get<long long>(), report["tier"].get<std::string>().c_str(),
+              report["new_tokens"].get<long long>());
+  std::printf("%-12s %10s %10s %12s %22s %12s %9s\n", "", "restore", "TTFT", "closed form", "layers hidden/KV/re", "stored",
+              "bound by");
+  std::printf("%-12s %10s %10s %12s %22s %12s %9s\n", "", "ms", "ms", "ms", "", "KiB/token", "");
+  const Json* fastest = nullptr;
+  for (const Json& entry : report["policies"]) {
+    const Json& schedule = entry["schedule"];
+    char layers[60];
+    std::snprintf(layers, sizeof layers, "%lld/%lld/%lld", schedule["hidden_layers"].get<long long>(),
+                  schedule["kv_layers"].get<long long>(), schedule["recompute_layers"].get<long long>());
+    std::printf("%-12s %10.2f %10.2f %12.2f %22s %12.1f %9s\n", entry["policy"].get<std::string>().c_str(),
+                1e3 * entry["restore_s"].get<double>(), 1e3 * entry["ttft_s"].get<double>(),
+                1e3 * entry["closed_form_restore_s"].get<double>(), layers,
+                entry["stored_bytes_per_token"].get<double>() / 1024, entry["bound"].get<std::string>().c_str());
+    const bool buildable = entry["policy"] != "ideal";
+    if (buildable && (!fastest || entry["ttft_s"].get<double>() < (*fastest)["ttft_s"].get<double>())) fastest = &entry;
+  }
+  if (fastest && report["policies"].size() > 1) {
+    std::printf("\n%s answers first.\n", (*fastest)["policy"].get<std::string>().c_str());
+  }
+  for (const Json& entry : report["policies"]) {
+    for (const Json& note : entry["notes"]) std::printf("note: %s\n", note.get<std::string>().c_str());
+  }
+}
+
+void restore(const RestoreArgs& args) {
+  if (args.tokens < 1 || args.tokens > 100'000'000) throw InputError("--tokens: allowed: 1 to 100000000");
+  if (args.new_tokens < 1 || args.new_tokens > 100'000'000) throw InputError("--new-tokens: allowed: 1 to 100000000");
+  const std::vector<std::string> policies = policies_of(args);
+  // The first look at the scenario finds bad input before anything runs.
+  const Tier tier = choose_tier(args, load_hardware(args.hardware));
+  Scenario scenario = scenario_for(args, policies.front(), tier);
+  const std::vector<std::string> entries = run_in_workers(
+      policies.size(),
+      [&](std::size_t i, std::atomic<int64_t>&) { return policy_entry(args, policies[i], tier).dump(); });
+
+  Json report = {{"schema", "kvcap.restore/1"},     {"model", scenario.model.name}, {"hardware", scenario.hardware.name},
+                 {"tokens", args.tokens},           {"new_tokens", args.new_tokens}, {"tier", name(tier)},
+                 {"policies", Json::array()}};
+  for (const std::string& entry : entries) report["policies"].push_back(Json::parse(entry));
+  if (args.json) {
+    std::printf("%s\n", report.dump(2).c_str());
+  } else {
+    print_table(report);
+  }
+}
+
+}  // namespace
+
+void add_restore(CLI::App& app) {
+  auto args = std::make_shared<RestoreArgs>();
+  CLI::App* command = app.add_subcommand("restore", "how long each policy takes to bring one context back");
+  command->add_option("--model", args->model, "catalogue name or file")->required();
+  command->add_option("--hardware", args->hardware, "catalogue name or file")->required();
+  command->add_option("--tokens", args->tokens, "tokens of context")->required();
+  command->add_option("--new-tokens", args->new_tokens, "tokens prefilled on top")->capture_default_str();
+  command->add_option("--policy", args->policy, "a policy, or all")->capture_default_str();
+  command->add_option("--tier", args->tier, "dram, ssd or remote; default: ssd where there is one");
+  command->add_option("--set", args->overrides, "override a field: path=value, e.g. policy.split=paper")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  command->add_flag("--json", args->json, "print everything, timelines too, as JSON");
+  command->footer("Example: kvcap restore --model llama-2-7b --hardware a100-40g-4x-pm9a3 --tokens 4096");
+  command->callback([args] { restore(*args); });
+}
+
+}  // namespace kvcap

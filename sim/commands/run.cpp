@@ -1,0 +1,65 @@
+// kvcap run: one simulation of one scenario.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands/commands.h"
+#include "commands/output.h"
+#include "commands/require.h"
+#include "metrics/recorder.h"
+#include "metrics/write.h"
+#include "plan/replicate.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+struct RunArgs {
+  std::string scenario_path;
+  std::vector<std::string> overrides;
+  std::vector<std::string> requirements;
+  std::string out;
+  bool json = false;
+  bool check = false;
+};
+
+void run(const RunArgs& args) {
+  const Scenario scenario = load_scenario(args.scenario_path, args.overrides);
+  const std::vector<Requirement> requirements = parse_requirements(args.requirements);
+  const RunResult result = combine_replications(run_replications({scenario}, args.check).front());
+  const std::string line = scenario_line(scenario, result);
+  if (!args.out.empty()) write_run(args.out, line, result);
+  if (args.json) {
+    std::fputs(result_json(result).c_str(), stdout);
+  } else {
+    std::fputs(result_table({result.policy}, {result}, {}, line).c_str(), stdout);
+  }
+  check_requirements(requirements, result);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  auto args = std::make_shared<RunArgs>();
+  CLI::App* command = app.add_subcommand("run", "simulate one scenario");
+  command->add_option("scenario", args->scenario_path, "scenario file (JSON)")->required();
+  command->add_option("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  command->add_option("--out", args->out, "folder for result.json, requests.csv, run.log");
+  command->add_option("--require", args->requirements, "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500'")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  command->add_flag("--json", args->json, "print the result as JSON");
+  command->add_flag("--check", args->check, "check every invariant after every event");
+  command->footer([] {
+    return "Example: kvcap run scenarios/demo.json --set policy.name=kv_offload --require 'p99_ttft_ms<=500'\n\n"
+           "Fields of a scenario:\n" +
+           scenario_fields_help();
+  });
+  command->callback([args] { run(*args); });
+}
+
+}  // namespace kvcap

@@ -1,0 +1,155 @@
+// kvcap show: the catalogue, and where each of its numbers comes from.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/input_error.h"
+#include "commands/commands.h"
+#include "policy/table.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ShowArgs {
+  std::string what;
+  std::string name;
+  bool json = false;
+};
+
+struct Entry {
+  std::string name;
+  std::string summary;
+  Json details;
+};
+
+std::string text_or(const Json& object, const char* key) {
+  return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
+}
+
+std::string billions(const ModelSpec& model) {
+  char text[120];
+  std::snprintf(text, sizeof text, "%.1f B parameters, %lld layers, %.0f KiB of KV and %.0f KiB of hidden states a token",
+                model.parameter_count() / 1e9, static_cast<long long>(model.num_hidden_layers),
+                model.kv_bytes_per_token() / 1024,
+                static_cast<double>(model.num_hidden_layers) * model.hidden_bytes_per_token_layer() / 1024);
+  return text;
+}
+
+std::vector<Entry> policies() {
+  std::vector<Entry> entries;
+  for (const PolicyRow& row : policy_table()) {
+    entries.push_back({std::string(row.name), std::string(row.summary),
+                       {{"name", row.name},
+                        {"summary", row.summary},
+                        {"keeps", row.keeps},
+                        {"restores", row.restores},
+                        {"when", row.wins},
+                        {"options", row.options}}});
+  }
+  return entries;
+}
+
+std::vector<Entry> files(Catalogue which) {
+  std::vector<Entry> entries;
+  for (const CatalogueEntry& file : catalogue(which)) {
+    Json details = Json::parse(file.text);
+    std::string summary = text_or(details, "summary");
+    if (which == Catalogue::models) summary = billions(load_model(std::string(file.name)));
+    if (which == Catalogue::hardware) {
+      summary = std::to_string(details["gpu"]["count"].get<int64_t>()) + "x " + text_or(details["gpu"], "name") + " (" +
+                text_or(details["provenance"], "kind") + ": " + text_or(details["provenance"], "source") + ")";
+    }
+    entries.push_back({std::string(file.name), summary, std::move(details)});
+  }
+  return entries;
+}
+
+std::vector<Entry> workloads() {
+  std::vector<Entry> entries = files(Catalogue::workloads);
+  entries.insert(entries.begin(),
+                 {"sessions", "our session JSONL, plain or gzip",
+                  {{"name", "sessions"}, {"summary", "our session JSONL, plain or gzip"}, {"format", "traces/README.md"}}});
+  return entries;
+}
+
+std::vector<Entry> entries_of(const std::string& what) {
+  if (what == "policies") return policies();
+  if (what == "models") return files(Catalogue::models);
+  if (what == "hardware") return files(Catalogue::hardware);
+  if (what == "workloads") return workloads();
+  constexpr std::array<std::string_view, 4> kNames = {"policies", "models", "hardware", "workloads"};
+  throw InputError("show: found \"" + what + "\", allowed: policies, models, hardware, workloads" +
+                   suggestion(what, kNames));
+}
+
+void print_lines(const Json& value, const std::string& indent) {
+  for (const auto& [key, item] : value.items()) {
+    if (item.is_object()) {
+      std::printf("%s%s:\n", indent.c_str(), key.c_str());
+      print_lines(item, indent + "  ");
+    } else if (item.is_array() && !item.empty() && item.front().is_string()) {
+      std::printf("%s%s:\n", indent.c_str(), key.c_str());
+      for (const Json& line : item) std::printf("%s  - %s\n", indent.c_str(), line.get<std::string>().c_str());
+    } else {
+      const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
+      std::printf("%s%s: %s\n", indent.c_str(), key.c_str(), text.c_str());
+    }
+  }
+}
+
+void show_all(const std::vector<Entry>& entries, bool json) {
+  Json list = Json::array();
+  for (const Entry& entry : entries) {
+    list.push_back({{"name", entry.name}, {"summary", entry.summary}});
+    if (!json) std::printf("%-28s %s\n", entry.name.c_str(), entry.summary.c_str());
+  }
+  if (json) std::printf("%s\n", list.dump(2).c_str());
+}
+
+void show_one(const std::vector<Entry>& entries, const ShowArgs& args) {
+  std::vector<std::string_view> names;
+  std::string allowed;
+  for (const Entry& entry : entries) {
+    if (entry.name == args.name) {
+      if (args.json) {
+        std::printf("%s\n", entry.details.dump(2).c_str());
+      } else {
+        print_lines(entry.details, "");
+      }
+      return;
+    }
+    names.push_back(entry.name);
+    allowed += (allowed.empty() ? "" : ", ") + entry.name;
+  }
+  throw InputError("show " + args.what + ": found \"" + args.name + "\", allowed: " + allowed +
+                   suggestion(args.name, names));
+}
+
+void show(const ShowArgs& args) {
+  const std::vector<Entry> entries = entries_of(args.what);
+  if (args.name.empty()) {
+    show_all(entries, args.json);
+  } else {
+    show_one(entries, args);
+  }
+}
+
+}  // namespace
+
+void add_show(CLI::App& app) {
+  auto args = std::make_shared<ShowArgs>();
+  CLI::App* command = app.add_subcommand("show", "the catalogue: policies, models, hardware, workloads");
+  command->add_option("what", args->what, "policies, models, hardware or workloads")->required();
+  command->add_option("name", args->name, "one entry: everything about it, and where each number comes from");
+  command->add_flag("--json", args->json, "print JSON");
+  command->footer("Examples: kvcap show hardware\n          kvcap show hardware a100-40g-4x-pm9a3");
+  command->callback([args] { show(*args); });
+}
+
+}  // namespace kvcap

@@ -1,0 +1,132 @@
+#include "scenario/check.h"
+
+#include <optional>
+
+#include "base/input_error.h"
+#include "scenario/fields.h"
+
+namespace kvcap {
+namespace {
+
+[[noreturn]] void fail(const Places& places, std::string_view path, const std::string& found,
+                       const std::string& allowed) {
+  throw InputError(places.at(path) + ": found " + found + ", allowed: " + allowed);
+}
+
+// What the server has of a tier for one engine instance; nothing where it has no such tier.
+std::optional<double> available_bytes(const Scenario& scenario, Tier tier) {
+  const HardwareProfile& hardware = scenario.hardware;
+  switch (tier) {
+    case Tier::hbm:
+      return hardware.gpu.memory_bytes * static_cast<double>(scenario.serving.tensor_parallel_size);
+    case Tier::dram:
+      if (hardware.dram) return hardware.dram->capacity_bytes;
+      break;
+    case Tier::ssd:
+      if (hardware.ssd) return hardware.ssd->capacity_bytes * static_cast<double>(hardware.ssd->count);
+      break;
+    case Tier::remote:
+      if (hardware.remote) return hardware.remote->capacity_bytes;
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string tiers_of(const Scenario& scenario) {
+  std::string names;
+  for (Tier tier : kTiers) {
+    if (!available_bytes(scenario, tier)) continue;
+    names += (names.empty() ? "" : ", ") + std::string(name(tier));
+  }
+  return names;
+}
+
+void check_tiers(const Scenario& scenario, const Places& places) {
+  const std::vector<TierOptions> none;
+  const std::vector<TierOptions>& tiers = scenario.policy.tiers ? *scenario.policy.tiers : none;
+  for (std::size_t i = 0; i < tiers.size(); ++i) {
+    const std::string path = below("policy.tiers", std::to_string(i));
+    const Tier tier = tiers[i].kind;
+    const std::string quoted = "\"" + std::string(name(tier)) + "\"";
+    for (std::size_t j = 0; j < i; ++j) {
+      if (tiers[j].kind == tier) fail(places, below(path, "kind"), quoted + " again", "each tier once");
+    }
+    if (i > 0 && tier < tiers[i - 1].kind) {
+      fail(places, below(path, "kind"), quoted + " after \"" + std::string(name(tiers[i - 1].kind)) + "\"",
+           "tiers from near to far: " + joined(kTierNames));
+    }
+    const std::optional<double> available = available_bytes(scenario, tier);
+    if (!available) fail(places, below(path, "kind"), quoted, tiers_of(scenario) + " (what the hardware has)");
+    if (tiers[i].capacity_bytes && *tiers[i].capacity_bytes > *available) {
+      fail(places, below(path, "capacity_bytes"), number_text(*tiers[i].capacity_bytes),
+           "at most " + number_text(*available) + " (what the hardware has)");
+    }
+  }
+}
+
+void check_arrivals(const Scenario& scenario, const Places& places) {
+  const bool timed = scenario.workload.arrivals.process == ArrivalProcess::trace;
+  if (timed && scenario.workload.source.kind != SourceKind::sessions) {
+    fail(places, "workload.arrivals.process", "\"trace\"",
+         "poisson, gamma, constant (generated sessions have no arrival_s)");
+  }
+}
+
+void check_parallelism(const Scenario& scenario, const Places& places) {
+  const int64_t size = scenario.serving.tensor_parallel_size;
+  const char* path = "serving.tensor_parallel_size";
+  if (size > scenario.hardware.gpu.count) {
+    fail(places, path, std::to_string(size),
+         "at most hardware.gpu.count = " + std::to_string(scenario.hardware.gpu.count));
+  }
+  if (scenario.model.num_attention_heads % size != 0) {
+    fail(places, path, std::to_string(size),
+         "a divisor of model.num_attention_heads = " + std::to_string(scenario.model.num_attention_heads));
+  }
+}
+
+}  // namespace
+
+void check_model(const ModelSpec& model, const Places& places, std::string_view path) {
+  if (model.head_dim < 1) {
+    fail(places, below(path, "num_attention_heads"), std::to_string(model.num_attention_heads),
+         "at most hidden_size = " + std::to_string(model.hidden_size));
+  }
+  if (model.num_attention_heads % model.num_key_value_heads != 0) {
+    fail(places, below(path, "num_key_value_heads"), std::to_string(model.num_key_value_heads),
+         "a divisor of num_attention_heads = " + std::to_string(model.num_attention_heads));
+  }
+  if (!model.experts) return;
+  const std::string experts = below(path, "experts");
+  if (model.experts->active > model.experts->count) {
+    fail(places, below(experts, "active"), std::to_string(model.experts->active),
+         "at most experts.count = " + std::to_string(model.experts->count));
+  }
+  if (model.experts->dense_layers > model.num_hidden_layers) {
+    fail(places, below(experts, "dense_layers"), std::to_string(model.experts->dense_layers),
+         "at most num_hidden_layers = " + std::to_string(model.num_hidden_layers));
+  }
+}
+
+void check_hardware(const HardwareProfile& hardware, const Places& places, std::string_view path) {
+  const bool wave = hardware.gpu.attention.model == EfficiencyModel::wave;
+  if (wave && hardware.gpu.sm_count < 1) {
+    fail(places, below(path, "gpu.sm_count"), std::to_string(hardware.gpu.sm_count),
+         "at least 1 where gpu.attention.model is \"wave\"");
+  }
+}
+
+void check_scenario(Scenario& scenario, const Places& places) {
+  check_model(scenario.model, places, "model");
+  check_hardware(scenario.hardware, places, "hardware");
+  check_parallelism(scenario, places);
+  check_tiers(scenario, places);
+  check_arrivals(scenario, places);
+  if (scenario.serving.max_model_len > scenario.model.max_position_embeddings) {
+    scenario.notes.push_back("serving.max_model_len is " + std::to_string(*scenario.serving.max_model_len) +
+                             ", the model was trained for " +
+                             std::to_string(scenario.model.max_position_embeddings) + " positions");
+  }
+}
+
+}  // namespace kvcap

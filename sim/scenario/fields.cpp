@@ -1,0 +1,349 @@
+#include "scenario/fields.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "policy/table.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kMaxCount = 1e6;
+
+// A model as its file spells it: flat, with the defaults that follow from other fields left open.
+struct ModelFile {
+  ModelSpec model;
+  std::optional<int64_t> key_value_heads, head_dim;
+  std::optional<double> weight_bytes, kv_bytes, hidden_bytes;
+  std::optional<int64_t> kv_lora_rank;
+  LatentAttention latent;
+};
+
+double bytes_of_dtype(std::string_view dtype) {
+  if (dtype == "float32") return 4;
+  return dtype == "float16" || dtype == "bfloat16" ? 2 : 1;
+}
+
+ModelFile file_of(const ModelSpec& model) {
+  ModelFile file{.model = model,
+                 .key_value_heads = model.num_key_value_heads,
+                 .head_dim = model.head_dim,
+                 .weight_bytes = model.weight_bytes_per_element,
+                 .kv_bytes = model.kv_bytes_per_element,
+                 .hidden_bytes = model.hidden_bytes_per_element,
+                 .kv_lora_rank = {},
+                 .latent = model.latent.value_or(LatentAttention{})};
+  if (model.latent) file.kv_lora_rank = model.latent->kv_lora_rank;
+  // A default-made model has no shape yet: its derived fields are open.
+  if (model.num_hidden_layers == 0) {
+    file.key_value_heads = file.head_dim = {};
+    file.weight_bytes = file.kv_bytes = file.hidden_bytes = {};
+  }
+  return file;
+}
+
+ModelSpec model_of(const ModelFile& file) {
+  ModelSpec model = file.model;
+  const double dtype_bytes = bytes_of_dtype(model.torch_dtype);
+  const int64_t heads = std::max<int64_t>(model.num_attention_heads, 1);
+  model.num_key_value_heads = file.key_value_heads.value_or(model.num_attention_heads);
+  model.head_dim = file.head_dim.value_or(model.hidden_size / heads);
+  model.weight_bytes_per_element = file.weight_bytes.value_or(dtype_bytes);
+  model.kv_bytes_per_element = file.kv_bytes.value_or(dtype_bytes);
+  // Eight-bit weights still meet activations of two bytes.
+  model.hidden_bytes_per_element = file.hidden_bytes.value_or(std::max(dtype_bytes, 2.0));
+  model.latent.reset();
+  if (file.kv_lora_rank) {
+    model.latent = file.latent;
+    model.latent->kv_lora_rank = *file.kv_lora_rank;
+  }
+  return model;
+}
+
+FieldSpec count(std::string_view meaning, std::string_view unit = {}) {
+  return {.meaning = meaning, .unit = unit, .min = 1, .max = kMaxCount};
+}
+FieldSpec required_count(std::string_view meaning) {
+  return {.meaning = meaning, .min = 1, .max = kMaxCount, .required = true};
+}
+FieldSpec positive(std::string_view meaning, std::string_view unit, bool required = true) {
+  return {.meaning = meaning, .unit = unit, .min = 0, .above_min = true, .required = required};
+}
+FieldSpec not_negative(std::string_view meaning, std::string_view unit) {
+  return {.meaning = meaning, .unit = unit, .min = 0};
+}
+FieldSpec share(std::string_view meaning) {
+  return {.meaning = meaning, .min = 0, .max = 1, .above_min = true};
+}
+
+}  // namespace
+
+static void describe(FieldVisitor& v, Experts& o) {
+  v.field("count", o.count, required_count("routed experts of a layer"));
+  v.field("active", o.active, required_count("routed experts that one token goes through"));
+  v.field("shared", o.shared, {.meaning = "experts that every token goes through", .min = 0, .max = kMaxCount});
+  v.field("intermediate_size", o.intermediate_size, required_count("width of one expert"));
+  v.field("dense_layers", o.dense_layers,
+          {.meaning = "leading layers with a dense FFN instead", .min = 0, .max = kMaxCount});
+}
+
+void describe(FieldVisitor& v, ModelSpec& model) {
+  ModelFile file = file_of(model);
+  ModelSpec& o = file.model;
+  const FieldSpec bytes = {.unit = "bytes", .min = 0.125, .max = 8, .absent = "by torch_dtype"};
+  const auto bytes_of = [&bytes](std::string_view meaning) {
+    FieldSpec spec = bytes;
+    spec.meaning = meaning;
+    return spec;
+  };
+  v.schema(kModelSchema, false);
+  v.field("name", o.name, {.meaning = "how results call the model"});
+  v.field("num_hidden_layers", o.num_hidden_layers, required_count("transformer layers"));
+  v.field("hidden_size", o.hidden_size, required_count("width of a hidden state"));
+  v.field("num_attention_heads", o.num_attention_heads, required_count("query heads"));
+  v.field("num_key_value_heads", file.key_value_heads,
+          {.meaning = "KV heads", .min = 1, .max = kMaxCount, .absent = "num_attention_heads"});
+  v.field("head_dim", file.head_dim,
+          {.meaning = "size of one head", .min = 1, .max = kMaxCount, .absent = "hidden_size / num_attention_heads"});
+  v.field("intermediate_size", o.intermediate_size, required_count("width of the FFN"));
+  v.field("vocab_size", o.vocab_size, {.meaning = "vocabulary", .min = 1, .max = 1e8, .required = true});
+  v.field("max_position_embeddings", o.max_position_embeddings,
+          {.meaning = "longest sequence", .unit = "tokens", .min = 1, .max = 1e9, .required = true});
+  v.field("torch_dtype", o.torch_dtype, {.meaning = "number format of the weights", .allowed = kDtypeNames});
+  v.field("ffn", o.ffn, {.meaning = "three matrices (gated) or two (plain)"});
+  v.field("position_encoding", o.position_encoding, {.meaning = "how positions enter"});
+  v.field("tie_word_embeddings", o.tie_word_embeddings, {.meaning = "one matrix embeds and predicts words"});
+  v.field("weight_bytes_per_element", file.weight_bytes, bytes_of("of a stored weight"));
+  v.field("kv_bytes_per_element", file.kv_bytes, bytes_of("of a stored key or value"));
+  v.field("hidden_bytes_per_element", file.hidden_bytes, bytes_of("of a stored hidden state"));
+  v.field("experts", o.experts, {.meaning = "mixture of experts", .absent = "dense"});
+  v.field("kv_lora_rank", file.kv_lora_rank,
+          {.meaning = "latent size of multi-head latent attention", .min = 1, .max = kMaxCount, .absent = "none"});
+  v.field("q_lora_rank", file.latent.q_lora_rank,
+          {.meaning = "latent size of its queries; 0: none", .min = 0, .max = kMaxCount});
+  v.field("qk_rope_head_dim", file.latent.qk_rope_head_dim, count("its rotary key"));
+  v.field("qk_nope_head_dim", file.latent.qk_nope_head_dim, count("its keys without position"));
+  v.field("v_head_dim", file.latent.v_head_dim, count("its values"));
+  v.field("source", o.source, {.meaning = "where the shape comes from"});
+  model = model_of(file);
+}
+
+static void describe(FieldVisitor& v, GemmPoint& o) {
+  v.field("m", o.m, {.meaning = "rows", .min = 1, .max = 1e9, .required = true});
+  v.field("n", o.n, {.meaning = "columns", .min = 1, .max = 1e9, .required = true});
+  v.field("k", o.k, {.meaning = "inner size", .min = 1, .max = 1e9, .required = true});
+  v.field("time_s", o.time_s, positive("measured time", "s"));
+}
+
+static void describe_efficiency(FieldVisitor& v, Efficiency& o, Names models) {
+  v.field("model", o.model, {.meaning = "how times follow from flops and bytes", .allowed = models});
+  v.field("efficiency", o.efficiency, share("share of peak_flops that is reached"));
+  v.field("bandwidth_efficiency", o.bandwidth_efficiency, share("share of the memory bandwidth: smooth_max, wave"));
+  v.field("constant_s", o.constant_s, not_negative("added to every call: smooth_max, wave", "s"));
+  v.field("block_m", o.block_m, count("query rows of one thread block: wave"));
+  v.field("points", o.points, {.meaning = "measured GEMMs: table"});
+  v.needs("model", "table", "points");
+}
+
+static void describe(FieldVisitor& v, Elementwise& o) {
+  v.field("bandwidth_efficiency", o.bandwidth_efficiency, share("share of the memory bandwidth"));
+  v.field("constant_s", o.constant_s, not_negative("per kernel", "s"));
+}
+
+static void describe(FieldVisitor& v, Gpu& o) {
+  v.field("name", o.name, {.meaning = "as sold"});
+  v.field("count", o.count, count("GPUs of the server", "GPUs"));
+  v.field("peak_flops", o.peak_flops, positive("dense half-precision peak", "flop/s"));
+  v.field("memory_bytes", o.memory_bytes, positive("real bytes: 40 GiB, not 40e9", "bytes"));
+  v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s, positive("of its memory", "bytes/s"));
+  v.field("sm_count", o.sm_count,
+          {.meaning = "multiprocessors; needed by wave", .min = 0, .max = kMaxCount});
+  v.group("gemm", {.meaning = "matrix products"},
+          [&o](FieldVisitor& w) { describe_efficiency(w, o.gemm, kGemmEfficiencyNames); });
+  v.group("attention", {.meaning = "attention kernels"},
+          [&o](FieldVisitor& w) { describe_efficiency(w, o.attention, kAttentionEfficiencyNames); });
+  v.field("elementwise", o.elementwise,
+          {.meaning = "norms, activations, residuals", .absent = "part of gemm"});
+  v.field("kernel_overhead_s", o.kernel_overhead_s, not_negative("per GEMM and attention call", "s"));
+  v.field("host_overhead_per_layer_s", o.host_overhead_per_layer_s, not_negative("per layer and step", "s"));
+  v.field("price_usd_per_hour", o.price_usd_per_hour,
+          not_negative("one GPU with its share of the server", "USD/h"));
+}
+
+static void describe(FieldVisitor& v, Pcie& o) {
+  v.field("h2d_bandwidth_bytes_per_s", o.h2d_bandwidth_bytes_per_s, positive("host to one GPU", "bytes/s"));
+  v.field("d2h_bandwidth_bytes_per_s", o.d2h_bandwidth_bytes_per_s, positive("one GPU to host", "bytes/s"));
+  v.field("request_overhead_s", o.request_overhead_s, not_negative("per copy", "s"));
+}
+
+static void describe(FieldVisitor& v, Nvlink& o) {
+  v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("one direction, one GPU", "bytes/s"));
+  v.field("latency_s", o.latency_s, not_negative("per collective", "s"));
+}
+
+static void describe(FieldVisitor& v, Dram& o) {
+  v.field("capacity_bytes", o.capacity_bytes, positive("for stored state", "bytes"));
+  v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("of the node", "bytes/s"));
+  v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
+}
+
+static void describe(FieldVisitor& v, Ssd& o) {
+  v.field("count", o.count, count("devices", "SSDs"));
+  v.field("capacity_bytes", o.capacity_bytes, positive("of one device", "bytes"));
+  v.field("read_bandwidth_bytes_per_s", o.read_bandwidth_bytes_per_s, positive("of one device", "bytes/s"));
+  v.field("write_bandwidth_bytes_per_s", o.write_bandwidth_bytes_per_s, positive("of one device", "bytes/s"));
+  v.field("request_overhead_s", o.request_overhead_s, not_negative("per chunk read or written", "s"));
+  v.field("sync_write_s", o.sync_write_s, not_negative("one small write that is waited for", "s"));
+  v.field("gpu_direct", o.gpu_direct, {.meaning = "false: transfers are copied through DRAM"});
+  v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
+  v.field("endurance_bytes", o.endurance_bytes, not_negative("rated writes of one device; 0: not stated", "bytes"));
+}
+
+static void describe(FieldVisitor& v, Remote& o) {
+  v.field("capacity_bytes", o.capacity_bytes, positive("of the node's share", "bytes"));
+  v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("of the node", "bytes/s"));
+  v.field("latency_s", o.latency_s, not_negative("to the first byte of a transfer", "s"));
+  v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
+  v.field("price_usd_per_request", o.price_usd_per_request, not_negative("per transfer", "USD"));
+}
+
+void describe(FieldVisitor& v, HardwareProfile& o) {
+  v.schema(kHardwareSchema, false);
+  v.field("name", o.name, {.meaning = "how results call the server"});
+  v.group("provenance", {.meaning = "where the numbers come from", .required = true}, [&o](FieldVisitor& w) {
+    w.field("kind", o.provenance_kind, {.required = true, .allowed = kProvenanceNames});
+    w.field("source", o.provenance_source, {.meaning = "in words", .required = true});
+  });
+  v.field("gpu", o.gpu, {.meaning = "one GPU, and how many", .required = true});
+  v.field("pcie", o.pcie, {.meaning = "the link of one GPU", .required = true});
+  v.field("nvlink", o.nvlink, {.meaning = "between GPUs", .absent = "none"});
+  v.field("dram", o.dram, {.meaning = "the node's memory", .absent = "none"});
+  v.field("ssd", o.ssd, {.meaning = "one device, and how many", .absent = "none"});
+  v.field("remote", o.remote, {.meaning = "storage behind the network", .absent = "none"});
+}
+
+static void describe(FieldVisitor& v, ServingOptions& o) {
+  v.field("tensor_parallel_size", o.tensor_parallel_size,
+          {.meaning = "GPUs that share every layer", .unit = "GPUs", .min = 1, .max = 1024});
+  v.field("max_num_seqs", o.max_num_seqs, count("requests admitted at once"));
+  v.field("max_num_batched_tokens", o.max_num_batched_tokens,
+          {.meaning = "budget of one step", .unit = "tokens", .min = 1, .max = 1e9});
+  v.field("block_size", o.block_size,
+          {.meaning = "of a KV block", .unit = "tokens", .min = 1, .max = 65536});
+  v.field("gpu_memory_utilization", o.gpu_memory_utilization, share("share of GPU memory that is used"));
+  v.field("max_model_len", o.max_model_len,
+          {.meaning = "longest sequence", .unit = "tokens", .min = 1, .max = 1e9,
+           .absent = "the model's max_position_embeddings"});
+  v.field("kv_capacity_tokens", o.kv_capacity_tokens,
+          {.meaning = "KV cache on the GPUs", .unit = "tokens", .min = 1, .max = 1e12,
+           .absent = "derived from GPU memory"});
+  v.field("overflow", o.overflow, {.meaning = "of a prompt beyond max_model_len: drop the oldest half, or reject"});
+}
+
+static void describe(FieldVisitor& v, SourceOptions& o) {
+  v.field("kind", o.kind, {.meaning = "a file of sessions, or generated chats", .required = true});
+  v.field("path", o.path, {.meaning = "JSONL, plain or gzip; relative to this file"});
+  v.field("on_bad_row", o.on_bad_row, {.meaning = "stop, or count and go on"});
+  v.field("history", o.history,
+          {.meaning = "what a turn builds on: earlier turns (grow), or the session's context alone"});
+  v.needs("kind", "sessions", "path");
+}
+
+static void describe(FieldVisitor& v, ArrivalOptions& o) {
+  v.field("process", o.process, {.meaning = "gaps between sessions; trace: arrival_s of the file"});
+  v.field("sessions_per_s", o.sessions_per_s, positive("offered rate", "1/s", false));
+  v.field("cv", o.cv, positive("coefficient of variation: gamma", "", false));
+}
+
+static void describe(FieldVisitor& v, ThinkTimeOptions& o) {
+  v.field("distribution", o.distribution, {.meaning = "of the time between an answer and the next turn"});
+  v.field("mean_s", o.mean_s, not_negative("its mean", "s"));
+  v.field("cv", o.cv, positive("coefficient of variation: lognormal", "", false));
+}
+
+static void describe(FieldVisitor& v, WorkloadOptions& o) {
+  v.field("source", o.source, {.meaning = "what the sessions are", .required = true});
+  v.field("arrivals", o.arrivals, {.meaning = "when sessions begin"});
+  v.field("think_time", o.think_time, {.meaning = "how long users take"});
+  v.field("sessions", o.sessions,
+          {.meaning = "how many", .min = 1, .max = 1e8, .absent = "all lines of the source; 1000 chats"});
+  v.field("warmup_turns", o.warmup_turns,
+          {.meaning = "first turns, left out of the metrics", .unit = "turns", .min = 0, .max = 1e9});
+  v.field("warm_start", o.warm_start, {.meaning = "contexts are stored before the first arrival"});
+}
+
+static void describe(FieldVisitor& v, TierOptions& o) {
+  v.field("kind", o.kind, {.meaning = "which tier", .required = true});
+  v.field("capacity_bytes", o.capacity_bytes,
+          {.meaning = "for stored state", .unit = "bytes", .min = 0, .above_min = true, .absent = "all there is"});
+  v.field("eviction", o.eviction, {.meaning = "what goes first"});
+}
+
+static void describe(FieldVisitor& v, PolicyOptions& o) {
+  v.field("name", o.name, {.meaning = "a preset for all that follows", .allowed = policy_names()});
+  v.field("tiers", o.tiers, {.meaning = "where state may lie, near to far", .absent = "every tier of the profile"});
+  v.field("preload", o.preload, {.meaning = "loads that run ahead of computation", .absent = "the preset's"});
+  v.field("read_buffer_layers", o.read_buffer_layers,
+          {.meaning = "how far ahead", .unit = "layers", .min = 0, .max = kMaxCount, .absent = "the preset's"});
+  v.field("save", o.save, {.meaning = "how new state is written", .absent = "the preset's"});
+  v.field("split", o.split, {.meaning = "how layers are divided over forms", .absent = "the preset's"});
+  v.field("split_tokens", o.split_tokens,
+          {.meaning = "history length the division is chosen for", .unit = "tokens", .min = 1, .max = 1e9,
+           .absent = "the workload's mean"});
+  v.field("store_hidden_for_recomputed", o.store_hidden_for_recomputed,
+          {.meaning = "recomputed layers are stored too", .absent = "the preset's"});
+}
+
+static void describe(FieldVisitor& v, SloOptions& o) {
+  v.field("ttft_ms", o.ttft_ms,
+          {.meaning = "time to first token", .unit = "ms", .min = 0, .above_min = true, .absent = "not judged"});
+  v.field("tpot_ms", o.tpot_ms,
+          {.meaning = "time per output token", .unit = "ms", .min = 0, .above_min = true, .absent = "not judged"});
+}
+
+void describe(FieldVisitor& v, Scenario& o) {
+  v.schema(kScenarioSchema, true);
+  v.field("name", o.name, {.meaning = "how results call the scenario"});
+  v.field("model", o.model, {.required = true, .reference = "model"});
+  v.field("hardware", o.hardware, {.required = true, .reference = "hardware profile"});
+  v.field("serving", o.serving, {.meaning = "the engine; names as in vLLM"});
+  v.field("workload", o.workload, {.meaning = "what is asked of it", .required = true});
+  v.field("policy", o.policy, {.reference = "policy"});
+  v.field("slo", o.slo, {.meaning = "targets that define goodput"});
+  v.field("fidelity", o.fidelity, {.meaning = "one transfer per tier, or every layer simulated"});
+  v.field("replications", o.replications,
+          {.meaning = "runs with seeds seed, seed + 1, ...", .min = 1, .max = 10000});
+  v.field("seed", o.seed, {.meaning = "of all random streams", .min = 0, .max = kMaxInteger});
+}
+
+std::string number_text(double value) {
+  char digits[64];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+  std::string text(digits, end);
+  if (std::abs(value) < 1e15 && value == static_cast<double>(static_cast<int64_t>(value))) {
+    text = std::to_string(static_cast<int64_t>(value));
+  }
+  return text;
+}
+
+std::string joined(Names names) {
+  std::string text;
+  for (std::string_view one : names) text += (text.empty() ? "" : ", ") + std::string(one);
+  return text;
+}
+
+static std::string range_text(const std::string& what, const FieldSpec& spec) {
+  const bool from = spec.min > -std::numeric_limits<double>::infinity();
+  const bool to = spec.max < std::numeric_limits<double>::infinity();
+  if (!from) return to ? what + " up to " + number_text(spec.max) : what;
+  if (spec.above_min) {
+    return what + " greater than " + number_text(spec.min) + (to ? " and up to " + number_text(spec.max) : "");
+  }
+  if (to) return what + " from " + number_text(spec.min) + " to " + number_text(spec.max);
+  return what + " of at least " + number_text(spec.min);
+}
+
+std::string allowed_integers(const FieldSpec& spec) { return range_text("an integer", spec); }
+std::string allowed_numbers(const FieldSpec& spec) { return range_text("a number", spec); }
+
+}  // namespace kvcap

@@ -1,0 +1,76 @@
+// The table of fields as text for --help.
+#include "scenario/fields.h"
+#include "scenario/load.h"
+#include "scenario/places.h"
+
+namespace kvcap {
+namespace {
+
+class HelpFields : public FieldVisitor {
+ public:
+  HelpFields(std::string path, std::string& text) : path_(std::move(path)), text_(text) {}
+
+  void schema(std::string_view value, bool required) override {
+    line("schema", "\"" + std::string(value) + "\"", required ? "required" : "", {});
+  }
+  void needs(std::string_view, std::string_view, std::string_view) override {}
+  void integer(std::string_view name, int64_t& value, bool* present, const FieldSpec& spec) override {
+    line(name, allowed_integers(spec), usual(std::to_string(value), present, spec), spec);
+  }
+  void number(std::string_view name, double& value, bool* present, const FieldSpec& spec) override {
+    line(name, allowed_numbers(spec), usual(number_text(value), present, spec), spec);
+  }
+  void flag(std::string_view name, bool& value, bool* present, const FieldSpec& spec) override {
+    line(name, "true or false", usual(value ? "true" : "false", present, spec), spec);
+  }
+  void text(std::string_view name, std::string& value, bool* present, const FieldSpec& spec) override {
+    const std::string allowed = spec.allowed.empty() ? "a string" : joined(spec.allowed);
+    line(name, allowed, value.empty() && !spec.required ? "" : usual(value, present, spec), spec);
+  }
+  void object(std::string_view name, bool*, const FieldSpec& spec, const Describe& describe) override {
+    const std::string what = spec.reference.empty()
+                                 ? "an object"
+                                 : "a " + std::string(spec.reference) + ": a name, a path or an object";
+    line(name, what, spec.required ? "required" : absent(spec), spec);
+    HelpFields inner(below(path_, name), text_);
+    describe(inner);
+  }
+  void list(std::string_view name, std::size_t, bool*, const FieldSpec& spec,
+            const DescribeItem& describe_item) override {
+    line(name, "an array", absent(spec), spec);
+    HelpFields inner(below(below(path_, name), "0"), text_);
+    describe_item(inner, 0);
+  }
+
+ private:
+  static std::string absent(const FieldSpec& spec) {
+    return spec.absent.empty() ? "" : "default: " + std::string(spec.absent);
+  }
+  static std::string usual(const std::string& value, const bool* present, const FieldSpec& spec) {
+    if (spec.required) return "required";
+    return present ? absent(spec) : "default " + value;
+  }
+  void line(std::string_view name, const std::string& allowed, const std::string& usual_value,
+            const FieldSpec& spec) {
+    text_ += "  " + below(path_, name) + "\n      " + allowed;
+    if (!spec.unit.empty()) text_ += " [" + std::string(spec.unit) + "]";
+    if (!usual_value.empty()) text_ += ", " + usual_value;
+    if (!spec.meaning.empty()) text_ += ": " + std::string(spec.meaning);
+    text_ += "\n";
+  }
+
+  const std::string path_;
+  std::string& text_;
+};
+
+}  // namespace
+
+std::string scenario_fields_help() {
+  Scenario scenario;
+  std::string text = "Fields of a scenario (notes are allowed in any object):\n";
+  HelpFields fields("", text);
+  describe(fields, scenario);
+  return text;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,45 @@
+// JSON as the loader passes it around. Private to scenario/: the JSON library stays out of other modules.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenario/places.h"
+#include "scenario/scenario.h"
+
+namespace kvcap {
+
+using Json = nlohmann::ordered_json;
+
+// A file with its references resolved and its overrides applied, and where each part of it came from.
+struct Document {
+  Json json;
+  Places places;
+};
+
+// Text to JSON; a syntax error or a key given twice is an InputError with file, line and column.
+Json parse_json(std::string_view text, const std::string& file);
+// A value as messages show it: short, on one line, objects and arrays by their kind.
+std::string shown(const Json& value);
+
+// Fields out of a document, checked one by one (not yet against each other: see check.h).
+Scenario read_scenario(const Document& document);
+ModelSpec read_model(const Document& document);
+HardwareProfile read_hardware(const Document& document);
+
+// The scenario as the table of fields writes it, every default filled in.
+Json write_scenario(const Scenario& scenario);
+
+// True when the object is a Hugging Face config.json; `model_of_hugging_face` turns it into our model file.
+bool is_hugging_face(const Json& object);
+Json model_of_hugging_face(const Json& config, const std::string& name, const std::string& place);
+
+// Replaces names and paths of models, hardware and policies by what they stand for, then applies overrides.
+Document resolve_scenario(std::string_view text, const std::string& file,
+                          const std::vector<std::string>& overrides);
+Document resolve_model(const std::string& name_or_path);
+Document resolve_hardware(const std::string& name_or_path);
+
+}  // namespace kvcap

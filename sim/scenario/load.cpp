@@ -1,0 +1,45 @@
+#include "scenario/load.h"
+
+#include <filesystem>
+
+#include "scenario/check.h"
+#include "scenario/json.h"
+#include "scenario/read_text.h"
+
+namespace kvcap {
+
+Scenario parse_scenario(std::string_view text, const std::string& file,
+                        const std::vector<std::string>& overrides) {
+  const Document document = resolve_scenario(text, file, overrides);
+  Scenario scenario = read_scenario(document);
+  if (!scenario.serving.max_model_len) {
+    scenario.serving.max_model_len = scenario.model.max_position_embeddings;
+  }
+  scenario.resolved_json = write_scenario(scenario).dump();
+  check_scenario(scenario, document.places);
+  // Only now: the resolved scenario keeps the path as it was written.
+  std::string& path = scenario.workload.source.path;
+  const std::filesystem::path folder = document.places.folder("workload.source.path");
+  if (!path.empty()) path = (folder / path).lexically_normal().string();
+  return scenario;
+}
+
+Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides) {
+  return parse_scenario(read_text(path), path, overrides);
+}
+
+ModelSpec load_model(const std::string& name_or_path) {
+  const Document document = resolve_model(name_or_path);
+  ModelSpec model = read_model(document);
+  check_model(model, document.places, "");
+  return model;
+}
+
+HardwareProfile load_hardware(const std::string& name_or_path) {
+  const Document document = resolve_hardware(name_or_path);
+  HardwareProfile hardware = read_hardware(document);
+  check_hardware(hardware, document.places, "");
+  return hardware;
+}
+
+}  // namespace kvcap

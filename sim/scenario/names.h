@@ -1,0 +1,59 @@
+// The names of enumerators in JSON, in the order of the enumeration: a new value is one more name here.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/tier.h"
+#include "policy/options.h"
+#include "scenario/scenario.h"
+#include "serving/options.h"
+#include "spec/hardware_profile.h"
+#include "spec/model_spec.h"
+#include "state/options.h"
+#include "workload/options.h"
+
+namespace kvcap {
+
+using Names = std::span<const std::string_view>;
+
+inline constexpr std::string_view kFidelityNames[] = {"request", "layer"};
+inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
+inline constexpr std::string_view kSourceKindNames[] = {"sessions", "chat"};
+inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
+inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
+inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace"};
+inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
+inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
+inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io"};
+inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
+                                                   "naive_hybrid", "token", "token_rounded"};
+inline constexpr std::string_view kEvictionNames[] = {"lru", "fifo"};
+inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
+inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
+inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave"};
+
+// Not values of an enumeration, but the only ones allowed.
+inline constexpr std::string_view kGemmEfficiencyNames[] = {"constant", "smooth_max", "table"};
+inline constexpr std::string_view kAttentionEfficiencyNames[] = {"constant", "smooth_max", "wave"};
+inline constexpr std::string_view kProvenanceNames[] = {"datasheet", "paper", "measured"};
+inline constexpr std::string_view kDtypeNames[] = {"float16", "bfloat16", "float32", "float8_e4m3fn",
+                                                   "float8_e5m2", "int8"};
+
+constexpr Names names_of(Tier) { return kTierNames; }
+constexpr Names names_of(Fidelity) { return kFidelityNames; }
+constexpr Names names_of(Overflow) { return kOverflowNames; }
+constexpr Names names_of(SourceKind) { return kSourceKindNames; }
+constexpr Names names_of(BadRow) { return kBadRowNames; }
+constexpr Names names_of(History) { return kHistoryNames; }
+constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
+constexpr Names names_of(ThinkDistribution) { return kThinkDistributionNames; }
+constexpr Names names_of(Preload) { return kPreloadNames; }
+constexpr Names names_of(SaveMode) { return kSaveModeNames; }
+constexpr Names names_of(Split) { return kSplitNames; }
+constexpr Names names_of(EvictionKind) { return kEvictionNames; }
+constexpr Names names_of(FfnKind) { return kFfnNames; }
+constexpr Names names_of(PositionEncoding) { return kPositionNames; }
+constexpr Names names_of(EfficiencyModel) { return kEfficiencyNames; }
+
+}  // namespace kvcap

@@ -1,0 +1,44 @@
+// Places: which file (or --set) a field of the resolved scenario came from, so that a message about it
+// names what the user can change, and relative paths are taken from the right folder.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvcap {
+
+class Places {
+ public:
+  // Everything at and below `path` ("" is the root) is what `file` holds. Forgets what was below `path`.
+  void add_file(std::string_view path, const std::string& file, const std::filesystem::path& folder,
+                bool is_reference);
+  // The field at `path` was set on the command line by `argument`, and with it everything at and below
+  // `created`: `path` itself, or the first object on the way to it that was not there before.
+  void add_override(std::string_view path, std::string_view created, const std::string& argument);
+
+  // "chat.json: serving.max_num_seqs", "--set seed=x" or, for the root, "chat.json".
+  std::string at(std::string_view path) const;
+  // The folder that a relative path written at `path` starts from.
+  std::filesystem::path folder(std::string_view path) const;
+  // True for what came from a model, hardware or policy file that the scenario refers to.
+  bool is_reference(std::string_view path) const;
+
+ private:
+  struct Origin {
+    std::string path, place;
+    std::filesystem::path folder;
+    bool is_reference = false;
+    std::string overridden;  // the field that --set names; empty for files
+  };
+  const Origin& origin(std::string_view path) const;
+  void forget(std::string_view path);
+
+  std::vector<Origin> origins_;
+};
+
+// "a" and "b" make "a.b"; "" and "b" make "b".
+std::string below(std::string_view path, std::string_view name);
+
+}  // namespace kvcap

@@ -1,0 +1,198 @@
+// References (catalogue names, paths, Hugging Face configs) and --set overrides: from what the user wrote
+// to one JSON object that the table of fields can read.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/input_error.h"
+#include "policy/table.h"
+#include "scenario/fields.h"
+#include "scenario/json.h"
+#include "scenario/load.h"
+#include "scenario/read_text.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Loaded {
+  Json json;
+  std::string file;
+  fs::path folder;
+};
+
+bool looks_like_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".json");
+}
+
+// The text of a file that the scenario refers to at `place`.
+std::string read_referenced(const std::string& file, const std::string& place) {
+  try {
+    return read_text(file);
+  } catch (const InputError& error) {
+    throw InputError(place + ": " + error.what());
+  }
+}
+
+Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs::path& folder,
+                              const std::string& place) {
+  const bool models = which == Catalogue::models;
+  std::vector<std::string_view> names;
+  for (const CatalogueEntry& entry : catalogue(which)) {
+    names.push_back(entry.name);
+    const std::string file = (models ? "models/" : "hwprofiles/") + name + ".json";
+    if (entry.name == name) return {parse_json(entry.text, file), file, {}};
+  }
+  fs::path path = folder / name;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored) && fs::exists(path / "config.json", ignored)) path /= "config.json";
+  if (!looks_like_path(name) && !fs::is_regular_file(path, ignored)) {
+    throw InputError(place + ": found \"" + name + "\", allowed: " + joined(names) + ", or a path" +
+                     suggestion(name, names));
+  }
+  const std::string file = path.lexically_normal().string();
+  return {parse_json(read_referenced(file, place), file), file, path.parent_path()};
+}
+
+// A config.json is called after its folder, which on a disk is the model's name.
+std::string name_for(const fs::path& file) {
+  const fs::path stem = file.stem();
+  return stem == "config" && file.has_parent_path() ? file.parent_path().filename().string() : stem.string();
+}
+
+void translate_hugging_face(Json& json, const std::string& name, const std::string& place) {
+  if (is_hugging_face(json)) json = model_of_hugging_face(json, name, place);
+}
+
+Json policy_of(const std::string& name, Places& places) {
+  const std::string place = places.at("policy");
+  const Names policies = policy_names();
+  if (looks_like_path(name)) {
+    const fs::path path = places.folder("policy") / name;
+    Json policy = parse_json(read_referenced(path.string(), place), path.string());
+    places.add_file("policy", path.string(), path.parent_path(), true);
+    return policy;
+  }
+  if (std::find(policies.begin(), policies.end(), name) == policies.end()) {
+    throw InputError(place + ": found \"" + name + "\", allowed: " + joined(policies) + ", or a path" +
+                     suggestion(name, policies));
+  }
+  return {{"name", name}};
+}
+
+// What `key` of a scenario refers to takes the place of the reference.
+void resolve_reference(Document& document, std::string_view key) {
+  const auto found = document.json.find(key);
+  if (found == document.json.end()) return;
+  Places& places = document.places;
+  if (!found->is_string()) {
+    if (key == "model") translate_hugging_face(*found, "", places.at(key));
+    return;
+  }
+  const auto name = found->get<std::string>();
+  if (key == "policy") {
+    *found = policy_of(name, places);
+    return;
+  }
+  const Catalogue which = key == "model" ? Catalogue::models : Catalogue::hardware;
+  Loaded loaded = load_catalogue_or_path(name, which, places.folder(key), places.at(key));
+  *found = std::move(loaded.json);
+  places.add_file(key, loaded.file, loaded.folder, true);
+  if (key == "model") translate_hugging_face(*found, name_for(loaded.file), loaded.file);
+}
+
+std::vector<std::string> split_path(std::string_view path) {
+  std::vector<std::string> parts(1);
+  for (char letter : path) {
+    if (letter == '.') {
+      parts.emplace_back();
+    } else {
+      parts.back() += letter;
+    }
+  }
+  return parts;
+}
+
+// The member `part` of `node`, made where it is not there yet (in arrays: one past the end).
+Json& step_into(Json& node, const std::string& part, const std::string& path, const std::string& place) {
+  const std::string whole = path.empty() ? "the scenario" : path;
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
+  const bool is_index = error == std::errc() && end == part.data() + part.size();
+  if (node.is_null()) node = is_index ? Json::array() : Json::object();
+  if (node.is_object()) return node[part];
+  if (!node.is_array()) throw InputError(place + ": " + whole + " has no members, it is " + shown(node));
+  if (!is_index || index > node.size()) {
+    throw InputError(place + ": found index \"" + part + "\", allowed: an integer from 0 to " +
+                     std::to_string(node.size()) + " (entries of " + whole + ")");
+  }
+  if (index == node.size()) node.push_back(nullptr);
+  return node[index];
+}
+
+void apply_override(Document& document, const std::string& argument) {
+  const std::string place = "--set " + argument;
+  const std::size_t equals = argument.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw InputError(place + ": allowed: path=value, for example --set serving.max_num_seqs=64");
+  }
+  const std::string path = argument.substr(0, equals);
+  const std::string text = argument.substr(equals + 1);
+  Json value = Json::parse(text, nullptr, false);
+  if (value.is_discarded()) value = text;
+
+  Json* node = &document.json;
+  std::string walked, created;
+  for (const std::string& part : split_path(path)) {
+    node = &step_into(*node, part, walked, place);
+    walked = below(walked, part);
+    if (created.empty() && node->is_null()) created = walked;
+  }
+  *node = std::move(value);
+  document.places.add_override(path, created.empty() ? path : created, argument);
+  if (path == "model" || path == "hardware" || path == "policy") resolve_reference(document, path);
+}
+
+Document resolve_file(const std::string& name_or_path, Catalogue which) {
+  const std::string place = which == Catalogue::models ? "model" : "hardware";
+  Loaded loaded = load_catalogue_or_path(name_or_path, which, {}, place);
+  Document document{std::move(loaded.json), {}};
+  document.places.add_file("", loaded.file, loaded.folder, false);
+  if (which == Catalogue::models) translate_hugging_face(document.json, name_for(loaded.file), loaded.file);
+  return document;
+}
+
+}  // namespace
+
+std::string read_text(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw InputError(path + ": cannot be read: it is a folder");
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw InputError(path + ": cannot be read: no such file, or no permission");
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+Document resolve_scenario(std::string_view text, const std::string& file,
+                          const std::vector<std::string>& overrides) {
+  Document document{parse_json(text, file), {}};
+  document.places.add_file("", file, fs::path(file).parent_path(), false);
+  if (!document.json.is_object()) {
+    throw InputError(file + ": found " + shown(document.json) + ", allowed: an object");
+  }
+  for (std::string_view key : {"model", "hardware", "policy"}) resolve_reference(document, key);
+  for (const std::string& argument : overrides) apply_override(document, argument);
+  return document;
+}
+
+Document resolve_model(const std::string& name_or_path) {
+  return resolve_file(name_or_path, Catalogue::models);
+}
+
+Document resolve_hardware(const std::string& name_or_path) {
+  return resolve_file(name_or_path, Catalogue::hardware);
+}
+
+}  // namespace kvcap

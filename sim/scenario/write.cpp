@@ -1,0 +1,163 @@
+// The table of fields as JSON: a resolved scenario, and the JSON Schema.
+#include <cmath>
+
+#include "scenario/fields.h"
+#include "scenario/json.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+// 4e12 is written 4000000000000.
+Json json_number(double value) {
+  if (value == std::floor(value) && std::abs(value) <= kMaxInteger) return static_cast<int64_t>(value);
+  return value;
+}
+
+class WriteFields : public FieldVisitor {
+ public:
+  Json json = Json::object();
+
+  void schema(std::string_view value, bool) override { json["schema"] = value; }
+  void needs(std::string_view, std::string_view, std::string_view) override {}
+  void integer(std::string_view name, int64_t& value, bool* present, const FieldSpec&) override {
+    put(name, present, value);
+  }
+  void number(std::string_view name, double& value, bool* present, const FieldSpec&) override {
+    put(name, present, json_number(value));
+  }
+  void flag(std::string_view name, bool& value, bool* present, const FieldSpec&) override {
+    put(name, present, value);
+  }
+  void text(std::string_view name, std::string& value, bool* present, const FieldSpec&) override {
+    put(name, present, value);
+  }
+  void object(std::string_view name, bool* present, const FieldSpec&, const Describe& describe) override {
+    if (present && !*present) return put(name, present, nullptr);
+    WriteFields inner;
+    describe(inner);
+    put(name, present, std::move(inner.json));
+  }
+  void list(std::string_view name, std::size_t size, bool* present, const FieldSpec&,
+            const DescribeItem& describe_item) override {
+    Json items = Json::array();
+    for (std::size_t i = 0; i < size; ++i) {
+      WriteFields inner;
+      describe_item(inner, i);
+      items.push_back(std::move(inner.json));
+    }
+    put(name, present, std::move(items));
+  }
+
+ private:
+  void put(std::string_view name, const bool* present, Json value) {
+    json[std::string(name)] = present && !*present ? Json(nullptr) : std::move(value);
+  }
+};
+
+class SchemaFields : public FieldVisitor {
+ public:
+  SchemaFields() {
+    const Json texts = {{"type", "array"}, {"items", {{"type", "string"}}}};
+    properties_["notes"] = {{"anyOf", {{{"type", "string"}}, texts}}};
+  }
+
+  Json json() const {
+    Json object = {{"type", "object"}, {"properties", properties_}, {"additionalProperties", false}};
+    if (!required_.empty()) object["required"] = required_;
+    if (!conditions_.empty()) object["allOf"] = conditions_;
+    return object;
+  }
+
+  void schema(std::string_view value, bool required) override {
+    properties_["schema"] = {{"const", value}};
+    if (required) required_.push_back("schema");
+  }
+  void needs(std::string_view name, std::string_view value, std::string_view needed) override {
+    const Json chosen = {{"properties", {{name, {{"const", value}}}}}, {"required", {name}}};
+    const Json given = {{"minItems", 1}, {"minLength", 1}};
+    const Json demanded = {{"properties", {{needed, given}}}, {"required", {needed}}};
+    conditions_.push_back({{"if", chosen}, {"then", demanded}});
+  }
+  void integer(std::string_view name, int64_t& value, bool* present, const FieldSpec& spec) override {
+    put_number(name, "integer", value, present, spec);
+  }
+  void number(std::string_view name, double& value, bool* present, const FieldSpec& spec) override {
+    put_number(name, "number", json_number(value), present, spec);
+  }
+  void flag(std::string_view name, bool& value, bool* present, const FieldSpec& spec) override {
+    put(name, {{"type", "boolean"}}, value, present, spec);
+  }
+  void text(std::string_view name, std::string& value, bool* present, const FieldSpec& spec) override {
+    Json property = {{"type", "string"}};
+    if (!spec.allowed.empty()) {
+      property["enum"] = Json::array();
+      for (std::string_view one : spec.allowed) property["enum"].push_back(one);
+    }
+    put(name, std::move(property), value, present, spec);
+  }
+  void object(std::string_view name, bool* present, const FieldSpec& spec, const Describe& describe) override {
+    SchemaFields inner;
+    describe(inner);
+    Json property = inner.json();
+    if (!spec.reference.empty()) {
+      Json forms = {{{"type", "string"}}, std::move(property)};
+      // A Hugging Face config.json: ours to read, not ours to describe.
+      const Json either = {{{"required", {"model_type"}}}, {{"required", {"architectures"}}}};
+      if (spec.reference == "model") forms.push_back({{"type", "object"}, {"anyOf", either}});
+      property = {{"anyOf", std::move(forms)}};
+    }
+    put(name, std::move(property), nullptr, present, spec);
+  }
+  void list(std::string_view name, std::size_t, bool* present, const FieldSpec& spec,
+            const DescribeItem& describe_item) override {
+    SchemaFields inner;
+    describe_item(inner, 0);
+    put(name, {{"type", "array"}, {"items", inner.json()}}, nullptr, present, spec);
+  }
+
+ private:
+  void put_number(std::string_view name, const char* type, Json value, bool* present, const FieldSpec& spec) {
+    Json property = {{"type", type}};
+    if (std::isfinite(spec.min)) {
+      property[spec.above_min ? "exclusiveMinimum" : "minimum"] = json_number(spec.min);
+    }
+    if (std::isfinite(spec.max)) property["maximum"] = json_number(spec.max);
+    put(name, std::move(property), std::move(value), present, spec);
+  }
+  void put(std::string_view name, Json property, Json value, const bool* present, const FieldSpec& spec) {
+    std::string text(spec.meaning);
+    if (!spec.unit.empty()) text += " [" + std::string(spec.unit) + "]";
+    if (!spec.absent.empty()) text += "; absent: " + std::string(spec.absent);
+    if (spec.required) required_.push_back(name);
+    if (!spec.required && !present && !value.is_null() && value != "") property["default"] = std::move(value);
+    if (present) property = {{"anyOf", {{{"type", "null"}}, std::move(property)}}};
+    if (!text.empty()) property["description"] = text;
+    properties_[std::string(name)] = std::move(property);
+  }
+
+  Json properties_ = Json::object();
+  Json required_ = Json::array();
+  Json conditions_ = Json::array();
+};
+
+}  // namespace
+
+Json write_scenario(const Scenario& scenario) {
+  Scenario copy = scenario;
+  WriteFields writer;
+  describe(writer, copy);
+  writer.json["notes"] = scenario.notes;
+  return writer.json;
+}
+
+std::string scenario_json_schema() {
+  Scenario scenario;
+  SchemaFields fields;
+  describe(fields, scenario);
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", kScenarioSchema}};
+  schema.update(fields.json());
+  return schema.dump(2) + "\n";
+}
+
+}  // namespace kvcap

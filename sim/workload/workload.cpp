@@ -1,0 +1,132 @@
+#include "workload/workload.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/input_error.h"
+#include "base/random.h"
+#include "workload/arrivals.h"
+#include "workload/source.h"
+
+namespace kvcap {
+namespace {
+
+constexpr int64_t kDefaultChats = 1000;
+
+Source open_source(const WorkloadOptions& options, uint64_t seed) {
+  if (options.source.kind == SourceKind::chat) {
+    return generate_chats(options.sessions.value_or(kDefaultChats), seed);
+  }
+  return read_sessions(options.source, options.sessions, options.arrivals.process == ArrivalProcess::trace);
+}
+
+bool history_grows(History history, const Session& session) {
+  if (history == History::automatic) return session.context_tokens == 0;
+  return history == History::grow;
+}
+
+// The lines once, in order; beyond them, lines drawn at random.
+std::vector<std::size_t> choose_lines(std::size_t lines, std::size_t wanted, uint64_t seed) {
+  const RandomStream stream(seed, "resample");
+  std::vector<std::size_t> chosen(wanted);
+  for (std::size_t i = 0; i < wanted; ++i) {
+    const double drawn = stream.uniform(i) * static_cast<double>(lines);
+    chosen[i] = i < lines ? i : std::min(lines - 1, static_cast<std::size_t>(drawn));
+  }
+  return chosen;
+}
+
+void append_session(const Source& source, std::size_t line, History history, Workload& workload) {
+  Session session = source.sessions[line];
+  const Turn* first = source.turns.data() + session.first_turn;
+  session.first_turn = static_cast<uint32_t>(workload.turns.size());
+  session.history_grows = history_grows(history, session);
+  workload.turns.insert(workload.turns.end(), first, first + session.turn_count);
+  workload.sessions.push_back(session);
+}
+
+// Absolute times of the trace, counted from its first arrival.
+void order_by_trace(Workload& workload) {
+  const auto arrival_s = [&workload](const Session& one) { return workload.turns[one.first_turn].time_s; };
+  std::stable_sort(workload.sessions.begin(), workload.sessions.end(),
+                   [&](const Session& a, const Session& b) { return arrival_s(a) < arrival_s(b); });
+  const double start_s = arrival_s(workload.sessions.front());
+  for (Turn& turn : workload.turns) turn.time_s -= start_s;
+}
+
+void draw_times(const WorkloadOptions& options, uint64_t seed, Workload& workload) {
+  const std::vector<double> arrivals = draw_arrivals(options.arrivals, workload.sessions.size(), seed);
+  for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
+    const Session& session = workload.sessions[i];
+    Turn* turns = workload.turns.data() + session.first_turn;
+    turns[0].time_s = arrivals[i];
+    for (uint32_t j = 1; j < session.turn_count; ++j) {
+      turns[j].time_s = draw_think_time_s(options.think_time, seed, i, j);
+    }
+  }
+}
+
+}  // namespace
+
+double Workload::mean_history_tokens() const {
+  double sum = 0;
+  for (const Session& session : sessions) {
+    double history = session.context_tokens;
+    for (const Turn& turn : turns_of(session)) {
+      sum += history;
+      if (session.history_grows) history += static_cast<double>(turn.input_tokens) + turn.output_tokens;
+    }
+  }
+  return turns.empty() ? 0 : sum / static_cast<double>(turns.size());
+}
+
+int64_t Workload::context_tokens() const {
+  int64_t sum = 0;
+  for (const Session& session : sessions) {
+    sum += session.context_tokens;
+    if (!session.history_grows) continue;
+    for (const Turn& turn : turns_of(session)) sum += int64_t{turn.input_tokens} + turn.output_tokens;
+  }
+  return sum;
+}
+
+Workload make_workload(const WorkloadOptions& options, uint64_t seed) {
+  const bool timed = options.arrivals.process == ArrivalProcess::trace;
+  KVCAP_CHECK(!timed || options.source.kind == SourceKind::sessions);
+  const Source source = open_source(options, seed);
+  const std::size_t lines = source.sessions.size();
+  const auto wanted = static_cast<std::size_t>(options.sessions.value_or(static_cast<int64_t>(lines)));
+  if (timed && wanted > lines) {
+    throw InputError(options.source.path + ": workload.sessions: found " + std::to_string(wanted) +
+                     ", allowed: at most " + std::to_string(lines) +
+                     " (sessions of the file; a trace's arrivals cannot be resampled)");
+  }
+
+  Workload workload;
+  workload.absolute_times = timed;
+  workload.warm_start = options.warm_start;
+  workload.warmup_turns = options.warmup_turns;
+  workload.sessions_per_s = timed ? 0 : options.arrivals.sessions_per_s;
+  workload.bad_rows_skipped = source.bad_rows_skipped;
+  workload.notes = source.notes;
+  for (std::size_t line : choose_lines(lines, wanted, seed)) {
+    append_session(source, line, options.source.history, workload);
+  }
+  if (wanted > lines) {
+    workload.notes.push_back("the source has " + std::to_string(lines) + " sessions; " +
+                             std::to_string(wanted - lines) + " more are drawn from it at random");
+  }
+  const auto has_arrival = [](const Turn& turn) { return !std::isnan(turn.time_s); };
+  if (!timed && std::any_of(source.turns.begin(), source.turns.end(), has_arrival)) {
+    workload.notes.push_back("arrival_s of the source is not used: workload.arrivals.process is not \"trace\"");
+  }
+  if (timed) {
+    order_by_trace(workload);
+  } else {
+    draw_times(options, seed, workload);
+  }
+  return workload;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,135 @@
+// Single kernels against sums done by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "cost/cost_model.h"
+#include "unit/cost_examples.h"
+
+namespace kvcap {
+namespace {
+
+double per_token_s(const Efficiency& efficiency, int64_t m) {
+  return gemm(efficiency, m, 4096, 4096) / static_cast<double>(m);
+}
+
+TEST(Gemm, TakesTheLongerOfFlopsAndBytesWithConstantEfficiency) {
+  // Large: 2 * 4096^3 flops at half the peak. Small: 16 rows, 2 (4096^2 + 2 * 16 * 4096) bytes.
+  EXPECT_DOUBLE_EQ(gemm(constant(0.5), 4096, 4096, 4096), 2 * std::pow(4096, 3) / (kPeakFlops * 0.5));
+  EXPECT_DOUBLE_EQ(gemm(constant(0.5), 16, 4096, 4096), 2 * (4096.0 * 4096 + 2 * 16 * 4096) / kBandwidth);
+}
+
+TEST(Gemm, CountsActivationsAndWeightsInTheirOwnBytes) {
+  // Eight-bit weights: 4096^2 * 1 + 2 * 16 * 4096 * 2 bytes.
+  EXPECT_DOUBLE_EQ(gemm_s(constant(1), machine().gpu, 16, 4096, 4096, 2, 1),
+                   (4096.0 * 4096 + 2 * 16 * 4096 * 2) / kBandwidth);
+}
+
+TEST(Gemm, AddsFlopsAndBytesInTheCubicNormWithSmoothMax) {
+  const double compute_s = 2.0 * 256 * 4096 * 4096 / (kPeakFlops * 0.8);
+  const double memory_s = 2 * (4096.0 * 4096 + 2 * 256 * 4096) / (kBandwidth * 0.7);
+  EXPECT_DOUBLE_EQ(gemm(smooth_max(0.8, 0.7, 5e-6), 256, 4096, 4096),
+                   std::cbrt(std::pow(compute_s, 3) + std::pow(memory_s, 3)) + 5e-6);
+}
+
+TEST(Gemm, IsSlowerPerTokenWhenTheWeightsAreStreamedForFewRows) {
+  EXPECT_GT(per_token_s(smooth_max(0.8, 0.7, 5e-6), 16), 3 * per_token_s(smooth_max(0.8, 0.7, 5e-6), 256));
+}
+
+TEST(Gemm, ReachesALowerShareOfThePeakWhenNarrow) {
+  const Efficiency efficiency = smooth_max(0.8, 0.7, 8e-6);
+  const auto flops_per_s = [&](int64_t n) {
+    return 2.0 * 256 * static_cast<double>(n) * 4096 / gemm(efficiency, 256, n, 4096);
+  };
+  EXPECT_LT(flops_per_s(1024), 0.65 * flops_per_s(12288));
+}
+
+TEST(GemmTable, ReturnsMeasuredPoints) {
+  bool extrapolated = false;
+  EXPECT_DOUBLE_EQ(gemm(table(), 256, 4096, 4096, &extrapolated), 40e-6);
+  EXPECT_DOUBLE_EQ(gemm(table(), 64, 12288, 4096, &extrapolated), 50e-6);
+  EXPECT_DOUBLE_EQ(gemm(table(), 1024, 4096, 4096, &extrapolated), 160e-6);
+  EXPECT_FALSE(extrapolated);
+}
+
+TEST(GemmTable, InterpolatesInLogSpaceBetweenNeighbours) {
+  // 128 and 512 are the geometric means of their neighbours, and so are the times: sqrt(20 * 40), sqrt(40 *
+  // 160).
+  bool extrapolated = false;
+  EXPECT_NEAR(gemm(table(), 128, 4096, 4096, &extrapolated), std::sqrt(20 * 40) * 1e-6, 1e-15);
+  EXPECT_NEAR(gemm(table(), 512, 4096, 4096, &extrapolated), 80e-6, 1e-15);
+  EXPECT_FALSE(extrapolated);
+}
+
+TEST(GemmTable, ScalesByFlopsAboveTheMeasuredRowsAndSaysSo) {
+  bool extrapolated = false;
+  EXPECT_DOUBLE_EQ(gemm(table(), 4096, 4096, 4096, &extrapolated), 4 * 160e-6);
+  EXPECT_TRUE(extrapolated);
+}
+
+TEST(GemmTable, HoldsTheTimeBelowTheMeasuredRowsAndSaysSo) {
+  bool extrapolated = false;
+  EXPECT_DOUBLE_EQ(gemm(table(), 8, 4096, 4096, &extrapolated), 20e-6);
+  EXPECT_TRUE(extrapolated);
+}
+
+TEST(GemmTable, ScalesAnUnknownShapeFromTheNearestOneAndSaysSo) {
+  // (8192, 4096) is nearer to 12288 than to 4096 (1.5x against 2x): 2/3 of 100 us.
+  bool extrapolated = false;
+  EXPECT_NEAR(gemm(table(), 256, 8192, 4096, &extrapolated), 100e-6 * 2 / 3, 1e-15);
+  EXPECT_TRUE(extrapolated);
+}
+
+TEST(Attention, CostsFourFlopsPerPairHeadAndDimension) {
+  // 512 new over 1536 cached: 512 * 1536 + 512^2 / 2 pairs, 32 heads of 128.
+  const double pairs = 512.0 * 1536 + 512.0 * 512 / 2;
+  EXPECT_DOUBLE_EQ(attention_s(constant(0.5), compute_bound_machine().gpu, {512, 1536}, 32, 8, 128, 2),
+                   4 * 32 * 128 * pairs / (kPeakFlops * 0.5));
+}
+
+TEST(Attention, ReadsQueriesKeysAndValuesAndWritesOutputs) {
+  // Q and O: 2 * 512 * 32 * 128; K and V: 2 * 2048 * 8 * 128 elements of 2 bytes.
+  EXPECT_DOUBLE_EQ(attention_s(constant(0.5), memory_bound_machine().gpu, {512, 1536}, 32, 8, 128, 2),
+                   2 * (2.0 * 512 * 32 * 128 + 2.0 * 2048 * 8 * 128) / kBandwidth);
+}
+
+TEST(AttentionWave, RunsWholeWavesOfThreadBlocks) {
+  // 32 heads * ceil(200 / 64) = 128 blocks on 100 SMs are two waves; each block: 4 * 64 * 128 * (16384 + 100
+  // + 32) flops at 300e12 * 0.8 / 100 flops/s.
+  EXPECT_DOUBLE_EQ(attention_s(wave(), machine().gpu, {200, 16384}, 32, 8, 128, 2),
+                   2 * 4.0 * 64 * 128 * (16384 + 100 + 32) / (kPeakFlops * 0.8 / 100) + 10e-6);
+}
+
+TEST(AttentionWave, TakesAsLongForSixteenQueriesAsForSixtyFourOverALongPrefix) {
+  const Gpu gpu = machine().gpu;
+  const double few_s = attention_s(wave(), gpu, {16, 16384}, 32, 8, 128, 2);
+  const double many_s = attention_s(wave(), gpu, {64, 16384}, 32, 8, 128, 2);
+  EXPECT_NEAR(few_s, many_s, 0.005 * many_s);
+  EXPECT_GT(few_s, 4 * attention_s(constant(0.8), gpu, {16, 16384}, 32, 8, 128, 2));
+}
+
+DecodeAttention decode(const Efficiency& efficiency) {
+  HardwareProfile hardware = machine();
+  hardware.gpu.attention = efficiency;
+  return CostModel(llama_2_7b(), hardware, 1).decode_attention_layer_s(16);
+}
+
+TEST(DecodeAttention, IsBoundByReadingTheKvCache) {
+  // Per context token: 2 * 32 * 128 elements of 2 bytes, or 4 * 32 * 128 flops.
+  const double bytes = 16384;
+  const double flops = 16384;
+  EXPECT_DOUBLE_EQ(decode(constant(0.5)).per_context_token_s, bytes / kBandwidth);
+  EXPECT_DOUBLE_EQ(decode(wave()).per_context_token_s, bytes / (kBandwidth * 0.7));
+  EXPECT_DOUBLE_EQ(
+      decode(smooth_max(0.5, 0.7, 4e-6)).per_context_token_s,
+      std::cbrt(std::pow(bytes / (kBandwidth * 0.7), 3) + std::pow(flops / (kPeakFlops * 0.5), 3)));
+}
+
+TEST(DecodeAttention, PaysItsConstantOncePerBatch) {
+  EXPECT_DOUBLE_EQ(decode(constant(0.5)).fixed_s, 0);
+  EXPECT_DOUBLE_EQ(decode(wave()).fixed_s, 10e-6);
+  EXPECT_DOUBLE_EQ(decode(smooth_max(0.5, 0.7, 4e-6)).fixed_s, 4e-6);
+}
+
+}  // namespace
+}  // namespace kvcap

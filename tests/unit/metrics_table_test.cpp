@@ -1,0 +1,305 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "metrics/format.h"
+#include "metrics/write.h"
+
+namespace kvcap {
+namespace {
+
+const double kNaN = std::nan("");
+
+TEST(Format, NumbersHaveThreeSignificantDigits) {
+  EXPECT_EQ(format_number(1.3849), "1.38");
+  EXPECT_EQ(format_number(51.249), "51.2");
+  EXPECT_EQ(format_number(980.4), "980");
+  EXPECT_EQ(format_number(99.96), "100");
+  EXPECT_EQ(format_number(9.999), "10.0");
+  EXPECT_EQ(format_number(12345), "12,300");
+  EXPECT_EQ(format_number(999950), "1,000,000");
+  EXPECT_EQ(format_number(-1234.5), "-1,230");
+  EXPECT_EQ(format_number(0.01234), "0.0123");
+  EXPECT_EQ(format_number(0), "0");
+  EXPECT_EQ(format_number(kNaN), "-");
+  EXPECT_EQ(format_number(2.5e15), "2.50e+15");
+}
+
+TEST(Format, IntervalsShareTheirDecimals) {
+  EXPECT_EQ(format_interval(200.3, 6.2), "200 +-6");
+  EXPECT_EQ(format_interval(51.24, 0.93), "51.2 +-0.9");
+  EXPECT_EQ(format_interval(51.24, 0.031), "51.24 +-0.03");
+  EXPECT_EQ(format_interval(12345, 430), "12,300 +-400");
+  EXPECT_EQ(format_interval(3.14159, 8.2), "3.1 +-8.2");
+  EXPECT_EQ(format_interval(0.3, 82), "0 +-82");
+  EXPECT_EQ(format_interval(51.24, kNaN), "51.2");
+}
+
+TEST(Format, CountsKeepAllDigits) {
+  EXPECT_EQ(format_count(5540), "5,540");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(-1234567), "-1,234,567");
+}
+
+TEST(Format, WrapBreaksAtSpaces) {
+  EXPECT_EQ(wrap("one two three", 7), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrap("one two three", 9, "  "), (std::vector<std::string>{"one two", "  three"}));
+  EXPECT_TRUE(wrap("", 10).empty());
+}
+
+struct Shape {
+  double ttft_ms, p99_ms, history_service_ms, stored_bytes, cost, busy;
+  double queue_ms, load_ms, compute_ms;
+  std::string bound_by = "gpu";
+  bool stable = true;
+};
+
+RunResult result(const std::string& policy, const Shape& shape) {
+  RunResult r;
+  r.policy = policy;
+  const double prefill_ms = shape.ttft_ms - shape.queue_ms - shape.load_ms - shape.compute_ms;
+  r.metrics = {{"stable", shape.stable},
+               {"mean_ttft_ms", shape.ttft_ms},
+               {"median_ttft_ms", shape.ttft_ms * 0.8},
+               {"p99_ttft_ms", shape.p99_ms},
+               {"mean_warm_ttft_ms", shape.ttft_ms * 1.1},
+               {"p99_itl_ms", 44.0},
+               {"mean_e2el_ms", 5000.0},
+               {"mean_service_ttft_with_history_ms", shape.history_service_ms},
+               {"token_hit_rate", policy == "recompute" ? 0.0 : 0.935},
+               {"request_hit_rate", policy == "recompute" ? 0.0 : 0.8},
+               {"stored_bytes_per_token", shape.stored_bytes},
+               {"utilization.gpu", shape.bound_by == "gpu" ? shape.busy : 0.5},
+               {"utilization.ssd_read", shape.bound_by == "ssd_read" ? shape.busy : 0.1},
+               {"bound_by", shape.bound_by},
+               {"cost.usd_per_million_output_tokens", shape.cost},
+               {"ttft_breakdown_ms.queue", shape.queue_ms},
+               {"ttft_breakdown_ms.lookup", 0.0},
+               {"ttft_breakdown_ms.load", shape.load_ms},
+               {"ttft_breakdown_ms.restore_compute", shape.compute_ms},
+               {"ttft_breakdown_ms.prefill", prefill_ms}};
+  return r;
+}
+
+constexpr double kKiB = 1024;
+
+// hcache: 20 ms above ideal with history, kv_offload 30, recompute 160.
+std::vector<RunResult> four() {
+  return {result("recompute", {200, 980, 180, 0, 1.92, 0.71, 40, 0, 0}),
+          result("kv_offload", {69, 260, 50, 512 * kKiB, 1.41, 0.92, 9, 38, 0, "ssd_read"}),
+          result("hcache", {51, 190, 40, 264 * kKiB, 1.38, 0.82, 5, 20, 6, "ssd_read"}),
+          result("ideal", {22, 80, 20, 0, 1.30, 0.47, 2, 0, 0})};
+}
+const std::vector<std::string> kFour = {"recompute", "kv_offload", "hcache", "ideal"};
+
+std::size_t widest_line(const std::string& text) {
+  std::istringstream lines(text);
+  std::size_t widest = 0;
+  for (std::string line; std::getline(lines, line);) widest = std::max(widest, line.size());
+  return widest;
+}
+
+std::size_t line_count(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+// The text with line breaks as spaces, so that a sentence is found wherever it was broken.
+std::string unwrapped(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+void expect_says(const std::string& table, const std::string& sentence) {
+  EXPECT_NE(unwrapped(table).find(sentence), std::string::npos) << sentence << "\nis not in\n" << table;
+}
+
+void expect_silent(const std::string& table, const std::string& words) {
+  EXPECT_EQ(unwrapped(table).find(words), std::string::npos) << words << "\nis in\n" << table;
+}
+
+TEST(ResultTable, FitsTheTerminalAndHasARowAMetric) {
+  const std::string table = result_table(kFour, four(), {}, "chat-7b   llama-2-7b on 1x A100-40G   seed 1");
+  EXPECT_LE(widest_line(table), 100u) << table;
+  EXPECT_LE(line_count(table), 24u) << table;
+  EXPECT_EQ(table.substr(0, 7), "chat-7b");
+  EXPECT_NE(
+      table.find("TTFT mean               ms           200          69.0          51.0          22.0\n"),
+      std::string::npos)
+      << table;
+  EXPECT_NE(table.find("cost            $/M tokens"), std::string::npos) << table;
+  expect_says(table, "ideal = all history on the GPU at no cost: the lower bound");
+  expect_says(table, "recompute = keeps nothing");
+}
+
+TEST(ResultTable, SentencesFollowFromTheNumbers) {
+  const std::string table = result_table(kFour, four(), {}, "header");
+  // 180 - 20, 50 - 20, 40 - 20
+  expect_says(table,
+              "hcache brings a context back fastest (20.0 ms a turn): 8.00x faster than recompute and 1.50x "
+              "faster than "
+              "kv_offload.");
+  expect_says(table, "It stores 48.4 % fewer bytes than kv_offload.");  // 1 - 264/512
+  expect_says(table, "hcache is bound by reads from the SSDs (busy 82.0 % of the time).");
+  // 51 - 22 = 29 = 20 loading + 6 projecting + 3 queueing
+  expect_says(
+      table,
+      "Against ideal hcache loses 29.0 ms of mean TTFT: 20.0 loading, 6.00 projecting or recomputing, 3.00 "
+      "queueing.");
+  // 1 - 1.38/1.92, 1 - 1.38/1.41; ideal is no competitor
+  expect_says(
+      table,
+      "hcache is cheapest: 1.38 $ per million output tokens, 28.1 % less than recompute and 2.13 % less than "
+      "kv_offload.");
+  expect_silent(table, "Warning");
+}
+
+TEST(ResultTable, NamesAnotherWinnerWhenTheNumbersDo) {
+  auto results = four();  // grouped-query attention: hidden states are larger than KV
+  results[1] = result("kv_offload", {40, 150, 30, 128 * kKiB, 1.2, 0.3, 2, 8, 0});
+  const std::string table = result_table(kFour, results, {}, "header");
+  expect_says(
+      table,
+      "kv_offload brings a context back fastest (10.0 ms a turn): 16.0x faster than recompute and 2.00x "
+      "faster than hcache.");
+  expect_says(table, "It stores 51.5 % fewer bytes than hcache.");  // 1 - 128/264
+  expect_says(table,
+              "No resource of kv_offload is near its limit; the busiest is the GPU (30.0 % of the time).");
+  expect_says(table, "kv_offload is cheapest");
+}
+
+TEST(ResultTable, WithoutIdealComparesServiceTimes) {
+  auto results = four();
+  results.pop_back();
+  const std::string table = result_table({"recompute", "kv_offload", "hcache"}, results, {}, "header");
+  expect_says(
+      table,
+      "hcache serves turns with history fastest (40.0 ms from admission to first token): 4.50x faster than "
+      "recompute and 1.25x faster than kv_offload.");
+  expect_silent(table, "Against ideal");
+}
+
+TEST(ResultTable, TailDifferencesSayWhenChanceExplainsThem) {
+  const std::vector<Difference> differences = {{"kv_offload", "recompute", "p99_ttft_ms", -720, 39},
+                                               {"hcache", "recompute", "p99_ttft_ms", 3, 8},
+                                               {"hcache", "recompute", "mean_ttft_ms", -7, 1}};
+  const std::string table = result_table(kFour, four(), differences, "header");
+  expect_says(table,
+              "p99 TTFT against recompute: kv_offload 720 +-39 ms lower and hcache 3.0 +-8.0 ms higher (not "
+              "distinguishable).");
+}
+
+TEST(ResultTable, OneRunGivesDifferencesWithoutIntervals) {
+  const std::string table =
+      result_table(kFour, four(), {{"hcache", "recompute", "p99_ttft_ms", -790, kNaN}}, "header");
+  expect_says(table, "p99 TTFT against recompute: hcache 790 ms lower; one run, so chance is not excluded.");
+  expect_silent(table, "not distinguishable");
+}
+
+TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {
+  auto results = four();
+  std::get<bool>(results[0].metrics[0].value) = false;
+  const std::string table = result_table(kFour, results, {}, "header");
+  expect_says(table,
+              "Warning: this machine cannot serve this rate with recompute: the queue grew throughout.");
+  expect_says(table, "hcache is cheapest: 1.38 $ per million output tokens, 2.13 % less than kv_offload.");
+}
+
+TEST(ResultTable, ShowsIntervalsOfReplications) {
+  auto results = four();
+  for (RunResult& r : results)
+    r.intervals = {{"mean_ttft_ms", r.number("mean_ttft_ms"), 1.24}, {"token_hit_rate", 0.935, 0.0}};
+  const std::string table = result_table(kFour, results, {}, "header");
+  EXPECT_NE(table.find("51.0 +-1.2"), std::string::npos) << table;
+  EXPECT_EQ(table.find("93.5 +-"), std::string::npos) << table;
+  EXPECT_LE(widest_line(table), 100u) << table;
+}
+
+TEST(ResultTable, ManySettingsGoIntoSeveralBlocks) {
+  std::vector<RunResult> results;
+  std::vector<std::string> labels;
+  for (int i = 0; i < 9; ++i) {
+    results.push_back(
+        result("hcache", {51.0 + i, 190, 40.0 + i, 264 * kKiB, 1.38, 0.82, 5, 20, 6, "ssd_read"}));
+    labels.push_back("hardware.ssd.count=" + std::to_string(i + 1));
+  }
+  const std::string table = result_table(labels, results, {}, "header");
+  EXPECT_LE(widest_line(table), 100u) << table;
+  for (const std::string& label : labels) EXPECT_NE(table.find(label), std::string::npos);
+  expect_says(table, "hardware.ssd.count=1 serves turns with history fastest");
+  expect_says(table, "It stores as many bytes as hardware.ssd.count=2");
+}
+
+TEST(ResultTable, LongLabelsAreShortenedAtTheirBeginning) {
+  const std::string label = std::string(150, 'x') + "=8";
+  const std::string table = result_table({label}, {four()[2]}, {}, "header");
+  std::istringstream lines(table);
+  std::string line;
+  std::getline(lines, line);
+  std::getline(lines, line);
+  std::getline(lines, line);
+  EXPECT_EQ(line.size(), 100u);
+  EXPECT_EQ(line.substr(98), "=8");
+}
+
+TEST(ResultTable, OneResultIsDescribedInWords) {
+  RunResult r = four()[2];
+  r.quality_note = "approximate: 15 % of the tokens are recomputed";
+  const std::string table = result_table({"hcache"}, {r}, {}, "header");
+  expect_says(table, "hcache = keeps hidden states");
+  expect_says(table, "; approximate: 15 % of");
+  expect_says(
+      table,
+      "Of every 100 prompt tokens (history and new) 93.5 came from stored state; 80.0 % of the turns reused "
+      "some.");
+  expect_says(table, "hcache is bound by reads from the SSDs (busy 82.0 % of the time).");
+  expect_says(
+      table,
+      "Mean TTFT of 51.0 ms: 20.0 loading, 20.0 prefilling, 6.00 projecting or recomputing, 5.00 queueing.");
+  EXPECT_LE(line_count(table), 24u) << table;
+}
+
+class WriteFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("kvcap_write_file_" + std::to_string(::getpid()));
+    std::filesystem::create_directory(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string content(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(WriteFile, ReplacesTheFileAndLeavesNothingBeside) {
+  write_file(folder_ / "result.json", "old and longer\n");
+  write_file(folder_ / "result.json", "new\n");
+  EXPECT_EQ(content(folder_ / "result.json"), "new\n");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(WriteFile, ThrowsWhereTheFolderIsMissing) {
+  EXPECT_THROW(write_file(folder_ / "missing" / "result.json", "x"), std::system_error);
+}
+
+TEST_F(WriteFile, DoesNotReplacePipes) {
+  const std::filesystem::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDWR | O_NONBLOCK);  // so that a writer does not wait
+  write_file(pipe, "x");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  char text[2] = {};
+  EXPECT_EQ(::read(reader, text, 1), 1);
+  EXPECT_STREQ(text, "x");
+  ::close(reader);
+}
+
+}  // namespace
+}  // namespace kvcap

@@ -1,0 +1,109 @@
+// The loader and the published JSON Schema come from one table; this judges the schema with a validator
+// of somebody else's.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/input_error.h"
+#include "scenario/load.h"
+#include "unit/malformed_scenarios.h"
+#include "unit/scenario_samples.h"
+
+#if __has_include(<valijson/validator.hpp>)
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+#define KVCAP_HAS_VALIJSON 1
+#endif
+
+namespace kvcap {
+namespace {
+
+using nlohmann::json;
+
+#ifdef KVCAP_HAS_VALIJSON
+
+class ScenarioSchema : public testing::Test {
+ protected:
+  ScenarioSchema() {
+    const json text = json::parse(scenario_json_schema());
+    valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+    parser.populateSchema(valijson::adapters::NlohmannJsonAdapter(text), schema_);
+  }
+  bool accepts(const json& document) {
+    return valijson::Validator().validate(schema_, valijson::adapters::NlohmannJsonAdapter(document), nullptr);
+  }
+  valijson::Schema schema_;
+};
+
+bool loads(const json& document) {
+  try {
+    parse_scenario(document.dump(), "chat.json", {});
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+TEST_F(ScenarioSchema, RefusesWhatTheLoaderRefuses) {
+  for (const MalformedScenario& one : kMalformedScenarios) {
+    json document = json::parse(sample_scenario());
+    document.merge_patch(json::parse(one.patch));
+    EXPECT_EQ(accepts(document), one.across_fields) << one.patch;
+    EXPECT_FALSE(loads(document)) << one.patch;
+  }
+}
+
+TEST_F(ScenarioSchema, AcceptsWhatTheLoaderAccepts) {
+  const std::string cases[] = {
+      "",
+      R"("name": "x", "seed": 0, "replications": 5, "fidelity": "layer")",
+      R"("notes": "one")",
+      R"("notes": ["one", "two"])",
+      R"("policy": "recompute")",
+      R"("policy": {"name": "hcache", "split": "paper", "preload": null})",
+      R"("policy": {"tiers": [{"kind": "dram", "eviction": "fifo"}, {"kind": "ssd", "capacity_bytes": 4e9}]})",
+      R"("slo": {"ttft_ms": 0.5, "tpot_ms": null})",
+      R"("serving": {"kv_capacity_tokens": null, "max_model_len": 4096, "notes": []})",
+      R"("serving": {"overflow": "reject", "gpu_memory_utilization": 1})",
+      R"("workload": {"source": {"kind": "sessions", "path": "x.jsonl"}, "arrivals": {"process": "trace"}})",
+      R"("workload": {"source": {"kind": "chat"}, "think_time": {"distribution": "lognormal", "cv": 2}})",
+      R"("model": "llama-2-7b")",
+      R"("model": {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 8, "num_hidden_layers": 2,
+                   "vocab_size": 100, "rope_scaling": {"factor": 2}})",
+  };
+  for (const std::string& one : cases) {
+    json document = json::parse(sample_scenario());
+    document.update(json::parse("{" + one + "}"));
+    EXPECT_TRUE(accepts(document)) << one;
+    EXPECT_TRUE(loads(document)) << one;
+  }
+}
+
+TEST_F(ScenarioSchema, AcceptsEveryResolvedScenario) {
+  const Scenario scenario = parse_scenario(sample_scenario(), "chat.json", {});
+  EXPECT_TRUE(accepts(json::parse(scenario.resolved_json)));
+}
+
+TEST_F(ScenarioSchema, AcceptsEveryCatalogueFileAsAnInlineObject) {
+  for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
+    json document = json::parse(sample_scenario());
+    document["model"] = json::parse(entry.text);
+    EXPECT_TRUE(accepts(document)) << entry.name;
+  }
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
+    json document = json::parse(sample_scenario());
+    document["hardware"] = json::parse(entry.text);
+    EXPECT_TRUE(accepts(document)) << entry.name;
+  }
+}
+
+#else
+
+TEST(ScenarioSchema, IsJudgedByValijson) { GTEST_SKIP() << "needs valijson (Debian: libvalijson-dev)"; }
+
+#endif
+
+}  // namespace
+}  // namespace kvcap

@@ -1,0 +1,305 @@
+#include "workload/workload.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "base/input_error.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file in a folder of its own that goes with the test.
+class SessionFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("kvcap_workload_" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  WorkloadOptions holding(const std::string& text) {
+    const fs::path path = folder_ / "t.jsonl";
+    std::ofstream(path, std::ios::binary) << text;
+    WorkloadOptions options;
+    options.source.kind = SourceKind::sessions;
+    options.source.path = path.string();
+    return options;
+  }
+  // The message without the folder, or "" when the file is accepted.
+  std::string error_of(const WorkloadOptions& options) {
+    try {
+      make_workload(options, 1);
+      return "";
+    } catch (const InputError& error) {
+      std::string text = error.what();
+      for (std::size_t at; (at = text.find(folder_.string() + "/")) != std::string::npos;) {
+        text.erase(at, folder_.string().size() + 1);
+      }
+      return text;
+    }
+  }
+  std::string error_of(const std::string& text) { return error_of(holding(text)); }
+
+  fs::path folder_;
+};
+
+std::string session(int input, int output, int turns = 1) {
+  std::string text = R"({"id":"s","turns":[)";
+  for (int i = 0; i < turns; ++i) {
+    text += (i ? "," : "") + std::string(R"({"input_tokens":)") + std::to_string(input) +
+            R"(,"output_tokens":)" + std::to_string(output) + "}";
+  }
+  return text + "]}\n";
+}
+
+TEST_F(SessionFile, IsReadTurnByTurn) {
+  const Workload workload = make_workload(holding(session(3, 5, 2) + "\n" + session(7, 9)), 1);
+  ASSERT_EQ(workload.sessions.size(), 2u);
+  ASSERT_EQ(workload.turns.size(), 3u);
+  EXPECT_EQ(workload.turns_of(workload.sessions[0])[1].output_tokens, 5u);
+  EXPECT_EQ(workload.turns_of(workload.sessions[1])[0].input_tokens, 7u);
+  EXPECT_TRUE(workload.sessions[0].history_grows);
+  EXPECT_EQ(workload.turns[0].time_s, 0);
+  EXPECT_EQ(workload.turns[1].time_s, 30);
+  // Histories 0, 3 + 5 and 0: their mean is 8 / 3.
+  EXPECT_DOUBLE_EQ(workload.mean_history_tokens(), 8.0 / 3);
+}
+
+TEST_F(SessionFile, MayBeCompressed) {
+  WorkloadOptions options = holding("");
+  const gzFile file = gzopen(options.source.path.c_str(), "wb");
+  const std::string text = session(3, 5, 40);
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+  EXPECT_EQ(make_workload(options, 1).turns.size(), 40u);
+  fs::resize_file(options.source.path, fs::file_size(options.source.path) - 10);
+  EXPECT_EQ(error_of(options), "t.jsonl: cannot be read: unexpected end of file");
+}
+
+TEST_F(SessionFile, WithContextAsksEveryTurnOnTheBareContextUnlessToldOtherwise) {
+  WorkloadOptions options = holding(
+      R"({"id":1,"task":"qa","context_tokens":100,"turns":[{"input_tokens":2,"output_tokens":4},{"input_tokens":2,"output_tokens":4}]})");
+  EXPECT_DOUBLE_EQ(make_workload(options, 1).mean_history_tokens(), 100);
+  options.source.history = History::grow;
+  EXPECT_DOUBLE_EQ(make_workload(options, 1).mean_history_tokens(), 103);  // (100 + 106) / 2
+}
+
+TEST_F(SessionFile, FirstSessionsAreTakenWhenFewerAreAsked) {
+  WorkloadOptions options = holding(session(1, 1) + session(2, 1) + session(3, 1));
+  options.sessions = 2;
+  const Workload workload = make_workload(options, 1);
+  ASSERT_EQ(workload.turns.size(), 2u);
+  EXPECT_EQ(workload.turns[1].input_tokens, 2u);
+  EXPECT_TRUE(workload.notes.empty());
+}
+
+TEST_F(SessionFile, IsResampledWithTheSeedWhenMoreAreAsked) {
+  WorkloadOptions options = holding(session(1, 1) + session(2, 1) + session(3, 1));
+  options.sessions = 300;
+  const Workload workload = make_workload(options, 1);
+  const Workload again = make_workload(options, 1);
+  const Workload other = make_workload(options, 2);
+  ASSERT_EQ(workload.turns.size(), 300u);
+  double sum = 0;
+  bool differs = false;
+  for (std::size_t i = 0; i < 300; ++i) {
+    if (i < 3) {
+      EXPECT_EQ(workload.turns[i].input_tokens, i + 1);
+    }
+    EXPECT_EQ(workload.turns[i].input_tokens, again.turns[i].input_tokens);
+    differs = differs || workload.turns[i].input_tokens != other.turns[i].input_tokens;
+    sum += workload.turns[i].input_tokens;
+  }
+  EXPECT_TRUE(differs);
+  EXPECT_NEAR(sum / 300, 2, 0.25);  // five standard errors of a uniform draw from 1, 2, 3
+  ASSERT_EQ(workload.notes.size(), 1u);
+  EXPECT_EQ(workload.notes[0], "the source has 3 sessions; 297 more are drawn from it at random");
+}
+
+TEST_F(SessionFile, WithArrivalsIsOrderedAndCountedFromItsFirst) {
+  WorkloadOptions options = holding(
+      R"({"id":"b","turns":[{"input_tokens":2,"output_tokens":1,"arrival_s":9},{"input_tokens":3,"output_tokens":1,"arrival_s":20}]}
+{"id":"a","turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":4.5}]})");
+  EXPECT_EQ(make_workload(options, 1).notes[0],
+            "arrival_s of the source is not used: workload.arrivals.process is not \"trace\"");
+  options.arrivals.process = ArrivalProcess::trace;
+  const Workload workload = make_workload(options, 1);
+  EXPECT_TRUE(workload.absolute_times);
+  EXPECT_EQ(workload.sessions_per_s, 0);
+  EXPECT_EQ(workload.turns_of(workload.sessions[0])[0].input_tokens, 1u);
+  EXPECT_EQ(workload.turns_of(workload.sessions[0])[0].time_s, 0);
+  EXPECT_EQ(workload.turns_of(workload.sessions[1])[0].time_s, 4.5);
+  EXPECT_EQ(workload.turns_of(workload.sessions[1])[1].time_s, 15.5);
+  options.sessions = 3;
+  EXPECT_EQ(error_of(options), "t.jsonl: workload.sessions: found 3, allowed: at most 2 (sessions of the file; "
+                               "a trace's arrivals cannot be resampled)");
+}
+
+TEST_F(SessionFile, MayHaveBadRowsSkippedAndCounted) {
+  WorkloadOptions options = holding(session(0, 1) + session(1, 1) + "{\n");
+  options.source.on_bad_row = BadRow::skip;
+  const Workload workload = make_workload(options, 1);
+  EXPECT_EQ(workload.turns.size(), 1u);
+  EXPECT_EQ(workload.bad_rows_skipped, 2);
+  ASSERT_EQ(workload.notes.size(), 1u);
+  EXPECT_NE(workload.notes[0].find("2 bad rows skipped; the first: "), std::string::npos);
+  EXPECT_NE(workload.notes[0].find("t.jsonl:1: turns.0.input_tokens: found 0"), std::string::npos);
+}
+
+TEST_F(SessionFile, IsRefusedWithPlaceAndReason) {
+  const std::string good = session(1, 1);
+  const std::string range = ", allowed: an integer from 1 to 10000000";
+  const std::pair<std::string, std::string> cases[] = {
+      {"", "t.jsonl: no sessions in it"},
+      {"\n  \n", "t.jsonl: no sessions in it"},
+      {good + session(0, 1), "t.jsonl:2: turns.0.input_tokens: found 0" + range},
+      {session(1, 0), "t.jsonl:1: turns.0.output_tokens: found 0" + range},
+      {session(-4, 1), "t.jsonl:1: turns.0.input_tokens: found -4" + range},
+      {session(10000001, 1), "t.jsonl:1: turns.0.input_tokens: found 10000001" + range},
+      {R"({"id":"s","turns":[{"input_tokens":1.5,"output_tokens":1}]})",
+       "t.jsonl:1: turns.0.input_tokens: found 1.5" + range},
+      {R"({"id":"s","turns":[{"input_tokens":"1","output_tokens":1}]})",
+       "t.jsonl:1: turns.0.input_tokens: found \"1\"" + range},
+      {R"({"id":"s","turns":[{"input_tokens":1}]})", "t.jsonl:1: turns.0.output_tokens: missing, required"},
+      {R"({"id":"s","turns":[{"input_token":1,"output_tokens":1}]})",
+       "t.jsonl:1: turns.0.input_token: unknown key; did you mean \"input_tokens\"?"},
+      {R"({"id":"s","turns":[4]})", "t.jsonl:1: turns.0: found 4, allowed: an object"},
+      {R"({"id":"s","turns":[]})", "t.jsonl:1: turns: found [], allowed: an array with at least one turn"},
+      {R"({"id":"s"})", "t.jsonl:1: turns: missing, required"},
+      {R"({"turns":[{"input_tokens":1,"output_tokens":1}]})", "t.jsonl:1: id: missing, required"},
+      {R"({"id":null,"turns":[]})", "t.jsonl:1: id: found null, allowed: a string or an integer"},
+      {R"({"id":"s","turn":[]})", "t.jsonl:1: turn: unknown key; did you mean \"turns\"?"},
+      {R"({"id":"s","task":3,"turns":[]})", "t.jsonl:1: task: found 3, allowed: a string"},
+      {R"({"id":"s","context_tokens":-1,"turns":[]})",
+       "t.jsonl:1: context_tokens: found -1, allowed: an integer from 0 to 10000000"},
+      {"[1]", "t.jsonl:1: the line: found [1], allowed: an object"},
+      {R"({"id":"s","turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":-1}]})",
+       "t.jsonl:1: turns.0.arrival_s: found -1, allowed: a number of at least 0"},
+      {R"({"id":"s","turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":5},{"input_tokens":1,"output_tokens":1,"arrival_s":4}]})",
+       "t.jsonl:1: turns.1.arrival_s: found 4, allowed: no less than that of the turn before"},
+      {good + "{\"id\":}",
+       "t.jsonl:2:7: syntax error while parsing value - unexpected '}'; expected '[', '{', or a literal"},
+      {"{\"id\":1e999}", "t.jsonl:1: number overflow parsing '1e999'"},
+  };
+  for (const auto& [text, message] : cases) EXPECT_EQ(error_of(text), message) << text;
+
+  WorkloadOptions options = holding(good);
+  options.arrivals.process = ArrivalProcess::trace;
+  EXPECT_EQ(error_of(options),
+            "t.jsonl:1: turns.0.arrival_s: missing, required where arrivals.process is \"trace\"");
+  options.source.path = (folder_ / "absent.jsonl").string();
+  EXPECT_EQ(error_of(options), "absent.jsonl: cannot be read: No such file or directory");
+  options.source.path = folder_.string();
+  EXPECT_NE(error_of(options).find("cannot be read: Is a directory"), std::string::npos);
+}
+
+// Enough sessions for tight moments.
+WorkloadOptions many_chats() {
+  WorkloadOptions options;
+  options.source.kind = SourceKind::chat;
+  options.sessions = 20000;
+  options.arrivals.sessions_per_s = 0.5;
+  return options;
+}
+
+struct Gaps {
+  double mean_s, cv;
+};
+
+Gaps gaps_of(const std::vector<double>& times) {
+  double sum = 0, squares = 0;
+  for (double one : times) {
+    sum += one;
+    squares += one * one;
+  }
+  const double count = static_cast<double>(times.size());
+  const double mean = sum / count;
+  return {mean, std::sqrt(squares / count - mean * mean) / mean};
+}
+
+Gaps arrival_gaps(const WorkloadOptions& options) {
+  const Workload workload = make_workload(options, 1);
+  std::vector<double> gaps;
+  for (std::size_t i = 1; i < workload.sessions.size(); ++i) {
+    gaps.push_back(workload.turns_of(workload.sessions[i])[0].time_s -
+                   workload.turns_of(workload.sessions[i - 1])[0].time_s);
+  }
+  return gaps_of(gaps);
+}
+
+Gaps think_times(const WorkloadOptions& options) {
+  const Workload workload = make_workload(options, 1);
+  std::vector<double> times;
+  for (const Session& one : workload.sessions) {
+    for (const Turn& turn : workload.turns_of(one).subspan(1)) times.push_back(turn.time_s);
+  }
+  return gaps_of(times);
+}
+
+TEST(Arrivals, HaveTheRateAndVariationOfTheirProcess) {
+  WorkloadOptions options = many_chats();
+  EXPECT_NEAR(arrival_gaps(options).mean_s, 2, 0.08);
+  EXPECT_NEAR(arrival_gaps(options).cv, 1, 0.04);
+  options.arrivals.process = ArrivalProcess::gamma;
+  options.arrivals.cv = 2;
+  EXPECT_NEAR(arrival_gaps(options).mean_s, 2, 0.15);
+  EXPECT_NEAR(arrival_gaps(options).cv, 2, 0.12);
+  options.arrivals.process = ArrivalProcess::constant;
+  EXPECT_NEAR(arrival_gaps(options).mean_s, 2, 1e-9);
+  EXPECT_NEAR(arrival_gaps(options).cv, 0, 1e-6);
+}
+
+TEST(ThinkTime, HasTheMeanAndVariationOfItsDistribution) {
+  WorkloadOptions options = many_chats();
+  options.think_time.mean_s = 40;
+  EXPECT_DOUBLE_EQ(think_times(options).mean_s, 40);
+  options.think_time.distribution = ThinkDistribution::exponential;
+  EXPECT_NEAR(think_times(options).mean_s, 40, 0.7);  // about 90,000 draws, five standard errors
+  EXPECT_NEAR(think_times(options).cv, 1, 0.03);
+  options.think_time.distribution = ThinkDistribution::lognormal;
+  options.think_time.cv = 0.5;
+  EXPECT_NEAR(think_times(options).mean_s, 40, 0.35);
+  EXPECT_NEAR(think_times(options).cv, 0.5, 0.02);
+}
+
+TEST(Workload, DrawsOneSubjectWithoutShiftingAnother) {
+  WorkloadOptions options = many_chats();
+  options.sessions = 200;
+  const Workload plain = make_workload(options, 1);
+  options.think_time.distribution = ThinkDistribution::exponential;
+  options.sessions = 300;
+  const Workload other = make_workload(options, 1);
+  for (std::size_t i = 0; i < 200; ++i) {
+    const auto a = plain.turns_of(plain.sessions[i]), b = other.turns_of(other.sessions[i]);
+    ASSERT_EQ(a.size(), b.size());
+    EXPECT_EQ(a[0].time_s, b[0].time_s);
+    for (std::size_t j = 0; j < a.size(); ++j) EXPECT_EQ(a[j].input_tokens, b[j].input_tokens);
+  }
+}
+
+TEST(ShareGptFile, IsReadInWellUnderASecond) {
+  const std::string path = KVCAP_SOURCE_DIR "/../shared/data/traces/sharegpt_turns_repaired.jsonl";
+  if (!fs::exists(path)) GTEST_SKIP() << "needs the shared data folder beside the project";
+  WorkloadOptions options;
+  options.source.kind = SourceKind::sessions;
+  options.source.path = path;
+  const auto start = std::chrono::steady_clock::now();
+  const Workload workload = make_workload(options, 1);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(workload.sessions.size(), 5678u);
+  EXPECT_EQ(workload.turns.size(), 31432u);
+  EXPECT_NEAR(workload.mean_history_tokens(), 2225.5, 0.1);
+  EXPECT_LT(took.count(), 2);  // generous: sanitizers and loaded machines
+  RecordProperty("read_ms", static_cast<int>(took.count() * 1000));
+}
+
+}  // namespace
+}  // namespace kvcap
