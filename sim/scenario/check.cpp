@@ -56,7 +56,8 @@ void check_tiers(const Scenario& scenario, const Places& places) {
            "tiers from near to far: " + joined(kTierNames));
     }
     const std::optional<double> available = available_bytes(scenario, tier);
-    if (!available) fail(places, below(path, "kind"), quoted, tiers_of(scenario) + " (what the hardware has)");
+    if (!available)
+      fail(places, below(path, "kind"), quoted, tiers_of(scenario) + " (what the hardware has)");
     if (tiers[i].capacity_bytes && *tiers[i].capacity_bytes > *available) {
       fail(places, below(path, "capacity_bytes"), number_text(*tiers[i].capacity_bytes),
            "at most " + number_text(*available) + " (what the hardware has)");

@@ -78,10 +78,14 @@ FieldSpec share(std::string_view meaning) {
 
 }  // namespace
 
+// The functions below are static rather than in the anonymous namespace: FieldVisitor finds them by the
+// namespace of their argument.
+
 static void describe(FieldVisitor& v, Experts& o) {
   v.field("count", o.count, required_count("routed experts of a layer"));
   v.field("active", o.active, required_count("routed experts that one token goes through"));
-  v.field("shared", o.shared, {.meaning = "experts that every token goes through", .min = 0, .max = kMaxCount});
+  v.field("shared", o.shared,
+          {.meaning = "experts that every token goes through", .min = 0, .max = kMaxCount});
   v.field("intermediate_size", o.intermediate_size, required_count("width of one expert"));
   v.field("dense_layers", o.dense_layers,
           {.meaning = "leading layers with a dense FFN instead", .min = 0, .max = kMaxCount});
@@ -104,7 +108,10 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("num_key_value_heads", file.key_value_heads,
           {.meaning = "KV heads", .min = 1, .max = kMaxCount, .absent = "num_attention_heads"});
   v.field("head_dim", file.head_dim,
-          {.meaning = "size of one head", .min = 1, .max = kMaxCount, .absent = "hidden_size / num_attention_heads"});
+          {.meaning = "size of one head",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "hidden_size / num_attention_heads"});
   v.field("intermediate_size", o.intermediate_size, required_count("width of the FFN"));
   v.field("vocab_size", o.vocab_size, {.meaning = "vocabulary", .min = 1, .max = 1e8, .required = true});
   v.field("max_position_embeddings", o.max_position_embeddings,
@@ -118,7 +125,10 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("hidden_bytes_per_element", file.hidden_bytes, bytes_of("of a stored hidden state"));
   v.field("experts", o.experts, {.meaning = "mixture of experts", .absent = "dense"});
   v.field("kv_lora_rank", file.kv_lora_rank,
-          {.meaning = "latent size of multi-head latent attention", .min = 1, .max = kMaxCount, .absent = "none"});
+          {.meaning = "latent size of multi-head latent attention",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "none"});
   v.field("q_lora_rank", file.latent.q_lora_rank,
           {.meaning = "latent size of its queries; 0: none", .min = 0, .max = kMaxCount});
   v.field("qk_rope_head_dim", file.latent.qk_rope_head_dim, count("its rotary key"));
@@ -138,7 +148,8 @@ static void describe(FieldVisitor& v, GemmPoint& o) {
 static void describe_efficiency(FieldVisitor& v, Efficiency& o, Names models) {
   v.field("model", o.model, {.meaning = "how times follow from flops and bytes", .allowed = models});
   v.field("efficiency", o.efficiency, share("share of peak_flops that is reached"));
-  v.field("bandwidth_efficiency", o.bandwidth_efficiency, share("share of the memory bandwidth: smooth_max, wave"));
+  v.field("bandwidth_efficiency", o.bandwidth_efficiency,
+          share("share of the memory bandwidth: smooth_max, wave"));
   v.field("constant_s", o.constant_s, not_negative("added to every call: smooth_max, wave", "s"));
   v.field("block_m", o.block_m, count("query rows of one thread block: wave"));
   v.field("points", o.points, {.meaning = "measured GEMMs: table"});
@@ -155,9 +166,9 @@ static void describe(FieldVisitor& v, Gpu& o) {
   v.field("count", o.count, count("GPUs of the server", "GPUs"));
   v.field("peak_flops", o.peak_flops, positive("dense half-precision peak", "flop/s"));
   v.field("memory_bytes", o.memory_bytes, positive("real bytes: 40 GiB, not 40e9", "bytes"));
-  v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s, positive("of its memory", "bytes/s"));
-  v.field("sm_count", o.sm_count,
-          {.meaning = "multiprocessors; needed by wave", .min = 0, .max = kMaxCount});
+  v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s,
+          positive("of its memory", "bytes/s"));
+  v.field("sm_count", o.sm_count, {.meaning = "multiprocessors; needed by wave", .min = 0, .max = kMaxCount});
   v.group("gemm", {.meaning = "matrix products"},
           [&o](FieldVisitor& w) { describe_efficiency(w, o.gemm, kGemmEfficiencyNames); });
   v.group("attention", {.meaning = "attention kernels"},
@@ -196,7 +207,8 @@ static void describe(FieldVisitor& v, Ssd& o) {
   v.field("sync_write_s", o.sync_write_s, not_negative("one small write that is waited for", "s"));
   v.field("gpu_direct", o.gpu_direct, {.meaning = "false: transfers are copied through DRAM"});
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
-  v.field("endurance_bytes", o.endurance_bytes, not_negative("rated writes of one device; 0: not stated", "bytes"));
+  v.field("endurance_bytes", o.endurance_bytes,
+          not_negative("rated writes of one device; 0: not stated", "bytes"));
 }
 
 static void describe(FieldVisitor& v, Remote& o) {
@@ -228,16 +240,22 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
   v.field("max_num_seqs", o.max_num_seqs, count("requests admitted at once"));
   v.field("max_num_batched_tokens", o.max_num_batched_tokens,
           {.meaning = "budget of one step", .unit = "tokens", .min = 1, .max = 1e9});
-  v.field("block_size", o.block_size,
-          {.meaning = "of a KV block", .unit = "tokens", .min = 1, .max = 65536});
+  v.field("block_size", o.block_size, {.meaning = "of a KV block", .unit = "tokens", .min = 1, .max = 65536});
   v.field("gpu_memory_utilization", o.gpu_memory_utilization, share("share of GPU memory that is used"));
   v.field("max_model_len", o.max_model_len,
-          {.meaning = "longest sequence", .unit = "tokens", .min = 1, .max = 1e9,
+          {.meaning = "longest sequence",
+           .unit = "tokens",
+           .min = 1,
+           .max = 1e9,
            .absent = "the model's max_position_embeddings"});
   v.field("kv_capacity_tokens", o.kv_capacity_tokens,
-          {.meaning = "KV cache on the GPUs", .unit = "tokens", .min = 1, .max = 1e12,
+          {.meaning = "KV cache on the GPUs",
+           .unit = "tokens",
+           .min = 1,
+           .max = 1e15,
            .absent = "derived from GPU memory"});
-  v.field("overflow", o.overflow, {.meaning = "of a prompt beyond max_model_len: drop the oldest half, or reject"});
+  v.field("overflow", o.overflow,
+          {.meaning = "of a prompt beyond max_model_len: drop the oldest half, or reject"});
 }
 
 static void describe(FieldVisitor& v, SourceOptions& o) {
@@ -275,30 +293,44 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
 static void describe(FieldVisitor& v, TierOptions& o) {
   v.field("kind", o.kind, {.meaning = "which tier", .required = true});
   v.field("capacity_bytes", o.capacity_bytes,
-          {.meaning = "for stored state", .unit = "bytes", .min = 0, .above_min = true, .absent = "all there is"});
+          {.meaning = "for stored state",
+           .unit = "bytes",
+           .min = 0,
+           .above_min = true,
+           .absent = "all there is"});
   v.field("eviction", o.eviction, {.meaning = "what goes first"});
 }
 
 static void describe(FieldVisitor& v, PolicyOptions& o) {
   v.field("name", o.name, {.meaning = "a preset for all that follows", .allowed = policy_names()});
-  v.field("tiers", o.tiers, {.meaning = "where state may lie, near to far", .absent = "every tier of the profile"});
+  v.field("tiers", o.tiers,
+          {.meaning = "where state may lie, near to far", .absent = "every tier of the profile"});
   v.field("preload", o.preload, {.meaning = "loads that run ahead of computation", .absent = "the preset's"});
-  v.field("read_buffer_layers", o.read_buffer_layers,
-          {.meaning = "how far ahead", .unit = "layers", .min = 0, .max = kMaxCount, .absent = "the preset's"});
+  v.field(
+      "read_buffer_layers", o.read_buffer_layers,
+      {.meaning = "how far ahead", .unit = "layers", .min = 0, .max = kMaxCount, .absent = "the preset's"});
   v.field("save", o.save, {.meaning = "how new state is written", .absent = "the preset's"});
   v.field("split", o.split, {.meaning = "how layers are divided over forms", .absent = "the preset's"});
   v.field("split_tokens", o.split_tokens,
-          {.meaning = "history length the division is chosen for", .unit = "tokens", .min = 1, .max = 1e9,
+          {.meaning = "history length the division is chosen for",
+           .unit = "tokens",
+           .min = 1,
+           .max = 1e9,
            .absent = "the workload's mean"});
   v.field("store_hidden_for_recomputed", o.store_hidden_for_recomputed,
           {.meaning = "recomputed layers are stored too", .absent = "the preset's"});
 }
 
 static void describe(FieldVisitor& v, SloOptions& o) {
-  v.field("ttft_ms", o.ttft_ms,
-          {.meaning = "time to first token", .unit = "ms", .min = 0, .above_min = true, .absent = "not judged"});
+  v.field(
+      "ttft_ms", o.ttft_ms,
+      {.meaning = "time to first token", .unit = "ms", .min = 0, .above_min = true, .absent = "not judged"});
   v.field("tpot_ms", o.tpot_ms,
-          {.meaning = "time per output token", .unit = "ms", .min = 0, .above_min = true, .absent = "not judged"});
+          {.meaning = "time per output token",
+           .unit = "ms",
+           .min = 0,
+           .above_min = true,
+           .absent = "not judged"});
 }
 
 void describe(FieldVisitor& v, Scenario& o) {
@@ -337,7 +369,8 @@ static std::string range_text(const std::string& what, const FieldSpec& spec) {
   const bool to = spec.max < std::numeric_limits<double>::infinity();
   if (!from) return to ? what + " up to " + number_text(spec.max) : what;
   if (spec.above_min) {
-    return what + " greater than " + number_text(spec.min) + (to ? " and up to " + number_text(spec.max) : "");
+    return what + " greater than " + number_text(spec.min) +
+           (to ? " and up to " + number_text(spec.max) : "");
   }
   if (to) return what + " from " + number_text(spec.min) + " to " + number_text(spec.max);
   return what + " of at least " + number_text(spec.min);

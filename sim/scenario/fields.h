@@ -27,9 +27,9 @@ struct FieldSpec {
   std::string_view unit = {};
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
-  bool above_min = false;                          // `min` itself is not allowed
+  bool above_min = false;  // `min` itself is not allowed
   bool required = false;
-  std::string_view absent = {};                    // what an absent (or null) value means, where not a constant
+  std::string_view absent = {};  // what an absent (or null) value means, where not a constant
   std::span<const std::string_view> allowed = {};  // text: the only values
   std::string_view reference = {};                 // object: also a name or a path; says of what
 };
@@ -96,7 +96,7 @@ class FieldVisitor {
     text(name, value, present, spec);
   }
   template <class E>
-    requires std::is_enum_v<E>
+  requires std::is_enum_v<E>
   void any(std::string_view name, E& value, bool* present, FieldSpec spec) {
     const std::span<const std::string_view> names = names_of(value);
     if (spec.allowed.empty()) spec.allowed = names;
@@ -107,7 +107,7 @@ class FieldVisitor {
     }
   }
   template <class T>
-    requires std::is_class_v<T>
+  requires std::is_class_v<T>
   void any(std::string_view name, T& value, bool* present, const FieldSpec& spec) {
     object(name, present, spec, [&value](FieldVisitor& visitor) { describe(visitor, value); });
   }

@@ -16,7 +16,8 @@ namespace kvcap {
 Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides);
 
 // The same from text; `file` is used in messages and to resolve relative paths.
-Scenario parse_scenario(std::string_view text, const std::string& file, const std::vector<std::string>& overrides);
+Scenario parse_scenario(std::string_view text, const std::string& file,
+                        const std::vector<std::string>& overrides);
 
 // The files of models/, hwprofiles/ and traces/ are part of the binary; `kvcap show` lists them.
 enum class Catalogue : uint8_t { models, hardware, workloads };

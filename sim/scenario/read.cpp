@@ -52,8 +52,8 @@ class ReadFields : public FieldVisitor {
     const auto chosen = json_.find(name);
     if (chosen == json_.end() || *chosen != value) return;
     const auto found = json_.find(needed);
-    const bool empty_text = found != json_.end() && found->is_string() &&
-                            found->get_ref<const std::string&>().empty();
+    const bool empty_text =
+        found != json_.end() && found->is_string() && found->get_ref<const std::string&>().empty();
     if (found != json_.end() && !found->empty() && !empty_text) return;
     throw InputError(at(needed) + ": missing, required where " + std::string(name) + " is \"" +
                      std::string(value) + "\"");
@@ -101,7 +101,8 @@ class ReadFields : public FieldVisitor {
     value = chosen;
   }
 
-  void object(std::string_view name, bool* present, const FieldSpec& spec, const Describe& describe) override {
+  void object(std::string_view name, bool* present, const FieldSpec& spec,
+              const Describe& describe) override {
     const Json* found = find(name, spec, present);
     if (!found) return;
     if (!found->is_object() && !spec.reference.empty()) {
@@ -122,8 +123,7 @@ class ReadFields : public FieldVisitor {
   }
 
  private:
-  ReadFields(const Json& json, const std::string& path, const Places& places,
-             std::vector<std::string>& notes)
+  ReadFields(const Json& json, const std::string& path, const Places& places, std::vector<std::string>& notes)
       : json_(json), path_(path), places_(places), notes_(notes) {}
 
   static bool in_range(double number, const FieldSpec& spec) {
@@ -163,8 +163,8 @@ class ReadFields : public FieldVisitor {
     const auto found = json_.find("notes");
     if (found == json_.end()) return;
     const auto is_text = [](const Json& one) { return one.is_string(); };
-    const bool valid = found->is_string() ||
-                       (found->is_array() && std::all_of(found->begin(), found->end(), is_text));
+    const bool valid =
+        found->is_string() || (found->is_array() && std::all_of(found->begin(), found->end(), is_text));
     if (!valid) fail(below(path_, "notes"), *found, "a string or an array of strings");
     if (places_.is_reference(path_)) return;
     if (found->is_string()) {

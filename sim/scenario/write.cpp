@@ -96,7 +96,8 @@ class SchemaFields : public FieldVisitor {
     }
     put(name, std::move(property), value, present, spec);
   }
-  void object(std::string_view name, bool* present, const FieldSpec& spec, const Describe& describe) override {
+  void object(std::string_view name, bool* present, const FieldSpec& spec,
+              const Describe& describe) override {
     SchemaFields inner;
     describe(inner);
     Json property = inner.json();

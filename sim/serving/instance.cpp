@@ -131,7 +131,9 @@ bool Instance::try_admit(double now_s) {
   Request& request = *waiting_.front();
   Hit hit{.key = request.key};
   if (parts_.policy->reuse() == Reuse::everything) {
-    hit.tokens = request.history_tokens;
+    // What was never seen is no history: a session's context is new to its first turn.
+    const bool seen = request.arrival.turn > 0 || parts_.workload->warm_start;
+    hit.tokens = seen ? request.history_tokens : 0;
   } else if (const std::optional<Hit> found = parts_.store->find(request.key)) {
     hit = *found;
     hit.tokens = std::min(hit.tokens, request.history_tokens);

@@ -25,7 +25,9 @@ struct Tables {
 };
 
 // Pearson correlation of normals whose rank correlation is given.
-double normal_correlation(double rank_correlation) { return 2 * std::sin(std::acos(-1.0) / 6 * rank_correlation); }
+double normal_correlation(double rank_correlation) {
+  return 2 * std::sin(std::acos(-1.0) / 6 * rank_correlation);
+}
 
 Tables load_tables() {
   for (const EmbeddedFile& file : embedded_files()) {
@@ -58,7 +60,9 @@ int64_t quantile(const std::vector<double>& probabilities, const std::vector<dou
 class Lengths {
  public:
   Lengths(uint64_t seed, const std::string& name, double correlation)
-      : style_(seed, name + ".style"), noise_(seed, name + ".noise"), style_weight_(std::sqrt(correlation)),
+      : style_(seed, name + ".style"),
+        noise_(seed, name + ".noise"),
+        style_weight_(std::sqrt(correlation)),
         noise_weight_(std::sqrt(1 - correlation)) {}
 
   double probability(uint64_t session, uint64_t turn) const {

@@ -33,9 +33,11 @@ struct LineReader::State {
   bool refill() {
     const int bytes = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     int code = Z_OK;
-    const char* reason = gzerror(file.get(), &code);
+    std::string reason = gzerror(file.get(), &code);  // "path: reason"
     if (bytes < 0 || (bytes == 0 && code != Z_OK && code != Z_STREAM_END)) {
-      throw InputError(path + ": cannot be read: " + (code == Z_ERRNO ? std::strerror(errno) : reason));
+      if (code == Z_ERRNO) reason = std::strerror(errno);
+      if (reason.starts_with(path + ": ")) reason.erase(0, path.size() + 2);
+      throw InputError(path + ": cannot be read: " + reason);
     }
     unread = {buffer.data(), static_cast<std::size_t>(bytes)};
     return bytes > 0;

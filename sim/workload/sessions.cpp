@@ -22,14 +22,20 @@ struct BadRowError {
   std::string reason;
 };
 
-[[noreturn]] void bad(const std::string& path, const Json& found, const std::string& allowed) {
+std::string shown(const Json& value) {
+  if (value.is_array()) return value.empty() ? "an empty array" : "an array";
+  if (value.is_object()) return "an object";
   constexpr std::size_t longest = 80;
-  std::string shown = found.dump(-1, ' ', false, Json::error_handler_t::replace);
-  if (shown.size() > longest) shown = shown.substr(0, longest) + "...";
-  throw BadRowError{path + ": found " + shown + ", allowed: " + allowed};
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= longest ? text : text.substr(0, longest) + "...";
 }
 
-void refuse_unknown_keys(const Json& object, std::span<const std::string_view> known, const std::string& path) {
+[[noreturn]] void bad(const std::string& path, const Json& found, const std::string& allowed) {
+  throw BadRowError{path + ": found " + shown(found) + ", allowed: " + allowed};
+}
+
+void refuse_unknown_keys(const Json& object, std::span<const std::string_view> known,
+                         const std::string& path) {
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     throw BadRowError{path + key + ": unknown key" + suggestion(key, known)};
@@ -135,8 +141,8 @@ Source read_sessions(const SourceOptions& options, std::optional<int64_t> most, 
                      (first_error.empty() ? "" : "; the first bad row: " + first_error));
   }
   if (source.bad_rows_skipped > 0) {
-    source.notes.push_back(std::to_string(source.bad_rows_skipped) + " bad rows skipped; the first: " +
-                           first_error);
+    source.notes.push_back(std::to_string(source.bad_rows_skipped) +
+                           " bad rows skipped; the first: " + first_error);
   }
   return source;
 }

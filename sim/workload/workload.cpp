@@ -119,7 +119,8 @@ Workload make_workload(const WorkloadOptions& options, uint64_t seed) {
   }
   const auto has_arrival = [](const Turn& turn) { return !std::isnan(turn.time_s); };
   if (!timed && std::any_of(source.turns.begin(), source.turns.end(), has_arrival)) {
-    workload.notes.push_back("arrival_s of the source is not used: workload.arrivals.process is not \"trace\"");
+    workload.notes.push_back(
+        "arrival_s of the source is not used: workload.arrivals.process is not \"trace\"");
   }
   if (timed) {
     order_by_trace(workload);

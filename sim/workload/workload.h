@@ -31,10 +31,10 @@ struct Session {
 struct Workload {
   std::vector<Session> sessions;
   std::vector<Turn> turns;
-  bool absolute_times = false;     // arrivals: trace
+  bool absolute_times = false;  // arrivals: trace
   bool warm_start = false;
   int64_t warmup_turns = 0;
-  double sessions_per_s = 0;       // offered; 0 when the trace says
+  double sessions_per_s = 0;  // offered; 0 when the trace says
   int64_t bad_rows_skipped = 0;
   std::vector<std::string> notes;  // assumptions made on the way (resampling, skipped rows, ...)
 

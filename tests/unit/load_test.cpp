@@ -45,68 +45,59 @@ TEST(Scenario, WithOneThingWrongIsRefusedWithPlaceFoundAndAllowed) {
 
 TEST(Scenario, ThatIsNotJsonIsRefusedWithLineAndColumn) {
   const std::pair<std::string, std::string> cases[] = {
-    {"",
-     "chat.json:1:1: syntax error while parsing value - unexpected end of input; expected '[', '{', or a literal"},
-    {"{",
-     "chat.json:1:2: syntax error while parsing object key - unexpected end of input; expected string literal"},
-    {R"({"schema": "kvcap.scenario/1",
+      {"",
+       "chat.json:1:1: syntax error while parsing value - unexpected end of input; expected '[', '{', or a "
+       "literal"},
+      {"{",
+       "chat.json:1:2: syntax error while parsing object key - unexpected end of input; expected string "
+       "literal"},
+      {R"({"schema": "kvcap.scenario/1",
   "seed": 1,
 })",
-     "chat.json:3:1: syntax error while parsing object key - unexpected '}'; expected string literal"},
-    {"[]",
-     "chat.json: found an array, allowed: an object"},
-    {R"({"seed":1,"seed":2})",
-     R"(chat.json: key "seed" is given twice in one object)"},
-    {R"({"seed":1e999})",
-     "chat.json: number overflow parsing '1e999'"},
-    {R"({"name":"\q"})",
-     R"(chat.json:1:11: syntax error while parsing value - invalid string: forbidden character after backslash; last read: '"\q')"},
-    {"nope",
-     "chat.json:1:2: syntax error while parsing value - invalid literal; last read: 'no'"},
-    {R"({"schema":"kvcap.scenario/1"} x)",
-     R"(chat.json:1:31: syntax error while parsing value - invalid literal; last read: '"kvcap.scenario/1"} x'; expected end of input)"},
+       "chat.json:3:1: syntax error while parsing object key - unexpected '}'; expected string literal"},
+      {"[]", "chat.json: found an array, allowed: an object"},
+      {R"({"seed":1,"seed":2})", R"(chat.json: key "seed" is given twice in one object)"},
+      {R"({"seed":1e999})", "chat.json: number overflow parsing '1e999'"},
+      {R"({"name":"\q"})",
+       R"(chat.json:1:11: syntax error while parsing value - invalid string: forbidden character after backslash; last read: '"\q')"},
+      {"nope", "chat.json:1:2: syntax error while parsing value - invalid literal; last read: 'no'"},
+      {R"({"schema":"kvcap.scenario/1"} x)",
+       R"(chat.json:1:31: syntax error while parsing value - invalid literal; last read: '"kvcap.scenario/1"} x'; expected end of input)"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(scenario_error(text), message) << text;
 }
 
 TEST(Override, ThatIsWrongIsNamedAsThePlace) {
   const std::pair<std::string, std::string> cases[] = {
-    {"serving.max_num_seqs=-3",
-     "--set serving.max_num_seqs=-3: found -3, allowed: an integer from 1 to 1000000"},
-    {"serving.max_num_seq=3",
-     R"(--set serving.max_num_seq=3: unknown key; did you mean "max_num_seqs"?)"},
-    {"policy=hcahce",
-     R"(--set policy=hcahce: found "hcahce", allowed: recompute, kv_offload, hcache, ideal, or a path; did you mean "hcache"?)"},
-    {"policy.nam=hcache",
-     R"(--set policy.nam=hcache: unknown key; did you mean "name"?)"},
-    {R"(policy={"name":"x"})",
-     R"(--set policy={"name":"x"}: policy.name: found "x", allowed: recompute, kv_offload, hcache, ideal)"},
-    {"seed",
-     "--set seed: allowed: path=value, for example --set serving.max_num_seqs=64"},
-    {"=3",
-     "--set =3: allowed: path=value, for example --set serving.max_num_seqs=64"},
-    {"policy.tiers.1.kind=ssd",
-     R"(--set policy.tiers.1.kind=ssd: found index "1", allowed: an integer from 0 to 0 (entries of policy.tiers))"},
-    {"policy.tiers.x.kind=ssd",
-     "--set policy.tiers.x.kind=ssd: policy.tiers: found an object, allowed: an array"},
-    {"policy.tiers.0.kind=tape",
-     R"(--set policy.tiers.0.kind=tape: found "tape", allowed: hbm, dram, ssd, remote)"},
-    {"seed.x=3",
-     "--set seed.x=3: seed: found an object, allowed: an integer from 0 to 9007199254740991"},
-    {"hardware.ssd.count=0",
-     "--set hardware.ssd.count=0: found 0, allowed: an integer from 1 to 1000000"},
-    {"hardware.sdd.count=4",
-     R"(--set hardware.sdd.count=4: hardware.sdd: unknown key; did you mean "ssd"?)"},
-    {"model=llama-2-7",
-     R"(--set model=llama-2-7: found "llama-2-7", allowed: llama-2-13b, llama-2-7b, llama-3-8b, opt-30b, or a path; did you mean "llama-2-7b"?)"},
-    {"model.num_hidden_layers=many",
-     R"(--set model.num_hidden_layers=many: found "many", allowed: an integer from 1 to 1000000)"},
-    {"workload.source.kind=sessions",
-     R"(chat.json: workload.source.path: missing, required where kind is "sessions")"},
-    {R"(serving={"max_num_seqs":0})",
-     R"(--set serving={"max_num_seqs":0}: serving.max_num_seqs: found 0, allowed: an integer from 1 to 1000000)"},
-    {"name=42",
-     "--set name=42: found 42, allowed: a string"},
+      {"serving.max_num_seqs=-3",
+       "--set serving.max_num_seqs=-3: found -3, allowed: an integer from 1 to 1000000"},
+      {"serving.max_num_seq=3", R"(--set serving.max_num_seq=3: unknown key; did you mean "max_num_seqs"?)"},
+      {"policy=hcahce",
+       R"(--set policy=hcahce: found "hcahce", allowed: recompute, ideal, kv_offload, hcache, or a path; did you mean "hcache"?)"},
+      {"policy.nam=hcache", R"(--set policy.nam=hcache: unknown key; did you mean "name"?)"},
+      {R"(policy={"name":"x"})",
+       R"(--set policy={"name":"x"}: policy.name: found "x", allowed: recompute, ideal, kv_offload, hcache)"},
+      {"seed", "--set seed: allowed: path=value, for example --set serving.max_num_seqs=64"},
+      {"=3", "--set =3: allowed: path=value, for example --set serving.max_num_seqs=64"},
+      {"policy.tiers.1.kind=ssd",
+       R"(--set policy.tiers.1.kind=ssd: found index "1", allowed: an integer from 0 to 0 (entries of policy.tiers))"},
+      {"policy.tiers.x.kind=ssd",
+       "--set policy.tiers.x.kind=ssd: policy.tiers: found an object, allowed: an array"},
+      {"policy.tiers.0.kind=tape",
+       R"(--set policy.tiers.0.kind=tape: found "tape", allowed: hbm, dram, ssd, remote)"},
+      {"seed.x=3", "--set seed.x=3: seed: found an object, allowed: an integer from 0 to 9007199254740991"},
+      {"hardware.ssd.count=0", "--set hardware.ssd.count=0: found 0, allowed: an integer from 1 to 1000000"},
+      {"hardware.sdd.count=4",
+       R"(--set hardware.sdd.count=4: hardware.sdd: unknown key; did you mean "ssd"?)"},
+      {"model=llama-2-7",
+       R"(--set model=llama-2-7: found "llama-2-7", allowed: llama-2-13b, llama-2-7b, llama-3-8b, opt-30b, or a path; did you mean "llama-2-7b"?)"},
+      {"model.num_hidden_layers=many",
+       R"(--set model.num_hidden_layers=many: found "many", allowed: an integer from 1 to 1000000)"},
+      {"workload.source.kind=sessions",
+       R"(chat.json: workload.source.path: missing, required where kind is "sessions")"},
+      {R"(serving={"max_num_seqs":0})",
+       R"(--set serving={"max_num_seqs":0}: serving.max_num_seqs: found 0, allowed: an integer from 1 to 1000000)"},
+      {"name=42", "--set name=42: found 42, allowed: a string"},
   };
   for (const auto& [argument, message] : cases) {
     EXPECT_EQ(scenario_error(sample_scenario(), {argument}), message) << argument;
@@ -150,11 +141,19 @@ TEST(Scenario, ResolvesToOneThatResolvesToItself) {
 
 TEST(Scenario, TakesWholeNumbersInAnyNotationAndNullForAbsent) {
   const Scenario scenario = parse(R"("serving": {"kv_capacity_tokens": 4e12, "max_num_seqs": 64.0,
-                                     "max_model_len": null}, "workload": {"source": {"kind": "chat"},
-                                     "sessions": null})");
+                                     "max_model_len": null}, "slo": {"ttft_ms": null})",
+                                  {"workload.sessions=null"});
   EXPECT_EQ(scenario.serving.kv_capacity_tokens, 4000000000000);
   EXPECT_EQ(scenario.serving.max_num_seqs, 64);
   EXPECT_EQ(scenario.serving.max_model_len, 2048);
+  EXPECT_FALSE(scenario.workload.sessions);
+  EXPECT_FALSE(scenario.slo.ttft_ms);
+}
+
+TEST(Scenario, ThatIsNestedWithoutEndIsRefused) {
+  const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+  EXPECT_EQ(scenario_error(sample_scenario("\"name\": " + deep)),
+            "chat.json: name: found an array, allowed: a string");
 }
 
 TEST(Scenario, MayGoBeyondTheModelsPositionsWithANote) {
@@ -176,12 +175,13 @@ TEST(Scenario, KeepsItsPathsAsWrittenAndOpensThemBesideItself) {
 
 TEST(Override, ReachesIntoWhatTheScenarioRefersToByName) {
   const std::string text = R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": )" +
-                           sample_hardware() + R"(, "policy": "recompute", "workload": {"source": {"kind": "chat"}}})";
+                           sample_hardware() +
+                           R"(, "policy": "recompute", "workload": {"source": {"kind": "chat"}}})";
   const Scenario scenario =
-      parse_scenario(text, "chat.json", {"model.num_hidden_layers=2", "policy=kv_offload", "name=7b",
-                                         "policy.tiers.0.kind=ssd", "policy.tiers.0.capacity_bytes=4e9",
-                                         "hardware.remote.capacity_bytes=1e12",
-                                         "hardware.remote.bandwidth_bytes_per_s=1e9"});
+      parse_scenario(text, "chat.json",
+                     {"model.num_hidden_layers=2", "policy=kv_offload", "name=7b", "policy.tiers.0.kind=ssd",
+                      "policy.tiers.0.capacity_bytes=4e9", "hardware.remote.capacity_bytes=1e12",
+                      "hardware.remote.bandwidth_bytes_per_s=1e9"});
   EXPECT_EQ(scenario.model.num_hidden_layers, 2);
   EXPECT_EQ(scenario.model.hidden_size, 4096);
   EXPECT_EQ(scenario.name, "7b");
@@ -250,14 +250,17 @@ TEST_F(ReferencedFile, IsFoundBesideTheScenarioAndNamedInItsErrors) {
 }
 
 TEST_F(ReferencedFile, MayKeepItsNotesToItself) {
-  const std::string file = write("tiny.json", R"({"notes": ["about the model"], )" + sample_model().substr(1));
-  const std::string text = R"({"schema": "kvcap.scenario/1", "model": ")" + file + R"(", "notes": "mine", "hardware": )" +
-                           sample_hardware() + R"(, "workload": {"source": {"kind": "chat"}, "notes": ["too"]}})";
+  const std::string file =
+      write("tiny.json", R"({"notes": ["about the model"], )" + sample_model().substr(1));
+  const std::string text = R"({"schema": "kvcap.scenario/1", "model": ")" + file +
+                           R"(", "notes": "mine", "hardware": )" + sample_hardware() +
+                           R"(, "workload": {"source": {"kind": "chat"}, "notes": ["too"]}})";
   EXPECT_EQ(parse_scenario(text, "chat.json", {}).notes, (std::vector<std::string>{"mine", "too"}));
 }
 
 TEST_F(ReferencedFile, MayBeALlamaConfigOfHuggingFace) {
-  const ModelSpec llama = model(R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
+  const ModelSpec llama =
+      model(R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
       "hidden_size": 4096, "intermediate_size": 14336, "max_position_embeddings": 8192, "num_attention_heads": 32,
       "num_hidden_layers": 32, "num_key_value_heads": 8, "rope_theta": 500000.0, "tie_word_embeddings": false,
       "torch_dtype": "bfloat16", "vocab_size": 128256})");
@@ -267,7 +270,8 @@ TEST_F(ReferencedFile, MayBeALlamaConfigOfHuggingFace) {
   EXPECT_EQ(llama.ffn, FfnKind::gated);
   EXPECT_EQ(llama.position_encoding, PositionEncoding::rope);
   EXPECT_EQ(llama.kv_bytes_per_element, 2);
-  EXPECT_EQ(llama.kv_bytes_per_token(), 2.0 * 8 * 128 * 2 * 32);  // K and V, 8 heads of 128, 2 bytes, 32 layers
+  EXPECT_EQ(llama.kv_bytes_per_token(),
+            2.0 * 8 * 128 * 2 * 32);  // K and V, 8 heads of 128, 2 bytes, 32 layers
 }
 
 TEST_F(ReferencedFile, MayBeAnOptOrFalconConfigOfHuggingFace) {
@@ -283,13 +287,16 @@ TEST_F(ReferencedFile, MayBeAnOptOrFalconConfigOfHuggingFace) {
 
   const std::string falcon = R"({"model_type": "falcon", "hidden_size": 4544, "num_hidden_layers": 32,
       "num_attention_heads": 71, "vocab_size": 65024, "multi_query": true, "alibi": false, )";
-  EXPECT_EQ(model(falcon + R"("num_kv_heads": 71, "new_decoder_architecture": false})").num_key_value_heads, 1);
-  EXPECT_EQ(model(falcon + R"("num_kv_heads": 71, "new_decoder_architecture": true})").num_key_value_heads, 71);
+  EXPECT_EQ(model(falcon + R"("num_kv_heads": 71, "new_decoder_architecture": false})").num_key_value_heads,
+            1);
+  EXPECT_EQ(model(falcon + R"("num_kv_heads": 71, "new_decoder_architecture": true})").num_key_value_heads,
+            71);
   EXPECT_EQ(model(falcon + R"("x": 0})").intermediate_size, 4 * 4544);
 }
 
 TEST_F(ReferencedFile, MayBeADeepSeekOrMixtralConfigOfHuggingFace) {
-  const ModelSpec deepseek = model(R"({"model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944,
+  const ModelSpec deepseek =
+      model(R"({"model_type": "deepseek_v2", "hidden_size": 2048, "intermediate_size": 10944,
       "num_hidden_layers": 27, "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 102400,
       "max_position_embeddings": 163840, "kv_lora_rank": 512, "q_lora_rank": null, "qk_rope_head_dim": 64,
       "qk_nope_head_dim": 128, "v_head_dim": 128, "n_routed_experts": 64, "num_experts_per_tok": 6,
@@ -311,8 +318,9 @@ TEST_F(ReferencedFile, MayBeADeepSeekOrMixtralConfigOfHuggingFace) {
 
 TEST_F(ReferencedFile, OfHuggingFaceIsRefusedWhenItsFamilyIsUnknown) {
   const std::string place = (folder_ / "my-model/config.json").string();
-  const std::string families = "llama, mistral, mixtral, qwen, qwen2, qwen2_moe, qwen3, qwen3_moe, deepseek, "
-                               "deepseek_v2, deepseek_v3, opt, falcon, RefinedWeb, RefinedWebModel";
+  const std::string families =
+      "llama, mistral, mixtral, qwen, qwen2, qwen2_moe, qwen3, qwen3_moe, deepseek, "
+      "deepseek_v2, deepseek_v3, opt, falcon, RefinedWeb, RefinedWebModel";
   EXPECT_EQ(error_of([&] { model(R"({"model_type": "lama"})"); }),
             place + ": model_type: found \"lama\", allowed: " + families + "; did you mean \"llama\"?");
   EXPECT_EQ(error_of([&] { model(R"({"architectures": ["T5Model"]})"); }),

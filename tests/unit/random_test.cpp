@@ -68,7 +68,8 @@ TEST(RandomStream, IsUniformInsideTheOpenUnitInterval) {
 TEST(RandomStream, HasUncorrelatedNeighbours) {
   const RandomStream stream(1, "x");
   double sum = 0;
-  for (uint64_t i = 0; i < kDraws; ++i) sum += stream.normal(i) * stream.normal(i + 1) + stream.normal(i) * stream.normal(i, 1);
+  for (uint64_t i = 0; i < kDraws; ++i)
+    sum += stream.normal(i) * stream.normal(i + 1) + stream.normal(i) * stream.normal(i, 1);
   EXPECT_NEAR(sum / kDraws, 0, 5 * std::sqrt(2.0 / kDraws));
 }
 

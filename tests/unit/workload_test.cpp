@@ -139,8 +139,9 @@ TEST_F(SessionFile, WithArrivalsIsOrderedAndCountedFromItsFirst) {
   EXPECT_EQ(workload.turns_of(workload.sessions[1])[0].time_s, 4.5);
   EXPECT_EQ(workload.turns_of(workload.sessions[1])[1].time_s, 15.5);
   options.sessions = 3;
-  EXPECT_EQ(error_of(options), "t.jsonl: workload.sessions: found 3, allowed: at most 2 (sessions of the file; "
-                               "a trace's arrivals cannot be resampled)");
+  EXPECT_EQ(error_of(options),
+            "t.jsonl: workload.sessions: found 3, allowed: at most 2 (sessions of the file; "
+            "a trace's arrivals cannot be resampled)");
 }
 
 TEST_F(SessionFile, MayHaveBadRowsSkippedAndCounted) {
@@ -172,7 +173,8 @@ TEST_F(SessionFile, IsRefusedWithPlaceAndReason) {
       {R"({"id":"s","turns":[{"input_token":1,"output_tokens":1}]})",
        "t.jsonl:1: turns.0.input_token: unknown key; did you mean \"input_tokens\"?"},
       {R"({"id":"s","turns":[4]})", "t.jsonl:1: turns.0: found 4, allowed: an object"},
-      {R"({"id":"s","turns":[]})", "t.jsonl:1: turns: found [], allowed: an array with at least one turn"},
+      {R"({"id":"s","turns":[]})",
+       "t.jsonl:1: turns: found an empty array, allowed: an array with at least one turn"},
       {R"({"id":"s"})", "t.jsonl:1: turns: missing, required"},
       {R"({"turns":[{"input_tokens":1,"output_tokens":1}]})", "t.jsonl:1: id: missing, required"},
       {R"({"id":null,"turns":[]})", "t.jsonl:1: id: found null, allowed: a string or an integer"},
@@ -180,7 +182,7 @@ TEST_F(SessionFile, IsRefusedWithPlaceAndReason) {
       {R"({"id":"s","task":3,"turns":[]})", "t.jsonl:1: task: found 3, allowed: a string"},
       {R"({"id":"s","context_tokens":-1,"turns":[]})",
        "t.jsonl:1: context_tokens: found -1, allowed: an integer from 0 to 10000000"},
-      {"[1]", "t.jsonl:1: the line: found [1], allowed: an object"},
+      {"[1]", "t.jsonl:1: the line: found an array, allowed: an object"},
       {R"({"id":"s","turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":-1}]})",
        "t.jsonl:1: turns.0.arrival_s: found -1, allowed: a number of at least 0"},
       {R"({"id":"s","turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":5},{"input_tokens":1,"output_tokens":1,"arrival_s":4}]})",

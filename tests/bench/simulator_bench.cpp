@@ -1,0 +1,161 @@
+// How fast the simulator is, as ratios to SimGrid's own sleep_for measured in turn with it: machines are noisy, ratios
+// of minima are not. Every measurement runs in a process of its own (SimGrid has one engine a process).
+//
+//   turns/<policy>      wall time of the chat workload of 5,678 sessions (or ShareGPT where it is at hand), in turns a
+//                       second and in sleep_for events a turn
+//   memory/<policy>     growth of peak memory between 30 thousand and 300 thousand turns, in bytes a turn
+//   startup             time until `kvcap --version` has ended, against an empty program linked with libsimgrid
+#include <benchmark/benchmark.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <simgrid/s4u.hpp>
+#include <string>
+#include <xbt/log.h>
+
+#include "plan/workers.h"
+#include "scenario/load.h"
+#include "simulate.h"
+
+namespace kvcap {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Runs `measure` in a worker and returns its number.
+double in_worker(const std::function<double()>& measure) {
+  const Job job = [&](std::size_t, std::atomic<int64_t>&) { return std::to_string(measure()); };
+  return std::stod(run_in_workers(1, job).front());
+}
+
+constexpr int kSleeps = 200'000;
+
+double sleep_for_s() {
+  simgrid::s4u::Engine engine(std::string("sleep"));
+  xbt_log_control_set("root.thresh:warning");
+  auto* zone = simgrid::s4u::create_full_zone("root");
+  auto* host = zone->create_host("home", 1);
+  zone->seal();
+  simgrid::s4u::Actor::create("sleeper", host, [] {
+    for (int i = 0; i < kSleeps; ++i) simgrid::s4u::this_actor::sleep_for(0.01);
+  });
+  const auto start = Clock::now();
+  engine.run();
+  return seconds_since(start);
+}
+
+const std::string kShareGpt = KVCAP_SOURCE_DIR "/../shared/data/traces/sharegpt_turns_repaired.jsonl";
+
+Scenario chat_scenario(const std::string& policy, int64_t sessions, bool real) {
+  const bool sharegpt = real && std::filesystem::exists(kShareGpt);
+  const std::string source =
+      sharegpt ? R"({"kind": "sessions", "path": ")" + kShareGpt + R"("})" : std::string(R"({"kind": "chat"})");
+  return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-40g-4x-pm9a3",
+      "serving": {"max_model_len": 16384},
+      "workload": {"source": )" + source + R"(, "arrivals": {"sessions_per_s": 0.08}, "sessions": )" +
+                            std::to_string(sessions) + R"(},
+      "policy": {"name": ")" + policy + R"(", "tiers": [{"kind": "ssd"}]}})",
+                        "bench", {});
+}
+
+double simulate_s(const Scenario& scenario, const Workload& workload) {
+  const auto start = Clock::now();
+  const RunResult result = simulate(scenario, workload);
+  const double seconds = seconds_since(start);
+  benchmark::DoNotOptimize(result.turns.data());
+  return seconds;
+}
+
+void turns(benchmark::State& state, const std::string& policy) {
+  const Scenario scenario = chat_scenario(policy, 5678, true);
+  const Workload workload = make_workload(scenario.workload, 1);
+  const auto count = static_cast<double>(workload.turns.size());
+  double least_run_s = 1e300;
+  double least_sleep_s = 1e300;
+  for (auto _ : state) {
+    least_sleep_s = std::min(least_sleep_s, in_worker(sleep_for_s));
+    const double run_s = in_worker([&] { return simulate_s(scenario, workload); });
+    least_run_s = std::min(least_run_s, run_s);
+    state.SetIterationTime(run_s);
+  }
+  state.counters["turns"] = count;
+  state.counters["turns_per_s"] = count / least_run_s;
+  state.counters["sleep_for_per_s"] = kSleeps / least_sleep_s;
+  state.counters["sleep_for_per_turn"] = (least_run_s / count) / (least_sleep_s / kSleeps);
+}
+
+double peak_memory_bytes(const Scenario& scenario) {
+  const Workload workload = make_workload(scenario.workload, 1);
+  const RunResult result = simulate(scenario, workload);
+  benchmark::DoNotOptimize(result.turns.data());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+void memory(benchmark::State& state, const std::string& policy) {
+  const Scenario few = chat_scenario(policy, 5'500, false);
+  const Scenario many = chat_scenario(policy, 55'000, false);
+  const auto turn_count = [](const Scenario& scenario) {
+    return static_cast<double>(make_workload(scenario.workload, 1).turns.size());
+  };
+  const double more_turns = in_worker([&] { return turn_count(many) - turn_count(few); });
+  double growth = 0;
+  for (auto _ : state) {
+    const auto start = Clock::now();
+    growth = in_worker([&] { return peak_memory_bytes(many); }) - in_worker([&] { return peak_memory_bytes(few); });
+    state.SetIterationTime(seconds_since(start));
+  }
+  state.counters["bytes_per_turn"] = growth / more_turns;
+}
+
+// Wall time of a program from start to end.
+double program_s(const char* path, const char* argument) {
+  const auto start = Clock::now();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const int nowhere = open("/dev/null", O_WRONLY);
+    dup2(nowhere, STDOUT_FILENO);
+    execl(path, path, argument, nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw std::runtime_error(std::string(path) + " failed");
+  return seconds_since(start);
+}
+
+void startup(benchmark::State& state) {
+  double least_kvcap_s = 1e300;
+  double least_empty_s = 1e300;
+  for (auto _ : state) {
+    least_empty_s = std::min(least_empty_s, program_s(KVCAP_EMPTY_BINARY, nullptr));
+    const double run_s = program_s(KVCAP_BINARY, "--version");
+    least_kvcap_s = std::min(least_kvcap_s, run_s);
+    state.SetIterationTime(run_s);
+  }
+  state.counters["kvcap_ms"] = 1e3 * least_kvcap_s;
+  state.counters["empty_ms"] = 1e3 * least_empty_s;
+  state.counters["ratio"] = least_kvcap_s / least_empty_s;
+}
+
+BENCHMARK_CAPTURE(turns, recompute, "recompute")->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(turns, kv_offload, "kv_offload")->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(turns, hcache, "hcache")->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(turns, ideal, "ideal")->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(memory, hcache, "hcache")->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(startup)->UseManualTime()->Iterations(30)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace kvcap
+
+BENCHMARK_MAIN();
