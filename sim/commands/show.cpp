@@ -32,6 +32,11 @@ std::string text_or(const Json& object, const char* key) {
   return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
 }
 
+// What stands before the first of the marks: enough for a list.
+std::string beginning(const std::string& text, std::string_view marks) {
+  return text.substr(0, text.find_first_of(marks));
+}
+
 std::string billions(const ModelSpec& model) {
   char text[120];
   std::snprintf(text, sizeof text, "%.1f B parameters, %lld layers, %.0f KiB of KV and %.0f KiB of hidden states a token",
@@ -59,11 +64,12 @@ std::vector<Entry> files(Catalogue which) {
   std::vector<Entry> entries;
   for (const CatalogueEntry& file : catalogue(which)) {
     Json details = Json::parse(file.text);
-    std::string summary = text_or(details, "summary");
+    std::string summary = "generator fitted to " + beginning(text_or(details, "source"), ":;");
     if (which == Catalogue::models) summary = billions(load_model(std::string(file.name)));
     if (which == Catalogue::hardware) {
       summary = std::to_string(details["gpu"]["count"].get<int64_t>()) + "x " + text_or(details["gpu"], "name") + " (" +
-                text_or(details["provenance"], "kind") + ": " + text_or(details["provenance"], "source") + ")";
+                text_or(details["provenance"], "kind") + ": " + beginning(text_or(details["provenance"], "source"), ",;(") +
+                ")";
     }
     entries.push_back({std::string(file.name), summary, std::move(details)});
   }

@@ -14,7 +14,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kTablePath = "traces/chat_sharegpt.json";
+constexpr std::string_view kTablePath = "traces/chat.json";
 
 struct Tables {
   std::vector<double> turns_cumulative;  // share of sessions with at most 1, 2, ... turns

@@ -21,7 +21,7 @@ struct Source {
 // arrival_s. Throws InputError for a bad row, unless they are skipped, and for a file without sessions.
 Source read_sessions(const SourceOptions& options, std::optional<int64_t> most, bool needs_arrivals);
 
-// Draws chats from the tables of traces/chat_sharegpt.json. Session i is the same for every `count`.
+// Draws chats from the tables of traces/chat.json. Session i is the same for every `count`.
 Source generate_chats(int64_t count, uint64_t seed);
 
 }  // namespace kvcap

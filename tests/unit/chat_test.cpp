@@ -95,7 +95,7 @@ Figures generated() {
 }
 
 TEST(Chat, FollowsTheFiguresOfItsTable) {
-  std::ifstream file(KVCAP_SOURCE_DIR "/traces/chat_sharegpt.json");
+  std::ifstream file(KVCAP_SOURCE_DIR "/traces/chat.json");
   const auto json = nlohmann::json::parse(file);
   const auto& data = json["data"];
   const Figures chats = generated();
@@ -144,7 +144,7 @@ TEST(Chat, DefaultsToAThousandSessionsAndSaysWhereTheyComeFrom) {
   ASSERT_EQ(workload.notes.size(), 1u);
   EXPECT_EQ(
       workload.notes[0],
-      "chats are drawn from statistics of ShareGPT (traces/chat_sharegpt.json); sessions end at 8192 tokens");
+      "chats are drawn from statistics of ShareGPT (traces/chat.json); sessions end at 8192 tokens");
 }
 
 }  // namespace

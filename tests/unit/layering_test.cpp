@@ -1,0 +1,57 @@
+// Who may know whom: every #include "folder/..." under sim/ must point to the same folder or to one that is listed for it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+
+namespace kvcap {
+namespace {
+
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"base", {}},
+    {"spec", {"base"}},
+    {"workload", {"base"}},
+    {"metrics", {"base"}},
+    {"cost", {"spec", "base"}},
+    {"state", {"base"}},
+    {"policy", {"state", "cost", "spec", "base"}},
+    {"des", {"cost", "spec", "base"}},
+    {"serving", {"policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
+    {"scenario", {"serving", "policy", "state", "workload", "spec", "base"}},
+    {".", {"scenario", "serving", "policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
+    {"plan", {".", "scenario", "metrics", "workload", "base"}},
+    {"commands", {".", "plan", "scenario", "policy", "metrics", "workload", "base"}},
+};
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.find('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+TEST(Layering, FollowsTheArrows) {
+  const std::filesystem::path root = std::filesystem::path(KVCAP_SOURCE_DIR) / "sim";
+  int includes = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
+    const std::string name = std::filesystem::relative(file.path(), root).string();
+    if (!file.is_regular_file() || name == "main.cpp" || (!name.ends_with(".h") && !name.ends_with(".cpp"))) continue;
+    const std::string from = folder_of(name);
+    ASSERT_TRUE(kMayInclude.contains(from)) << "sim/" << name << " lies in a folder that has no place in the house";
+    std::ifstream lines(file.path());
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("#include <simgrid/") || line.starts_with("#include <xbt/")) {
+        EXPECT_TRUE(from == "des" && name.ends_with(".cpp")) << "sim/" << name << " includes SimGrid";
+      }
+      if (!line.starts_with("#include \"")) continue;
+      ++includes;
+      const std::string to = folder_of(line.substr(10));
+      EXPECT_TRUE(to == from || kMayInclude.at(from).contains(to)) << "sim/" << name << ": " << line;
+    }
+  }
+  EXPECT_GT(includes, 100);
+}
+
+}  // namespace
+}  // namespace kvcap
