@@ -1,7 +1,11 @@
 // kvcap: what will restoring, keeping or recomputing the state of LLM serving cost on this machine?
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "base/input_error.h"
 #include "commands/commands.h"
@@ -14,11 +18,25 @@ int report(int exit_code, const char* what) {
   return exit_code;
 }
 
+// CLI11 calls an unknown subcommand a missing one; a user wants to hear what was found and what is near.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
+  std::string allowed;
+  for (const std::string& name : names) allowed += (allowed.empty() ? "" : ", ") + name;
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  throw kvcap::InputError("found the command \"" + std::string(argv[1]) + "\", allowed: " + allowed +
+                          kvcap::suggestion(argv[1], candidates));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Simulates and plans the state of LLM serving (KV caches, hidden states) across GPU, DRAM, SSD and "
-               "remote tiers."};
+  CLI::App app{
+      "Simulates and plans the state of LLM serving (KV caches, hidden states) across GPU, DRAM, SSD and "
+      "remote tiers."};
   app.name("kvcap");
   app.require_subcommand(1);
   app.set_version_flag("--version", "kvcap " KVCAP_VERSION);
@@ -28,6 +46,7 @@ int main(int argc, char** argv) {
   kvcap::add_restore(app);
   kvcap::add_show(app);
   try {
+    refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {
@@ -40,6 +59,9 @@ int main(int argc, char** argv) {
     return report(3, error.what());
   } catch (const kvcap::Interrupted& error) {
     return report(130, error.what());
+  } catch (const std::system_error& error) {
+    // A full disk, a lost folder, no more processes: the machine's state, not our bug.
+    return report(2, error.what());
   } catch (const std::exception& error) {
     return report(1, error.what());
   }

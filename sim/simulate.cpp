@@ -78,17 +78,20 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.notes.insert(facts.notes.end(), workload.notes.begin(), workload.notes.end());
   facts.notes.insert(facts.notes.end(), machine.notes().begin(), machine.notes().end());
   if (machine.cost().extrapolated()) {
-    facts.notes.emplace_back("some GEMMs lie outside the measured table of the hardware profile and are extrapolated");
+    facts.notes.emplace_back(
+        "some GEMMs lie outside the measured table of the hardware profile and are extrapolated");
   }
   facts.slo_ttft_ms = scenario.slo.ttft_ms.value_or(-1);
   facts.slo_tpot_ms = scenario.slo.tpot_ms.value_or(-1);
   facts.stored_bytes_per_token = machine.policy().stored_bytes_per_token();
-  facts.gpu_usd_per_hour = static_cast<double>(scenario.hardware.gpu.count) * scenario.hardware.gpu.price_usd_per_hour;
+  facts.gpu_usd_per_hour =
+      static_cast<double>(scenario.hardware.gpu.count) * scenario.hardware.gpu.price_usd_per_hour;
   for (const StoreTier& tier : machine.tiers()) {
     facts.tier_usd_per_hour[index(tier.kind)] =
         tier.capacity_bytes / 1e9 * usd_per_gb_hour(scenario.hardware, tier.kind);
   }
-  if (scenario.hardware.remote) facts.remote_usd_per_request = scenario.hardware.remote->price_usd_per_request;
+  if (scenario.hardware.remote)
+    facts.remote_usd_per_request = scenario.hardware.remote->price_usd_per_request;
   if (scenario.hardware.ssd) {
     facts.ssd_endurance_bytes =
         static_cast<double>(scenario.hardware.ssd->count) * scenario.hardware.ssd->endurance_bytes;
@@ -144,13 +147,16 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
   for (std::string& note : policy_->notes()) notes_.push_back(std::move(note));
 }
 
-const Route& Machine::route(Tier from, Tier to) const { return routes_[index(from) * kTiers.size() + index(to)]; }
+const Route& Machine::route(Tier from, Tier to) const {
+  return routes_[index(from) * kTiers.size() + index(to)];
+}
 
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
-    tiers_.push_back({.kind = options.kind,
-                      .capacity_bytes = options.capacity_bytes.value_or(profile_capacity_bytes(hardware_, options.kind)),
-                      .eviction = options.eviction});
+    tiers_.push_back(
+        {.kind = options.kind,
+         .capacity_bytes = options.capacity_bytes.value_or(profile_capacity_bytes(hardware_, options.kind)),
+         .eviction = options.eviction});
   }
 }
 
@@ -162,24 +168,28 @@ void Machine::choose_memory(const Scenario& scenario) {
   kv_capacity_tokens_ = serving.kv_capacity_tokens.value_or(derived.tokens);
   if (serving.kv_capacity_tokens) {
     notes_.push_back(format("KV capacity is given: %lld tokens (derived: %lld)",
-                            static_cast<long long>(kv_capacity_tokens_), static_cast<long long>(derived.tokens)));
+                            static_cast<long long>(kv_capacity_tokens_),
+                            static_cast<long long>(derived.tokens)));
   }
   if (kv_capacity_tokens_ < serving.block_size) {
-    throw InputError(format("model %s does not fit: its weights take %.1f GB and %lld x %s have %.1f GB in all; use a "
-                            "larger serving.tensor_parallel_size or other hardware",
-                            scenario.model.name.c_str(), derived.weight_bytes / 1e9,
-                            static_cast<long long>(serving.tensor_parallel_size), scenario.hardware.gpu.name.c_str(),
-                            static_cast<double>(serving.tensor_parallel_size) * scenario.hardware.gpu.memory_bytes / 1e9));
+    throw InputError(
+        format("model %s does not fit: its weights take %.1f GB and %lld x %s have %.1f GB in all; use a "
+               "larger serving.tensor_parallel_size or other hardware",
+               scenario.model.name.c_str(), derived.weight_bytes / 1e9,
+               static_cast<long long>(serving.tensor_parallel_size), scenario.hardware.gpu.name.c_str(),
+               static_cast<double>(serving.tensor_parallel_size) * scenario.hardware.gpu.memory_bytes / 1e9));
   }
   // Contexts kept on the GPU take their room from running requests.
   if (!tiers_.empty() && tiers_.front().kind == Tier::hbm) {
     const double kv_bytes = scenario.model.kv_bytes_per_token();
     StoreTier& front = tiers_.front();
-    if (front.capacity_bytes <= 0) front.capacity_bytes = 0.5 * static_cast<double>(kv_capacity_tokens_) * kv_bytes;
+    if (front.capacity_bytes <= 0)
+      front.capacity_bytes = 0.5 * static_cast<double>(kv_capacity_tokens_) * kv_bytes;
     const auto front_tokens = static_cast<int64_t>(std::ceil(front.capacity_bytes / kv_bytes));
     if (front_tokens + serving.block_size > kv_capacity_tokens_) {
-      throw InputError(format("policy.tiers: hbm: found capacity_bytes %g, allowed: less than the GPU's KV memory, %g",
-                              front.capacity_bytes, static_cast<double>(kv_capacity_tokens_) * kv_bytes));
+      throw InputError(
+          format("policy.tiers: hbm: found capacity_bytes %g, allowed: less than the GPU's KV memory, %g",
+                 front.capacity_bytes, static_cast<double>(kv_capacity_tokens_) * kv_bytes));
     }
     kv_capacity_tokens_ -= front_tokens;
   }
@@ -207,21 +217,22 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
   const std::unique_ptr<Restorer> restorer =
       make_restorer(scenario.fidelity, *world, machine.idle_rates(), observer, hooks.on_restore_activity);
-  Instance instance({.workload = &workload,
-                     .cost = &machine.cost(),
-                     .policy = &machine.policy(),
-                     .store = &store,
-                     .world = world.get(),
-                     .restorer = restorer.get(),
-                     .recorder = &recorder,
-                     .idle_rates = machine.idle_rates(),
-                     .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
-                     .serving = scenario.serving,
-                     .kv_capacity_tokens = machine.kv_capacity_tokens(),
-                     .max_model_len = machine.max_model_len(),
-                     .fidelity = scenario.fidelity,
-                     .check_invariants = hooks.check_invariants,
-                     .finished_turns = hooks.finished_turns});
+  Instance instance(
+      {.workload = &workload,
+       .cost = &machine.cost(),
+       .policy = &machine.policy(),
+       .store = &store,
+       .world = world.get(),
+       .restorer = restorer.get(),
+       .recorder = &recorder,
+       .idle_rates = machine.idle_rates(),
+       .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
+       .serving = scenario.serving,
+       .kv_capacity_tokens = machine.kv_capacity_tokens(),
+       .max_model_len = machine.max_model_len(),
+       .fidelity = scenario.fidelity,
+       .check_invariants = hooks.check_invariants,
+       .finished_turns = hooks.finished_turns});
   world->run([&instance](double now_s) { return instance.advance(now_s); });
 
   RunFacts facts = facts_of(scenario, workload, machine);

@@ -15,13 +15,13 @@
 namespace kvcap {
 
 struct SimulateHooks {
-  std::atomic<int64_t>* finished_turns = nullptr;  // counted up for a progress bar
-  bool check_invariants = false;                   // after every event
+  std::atomic<int64_t>* finished_turns = nullptr;                   // counted up for a progress bar
+  bool check_invariants = false;                                    // after every event
   std::function<void(const RestoreActivity&)> on_restore_activity;  // fidelity layer only
 };
 
-// REQUIRES: the first call in this process (SimGrid has one engine a process). Throws InputError when the scenario
-// cannot run at all, e.g. because the model does not fit the GPUs.
+// REQUIRES: the first call in this process (SimGrid has one engine a process). Throws InputError when the
+// scenario cannot run at all, e.g. because the model does not fit the GPUs.
 RunResult simulate(const Scenario& scenario, const Workload& workload, const SimulateHooks& hooks = {});
 
 // The parts of a scenario's machine that need no clock, for whoever reasons in closed form.

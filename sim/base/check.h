@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define KVCAP_CHECK(condition)                                                                          \
-  do {                                                                                                  \
-    if (!(condition)) {                                                                                 \
-      std::fprintf(stderr, "kvcap: bug: %s:%d: %s does not hold\n", __FILE__, __LINE__, #condition);     \
-      std::abort();                                                                                     \
-    }                                                                                                   \
+#define KVCAP_CHECK(condition)                                                                       \
+  do {                                                                                               \
+    if (!(condition)) {                                                                              \
+      std::fprintf(stderr, "kvcap: bug: %s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                                  \
+    }                                                                                                \
   } while (false)

@@ -1,5 +1,5 @@
-// The subcommands of kvcap: each registers itself on the command line and, when it is chosen, does its work in a
-// few calls. Exit codes: 0 done, 1 our bug, 2 bad input, 3 a check failed, 130 interrupted.
+// The subcommands of kvcap: each registers itself on the command line and, when it is chosen, does its work
+// in a few calls. Exit codes: 0 done, 1 our bug, 2 bad input, 3 a check failed, 130 interrupted.
 #pragma once
 
 #include <stdexcept>

@@ -44,7 +44,8 @@ std::pair<std::string, std::vector<std::string>> settings_of(const CompareArgs& 
   if (!args.policies.empty()) return {"policy.name", split(args.policies, ',')};
   const std::size_t equals = args.over.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == args.over.size()) {
-    throw InputError("--over: found \"" + args.over + "\", allowed: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4");
+    throw InputError("--over: found \"" + args.over +
+                     "\", allowed: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4");
   }
   return {args.over.substr(0, equals), split(args.over.substr(equals + 1), ',')};
 }
@@ -53,7 +54,8 @@ std::pair<std::string, std::vector<std::string>> settings_of(const CompareArgs& 
 std::string folder_name(const std::string& path, const std::string& value) {
   std::string name = path == "policy.name" ? value : path + "=" + value;
   for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-' && c != '.' && c != '=') c = '_';
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-' && c != '.' && c != '=')
+      c = '_';
   }
   return name;
 }
@@ -66,6 +68,7 @@ void compare(const CompareArgs& args) {
     overrides.push_back(path + "=" + value);
     scenarios.push_back(load_scenario(args.scenario_path, overrides));
   }
+  prepare_folder(args.out);
   const std::vector<std::vector<RunResult>> runs = run_replications(scenarios, false);
 
   std::vector<RunResult> results;

@@ -1,9 +1,13 @@
 #include "commands/output.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <system_error>
 
+#include "base/input_error.h"
 #include "metrics/write.h"
 
 namespace kvcap {
@@ -16,17 +20,18 @@ std::string thousands(std::size_t count) {
 }
 
 std::size_t session_count(const RunResult& result) {
-  return static_cast<std::size_t>(
-      std::count_if(result.turns.begin(), result.turns.end(), [](const TurnRecord& turn) { return turn.turn == 0; }));
+  return static_cast<std::size_t>(std::count_if(result.turns.begin(), result.turns.end(),
+                                                [](const TurnRecord& turn) { return turn.turn == 0; }));
 }
 
 }  // namespace
 
 std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   std::string line = scenario.name + "   " + scenario.model.name + " on " +
-                     std::to_string(scenario.serving.tensor_parallel_size) + "x " + scenario.hardware.gpu.name + " (" +
-                     scenario.hardware.provenance_kind + ")   " + thousands(session_count(result)) + " sessions, " +
-                     thousands(result.turns.size()) + " turns";
+                     std::to_string(scenario.serving.tensor_parallel_size) + "x " +
+                     scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")   " +
+                     thousands(session_count(result)) + " sessions, " + thousands(result.turns.size()) +
+                     " turns";
   if (scenario.workload.arrivals.process != ArrivalProcess::trace) {
     char rate[40];
     std::snprintf(rate, sizeof rate, ", %g sessions/s", scenario.workload.arrivals.sessions_per_s);
@@ -35,6 +40,16 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   line += "   seed " + std::to_string(scenario.seed);
   if (scenario.replications > 1) line += ", " + std::to_string(scenario.replications) + " replications";
   return line;
+}
+
+void prepare_folder(const std::string& folder) {
+  if (folder.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && !std::filesystem::is_directory(folder))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (!error && access(folder.c_str(), W_OK) != 0) error = std::make_error_code(std::errc::permission_denied);
+  if (error) throw InputError("--out: " + folder + " cannot be written: " + error.message());
 }
 
 void write_run(const std::string& folder, const std::string& line, const RunResult& result) {

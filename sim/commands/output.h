@@ -12,6 +12,10 @@ namespace kvcap {
 // "chat-7b   llama-2-7b on 1x A100-40G SXM4 (paper)   1,000 sessions, 5,540 turns   seed 1, 5 replications"
 std::string scenario_line(const Scenario& scenario, const RunResult& result);
 
+// Makes the folder of --out, if one is given, before anything runs. Throws InputError when nothing can be
+// written there.
+void prepare_folder(const std::string& folder);
+
 // result.json, requests.csv and run.log of one run.
 void write_run(const std::string& folder, const std::string& line, const RunResult& result);
 

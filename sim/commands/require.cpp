@@ -1,12 +1,13 @@
 #include "commands/require.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 #include "base/input_error.h"
 #include "commands/commands.h"
+#include "metrics/recorder.h"
 
 namespace kvcap {
 namespace {
@@ -22,7 +23,8 @@ Requirement parse(const std::string& text) {
     requirement.bound = std::strtod(number.c_str(), &end);
     if (requirement.relation != "=" && end != number.c_str() && *end == '\0') return requirement;
   }
-  throw InputError("--require: found \"" + text + "\", allowed: METRIC RELATION NUMBER, e.g. p99_ttft_ms<=500");
+  throw InputError("--require: found \"" + text +
+                   "\", allowed: METRIC RELATION NUMBER, e.g. p99_ttft_ms<=500");
 }
 
 bool holds(const Requirement& requirement, double value) {
@@ -33,29 +35,35 @@ bool holds(const Requirement& requirement, double value) {
   return value == requirement.bound;
 }
 
-bool is_metric(const RunResult& result, std::string_view name) {
-  for (const Metric& metric : result.metrics) {
-    if (metric.name == name) return !std::holds_alternative<std::string>(metric.value);
+// The numbers of every result; an empty one has them all.
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const Metric& metric : Recorder(0).finish({}).metrics) {
+    if (!std::holds_alternative<std::string>(metric.value)) names.push_back(metric.name);
   }
-  return false;
+  return names;
 }
 
 }  // namespace
 
 std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts) {
   std::vector<Requirement> requirements;
-  for (const std::string& text : texts) requirements.push_back(parse(text));
+  if (texts.empty()) return requirements;
+  const std::vector<std::string> metrics = metric_names();
+  const std::vector<std::string_view> names(metrics.begin(), metrics.end());
+  for (const std::string& text : texts) {
+    requirements.push_back(parse(text));
+    const std::string& metric = requirements.back().metric;
+    if (std::find(names.begin(), names.end(), metric) == names.end()) {
+      throw InputError("--require: found the metric \"" + metric + "\", allowed: a number of the result" +
+                       suggestion(metric, names));
+    }
+  }
   return requirements;
 }
 
 void check_requirements(const std::vector<Requirement>& requirements, const RunResult& result) {
   for (const Requirement& requirement : requirements) {
-    if (!is_metric(result, requirement.metric)) {
-      std::vector<std::string_view> names;
-      for (const Metric& metric : result.metrics) names.push_back(metric.name);
-      throw InputError("--require: found the metric \"" + requirement.metric + "\", allowed: a number of the result" +
-                       suggestion(requirement.metric, names));
-    }
     const double value = result.number(requirement.metric);
     // A metric without a value (NaN) meets no bound.
     if (holds(requirement, value)) continue;

@@ -9,15 +9,15 @@
 namespace kvcap {
 
 struct Requirement {
-  std::string text;    // as given
+  std::string text;  // as given
   std::string metric;
   std::string relation;  // <= >= < > ==
   double bound = 0;
 };
 
-// Throws InputError for a condition that is not METRIC RELATION NUMBER.
+// Throws InputError for a condition that is not METRIC RELATION NUMBER, or whose metric no result has.
 std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts);
-// Throws InputError for an unknown metric, CheckFailed naming the first condition that does not hold.
+// Throws CheckFailed naming the first condition that does not hold.
 void check_requirements(const std::vector<Requirement>& requirements, const RunResult& result);
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// kvcap restore: one context on an empty machine, brought back by each policy. The simulation runs layer by layer,
-// and stands beside the closed form.
+// kvcap restore: one context on an empty machine, brought back by each policy. The simulation runs layer by
+// layer, and stands beside the closed form.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -42,8 +42,9 @@ Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
   for (Tier tier : kHostTiers) {
     if (has_tier(hardware, tier)) allowed += (allowed.empty() ? "" : ", ") + std::string(name(tier));
   }
-  throw InputError("--tier: found \"" + (args.tier.empty() ? "none" : args.tier) + "\", allowed on " + hardware.name +
-                   ": " + (allowed.empty() ? "nothing (the profile has no host tier)" : allowed));
+  throw InputError("--tier: found \"" + (args.tier.empty() ? "none" : args.tier) + "\", allowed on " +
+                   hardware.name + ": " +
+                   (allowed.empty() ? "nothing (the profile has no host tier)" : allowed));
 }
 
 // The scenario of one context: everything in one tier, room for it, layer by layer.
@@ -57,16 +58,19 @@ Scenario scenario_for(const RestoreArgs& args, const std::string& policy, Tier t
                      {"policy", {{"name", policy}, {"tiers", {{{"kind", name(tier)}}}}}},
                      {"fidelity", "layer"}};
   Scenario scenario = parse_scenario(text.dump(), "restore", args.overrides);
-  scenario.serving.max_model_len = std::max<int64_t>(scenario.serving.max_model_len.value_or(0),
-                                                     args.tokens + args.new_tokens + 1);
+  scenario.serving.max_model_len =
+      std::max<int64_t>(scenario.serving.max_model_len.value_or(0), args.tokens + args.new_tokens + 1);
   return scenario;
 }
 
 Workload one_context(int64_t tokens, int64_t new_tokens) {
   Workload workload;
-  workload.sessions.push_back(
-      {.first_turn = 0, .turn_count = 1, .context_tokens = static_cast<uint32_t>(tokens), .history_grows = false});
-  workload.turns.push_back({.input_tokens = static_cast<uint32_t>(new_tokens), .output_tokens = 1, .time_s = 0});
+  workload.sessions.push_back({.first_turn = 0,
+                               .turn_count = 1,
+                               .context_tokens = static_cast<uint32_t>(tokens),
+                               .history_grows = false});
+  workload.turns.push_back(
+      {.input_tokens = static_cast<uint32_t>(new_tokens), .output_tokens = 1, .time_s = 0});
   workload.warm_start = true;
   return workload;
 }
@@ -99,12 +103,13 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy, Tier tier)
   SimulateHooks hooks;
   hooks.on_restore_activity = [&timeline](const RestoreActivity& activity) {
     const bool computes = activity.stream == "compute";
-    timeline.push_back({{"stream", computes ? "compute" : "io"},
-                        {"layer", activity.layer},
-                        {"what", (computes ? "compute " : "load from " + std::string(activity.stream) + ": ") +
-                                     std::string(name(activity.form))},
-                        {"start_s", activity.start_s},
-                        {"end_s", activity.end_s}});
+    timeline.push_back(
+        {{"stream", computes ? "compute" : "io"},
+         {"layer", activity.layer},
+         {"what", (computes ? "compute " : "load from " + std::string(activity.stream) + ": ") +
+                      std::string(name(activity.form))},
+         {"start_s", activity.start_s},
+         {"end_s", activity.end_s}});
   };
   const RunResult result = simulate(scenario, workload, hooks);
   const TurnRecord& turn = result.turns.front();
@@ -161,7 +166,8 @@ std::vector<std::string> policies_of(const RestoreArgs& args) {
   if (std::find(names.begin(), names.end(), args.policy) != names.end()) return {args.policy};
   std::string allowed;
   for (std::string_view one : names) allowed += ", " + std::string(one);
-  throw InputError("--policy: found \"" + args.policy + "\", allowed: all" + allowed + suggestion(args.policy, names));
+  throw InputError("--policy: found \"" + args.policy + "\", allowed: all" + allowed +
+                   suggestion(args.policy, names));
 }
 
 void print_table(const Json& report) {
@@ -169,8 +175,8 @@ void print_table(const Json& report) {
               report["model"].get<std::string>().c_str(), report["hardware"].get<std::string>().c_str(),
               report["tokens"].get<long long>(), report["tier"].get<std::string>().c_str(),
               report["new_tokens"].get<long long>());
-  std::printf("%-12s %10s %10s %12s %22s %12s %9s\n", "", "restore", "TTFT", "closed form", "layers hidden/KV/re", "stored",
-              "bound by");
+  std::printf("%-12s %10s %10s %12s %22s %12s %9s\n", "", "restore", "TTFT", "closed form",
+              "layers hidden/KV/re", "stored", "bound by");
   std::printf("%-12s %10s %10s %12s %22s %12s %9s\n", "", "ms", "ms", "ms", "", "KiB/token", "");
   const Json* fastest = nullptr;
   for (const Json& entry : report["policies"]) {
@@ -181,9 +187,11 @@ void print_table(const Json& report) {
     std::printf("%-12s %10.2f %10.2f %12.2f %22s %12.1f %9s\n", entry["policy"].get<std::string>().c_str(),
                 1e3 * entry["restore_s"].get<double>(), 1e3 * entry["ttft_s"].get<double>(),
                 1e3 * entry["closed_form_restore_s"].get<double>(), layers,
-                entry["stored_bytes_per_token"].get<double>() / 1024, entry["bound"].get<std::string>().c_str());
+                entry["stored_bytes_per_token"].get<double>() / 1024,
+                entry["bound"].get<std::string>().c_str());
     const bool buildable = entry["policy"] != "ideal";
-    if (buildable && (!fastest || entry["ttft_s"].get<double>() < (*fastest)["ttft_s"].get<double>())) fastest = &entry;
+    if (buildable && (!fastest || entry["ttft_s"].get<double>() < (*fastest)["ttft_s"].get<double>()))
+      fastest = &entry;
   }
   if (fastest && report["policies"].size() > 1) {
     std::printf("\n%s answers first.\n", (*fastest)["policy"].get<std::string>().c_str());
@@ -195,7 +203,8 @@ void print_table(const Json& report) {
 
 void restore(const RestoreArgs& args) {
   if (args.tokens < 1 || args.tokens > 100'000'000) throw InputError("--tokens: allowed: 1 to 100000000");
-  if (args.new_tokens < 1 || args.new_tokens > 100'000'000) throw InputError("--new-tokens: allowed: 1 to 100000000");
+  if (args.new_tokens < 1 || args.new_tokens > 100'000'000)
+    throw InputError("--new-tokens: allowed: 1 to 100000000");
   const std::vector<std::string> policies = policies_of(args);
   // The first look at the scenario finds bad input before anything runs.
   const Tier tier = choose_tier(args, load_hardware(args.hardware));
@@ -204,8 +213,9 @@ void restore(const RestoreArgs& args) {
       policies.size(),
       [&](std::size_t i, std::atomic<int64_t>&) { return policy_entry(args, policies[i], tier).dump(); });
 
-  Json report = {{"schema", "kvcap.restore/1"},     {"model", scenario.model.name}, {"hardware", scenario.hardware.name},
-                 {"tokens", args.tokens},           {"new_tokens", args.new_tokens}, {"tier", name(tier)},
+  Json report = {{"schema", "kvcap.restore/1"},        {"model", scenario.model.name},
+                 {"hardware", scenario.hardware.name}, {"tokens", args.tokens},
+                 {"new_tokens", args.new_tokens},      {"tier", name(tier)},
                  {"policies", Json::array()}};
   for (const std::string& entry : entries) report["policies"].push_back(Json::parse(entry));
   if (args.json) {

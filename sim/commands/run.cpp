@@ -28,6 +28,7 @@ struct RunArgs {
 void run(const RunArgs& args) {
   const Scenario scenario = load_scenario(args.scenario_path, args.overrides);
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
+  prepare_folder(args.out);
   const RunResult result = combine_replications(run_replications({scenario}, args.check).front());
   const std::string line = scenario_line(scenario, result);
   if (!args.out.empty()) write_run(args.out, line, result);
@@ -49,13 +50,16 @@ void add_run(CLI::App& app) {
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_option("--out", args->out, "folder for result.json, requests.csv, run.log");
-  command->add_option("--require", args->requirements, "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500'")
+  command
+      ->add_option("--require", args->requirements,
+                   "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500'")
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_flag("--json", args->json, "print the result as JSON");
   command->add_flag("--check", args->check, "check every invariant after every event");
   command->footer([] {
-    return "Example: kvcap run scenarios/demo.json --set policy.name=kv_offload --require 'p99_ttft_ms<=500'\n\n"
+    return "Example: kvcap run scenarios/demo.json --set policy.name=kv_offload --require "
+           "'p99_ttft_ms<=500'\n\n"
            "Fields of a scenario:\n" +
            scenario_fields_help();
   });

@@ -39,7 +39,8 @@ std::string beginning(const std::string& text, std::string_view marks) {
 
 std::string billions(const ModelSpec& model) {
   char text[120];
-  std::snprintf(text, sizeof text, "%.1f B parameters, %lld layers, %.0f KiB of KV and %.0f KiB of hidden states a token",
+  std::snprintf(text, sizeof text,
+                "%.1f B parameters, %lld layers, %.0f KiB of KV and %.0f KiB of hidden states a token",
                 model.parameter_count() / 1e9, static_cast<long long>(model.num_hidden_layers),
                 model.kv_bytes_per_token() / 1024,
                 static_cast<double>(model.num_hidden_layers) * model.hidden_bytes_per_token_layer() / 1024);
@@ -49,7 +50,8 @@ std::string billions(const ModelSpec& model) {
 std::vector<Entry> policies() {
   std::vector<Entry> entries;
   for (const PolicyRow& row : policy_table()) {
-    entries.push_back({std::string(row.name), std::string(row.summary),
+    entries.push_back({std::string(row.name),
+                       std::string(row.summary),
                        {{"name", row.name},
                         {"summary", row.summary},
                         {"keeps", row.keeps},
@@ -67,9 +69,9 @@ std::vector<Entry> files(Catalogue which) {
     std::string summary = "generator fitted to " + beginning(text_or(details, "source"), ":;");
     if (which == Catalogue::models) summary = billions(load_model(std::string(file.name)));
     if (which == Catalogue::hardware) {
-      summary = std::to_string(details["gpu"]["count"].get<int64_t>()) + "x " + text_or(details["gpu"], "name") + " (" +
-                text_or(details["provenance"], "kind") + ": " + beginning(text_or(details["provenance"], "source"), ",;(") +
-                ")";
+      summary = std::to_string(details["gpu"]["count"].get<int64_t>()) + "x " +
+                text_or(details["gpu"], "name") + " (" + text_or(details["provenance"], "kind") + ": " +
+                beginning(text_or(details["provenance"], "source"), ",;(") + ")";
     }
     entries.push_back({std::string(file.name), summary, std::move(details)});
   }
@@ -78,9 +80,11 @@ std::vector<Entry> files(Catalogue which) {
 
 std::vector<Entry> workloads() {
   std::vector<Entry> entries = files(Catalogue::workloads);
-  entries.insert(entries.begin(),
-                 {"sessions", "our session JSONL, plain or gzip",
-                  {{"name", "sessions"}, {"summary", "our session JSONL, plain or gzip"}, {"format", "traces/README.md"}}});
+  entries.insert(entries.begin(), {"sessions",
+                                   "our session JSONL, plain or gzip",
+                                   {{"name", "sessions"},
+                                    {"summary", "our session JSONL, plain or gzip"},
+                                    {"format", "traces/README.md"}}});
   return entries;
 }
 
@@ -101,7 +105,8 @@ void print_lines(const Json& value, const std::string& indent) {
       print_lines(item, indent + "  ");
     } else if (item.is_array() && !item.empty() && item.front().is_string()) {
       std::printf("%s%s:\n", indent.c_str(), key.c_str());
-      for (const Json& line : item) std::printf("%s  - %s\n", indent.c_str(), line.get<std::string>().c_str());
+      for (const Json& line : item)
+        std::printf("%s  - %s\n", indent.c_str(), line.get<std::string>().c_str());
     } else {
       const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
       std::printf("%s%s: %s\n", indent.c_str(), key.c_str(), text.c_str());

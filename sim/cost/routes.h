@@ -20,9 +20,9 @@ namespace kvcap {
 
 struct Hop {
   Resource resource = Resource::dram;
-  double bytes_per_s = 0;   // of the link, all devices together
-  double request_s = 0;     // overhead of one request, divided by the devices that work side by side
-  int crossings = 1;        // 2: the bytes enter and leave this memory
+  double bytes_per_s = 0;  // of the link, all devices together
+  double request_s = 0;    // overhead of one request, divided by the devices that work side by side
+  int crossings = 1;       // 2: the bytes enter and leave this memory
 };
 
 struct Route {

@@ -1,10 +1,10 @@
-#include <simgrid/s4u.hpp>
 #include <xbt/log.h>
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
 #include <map>
+#include <simgrid/s4u.hpp>
 #include <string>
 
 #include "base/check.h"
@@ -22,7 +22,11 @@ constexpr double kResolution_s = 1e-9;
 class SimgridLane : public Lane {
  public:
   SimgridLane(sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
-      : from_(from), to_(to), route_(std::move(route)), observer_(observer), waiting_(sg4::Semaphore::create(0)) {}
+      : from_(from),
+        to_(to),
+        route_(std::move(route)),
+        observer_(observer),
+        waiting_(sg4::Semaphore::create(0)) {}
 
   void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) override {
     queue_.push_back({alone_s, latency_s, std::move(on_phase)});
@@ -39,7 +43,8 @@ class SimgridLane : public Lane {
       transfer.on_phase(TransferPhase::began);
       if (transfer.latency_s > kResolution_s) sg4::this_actor::sleep_for(transfer.latency_s);
       if (transfer.alone_s > kResolution_s) {
-        sg4::Comm::sendto(from_, to_, static_cast<uint64_t>(std::llround(transfer.alone_s * route_.bytes_per_s())));
+        sg4::Comm::sendto(from_, to_,
+                          static_cast<uint64_t>(std::llround(transfer.alone_s * route_.bytes_per_s())));
         report(transfer.alone_s, began_s, sg4::Engine::get_clock());
       }
       transfer.on_phase(TransferPhase::ended);
@@ -114,15 +119,16 @@ class SimgridWorld : public World {
  public:
   SimgridWorld(const HardwareProfile& hardware, int64_t tensor_parallel_size, LinkObserver observer)
       : engine_(std::string("kvcap")), observer_(std::move(observer)) {
-    // CM02 without the TCP window and without cross traffic: a flow gets its max-min share of the links, no more
-    // and no less.
+    // CM02 without the TCP window and without cross traffic: a flow gets its max-min share of the links, no
+    // more and no less.
     xbt_log_control_set("root.thresh:warning");
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/TCP-gamma:0");
     sg4::Engine::set_config("network/crosstraffic:0");
     build_platform(hardware, tensor_parallel_size);
     woken_ = sg4::Semaphore::create(0);
-    sg4::Engine::on_deadlock_cb([] { KVCAP_CHECK(!"the simulation waits for something that can never happen"); });
+    sg4::Engine::on_deadlock_cb(
+        [] { KVCAP_CHECK(!"the simulation waits for something that can never happen"); });
   }
 
   double now_s() const override { return sg4::Engine::get_clock(); }
@@ -204,7 +210,8 @@ class SimgridWorld : public World {
   sg4::Link* link(sg4::NetZone* zone, const Hop& hop) {
     sg4::Link*& made = links_[hop.resource];
     if (!made) {
-      made = zone->create_link(std::string(kResourceNames[index(hop.resource)]), hop.bytes_per_s)->set_latency(0);
+      made = zone->create_link(std::string(kResourceNames[index(hop.resource)]), hop.bytes_per_s)
+                 ->set_latency(0);
       made->seal();
     }
     return made;

@@ -7,7 +7,8 @@
 
 namespace kvcap {
 
-std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios, bool check_invariants) {
+std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,
+                                                     bool check_invariants) {
   struct Run {
     std::size_t scenario;
     uint64_t seed;
@@ -28,8 +29,8 @@ std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>
         Scenario scenario = scenarios[runs[job].scenario];
         scenario.seed = runs[job].seed;
         const Workload workload = make_workload(scenario.workload, scenario.seed);
-        return serialize(
-            simulate(scenario, workload, {.finished_turns = &done_units, .check_invariants = check_invariants}));
+        return serialize(simulate(scenario, workload,
+                                  {.finished_turns = &done_units, .check_invariants = check_invariants}));
       },
       options);
   std::vector<std::vector<RunResult>> grouped(scenarios.size());

@@ -9,6 +9,7 @@
 namespace kvcap {
 
 // runs[s][r] is scenario s under its seed + r. Throws as run_in_workers does.
-std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios, bool check_invariants);
+std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,
+                                                     bool check_invariants);
 
 }  // namespace kvcap

@@ -78,7 +78,9 @@ class SharedCounters {
 class ProgressBar {
  public:
   ProgressBar(const WorkerOptions& options, const SharedCounters& counters)
-      : options_(options), counters_(counters), shown_(options.total_units > 0 && isatty(STDERR_FILENO) == 1) {}
+      : options_(options),
+        counters_(counters),
+        shown_(options.total_units > 0 && isatty(STDERR_FILENO) == 1) {}
   ~ProgressBar() {
     if (drawn_) std::fputs("\r\033[K", stderr);
   }
@@ -88,8 +90,8 @@ class ProgressBar {
   void draw() {
     const double elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
     if (!shown_ || elapsed_s < 1) return;
-    const double share =
-        std::clamp(static_cast<double>(counters_.sum()) / static_cast<double>(options_.total_units), 0.0, 1.0);
+    const double share = std::clamp(
+        static_cast<double>(counters_.sum()) / static_cast<double>(options_.total_units), 0.0, 1.0);
     constexpr int kWidth = 40;
     const int filled = static_cast<int>(share * kWidth);
     std::fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%  %.0f s left\033[K", options_.label.c_str(), filled,

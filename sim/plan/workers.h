@@ -1,5 +1,5 @@
-// Many runs, each in a process of its own: SimGrid has one engine a process, a crash takes one run with it, and
-// the cores are used. Workers are forked, so what the parent has loaded is there for free.
+// Many runs, each in a process of its own: SimGrid has one engine a process, a crash takes one run with it,
+// and the cores are used. Workers are forked, so what the parent has loaded is there for free.
 #pragma once
 
 #include <atomic>
@@ -18,17 +18,17 @@ class Interrupted : public std::runtime_error {
 };
 
 struct WorkerOptions {
-  int at_once = 0;               // 0: one a core
-  int64_t total_units = 0;       // what the jobs' counters add up to when all is done; 0: no progress bar
-  std::string label;             // in front of the bar
+  int at_once = 0;          // 0: one a core
+  int64_t total_units = 0;  // what the jobs' counters add up to when all is done; 0: no progress bar
+  std::string label;        // in front of the bar
 };
 
-// A job returns bytes and counts its finished units in `done_units` for the progress bar (drawn on stderr when it is
-// a terminal and the work takes over a second).
+// A job returns bytes and counts its finished units in `done_units` for the progress bar (drawn on stderr
+// when it is a terminal and the work takes over a second).
 using Job = std::function<std::string(std::size_t job, std::atomic<int64_t>& done_units)>;
 
-// Returns what each job returned, in order. An InputError thrown by a job is thrown here again; a job that dies
-// throws std::runtime_error with what it died of; the other workers are stopped in both cases.
+// Returns what each job returned, in order. An InputError thrown by a job is thrown here again; a job that
+// dies throws std::runtime_error with what it died of; the other workers are stopped in both cases.
 std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options = {});
 
 }  // namespace kvcap

@@ -2,12 +2,12 @@
 // projection, by loading, or by recomputation, so that the links and the GPU are both busy until the end.
 //
 // Layers are restored in order: first those that are recomputed from tokens, then those projected from hidden
-// states, then those loaded as KV. With the times of one layer IO_H, IO_KV (loads), C_H (projection) and C_tok
-// (recomputation), section 4.1.2 divides the L layers:
+// states, then those loaded as KV. With the times of one layer IO_H, IO_KV (loads), C_H (projection) and
+// C_tok (recomputation), section 4.1.2 divides the L layers:
 //   C_H > IO_H   hidden, then KV:         L_H = ceil(L IO_KV / (IO_KV + C_H - IO_H))
 //   C_H <= IO_H  recompute, then hidden:  L_H = ceil(L C_tok / (C_tok + IO_H - C_H))
-// `split: paper` is this formula, `best` the least makespan over all L_H of both families. The forms are fixed when
-// a run begins, for histories of split_tokens.
+// `split: paper` is this formula, `best` the least makespan over all L_H of both families. The forms are
+// fixed when a run begins, for histories of split_tokens.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -17,7 +17,7 @@
 namespace kvcap {
 namespace {
 
-constexpr double kTokenBytes = 4;        // a token id, kept for the layers that are recomputed
+constexpr double kTokenBytes = 4;         // a token id, kept for the layers that are recomputed
 constexpr int64_t kGemmTileTokens = 128;  // token_rounded: whole tiles of the projection (HCache 6.3.2)
 
 // How the layers of a context, or the tokens of each layer, divide.
@@ -58,8 +58,8 @@ class HCache : public Policy {
       return stored_.hidden_share * layers * hidden_bytes_ + (1 - stored_.hidden_share) * rest_bytes;
     }
     const double tokens_bytes = stored_.recomputed > 0 ? kTokenBytes : 0;
-    return static_cast<double>(hidden_stored()) * hidden_bytes_ + static_cast<double>(stored_.kv) * kv_bytes_ +
-           tokens_bytes;
+    return static_cast<double>(hidden_stored()) * hidden_bytes_ +
+           static_cast<double>(stored_.kv) * kv_bytes_ + tokens_bytes;
   }
 
   Restoration restore(const Context&, std::span<const Hit> hits, const LoadRates& rates) const override {
@@ -91,7 +91,8 @@ class HCache : public Policy {
       (division.rest == LayerForm::kv ? schedule.kv_layers : schedule.recompute_layers) = layers_;
       return schedule;
     }
-    return {.hidden_layers = division.hidden, .kv_layers = division.kv, .recompute_layers = division.recomputed};
+    return {
+        .hidden_layers = division.hidden, .kv_layers = division.kv, .recompute_layers = division.recomputed};
   }
 
   std::vector<std::string> notes() const override {
@@ -102,7 +103,8 @@ class HCache : public Policy {
                     100 * stored_.hidden_share);
     } else {
       std::snprintf(text, sizeof text,
-                    "hcache keeps %lld layers as hidden states, %lld as KV and %lld as tokens, chosen for %lld tokens of "
+                    "hcache keeps %lld layers as hidden states, %lld as KV and %lld as tokens, chosen for "
+                    "%lld tokens of "
                     "history on %s",
                     static_cast<long long>(hidden_stored()), static_cast<long long>(stored_.kv),
                     static_cast<long long>(stored_.recomputed), static_cast<long long>(split_tokens_),
@@ -111,7 +113,8 @@ class HCache : public Policy {
     notes.emplace_back(text);
     if (hidden_bytes_ >= kv_bytes_) {
       std::snprintf(text, sizeof text,
-                    "hidden states of this model are not smaller than its KV (%.0f against %.0f bytes a token and layer): "
+                    "hidden states of this model are not smaller than its KV (%.0f against %.0f bytes a "
+                    "token and layer): "
                     "%s",
                     hidden_bytes_, kv_bytes_,
                     hidden_stored() == 0 ? "hcache keeps none and equals kv_offload"
@@ -188,7 +191,8 @@ class HCache : public Policy {
     const LayerTimes t = layer_times(tokens, tier);
     const bool io_to_spare = t.project_s > t.hidden_load_s;
     const double other_s = io_to_spare ? t.kv_load_s : t.recompute_s;
-    const double hidden = balanced(static_cast<double>(tokens), other_s, std::abs(t.project_s - t.hidden_load_s));
+    const double hidden =
+        balanced(static_cast<double>(tokens), other_s, std::abs(t.project_s - t.hidden_load_s));
     return {.tokenwise = true,
             .hidden_share = hidden / static_cast<double>(tokens),
             .rest = io_to_spare ? LayerForm::kv : LayerForm::tokens};
@@ -211,8 +215,8 @@ class HCache : public Policy {
     return least;
   }
 
-  // What this context, stored as `stored_`, comes back as. With hidden states of every layer at hand a request has a
-  // choice: any leading run of layers may be recomputed instead.
+  // What this context, stored as `stored_`, comes back as. With hidden states of every layer at hand a
+  // request has a choice: any leading run of layers may be recomputed instead.
   Division division_for(std::span<const Hit> hits, const LoadRates& rates) const {
     if (!hidden_everywhere_ || stored_.tokenwise) return stored_;
     if (split_ == Split::paper) {
@@ -220,8 +224,8 @@ class HCache : public Policy {
       const Division here = by_formula(total_tokens(hits), hits.front().tier);
       return {.recomputed = here.recomputed, .hidden = layers_ - here.recomputed};
     }
-    // The makespan is a maximum of linear functions of the run's length: the first length that is no better ends
-    // the search.
+    // The makespan is a maximum of linear functions of the run's length: the first length that is no better
+    // ends the search.
     Division least;
     double least_s = std::numeric_limits<double>::infinity();
     for (int64_t recomputed = 0; recomputed + stored_.kv <= layers_; ++recomputed) {

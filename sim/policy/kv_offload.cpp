@@ -19,7 +19,9 @@ class KvOffload : public Policy {
 
   Reuse reuse() const override { return Reuse::stored; }
 
-  double stored_bytes_per_token() const override { return static_cast<double>(layers_) * layer_bytes_per_token_; }
+  double stored_bytes_per_token() const override {
+    return static_cast<double>(layers_) * layer_bytes_per_token_;
+  }
 
   Restoration restore(const Context& context, std::span<const Hit> hits, const LoadRates&) const override {
     LayerWork layer{.layers = layers_, .form = LayerForm::kv};
@@ -42,7 +44,9 @@ class KvOffload : public Policy {
     return restoration;
   }
 
-  double save_requests(int64_t tokens) const override { return static_cast<double>(layers_ * chunks(tokens)); }
+  double save_requests(int64_t tokens) const override {
+    return static_cast<double>(layers_ * chunks(tokens));
+  }
 
   Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
 
@@ -56,6 +60,8 @@ class KvOffload : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> make_kv_offload(const PolicyInputs& inputs) { return std::make_unique<KvOffload>(inputs); }
+std::unique_ptr<Policy> make_kv_offload(const PolicyInputs& inputs) {
+  return std::make_unique<KvOffload>(inputs);
+}
 
 }  // namespace kvcap

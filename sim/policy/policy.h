@@ -30,9 +30,9 @@ struct PolicyInputs {
   const CostModel* cost = nullptr;
   const HardwareProfile* hardware = nullptr;
   PolicyOptions options;
-  LoadRates idle_rates{};      // loads to the GPU on an idle machine, from the tiers in use
+  LoadRates idle_rates{};            // loads to the GPU on an idle machine, from the tiers in use
   std::optional<Tier> planned_tier;  // where contexts are expected to lie; none when no host tier is in use
-  int64_t split_tokens = 0;    // history length that stored forms are chosen for
+  int64_t split_tokens = 0;          // history length that stored forms are chosen for
 };
 
 // A turn's context: `history_tokens` could be reused, `new_tokens` are computed in any case.
@@ -66,7 +66,8 @@ class Policy {
   // Bytes that a token of context takes in a host tier.
   virtual double stored_bytes_per_token() const { return 0; }
   // REQUIRES: hits are in host tiers; their tokens add up to at most context.history_tokens.
-  virtual Restoration restore(const Context& context, std::span<const Hit> hits, const LoadRates& rates) const;
+  virtual Restoration restore(const Context& context, std::span<const Hit> hits,
+                              const LoadRates& rates) const;
   // Empty when saving never holds a step up.
   virtual std::vector<SaveFloor> save_floors() const { return {}; }
   // Pieces that a save or a demotion of `tokens` tokens is written in.

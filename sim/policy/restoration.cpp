@@ -24,7 +24,8 @@ double unlimited_makespan_s(const Restoration& restoration, const LoadRates& rat
       const std::size_t t = index(tier);
       if (work.load_bytes[t] <= 0) continue;
       const double one_s = load_s(work, tier, rates[t]);
-      end_s = std::max({end_s, loaded_s[t] + one_s + n * work.compute_s, loaded_s[t] + n * one_s + work.compute_s});
+      end_s = std::max(
+          {end_s, loaded_s[t] + one_s + n * work.compute_s, loaded_s[t] + n * one_s + work.compute_s});
       loaded_s[t] += n * one_s;
     }
     computed_s = end_s;
@@ -57,7 +58,8 @@ double load_s(const LayerWork& work, Tier tier, const LoadRate& rate) {
 
 double total_load_s(const Restoration& restoration, Tier tier, const Route& route) {
   double total_s = 0;
-  for (const LayerWork& work : restoration.work) total_s += layers_of(work) * load_s(work, tier, {&route, 1, 0});
+  for (const LayerWork& work : restoration.work)
+    total_s += layers_of(work) * load_s(work, tier, {&route, 1, 0});
   return total_s;
 }
 
@@ -77,7 +79,8 @@ std::vector<LayerSpan> layer_spans(const Restoration& restoration, const LoadRat
       LayerSpan span{.layer = static_cast<int64_t>(spans.size()), .form = work.form};
       // The buffer has room again when the layer `ahead` places before has been computed.
       const bool room = restoration.ahead == kUnlimited || span.layer < restoration.ahead;
-      const double room_s = room ? 0 : spans[static_cast<std::size_t>(span.layer - restoration.ahead)].compute_end_s;
+      const double room_s =
+          room ? 0 : spans[static_cast<std::size_t>(span.layer - restoration.ahead)].compute_end_s;
       span.load_start_s = std::numeric_limits<double>::infinity();
       for (Tier tier : kTiers) {
         const std::size_t t = index(tier);

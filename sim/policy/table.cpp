@@ -12,26 +12,35 @@ namespace {
 constexpr std::array kPolicies = {
     PolicyRow{"recompute", "keep nothing, prefill the whole prompt every turn", "nothing",
               "prefill of history and new tokens together",
-              "wins when turns are short, storage is slow or dear, or the GPU has nothing else to do; loses as histories "
+              "wins when turns are short, storage is slow or dear, or the GPU has nothing else to do; loses "
+              "as histories "
               "grow, since its work grows with their length and more",
               "tiers: only a tier of kind hbm is used", false, make_recompute},
-    PolicyRow{"ideal", "all history on the GPU at no cost: the lower bound", "everything, in memory that costs nothing",
+    PolicyRow{"ideal", "all history on the GPU at no cost: the lower bound",
+              "everything, in memory that costs nothing",
               "nothing to restore; only the new tokens are prefilled",
-              "cannot be built; no lossless policy beats it, so it shows what a policy still loses", "none", false, make_ideal},
+              "cannot be built; no lossless policy beats it, so it shows what a policy still loses", "none",
+              false, make_ideal},
     PolicyRow{"kv_offload", "keep KV in host tiers, load it back", "keys and values of every layer",
               "all layers loaded, then the new tokens prefilled; or layer by layer with preload: layerwise",
-              "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache when KV is "
+              "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache "
+              "when KV is "
               "twice the hidden state and the link is the bottleneck",
-              "preload: none | layerwise (none); read_buffer_layers: layers (unlimited); tiers", true, make_kv_offload},
-    PolicyRow{"hcache", "keep hidden states, project them back to KV while loading",
-              "hidden states of most layers, KV or tokens of the rest",
-              "loads of one layer overlap the projection of the layer before; the rest is loaded as KV or recomputed so "
-              "that link and GPU finish together",
-              "wins with multi-head attention when link and GPU are balanced: half the bytes of KV, a sixth of "
-              "recomputation's work; loses with grouped-query attention, where hidden states are larger than KV",
-              "split: best | paper | hidden_only | naive_hybrid | token | token_rounded (best); split_tokens: tokens (mean "
-              "history); save: background | direct_io (background); store_hidden_for_recomputed: bool (false); tiers",
-              true, make_hcache},
+              "preload: none | layerwise (none); read_buffer_layers: layers (unlimited); tiers", true,
+              make_kv_offload},
+    PolicyRow{
+        "hcache", "keep hidden states, project them back to KV while loading",
+        "hidden states of most layers, KV or tokens of the rest",
+        "loads of one layer overlap the projection of the layer before; the rest is loaded as KV or "
+        "recomputed so "
+        "that link and GPU finish together",
+        "wins with multi-head attention when link and GPU are balanced: half the bytes of KV, a sixth of "
+        "recomputation's work; loses with grouped-query attention, where hidden states are larger than KV",
+        "split: best | paper | hidden_only | naive_hybrid | token | token_rounded (best); split_tokens: "
+        "tokens (mean "
+        "history); save: background | direct_io (background); store_hidden_for_recomputed: bool (false); "
+        "tiers",
+        true, make_hcache},
 };
 
 constexpr auto kNames = [] {

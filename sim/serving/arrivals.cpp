@@ -5,7 +5,8 @@
 
 namespace kvcap {
 
-Arrivals::Arrivals(const Workload& workload) : workload_(workload), open_sessions_(workload.sessions.size()) {}
+Arrivals::Arrivals(const Workload& workload)
+    : workload_(workload), open_sessions_(workload.sessions.size()) {}
 
 double Arrivals::next_s() const {
   double next = std::numeric_limits<double>::infinity();

@@ -17,8 +17,8 @@ constexpr double kWatermark = 0.01;
 
 template <typename Pointers>
 void remove(Pointers& pointers, const void* request) {
-  const auto found =
-      std::find_if(pointers.begin(), pointers.end(), [&](const auto& one) { return std::to_address(one) == request; });
+  const auto found = std::find_if(pointers.begin(), pointers.end(),
+                                  [&](const auto& one) { return std::to_address(one) == request; });
   if (found != pointers.end()) pointers.erase(found);
 }
 
@@ -184,23 +184,24 @@ void Instance::restore(Request& request, const Hit& hit, double now_s) {
     parts_.recorder->reloaded(hit.tokens, bytes[index(hit.tier)]);
   }
 
-  parts_.restorer->start(std::move(restoration), [this, &request, tokens = hit.tokens, now_s](RestoreTimes times) {
-    request.cached_tokens = request.fused ? request.prompt_tokens() : tokens;
-    request.restored_s = times.restored_s;
-    if (request.record.ttft_s == 0 && request.admitted_s == now_s) {
-      request.record.restore_s = static_cast<float>(times.restored_s - now_s);
-      request.record.load_s = static_cast<float>(times.loaded_s - now_s);
-      // Fused computation is the new tokens' prefill.
-      if (!request.fused) {
-        request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
-      }
-    }
-    restored_.push_back({times.restored_s, restorations_++, &request});
-    std::push_heap(restored_.begin(), restored_.end());
-    // A step that ends before is soon enough to see it.
-    const bool long_run = step_.running && step_.chunks.empty() && step_.steps > 1;
-    if (!step_.running || long_run) parts_.world->wake();
-  });
+  parts_.restorer->start(
+      std::move(restoration), [this, &request, tokens = hit.tokens, now_s](RestoreTimes times) {
+        request.cached_tokens = request.fused ? request.prompt_tokens() : tokens;
+        request.restored_s = times.restored_s;
+        if (request.record.ttft_s == 0 && request.admitted_s == now_s) {
+          request.record.restore_s = static_cast<float>(times.restored_s - now_s);
+          request.record.load_s = static_cast<float>(times.loaded_s - now_s);
+          // Fused computation is the new tokens' prefill.
+          if (!request.fused) {
+            request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
+          }
+        }
+        restored_.push_back({times.restored_s, restorations_++, &request});
+        std::push_heap(restored_.begin(), restored_.end());
+        // A step that ends before is soon enough to see it.
+        const bool long_run = step_.running && step_.chunks.empty() && step_.steps > 1;
+        if (!step_.running || long_run) parts_.world->wake();
+      });
 }
 
 void Instance::take_restored(double now_s) {
@@ -270,7 +271,8 @@ void Instance::record_levels(double now_s) {
   parts_.recorder->level(Level::waiting, static_cast<double>(waiting_.size()), now_s);
   parts_.recorder->level(Level::running, static_cast<double>(admitted_.size()), now_s);
   parts_.recorder->level(Level::kv_tokens, static_cast<double>(blocks_.used_tokens()), now_s);
-  constexpr std::array kStored = {Level::stored_hbm, Level::stored_dram, Level::stored_ssd, Level::stored_remote};
+  constexpr std::array kStored = {Level::stored_hbm, Level::stored_dram, Level::stored_ssd,
+                                  Level::stored_remote};
   for (Tier tier : kTiers) {
     if (parts_.store->has(tier)) {
       parts_.recorder->level(kStored[index(tier)], parts_.store->occupied_bytes(tier), now_s);

@@ -1,11 +1,11 @@
-// Instance: one engine that serves turns with continuous batching, as a passive machine: somebody else owns the
-// clock and calls advance(); it answers when it wants to be called again.
+// Instance: one engine that serves turns with continuous batching, as a passive machine: somebody else owns
+// the clock and calls advance(); it answers when it wants to be called again.
 //
 // A turn waits (first come first served), is admitted when KV memory for its prompt is free, is restored (its
 // history comes back as the policy says, beside the steps of others), prefills what is left in chunks of the
-// step's token budget, decodes one token a step, and leaves its context to the store. A step serves all decoding
-// sequences first and fills the budget with prompt chunks. When memory runs out the sequence admitted last is
-// preempted: its KV is dropped and it starts over, at the head of the queue.
+// step's token budget, decodes one token a step, and leaves its context to the store. A step serves all
+// decoding sequences first and fills the budget with prompt chunks. When memory runs out the sequence
+// admitted last is preempted: its KV is dropped and it starts over, at the head of the queue.
 //
 // Runs of decode steps that nothing can interrupt are one call (request fidelity).
 #pragma once
@@ -47,7 +47,7 @@ struct InstanceParts {
   int64_t kv_capacity_tokens = 0;
   int64_t max_model_len = 0;
   Fidelity fidelity = Fidelity::request;
-  bool check_invariants = false;                    // after every call of advance()
+  bool check_invariants = false;                   // after every call of advance()
   std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
 };
 
@@ -152,7 +152,7 @@ class Instance {
   std::vector<RequestPtr> admitted_;  // in order of admission
   std::vector<Request*> prefilling_;  // in order of restoration
   std::vector<Request*> decoding_;
-  std::vector<Restored> restored_;    // a heap: restorations with a known end
+  std::vector<Restored> restored_;  // a heap: restorations with a known end
   uint64_t restorations_ = 0;
   int64_t decoding_context_tokens_ = 0;  // the sum of their cached_tokens
   Step step_;

@@ -33,9 +33,10 @@ class RequestRestorer : public Restorer {
       const double alone_s = rate.route ? total_load_s(run->restoration, tier, *rate.route) : 0;
       if (alone_s <= 0) continue;
       ++run->under_way;
-      world_.lane(tier, Tier::hbm).move(alone_s, rate.route->latency_s, [this, run, tier, alone_s](TransferPhase phase) {
-        phase == TransferPhase::began ? began(run, tier) : ended(run, tier, alone_s);
-      });
+      world_.lane(tier, Tier::hbm)
+          .move(alone_s, rate.route->latency_s, [this, run, tier, alone_s](TransferPhase phase) {
+            phase == TransferPhase::began ? began(run, tier) : ended(run, tier, alone_s);
+          });
     }
     // Nothing to load: the end follows now, and is reported through the compute queue like any other.
     if (run->under_way == 0) world_.restore_compute().run(0, [this, run] { finish(run); });
@@ -104,7 +105,8 @@ class RequestRestorer : public Restorer {
     if (run->compute_s > 0) {
       restored_s = std::max(restored_s, gpu_free_s_ + run->compute_s);
       gpu_free_s_ = std::max(run->start_s, gpu_free_s_) + run->compute_s;
-      observer_(Resource::gpu, run->compute_s, std::max(run->start_s, restored_s - run->compute_s), restored_s);
+      observer_(Resource::gpu, run->compute_s, std::max(run->start_s, restored_s - run->compute_s),
+                restored_s);
       settle(run->share, run->compute_s, now_s, restored_s);
     }
     run->ready({now_s, restored_s});
@@ -118,7 +120,8 @@ class RequestRestorer : public Restorer {
       return true;
     });
     const auto own = std::find_if(shares_.begin(), shares_.end(), [&](const Share& share) {
-      return share.since_s == expected.since_s && share.until_s == expected.until_s && share.rate == expected.rate;
+      return share.since_s == expected.since_s && share.until_s == expected.until_s &&
+             share.rate == expected.rate;
     });
     if (own != shares_.end() && expected.rate > 0) shares_.erase(own);
     const double done_s = expected.taken_s(now_s);
@@ -180,7 +183,7 @@ class LayerRestorer : public Restorer {
   struct Run {
     std::vector<Layer> layers;
     int64_t ahead = kUnlimited;
-    std::size_t issued = 0;     // layers whose loads have been asked for
+    std::size_t issued = 0;  // layers whose loads have been asked for
     std::size_t computed = 0;
     bool computing = false;
     PerTier latency_paid{};
@@ -205,7 +208,8 @@ class LayerRestorer : public Restorer {
       if (alone_s <= 0) continue;
       ++one.under_way;
       // The first byte of a transfer is late once, not once a layer.
-      const double latency_s = std::exchange(run->latency_paid[index(tier)], 1) > 0 ? 0 : rate.route->latency_s;
+      const double latency_s =
+          std::exchange(run->latency_paid[index(tier)], 1) > 0 ? 0 : rate.route->latency_s;
       world_.lane(tier, Tier::hbm).move(alone_s, latency_s, [this, run, layer, tier](TransferPhase phase) {
         Layer& loaded = run->layers[layer];
         if (phase == TransferPhase::began) {
@@ -233,8 +237,8 @@ class LayerRestorer : public Restorer {
     world_.restore_compute().run(compute_s, [this, run, compute_s] {
       const double end_s = world_.now_s();
       observer_(Resource::gpu, compute_s, end_s - compute_s, end_s);
-      note({"compute", static_cast<int64_t>(run->computed), run->layers[run->computed].work.form, end_s - compute_s,
-            end_s});
+      note({"compute", static_cast<int64_t>(run->computed), run->layers[run->computed].work.form,
+            end_s - compute_s, end_s});
       computed(run);
     });
   }
@@ -263,7 +267,8 @@ class LayerRestorer : public Restorer {
 }  // namespace
 
 std::unique_ptr<Restorer> make_restorer(Fidelity fidelity, World& world, const LoadRates& routes,
-                                        LinkObserver observer, std::function<void(const RestoreActivity&)> observe) {
+                                        LinkObserver observer,
+                                        std::function<void(const RestoreActivity&)> observe) {
   if (fidelity == Fidelity::layer) {
     return std::make_unique<LayerRestorer>(world, routes, std::move(observer), std::move(observe));
   }

@@ -1,12 +1,14 @@
 // Restorer: performs a Restoration on the World and says when it is over, at either fidelity.
 //
 // Restoration work goes first on the GPU: a step that runs at the same time is held up by exactly the seconds
-// that restorations compute. progress_s(t) is the GPU time left to steps up to t: a step that begins when it is p and
-// needs W seconds ends when it is p + W.
+// that restorations compute. progress_s(t) is the GPU time left to steps up to t: a step that begins when it
+// is p and needs W seconds ends when it is p + W.
 //
 //   layer    every layer's load and computation is an activity of the World. The reference.
-//   request  one transfer a tier; when the last has ended, the restoration's end follows from makespan_s with the
-//            transfers' measured rates. Its seconds of computation are spread evenly from the first byte to the end.
+//   request  one transfer a tier; when the last has ended, the restoration's end follows from makespan_s with
+//   the
+//            transfers' measured rates. Its seconds of computation are spread evenly from the first byte to
+//            the end.
 #pragma once
 
 #include <functional>
@@ -44,6 +46,7 @@ class Restorer {
 
 // `routes`: loads to the GPU, indexed by tier. `observe` (layer only) may be empty.
 std::unique_ptr<Restorer> make_restorer(Fidelity fidelity, World& world, const LoadRates& routes,
-                                        LinkObserver observer, std::function<void(const RestoreActivity&)> observe);
+                                        LinkObserver observer,
+                                        std::function<void(const RestoreActivity&)> observe);
 
 }  // namespace kvcap

@@ -105,8 +105,8 @@ void Instance::preempt() {
 
 // ---- the clock ----
 
-// When the step is over, as far as is known now. A run of decode steps ends with the first step that an event falls
-// into, but never before the step in progress.
+// When the step is over, as far as is known now. A run of decode steps ends with the first step that an event
+// falls into, but never before the step in progress.
 double Instance::end_of_step(double now_s) {
   const Restorer& restorer = *parts_.restorer;
   if (step_.most_steps > 1) {
@@ -140,8 +140,10 @@ void Instance::record_collectives(double now_s) {
   for (const Chunk& chunk : step_.chunks) rows += chunk.tokens;
   const ModelSpec& model = parts_.cost->model();
   const double bytes = static_cast<double>(rows) * model.hidden_bytes_per_token_layer();
-  const double one_step_s = 2 * static_cast<double>(model.num_hidden_layers) * parts_.cost->all_reduce_s(bytes);
-  parts_.recorder->busy(Resource::nvlink, one_step_s * static_cast<double>(step_.steps), step_.start_s, now_s);
+  const double one_step_s =
+      2 * static_cast<double>(model.num_hidden_layers) * parts_.cost->all_reduce_s(bytes);
+  parts_.recorder->busy(Resource::nvlink, one_step_s * static_cast<double>(step_.steps), step_.start_s,
+                        now_s);
 }
 
 void Instance::record_gaps(double now_s) {
@@ -186,7 +188,8 @@ void Instance::finish_decoding(double now_s) {
       request->blocks += grown;
     }
   }
-  std::erase_if(decoding_, [](const Request* request) { return request->generated == request->output_tokens; });
+  std::erase_if(decoding_,
+                [](const Request* request) { return request->generated == request->output_tokens; });
   for (Request* request : decoded_) {
     if (request->generated < request->output_tokens) continue;
     decoding_context_tokens_ -= request->cached_tokens;

@@ -1,10 +1,10 @@
 // StepTime: how long the engine's steps take, saving included.
 //
 // A step computes some rows of prompts and one row for each decoding sequence; its time is that of all layers
-// plus the vocabulary projection. What a policy saves on the critical path makes a layer last at least as long
-// as its SaveFloor. A run of decode steps over the same sequences grows by one token a sequence and step, so
-// its steps' times are arithmetic ramps, broken only where a layer's time grows past a floor, and sums of any
-// length are exact in closed form.
+// plus the vocabulary projection. What a policy saves on the critical path makes a layer last at least as
+// long as its SaveFloor. A run of decode steps over the same sequences grows by one token a sequence and
+// step, so its steps' times are arithmetic ramps, broken only where a layer's time grows past a floor, and
+// sums of any length are exact in closed form.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,8 @@ class StepTime {
 
   // One step: prompt chunks together with `decoding` sequences of `context_tokens` tokens in all (the new
   // ones included), `sampled` tokens out.
-  double mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens, int64_t sampled) const;
+  double mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
+                 int64_t sampled) const;
   // Steps of `decoding` sequences whose lengths add up to `context_tokens` in the first one.
   DecodeRun decode(int64_t decoding, int64_t context_tokens) const;
 

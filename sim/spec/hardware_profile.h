@@ -72,11 +72,11 @@ struct Ssd {
   double capacity_bytes = 0;
   double read_bandwidth_bytes_per_s = 0;
   double write_bandwidth_bytes_per_s = 0;
-  double request_overhead_s = 0;    // per chunk read or written
-  double sync_write_s = 25e-6;      // one small write that the writer waits for (save: direct_io)
-  bool gpu_direct = true;           // false: reads and writes are copied through DRAM
+  double request_overhead_s = 0;  // per chunk read or written
+  double sync_write_s = 25e-6;    // one small write that the writer waits for (save: direct_io)
+  bool gpu_direct = true;         // false: reads and writes are copied through DRAM
   double price_usd_per_gb_hour = 0;
-  double endurance_bytes = 0;       // rated writes of one device; 0 = not stated
+  double endurance_bytes = 0;  // rated writes of one device; 0 = not stated
 };
 
 struct Remote {

@@ -11,8 +11,8 @@
 
 namespace kvcap {
 
-using Key = uint64_t;   // a session; later a prefix block or a text chunk
-using Order = double;   // grows with time; compared, never measured
+using Key = uint64_t;  // a session; later a prefix block or a text chunk
+using Order = double;  // grows with time; compared, never measured
 
 class Eviction {
  public:

@@ -139,7 +139,8 @@ void Store::done(const Move& move) {
   for (Level& level : levels_) {
     auto entry = level.entries.find(move.key);
     if (entry == level.entries.end() || entry->second.generation != move.generation) continue;
-    entry->second.visible = std::max(entry->second.visible, std::min(move.tokens_after, entry->second.tokens));
+    entry->second.visible =
+        std::max(entry->second.visible, std::min(move.tokens_after, entry->second.tokens));
   }
 }
 
@@ -167,7 +168,8 @@ void Store::erase(Key key) {
 }
 
 bool Store::has(Tier tier) const {
-  return std::any_of(levels_.begin(), levels_.end(), [&](const Level& level) { return level.options.kind == tier; });
+  return std::any_of(levels_.begin(), levels_.end(),
+                     [&](const Level& level) { return level.options.kind == tier; });
 }
 
 double Store::occupied_bytes(Tier tier) const {

@@ -30,7 +30,7 @@ struct Move {
   Key key = 0;
   Tier from = Tier::hbm;
   Tier to = Tier::dram;
-  int64_t tokens = 0;      // that move
+  int64_t tokens = 0;        // that move
   int64_t tokens_after = 0;  // of the context that are in `to` when done
   uint64_t generation = 0;
 };

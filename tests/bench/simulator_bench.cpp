@@ -1,22 +1,25 @@
-// How fast the simulator is, as ratios to SimGrid's own sleep_for measured in turn with it: machines are noisy, ratios
-// of minima are not. Every measurement runs in a process of its own (SimGrid has one engine a process).
+// How fast the simulator is, as ratios to SimGrid's own sleep_for measured in turn with it: machines are
+// noisy, ratios of minima are not. Every measurement runs in a process of its own (SimGrid has one engine a
+// process).
 //
-//   turns/<policy>      wall time of the chat workload of 5,678 sessions (or ShareGPT where it is at hand), in turns a
+//   turns/<policy>      wall time of the chat workload of 5,678 sessions (or ShareGPT where it is at hand),
+//   in turns a
 //                       second and in sleep_for events a turn
 //   memory/<policy>     growth of peak memory between 30 thousand and 300 thousand turns, in bytes a turn
-//   startup             time until `kvcap --version` has ended, against an empty program linked with libsimgrid
+//   startup             time until `kvcap --version` has ended, against an empty program linked with
+//   libsimgrid
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <xbt/log.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <simgrid/s4u.hpp>
 #include <string>
-#include <xbt/log.h>
 
 #include "plan/workers.h"
 #include "scenario/load.h"
@@ -57,14 +60,17 @@ const std::string kShareGpt = KVCAP_SOURCE_DIR "/../shared/data/traces/sharegpt_
 
 Scenario chat_scenario(const std::string& policy, int64_t sessions, bool real) {
   const bool sharegpt = real && std::filesystem::exists(kShareGpt);
-  const std::string source =
-      sharegpt ? R"({"kind": "sessions", "path": ")" + kShareGpt + R"("})" : std::string(R"({"kind": "chat"})");
-  return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-40g-4x-pm9a3",
+  const std::string source = sharegpt ? R"({"kind": "sessions", "path": ")" + kShareGpt + R"("})"
+                                      : std::string(R"({"kind": "chat"})");
+  return parse_scenario(
+      R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-40g-4x-pm9a3",
       "serving": {"max_model_len": 16384},
-      "workload": {"source": )" + source + R"(, "arrivals": {"sessions_per_s": 0.08}, "sessions": )" +
-                            std::to_string(sessions) + R"(},
-      "policy": {"name": ")" + policy + R"(", "tiers": [{"kind": "ssd"}]}})",
-                        "bench", {});
+      "workload": {"source": )" +
+          source + R"(, "arrivals": {"sessions_per_s": 0.08}, "sessions": )" + std::to_string(sessions) +
+          R"(},
+      "policy": {"name": ")" +
+          policy + R"(", "tiers": [{"kind": "ssd"}]}})",
+      "bench", {});
 }
 
 double simulate_s(const Scenario& scenario, const Workload& workload) {
@@ -112,7 +118,8 @@ void memory(benchmark::State& state, const std::string& policy) {
   double growth = 0;
   for (auto _ : state) {
     const auto start = Clock::now();
-    growth = in_worker([&] { return peak_memory_bytes(many); }) - in_worker([&] { return peak_memory_bytes(few); });
+    growth = in_worker([&] { return peak_memory_bytes(many); }) -
+             in_worker([&] { return peak_memory_bytes(few); });
     state.SetIterationTime(seconds_since(start));
   }
   state.counters["bytes_per_turn"] = growth / more_turns;
@@ -148,8 +155,14 @@ void startup(benchmark::State& state) {
   state.counters["ratio"] = least_kvcap_s / least_empty_s;
 }
 
-BENCHMARK_CAPTURE(turns, recompute, "recompute")->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(turns, kv_offload, "kv_offload")->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(turns, recompute, "recompute")
+    ->UseManualTime()
+    ->Iterations(7)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(turns, kv_offload, "kv_offload")
+    ->UseManualTime()
+    ->Iterations(7)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(turns, hcache, "hcache")->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(turns, ideal, "ideal")->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(memory, hcache, "hcache")->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);

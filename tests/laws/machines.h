@@ -15,8 +15,14 @@
 namespace kvcap::laws {
 
 inline ModelSpec llama_2_7b() {
-  return {.name = "llama-2-7b", .num_hidden_layers = 32, .hidden_size = 4096, .num_attention_heads = 32,
-          .num_key_value_heads = 32, .head_dim = 128, .intermediate_size = 11008, .vocab_size = 32000,
+  return {.name = "llama-2-7b",
+          .num_hidden_layers = 32,
+          .hidden_size = 4096,
+          .num_attention_heads = 32,
+          .num_key_value_heads = 32,
+          .head_dim = 128,
+          .intermediate_size = 11008,
+          .vocab_size = 32000,
           .max_position_embeddings = 4096};
 }
 
@@ -46,13 +52,23 @@ inline HardwareProfile a100() {
   HardwareProfile hardware;
   hardware.name = "a100";
   hardware.provenance_kind = "paper";
-  hardware.gpu = {.name = "A100", .count = 1, .peak_flops = 312e12, .memory_bytes = 40.0 * (1 << 30),
-                  .memory_bandwidth_bytes_per_s = 1555e9, .sm_count = 108, .gemm = {.efficiency = 0.64},
-                  .attention = {.efficiency = 0.5}, .price_usd_per_hour = 5};
+  hardware.gpu = {.name = "A100",
+                  .count = 1,
+                  .peak_flops = 312e12,
+                  .memory_bytes = 40.0 * (1 << 30),
+                  .memory_bandwidth_bytes_per_s = 1555e9,
+                  .sm_count = 108,
+                  .gemm = {.efficiency = 0.64},
+                  .attention = {.efficiency = 0.5},
+                  .price_usd_per_hour = 5};
   hardware.pcie = {.h2d_bandwidth_bytes_per_s = 26e9, .d2h_bandwidth_bytes_per_s = 26e9};
-  hardware.dram = Dram{.capacity_bytes = 256e9, .bandwidth_bytes_per_s = 200e9, .price_usd_per_gb_hour = 0.0088};
-  hardware.ssd = Ssd{.count = 4, .capacity_bytes = 4e12, .read_bandwidth_bytes_per_s = 6.9e9,
-                     .write_bandwidth_bytes_per_s = 4.1e9, .price_usd_per_gb_hour = 0.000082};
+  hardware.dram =
+      Dram{.capacity_bytes = 256e9, .bandwidth_bytes_per_s = 200e9, .price_usd_per_gb_hour = 0.0088};
+  hardware.ssd = Ssd{.count = 4,
+                     .capacity_bytes = 4e12,
+                     .read_bandwidth_bytes_per_s = 6.9e9,
+                     .write_bandwidth_bytes_per_s = 4.1e9,
+                     .price_usd_per_gb_hour = 0.000082};
   return hardware;
 }
 
@@ -77,12 +93,14 @@ inline Workload chats(int64_t sessions, double rate, uint64_t seed = 1, double t
   for (uint64_t s = 0; s < static_cast<uint64_t>(sessions); ++s) {
     now_s += random.exponential(s, 0) / rate;
     const auto turns = 1 + static_cast<uint32_t>(4 * random.exponential(s, 1));
-    workload.sessions.push_back({.first_turn = static_cast<uint32_t>(workload.turns.size()), .turn_count = turns});
+    workload.sessions.push_back(
+        {.first_turn = static_cast<uint32_t>(workload.turns.size()), .turn_count = turns});
     for (uint32_t t = 0; t < turns; ++t) {
       const uint64_t j = 10 + 2 * t;
-      workload.turns.push_back({.input_tokens = 1 + static_cast<uint32_t>(80 * random.exponential(s, j)),
-                                .output_tokens = 1 + static_cast<uint32_t>(250 * random.exponential(s, j + 1)),
-                                .time_s = t == 0 ? now_s : think_s});
+      workload.turns.push_back(
+          {.input_tokens = 1 + static_cast<uint32_t>(80 * random.exponential(s, j)),
+           .output_tokens = 1 + static_cast<uint32_t>(250 * random.exponential(s, j + 1)),
+           .time_s = t == 0 ? now_s : think_s});
     }
   }
   return workload;
@@ -91,7 +109,8 @@ inline Workload chats(int64_t sessions, double rate, uint64_t seed = 1, double t
 // One context of `tokens` tokens that lies in the store, and one turn of `new_tokens` on top of it.
 inline Workload one_turn(uint32_t tokens, uint32_t new_tokens, uint32_t output_tokens = 1) {
   Workload workload;
-  workload.sessions.push_back({.first_turn = 0, .turn_count = 1, .context_tokens = tokens, .history_grows = false});
+  workload.sessions.push_back(
+      {.first_turn = 0, .turn_count = 1, .context_tokens = tokens, .history_grows = false});
   workload.turns.push_back({.input_tokens = new_tokens, .output_tokens = output_tokens});
   workload.warm_start = true;
   return workload;
@@ -104,9 +123,10 @@ struct Case {
 
 // Runs every case in a process of its own, with all invariants checked after every event.
 inline std::vector<RunResult> run_all(const std::vector<Case>& cases) {
-  const std::vector<std::string> results = run_in_workers(cases.size(), [&](std::size_t i, std::atomic<int64_t>&) {
-    return serialize(simulate(cases[i].scenario, cases[i].workload, {.check_invariants = true}));
-  });
+  const std::vector<std::string> results =
+      run_in_workers(cases.size(), [&](std::size_t i, std::atomic<int64_t>&) {
+        return serialize(simulate(cases[i].scenario, cases[i].workload, {.check_invariants = true}));
+      });
   std::vector<RunResult> runs;
   for (const std::string& bytes : results) runs.push_back(deserialize(bytes));
   return runs;

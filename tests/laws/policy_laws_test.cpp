@@ -22,7 +22,8 @@ INSTANTIATE_TEST_SUITE_P(Table, EveryPolicy, testing::ValuesIn(policy_names().be
 TEST_P(EveryPolicy, LosesNoTurn) {
   const Workload workload = chats(150, 0.2);
   const RunResult result = run(scenario(policy()), workload);
-  EXPECT_EQ(result.number("completed") + result.number("rejected"), static_cast<double>(workload.turns.size()));
+  EXPECT_EQ(result.number("completed") + result.number("rejected"),
+            static_cast<double>(workload.turns.size()));
   EXPECT_EQ(result.turns.size(), workload.turns.size());
   EXPECT_EQ(result.number("rejected"), 0);
 }
@@ -31,10 +32,12 @@ TEST_P(EveryPolicy, LosesNoTurnWhenMemoryAndStoreAreTight) {
   Scenario tight = scenario(policy());
   tight.serving.kv_capacity_tokens = 12000;
   tight.serving.max_model_len = 6000;
-  tight.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 3e9}, {.kind = Tier::ssd, .capacity_bytes = 6e9}};
+  tight.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 3e9},
+                        {.kind = Tier::ssd, .capacity_bytes = 6e9}};
   const Workload workload = chats(150, 1.0, 5, 2);
   const RunResult result = run(tight, workload);
-  EXPECT_EQ(result.number("completed") + result.number("rejected"), static_cast<double>(workload.turns.size()));
+  EXPECT_EQ(result.number("completed") + result.number("rejected"),
+            static_cast<double>(workload.turns.size()));
   EXPECT_GT(result.number("preemptions"), 0) << "the case is meant to be tight";
   for (Tier tier : {Tier::dram, Tier::ssd}) {
     EXPECT_LE(result.number("peak_stored_bytes." + std::string(name(tier))), tier == Tier::dram ? 3e9 : 6e9);
@@ -62,7 +65,8 @@ TEST_P(EveryPolicy, ObeysLittlesLaw) {
   for (const TurnRecord& turn : result.turns) time_in_system_s += turn.e2el_s;
   const auto mean_of = [&](std::string_view name) {
     for (const auto& [series, values] : result.series) {
-      if (series == name) return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+      if (series == name)
+        return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
     }
     return std::nan("");
   };
@@ -80,15 +84,16 @@ TEST_P(EveryPolicy, AnswersAFirstTurnAsFastAsItsPlainPrefill) {
 
 TEST_P(EveryPolicy, IsNoFasterThanIdealForOneTurn) {
   for (uint32_t tokens : {100U, 1000U, 8000U}) {
-    const std::vector<RunResult> runs = run_all(
-        {{scenario("ideal"), one_turn(tokens, 64)}, {scenario(policy()), one_turn(tokens, 64)}});
+    const std::vector<RunResult> runs =
+        run_all({{scenario("ideal"), one_turn(tokens, 64)}, {scenario(policy()), one_turn(tokens, 64)}});
     EXPECT_GE(runs[1].turns[0].ttft_s, runs[0].turns[0].ttft_s - 1e-9) << tokens;
   }
 }
 
 TEST_P(EveryPolicy, IsNoFasterThanIdealInTheMeanUnderLoad) {
   const Workload workload = chats(300, 0.25);
-  const std::vector<RunResult> runs = run_all({{scenario("ideal"), workload}, {scenario(policy()), workload}});
+  const std::vector<RunResult> runs =
+      run_all({{scenario("ideal"), workload}, {scenario(policy()), workload}});
   EXPECT_GE(runs[1].number("mean_ttft_ms"), runs[0].number("mean_ttft_ms") - 1e-9);
 }
 
@@ -183,8 +188,10 @@ TEST_P(EveryPolicy, AgreesAcrossFidelitiesOnTimestampedArrivals) {
   for (const char* same : {"hit_tokens.ssd", "read_bytes.ssd", "written_bytes.ssd", "completed"}) {
     EXPECT_EQ(runs[0].number(same), runs[1].number(same)) << same;
   }
-  EXPECT_NEAR(runs[0].number("mean_ttft_ms"), runs[1].number("mean_ttft_ms"), 0.01 * runs[1].number("mean_ttft_ms"));
-  EXPECT_NEAR(runs[0].number("mean_itl_ms"), runs[1].number("mean_itl_ms"), 0.01 * runs[1].number("mean_itl_ms"));
+  EXPECT_NEAR(runs[0].number("mean_ttft_ms"), runs[1].number("mean_ttft_ms"),
+              0.01 * runs[1].number("mean_ttft_ms"));
+  EXPECT_NEAR(runs[0].number("mean_itl_ms"), runs[1].number("mean_itl_ms"),
+              0.01 * runs[1].number("mean_itl_ms"));
 }
 
 TEST_P(EveryPolicy, AgreesAcrossFidelitiesInAClosedLoopWithEviction) {
@@ -195,8 +202,10 @@ TEST_P(EveryPolicy, AgreesAcrossFidelitiesInAClosedLoopWithEviction) {
   const Workload workload = chats(250, 0.3, 11);
   const std::vector<RunResult> runs = run_all({{by_request, workload}, {by_layer, workload}});
   EXPECT_NEAR(runs[0].number("token_hit_rate"), runs[1].number("token_hit_rate"), 0.005);
-  EXPECT_NEAR(runs[0].number("mean_ttft_ms"), runs[1].number("mean_ttft_ms"), 0.01 * runs[1].number("mean_ttft_ms"));
-  EXPECT_NEAR(runs[0].number("p99_ttft_ms"), runs[1].number("p99_ttft_ms"), 0.03 * runs[1].number("p99_ttft_ms"));
+  EXPECT_NEAR(runs[0].number("mean_ttft_ms"), runs[1].number("mean_ttft_ms"),
+              0.01 * runs[1].number("mean_ttft_ms"));
+  EXPECT_NEAR(runs[0].number("p99_ttft_ms"), runs[1].number("p99_ttft_ms"),
+              0.03 * runs[1].number("p99_ttft_ms"));
 }
 
 }  // namespace

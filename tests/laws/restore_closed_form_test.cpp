@@ -1,5 +1,5 @@
-// A single context on an empty machine, simulated layer by layer on SimGrid, against the closed forms of the papers,
-// over random models and hardware with constant efficiencies and no overheads.
+// A single context on an empty machine, simulated layer by layer on SimGrid, against the closed forms of the
+// papers, over random models and hardware with constant efficiencies and no overheads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,9 @@ class Draw {
  public:
   explicit Draw(uint64_t number) : number_(number), random_(2026, "restore") {}
 
-  double between(double low, double high) { return low * std::pow(high / low, random_.uniform(number_, next_++)); }
+  double between(double low, double high) {
+    return low * std::pow(high / low, random_.uniform(number_, next_++));
+  }
   int64_t integer(double low, double high) { return static_cast<int64_t>(between(low, high)); }
 
  private:
@@ -32,9 +34,15 @@ class Draw {
 Scenario random_scenario(Draw& draw) {
   Scenario result = scenario("hcache");
   const int64_t heads = draw.integer(8, 96);
-  result.model = {.name = "random", .num_hidden_layers = draw.integer(8, 96), .hidden_size = heads * 128,
-                  .num_attention_heads = heads, .num_key_value_heads = heads, .head_dim = 128,
-                  .intermediate_size = 4 * heads * 128, .vocab_size = 32000, .max_position_embeddings = 1 << 20,
+  result.model = {.name = "random",
+                  .num_hidden_layers = draw.integer(8, 96),
+                  .hidden_size = heads * 128,
+                  .num_attention_heads = heads,
+                  .num_key_value_heads = heads,
+                  .head_dim = 128,
+                  .intermediate_size = 4 * heads * 128,
+                  .vocab_size = 32000,
+                  .max_position_embeddings = 1 << 20,
                   .ffn = FfnKind::plain};
   result.hardware.gpu.peak_flops = draw.between(100e12, 1000e12);
   result.hardware.gpu.memory_bandwidth_bytes_per_s = 1e16;  // everything is bound by computation
@@ -76,8 +84,8 @@ double hidden_then_kv_s(const LayerTimes& t, double hidden, double kv) {
 double recompute_then_hidden_s(const LayerTimes& t, double recomputed, double hidden) {
   const double start_s = recomputed * t.recompute_s;
   if (hidden == 0) return start_s;
-  return std::max({start_s + hidden * t.project_s, t.hidden_s + hidden * t.project_s,
-                   hidden * t.hidden_s + t.project_s});
+  return std::max(
+      {start_s + hidden * t.project_s, t.hidden_s + hidden * t.project_s, hidden * t.hidden_s + t.project_s});
 }
 
 double best_s(const LayerTimes& t, int64_t layers) {
@@ -126,8 +134,8 @@ TEST(Restore, EqualsTheClosedFormsOverRandomModelsAndHardware) {
     const double restore_s = runs[i].turns[0].ttft_s - prefill_s[i];
     const double error = std::abs(restore_s / expected[i].restore_s - 1);
     worst = std::max(worst, error);
-    EXPECT_LT(error, 0.02) << "draw " << i / 3 << " " << expected[i].policy << ": " << restore_s << " s against "
-                           << expected[i].restore_s << " s";
+    EXPECT_LT(error, 0.02) << "draw " << i / 3 << " " << expected[i].policy << ": " << restore_s
+                           << " s against " << expected[i].restore_s << " s";
   }
   std::printf("%zu restorations, worst error %.4f %%\n", runs.size(), 100 * worst);
 }
@@ -202,7 +210,8 @@ TEST(HCacheSplit, BestKeepsNoHiddenStatesOfAGroupedQueryModelAndSaysWhy) {
   EXPECT_EQ(machine.policy().schedule(4096, Tier::ssd).hidden_layers, 0);
   EXPECT_EQ(machine.policy().stored_bytes_per_token(), base.model.kv_bytes_per_token());
   bool explained = false;
-  for (const std::string& note : machine.notes()) explained |= note.find("not smaller than its KV") != std::string::npos;
+  for (const std::string& note : machine.notes())
+    explained |= note.find("not smaller than its KV") != std::string::npos;
   EXPECT_TRUE(explained);
 }
 
@@ -222,7 +231,8 @@ TEST(HCacheSplit, BestIsNoSlowerThanAnyOfItsPartsOnAnyModel) {
   for (uint64_t number = 0; number < kDraws; ++number) {
     Draw draw(5000 + number);
     Scenario base = random_scenario(draw);
-    if (number % 3 == 0) base.model.num_key_value_heads = std::max<int64_t>(1, base.model.num_attention_heads / 8);
+    if (number % 3 == 0)
+      base.model.num_key_value_heads = std::max<int64_t>(1, base.model.num_attention_heads / 8);
     const auto tokens = static_cast<uint32_t>(draw.integer(256, 8192));
     const auto add = [&](const std::string& policy, Split split) {
       Case next{base, one_turn(tokens, 64)};
@@ -240,7 +250,8 @@ TEST(HCacheSplit, BestIsNoSlowerThanAnyOfItsPartsOnAnyModel) {
   for (std::size_t i = 0; i < runs.size(); i += 5) {
     const double best_ttft_s = runs[i].turns[0].ttft_s;
     for (std::size_t other = 1; other < 5; ++other) {
-      EXPECT_LE(best_ttft_s, runs[i + other].turns[0].ttft_s * (1 + 1e-6)) << "draw " << i / 5 << ", other " << other;
+      EXPECT_LE(best_ttft_s, runs[i + other].turns[0].ttft_s * (1 + 1e-6))
+          << "draw " << i / 5 << ", other " << other;
     }
   }
 }
@@ -251,7 +262,8 @@ TEST(KvOffload, LayerwisePreloadHidesLoadingBehindPrefill) {
   Scenario plain = scenario("kv_offload");
   Scenario layerwise = plain;
   layerwise.policy.preload = Preload::layerwise;
-  const std::vector<RunResult> runs = run_all({{plain, one_turn(4000, 500)}, {layerwise, one_turn(4000, 500)}});
+  const std::vector<RunResult> runs =
+      run_all({{plain, one_turn(4000, 500)}, {layerwise, one_turn(4000, 500)}});
   const CostModel cost(plain.model, plain.hardware, 1);
   const double load_s = 4000 * plain.model.kv_bytes_per_token() / 26e9;
   const double layer_load_s = load_s / 32;
@@ -262,8 +274,8 @@ TEST(KvOffload, LayerwisePreloadHidesLoadingBehindPrefill) {
   EXPECT_NEAR(runs[1].turns[0].ttft_s, std::max(load_s + last_s, layer_load_s + prefill_s), 1e-6);
 }
 
-// Decode steps of 16 sequences: a layer lasts as long as 16 serial writes when that is longer than its computation.
-// HCache 6.3.3 prints 34 % longer steps for 7B at batch 16; writes of 29 us give that here.
+// Decode steps of 16 sequences: a layer lasts as long as 16 serial writes when that is longer than its
+// computation. HCache 6.3.3 prints 34 % longer steps for 7B at batch 16; writes of 29 us give that here.
 TEST(HCache, SavingFromTheCriticalPathStallsDecodingByTheWritesOfALayer) {
   const auto median_itl_s = [](SaveMode save) {
     Scenario one = scenario("hcache");

@@ -142,9 +142,8 @@ TEST(Chat, DefaultsToAThousandSessionsAndSaysWhereTheyComeFrom) {
   const Workload workload = make_workload({}, 1);
   EXPECT_EQ(workload.sessions.size(), 1000u);
   ASSERT_EQ(workload.notes.size(), 1u);
-  EXPECT_EQ(
-      workload.notes[0],
-      "chats are drawn from statistics of ShareGPT (traces/chat.json); sessions end at 8192 tokens");
+  EXPECT_EQ(workload.notes[0],
+            "chats are drawn from statistics of ShareGPT (traces/chat.json); sessions end at 8192 tokens");
 }
 
 }  // namespace

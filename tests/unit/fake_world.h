@@ -1,5 +1,6 @@
-// A World without SimGrid: a queue of dated callbacks, lanes that serve one transfer at a time at full speed. Good for
-// tests of whoever uses a World, and for comparing the real one on machines where no two lanes share a link.
+// A World without SimGrid: a queue of dated callbacks, lanes that serve one transfer at a time at full speed.
+// Good for tests of whoever uses a World, and for comparing the real one on machines where no two lanes share
+// a link.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +52,9 @@ class FakeWorld : public World {
       return date_s != other.date_s ? date_s > other.date_s : order > other.order;
     }
   };
-  void at(double date_s, std::function<void()> happen) { events_.push({date_s, order_++, std::move(happen)}); }
+  void at(double date_s, std::function<void()> happen) {
+    events_.push({date_s, order_++, std::move(happen)});
+  }
 
   class FakeLane : public Lane {
    public:

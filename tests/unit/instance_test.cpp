@@ -20,7 +20,8 @@ struct Ask {
 Workload asks(const std::vector<Ask>& list) {
   Workload workload;
   for (const Ask& ask : list) {
-    workload.sessions.push_back({.first_turn = static_cast<uint32_t>(workload.turns.size()), .turn_count = 1});
+    workload.sessions.push_back(
+        {.first_turn = static_cast<uint32_t>(workload.turns.size()), .turn_count = 1});
     workload.turns.push_back({ask.input_tokens, ask.output_tokens, ask.arrival_s});
   }
   return workload;
@@ -29,7 +30,9 @@ Workload asks(const std::vector<Ask>& list) {
 class Engine {
  public:
   Engine(const Scenario& scenario, const Workload& workload, World& world)
-      : machine_(scenario, workload), store_(machine_.tiers()), recorder_(static_cast<int64_t>(workload.turns.size())) {
+      : machine_(scenario, workload),
+        store_(machine_.tiers()),
+        recorder_(static_cast<int64_t>(workload.turns.size())) {
     const LinkObserver observer = [](Resource, double, double, double) {};
     restorer_ = make_restorer(scenario.fidelity, world, machine_.idle_rates(), observer, nullptr);
     if (workload.warm_start) {
@@ -37,20 +40,21 @@ class Engine {
         if (workload.sessions[i].context_tokens > 0) store_.preload(i, workload.sessions[i].context_tokens);
       }
     }
-    Instance instance({.workload = &workload,
-                       .cost = &machine_.cost(),
-                       .policy = &machine_.policy(),
-                       .store = &store_,
-                       .world = &world,
-                       .restorer = restorer_.get(),
-                       .recorder = &recorder_,
-                       .idle_rates = machine_.idle_rates(),
-                       .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
-                       .serving = scenario.serving,
-                       .kv_capacity_tokens = machine_.kv_capacity_tokens(),
-                       .max_model_len = machine_.max_model_len(),
-                       .fidelity = scenario.fidelity,
-                       .check_invariants = true});
+    Instance instance(
+        {.workload = &workload,
+         .cost = &machine_.cost(),
+         .policy = &machine_.policy(),
+         .store = &store_,
+         .world = &world,
+         .restorer = restorer_.get(),
+         .recorder = &recorder_,
+         .idle_rates = machine_.idle_rates(),
+         .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
+         .serving = scenario.serving,
+         .kv_capacity_tokens = machine_.kv_capacity_tokens(),
+         .max_model_len = machine_.max_model_len(),
+         .fidelity = scenario.fidelity,
+         .check_invariants = true});
     world.run([&](double now_s) { return instance.advance(now_s); });
     RunFacts facts;
     facts.scenario_json = "{}";
@@ -80,7 +84,8 @@ TEST(Instance, AnswersATurnInPrefillAndDecodeSteps) {
   EXPECT_NEAR(turn.ttft_s, prefill_s, 1e-9);
   EXPECT_NEAR(turn.service_ttft_s, prefill_s, 1e-9);
   // two more tokens over 501 and 502 tokens of context
-  EXPECT_NEAR(turn.e2el_s, prefill_s + engine.cost().decode_step_s(1, 501) + engine.cost().decode_step_s(1, 502), 1e-9);
+  EXPECT_NEAR(turn.e2el_s,
+              prefill_s + engine.cost().decode_step_s(1, 501) + engine.cost().decode_step_s(1, 502), 1e-9);
 }
 
 TEST(Instance, SplitsALongPromptIntoStepsOfTheTokenBudget) {
@@ -90,7 +95,8 @@ TEST(Instance, SplitsALongPromptIntoStepsOfTheTokenBudget) {
   const CostModel& cost = engine.cost();
   // 256 + 256 + 88 tokens
   const double expected_s = 32 * (cost.prefill_layer_s({256, 0}) + cost.prefill_layer_s({256, 256}) +
-                                  cost.prefill_layer_s({88, 512})) + cost.head_s(1);
+                                  cost.prefill_layer_s({88, 512})) +
+                            cost.head_s(1);
   EXPECT_NEAR(engine.result.turns[0].ttft_s, expected_s, 1e-9);
 }
 
@@ -99,10 +105,11 @@ TEST(Instance, KeepsDecodingWhileAPromptIsPrefilledInChunks) {
   chunked.serving.max_num_batched_tokens = 128;
   const Engine engine = serve(chunked, asks({{0, 100, 200}, {0.5, 4000, 1}}));
   // No gap of the first turn is longer than one step of 128 rows over 4,000 cached tokens.
-  const double longest_s = 32 * (engine.cost().linear_layer_s(128) + engine.cost().attention_layer_s({127, 4000}) +
-                                 engine.cost().decode_attention_layer_s(1).fixed_s +
-                                 300 * engine.cost().decode_attention_layer_s(1).per_context_token_s) +
-                           engine.cost().head_s(2);
+  const double longest_s =
+      32 * (engine.cost().linear_layer_s(128) + engine.cost().attention_layer_s({127, 4000}) +
+            engine.cost().decode_attention_layer_s(1).fixed_s +
+            300 * engine.cost().decode_attention_layer_s(1).per_context_token_s) +
+      engine.cost().head_s(2);
   EXPECT_LE(engine.result.number("p99_itl_ms") / 1e3, longest_s * 1.01);
 }
 

@@ -1,4 +1,5 @@
-// Who may know whom: every #include "folder/..." under sim/ must point to the same folder or to one that is listed for it.
+// Who may know whom: every #include "folder/..." under sim/ must point to the same folder or to one that is
+// listed for it.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -36,9 +37,11 @@ TEST(Layering, FollowsTheArrows) {
   int includes = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
     const std::string name = std::filesystem::relative(file.path(), root).string();
-    if (!file.is_regular_file() || name == "main.cpp" || (!name.ends_with(".h") && !name.ends_with(".cpp"))) continue;
+    if (!file.is_regular_file() || name == "main.cpp" || (!name.ends_with(".h") && !name.ends_with(".cpp")))
+      continue;
     const std::string from = folder_of(name);
-    ASSERT_TRUE(kMayInclude.contains(from)) << "sim/" << name << " lies in a folder that has no place in the house";
+    ASSERT_TRUE(kMayInclude.contains(from))
+        << "sim/" << name << " lies in a folder that has no place in the house";
     std::ifstream lines(file.path());
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("#include <simgrid/") || line.starts_with("#include <xbt/")) {

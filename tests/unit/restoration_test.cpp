@@ -54,8 +54,8 @@ TEST(Makespan, OfHiddenThenKvIsTheLongerOfTheTwoStreams) {
 
 TEST(Makespan, OfRecomputedThenHiddenPrefetchesWhileItRecomputes) {
   const Route route = gigabyte_per_second();
-  // 3 layers recomputed at 0.5 s while 7 hidden layers load at 0.3 s: loads end at 2.1 s, then the last projection
-  // of 0.1 s: 2.2 s; computation alone 1.5 + 0.7 = 2.2 s
+  // 3 layers recomputed at 0.5 s while 7 hidden layers load at 0.3 s: loads end at 2.1 s, then the last
+  // projection of 0.1 s: 2.2 s; computation alone 1.5 + 0.7 = 2.2 s
   const Restoration restoration{.work = {layers(3, 0, 0.5, LayerForm::tokens), layers(7, 0.3, 0.1)}};
   EXPECT_NEAR(makespan_s(restoration, rates_over(route)), 2.2, 1e-12);
 }
@@ -88,7 +88,8 @@ TEST(Makespan, EqualsTheLayerByLayerScheduleForRandomRestorations) {
       const uint64_t j = 10 * static_cast<uint64_t>(g + 1);
       const double load = random.uniform(draw, j) < 0.3 ? 0 : random.uniform(draw, j + 1);
       const double compute = random.uniform(draw, j + 2) < 0.3 ? 0 : random.uniform(draw, j + 3);
-      restoration.work.push_back(layers(1 + static_cast<int64_t>(20 * random.uniform(draw, j + 4)), load, compute));
+      restoration.work.push_back(
+          layers(1 + static_cast<int64_t>(20 * random.uniform(draw, j + 4)), load, compute));
     }
     const LoadRates rates = rates_over(route, 1 + random.uniform(draw, 1), random.uniform(draw, 2));
     const double by_layers_s = layer_spans(restoration, rates).back().compute_end_s;
@@ -119,8 +120,11 @@ TEST(Route, ThroughDramCrossesItTwice) {
   HardwareProfile hardware;
   hardware.pcie = {.h2d_bandwidth_bytes_per_s = 100e9, .d2h_bandwidth_bytes_per_s = 100e9};
   hardware.dram = Dram{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 40e9};
-  hardware.ssd = Ssd{.count = 8, .capacity_bytes = 1e12, .read_bandwidth_bytes_per_s = 10e9,
-                     .write_bandwidth_bytes_per_s = 5e9, .gpu_direct = false};
+  hardware.ssd = Ssd{.count = 8,
+                     .capacity_bytes = 1e12,
+                     .read_bandwidth_bytes_per_s = 10e9,
+                     .write_bandwidth_bytes_per_s = 5e9,
+                     .gpu_direct = false};
   // SSD 80 GB/s, PCIe 100 GB/s, DRAM 40/2 = 20 GB/s
   EXPECT_DOUBLE_EQ(route(hardware, 1, Tier::ssd, Tier::hbm).bytes_per_s(), 20e9);
   hardware.ssd->gpu_direct = true;

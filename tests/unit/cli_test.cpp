@@ -1,0 +1,224 @@
+// The program as its users meet it: exit codes, what goes to stdout and stderr, files of --out.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A folder of its own, gone afterwards.
+class Cli : public testing::Test {
+ protected:
+  Cli() : folder_(fs::temp_directory_path() / ("kvcap_cli_" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+    write("chat.json",
+          R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-40g-4x-pm9a3",
+        "workload": {"source": {"kind": "chat"}, "arrivals": {"sessions_per_s": 0.1}, "sessions": 60},
+        "policy": {"name": "hcache", "tiers": [{"kind": "ssd"}]}})");
+  }
+  ~Cli() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  struct Outcome {
+    int exit_code;
+    std::string out, err;
+  };
+
+  pid_t start(const std::vector<std::string>& arguments) const {
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    std::vector<char*> argv = {const_cast<char*>(KVCAP_BINARY)};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    if (!freopen(path("out").c_str(), "w", stdout) || !freopen(path("err").c_str(), "w", stderr)) _exit(126);
+    execv(KVCAP_BINARY, argv.data());
+    _exit(127);
+  }
+  Outcome finish(pid_t pid) const {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
+            read_file(path("err"))};
+  }
+  Outcome kvcap(const std::vector<std::string>& arguments) const { return finish(start(arguments)); }
+
+  fs::path folder_;
+};
+
+TEST_F(Cli, PrintsTheResultOnStdoutAndNothingElse) {
+  const Outcome outcome = kvcap({"run", path("chat.json"), "--json"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  const Json result = Json::parse(outcome.out);
+  EXPECT_EQ(result["schema"], "kvcap.result/1");
+  EXPECT_GT(result["metrics"]["completed"].get<int>(), 60);
+}
+
+TEST_F(Cli, RepeatsItselfByteForByte) {
+  for (const std::string policy : {"recompute", "kv_offload", "hcache", "ideal"}) {
+    const std::vector<std::string> command = {"run", path("chat.json"), "--json", "--set",
+                                              "policy.name=" + policy};
+    EXPECT_EQ(kvcap(command).out, kvcap(command).out) << policy;
+  }
+}
+
+TEST_F(Cli, WritesTheFolderOfOut) {
+  const Outcome outcome = kvcap({"run", path("chat.json"), "--out", path("results"), "--check"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json result = Json::parse(read_file(folder_ / "results/result.json"));
+  const std::string csv = read_file(folder_ / "results/requests.csv");
+  // a header and one row a turn
+  const Json& metrics = result["metrics"];
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'),
+            metrics["completed"].get<int>() + metrics["rejected"].get<int>() + 1);
+  EXPECT_TRUE(fs::exists(folder_ / "results/run.log"));
+  for (const auto& file : fs::directory_iterator(folder_ / "results")) {
+    EXPECT_TRUE(file.path().extension() == ".json" || file.path().extension() == ".csv" ||
+                file.path().extension() == ".log")
+        << file.path();
+  }
+}
+
+TEST_F(Cli, ComparesAgainstTheFirstSetting) {
+  const Outcome outcome = kvcap({"compare", path("chat.json"), "--policies", "recompute,hcache", "--json",
+                                 "--set", "replications=3", "--out", path("compared")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json compared = Json::parse(outcome.out);
+  EXPECT_EQ(compared["schema"], "kvcap.compare/1");
+  ASSERT_EQ(compared["results"].size(), 2U);
+  bool found = false;
+  for (const Json& difference : compared["differences"]) {
+    if (difference["metric"] != "mean_ttft_ms") continue;
+    found = true;
+    EXPECT_EQ(difference["setting"], "hcache");
+    EXPECT_EQ(difference["against"], "recompute");
+    EXPECT_NEAR(difference["difference"].get<double>(),
+                compared["results"][1]["metrics"]["mean_ttft_ms"].get<double>() -
+                    compared["results"][0]["metrics"]["mean_ttft_ms"].get<double>(),
+                1e-9);
+    EXPECT_LT(difference["difference"].get<double>(), 0);
+  }
+  EXPECT_TRUE(found);
+  EXPECT_TRUE(fs::exists(folder_ / "compared/hcache/result.json"));
+  EXPECT_TRUE(fs::exists(folder_ / "compared/table.txt"));
+}
+
+TEST_F(Cli, ComparesAnyField) {
+  const Outcome outcome = kvcap({"compare", path("chat.json"), "--over", "hardware.ssd.count=1,4"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("TTFT mean"), std::string::npos);
+}
+
+TEST_F(Cli, RestoresOneContextWithEveryPolicy) {
+  const Outcome outcome = kvcap(
+      {"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "2048", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  EXPECT_EQ(report["schema"], "kvcap.restore/1");
+  EXPECT_EQ(report["tier"], "ssd");
+  for (const Json& entry : report["policies"]) {
+    EXPECT_NEAR(entry["restore_s"].get<double>(), entry["closed_form_restore_s"].get<double>(),
+                0.02 * entry["ttft_s"].get<double>());
+    EXPECT_NEAR(entry["ttft_s"].get<double>(),
+                entry["prefill_s"].get<double>() + entry["restore_s"].get<double>(), 1e-12);
+    const Json& schedule = entry["schedule"];
+    const int layers = schedule["hidden_layers"].get<int>() + schedule["kv_layers"].get<int>() +
+                       schedule["recompute_layers"].get<int>();
+    EXPECT_EQ(layers, entry["policy"] == "ideal" ? 0 : 32);
+    for (const Json& span : entry["timeline"]) {
+      EXPECT_TRUE(span["stream"] == "io" || span["stream"] == "compute");
+      EXPECT_LE(span["start_s"].get<double>(), span["end_s"].get<double>());
+      EXPECT_LE(span["end_s"].get<double>(), entry["ttft_s"].get<double>() + 1e-9);
+    }
+  }
+}
+
+TEST_F(Cli, ShowsTheCatalogue) {
+  for (const std::string what : {"policies", "models", "hardware", "workloads"}) {
+    const Outcome list = kvcap({"show", what, "--json"});
+    ASSERT_EQ(list.exit_code, 0) << list.err;
+    for (const Json& entry : Json::parse(list.out)) {
+      EXPECT_FALSE(entry["summary"].get<std::string>().empty());
+      const Outcome one = kvcap({"show", what, entry["name"].get<std::string>(), "--json"});
+      EXPECT_EQ(one.exit_code, 0) << one.err;
+      EXPECT_TRUE(Json::parse(one.out).is_object());
+    }
+  }
+}
+
+TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"run", path("chat.json"), "--set", "policy.name=hcahce"},
+       "kvcap: --set policy.name=hcahce: found \"hcahce\", allowed: recompute, ideal, kv_offload, hcache; "
+       "did you mean "
+       "\"hcache\"?\n"},
+      {{"rum", path("chat.json")},
+       "kvcap: found the command \"rum\", allowed: run, compare, restore, show; did you mean \"run\"?\n"},
+      {{"run", path("chat.json"), "--require", "p99_ttft_m<=5"},
+       "kvcap: --require: found the metric \"p99_ttft_m\", allowed: a number of the result; did you mean "
+       "\"p99_ttft_ms\"?\n"},
+      {{"run", path("chat.json"), "--require", "p99_ttft_ms"},
+       "kvcap: --require: found \"p99_ttft_ms\", allowed: METRIC RELATION NUMBER, e.g. p99_ttft_ms<=500\n"},
+      {{"compare", path("chat.json")},
+       "kvcap: compare: give either --policies a,b,c or --over PATH=v1,v2,...\n"},
+      {{"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "9", "--policy",
+        "hcach"},
+       "kvcap: --policy: found \"hcach\", allowed: all, recompute, ideal, kv_offload, hcache; did you mean "
+       "\"hcache\"?\n"},
+      {{"show", "modles"},
+       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads; did you mean "
+       "\"models\"?\n"},
+      {{"run", path("chat.json"), "--out", path("chat.json")},
+       "kvcap: --out: " + path("chat.json") + " cannot be written: Not a directory\n"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const Outcome outcome = kvcap(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << message;
+    EXPECT_EQ(outcome.err, message);
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST_F(Cli, ExitsWith3WhenARequirementDoesNotHold) {
+  EXPECT_EQ(kvcap({"run", path("chat.json"), "--require", "mean_ttft_ms<=100000"}).exit_code, 0);
+  const Outcome failed = kvcap({"run", path("chat.json"), "--require", "utilization.gpu>=2"});
+  EXPECT_EQ(failed.exit_code, 3);
+  EXPECT_TRUE(failed.err.starts_with("kvcap: required utilization.gpu>=2, found 0.")) << failed.err;
+}
+
+TEST_F(Cli, ExitsWith130AndLeavesNoHalfResultWhenInterrupted) {
+  const pid_t pid = start({"run", path("chat.json"), "--set", "workload.sessions=20000", "--set",
+                           "fidelity=layer", "--out", path("late")});
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  kill(pid, SIGINT);
+  const Outcome outcome = finish(pid);
+  EXPECT_EQ(outcome.exit_code, 130);
+  EXPECT_EQ(outcome.err, "kvcap: interrupted\n");
+  EXPECT_TRUE(fs::is_empty(folder_ / "late"));
+}
+
+}  // namespace
+}  // namespace kvcap
