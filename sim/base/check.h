@@ -1,14 +1,19 @@
-// CHECK(condition): a broken invariant is our bug. Prints place and condition, then aborts (the command
-// that forked the simulation turns that into exit code 1). Never used for user input: see input_error.h.
+// KVCAP_CHECK(condition), KVCAP_BUG("what"): a broken invariant is our bug. Prints place and reason, then aborts (the
+// command that forked the simulation turns that into exit code 1). Never used for user input: see input_error.h.
 #pragma once
 
 #include <cstdio>
 #include <cstdlib>
 
-#define KVCAP_CHECK(condition)                                                                       \
-  do {                                                                                               \
-    if (!(condition)) {                                                                              \
-      std::fprintf(stderr, "kvcap: bug: %s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      std::abort();                                                                                  \
-    }                                                                                                \
-  } while (false)
+namespace kvcap {
+
+[[noreturn]] inline void fail_check(const char* file, int line, const char* what) {
+  std::fprintf(stderr, "kvcap: bug: %s:%d: %s\n", file, line, what);
+  std::abort();
+}
+
+}  // namespace kvcap
+
+#define KVCAP_BUG(what) ::kvcap::fail_check(__FILE__, __LINE__, what)
+#define KVCAP_CHECK(condition) \
+  ((condition) ? static_cast<void>(0) : KVCAP_BUG(#condition " does not hold"))

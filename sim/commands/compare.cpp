@@ -65,7 +65,8 @@ void compare(const CompareArgs& args) {
   std::vector<Scenario> scenarios;
   for (const std::string& value : values) {
     std::vector<std::string> overrides = args.overrides;
-    overrides.push_back(path + "=" + value);
+    overrides.push_back(path);
+    overrides.back().append("=").append(value);
     scenarios.push_back(load_scenario(args.scenario_path, overrides));
   }
   prepare_folder(args.out);

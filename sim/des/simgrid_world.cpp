@@ -128,7 +128,7 @@ class SimgridWorld : public World {
     build_platform(hardware, tensor_parallel_size);
     woken_ = sg4::Semaphore::create(0);
     sg4::Engine::on_deadlock_cb(
-        [] { KVCAP_CHECK(!"the simulation waits for something that can never happen"); });
+        [] { KVCAP_BUG("the simulation waits for something that can never happen"); });
   }
 
   double now_s() const override { return sg4::Engine::get_clock(); }

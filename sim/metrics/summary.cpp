@@ -245,6 +245,7 @@ class Summary {
     const double duration_s = facts_.duration_s;
     if (!(duration_s > 0)) return;
     std::vector<double> centres_s;
+    centres_s.reserve(kSeriesBins);
     for (int bin = 0; bin < kSeriesBins; ++bin) centres_s.push_back(duration_s * (bin + 0.5) / kSeriesBins);
     result_.series.emplace_back("time_s", std::move(centres_s));
     for (int i = 0; i < kLevelCount; ++i) {

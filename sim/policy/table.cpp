@@ -63,7 +63,7 @@ std::unique_ptr<Policy> make_policy(const PolicyInputs& inputs) {
     }
     return row.make(inputs);
   }
-  KVCAP_CHECK(false);
+  KVCAP_BUG("a policy that is not in the table");
 }
 
 }  // namespace kvcap

@@ -110,8 +110,13 @@ bool Instance::fits_at_all(const Request& request) const {
 void Instance::refuse(Request& request) {
   const uint32_t unborn = arrivals_.refused(request.arrival);
   request.record.rejected = true;
-  for (uint32_t i = 0; i <= unborn; ++i) {
-    request.record.turn = request.arrival.turn + i;
+  parts_.recorder->turn(request.record);
+  const std::span<const Turn> turns = parts_.workload->turns_of(parts_.workload->sessions[request.arrival.session]);
+  for (uint32_t i = request.arrival.turn + 1; i < turns.size(); ++i) {
+    request.record.turn = i;
+    request.record.history_tokens = 0;
+    request.record.input_tokens = turns[i].input_tokens;
+    request.record.output_tokens = turns[i].output_tokens;
     parts_.recorder->turn(request.record);
   }
   arrived_ += unborn;

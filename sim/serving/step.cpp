@@ -100,7 +100,7 @@ void Instance::preempt() {
     admitted_.erase(admitted_.begin() + static_cast<std::ptrdiff_t>(i));
     return;
   }
-  KVCAP_CHECK(!"someone decodes, so someone can be preempted");
+  KVCAP_BUG("no one can be preempted though someone decodes");
 }
 
 // ---- the clock ----

@@ -53,7 +53,7 @@ std::unique_ptr<Eviction> make_eviction(EvictionKind kind) {
     case EvictionKind::fifo:
       return make_fifo();
   }
-  KVCAP_CHECK(false);
+  KVCAP_BUG("an eviction that is not handled");
 }
 
 }  // namespace kvcap

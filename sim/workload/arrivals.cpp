@@ -20,7 +20,7 @@ double gap(const ArrivalOptions& options, const RandomStream& stream, uint64_t s
     case ArrivalProcess::trace:
       break;
   }
-  KVCAP_CHECK(!"a trace has its own arrivals");
+  KVCAP_BUG("arrivals of a trace are drawn");
   return 0;
 }
 
@@ -49,8 +49,7 @@ double draw_think_time_s(const ThinkTimeOptions& options, uint64_t seed, uint64_
       return options.mean_s * std::exp(std::sqrt(variance) * stream.normal(session, turn) - variance / 2);
     }
   }
-  KVCAP_CHECK(!"every distribution is handled");
-  return 0;
+  KVCAP_BUG("a think time distribution is not handled");
 }
 
 }  // namespace kvcap

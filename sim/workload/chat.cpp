@@ -44,7 +44,7 @@ Tables load_tables() {
     tables.output_correlation = normal_correlation(json.at("output_rank_correlation").get<double>());
     return tables;
   }
-  KVCAP_CHECK(!"the chat tables are embedded");
+  KVCAP_BUG("the chat tables are not embedded");
   return {};
 }
 

@@ -128,6 +128,7 @@ inline std::vector<RunResult> run_all(const std::vector<Case>& cases) {
         return serialize(simulate(cases[i].scenario, cases[i].workload, {.check_invariants = true}));
       });
   std::vector<RunResult> runs;
+  runs.reserve(results.size());
   for (const std::string& bytes : results) runs.push_back(deserialize(bytes));
   return runs;
 }
