@@ -135,6 +135,7 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
                          .options = scenario.policy,
                          .idle_rates = idle_rates_,
                          .planned_tier = planned_tier,
+                         .step_tokens = scenario.serving.max_num_batched_tokens,
                          .split_tokens = scenario.policy.split_tokens.value_or(mean_history_tokens)});
   if (policy_->reuse() == Reuse::everything) tiers_.clear();
   if (policy_->reuse() == Reuse::nothing) {
@@ -170,6 +171,10 @@ void Machine::choose_memory(const Scenario& scenario) {
     notes_.push_back(format("KV capacity is given: %lld tokens (derived: %lld)",
                             static_cast<long long>(kv_capacity_tokens_),
                             static_cast<long long>(derived.tokens)));
+  }
+  if (serving.kv_capacity_tokens && kv_capacity_tokens_ < serving.block_size) {
+    throw InputError(format("serving.kv_capacity_tokens: found %lld, allowed: at least serving.block_size = %lld",
+                            static_cast<long long>(kv_capacity_tokens_), static_cast<long long>(serving.block_size)));
   }
   if (kv_capacity_tokens_ < serving.block_size) {
     throw InputError(
@@ -210,7 +215,9 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
   Store store(machine.tiers());
   if (workload.warm_start) {
     for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
-      if (workload.sessions[i].context_tokens > 0) store.preload(i, workload.sessions[i].context_tokens);
+      const Key key = workload.context_key(i);
+      const int64_t tokens = workload.sessions[i].context_tokens;
+      if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
     }
   }
   const std::unique_ptr<World> world =

@@ -34,13 +34,11 @@ struct RestoreArgs {
 constexpr std::array kHostTiers = {Tier::ssd, Tier::dram, Tier::remote};  // in order of preference
 
 Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
+  std::string allowed;
   for (Tier tier : kHostTiers) {
     if (!has_tier(hardware, tier)) continue;
     if (args.tier.empty() || args.tier == name(tier)) return tier;
-  }
-  std::string allowed;
-  for (Tier tier : kHostTiers) {
-    if (has_tier(hardware, tier)) allowed += (allowed.empty() ? "" : ", ") + std::string(name(tier));
+    allowed += (allowed.empty() ? "" : ", ") + std::string(name(tier));
   }
   throw InputError("--tier: found \"" + (args.tier.empty() ? "none" : args.tier) + "\", allowed on " +
                    hardware.name + ": " +
@@ -48,16 +46,24 @@ Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
 }
 
 // The scenario of one context: everything in one tier, room for it, layer by layer.
-Scenario scenario_for(const RestoreArgs& args, const std::string& policy, Tier tier) {
+Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
   const Json text = {{"schema", "kvcap.scenario/1"},
                      {"name", "restore"},
                      {"model", args.model},
                      {"hardware", args.hardware},
                      {"serving", {{"max_num_batched_tokens", args.tokens + args.new_tokens}}},
                      {"workload", {{"source", {{"kind", "chat"}}}}},
-                     {"policy", {{"name", policy}, {"tiers", {{{"kind", name(tier)}}}}}},
+                     {"policy", {{"name", policy}}},
                      {"fidelity", "layer"}};
+  for (const std::string& change : args.overrides) {
+    if (change.starts_with("policy.name=") || change.starts_with("policy.tiers") ||
+        change.starts_with("policy=")) {
+      throw InputError("--set " + change +
+                       ": restore takes the policy from --policy and the tier from --tier");
+    }
+  }
   Scenario scenario = parse_scenario(text.dump(), "restore", args.overrides);
+  scenario.policy.tiers = {{.kind = choose_tier(args, scenario.hardware)}};
   scenario.serving.max_model_len =
       std::max<int64_t>(scenario.serving.max_model_len.value_or(0), args.tokens + args.new_tokens + 1);
   return scenario;
@@ -92,13 +98,22 @@ double restore_flops(const Restoration& restoration, const CostModel& cost, int6
   return flops;
 }
 
-Json policy_entry(const RestoreArgs& args, const std::string& policy, Tier tier) {
-  Scenario scenario = scenario_for(args, policy, tier);
+Json policy_entry(const RestoreArgs& args, const std::string& policy) {
+  Scenario scenario = scenario_for(args, policy);
+  const Tier tier = scenario.policy.tiers->front().kind;
   // One context alone is never short of memory here; whether it fits is the business of run.
   scenario.serving.kv_capacity_tokens = 2 * (args.tokens + args.new_tokens + scenario.serving.block_size);
   const Workload workload = one_context(args.tokens, args.new_tokens);
   const Machine machine(scenario, args.tokens, args.tokens);
 
+  for (const StoreTier& store : machine.tiers()) {
+    const double bytes = static_cast<double>(args.tokens) * store.bytes_per_token;
+    if (bytes <= store.capacity_bytes) continue;
+    throw InputError("--tokens: found " + std::to_string(args.tokens) +
+                     ", allowed: a context that fits the tier " + std::string(name(tier)) + " as " + policy +
+                     " keeps it, up to " +
+                     std::to_string(static_cast<int64_t>(store.capacity_bytes / store.bytes_per_token)));
+  }
   Json timeline = Json::array();
   SimulateHooks hooks;
   hooks.on_restore_activity = [&timeline](const RestoreActivity& activity) {
@@ -207,11 +222,11 @@ void restore(const RestoreArgs& args) {
     throw InputError("--new-tokens: allowed: 1 to 100000000");
   const std::vector<std::string> policies = policies_of(args);
   // The first look at the scenario finds bad input before anything runs.
-  const Tier tier = choose_tier(args, load_hardware(args.hardware));
-  Scenario scenario = scenario_for(args, policies.front(), tier);
+  const Scenario scenario = scenario_for(args, policies.front());
+  const Tier tier = scenario.policy.tiers->front().kind;
   const std::vector<std::string> entries = run_in_workers(
       policies.size(),
-      [&](std::size_t i, std::atomic<int64_t>&) { return policy_entry(args, policies[i], tier).dump(); });
+      [&](std::size_t i, std::atomic<int64_t>&) { return policy_entry(args, policies[i]).dump(); });
 
   Json report = {{"schema", "kvcap.restore/1"},        {"model", scenario.model.name},
                  {"hardware", scenario.hardware.name}, {"tokens", args.tokens},

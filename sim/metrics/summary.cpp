@@ -22,7 +22,7 @@ constexpr double kSecondsPerDay = 86400;
 constexpr double kEnduranceDays = 5 * 365;
 
 bool is_measured(const TurnRecord& turn) { return !turn.warmup && !turn.rejected; }
-double queue_s(const TurnRecord& turn) { return turn.ttft_s - turn.service_ttft_s; }
+double queue_s(const TurnRecord& turn) { return std::max(0.0, turn.ttft_s - turn.service_ttft_s); }
 // Time per output token after the first; turns with a single one have none.
 bool has_tpot(const TurnRecord& turn) { return turn.output_tokens > 1; }
 double tpot_s(const TurnRecord& turn) { return (turn.e2el_s - turn.ttft_s) / (turn.output_tokens - 1.0); }

@@ -43,7 +43,8 @@ class HCache : public Policy {
         split_tokens_(std::max<int64_t>(1, inputs.split_tokens)) {
     const auto gpus = static_cast<double>(cost_.tensor_parallel_size());
     copy_bytes_per_s_ = gpus * inputs.hardware->pcie.d2h_bandwidth_bytes_per_s;
-    if (inputs.options.save.value_or(SaveMode::background) == SaveMode::direct_io && inputs.hardware->ssd) {
+    if (inputs.options.save.value_or(SaveMode::background) == SaveMode::direct_io &&
+        planned_tier_ == Tier::ssd) {
       sync_write_s_ = inputs.hardware->ssd->sync_write_s;
     }
     stored_ = divide(split_tokens_, planned_tier_);

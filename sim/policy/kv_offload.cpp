@@ -15,7 +15,8 @@ class KvOffload : public Policy {
         layers_(cost_.model().num_hidden_layers),
         layer_bytes_per_token_(cost_.model().kv_bytes_per_token_layer()),
         layerwise_(inputs.options.preload.value_or(Preload::none) == Preload::layerwise),
-        ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)) {}
+        ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
+        step_tokens_(inputs.step_tokens) {}
 
   Reuse reuse() const override { return Reuse::stored; }
 
@@ -32,13 +33,15 @@ class KvOffload : public Policy {
       cached_tokens += hit.tokens;
     }
     Restoration restoration{.ahead = ahead_};
-    if (layerwise_) {
-      const int64_t new_tokens = context.history_tokens - cached_tokens + context.new_tokens;
+    const int64_t new_tokens = context.history_tokens - cached_tokens + context.new_tokens;
+    // A prompt of several steps cannot be computed in one pass beside the loads.
+    const bool fused = layerwise_ && new_tokens <= step_tokens_;
+    if (fused) {
       layer.compute_s = cost_.prefill_layer_s({new_tokens, cached_tokens});
       restoration.fused = true;
     }
     restoration.work.push_back(layer);
-    if (layerwise_) {
+    if (fused) {
       restoration.work.push_back({.layers = 1, .form = LayerForm::head, .compute_s = cost_.head_s(1)});
     }
     return restoration;
@@ -56,6 +59,7 @@ class KvOffload : public Policy {
   double layer_bytes_per_token_;
   bool layerwise_;
   int64_t ahead_;
+  int64_t step_tokens_;
 };
 
 }  // namespace

@@ -70,6 +70,7 @@ double makespan_s(const Restoration& restoration, const LoadRates& rates) {
 }
 
 std::vector<LayerSpan> layer_spans(const Restoration& restoration, const LoadRates& rates) {
+  KVCAP_CHECK(restoration.ahead >= 1);
   std::vector<LayerSpan> spans;
   PerTier loaded_s{};
   for (Tier tier : kTiers) loaded_s[index(tier)] = rates[index(tier)].delay_s;

@@ -1,9 +1,13 @@
 #include "scenario/check.h"
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "base/input_error.h"
 #include "scenario/fields.h"
+#include "workload/long_context.h"
 
 namespace kvcap {
 namespace {
@@ -67,9 +71,25 @@ void check_tiers(const Scenario& scenario, const Places& places) {
 
 void check_arrivals(const Scenario& scenario, const Places& places) {
   const bool timed = scenario.workload.arrivals.process == ArrivalProcess::trace;
-  if (timed && scenario.workload.source.kind != SourceKind::sessions) {
+  const SourceKind kind = scenario.workload.source.kind;
+  if (timed && kind != SourceKind::sessions) {
     fail(places, "workload.arrivals.process", "\"trace\"",
-         "poisson, gamma, constant (generated sessions have no arrival_s)");
+         std::string("poisson, gamma, constant (") +
+             (is_generated(kind) ? "generated sessions have" : "this format has") + " no arrival_s)");
+  }
+}
+
+void check_source(const Scenario& scenario, const Places& places) {
+  const SourceOptions& source = scenario.workload.source;
+  if (source.kind != SourceKind::long_context) return;
+  const std::vector<std::string> tasks = long_context_tasks();
+  const std::vector<std::string_view> names(tasks.begin(), tasks.end());
+  for (const std::string& one : split_names(source.tasks)) {
+    if (std::find(names.begin(), names.end(), one) != names.end()) continue;
+    fail(places, "workload.source.tasks", "\"" + one + "\"", joined(names) + suggestion(one, names));
+  }
+  if (source.history == History::grow) {
+    fail(places, "workload.source.history", "\"grow\"", "automatic, context (the sessions share documents)");
   }
 }
 
@@ -122,6 +142,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_hardware(scenario.hardware, places, "hardware");
   check_parallelism(scenario, places);
   check_tiers(scenario, places);
+  check_source(scenario, places);
   check_arrivals(scenario, places);
   if (scenario.serving.max_model_len > scenario.model.max_position_embeddings) {
     scenario.notes.push_back("serving.max_model_len is " + std::to_string(*scenario.serving.max_model_len) +

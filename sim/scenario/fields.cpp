@@ -259,12 +259,27 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
 }
 
 static void describe(FieldVisitor& v, SourceOptions& o) {
-  v.field("kind", o.kind, {.meaning = "a file of sessions, or generated chats", .required = true});
-  v.field("path", o.path, {.meaning = "JSONL, plain or gzip; relative to this file"});
+  v.field("kind", o.kind,
+          {.meaning = "the format of a file (sessions, sharegpt, leval), or a generator (chat, long_context)",
+           .required = true});
+  v.field("path", o.path, {.meaning = "the file, plain or gzip; relative to this one"});
   v.field("on_bad_row", o.on_bad_row, {.meaning = "stop, or count and go on"});
   v.field("history", o.history,
           {.meaning = "what a turn builds on: earlier turns (grow), or the session's context alone"});
+  v.field("token_counts", o.token_counts,
+          {.meaning = "sharegpt: JSONL of exact token counts; without it they are estimated"});
+  v.field("tasks", o.tasks,
+          {.meaning = "long_context: sub-tasks of L-Eval, separated by commas; empty: all"});
+  v.field("documents", o.documents,
+          {.meaning = "long_context: how many there are",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "as many as the sub-tasks have in L-Eval"});
+  v.field("zipf_alpha", o.zipf_alpha,
+          {.meaning = "long_context: the k-th document's popularity is k^-zipf_alpha", .min = 0, .max = 10});
   v.needs("kind", "sessions", "path");
+  v.needs("kind", "sharegpt", "path");
+  v.needs("kind", "leval", "path");
 }
 
 static void describe(FieldVisitor& v, ArrivalOptions& o) {
@@ -284,7 +299,10 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
   v.field("arrivals", o.arrivals, {.meaning = "when sessions begin"});
   v.field("think_time", o.think_time, {.meaning = "how long users take"});
   v.field("sessions", o.sessions,
-          {.meaning = "how many", .min = 1, .max = 1e8, .absent = "all lines of the source; 1000 chats"});
+          {.meaning = "how many",
+           .min = 1,
+           .max = 1e8,
+           .absent = "all of the source; 1000 generated ones"});
   v.field("warmup_turns", o.warmup_turns,
           {.meaning = "first turns, left out of the metrics", .unit = "turns", .min = 0, .max = 1e9});
   v.field("warm_start", o.warm_start, {.meaning = "contexts are stored before the first arrival"});
@@ -308,7 +326,7 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
   v.field("preload", o.preload, {.meaning = "loads that run ahead of computation", .absent = "the preset's"});
   v.field(
       "read_buffer_layers", o.read_buffer_layers,
-      {.meaning = "how far ahead", .unit = "layers", .min = 0, .max = kMaxCount, .absent = "the preset's"});
+      {.meaning = "how far ahead", .unit = "layers", .min = 1, .max = kMaxCount, .absent = "the preset's"});
   v.field("save", o.save, {.meaning = "how new state is written", .absent = "the preset's"});
   v.field("split", o.split, {.meaning = "how layers are divided over forms", .absent = "the preset's"});
   v.field("split_tokens", o.split_tokens,

@@ -21,6 +21,9 @@ Scenario parse_scenario(std::string_view text, const std::string& file,
   std::string& path = scenario.workload.source.path;
   const std::filesystem::path folder = document.places.folder("workload.source.path");
   if (!path.empty()) path = (folder / path).lexically_normal().string();
+  std::string& counts = scenario.workload.source.token_counts;
+  const std::filesystem::path counts_folder = document.places.folder("workload.source.token_counts");
+  if (!counts.empty()) counts = (counts_folder / counts).lexically_normal().string();
   return scenario;
 }
 

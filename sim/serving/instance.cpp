@@ -72,7 +72,7 @@ void Instance::arrive(const Arrival& arrival) {
   const Turn& turn = parts_.workload->turns[session.first_turn + arrival.turn];
   auto request = std::make_unique<Request>();
   request->arrival = arrival;
-  request->key = arrival.session;
+  request->key = parts_.workload->context_key(arrival.session);
   request->input_tokens = turn.input_tokens;
   request->output_tokens = turn.output_tokens;
 
@@ -82,6 +82,8 @@ void Instance::arrive(const Arrival& arrival) {
     const bool truncated = history > 0 && history > room;
     while (history > 0 && history > room) history /= 2;
     // What is kept encodes the old positions and the dropped tokens: it is void.
+    // Others keep the whole document.
+    if (truncated && session.document != kOwnContext) request->key = arrival.session;
     if (truncated) parts_.store->erase(request->key);
   }
   history_[arrival.session] = static_cast<uint32_t>(history);
@@ -111,7 +113,8 @@ void Instance::refuse(Request& request) {
   const uint32_t unborn = arrivals_.refused(request.arrival);
   request.record.rejected = true;
   parts_.recorder->turn(request.record);
-  const std::span<const Turn> turns = parts_.workload->turns_of(parts_.workload->sessions[request.arrival.session]);
+  const std::span<const Turn> turns =
+      parts_.workload->turns_of(parts_.workload->sessions[request.arrival.session]);
   for (uint32_t i = request.arrival.turn + 1; i < turns.size(); ++i) {
     request.record.turn = i;
     request.record.history_tokens = 0;
@@ -137,7 +140,7 @@ bool Instance::try_admit(double now_s) {
   Hit hit{.key = request.key};
   if (parts_.policy->reuse() == Reuse::everything) {
     // What was never seen is no history: a session's context is new to its first turn.
-    const bool seen = request.arrival.turn > 0 || parts_.workload->warm_start;
+    const bool seen = parts_.workload->warm_start || seen_.contains(request.key);
     hit.tokens = seen ? request.history_tokens : 0;
   } else if (const std::optional<Hit> found = parts_.store->find(request.key)) {
     hit = *found;
@@ -194,9 +197,10 @@ void Instance::restore(Request& request, const Hit& hit, double now_s) {
         request.cached_tokens = request.fused ? request.prompt_tokens() : tokens;
         request.restored_s = times.restored_s;
         if (request.record.ttft_s == 0 && request.admitted_s == now_s) {
-          request.record.restore_s = static_cast<float>(times.restored_s - now_s);
+          // Fused computation is the new tokens' prefill and no part of the restoration.
+          request.record.restore_s =
+              static_cast<float>((request.fused ? times.loaded_s : times.restored_s) - now_s);
           request.record.load_s = static_cast<float>(times.loaded_s - now_s);
-          // Fused computation is the new tokens' prefill.
           if (!request.fused) {
             request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
           }
@@ -247,6 +251,7 @@ void Instance::keep_context(const Request& request, double now_s) {
   const int64_t tokens =
       request.history_tokens + (grows ? request.input_tokens + request.output_tokens : int64_t{0});
   history_[request.arrival.session] = static_cast<uint32_t>(tokens);
+  seen_.insert(request.key);
   if (tokens > 0 && parts_.policy->reuse() != Reuse::everything) {
     perform(parts_.store->put(request.key, tokens, now_s));
   }
@@ -257,11 +262,13 @@ void Instance::perform(const std::vector<Move>& moves) {
     const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
     const double requests = parts_.policy->save_requests(move.tokens);
     const Route& route = parts_.route(move.from, move.to);
-    parts_.recorder->wrote(move.to, bytes, requests);
     parts_.world->lane(move.from, move.to)
-        .move(route.seconds(bytes, requests), route.latency_s, [this, move](TransferPhase phase) {
-          if (phase == TransferPhase::ended) parts_.store->done(move);
-        });
+        .move(route.seconds(bytes, requests), route.latency_s,
+              [this, move, bytes, requests](TransferPhase phase) {
+                if (phase != TransferPhase::ended) return;
+                parts_.recorder->wrote(move.to, bytes, requests);
+                parts_.store->done(move);
+              });
   }
 }
 

@@ -13,6 +13,7 @@ namespace {
 // Work that takes `rate` of the GPU from `since_s` to `until_s`.
 struct Share {
   double since_s = 0, until_s = 0, rate = 0;
+  uint64_t number = 0;
   double taken_s(double at_s) const { return rate * (std::clamp(at_s, since_s, until_s) - since_s); }
 };
 
@@ -26,6 +27,7 @@ class RequestRestorer : public Restorer {
     run->start_s = world_.now_s();
     run->restoration = std::move(restoration);
     run->compute_s = run->restoration.total_compute_s();
+    run->leading_s = leading_compute_s(run->restoration);
     run->rates = routes_;
     run->ready = std::move(ready);
     for (Tier tier : kTiers) {
@@ -38,6 +40,7 @@ class RequestRestorer : public Restorer {
             phase == TransferPhase::began ? began(run, tier) : ended(run, tier, alone_s);
           });
     }
+    if (run->under_way > 0) expect(*run, run->start_s, run->start_s + run->leading_s, run->leading_s);
     // Nothing to load: the end follows now, and is reported through the compute queue like any other.
     if (run->under_way == 0) world_.restore_compute().run(0, [this, run] { finish(run); });
   }
@@ -49,7 +52,7 @@ class RequestRestorer : public Restorer {
   }
 
   double when(double progress_s) const override {
-    // Progress is linear between the dates at which shares end.
+    // Progress is linear between the dates at which shares begin and end.
     double at_s = world_.now_s();
     for (;;) {
       const double here_s = this->progress_s(at_s);
@@ -58,8 +61,9 @@ class RequestRestorer : public Restorer {
       double until_s = std::numeric_limits<double>::infinity();
       for (const Share& share : shares_) {
         if (share.until_s <= at_s) continue;
-        rate -= share.rate;
-        until_s = std::min(until_s, share.until_s);
+        const bool on = share.since_s <= at_s;
+        if (on) rate -= share.rate;
+        until_s = std::min(until_s, on ? share.until_s : share.since_s);
       }
       const double reached_s = rate > 1e-12 ? at_s + (progress_s - here_s) / rate : until_s;
       if (reached_s <= until_s) return reached_s;
@@ -72,22 +76,44 @@ class RequestRestorer : public Restorer {
     double start_s = 0;
     Restoration restoration;
     double compute_s = 0;
+    double leading_s = 0;  // of it, before the first load is needed
     LoadRates rates;
     PerTier began_s{};
     int under_way = 0;
-    Share share;
+    bool began = false;         // the first transfer has
+    std::vector<Share> shares;  // as expected until the transfers' rates are known
     std::function<void(RestoreTimes)> ready;
   };
   using RunPtr = std::shared_ptr<Run>;
 
+  static double leading_compute_s(const Restoration& restoration) {
+    double leading_s = 0;
+    for (const LayerWork& work : restoration.work) {
+      for (double bytes : work.load_bytes) {
+        if (bytes > 0) return leading_s;
+      }
+      leading_s += static_cast<double>(work.layers) * work.compute_s;
+    }
+    return leading_s;
+  }
+
+  // `seconds` of work of the run between two dates.
+  void expect(Run& run, double since_s, double until_s, double seconds) {
+    if (seconds <= 0 || until_s - since_s <= 1e-9) return;
+    run.shares.push_back({since_s, until_s, seconds / (until_s - since_s), next_share_++});
+    shares_.push_back(run.shares.back());
+  }
+
   void began(const RunPtr& run, Tier tier) {
     const double now_s = world_.now_s();
     run->began_s[index(tier)] = now_s;
-    if (run->compute_s <= 0 || run->share.rate > 0) return;
-    // Until the transfers' rates are known: as on an idle machine from here on.
-    const double expected_s = std::max(makespan_s(run->restoration, routes_), run->compute_s);
-    run->share = {now_s, now_s + expected_s, run->compute_s / expected_s};
-    shares_.push_back(run->share);
+    if (run->compute_s <= run->leading_s || run->began) return;
+    run->began = true;
+    // As on an idle machine from here on; recomputed layers may have had a head start.
+    const double rest_s = run->compute_s - run->leading_s;
+    const double lead_end_s = std::max(now_s, run->start_s + run->leading_s);
+    const double expected_end_s = now_s + makespan_s(run->restoration, routes_);
+    expect(*run, lead_end_s, std::max(expected_end_s, lead_end_s + rest_s), rest_s);
   }
 
   void ended(const RunPtr& run, Tier tier, double alone_s) {
@@ -107,29 +133,30 @@ class RequestRestorer : public Restorer {
       gpu_free_s_ = std::max(run->start_s, gpu_free_s_) + run->compute_s;
       observer_(Resource::gpu, run->compute_s, std::max(run->start_s, restored_s - run->compute_s),
                 restored_s);
-      settle(run->share, run->compute_s, now_s, restored_s);
+      settle(*run, now_s, restored_s);
     }
     run->ready({now_s, restored_s});
   }
 
   // What was expected is replaced by what is known: the rest of the work is done by `end_s`.
-  void settle(const Share& expected, double compute_s, double now_s, double end_s) {
+  void settle(const Run& run, double now_s, double end_s) {
+    double done_s = 0;
+    for (const Share& own : run.shares) {
+      const double own_s = own.taken_s(now_s);
+      done_s += own_s;
+      // Shares that are over may have been counted already.
+      if (std::erase_if(shares_, [&](const Share& share) { return share.number == own.number; }) > 0)
+        taken_s_ += own_s;
+    }
     std::erase_if(shares_, [&](const Share& share) {
       if (share.until_s > now_s) return false;
       taken_s_ += share.taken_s(now_s);
       return true;
     });
-    const auto own = std::find_if(shares_.begin(), shares_.end(), [&](const Share& share) {
-      return share.since_s == expected.since_s && share.until_s == expected.until_s &&
-             share.rate == expected.rate;
-    });
-    if (own != shares_.end() && expected.rate > 0) shares_.erase(own);
-    const double done_s = expected.taken_s(now_s);
-    if (expected.rate > 0 && expected.until_s > now_s) taken_s_ += done_s;
-    const double left_s = compute_s - done_s;
+    const double left_s = run.compute_s - done_s;
     if (left_s <= 0) return;
     if (end_s - now_s > 1e-9) {
-      shares_.push_back({now_s, end_s, left_s / (end_s - now_s)});
+      shares_.push_back({now_s, end_s, left_s / (end_s - now_s), next_share_++});
     } else {
       taken_s_ += left_s;
     }
@@ -139,6 +166,7 @@ class RequestRestorer : public Restorer {
   LoadRates routes_;
   LinkObserver observer_;
   std::vector<Share> shares_;
+  uint64_t next_share_ = 0;
   double taken_s_ = 0;     // by shares that are over
   double gpu_free_s_ = 0;  // the GPU has done all restorations' work so far
 };

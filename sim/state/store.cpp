@@ -44,23 +44,32 @@ void Store::leave(std::size_t level, Key key) {
 
 bool Store::make_room(std::size_t level, double bytes, Key keep, Order now, std::vector<Move>& moves) {
   Level& here = levels_[level];
-  if (bytes > here.options.capacity_bytes) return false;
+  if (bytes + (here.entries.contains(keep) ? here.bytes(here.entries.at(keep).tokens) : 0) >
+      here.options.capacity_bytes) {
+    return false;
+  }
   while (here.used_bytes + bytes > here.options.capacity_bytes) {
-    const std::optional<Key> victim =
-        here.eviction->victim([&](Key key) { return key != keep && !pins_.contains(key); });
+    const auto may_leave = [&](Key key) {
+      const Entry& entry = here.entries.at(key);
+      return key != keep && !pins_.contains(key) && entry.visible == entry.tokens;
+    };
+    const std::optional<Key> victim = here.eviction->victim(may_leave);
     if (!victim) return false;
     const Entry evicted = here.entries.at(*victim);
     leave(level, *victim);
     const bool front = has_hbm_ && level == 0;  // the copy behind it stays
     if (front) continue;
     const std::size_t next = level + 1;
-    if (next < levels_.size() && enter(next, *victim, evicted, now, moves)) {
+    Entry demoted = evicted;
+    demoted.visible = 0;
+    demoted.generation = ++generation_;
+    if (next < levels_.size() && enter(next, *victim, demoted, now, moves)) {
       moves.push_back({.key = *victim,
                        .from = here.options.kind,
                        .to = levels_[next].options.kind,
                        .tokens = evicted.tokens,
                        .tokens_after = evicted.tokens,
-                       .generation = evicted.generation});
+                       .generation = demoted.generation});
     } else {
       dropped_bytes_ += here.bytes(evicted.tokens);
     }
@@ -86,28 +95,35 @@ std::vector<Move> Store::put(Key key, int64_t tokens, Order now) {
   }
   if (first_host() == levels_.size()) return moves;
 
+  // From the tier where the context lies, or the first, to the first one that takes it.
   const std::optional<std::size_t> at = host_level(key);
-  const std::size_t level = at.value_or(first_host());
-  Level& host = levels_[level];
-  const int64_t before = at ? host.entries.at(key).tokens : 0;
-  const int64_t grown = tokens - before;
-  if (grown <= 0) {
+  for (std::size_t level = at.value_or(first_host()); level < levels_.size(); ++level) {
+    Level& host = levels_[level];
+    const int64_t before = host.entries.contains(key) ? host.entries.at(key).tokens : 0;
+    const int64_t grown = tokens - before;
+    if (grown <= 0) {
+      host.eviction->touch(key, now);
+      return moves;
+    }
+    if (!make_room(level, host.bytes(grown), key, now, moves)) {
+      // A context that has outgrown its tier stays as it is: its first part is still good.
+      if (at) return moves;
+      continue;
+    }
+    Entry& entry = host.entries[key];
+    if (before == 0) entry.generation = ++generation_;
+    entry.tokens = tokens;
+    host.used_bytes += host.bytes(grown);
     host.eviction->touch(key, now);
+    entered_bytes_ += host.bytes(grown);
+    moves.push_back({.key = key,
+                     .from = Tier::hbm,
+                     .to = host.options.kind,
+                     .tokens = grown,
+                     .tokens_after = tokens,
+                     .generation = entry.generation});
     return moves;
   }
-  if (!make_room(level, host.bytes(grown), key, now, moves)) return moves;
-  Entry& entry = host.entries[key];
-  if (!at) entry.generation = ++generation_;
-  entry.tokens = tokens;
-  host.used_bytes += host.bytes(grown);
-  host.eviction->touch(key, now);
-  entered_bytes_ += host.bytes(grown);
-  moves.push_back({.key = key,
-                   .from = Tier::hbm,
-                   .to = host.options.kind,
-                   .tokens = grown,
-                   .tokens_after = tokens,
-                   .generation = entry.generation});
   return moves;
 }
 
@@ -127,7 +143,7 @@ void Store::preload(Key key, int64_t tokens) {
 std::vector<Move> Store::promote(Key key, Order now) {
   std::vector<Move> moves;
   const std::optional<std::size_t> at = host_level(key);
-  if (!at || *at == first_host()) return moves;
+  if (!at || *at == first_host() || levels_[first_host()].options.kind != Tier::dram) return moves;
   const Entry entry = levels_[*at].entries.at(key);
   // Room above is made first: while it lasts the context still lies below.
   if (enter(first_host(), key, entry, now, moves)) leave(*at, key);

@@ -6,10 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/check.h"
-#include "base/embedded.h"
 #include "base/random.h"
 #include "workload/source.h"
+#include "workload/tables.h"
 
 namespace kvcap {
 namespace {
@@ -30,30 +29,17 @@ double normal_correlation(double rank_correlation) {
 }
 
 Tables load_tables() {
-  for (const EmbeddedFile& file : embedded_files()) {
-    if (file.path != kTablePath) continue;
-    const auto json = nlohmann::json::parse(file.text);
-    Tables tables;
-    json.at("turns_cumulative").get_to(tables.turns_cumulative);
-    json.at("probabilities").get_to(tables.probabilities);
-    json.at("first_input_tokens").get_to(tables.first_input_tokens);
-    json.at("later_input_tokens").get_to(tables.later_input_tokens);
-    json.at("output_tokens").get_to(tables.output_tokens);
-    json.at("max_session_tokens").get_to(tables.max_session_tokens);
-    tables.input_correlation = normal_correlation(json.at("input_rank_correlation").get<double>());
-    tables.output_correlation = normal_correlation(json.at("output_rank_correlation").get<double>());
-    return tables;
-  }
-  KVCAP_BUG("the chat tables are not embedded");
-  return {};
-}
-
-// Linear between the table's points; at least one token.
-int64_t quantile(const std::vector<double>& probabilities, const std::vector<double>& values, double p) {
-  const auto above = std::upper_bound(probabilities.begin(), probabilities.end() - 1, p);
-  const auto i = static_cast<std::size_t>(above - probabilities.begin());
-  const double part = (p - probabilities[i - 1]) / (probabilities[i] - probabilities[i - 1]);
-  return std::max<int64_t>(1, std::llround(values[i - 1] + part * (values[i] - values[i - 1])));
+  const auto json = nlohmann::json::parse(embedded_text(kTablePath));
+  Tables tables;
+  json.at("turns_cumulative").get_to(tables.turns_cumulative);
+  json.at("probabilities").get_to(tables.probabilities);
+  json.at("first_input_tokens").get_to(tables.first_input_tokens);
+  json.at("later_input_tokens").get_to(tables.later_input_tokens);
+  json.at("output_tokens").get_to(tables.output_tokens);
+  json.at("max_session_tokens").get_to(tables.max_session_tokens);
+  tables.input_correlation = normal_correlation(json.at("input_rank_correlation").get<double>());
+  tables.output_correlation = normal_correlation(json.at("output_rank_correlation").get<double>());
+  return tables;
 }
 
 // One length of each turn, with the session's style in it.
@@ -90,8 +76,9 @@ Source generate_chats(int64_t count, uint64_t seed) {
     int64_t total = 0;
     for (int64_t j = 0; j < turn_count; ++j) {
       const auto& input_table = j == 0 ? tables.first_input_tokens : tables.later_input_tokens;
-      int64_t input = quantile(tables.probabilities, input_table, inputs.probability(i, j));
-      const int64_t output = quantile(tables.probabilities, tables.output_tokens, outputs.probability(i, j));
+      int64_t input = table_quantile(tables.probabilities, input_table, inputs.probability(i, j));
+      const int64_t output =
+          table_quantile(tables.probabilities, tables.output_tokens, outputs.probability(i, j));
       // The data stop at this many tokens: a turn that does not fit ends the session, a first one is cut.
       if (total + input + output > tables.max_session_tokens) {
         if (j > 0) break;

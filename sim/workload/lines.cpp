@@ -1,12 +1,9 @@
 #include "workload/lines.h"
 
-#include <zlib.h>
-
-#include <cerrno>
-#include <cstring>
 #include <vector>
 
 #include "base/input_error.h"
+#include "workload/gz_file.h"
 
 namespace kvcap {
 namespace {
@@ -15,41 +12,26 @@ constexpr std::size_t kBufferBytes = 1 << 18;
 // Far above any session; a file without line ends is not one of ours.
 constexpr std::size_t kLongestLineBytes = 64 << 20;
 
-struct CloseGz {
-  void operator()(gzFile_s* file) const { gzclose(file); }
-};
-
 }  // namespace
 
 struct LineReader::State {
   std::string path;
-  std::unique_ptr<gzFile_s, CloseGz> file;
+  GzFile file;
   std::vector<char> buffer;
   std::string_view unread;  // part of buffer
   std::string line;
   int64_t number = 0;
 
+  explicit State(const std::string& name) : path(name), file(name), buffer(kBufferBytes) {}
+
   // False at the end of the file.
   bool refill() {
-    const int bytes = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
-    int code = Z_OK;
-    std::string reason = gzerror(file.get(), &code);  // "path: reason"
-    if (bytes < 0 || (bytes == 0 && code != Z_OK && code != Z_STREAM_END)) {
-      if (code == Z_ERRNO) reason = std::strerror(errno);
-      if (reason.starts_with(path + ": ")) reason.erase(0, path.size() + 2);
-      throw InputError(path + ": cannot be read: " + reason);
-    }
-    unread = {buffer.data(), static_cast<std::size_t>(bytes)};
-    return bytes > 0;
+    unread = {buffer.data(), file.read(buffer)};
+    return !unread.empty();
   }
 };
 
-LineReader::LineReader(const std::string& path) : state_(std::make_unique<State>()) {
-  state_->path = path;
-  state_->file.reset(gzopen(path.c_str(), "rb"));
-  if (!state_->file) throw InputError(path + ": cannot be read: " + std::strerror(errno));
-  state_->buffer.resize(kBufferBytes);
-}
+LineReader::LineReader(const std::string& path) : state_(std::make_unique<State>(path)) {}
 
 LineReader::~LineReader() = default;
 

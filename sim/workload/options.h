@@ -7,7 +7,7 @@
 
 namespace kvcap {
 
-enum class SourceKind : uint8_t { sessions, chat };
+enum class SourceKind : uint8_t { sessions, chat, sharegpt, leval, long_context };
 enum class BadRow : uint8_t { error, skip };
 // What a turn finds before its new tokens: all earlier turns of its session (grow), or the session's
 // context alone (context: L-Eval asks every question on the bare document). automatic: context for
@@ -18,10 +18,20 @@ enum class ThinkDistribution : uint8_t { constant, exponential, lognormal };
 
 struct SourceOptions {
   SourceKind kind = SourceKind::chat;
-  std::string path;  // sessions: a JSONL file, plain or gzip
+  std::string path;  // of the readers: a file, plain or gzip
   BadRow on_bad_row = BadRow::error;
   History history = History::automatic;
+  std::string token_counts;  // sharegpt: JSONL of exact counts (traces/README.md); empty: estimated
+  // long_context: sub-tasks separated by commas (empty: all), how many documents there are (absent: as many
+  // as the sub-tasks have in L-Eval), and the exponent of their popularity, weight k^-alpha for the k-th.
+  std::string tasks;
+  std::optional<int64_t> documents;
+  double zipf_alpha = 1;
 };
+
+constexpr bool is_generated(SourceKind kind) {
+  return kind == SourceKind::chat || kind == SourceKind::long_context;
+}
 
 struct ArrivalOptions {
   ArrivalProcess process = ArrivalProcess::poisson;
@@ -40,7 +50,7 @@ struct WorkloadOptions {
   SourceOptions source;
   ArrivalOptions arrivals;
   ThinkTimeOptions think_time;
-  std::optional<int64_t> sessions;  // absent: all lines of the source (chat: 1,000)
+  std::optional<int64_t> sessions;  // absent: all lines of the source (generated: 1,000)
   int64_t warmup_turns = 0;         // the first turns by arrival, left out of the metrics
   bool warm_start = false;          // contexts lie in the store before the first arrival
 };

@@ -4,24 +4,64 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workload/workload.h"
 
 namespace kvcap {
 
+// What a session is called in its source.
+struct SessionLabel {
+  std::string id;  // as JSON: a quoted string or an integer
+  std::string task;
+};
+
 struct Source {
-  std::vector<Session> sessions;  // in the order of the source; history_grows is not set yet
-  std::vector<Turn> turns;        // time_s: arrival_s of the source, NaN where it says none
+  std::vector<Session> sessions;       // in the order of the source; history_grows is not set yet
+  std::vector<Turn> turns;             // time_s: arrival_s of the source, NaN where it says none
+  std::vector<SessionLabel> labels;    // of the sessions; empty where the source has none
+  std::vector<std::string> documents;  // names, as JSON, of what Session::document numbers
   int64_t bad_rows_skipped = 0;
   std::vector<std::string> notes;
+
+  // Adds a session with its turns.
+  void add(Session session, const std::vector<Turn>& its_turns) {
+    session.first_turn = static_cast<uint32_t>(turns.size());
+    session.turn_count = static_cast<uint32_t>(its_turns.size());
+    turns.insert(turns.end(), its_turns.begin(), its_turns.end());
+    sessions.push_back(session);
+  }
 };
+
+// The source of `options`, whatever its kind.
+Source open_source(const WorkloadOptions& options, uint64_t seed);
+
+// Gives the source's sessions their times. `make_workload` is one after the other.
+Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed);
+
+// The kind of a file, by how it begins: an array is ShareGPT, an object whose first key is one of L-Eval's
+// is L-Eval, all else are sessions. Throws InputError where it cannot be read.
+SourceKind guess_kind(const std::string& path);
 
 // Reads session JSONL (traces/README.md), at most `most` good lines. `needs_arrivals`: every turn must have
 // arrival_s. Throws InputError for a bad row, unless they are skipped, and for a file without sessions.
 Source read_sessions(const SourceOptions& options, std::optional<int64_t> most, bool needs_arrivals);
 
+// The same sessions as text that read_sessions reads back.
+std::string session_lines(const Source& source);
+
+// Reads ShareGPT's raw JSON, one conversation at a time, and L-Eval's raw JSONL; traces/README.md has the
+// rules. Errors as above.
+Source read_sharegpt(const SourceOptions& options, std::optional<int64_t> most);
+Source read_leval(const SourceOptions& options, std::optional<int64_t> most);
+
 // Draws chats from the tables of traces/chat.json. Session i is the same for every `count`.
 Source generate_chats(int64_t count, uint64_t seed);
+
+// Draws questions about documents, one a session, from the tables of traces/long_context.json. The document
+// of popularity k is drawn with weight k^-zipf_alpha. Session i is the same for every `count`.
+// REQUIRES: the options' tasks are among long_context_tasks().
+Source generate_long_context(const SourceOptions& options, int64_t count, uint64_t seed);
 
 }  // namespace kvcap

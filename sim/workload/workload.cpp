@@ -12,14 +12,7 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kDefaultChats = 1000;
-
-Source open_source(const WorkloadOptions& options, uint64_t seed) {
-  if (options.source.kind == SourceKind::chat) {
-    return generate_chats(options.sessions.value_or(kDefaultChats), seed);
-  }
-  return read_sessions(options.source, options.sessions, options.arrivals.process == ArrivalProcess::trace);
-}
+constexpr int64_t kDefaultGenerated = 1000;
 
 bool history_grows(History history, const Session& session) {
   if (history == History::automatic) return session.context_tokens == 0;
@@ -83,7 +76,13 @@ double Workload::mean_history_tokens() const {
 
 int64_t Workload::context_tokens() const {
   int64_t sum = 0;
+  std::vector<bool> counted;  // by document
   for (const Session& session : sessions) {
+    if (session.document != kOwnContext) {
+      if (session.document >= counted.size()) counted.resize(session.document + 1);
+      if (counted[session.document]) continue;
+      counted[session.document] = true;
+    }
     sum += session.context_tokens;
     if (!session.history_grows) continue;
     for (const Turn& turn : turns_of(session)) sum += int64_t{turn.input_tokens} + turn.output_tokens;
@@ -91,16 +90,39 @@ int64_t Workload::context_tokens() const {
   return sum;
 }
 
-Workload make_workload(const WorkloadOptions& options, uint64_t seed) {
+Source open_source(const WorkloadOptions& options, uint64_t seed) {
+  const SourceOptions& source = options.source;
+  const int64_t generated = options.sessions.value_or(kDefaultGenerated);
+  switch (source.kind) {
+    case SourceKind::sessions:
+      return read_sessions(source, options.sessions, options.arrivals.process == ArrivalProcess::trace);
+    case SourceKind::chat:
+      return generate_chats(generated, seed);
+    case SourceKind::sharegpt:
+      return read_sharegpt(source, options.sessions);
+    case SourceKind::leval:
+      return read_leval(source, options.sessions);
+    case SourceKind::long_context:
+      return generate_long_context(source, generated, seed);
+  }
+  KVCAP_BUG("a source kind is not handled");
+  return {};
+}
+
+Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed) {
   const bool timed = options.arrivals.process == ArrivalProcess::trace;
-  KVCAP_CHECK(!timed || options.source.kind == SourceKind::sessions);
-  const Source source = open_source(options, seed);
   const std::size_t lines = source.sessions.size();
   const auto wanted = static_cast<std::size_t>(options.sessions.value_or(static_cast<int64_t>(lines)));
   if (timed && wanted > lines) {
     throw InputError(options.source.path + ": workload.sessions: found " + std::to_string(wanted) +
                      ", allowed: at most " + std::to_string(lines) +
                      " (sessions of the file; a trace's arrivals cannot be resampled)");
+  }
+
+  if (!source.documents.empty() && options.source.history == History::grow) {
+    throw InputError((options.source.path.empty() ? "" : options.source.path + ": ") +
+                     "workload.source.history: found \"grow\", allowed: automatic, context (the sessions "
+                     "share documents)");
   }
 
   Workload workload;
@@ -128,6 +150,10 @@ Workload make_workload(const WorkloadOptions& options, uint64_t seed) {
     draw_times(options, seed, workload);
   }
   return workload;
+}
+
+Workload make_workload(const WorkloadOptions& options, uint64_t seed) {
+  return arrange(open_source(options, seed), options, seed);
 }
 
 }  // namespace kvcap

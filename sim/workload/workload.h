@@ -21,11 +21,15 @@ struct Turn {
   double time_s = 0;
 };
 
+inline constexpr uint32_t kOwnContext = std::numeric_limits<uint32_t>::max();
+
 struct Session {
   uint32_t first_turn = 0;  // index into Workload::turns
   uint32_t turn_count = 0;
   uint32_t context_tokens = 0;
   bool history_grows = true;
+  // Sessions with the same document share its stored context; their history does not grow.
+  uint32_t document = kOwnContext;
 };
 
 struct Workload {
@@ -41,9 +45,15 @@ struct Workload {
   std::span<const Turn> turns_of(const Session& session) const {
     return {turns.data() + session.first_turn, session.turn_count};
   }
+  // Under which key the session's context is stored: its number, or one for all sessions of its document.
+  uint64_t context_key(std::size_t session) const {
+    const uint32_t document = sessions[session].document;
+    return document == kOwnContext ? session : sessions.size() + document;
+  }
   // Mean over all turns of the tokens a turn finds before its new ones (nothing truncated).
   double mean_history_tokens() const;
-  // Tokens of all sessions' contexts at their ends: what a store that keeps everything would hold.
+  // Tokens of all sessions' contexts at their ends, documents once: what a store that keeps everything
+  // would hold.
   int64_t context_tokens() const;
 };
 

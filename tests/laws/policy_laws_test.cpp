@@ -208,5 +208,20 @@ TEST_P(EveryPolicy, AgreesAcrossFidelitiesInAClosedLoopWithEviction) {
               0.03 * runs[1].number("p99_ttft_ms"));
 }
 
+// One SSD: the leading layers are recomputed while hidden states are on their way.
+TEST(HCache, AgreesAcrossFidelitiesWhenLayersAreRecomputed) {
+  Scenario by_request = scenario("hcache");
+  by_request.model = llama_2_13b();
+  by_request.hardware.ssd->count = 1;
+  Scenario by_layer = by_request;
+  by_layer.fidelity = Fidelity::layer;
+  const Workload workload = timestamped(120);
+  ASSERT_GT(Machine(by_request, workload).policy().schedule(2000, Tier::ssd).recompute_layers, 0);
+  const std::vector<RunResult> runs = run_all({{by_request, workload}, {by_layer, workload}});
+  EXPECT_EQ(runs[0].number("read_bytes.ssd"), runs[1].number("read_bytes.ssd"));
+  EXPECT_NEAR(runs[0].number("mean_ttft_ms"), runs[1].number("mean_ttft_ms"),
+              0.01 * runs[1].number("mean_ttft_ms"));
+}
+
 }  // namespace
 }  // namespace kvcap::laws

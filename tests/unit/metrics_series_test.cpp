@@ -124,5 +124,12 @@ TEST(Stability, TellsOverloadedFromBusyQueues) {
   EXPECT_EQ(grew_at_130, kSeeds);
 }
 
+TEST(Stability, IsLostWhenTheQueueStartsToGrowLate) {
+  TimeSeries waiting;
+  // nobody waits in the first half, then the line grows to 200
+  for (int t = 0; t < 100; ++t) waiting.add(t < 50 ? 0.0 : 4.0 * (t - 50), t, t + 1);
+  EXPECT_TRUE(queue_grew(waiting, 100, 400));
+}
+
 }  // namespace
 }  // namespace kvcap

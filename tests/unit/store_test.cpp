@@ -119,6 +119,43 @@ TEST(Store, ServesFromTheGpuTierAndKeepsTheCopyBehindIt) {
   store.check();
 }
 
+TEST(Store, ShowsADemotedContextWhenItsBytesHaveArrived) {
+  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 1000)});
+  finish(store, store.put(1, 50, 1));
+  const std::vector<Move> moves = store.put(2, 50, 2);
+  EXPECT_FALSE(store.find(1));
+  finish(store, moves);
+  EXPECT_EQ(store.find(1)->tier, Tier::ssd);
+  EXPECT_EQ(store.find(1)->tokens, 50);
+  store.check();
+}
+
+TEST(Store, KeepsAContextWhoseSaveIsUnderWay) {
+  Store store({tier(Tier::ssd, 1000)});
+  const std::vector<Move> under_way = store.put(1, 60, 1);
+  EXPECT_TRUE(store.put(2, 60, 2).empty());  // only context 1 could make room
+  finish(store, under_way);
+  EXPECT_FALSE(store.put(2, 60, 3).empty());
+  EXPECT_FALSE(store.find(1));
+  store.check();
+}
+
+TEST(Store, PutsAContextTooLargeForItsFirstTierIntoTheNext) {
+  Store store({tier(Tier::dram, 100), tier(Tier::ssd, 1000)});
+  finish(store, store.put(1, 50, 1));
+  ASSERT_TRUE(store.find(1));
+  EXPECT_EQ(store.find(1)->tier, Tier::ssd);
+  store.check();
+}
+
+TEST(Store, PromotesOnlyIntoDram) {
+  Store store({tier(Tier::ssd, 500), tier(Tier::remote, 1000)});
+  for (Key key : {1, 2}) finish(store, store.put(key, 50, static_cast<double>(key)));
+  ASSERT_EQ(store.find(1)->tier, Tier::remote);
+  EXPECT_TRUE(store.promote(1, 3).empty());
+  EXPECT_EQ(store.find(1)->tier, Tier::remote);
+}
+
 TEST(Store, ForgetsAnErasedContextAndIgnoresItsLateSave) {
   Store store({tier(Tier::ssd, 1000)});
   const std::vector<Move> late = store.put(1, 50, 0);

@@ -1,0 +1,247 @@
+// kvcap trace: looks at workloads, turns other formats into ours, and writes generated ones.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/input_error.h"
+#include "commands/commands.h"
+#include "metrics/format.h"
+#include "metrics/write.h"
+#include "scenario/load.h"
+#include "scenario/names.h"
+#include "workload/gz_file.h"
+#include "workload/source.h"
+#include "workload/trace_stats.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 3> kActions = {"stats", "convert", "generate"};
+
+struct TraceArgs {
+  std::string action;
+  std::vector<std::string> files;
+  std::string format;
+  std::optional<int64_t> sessions;
+  int64_t seed = 1;
+  std::vector<std::string> overrides;
+  bool json = false;
+};
+
+[[noreturn]] void refuse(const std::string& where, const std::string& found,
+                         const std::vector<std::string_view>& allowed) {
+  std::string names;
+  for (std::string_view one : allowed) names += (names.empty() ? "" : ", ") + std::string(one);
+  throw InputError(where + ": found \"" + found + "\", allowed: " + names + suggestion(found, allowed));
+}
+
+// What --format says, or how the file begins; `generate` has no file to look at.
+SourceKind kind_of(const TraceArgs& args) {
+  const bool generate = args.action == "generate";
+  if (args.format.empty()) return generate ? SourceKind::chat : guess_kind(args.files.front());
+  std::vector<std::string_view> allowed;
+  for (std::size_t i = 0; i < std::size(kSourceKindNames); ++i) {
+    const auto kind = static_cast<SourceKind>(i);
+    if (is_generated(kind) != generate) continue;
+    if (kSourceKindNames[i] == args.format) return kind;
+    allowed.push_back(kSourceKindNames[i]);
+  }
+  refuse("--format", args.format, allowed);
+}
+
+struct Input {
+  WorkloadOptions options;
+  uint64_t seed = 1;
+};
+
+// The options as a scenario's, so that --set has the names, ranges and messages it has everywhere. Model
+// and hardware play no part.
+Input input_of(const TraceArgs& args) {
+  const SourceKind kind = kind_of(args);
+  const std::string path = is_generated(kind) ? "" : args.files.front();
+  Json workload = {{"source", {{"kind", kSourceKindNames[static_cast<std::size_t>(kind)]}, {"path", path}}}};
+  if (args.sessions) workload["sessions"] = *args.sessions;
+  const Json text = {{"schema", "kvcap.scenario/1"},
+                     {"model", "llama-2-7b"},
+                     {"hardware", "a100-40g-4x-pm9a3"},
+                     {"workload", workload},
+                     {"seed", args.seed}};
+  const Scenario scenario = parse_scenario(text.dump(), "trace " + args.action, args.overrides);
+  return {scenario.workload, scenario.seed};
+}
+
+void print_notes(const std::vector<std::string>& notes, FILE* file) {
+  for (const std::string& note : notes) std::fprintf(file, "note: %s\n", note.c_str());
+}
+
+// ---- stats ----
+
+struct Row {
+  const char* name;  // in JSON after mean_, median_, ...
+  const char* label;
+  const char* unit;
+  const TraceFigure* figure;
+};
+
+std::vector<Row> rows_of(const TraceStats& stats) {
+  return {{"turns", "turns of a session", "", &stats.turns},
+          {"input_tokens", "new input of a request", "tokens", &stats.input_tokens},
+          {"output_tokens", "output of a request", "tokens", &stats.output_tokens},
+          {"history_tokens", "history of a request", "tokens", &stats.history_tokens},
+          {"context_tokens", "context at its end", "tokens", &stats.context_tokens},
+          {"reuse_distance_tokens", "reuse distance", "tokens", &stats.reuse_distance_tokens},
+          {"reuse_distance_s", "time since last use", "s", &stats.reuse_distance_s}};
+}
+
+Json number(double value) { return std::isnan(value) ? Json() : Json(value); }
+
+std::string stats_json(const TraceStats& stats, const std::vector<std::string>& notes) {
+  Json json = {{"schema", "kvcap.trace_stats/1"},
+               {"requests", stats.requests},
+               {"sessions", stats.sessions},
+               {"duration_s", stats.duration_s ? Json(*stats.duration_s) : Json()},
+               {"multi_turn_share", stats.multi_turn_share},
+               {"history_token_share", stats.history_token_share},
+               {"infinite_cache_token_hit_rate", stats.infinite_cache_token_hit_rate},
+               {"infinite_cache_block_hit_rate", stats.infinite_cache_block_hit_rate},
+               {"block_tokens", kStatsBlockTokens},
+               {"total_context_tokens", stats.total_context_tokens},
+               {"reuses", stats.reuses}};
+  for (const Row& row : rows_of(stats)) {
+    const std::string name = row.name;
+    json["mean_" + name] = number(row.figure->mean);
+    json["median_" + name] = number(row.figure->median);
+    json["p90_" + name] = number(row.figure->p90);
+    json["p99_" + name] = number(row.figure->p99);
+    json["max_" + name] = number(row.figure->max);
+  }
+  json["notes"] = notes;
+  return json.dump(2) + "\n";
+}
+
+void print_table(const std::string& name, const TraceStats& stats, const std::vector<std::string>& notes) {
+  std::printf("%s   %s sessions, %s requests", name.c_str(), format_count(stats.sessions).c_str(),
+              format_count(stats.requests).c_str());
+  if (stats.duration_s) std::printf(", %s s", format_number(*stats.duration_s).c_str());
+  std::printf("\n\n%-24s%8s%11s%11s%11s%11s%11s\n", "", "", "mean", "p50", "p90", "p99", "max");
+  for (const Row& row : rows_of(stats)) {
+    const TraceFigure& one = *row.figure;
+    std::printf("%-24s%8s", row.label, row.unit);
+    for (double value : {one.mean, one.median, one.p90, one.p99, one.max}) {
+      std::printf("%11s", format_number(value).c_str());
+    }
+    std::printf("\n");
+  }
+  const auto line = [](const char* label, const std::string& value) {
+    std::printf("%-40s%14s\n", label, value.c_str());
+  };
+  std::printf("\n");
+  line("sessions of several turns", format_percent(stats.multi_turn_share));
+  line("history's share of prompt tokens", format_percent(stats.history_token_share));
+  line("found by a store that keeps everything", format_percent(stats.infinite_cache_token_hit_rate));
+  line("  of its blocks of 64 tokens", format_percent(stats.infinite_cache_block_hit_rate));
+  line("which then holds, tokens", format_count(stats.total_context_tokens));
+  std::printf("\n");
+  print_notes(notes, stdout);
+}
+
+bool has_all_arrivals(const Source& source) {
+  return std::none_of(source.turns.begin(), source.turns.end(),
+                      [](const Turn& turn) { return std::isnan(turn.time_s); });
+}
+
+void print_stats(const TraceArgs& args) {
+  Input input = input_of(args);
+  const Source source = open_source(input.options, input.seed);
+  if (has_all_arrivals(source)) input.options.arrivals.process = ArrivalProcess::trace;
+  const Workload workload = arrange(source, input.options, input.seed);
+  std::vector<std::string> notes = workload.notes;
+  if (!workload.absolute_times) {
+    notes.push_back("reuse distances are those of " + format_number(workload.sessions_per_s) +
+                    " sessions/s with " + format_number(input.options.think_time.mean_s) +
+                    " s between turns (workload.arrivals, workload.think_time) and answers that take no "
+                    "time");
+  }
+  const TraceStats stats = trace_stats(workload);
+  if (args.json) {
+    std::fputs(stats_json(stats, notes).c_str(), stdout);
+  } else {
+    print_table(args.files.front(), stats, notes);
+  }
+}
+
+// ---- convert, generate ----
+
+void write_sessions(const TraceArgs& args) {
+  const std::string& path = args.files.back();
+  const Input input = input_of(args);
+  const Source source = open_source(input.options, input.seed);
+  const std::string text = session_lines(source);
+  write_file(path, path.ends_with(".gz") ? gzip(text) : text);
+  print_notes(source.notes, stderr);
+  std::fprintf(stderr, "%s: %s sessions, %s turns\n", path.c_str(),
+               format_count(std::ssize(source.sessions)).c_str(),
+               format_count(std::ssize(source.turns)).c_str());
+}
+
+void refuse_unwritable(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (std::filesystem::is_directory(path)) throw InputError(path + ": cannot be written: Is a directory");
+  if (folder.empty() || std::filesystem::is_directory(folder)) return;
+  throw InputError(path + ": cannot be written: No such folder");
+}
+
+void trace(const TraceArgs& args) {
+  const std::vector<std::string_view> actions(kActions.begin(), kActions.end());
+  if (std::find(actions.begin(), actions.end(), args.action) == actions.end()) {
+    refuse("trace", args.action, actions);
+  }
+  const bool convert = args.action == "convert";
+  if (args.files.size() != (convert ? 2 : 1)) {
+    throw InputError("trace " + args.action + ": files: found " + std::to_string(args.files.size()) +
+                     ", allowed: " + (convert ? "2, FROM and TO" : "1"));
+  }
+  if (args.action == "stats") return print_stats(args);
+  if (args.json) throw InputError("trace " + args.action + ": --json: allowed with stats only");
+  refuse_unwritable(args.files.back());
+  write_sessions(args);
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app) {
+  auto args = std::make_shared<TraceArgs>();
+  CLI::App* command = app.add_subcommand("trace", "look at, convert and make workloads");
+  command->add_option("action", args->action, "stats, convert or generate")->required();
+  command->add_option("files", args->files,
+                      "stats: FILE; convert: FROM TO; generate: TO (session JSONL; .gz is compressed)");
+  command->add_option("--format", args->format,
+                      "sessions, sharegpt or leval (default: by how the file begins); generate: chat "
+                      "(default) or long_context");
+  command->add_option("--sessions", args->sessions, "how many; default: all, 1000 generated ones");
+  command->add_option("--seed", args->seed, "of what is drawn")->capture_default_str();
+  command
+      ->add_option("--set", args->overrides,
+                   "override a scenario's field: path=value, e.g. workload.source.zipf_alpha=1.2")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  command->add_flag("--json", args->json, "stats: print JSON");
+  command->footer(
+      "Examples: kvcap trace stats traces/sample-chat.jsonl\n"
+      "          kvcap trace convert sharegpt.json sessions.jsonl.gz\n"
+      "          kvcap trace generate documents.jsonl --format long_context --sessions 5000 --set "
+      "workload.source.tasks=quality,tpo");
+  command->callback([args] { trace(*args); });
+}
+
+}  // namespace kvcap

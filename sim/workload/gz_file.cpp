@@ -1,0 +1,83 @@
+#include "workload/gz_file.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/input_error.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::size_t kBufferBytes = 1 << 18;
+
+struct CloseGz {
+  void operator()(gzFile_s* file) const { gzclose(file); }
+};
+
+}  // namespace
+
+struct GzFile::State {
+  std::string path;
+  std::unique_ptr<gzFile_s, CloseGz> file;
+};
+
+GzFile::GzFile(const std::string& path) : state_(std::make_unique<State>()) {
+  state_->path = path;
+  state_->file.reset(gzopen(path.c_str(), "rb"));
+  if (!state_->file) throw InputError(path + ": cannot be read: " + std::strerror(errno));
+}
+
+GzFile::~GzFile() = default;
+
+std::size_t GzFile::read(std::span<char> buffer) {
+  const std::string& path = state_->path;
+  const int bytes = gzread(state_->file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
+  int code = Z_OK;
+  std::string reason = gzerror(state_->file.get(), &code);  // "path: reason"
+  if (bytes < 0 || (bytes == 0 && code != Z_OK && code != Z_STREAM_END)) {
+    if (code == Z_ERRNO) reason = std::strerror(errno);
+    if (reason.starts_with(path + ": ")) reason.erase(0, path.size() + 2);
+    throw InputError(path + ": cannot be read: " + reason);
+  }
+  return static_cast<std::size_t>(bytes);
+}
+
+GzStreambuf::GzStreambuf(const std::string& path) : file_(path), buffer_(kBufferBytes) {}
+
+GzStreambuf::int_type GzStreambuf::underflow() {
+  const std::size_t bytes = file_.read(buffer_);
+  setg(buffer_.data(), buffer_.data(), buffer_.data() + bytes);
+  return bytes == 0 ? traits_type::eof() : traits_type::to_int_type(*gptr());
+}
+
+std::string gzip(std::string_view text) {
+  constexpr int kWindowBits = 15 + 16;  // 16: with gzip's header
+  constexpr int kMemoryLevel = 8;       // zlib's default
+  z_stream stream{};
+  KVCAP_CHECK(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kWindowBits, kMemoryLevel,
+                           Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string packed;
+  std::vector<char> buffer(kBufferBytes);
+  constexpr std::size_t kPieceBytes = 1 << 30;  // zlib counts in 32 bits
+  int code = Z_OK;
+  do {
+    if (stream.avail_in == 0) {
+      const std::string_view piece = text.substr(0, kPieceBytes);
+      text.remove_prefix(piece.size());
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(piece.data()));
+      stream.avail_in = static_cast<uInt>(piece.size());
+    }
+    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
+    stream.avail_out = static_cast<uInt>(buffer.size());
+    code = deflate(&stream, text.empty() ? Z_FINISH : Z_NO_FLUSH);
+    packed.append(buffer.data(), buffer.size() - stream.avail_out);
+  } while (code != Z_STREAM_END);
+  deflateEnd(&stream);
+  return packed;
+}
+
+}  // namespace kvcap

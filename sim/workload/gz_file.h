@@ -1,0 +1,44 @@
+// The bytes of a file, plain or gzip, and gzip's own form of a text.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <streambuf>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvcap {
+
+class GzFile {
+ public:
+  // Throws InputError where the file cannot be opened.
+  explicit GzFile(const std::string& path);
+  ~GzFile();
+
+  // Fills as much of `buffer` as the file has left; 0 at its end. Throws InputError where the file or its
+  // compression is damaged.
+  std::size_t read(std::span<char> buffer);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The same as the buffer of a std::istream. Errors pass through it as InputError.
+class GzStreambuf : public std::streambuf {
+ public:
+  explicit GzStreambuf(const std::string& path);
+
+ protected:
+  int_type underflow() override;
+
+ private:
+  GzFile file_;
+  std::vector<char> buffer_;
+};
+
+// The same bytes for the same text: no name and no time is written.
+std::string gzip(std::string_view text);
+
+}  // namespace kvcap

@@ -1,0 +1,86 @@
+#include "workload/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/input_error.h"
+#include "base/json_error.h"
+#include "workload/lines.h"
+
+namespace kvcap {
+
+using Json = nlohmann::json;
+
+std::string shown_in_row(const Json& value) {
+  if (value.is_array()) return value.empty() ? "an empty array" : "an array";
+  if (value.is_object()) return "an object";
+  constexpr std::size_t longest = 80;
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= longest ? text : text.substr(0, longest) + "...";
+}
+
+void bad_value(const std::string& path, const Json& found, const std::string& allowed) {
+  throw BadRowError{path + ": found " + shown_in_row(found) + ", allowed: " + allowed};
+}
+
+void refuse_unknown_keys(const Json& object, std::span<const std::string_view> known,
+                         const std::string& path) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    throw BadRowError{path + key + ": unknown key" + suggestion(key, known)};
+  }
+}
+
+const Json& required(const Json& object, const char* key, const std::string& path) {
+  const auto found = object.find(key);
+  if (found == object.end()) throw BadRowError{path + key + ": missing, required"};
+  return *found;
+}
+
+uint32_t token_count(const Json& value, const std::string& path, int64_t least) {
+  const double number = value.is_number() ? value.get<double>() : NAN;
+  if (!(number >= static_cast<double>(least) && number <= kMaxTokens && number == std::floor(number))) {
+    bad_value(path, value, "an integer from " + std::to_string(least) + " to " + std::to_string(kMaxTokens));
+  }
+  return static_cast<uint32_t>(number);
+}
+
+BadRows for_each_row(const std::string& path, BadRow on_bad_row,
+                     const std::function<bool(const Json&, int64_t)>& take) {
+  BadRows bad;
+  LineReader lines(path);
+  std::string_view line;
+  while (lines.next(line)) {
+    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
+    const std::string place = path + ":" + std::to_string(lines.line_number());
+    std::string error;
+    try {
+      const Json row = Json::parse(line);
+      if (!row.is_object()) bad_value("the line", row, "an object");
+      if (!take(row, lines.line_number())) break;
+    } catch (const Json::parse_error& one) {
+      error = json_syntax_error(line, one.byte, one.what(), path, lines.line_number());
+    } catch (const Json::exception& one) {
+      error = place + ": " + json_reason(one.what());
+    } catch (const BadRowError& one) {
+      error = place + ": " + one.reason;
+    }
+    if (error.empty()) continue;
+    if (on_bad_row == BadRow::error) throw InputError(error);
+    if (++bad.count == 1) bad.first = error;
+  }
+  return bad;
+}
+
+void report_bad_rows(const std::string& path, const BadRows& bad, Source& source) {
+  if (source.sessions.empty()) {
+    throw InputError(path + ": no sessions in it" +
+                     (bad.first.empty() ? "" : "; the first bad row: " + bad.first));
+  }
+  source.bad_rows_skipped = bad.count;
+  if (bad.count == 0) return;
+  source.notes.push_back(std::to_string(bad.count) + " bad rows skipped; the first: " + bad.first);
+}
+
+}  // namespace kvcap

@@ -1,0 +1,46 @@
+// What the readers of JSON lines share: a row is good, or bad with a reason that names the field.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "workload/source.h"
+
+namespace kvcap {
+
+// What is wrong with a row, without the row's place.
+struct BadRowError {
+  std::string reason;
+};
+
+inline constexpr int64_t kMaxTokens = 10'000'000;
+
+// A value as messages show it: short.
+std::string shown_in_row(const nlohmann::json& value);
+// "turns.0: found 4, allowed: an object"
+[[noreturn]] void bad_value(const std::string& path, const nlohmann::json& found, const std::string& allowed);
+void refuse_unknown_keys(const nlohmann::json& object, std::span<const std::string_view> known,
+                         const std::string& path);
+const nlohmann::json& required(const nlohmann::json& object, const char* key, const std::string& path);
+// An integer from `least` to kMaxTokens.
+uint32_t token_count(const nlohmann::json& value, const std::string& path, int64_t least);
+
+// Calls `take` with every row of a file of JSON lines, plain or gzip, and its line number from 1, until
+// `take` returns false; blank lines are passed over. A row that is no JSON, or for which `take` throws
+// BadRowError, is an InputError with its place, or with `skip` counted in the result.
+struct BadRows {
+  int64_t count = 0;
+  std::string first;  // with its place
+};
+BadRows for_each_row(const std::string& path, BadRow on_bad_row,
+                     const std::function<bool(const nlohmann::json&, int64_t)>& take);
+
+// Adds what was skipped to the source's notes. Throws InputError for a source without sessions.
+void report_bad_rows(const std::string& path, const BadRows& bad, Source& source);
+
+}  // namespace kvcap

@@ -1,0 +1,46 @@
+// Small raw files to read, in a folder that goes with the test.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/input_error.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+
+class RawFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("kvcap_raw_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return (folder_ / name).string();
+  }
+  // The message without the folder, or "" when the file is accepted.
+  std::string error_of(const WorkloadOptions& options) const {
+    try {
+      make_workload(options, 1);
+      return "";
+    } catch (const InputError& error) {
+      return without_folder(error.what());
+    }
+  }
+  std::string without_folder(std::string text) const {
+    const std::string folder = folder_.string() + "/";
+    for (std::size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
+    return text;
+  }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace kvcap
