@@ -173,8 +173,9 @@ void Machine::choose_memory(const Scenario& scenario) {
                             static_cast<long long>(derived.tokens)));
   }
   if (serving.kv_capacity_tokens && kv_capacity_tokens_ < serving.block_size) {
-    throw InputError(format("serving.kv_capacity_tokens: found %lld, allowed: at least serving.block_size = %lld",
-                            static_cast<long long>(kv_capacity_tokens_), static_cast<long long>(serving.block_size)));
+    throw InputError(
+        format("serving.kv_capacity_tokens: found %lld, allowed: at least serving.block_size = %lld",
+               static_cast<long long>(kv_capacity_tokens_), static_cast<long long>(serving.block_size)));
   }
   if (kv_capacity_tokens_ < serving.block_size) {
     throw InputError(

@@ -1,5 +1,6 @@
-// KVCAP_CHECK(condition), KVCAP_BUG("what"): a broken invariant is our bug. Prints place and reason, then aborts (the
-// command that forked the simulation turns that into exit code 1). Never used for user input: see input_error.h.
+// KVCAP_CHECK(condition), KVCAP_BUG("what"): a broken invariant is our bug. Prints place and reason, then
+// aborts (the command that forked the simulation turns that into exit code 1). Never used for user input: see
+// input_error.h.
 #pragma once
 
 #include <cstdio>
@@ -15,5 +16,4 @@ namespace kvcap {
 }  // namespace kvcap
 
 #define KVCAP_BUG(what) ::kvcap::fail_check(__FILE__, __LINE__, what)
-#define KVCAP_CHECK(condition) \
-  ((condition) ? static_cast<void>(0) : KVCAP_BUG(#condition " does not hold"))
+#define KVCAP_CHECK(condition) ((condition) ? static_cast<void>(0) : KVCAP_BUG(#condition " does not hold"))

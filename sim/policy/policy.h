@@ -32,7 +32,7 @@ struct PolicyInputs {
   PolicyOptions options;
   LoadRates idle_rates{};            // loads to the GPU on an idle machine, from the tiers in use
   std::optional<Tier> planned_tier;  // where contexts are expected to lie; none when no host tier is in use
-  int64_t step_tokens = 0;             // the engine's token budget of one step
+  int64_t step_tokens = 0;           // the engine's token budget of one step
   int64_t split_tokens = 0;          // history length that stored forms are chosen for
 };
 

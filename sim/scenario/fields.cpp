@@ -299,10 +299,7 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
   v.field("arrivals", o.arrivals, {.meaning = "when sessions begin"});
   v.field("think_time", o.think_time, {.meaning = "how long users take"});
   v.field("sessions", o.sessions,
-          {.meaning = "how many",
-           .min = 1,
-           .max = 1e8,
-           .absent = "all of the source; 1000 generated ones"});
+          {.meaning = "how many", .min = 1, .max = 1e8, .absent = "all of the source; 1000 generated ones"});
   v.field("warmup_turns", o.warmup_turns,
           {.meaning = "first turns, left out of the metrics", .unit = "turns", .min = 0, .max = 1e9});
   v.field("warm_start", o.warm_start, {.meaning = "contexts are stored before the first arrival"});

@@ -131,7 +131,8 @@ class SchemaFields : public FieldVisitor {
     if (!spec.unit.empty()) text += " [" + std::string(spec.unit) + "]";
     if (!spec.absent.empty()) text += "; absent: " + std::string(spec.absent);
     if (spec.required) required_.push_back(name);
-    if (!spec.required && present == nullptr && !value.is_null() && value != "") property["default"] = std::move(value);
+    if (!spec.required && present == nullptr && !value.is_null() && value != "")
+      property["default"] = std::move(value);
     if (present != nullptr) property = {{"anyOf", {{{"type", "null"}}, std::move(property)}}};
     if (!text.empty()) property["description"] = text;
     properties_[std::string(name)] = std::move(property);

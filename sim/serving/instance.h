@@ -146,7 +146,7 @@ class Instance {
   Arrivals arrivals_;
   KvBlocks blocks_;
   int64_t watermark_blocks_;
-  std::vector<uint32_t> history_;  // of each session, tokens that its next turn finds
+  std::vector<uint32_t> history_;      // of each session, tokens that its next turn finds
   std::unordered_set<uint64_t> seen_;  // keys of contexts that some turn has left
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
 

@@ -3,10 +3,11 @@
 //
 // A context (all turns of a session) lies in at most one host tier, the nearest that has room: new bytes
 // enter the first tier, its victims are demoted to the next, the last tier's victims are dropped, and a
-// context that is read from farther than DRAM is promoted into DRAM, which it passes on its way. In front may stand an `hbm` tier, which holds
-// contexts as KV between turns without giving up the copy behind it. Space is reserved when a Move is
-// issued and visible to find() when it is done, so occupancy never exceeds capacity; what a demotion leaves is free at once,
-// its bytes wait in the write queue. A context with a save or a demotion under way cannot be evicted.
+// context that is read from farther than DRAM is promoted into DRAM, which it passes on its way. In front may
+// stand an `hbm` tier, which holds contexts as KV between turns without giving up the copy behind it. Space
+// is reserved when a Move is issued and visible to find() when it is done, so occupancy never exceeds
+// capacity; what a demotion leaves is free at once, its bytes wait in the write queue. A context with a save
+// or a demotion under way cannot be evicted.
 #pragma once
 
 #include <cstdint>
