@@ -8,20 +8,15 @@
 #include <system_error>
 
 #include "base/input_error.h"
+#include "metrics/format.h"
 #include "metrics/write.h"
 
 namespace kvcap {
 namespace {
 
-std::string thousands(std::size_t count) {
-  std::string digits = std::to_string(count);
-  for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
-
-std::size_t session_count(const RunResult& result) {
-  return static_cast<std::size_t>(std::count_if(result.turns.begin(), result.turns.end(),
-                                                [](const TurnRecord& turn) { return turn.turn == 0; }));
+int64_t session_count(const RunResult& result) {
+  return std::count_if(result.turns.begin(), result.turns.end(),
+                       [](const TurnRecord& turn) { return turn.turn == 0; });
 }
 
 }  // namespace
@@ -30,8 +25,8 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   std::string line = scenario.name + "   " + scenario.model.name + " on " +
                      std::to_string(scenario.serving.tensor_parallel_size) + "x " +
                      scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")   " +
-                     thousands(session_count(result)) + " sessions, " + thousands(result.turns.size()) +
-                     " turns";
+                     format_count(session_count(result)) + " sessions, " +
+                     format_count(static_cast<int64_t>(result.turns.size())) + " turns";
   if (scenario.workload.arrivals.process != ArrivalProcess::trace) {
     char rate[40];
     std::snprintf(rate, sizeof rate, ", %g sessions/s", scenario.workload.arrivals.sessions_per_s);
