@@ -18,8 +18,11 @@ struct SessionLabel {
 };
 
 struct Source {
-  std::vector<Session> sessions;       // in the order of the source; history_grows is not set yet
-  std::vector<Turn> turns;             // time_s: arrival_s of the source, NaN where it says none
+  std::vector<Session> sessions;  // in the order of the source; history_grows is not set yet
+  std::vector<Turn> turns;        // time_s: arrival_s of the source, NaN where it says none
+  std::vector<Piece> pieces;      // as in Workload
+  std::vector<uint64_t> piece_begin;
+  PieceKeys piece_keys = PieceKeys::prefix;
   std::vector<SessionLabel> labels;    // of the sessions; empty where the source has none
   std::vector<std::string> documents;  // names, as JSON, of what Session::document numbers
   int64_t bad_rows_skipped = 0;

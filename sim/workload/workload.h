@@ -14,12 +14,23 @@
 namespace kvcap {
 
 struct Turn {
-  uint32_t input_tokens = 0;   // new tokens of this turn, >= 1
+  uint32_t input_tokens = 0;   // new tokens of this turn, >= 1; with pieces the whole prompt
   uint32_t output_tokens = 0;  // >= 1
   // The first turn of a session: its arrival in seconds. Later turns: seconds after the end of the turn
   // before, or with `arrivals: trace` the absolute arrival (never before the end of the turn before).
   double time_s = 0;
 };
+
+// A stretch of a prompt that other prompts may share: a block of a trace, a retrieved chunk, a few-shot
+// example.
+struct Piece {
+  uint64_t key = 0;
+  uint32_t tokens = 0;
+};
+
+// What equal keys of pieces mean: the same text and the same text before it (hash blocks), or the same text
+// wherever it stands (chunks).
+enum class PieceKeys : uint8_t { prefix, text };
 
 inline constexpr uint32_t kOwnContext = std::numeric_limits<uint32_t>::max();
 
@@ -35,6 +46,12 @@ struct Session {
 struct Workload {
   std::vector<Session> sessions;
   std::vector<Turn> turns;
+  // Pieces of all turns' prompts and then answers, in order; pieces of turn i are piece_begin[i] up to
+  // piece_begin[i + 1]. Both empty where the source has none: reuse is by session then. A session with pieces
+  // has one turn and no context.
+  std::vector<Piece> pieces;
+  std::vector<uint64_t> piece_begin;
+  PieceKeys piece_keys = PieceKeys::prefix;
   bool absolute_times = false;  // arrivals: trace
   bool warm_start = false;
   int64_t warmup_turns = 0;
@@ -44,6 +61,10 @@ struct Workload {
 
   std::span<const Turn> turns_of(const Session& session) const {
     return {turns.data() + session.first_turn, session.turn_count};
+  }
+  std::span<const Piece> pieces_of(std::size_t turn) const {
+    if (piece_begin.empty()) return {};
+    return {pieces.data() + piece_begin[turn], pieces.data() + piece_begin[turn + 1]};
   }
   // Under which key the session's context is stored: its number, or one for all sessions of its document.
   uint64_t context_key(std::size_t session) const {
