@@ -24,7 +24,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"scenario", {"serving", "policy", "state", "workload", "spec", "base"}},
     {".", {"scenario", "serving", "policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
     {"plan", {".", "scenario", "metrics", "workload", "base"}},
-    {"commands", {".", "plan", "scenario", "policy", "metrics", "workload", "base"}},
+    {"validate", {".", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
+    {"commands", {".", "validate", "plan", "scenario", "policy", "metrics", "workload", "base"}},
 };
 
 std::string folder_of(const std::string& path) {

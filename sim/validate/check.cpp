@@ -1,0 +1,165 @@
+#include "validate/check.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "metrics/format.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kColumns = 100;
+
+std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
+
+double distance(double simulated, double low, double high) {
+  if (simulated >= low && simulated <= high) return 0;
+  return simulated < low ? 1 - simulated / low : simulated / high - 1;
+}
+
+// Of one simulated number from what is printed for it.
+double error_of(const Check& check, std::size_t i) {
+  const std::vector<double>& reference = check.reference;
+  if (check.claim == Claim::range) return distance(check.simulated[i], reference[0], reference[1]);
+  if (reference[i] == 0) return check.simulated[i] == 0 ? 0 : 1;
+  return std::abs(check.simulated[i] / reference[i] - 1);
+}
+
+// One number, the span of several, or the one that is farthest off.
+std::string simulated_text(const Check& check) {
+  const std::vector<double>& numbers = check.simulated;
+  if (numbers.empty()) return "-";
+  if (check.claim == Claim::exact) {
+    std::string text;
+    for (double number : numbers) text += (text.empty() ? "" : " / ") + format_number(number);
+    return text;
+  }
+  const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+  const std::string low = format_number(*least), high = format_number(*most);
+  return low == high ? low : low + " .. " + high;
+}
+
+std::string reference_text(const Check& check) {
+  if (check.claim == Claim::order) return "-";
+  if (check.claim == Claim::range) {
+    return format_number(check.reference[0]) + " .. " + format_number(check.reference[1]);
+  }
+  std::string text;
+  for (double number : check.reference) text += (text.empty() ? "" : " / ") + format_number(number);
+  return text;
+}
+
+std::string cell(std::string text, std::size_t width, bool right) {
+  if (text.size() > width) text = text.substr(0, width - 2) + "..";
+  const std::string blank(width - text.size(), ' ');
+  return right ? blank + text : text + blank;
+}
+
+std::string line(const std::string& id, const std::string& simulated, const std::string& reference,
+                 const std::string& error, std::string_view tuned, std::string_view verdict) {
+  return cell(id, 33, false) + " " + cell(simulated, 18, true) + " " + cell(reference, 18, true) + " " +
+         cell(error, 7, true) + " " + cell(std::string(tuned), 5, true) + "  " + std::string(verdict) + "\n";
+}
+
+bool judged(const Check& check) { return check.verdict != Verdict::not_comparable; }
+
+struct Tally {
+  std::array<int, std::size(kVerdictNames)> counts{};
+  const Check* worst = nullptr;
+};
+
+std::vector<std::pair<std::string, Tally>> tallies(const std::vector<Check>& checks) {
+  std::vector<std::pair<std::string, Tally>> list;
+  for (const Check& check : checks) {
+    if (list.empty() || list.back().first != check.suite) list.push_back({check.suite, {}});
+    Tally& tally = list.back().second;
+    ++tally.counts[static_cast<std::size_t>(check.verdict)];
+    if (judged(check) && (!tally.worst || check.error > tally.worst->error)) tally.worst = &check;
+  }
+  return list;
+}
+
+Json number_or_list(const std::vector<double>& numbers) {
+  if (numbers.empty()) return nullptr;
+  return numbers.size() == 1 ? Json(numbers.front()) : Json(numbers);
+}
+
+}  // namespace
+
+void judge(Check& check) {
+  check.error = 0;
+  if (check.claim == Claim::order) {
+    check.verdict = check.holds ? Verdict::inside : Verdict::outside;
+    return;
+  }
+  KVCAP_CHECK(!check.simulated.empty());
+  KVCAP_CHECK(check.reference.size() == (check.claim == Claim::range ? 2 : check.simulated.size()));
+  for (std::size_t i = 0; i < check.simulated.size(); ++i) {
+    const double error = error_of(check, i);
+    // Not a number is never inside.
+    if (!(error <= check.error)) check.error = error;
+    if (std::isnan(check.error)) break;
+  }
+  const double inside = check.claim == Claim::exact ? check.exact_tolerance : 0;
+  if (check.error <= inside) {
+    check.verdict = Verdict::inside;
+  } else {
+    check.verdict = check.error <= check.tolerance ? Verdict::near : Verdict::outside;
+  }
+}
+
+std::string validation_json(const std::vector<Check>& checks) {
+  Json list = Json::array();
+  for (const Check& check : checks) {
+    list.push_back({{"id", check.id},
+                    {"suite", check.suite},
+                    {"what", check.what},
+                    {"simulated", number_or_list(check.simulated)},
+                    {"reference", number_or_list(check.reference)},
+                    {"error", judged(check) ? Json(check.error) : Json(nullptr)},
+                    {"tolerance", check.tolerance},
+                    {"tuned", check.tuned},
+                    {"verdict", name(check.verdict)},
+                    {"reason", check.reason.empty() ? Json(nullptr) : Json(check.reason)}});
+  }
+  Json summary = Json::object();
+  for (const auto& [suite, tally] : tallies(checks)) {
+    for (std::size_t i = 0; i < tally.counts.size(); ++i) summary[suite][kVerdictNames[i]] = tally.counts[i];
+    if (tally.worst) summary[suite]["worst"] = tally.worst->id;
+  }
+  return Json{{"schema", "kvcap.validation/1"}, {"checks", list}, {"summary", summary}}.dump(2) + "\n";
+}
+
+std::string validation_table(const std::vector<Check>& checks) {
+  std::string text = line("", "simulated", "reference", "error", "tuned", "verdict");
+  for (const Check& check : checks) {
+    const bool has_error = judged(check) && check.claim != Claim::order;
+    text += line(check.id, simulated_text(check), reference_text(check),
+                 has_error ? format_percent(check.error) : "-", std::to_string(check.tuned.size()),
+                 name(check.verdict));
+  }
+  text += "\n";
+  for (const Check& check : checks) {
+    if (check.verdict == Verdict::inside || check.reason.empty()) continue;
+    for (const std::string& part : wrap(check.id + ": " + check.reason, kColumns, "  ")) text += part + "\n";
+  }
+  for (const auto& [suite, tally] : tallies(checks)) {
+    std::string sentence = suite + ":";
+    for (std::size_t i = 0; i < tally.counts.size(); ++i) {
+      sentence +=
+          (i == 0 ? " " : ", ") + std::to_string(tally.counts[i]) + " " + std::string(kVerdictNames[i]);
+    }
+    if (tally.worst) sentence += "; worst " + tally.worst->id + ", " + format_percent(tally.worst->error);
+    text += "\n";
+    for (const std::string& part : wrap(sentence, kColumns, "  ")) text += part + "\n";
+  }
+  return text;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,44 @@
+// A check: what the simulator gives beside what a paper prints, a table lists or a theory says, with what was
+// tuned for it and a verdict. kvcap validate prints checks; it never adjusts anything.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvcap {
+
+// exact: printed numbers, one for one with the simulated ones. range: a printed span in which every simulated
+// number should lie. order: an ordering that `holds` or not.
+enum class Claim : uint8_t { exact, range, order };
+
+enum class Verdict : uint8_t { inside, near, outside, not_comparable };
+inline constexpr std::string_view kVerdictNames[] = {"inside", "near", "outside", "not comparable"};
+
+struct Check {
+  std::string id;  // that of the published number
+  std::string suite;
+  std::string what;
+  Claim claim = Claim::exact;
+  std::vector<double> simulated;
+  std::vector<double> reference;  // range: its two ends; order: empty
+  bool holds = false;             // order
+  // Relative: an exact number is inside up to `exact_tolerance`, any number near up to `tolerance`.
+  double exact_tolerance = 0.02;
+  double tolerance = 0.1;
+  double error = 0;  // relative distance of the worst number; 0 inside a range
+  std::vector<std::string> tuned;
+  Verdict verdict = Verdict::not_comparable;
+  std::string reason;  // why it is not inside or cannot be compared
+};
+
+// Fills error and verdict. REQUIRES: as many references as the claim asks for.
+void judge(Check& check);
+
+// "schema": "kvcap.validation/1".
+std::string validation_json(const std::vector<Check>& checks);
+// At most 100 columns: a line a check, the reasons of what is not inside, and a summary a suite.
+std::string validation_table(const std::vector<Check>& checks);
+
+}  // namespace kvcap

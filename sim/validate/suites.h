@@ -1,0 +1,16 @@
+// The suites of kvcap validate.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "validate/check.h"
+
+namespace kvcap {
+
+std::string suite_names();
+// The checks of the named suites, in the order of the table; of all when none is named. Throws InputError for
+// an unknown name.
+std::vector<Check> run_suites(const std::vector<std::string>& names);
+
+}  // namespace kvcap

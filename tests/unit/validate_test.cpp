@@ -1,0 +1,125 @@
+// Checks and their verdicts, and the promise that every published number has one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/input_error.h"
+#include "validate/papers.h"
+#include "validate/suites.h"
+
+namespace kvcap {
+namespace {
+
+Check check(Claim claim, std::vector<double> simulated, std::vector<double> reference) {
+  Check one;
+  one.id = "paper.number";
+  one.suite = "papers: paper";
+  one.claim = claim;
+  one.simulated = std::move(simulated);
+  one.reference = std::move(reference);
+  judge(one);
+  return one;
+}
+
+TEST(Check, ARangeIsMeasuredFromItsNearerEnd) {
+  EXPECT_EQ(check(Claim::range, {1.3, 1.6}, {1.27, 1.6}).verdict, Verdict::inside);
+  EXPECT_EQ(check(Claim::range, {1.3, 1.6}, {1.27, 1.6}).error, 0);
+  const Check below = check(Claim::range, {1.5, 1.2}, {1.25, 1.6});
+  EXPECT_NEAR(below.error, 1 - 1.2 / 1.25, 1e-12);  // 4 %
+  EXPECT_EQ(below.verdict, Verdict::near);
+  const Check above = check(Claim::range, {2.0}, {1.25, 1.6});
+  EXPECT_NEAR(above.error, 0.25, 1e-12);
+  EXPECT_EQ(above.verdict, Verdict::outside);
+}
+
+TEST(Check, ExactNumbersAreComparedOneByOneAndTheWorstCounts) {
+  EXPECT_EQ(check(Claim::exact, {31, 9}, {31, 9}).verdict, Verdict::inside);
+  EXPECT_EQ(check(Claim::exact, {0, 9}, {0, 9}).verdict, Verdict::inside);
+  const Check worst = check(Claim::exact, {100, 105, 99}, {100, 100, 100});
+  EXPECT_NEAR(worst.error, 0.05, 1e-12);
+  EXPECT_EQ(worst.verdict, Verdict::near);
+}
+
+TEST(Check, NotANumberIsNeverInside) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(check(Claim::exact, {nan}, {1}).verdict, Verdict::outside);
+  EXPECT_EQ(check(Claim::range, {1.5, nan, 1.5}, {1, 2}).verdict, Verdict::outside);
+}
+
+TEST(Check, AnOrderHoldsOrNot) {
+  Check order;
+  order.claim = Claim::order;
+  order.simulated = {1, 2};
+  order.holds = true;
+  judge(order);
+  EXPECT_EQ(order.verdict, Verdict::inside);
+  order.holds = false;
+  judge(order);
+  EXPECT_EQ(order.verdict, Verdict::outside);
+}
+
+TEST(Suites, AnUnknownNameIsRefusedWithTheNearest) {
+  try {
+    run_suites({"paper"});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "--suite: found \"paper\", allowed: papers; did you mean \"papers\"?");
+  }
+}
+
+class Papers : public testing::Test {
+ protected:
+  static const std::vector<Check>& checks() {
+    static const std::vector<Check> all = paper_checks();
+    return all;
+  }
+};
+
+TEST_F(Papers, EveryPublishedNumberHasExactlyOneCheck) {
+  for (const std::string paper : {"hcache"}) {
+    const std::vector<std::string> ids = published_ids(paper);
+    EXPECT_GT(ids.size(), 1U);
+    for (const std::string& id : ids) {
+      const auto same = [&](const Check& one) { return one.id == id; };
+      EXPECT_EQ(std::count_if(checks().begin(), checks().end(), same), 1) << id;
+    }
+  }
+}
+
+TEST_F(Papers, WhatIsNotInsideSaysWhy) {
+  for (const Check& one : checks()) {
+    EXPECT_FALSE(one.what.empty()) << one.id;
+    EXPECT_TRUE(one.verdict == Verdict::inside || !one.reason.empty()) << one.id;
+    for (double number : one.simulated) EXPECT_TRUE(std::isfinite(number)) << one.id;
+  }
+}
+
+TEST_F(Papers, AtMostThreeParametersAreTunedForHCache) {
+  std::vector<std::string> tuned;
+  for (const Check& one : checks()) {
+    if (one.suite == "papers: hcache") tuned.insert(tuned.end(), one.tuned.begin(), one.tuned.end());
+  }
+  std::sort(tuned.begin(), tuned.end());
+  tuned.erase(std::unique(tuned.begin(), tuned.end()), tuned.end());
+  EXPECT_LE(tuned.size(), 3U);
+}
+
+TEST_F(Papers, TheTableFitsAHundredColumnsAndTheJsonHasEveryCheck) {
+  std::istringstream lines(validation_table(checks()));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+  const nlohmann::json json = nlohmann::json::parse(validation_json(checks()));
+  EXPECT_EQ(json["schema"], "kvcap.validation/1");
+  ASSERT_EQ(json["checks"].size(), checks().size());
+  for (const char* key : {"id", "suite", "what", "simulated", "reference", "error", "tolerance", "tuned",
+                          "verdict", "reason"}) {
+    EXPECT_TRUE(json["checks"][0].contains(key)) << key;
+  }
+  EXPECT_EQ(json["checks"][0]["verdict"], std::string(kVerdictNames[static_cast<int>(checks()[0].verdict)]));
+}
+
+}  // namespace
+}  // namespace kvcap
