@@ -462,7 +462,7 @@ void saving(Sheet& sheet) {
   sheet.add("hcache.f14.directio_tbt",
             "time between tokens, saving on the critical path over ideal: 7B at batch 16, 13B at batch 32",
             {over_ideal(llama_7b(), 16), over_ideal(llama_13b(), 32)}, kWrites,
-            "one time of a small write for both: the printed +34 % and +13 % would take 35 and 26 us each",
+            "one time of a small write for both: the printed +34 % and +13 % would take 32 and 25 us each",
             {1.34, 1.13});
 }
 
