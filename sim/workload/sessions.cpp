@@ -124,12 +124,12 @@ class SessionRows {
 
   // All sessions have pieces, and then one turn and no context; or none has.
   static void refuse_mixture(const Json& row, const Session& session, bool in_pieces, const Source& source) {
-    const bool first = source.sessions.empty();
-    if (!in_pieces && !first && !source.piece_begin.empty()) {
+    const bool earlier = !source.piece_begin.empty();
+    if (!in_pieces && earlier) {
       throw BadRowError{"turns.0.pieces: missing, required where earlier sessions have it"};
     }
     if (!in_pieces) return;
-    if (!first && source.piece_begin.empty()) {
+    if (!earlier && !source.sessions.empty()) {
       throw BadRowError{"turns.0.pieces: found, allowed: only where all earlier sessions have it"};
     }
     if (row["turns"].size() > 1) {
@@ -143,8 +143,9 @@ class SessionRows {
 
   static PieceKeys read_piece_keys(const Json& row, bool in_pieces, const Source& source) {
     const auto found = row.find("piece_keys");
-    if (found != row.end() && !in_pieces)
+    if (found != row.end() && !in_pieces) {
       bad_value("piece_keys", *found, "none where the turn has no pieces");
+    }
     if (found != row.end() && *found != kPieceKeysNames[0] && *found != kPieceKeysNames[1]) {
       bad_value("piece_keys", *found, "prefix, text");
     }
