@@ -104,10 +104,13 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
 
 Machine::Machine(const Scenario& scenario, const Workload& workload)
     : Machine(scenario, static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
-              workload.context_tokens()) {}
+              workload.context_tokens()) {
+  if (!workload.piece_begin.empty()) match_ = options_.match.value_or(Match::prefix);
+}
 
 Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens)
-    : hardware_(with_staging(scenario.hardware, tiers_of(scenario))),
+    : options_(with_preset(scenario.policy)),
+      hardware_(with_staging(scenario.hardware, tiers_of(scenario))),
       cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size) {
   for (Tier from : kTiers) {
     for (Tier to : kTiers) {
@@ -132,11 +135,11 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
   }
   policy_ = make_policy({.cost = &cost_,
                          .hardware = &hardware_,
-                         .options = scenario.policy,
+                         .options = options_,
                          .idle_rates = idle_rates_,
                          .planned_tier = planned_tier,
                          .step_tokens = scenario.serving.max_num_batched_tokens,
-                         .split_tokens = scenario.policy.split_tokens.value_or(mean_history_tokens)});
+                         .split_tokens = options_.split_tokens.value_or(mean_history_tokens)});
   if (policy_->reuse() == Reuse::everything) tiers_.clear();
   if (policy_->reuse() == Reuse::nothing) {
     std::erase_if(tiers_, [](const StoreTier& tier) { return tier.kind != Tier::hbm; });
@@ -236,6 +239,7 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
        .idle_rates = machine.idle_rates(),
        .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
        .serving = scenario.serving,
+       .match = machine.match(),
        .kv_capacity_tokens = machine.kv_capacity_tokens(),
        .max_model_len = machine.max_model_len(),
        .fidelity = scenario.fidelity,

@@ -38,6 +38,10 @@ class Machine {
   const LoadRates& idle_rates() const { return idle_rates_; }
   const Route& route(Tier from, Tier to) const;
   const std::vector<StoreTier>& tiers() const { return tiers_; }
+  // How this workload's prompts are looked up.
+  Match match() const { return match_; }
+  // The scenario's, with what the policy's name stands for.
+  const PolicyOptions& options() const { return options_; }
   int64_t kv_capacity_tokens() const { return kv_capacity_tokens_; }
   int64_t max_model_len() const { return max_model_len_; }
   const std::vector<std::string>& notes() const { return notes_; }
@@ -47,6 +51,8 @@ class Machine {
   void choose_policy(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens);
   void choose_memory(const Scenario& scenario);
 
+  PolicyOptions options_;
+  Match match_ = Match::session;
   HardwareProfile hardware_;  // SSDs go through DRAM when both are tiers of the store
   CostModel cost_;
   std::vector<Route> routes_;  // from * 4 + to

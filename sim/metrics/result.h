@@ -3,6 +3,7 @@
 // (scenarios/README.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,12 +19,13 @@ namespace kvcap {
 // prefill, where queue = ttft - service_ttft and prefill is the rest.
 struct TurnRecord {
   uint32_t session = 0;
-  uint32_t turn = 0;  // from 0; 0 is cold, later ones are warm
+  uint32_t turn = 0;  // from 0
   uint32_t history_tokens = 0;
   uint32_t input_tokens = 0;
   uint32_t output_tokens = 0;
   uint32_t hit_tokens = 0;  // at first admission
-  Tier hit_tier = Tier::hbm;
+  std::array<uint32_t, kTiers.size()> tier_hit_tokens{};
+  bool cold = true;  // nobody has computed a part of its history before
   bool rejected = false;
   bool warmup = false;
   double arrival_s = 0;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -141,7 +142,10 @@ std::string requests_csv(const RunResult& result) {
     for (uint32_t tokens : {turn.history_tokens, turn.input_tokens, turn.output_tokens, turn.hit_tokens})
       text += ',' + std::to_string(tokens);
     text += ',';
-    if (turn.hit_tokens > 0) text += name(turn.hit_tier);
+    if (turn.hit_tokens > 0) {
+      const auto most = std::max_element(turn.tier_hit_tokens.begin(), turn.tier_hit_tokens.end());
+      text += name(kTiers[static_cast<std::size_t>(most - turn.tier_hit_tokens.begin())]);
+    }
     text += turn.rejected ? ",1" : ",0";
     text += turn.warmup ? ",1" : ",0";
     if (turn.rejected) {

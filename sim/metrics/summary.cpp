@@ -34,8 +34,8 @@ struct Latency {
 };
 
 bool always(const TurnRecord&) { return true; }
-bool is_cold(const TurnRecord& turn) { return turn.turn == 0; }
-bool is_warm(const TurnRecord& turn) { return turn.turn > 0; }
+bool is_cold(const TurnRecord& turn) { return turn.cold; }
+bool is_warm(const TurnRecord& turn) { return !turn.cold; }
 double ttft_s(const TurnRecord& turn) { return turn.ttft_s; }
 double service_ttft_s(const TurnRecord& turn) { return turn.service_ttft_s; }
 double e2el_s(const TurnRecord& turn) { return turn.e2el_s; }
@@ -152,7 +152,7 @@ class Summary {
       prompt_tokens += int64_t{turn.history_tokens} + turn.input_tokens;
       hit_turns += turn.hit_tokens > 0;
       all_hit_tokens += turn.hit_tokens;
-      hit_tokens[index(turn.hit_tier)] += turn.hit_tokens;
+      for (Tier tier : kTiers) hit_tokens[index(tier)] += turn.tier_hit_tokens[index(tier)];
       with_history += turn.history_tokens > 0;
       service_s += turn.history_tokens > 0 ? turn.service_ttft_s : 0;
     }

@@ -26,7 +26,7 @@ class KvOffload : public Policy {
 
   Restoration restore(const Context& context, std::span<const Hit> hits, const LoadRates&) const override {
     LayerWork layer{.layers = layers_, .form = LayerForm::kv};
-    int64_t cached_tokens = 0;
+    int64_t cached_tokens = context.resident_tokens;
     for (const Hit& hit : hits) {
       layer.load_bytes[index(hit.tier)] += static_cast<double>(hit.tokens) * layer_bytes_per_token_;
       layer.load_requests[index(hit.tier)] += static_cast<double>(chunks(hit.tokens));

@@ -12,13 +12,28 @@
 namespace kvcap {
 
 enum class Preload : uint8_t { none, layerwise };
-enum class SaveMode : uint8_t { background, direct_io };
+// background: off the critical path. direct_io: each step writes what it has produced. blocking: the GPU
+// waits at the end of each turn until its state has been copied out (CachedAttention 4.3.2).
+enum class SaveMode : uint8_t { background, direct_io, blocking };
 // How HCache divides a context over restoration methods (HCache 4.1.2, 6.3.1, 6.3.2).
 enum class Split : uint8_t { best, paper, hidden_only, naive_hybrid, token, token_rounded };
+
+// Under what a stored part of a prompt is found again: all turns of a session, text at the same place after
+// the same text, or text anywhere.
+enum class Match : uint8_t { session, prefix, chunk };
 
 struct PolicyOptions {
   std::string name = "hcache";
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size
+  std::optional<Match> match;
+  std::optional<bool> look_ahead;  // fetch and evict by what waits in the queue (CachedAttention 3.3)
+  std::optional<bool> inclusive;   // a tier below keeps a copy of what moves up
+  std::optional<double> ttl_s;     // what has not been used for so long is dropped
+  // Stored keys carry no positions: what overflow leaves of a context stays valid (CachedAttention 3.4).
+  std::optional<bool> decoupled_positions;
+  std::optional<double> retention;     // share of a context's tokens that is kept or loaded
+  std::optional<int64_t> stored_bits;  // of an element in host tiers: 16, 8 or 4
+  std::optional<bool> ideal_load;      // loads take no time
   std::optional<Preload> preload;
   std::optional<int64_t> read_buffer_layers;  // how many layers loads may run ahead of computation
   std::optional<SaveMode> save;

@@ -36,10 +36,12 @@ struct PolicyInputs {
   int64_t split_tokens = 0;          // history length that stored forms are chosen for
 };
 
-// A turn's context: `history_tokens` could be reused, `new_tokens` are computed in any case.
+// A turn's context: `history_tokens` could be reused, `new_tokens` are computed in any case; of the history
+// `resident_tokens` lie on the GPU already.
 struct Context {
   int64_t history_tokens = 0;
   int64_t new_tokens = 0;
+  int64_t resident_tokens = 0;
 };
 
 // What saving costs the step that produces the tokens, for `layers` alike: a layer lasts at least
@@ -66,7 +68,8 @@ class Policy {
   virtual Reuse reuse() const = 0;
   // Bytes that a token of context takes in a host tier.
   virtual double stored_bytes_per_token() const { return 0; }
-  // REQUIRES: hits are in host tiers; their tokens add up to at most context.history_tokens.
+  // REQUIRES: hits are in host tiers, one a tier; their tokens and the resident ones add up to at most
+  // context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
   // Empty when saving never holds a step up.

@@ -9,24 +9,26 @@
 namespace kvcap {
 namespace {
 
+constexpr auto kAsIs = [](PolicyOptions&) {};
+
 constexpr std::array kPolicies = {
     PolicyRow{"recompute", "keep nothing, prefill the whole prompt every turn", "nothing",
               "prefill of history and new tokens together",
               "wins when turns are short, storage is slow or dear, or the GPU has nothing else to do; loses "
               "as histories "
               "grow, since its work grows with their length and more",
-              "tiers: only a tier of kind hbm is used", false, make_recompute},
+              "tiers: only a tier of kind hbm is used", false, kAsIs, make_recompute},
     PolicyRow{"ideal", "all history on the GPU at no cost: the lower bound",
               "everything, in memory that costs nothing",
               "nothing to restore; only the new tokens are prefilled",
               "cannot be built; no lossless policy beats it, so it shows what a policy still loses", "none",
-              false, make_ideal},
+              false, kAsIs, make_ideal},
     PolicyRow{"kv_offload", "keep KV in host tiers, load it back", "keys and values of every layer",
               "all layers loaded, then the new tokens prefilled; or layer by layer with preload: layerwise",
               "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache "
               "when KV is "
               "twice the hidden state and the link is the bottleneck",
-              "preload: none | layerwise (none); read_buffer_layers: layers (unlimited); tiers", true,
+              "preload: none | layerwise (none); read_buffer_layers: layers (unlimited); tiers", true, kAsIs,
               make_kv_offload},
     PolicyRow{
         "hcache", "keep hidden states, project them back to KV while loading",
@@ -40,7 +42,7 @@ constexpr std::array kPolicies = {
         "tokens (mean "
         "history); save: background | direct_io (background); store_hidden_for_recomputed: bool (false); "
         "tiers",
-        true, make_hcache},
+        true, kAsIs, make_hcache},
 };
 
 constexpr auto kNames = [] {
@@ -49,21 +51,30 @@ constexpr auto kNames = [] {
   return names;
 }();
 
+const PolicyRow& row_of(std::string_view name) {
+  for (const PolicyRow& row : kPolicies) {
+    if (row.name == name) return row;
+  }
+  KVCAP_BUG("a policy that is not in the table");
+}
+
 }  // namespace
 
 std::span<const PolicyRow> policy_table() { return kPolicies; }
 std::span<const std::string_view> policy_names() { return kNames; }
 
+PolicyOptions with_preset(PolicyOptions options) {
+  row_of(options.name).preset(options);
+  return options;
+}
+
 std::unique_ptr<Policy> make_policy(const PolicyInputs& inputs) {
-  for (const PolicyRow& row : kPolicies) {
-    if (row.name != inputs.options.name) continue;
-    if (row.stores && !inputs.planned_tier) {
-      throw InputError("policy.tiers: found no host tier, but " + inputs.options.name +
-                       " needs one of dram, ssd, remote");
-    }
-    return row.make(inputs);
+  const PolicyRow& row = row_of(inputs.options.name);
+  if (row.stores && !inputs.planned_tier) {
+    throw InputError("policy.tiers: found no host tier, but " + inputs.options.name +
+                     " needs one of dram, ssd, remote");
   }
-  KVCAP_BUG("a policy that is not in the table");
+  return row.make(inputs);
 }
 
 }  // namespace kvcap

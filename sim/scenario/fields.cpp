@@ -328,6 +328,31 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
   v.field("name", o.name, {.meaning = "a preset for all that follows", .allowed = policy_names()});
   v.field("tiers", o.tiers,
           {.meaning = "where state may lie, near to far", .absent = "every tier of the profile"});
+  v.field("match", o.match,
+          {.meaning = "under what stored text is found again",
+           .absent = "the preset's; else session, or prefix "
+                     "where prompts have pieces"});
+  v.field("look_ahead", o.look_ahead,
+          {.meaning = "the waiting queue decides what is fetched and evicted", .absent = "the preset's"});
+  v.field("inclusive", o.inclusive,
+          {.meaning = "a tier keeps a copy of what moves up", .absent = "the preset's"});
+  v.field("ttl_s", o.ttl_s,
+          {.meaning = "what is unused for so long is dropped",
+           .unit = "s",
+           .min = 0,
+           .above_min = true,
+           .absent = "never"});
+  v.field("decoupled_positions", o.decoupled_positions,
+          {.meaning = "what overflow leaves of a context stays valid", .absent = "the preset's"});
+  v.field("retention", o.retention,
+          {.meaning = "share of a context's tokens that is kept or loaded",
+           .min = 0,
+           .max = 1,
+           .above_min = true,
+           .absent = "the preset's"});
+  v.field("stored_bits", o.stored_bits,
+          {.meaning = "of an element in host tiers: 16, 8 or 4", .min = 4, .max = 16, .absent = "16"});
+  v.field("ideal_load", o.ideal_load, {.meaning = "loads take no time", .absent = "the preset's"});
   v.field("preload", o.preload, {.meaning = "loads that run ahead of computation", .absent = "the preset's"});
   v.field(
       "read_buffer_layers", o.read_buffer_layers,

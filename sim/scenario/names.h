@@ -26,7 +26,8 @@ inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "conte
 inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace"};
 inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
-inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io"};
+inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
+inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
 inline constexpr std::string_view kEvictionNames[] = {"lru", "fifo"};
@@ -50,6 +51,7 @@ constexpr Names names_of(History) { return kHistoryNames; }
 constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 constexpr Names names_of(ThinkDistribution) { return kThinkDistributionNames; }
 constexpr Names names_of(Preload) { return kPreloadNames; }
+constexpr Names names_of(Match) { return kMatchNames; }
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
 constexpr Names names_of(Split) { return kSplitNames; }
 constexpr Names names_of(EvictionKind) { return kEvictionNames; }

@@ -72,27 +72,15 @@ void Instance::arrive(const Arrival& arrival) {
   const Turn& turn = parts_.workload->turns[session.first_turn + arrival.turn];
   auto request = std::make_unique<Request>();
   request->arrival = arrival;
-  request->key = parts_.workload->context_key(arrival.session);
   request->input_tokens = turn.input_tokens;
   request->output_tokens = turn.output_tokens;
-
-  int64_t history = history_[arrival.session];
-  if (parts_.serving.overflow == Overflow::truncate) {
-    const int64_t room = parts_.max_model_len - request->input_tokens - request->output_tokens;
-    const bool truncated = history > 0 && history > room;
-    while (history > 0 && history > room) history /= 2;
-    // What is kept encodes the old positions and the dropped tokens: it is void.
-    // Others keep the whole document.
-    if (truncated && session.document != kOwnContext) request->key = arrival.session;
-    if (truncated) parts_.store->erase(request->key);
-  }
-  history_[arrival.session] = static_cast<uint32_t>(history);
-  request->history_tokens = history;
+  const bool cold = parts_.workload->piece_begin.empty() ? take_history(*request) : take_pieces(*request);
   request->record = {.session = arrival.session,
                      .turn = arrival.turn,
-                     .history_tokens = static_cast<uint32_t>(history),
-                     .input_tokens = turn.input_tokens,
+                     .history_tokens = static_cast<uint32_t>(request->history_tokens),
+                     .input_tokens = static_cast<uint32_t>(request->input_tokens),
                      .output_tokens = turn.output_tokens,
+                     .cold = cold,
                      .warmup = arrived_ < parts_.workload->warmup_turns,
                      .arrival_s = arrival.time_s};
   ++arrived_;
@@ -101,6 +89,44 @@ void Instance::arrive(const Arrival& arrival) {
   } else {
     refuse(*request);
   }
+}
+
+// Returns whether the turn is the first of its session.
+bool Instance::take_history(Request& request) {
+  const Arrival& arrival = request.arrival;
+  const Session& session = parts_.workload->sessions[arrival.session];
+  Key key = parts_.workload->context_key(arrival.session);
+  int64_t history = history_[arrival.session];
+  if (parts_.serving.overflow == Overflow::truncate) {
+    const int64_t room = parts_.max_model_len - request.input_tokens - request.output_tokens;
+    const bool truncated = history > 0 && history > room;
+    while (history > 0 && history > room) history /= 2;
+    // What is kept encodes the old positions and the dropped tokens: it is void.
+    // Others keep the whole document.
+    if (truncated && session.document != kOwnContext) key = arrival.session;
+    if (truncated) parts_.store->erase(key);
+  }
+  history_[arrival.session] = static_cast<uint32_t>(history);
+  request.history_tokens = history;
+  request.prompt = {{key, history}};
+  return arrival.turn == 0;
+}
+
+// Returns whether nobody has left a piece of the prompt before.
+bool Instance::take_pieces(Request& request) {
+  const Session& session = parts_.workload->sessions[request.arrival.session];
+  Pieces pieces = pieces_of(*parts_.workload, session.first_turn, parts_.match);
+  request.prompt = std::move(pieces.prompt);
+  request.answer = std::move(pieces.answer);
+  bool cold = true;
+  for (const Part& part : request.prompt) {
+    request.history_tokens += part.tokens;
+    cold = cold && !seen_.contains(part.key);
+  }
+  // The last token of a prompt is computed in any case: it yields the first of the answer.
+  if (request.history_tokens == request.input_tokens) --request.history_tokens;
+  request.input_tokens -= request.history_tokens;
+  return cold;
 }
 
 bool Instance::fits_at_all(const Request& request) const {
@@ -137,63 +163,94 @@ void Instance::admit(double now_s) {
 bool Instance::try_admit(double now_s) {
   if (static_cast<int64_t>(admitted_.size()) >= parts_.serving.max_num_seqs) return false;
   Request& request = *waiting_.front();
-  Hit hit{.key = request.key};
-  if (parts_.policy->reuse() == Reuse::everything) {
-    // What was never seen is no history: a session's context is new to its first turn.
-    const bool seen = parts_.workload->warm_start || seen_.contains(request.key);
-    hit.tokens = seen ? request.history_tokens : 0;
-  } else if (const std::optional<Hit> found = parts_.store->find(request.key)) {
-    hit = *found;
-    hit.tokens = std::min(hit.tokens, request.history_tokens);
-  }
-  const int64_t free_tokens = hit.tier == Tier::hbm ? hit.tokens : 0;
-  const int64_t blocks = blocks_.needed(request.prompt_tokens() - free_tokens);
   // An empty machine admits what fits at all.
   const int64_t reserve = admitted_.empty() ? 0 : watermark_blocks_;
+  const bool fits = blocks_.needed(request.prompt_tokens()) + reserve <= blocks_.free();
+  // Only what lies on the GPU at no cost can make it fit; else there is nothing to look up.
+  const bool may_be_free = parts_.policy->reuse() == Reuse::everything || parts_.store->has(Tier::hbm);
+  if (!fits && !may_be_free) return false;
+  const Found found = find(request);
+  const int64_t free_tokens = found.on_gpu();
+  const int64_t blocks = blocks_.needed(request.prompt_tokens() - free_tokens);
   if (blocks + reserve > blocks_.free()) return false;
 
   blocks_.take(blocks);
   request.blocks = blocks;
   request.free_tokens = free_tokens;
   request.cached_tokens = free_tokens;
-  const bool first = request.admitted_s < 0;
-  if (first) {
+  if (request.admitted_s < 0) {
     request.admitted_s = now_s;
-    request.record.hit_tokens = static_cast<uint32_t>(hit.tokens);
-    request.record.hit_tier = hit.tier;
+    request.record.hit_tokens = static_cast<uint32_t>(found.all_tokens());
+    for (Tier tier : kTiers) {
+      request.record.tier_hit_tokens[index(tier)] = static_cast<uint32_t>(found.tokens[index(tier)]);
+    }
   }
-  parts_.store->pin(request.key);
+  pin(request);
   admitted_.push_back(std::move(waiting_.front()));
   waiting_.pop_front();
-  if (hit.tokens > 0 && hit.tier != Tier::hbm) {
-    restore(request, hit, now_s);
+  if (found.all_tokens() > found.on_gpu()) {
+    restore(request, found, now_s);
   } else {
-    if (hit.tokens > 0) parts_.store->touch(request.key, now_s);
+    for (const Hit& hit : found.hits) parts_.store->touch(hit.key, now_s);
     prefilling_.push_back(&request);
   }
   return true;
 }
 
-void Instance::restore(Request& request, const Hit& hit, double now_s) {
-  perform(parts_.store->promote(request.key, now_s));
-  parts_.store->touch(request.key, now_s);
-  const Context context{request.history_tokens, request.input_tokens + request.generated};
-  Restoration restoration = parts_.policy->restore(context, {&hit, 1}, parts_.idle_rates);
+Found Instance::find(const Request& request) const {
+  if (parts_.policy->reuse() != Reuse::everything) {
+    Found found = find_parts(*parts_.store, request.prompt, parts_.match);
+    // A last piece that ends with the prompt is found whole, and its last token computed again.
+    const int64_t beyond = found.all_tokens() - request.history_tokens;
+    if (beyond > 0) {
+      Hit& last = found.hits.back();
+      last.tokens -= beyond;
+      found.tokens[index(last.tier)] -= beyond;
+    }
+    return found;
+  }
+  // What was never seen is no history: a session's context is new to its first turn.
+  Found found;
+  int64_t& tokens = found.tokens[index(Tier::hbm)];
+  for (const Part& part : request.prompt) {
+    if (!parts_.workload->warm_start && !seen_.contains(part.key)) {
+      if (parts_.match == Match::chunk) continue;
+      break;
+    }
+    tokens += part.tokens;
+  }
+  tokens = std::min(tokens, request.history_tokens);
+  return found;
+}
+
+void Instance::restore(Request& request, const Found& found, double now_s) {
+  for (const Hit& hit : found.hits) {
+    if (hit.tier != Tier::hbm) perform(parts_.store->promote(hit.key, now_s));
+    parts_.store->touch(hit.key, now_s);
+  }
+  const std::vector<Hit> hits = found.by_tier();
+  const Context context{.history_tokens = request.history_tokens,
+                        .new_tokens = request.input_tokens + request.generated,
+                        .resident_tokens = found.on_gpu()};
+  Restoration restoration = parts_.policy->restore(context, hits, parts_.idle_rates);
   request.fused = restoration.fused;
 
   const PerTier bytes = restoration.total_bytes();
-  double requests = 0;
-  for (const LayerWork& work : restoration.work) {
-    requests += static_cast<double>(work.layers) * work.load_requests[index(hit.tier)];
-  }
-  if (request.generated == 0 && request.admitted_s == now_s) {
-    parts_.recorder->read(hit.tier, bytes[index(hit.tier)], requests);
-  } else {
-    parts_.recorder->reloaded(hit.tokens, bytes[index(hit.tier)]);
+  const bool first = request.generated == 0 && request.admitted_s == now_s;
+  for (const Hit& hit : hits) {
+    double requests = 0;
+    for (const LayerWork& work : restoration.work) {
+      requests += static_cast<double>(work.layers) * work.load_requests[index(hit.tier)];
+    }
+    if (first) {
+      parts_.recorder->read(hit.tier, bytes[index(hit.tier)], requests);
+    } else {
+      parts_.recorder->reloaded(hit.tokens, bytes[index(hit.tier)]);
+    }
   }
 
   parts_.restorer->start(
-      std::move(restoration), [this, &request, tokens = hit.tokens, now_s](RestoreTimes times) {
+      std::move(restoration), [this, &request, tokens = found.all_tokens(), now_s](RestoreTimes times) {
         request.cached_tokens = request.fused ? request.prompt_tokens() : tokens;
         request.restored_s = times.restored_s;
         if (request.record.ttft_s == 0 && request.admitted_s == now_s) {
@@ -237,7 +294,7 @@ void Instance::take_restored(double now_s) {
 void Instance::complete(Request& request, double now_s) {
   request.record.e2el_s = now_s - request.arrival.time_s;
   parts_.recorder->turn(request.record);
-  parts_.store->unpin(request.key);
+  unpin(request);
   keep_context(request, now_s);
   release(request);
   arrivals_.answered(request.arrival, now_s);
@@ -247,14 +304,34 @@ void Instance::complete(Request& request, double now_s) {
 }
 
 void Instance::keep_context(const Request& request, double now_s) {
+  if (!parts_.workload->piece_begin.empty()) {
+    keep(request.answer, now_s);  // the prompt's pieces are kept since they were computed
+    return;
+  }
   const bool grows = parts_.workload->sessions[request.arrival.session].history_grows;
   const int64_t tokens =
       request.history_tokens + (grows ? request.input_tokens + request.output_tokens : int64_t{0});
   history_[request.arrival.session] = static_cast<uint32_t>(tokens);
-  seen_.insert(request.key);
-  if (tokens > 0 && parts_.policy->reuse() != Reuse::everything) {
-    perform(parts_.store->put(request.key, tokens, now_s));
+  keep({{request.prompt.front().key, tokens}}, now_s);
+}
+
+// The last part first: of parts that are equally recent the last leaves first, and what is before it stays of
+// use.
+void Instance::keep(const std::vector<Part>& parts, double now_s) {
+  for (std::size_t i = parts.size(); i-- > 0;) {
+    seen_.insert(parts[i].key);
+    if (parts[i].tokens > 0 && parts_.policy->reuse() != Reuse::everything) {
+      perform(parts_.store->put(parts[i].key, parts[i].tokens, now_s));
+    }
   }
+}
+
+void Instance::pin(const Request& request) {
+  for (const Part& part : request.prompt) parts_.store->pin(part.key);
+}
+
+void Instance::unpin(const Request& request) {
+  for (const Part& part : request.prompt) parts_.store->unpin(part.key);
 }
 
 void Instance::perform(const std::vector<Move>& moves) {

@@ -26,6 +26,7 @@
 #include "serving/arrivals.h"
 #include "serving/kv_blocks.h"
 #include "serving/options.h"
+#include "serving/prompt.h"
 #include "serving/restorer.h"
 #include "serving/step_time.h"
 #include "state/store.h"
@@ -45,6 +46,7 @@ struct InstanceParts {
   LoadRates idle_rates{};  // loads to the GPU
   std::function<const Route&(Tier from, Tier to)> route;
   ServingOptions serving;
+  Match match = Match::session;
   int64_t kv_capacity_tokens = 0;
   int64_t max_model_len = 0;
   Fidelity fidelity = Fidelity::request;
@@ -66,7 +68,8 @@ class Instance {
  private:
   struct Request {
     Arrival arrival;
-    Key key = 0;
+    std::vector<Part> prompt;  // what of it can be reused: its history in parts
+    std::vector<Part> answer;  // pieces that its answer completes
     TurnRecord record;
     double admitted_s = -1;
     double restored_s = 0;
@@ -110,12 +113,15 @@ class Instance {
 
   void take_arrivals(double now_s);
   void arrive(const Arrival& arrival);
+  bool take_history(Request& request);
+  bool take_pieces(Request& request);
   bool fits_at_all(const Request& request) const;
   void refuse(Request& request);
 
   void admit(double now_s);
   bool try_admit(double now_s);
-  void restore(Request& request, const Hit& hit, double now_s);
+  Found find(const Request& request) const;
+  void restore(Request& request, const Found& found, double now_s);
   void take_restored(double now_s);
 
   double start_step(double now_s);
@@ -134,6 +140,9 @@ class Instance {
   void start_decoding(Request& request);
   void complete(Request& request, double now_s);
   void keep_context(const Request& request, double now_s);
+  void keep(const std::vector<Part>& parts, double now_s);
+  void pin(const Request& request);
+  void unpin(const Request& request);
   void perform(const std::vector<Move>& moves);
 
   double next_event_s() const;
@@ -146,8 +155,8 @@ class Instance {
   Arrivals arrivals_;
   KvBlocks blocks_;
   int64_t watermark_blocks_;
-  std::vector<uint32_t> history_;      // of each session, tokens that its next turn finds
-  std::unordered_set<uint64_t> seen_;  // keys of contexts that some turn has left
+  std::vector<uint32_t> history_;  // of each session, tokens that its next turn finds
+  std::unordered_set<Key> seen_;   // keys of what some turn has left
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
 
   std::deque<RequestPtr> waiting_;

@@ -94,7 +94,7 @@ void Instance::preempt() {
     }
     release(request);
     request.cached_tokens = request.free_tokens = 0;
-    parts_.store->unpin(request.key);
+    unpin(request);
     parts_.recorder->preempted();
     waiting_.push_front(std::move(admitted_[i]));
     admitted_.erase(admitted_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -217,6 +217,7 @@ void Instance::first_token(Request& request, double now_s) {
   if (request.generated == 0) {
     request.record.ttft_s = now_s - request.arrival.time_s;
     request.record.service_ttft_s = now_s - request.admitted_s;
+    if (!parts_.workload->piece_begin.empty()) keep(request.prompt, now_s);
   } else {
     parts_.recorder->inter_token(now_s - request.last_token_s, 1);
   }

@@ -22,7 +22,8 @@ TurnRecord turn(uint32_t session, uint32_t number, double arrival_s, double ttft
   record.input_tokens = 100;
   record.output_tokens = 11;
   record.hit_tokens = 256 * number;
-  record.hit_tier = Tier::ssd;
+  record.tier_hit_tokens[index(Tier::ssd)] = record.hit_tokens;
+  record.cold = number == 0;
   record.arrival_s = arrival_s;
   record.ttft_s = ttft_s;
   record.service_ttft_s = 0.75 * ttft_s;

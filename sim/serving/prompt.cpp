@@ -1,0 +1,55 @@
+#include "serving/prompt.h"
+
+#include <algorithm>
+
+namespace kvcap {
+namespace {
+
+// A key for `piece` after everything that `before` stands for (splitmix64's finaliser).
+Key chained(Key before, Key piece) {
+  uint64_t x = before * 0x9e3779b97f4a7c15ULL + piece + 0x632be59bd9b4e019ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+Pieces pieces_of(const Workload& workload, std::size_t turn, Match match) {
+  Pieces pieces;
+  const bool chain = match == Match::prefix && workload.piece_keys == PieceKeys::text;
+  const int64_t prompt_tokens = workload.turns[turn].input_tokens;
+  Key before = 0;
+  int64_t end = 0;
+  for (const Piece& piece : workload.pieces_of(turn)) {
+    before = chain ? chained(before, piece.key) : piece.key;
+    end += piece.tokens;
+    (end <= prompt_tokens ? pieces.prompt : pieces.answer).push_back({before, piece.tokens});
+  }
+  return pieces;
+}
+
+std::vector<Hit> Found::by_tier() const {
+  std::vector<Hit> list;
+  for (Tier tier : kTiers) {
+    if (tier != Tier::hbm && tokens[index(tier)] > 0)
+      list.push_back({.tier = tier, .tokens = tokens[index(tier)]});
+  }
+  return list;
+}
+
+Found find_parts(const Store& store, const std::vector<Part>& prompt, Match match) {
+  Found found;
+  for (const Part& part : prompt) {
+    std::optional<Hit> hit = store.find(part.key);
+    if (hit) {
+      hit->tokens = std::min(hit->tokens, part.tokens);
+      found.tokens[index(hit->tier)] += hit->tokens;
+      found.hits.push_back(*hit);
+    }
+    if (match != Match::chunk && (!hit || hit->tokens < part.tokens)) break;
+  }
+  return found;
+}
+
+}  // namespace kvcap
