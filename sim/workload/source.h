@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,13 @@ struct Source {
     turns.insert(turns.end(), its_turns.begin(), its_turns.end());
     sessions.push_back(session);
   }
+  // Adds a session of one turn with its pieces. A source has them for every session or for none.
+  void add(const Turn& turn, std::span<const Piece> its_pieces) {
+    if (piece_begin.empty()) piece_begin.push_back(0);
+    pieces.insert(pieces.end(), its_pieces.begin(), its_pieces.end());
+    piece_begin.push_back(pieces.size());
+    add(Session{}, {turn});
+  }
 };
 
 // The source of `options`, whatever its kind.
@@ -66,5 +74,15 @@ Source generate_chats(int64_t count, uint64_t seed);
 // of popularity k is drawn with weight k^-zipf_alpha. Session i is the same for every `count`.
 // REQUIRES: the options' tasks are among long_context_tasks().
 Source generate_long_context(const SourceOptions& options, int64_t count, uint64_t seed);
+
+// Draws queries behind one of a few prefixes, with the facts of traces/few_shot.json; pieces are the nodes of
+// a radix tree. Session i is the same for every `count`.
+// REQUIRES: the options' dataset is among few_shot_datasets().
+Source generate_few_shot(const SourceOptions& options, int64_t count, uint64_t seed);
+
+// Draws questions with retrieved chunks, with the facts of traces/rag.json: every query once (absent `count`:
+// exactly that), then all again in another order. Session i is the same for every `count`.
+// REQUIRES: corpus_chunks is at least chunks.
+Source generate_rag(const SourceOptions& options, std::optional<int64_t> count, uint64_t seed);
 
 }  // namespace kvcap

@@ -36,6 +36,12 @@ void append_session(const Source& source, std::size_t line, History history, Wor
   session.first_turn = static_cast<uint32_t>(workload.turns.size());
   session.history_grows = history_grows(history, session);
   workload.turns.insert(workload.turns.end(), first, first + session.turn_count);
+  if (!source.piece_begin.empty()) {
+    const std::size_t turn = source.sessions[line].first_turn;
+    workload.pieces.insert(workload.pieces.end(), source.pieces.data() + source.piece_begin[turn],
+                           source.pieces.data() + source.piece_begin[turn + 1]);
+    workload.piece_begin.push_back(workload.pieces.size());
+  }
   workload.sessions.push_back(session);
 }
 
@@ -104,6 +110,10 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
       return read_leval(source, options.sessions);
     case SourceKind::long_context:
       return generate_long_context(source, generated, seed);
+    case SourceKind::few_shot:
+      return generate_few_shot(source, generated, seed);
+    case SourceKind::rag:
+      return generate_rag(source, options.sessions, seed);
   }
   KVCAP_BUG("a source kind is not handled");
   return {};
@@ -132,6 +142,8 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   workload.sessions_per_s = timed ? 0 : options.arrivals.sessions_per_s;
   workload.bad_rows_skipped = source.bad_rows_skipped;
   workload.notes = source.notes;
+  workload.piece_keys = source.piece_keys;
+  if (!source.piece_begin.empty()) workload.piece_begin.push_back(0);
   for (std::size_t line : choose_lines(lines, wanted, seed)) {
     append_session(source, line, options.source.history, workload);
   }

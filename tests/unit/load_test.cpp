@@ -353,9 +353,9 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
                       "      an integer from 1 to 1024 [GPUs], default 1: GPUs that share every layer\n"),
             std::string::npos);
   EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, fifo, default lru: "), std::string::npos);
-  EXPECT_NE(
-      help.find("  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, required: "),
-      std::string::npos);
+  EXPECT_NE(help.find("  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, "
+                      "few_shot, rag, required: "),
+            std::string::npos);
 }
 
 }  // namespace
