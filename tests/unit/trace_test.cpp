@@ -288,7 +288,7 @@ TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
        "kvcap: --format: found \"sharegtp\", allowed: sessions, sharegpt, leval, mooncake, vllm, "
        "azure, burstgpt, csv; did you mean \"sharegpt\"?\n"},
       {"generate new.jsonl --format sessions",
-       "kvcap: --format: found \"sessions\", allowed: chat, long_context\n"},
+       "kvcap: --format: found \"sessions\", allowed: chat, long_context, few_shot, rag\n"},
       {"generate new.jsonl --sessions 0",
        "kvcap: trace generate: workload.sessions: found 0, allowed: an integer from 1 to 100000000\n"},
       {"generate new.jsonl --set workload.source.zipf_alpha=-1",
