@@ -280,7 +280,8 @@ class HCache : public Policy {
     if (division.recomputed > 0) {
       restoration.work.push_back({.layers = division.recomputed,
                                   .form = LayerForm::tokens,
-                                  .compute_s = cost_.prefill_layer_s({tokens, 0})});
+                                  .compute_s = cost_.prefill_layer_s({tokens, 0}),
+                                  .recomputed = {tokens, 0}});
     }
     if (division.hidden > 0) {
       restoration.work.push_back(hidden_layers(division.hidden, hits));
@@ -303,7 +304,10 @@ class HCache : public Policy {
       work.load_requests[index(hit.tier)] += static_cast<double>(chunks(hit.tokens));
     }
     if (from_hidden > 0) work.compute_s += cost_.project_kv_layer_s(from_hidden);
-    if (rest > 0 && !load_rest) work.compute_s += cost_.prefill_layer_s({rest, 0});
+    if (rest > 0 && !load_rest) {
+      work.recomputed = {rest, 0};
+      work.compute_s += cost_.prefill_layer_s(work.recomputed);
+    }
     return work;
   }
 

@@ -188,7 +188,8 @@ bool Instance::try_admit(double now_s) {
   pin(request);
   admitted_.push_back(std::move(waiting_.front()));
   waiting_.pop_front();
-  if (found.all_tokens() > found.on_gpu()) {
+  const bool blends = parts_.policy->restores_resident() && found.on_gpu() > 0;
+  if (found.all_tokens() > found.on_gpu() || blends) {
     restore(request, found, now_s);
   } else {
     for (const Hit& hit : found.hits) parts_.store->touch(hit.key, now_s);
