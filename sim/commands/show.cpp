@@ -78,13 +78,23 @@ std::vector<Entry> files(Catalogue which) {
   return entries;
 }
 
+// What workload.source.kind may be: files to read, then generators.
 std::vector<Entry> workloads() {
-  std::vector<Entry> entries = files(Catalogue::workloads);
-  entries.insert(entries.begin(), {"sessions",
-                                   "our session JSONL, plain or gzip",
-                                   {{"name", "sessions"},
-                                    {"summary", "our session JSONL, plain or gzip"},
-                                    {"format", "traces/README.md"}}});
+  constexpr std::pair<const char*, const char*> kReaders[] = {
+      {"sessions", "our session JSONL"},
+      {"sharegpt", "ShareGPT's raw JSON"},
+      {"leval", "L-Eval's raw JSONL"},
+      {"mooncake", "Mooncake's JSONL: arrivals, lengths and blocks of prompts"},
+      {"vllm", "requests of a vLLM run as CSV, with a JSONL of their blocks"},
+      {"azure", "CSV of Azure's LLM inference traces: arrivals and lengths"},
+      {"burstgpt", "BurstGPT's CSV: arrivals and lengths"},
+      {"csv", "any CSV of arrival_s, input_tokens, output_tokens and perhaps session"}};
+  std::vector<Entry> entries;
+  for (const auto& [name, summary] : kReaders) {
+    const Json details = {{"name", name}, {"summary", summary}, {"format", "traces/README.md"}};
+    entries.push_back({name, summary, details});
+  }
+  for (Entry& generator : files(Catalogue::workloads)) entries.push_back(std::move(generator));
   return entries;
 }
 

@@ -94,11 +94,14 @@ struct Row {
 };
 
 std::vector<Row> rows_of(const TraceStats& stats) {
+  const bool pieces = stats.pieces > 0;
   return {{"turns", "turns of a session", "", &stats.turns},
-          {"input_tokens", "new input of a request", "tokens", &stats.input_tokens},
+          {"input_tokens", pieces ? "prompt of a request" : "new input of a request", "tokens",
+           &stats.input_tokens},
           {"output_tokens", "output of a request", "tokens", &stats.output_tokens},
-          {"history_tokens", "history of a request", "tokens", &stats.history_tokens},
-          {"context_tokens", "context at its end", "tokens", &stats.context_tokens},
+          {"history_tokens", pieces ? "of it found again" : "history of a request", "tokens",
+           &stats.history_tokens},
+          {"context_tokens", pieces ? "piece" : "context at its end", "tokens", &stats.context_tokens},
           {"reuse_distance_tokens", "reuse distance", "tokens", &stats.reuse_distance_tokens},
           {"reuse_distance_s", "time since last use", "s", &stats.reuse_distance_s}};
 }
@@ -110,11 +113,16 @@ std::string stats_json(const TraceStats& stats, const std::vector<std::string>& 
                {"requests", stats.requests},
                {"sessions", stats.sessions},
                {"duration_s", stats.duration_s ? Json(*stats.duration_s) : Json()},
+               {"request_gap_cv", number(stats.request_gap_cv.value_or(NAN))},
                {"multi_turn_share", stats.multi_turn_share},
                {"history_token_share", stats.history_token_share},
                {"infinite_cache_token_hit_rate", stats.infinite_cache_token_hit_rate},
+               {"mean_request_hit_rate", stats.mean_request_hit_rate},
                {"infinite_cache_block_hit_rate", stats.infinite_cache_block_hit_rate},
-               {"block_tokens", kStatsBlockTokens},
+               {"infinite_cache_full_block_hit_rate", number(stats.infinite_cache_full_block_hit_rate)},
+               {"block_tokens", stats.block_tokens > 0 ? Json(stats.block_tokens) : Json()},
+               {"pieces", stats.pieces},
+               {"unique_pieces", stats.unique_pieces},
                {"total_context_tokens", stats.total_context_tokens},
                {"reuses", stats.reuses}};
   for (const Row& row : rows_of(stats)) {
@@ -132,7 +140,11 @@ std::string stats_json(const TraceStats& stats, const std::vector<std::string>& 
 void print_table(const std::string& name, const TraceStats& stats, const std::vector<std::string>& notes) {
   std::printf("%s   %s sessions, %s requests", name.c_str(), format_count(stats.sessions).c_str(),
               format_count(stats.requests).c_str());
-  if (stats.duration_s) std::printf(", %s s", format_number(*stats.duration_s).c_str());
+  if (stats.duration_s) {
+    std::printf(", %s s", format_number(*stats.duration_s).c_str());
+    const double rate_per_s = static_cast<double>(stats.requests) / *stats.duration_s;
+    if (*stats.duration_s > 0) std::printf(", %s requests/s", format_number(rate_per_s).c_str());
+  }
   std::printf("\n\n%-24s%8s%11s%11s%11s%11s%11s\n", "", "", "mean", "p50", "p90", "p99", "max");
   for (const Row& row : rows_of(stats)) {
     const TraceFigure& one = *row.figure;
@@ -149,8 +161,20 @@ void print_table(const std::string& name, const TraceStats& stats, const std::ve
   line("sessions of several turns", format_percent(stats.multi_turn_share));
   line("history's share of prompt tokens", format_percent(stats.history_token_share));
   line("found by a store that keeps everything", format_percent(stats.infinite_cache_token_hit_rate));
-  line("  of its blocks of 64 tokens", format_percent(stats.infinite_cache_block_hit_rate));
+  line("  in the mean of the requests", format_percent(stats.mean_request_hit_rate));
+  const std::string size = format_count(stats.block_tokens) + " tokens";
+  const bool pieces = stats.pieces > 0;
+  line(pieces ? "  of the pieces of prompts" : ("  of its blocks of " + size).c_str(),
+       format_percent(stats.infinite_cache_block_hit_rate));
+  if (pieces && stats.block_tokens > 0) {
+    line(("  of full ones of " + size).c_str(), format_percent(stats.infinite_cache_full_block_hit_rate));
+  }
   line("which then holds, tokens", format_count(stats.total_context_tokens));
+  if (pieces) {
+    line("pieces of prompts", format_count(stats.pieces));
+    line("  distinct ones", format_count(stats.unique_pieces));
+  }
+  if (stats.request_gap_cv) line("variation of gaps between requests", format_number(*stats.request_gap_cv));
   std::printf("\n");
   print_notes(notes, stdout);
 }
@@ -173,6 +197,9 @@ void print_stats(const TraceArgs& args) {
                     "time");
   }
   const TraceStats stats = trace_stats(workload);
+  if (stats.history_token_share == 0) {
+    notes.push_back("no request has a prefix or a session that an earlier one had: no reuse can show");
+  }
   if (args.json) {
     std::fputs(stats_json(stats, notes).c_str(), stdout);
   } else {
@@ -226,8 +253,8 @@ void add_trace(CLI::App& app) {
   command->add_option("files", args->files,
                       "stats: FILE; convert: FROM TO; generate: TO (session JSONL; .gz is compressed)");
   command->add_option("--format", args->format,
-                      "sessions, sharegpt or leval (default: by how the file begins); generate: chat "
-                      "(default), long_context, few_shot or rag");
+                      "sessions, sharegpt, leval, mooncake, vllm, azure, burstgpt or csv (default: by how "
+                      "the file begins); generate: chat (default), long_context, few_shot or rag");
   command->add_option("--sessions", args->sessions, "how many; default: all, 1000 generated ones");
   command->add_option("--seed", args->seed, "of what is drawn")->capture_default_str();
   command

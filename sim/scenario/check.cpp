@@ -74,7 +74,7 @@ void check_tiers(const Scenario& scenario, const Places& places) {
 void check_arrivals(const Scenario& scenario, const Places& places) {
   const bool timed = scenario.workload.arrivals.process == ArrivalProcess::trace;
   const SourceKind kind = scenario.workload.source.kind;
-  if (timed && kind != SourceKind::sessions) {
+  if (timed && !has_arrivals(kind)) {
     fail(places, "workload.arrivals.process", "\"trace\"",
          std::string("poisson, gamma, constant (") +
              (is_generated(kind) ? "generated sessions have" : "this format has") + " no arrival_s)");

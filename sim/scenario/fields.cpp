@@ -260,8 +260,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
 
 static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field("kind", o.kind,
-          {.meaning = "the format of a file (sessions, sharegpt, leval), or a generator (chat, long_context, "
-                      "few_shot, rag)",
+          {.meaning =
+               "the format of a file, or a generator (chat, long_context, few_shot, rag): traces/README.md",
            .required = true});
   v.field("path", o.path, {.meaning = "the file, plain or gzip; relative to this one"});
   v.field("on_bad_row", o.on_bad_row, {.meaning = "stop, or count and go on"});
@@ -269,6 +269,14 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
           {.meaning = "what a turn builds on: earlier turns (grow), or the session's context alone"});
   v.field("token_counts", o.token_counts,
           {.meaning = "sharegpt: JSONL of exact token counts; without it they are estimated"});
+  v.field("block_tokens", o.block_tokens,
+          {.meaning = "mooncake, vllm: size of a block of hash_ids",
+           .unit = "tokens",
+           .min = 1,
+           .max = 65536,
+           .absent = "512; vllm: 16"});
+  v.field("hash_ids", o.hash_ids,
+          {.meaning = "vllm: JSONL of the requests' blocks; without it no prompt shares any"});
   v.field("tasks", o.tasks,
           {.meaning = "long_context: sub-tasks of L-Eval, separated by commas; empty: all"});
   v.field("documents", o.documents,
@@ -313,9 +321,9 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
            .min = 1,
            .max = kMaxCount,
            .absent = "32"});
-  v.needs("kind", "sessions", "path");
-  v.needs("kind", "sharegpt", "path");
-  v.needs("kind", "leval", "path");
+  for (std::size_t i = 0; i < std::size(kSourceKindNames); ++i) {
+    if (!is_generated(static_cast<SourceKind>(i))) v.needs("kind", kSourceKindNames[i], "path");
+  }
 }
 
 static void describe(FieldVisitor& v, ArrivalOptions& o) {

@@ -18,12 +18,12 @@ Scenario parse_scenario(std::string_view text, const std::string& file,
   scenario.resolved_json = write_scenario(scenario).dump();
   check_scenario(scenario, document.places);
   // Only now: the resolved scenario keeps the path as it was written.
-  std::string& path = scenario.workload.source.path;
-  const std::filesystem::path folder = document.places.folder("workload.source.path");
-  if (!path.empty()) path = (folder / path).lexically_normal().string();
-  std::string& counts = scenario.workload.source.token_counts;
-  const std::filesystem::path counts_folder = document.places.folder("workload.source.token_counts");
-  if (!counts.empty()) counts = (counts_folder / counts).lexically_normal().string();
+  const auto follow = [&document](std::string_view field, std::string& path) {
+    if (!path.empty()) path = (document.places.folder(field) / path).lexically_normal().string();
+  };
+  follow("workload.source.path", scenario.workload.source.path);
+  follow("workload.source.token_counts", scenario.workload.source.token_counts);
+  follow("workload.source.hash_ids", scenario.workload.source.hash_ids);
   return scenario;
 }
 

@@ -7,7 +7,20 @@
 
 namespace kvcap {
 
-enum class SourceKind : uint8_t { sessions, chat, sharegpt, leval, long_context, few_shot, rag };
+enum class SourceKind : uint8_t {
+  sessions,
+  chat,
+  sharegpt,
+  leval,
+  long_context,
+  mooncake,
+  vllm,
+  azure,
+  burstgpt,
+  csv,
+  few_shot,
+  rag
+};
 enum class BadRow : uint8_t { error, skip };
 // What a turn finds before its new tokens: all earlier turns of its session (grow), or the session's
 // context alone (context: L-Eval asks every question on the bare document). automatic: context for
@@ -22,6 +35,9 @@ struct SourceOptions {
   BadRow on_bad_row = BadRow::error;
   History history = History::automatic;
   std::string token_counts;  // sharegpt: JSONL of exact counts (traces/README.md); empty: estimated
+  // mooncake, vllm: tokens of the block that one of hash_ids stands for (absent: 512; vllm: 16).
+  std::optional<int64_t> block_tokens;
+  std::string hash_ids;  // vllm: JSONL of the requests' blocks (traces/README.md); empty: none
   // long_context: sub-tasks separated by commas (empty: all), how many documents there are (absent: as many
   // as the sub-tasks have in L-Eval).
   std::string tasks;
@@ -45,6 +61,11 @@ struct SourceOptions {
 constexpr bool is_generated(SourceKind kind) {
   return kind == SourceKind::chat || kind == SourceKind::long_context || kind == SourceKind::few_shot ||
          kind == SourceKind::rag;
+}
+
+// Whether sessions of this kind may say when they arrive.
+constexpr bool has_arrivals(SourceKind kind) {
+  return !is_generated(kind) && kind != SourceKind::sharegpt && kind != SourceKind::leval;
 }
 
 struct ArrivalOptions {

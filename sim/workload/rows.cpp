@@ -46,31 +46,38 @@ uint32_t token_count(const Json& value, const std::string& path, int64_t least) 
   return static_cast<uint32_t>(number);
 }
 
-BadRows for_each_row(const std::string& path, BadRow on_bad_row,
-                     const std::function<bool(const Json&, int64_t)>& take) {
+BadRows for_each_line(const std::string& path, BadRow on_bad_row,
+                      const std::function<bool(std::string_view, int64_t)>& take) {
   BadRows bad;
   LineReader lines(path);
   std::string_view line;
   while (lines.next(line)) {
     if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-    const std::string place = path + ":" + std::to_string(lines.line_number());
-    std::string error;
+    try {
+      if (!take(line, lines.line_number())) break;
+    } catch (const BadRowError& one) {
+      const std::string column = one.column > 0 ? ":" + std::to_string(one.column) : "";
+      const std::string error = path + ":" + std::to_string(lines.line_number()) + column + ": " + one.reason;
+      if (on_bad_row == BadRow::error) throw InputError(error);
+      if (++bad.count == 1) bad.first = error;
+    }
+  }
+  return bad;
+}
+
+BadRows for_each_row(const std::string& path, BadRow on_bad_row,
+                     const std::function<bool(const Json&, int64_t)>& take) {
+  return for_each_line(path, on_bad_row, [&](std::string_view line, int64_t number) {
     try {
       const Json row = Json::parse(line);
       if (!row.is_object()) bad_value("the line", row, "an object");
-      if (!take(row, lines.line_number())) break;
+      return take(row, number);
     } catch (const Json::parse_error& one) {
-      error = json_syntax_error(line, one.byte, one.what(), path, lines.line_number());
+      throw BadRowError{json_reason(one.what()), std::clamp<std::size_t>(one.byte, 1, line.size() + 1)};
     } catch (const Json::exception& one) {
-      error = place + ": " + json_reason(one.what());
-    } catch (const BadRowError& one) {
-      error = place + ": " + one.reason;
+      throw BadRowError{json_reason(one.what())};
     }
-    if (error.empty()) continue;
-    if (on_bad_row == BadRow::error) throw InputError(error);
-    if (++bad.count == 1) bad.first = error;
-  }
-  return bad;
+  });
 }
 
 void report_bad_rows(const std::string& path, const BadRows& bad, Source& source) {

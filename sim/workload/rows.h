@@ -1,4 +1,4 @@
-// What the readers of JSON lines share: a row is good, or bad with a reason that names the field.
+// What the readers of lines share: a row is good, or bad with a reason that names the field.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,11 @@ namespace kvcap {
 // What is wrong with a row, without the row's place.
 struct BadRowError {
   std::string reason;
+  std::size_t column = 0;  // from 1; 0: of the whole line
 };
 
 inline constexpr int64_t kMaxTokens = 10'000'000;
+inline constexpr double kMaxArrival_s = 1e10;  // 300 years: seconds, not nanoseconds, since 1970
 
 // A value as messages show it: short.
 std::string shown_in_row(const nlohmann::json& value);
@@ -30,13 +32,17 @@ const nlohmann::json& required(const nlohmann::json& object, const char* key, co
 // An integer from `least` to kMaxTokens.
 uint32_t token_count(const nlohmann::json& value, const std::string& path, int64_t least);
 
-// Calls `take` with every row of a file of JSON lines, plain or gzip, and its line number from 1, until
-// `take` returns false; blank lines are passed over. A row that is no JSON, or for which `take` throws
-// BadRowError, is an InputError with its place, or with `skip` counted in the result.
+// Calls `take` with every line of a file, plain or gzip, and its number from 1, until `take` returns false;
+// blank lines are passed over. A line for which `take` throws BadRowError is an InputError with its place,
+// or with `skip` counted in the result.
 struct BadRows {
   int64_t count = 0;
   std::string first;  // with its place
 };
+BadRows for_each_line(const std::string& path, BadRow on_bad_row,
+                      const std::function<bool(std::string_view, int64_t)>& take);
+
+// The same with the lines' JSON objects; a line that is none is a bad row.
 BadRows for_each_row(const std::string& path, BadRow on_bad_row,
                      const std::function<bool(const nlohmann::json&, int64_t)>& take);
 

@@ -52,7 +52,8 @@ Source open_source(const WorkloadOptions& options, uint64_t seed);
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed);
 
 // The kind of a file, by how it begins: an array is ShareGPT, an object whose first key is one of L-Eval's
-// is L-Eval, all else are sessions. Throws InputError where it cannot be read.
+// or Mooncake's is that, a line with a CSV reader's columns is that reader's, all else are sessions. Throws
+// InputError where it cannot be read.
 SourceKind guess_kind(const std::string& path);
 
 // Reads session JSONL (traces/README.md), at most `most` good lines. `needs_arrivals`: every turn must have
@@ -66,6 +67,14 @@ std::string session_lines(const Source& source);
 // rules. Errors as above.
 Source read_sharegpt(const SourceOptions& options, std::optional<int64_t> most);
 Source read_leval(const SourceOptions& options, std::optional<int64_t> most);
+
+// Read traces of requests whose prompts are blocks (block_traces.cpp), and of requests of which only lengths
+// are known (csv_traces.cpp). Times do not decrease from row to row. Errors as above.
+Source read_mooncake(const SourceOptions& options, std::optional<int64_t> most);
+Source read_vllm(const SourceOptions& options, std::optional<int64_t> most);
+Source read_azure(const SourceOptions& options, std::optional<int64_t> most);
+Source read_burstgpt(const SourceOptions& options, std::optional<int64_t> most);
+Source read_csv(const SourceOptions& options, std::optional<int64_t> most);
 
 // Draws chats from the tables of traces/chat.json. Session i is the same for every `count`.
 Source generate_chats(int64_t count, uint64_t seed);

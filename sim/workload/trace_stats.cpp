@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace kvcap {
@@ -71,38 +72,34 @@ class Everything {
  public:
   explicit Everything(std::size_t accesses) : by_last_use_(accesses) {}
 
-  struct Found {
+  struct Use {
     int64_t tokens = 0;
-    int64_t distance_tokens = 0;
-    double distance_s = 0;
+    std::size_t access = 0;
+    double time_s = 0;
   };
-  // The i-th access: what is found, after which the context has `tokens`.
-  Found access(std::size_t i, uint64_t key, double time_s, int64_t tokens) {
-    Found found;
-    const auto [entry, is_new] = contexts_.try_emplace(key);
-    Context& context = entry->second;
-    if (!is_new) {
-      found = {context.tokens, by_last_use_.first(i) - by_last_use_.first(context.last),
-               time_s - context.last_s};
-      by_last_use_.add(context.last, -context.tokens);
-    }
-    context = {tokens, i, time_s};
-    by_last_use_.add(i, tokens);
-    return found;
+  // Null for what nobody has used.
+  const Use* last_use(uint64_t key) const {
+    const auto found = uses_.find(key);
+    return found == uses_.end() ? nullptr : &found->second;
   }
-  std::vector<double> context_tokens() const {
-    std::vector<double> sizes;
-    for (const auto& [key, context] : contexts_) sizes.push_back(static_cast<double>(context.tokens));
-    return sizes;
+  // Tokens of all that was used since, up to access i.
+  int64_t distance_tokens(const Use& use, std::size_t i) const {
+    return by_last_use_.first(i) - by_last_use_.first(use.access);
+  }
+  void use(uint64_t key, const Use& now) {
+    Use& last = uses_[key];
+    by_last_use_.add(last.access, -last.tokens);
+    by_last_use_.add(now.access, now.tokens);
+    last = now;
+  }
+  std::vector<double> sizes() const {
+    std::vector<double> tokens;
+    for (const auto& [key, use] : uses_) tokens.push_back(static_cast<double>(use.tokens));
+    return tokens;
   }
 
  private:
-  struct Context {
-    int64_t tokens = 0;
-    std::size_t last = 0;
-    double last_s = 0;
-  };
-  std::map<uint64_t, Context> contexts_;
+  std::unordered_map<uint64_t, Use> uses_;
   Sums by_last_use_;
 };
 
@@ -110,34 +107,129 @@ double share(int64_t part, int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-void describe_reuse(const Workload& workload, const std::vector<Access>& accesses, TraceStats& stats) {
-  Everything store(accesses.size());
-  int64_t prompt = 0, history = 0, hit = 0, blocks = 0, hit_blocks = 0;
+// Sums over all requests.
+struct Reuse {
+  int64_t prompt_tokens = 0, history_tokens = 0, found_tokens = 0;
+  int64_t blocks = 0, full_blocks = 0, found_blocks = 0, found_full_blocks = 0;
+  double hit_rates = 0;
   std::vector<double> distances_tokens, distances_s;
+
+  void add_prompt(int64_t tokens, int64_t history, int64_t found) {
+    prompt_tokens += tokens;
+    history_tokens += history;
+    found_tokens += found;
+    hit_rates += share(found, tokens);
+  }
+  void add_distance(int64_t tokens, double time_s) {
+    distances_tokens.push_back(static_cast<double>(tokens));
+    distances_s.push_back(time_s);
+  }
+};
+
+void follow_contexts(const Workload& workload, const std::vector<Access>& accesses, Everything& store,
+                     Reuse& reuse) {
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     const Access& access = accesses[i];
     const Session& session = workload.sessions[access.session];
     const Turn& turn = workload.turns_of(session)[access.turn];
-    const int64_t added = session.history_grows ? int64_t{turn.input_tokens} + turn.output_tokens : 0;
-    const auto found =
-        store.access(i, workload.context_key(access.session), access.time_s, access.history_tokens + added);
+    const uint64_t key = workload.context_key(access.session);
     const int64_t tokens = access.history_tokens + turn.input_tokens;
-    prompt += tokens;
-    history += access.history_tokens;
-    hit += found.tokens;
-    blocks += (tokens + kStatsBlockTokens - 1) / kStatsBlockTokens;
-    hit_blocks += found.tokens / kStatsBlockTokens;
-    if (found.tokens == 0) continue;
-    distances_tokens.push_back(static_cast<double>(found.distance_tokens));
-    distances_s.push_back(found.distance_s);
+    const Everything::Use* last = store.last_use(key);
+    const int64_t found = last ? last->tokens : 0;
+    reuse.add_prompt(tokens, access.history_tokens, found);
+    reuse.blocks += (tokens + kStatsBlockTokens - 1) / kStatsBlockTokens;
+    reuse.full_blocks += tokens / kStatsBlockTokens;
+    reuse.found_blocks += found / kStatsBlockTokens;
+    reuse.found_full_blocks += found / kStatsBlockTokens;
+    if (found > 0) reuse.add_distance(store.distance_tokens(*last, i), access.time_s - last->time_s);
+    const int64_t added = session.history_grows ? int64_t{turn.input_tokens} + turn.output_tokens : 0;
+    store.use(key, {access.history_tokens + added, i, access.time_s});
   }
-  stats.history_token_share = share(history, prompt);
-  stats.infinite_cache_token_hit_rate = share(hit, prompt);
-  stats.infinite_cache_block_hit_rate = share(hit_blocks, blocks);
-  stats.reuses = std::ssize(distances_s);
-  stats.reuse_distance_tokens = figure_of(std::move(distances_tokens));
-  stats.reuse_distance_s = figure_of(std::move(distances_s));
-  stats.context_tokens = figure_of(store.context_tokens());
+}
+
+// In how many prompts each piece is.
+std::unordered_map<uint64_t, int64_t> count_prompts(const Workload& workload) {
+  std::unordered_map<uint64_t, int64_t> prompts;
+  std::unordered_set<uint64_t> inside;
+  for (std::size_t turn = 0; turn < workload.turns.size(); ++turn) {
+    inside.clear();
+    for (const Piece& piece : workload.prompt_pieces_of(turn)) {
+      if (inside.insert(piece.key).second) ++prompts[piece.key];
+    }
+  }
+  return prompts;
+}
+
+int64_t largest(const std::vector<Piece>& pieces) {
+  int64_t tokens = 0;
+  for (const Piece& piece : pieces) tokens = std::max<int64_t>(tokens, piece.tokens);
+  return tokens;
+}
+
+// Blocks are found up to the first that is not, chunks wherever they stand. Fills the accesses' histories.
+void follow_pieces(const Workload& workload, const std::unordered_map<uint64_t, int64_t>& prompts,
+                   int64_t block_tokens, std::vector<Access>& accesses, Everything& store, Reuse& reuse) {
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    Access& access = accesses[i];
+    const uint32_t turn = workload.sessions[access.session].first_turn;
+    bool finds = true;
+    const Everything::Use* oldest = nullptr;
+    for (const Piece& piece : workload.prompt_pieces_of(turn)) {
+      const Everything::Use* last = store.last_use(piece.key);
+      if (!last && workload.piece_keys == PieceKeys::prefix) finds = false;
+      const bool found = finds && last;
+      const bool full = piece.tokens == block_tokens;
+      ++reuse.blocks;
+      reuse.full_blocks += full;
+      if (!found) continue;
+      ++reuse.found_blocks;
+      reuse.found_full_blocks += full;
+      access.history_tokens += piece.tokens;
+      if (prompts.at(piece.key) == std::ssize(accesses)) continue;
+      if (!oldest || last->access < oldest->access) oldest = last;
+    }
+    reuse.add_prompt(workload.turns[turn].input_tokens, access.history_tokens, access.history_tokens);
+    if (oldest) reuse.add_distance(store.distance_tokens(*oldest, i), access.time_s - oldest->time_s);
+    for (const Piece& piece : workload.pieces_of(turn)) {
+      store.use(piece.key, {piece.tokens, i, access.time_s});
+    }
+  }
+}
+
+void describe_reuse(const Workload& workload, std::vector<Access>& accesses, TraceStats& stats) {
+  Everything store(accesses.size());
+  Reuse reuse;
+  if (workload.piece_begin.empty()) {
+    follow_contexts(workload, accesses, store, reuse);
+  } else {
+    const auto prompts = count_prompts(workload);
+    stats.unique_pieces = std::ssize(prompts);
+    stats.block_tokens = workload.piece_keys == PieceKeys::prefix ? largest(workload.pieces) : 0;
+    follow_pieces(workload, prompts, stats.block_tokens, accesses, store, reuse);
+    stats.pieces = reuse.blocks;
+  }
+  stats.history_token_share = share(reuse.history_tokens, reuse.prompt_tokens);
+  stats.infinite_cache_token_hit_rate = share(reuse.found_tokens, reuse.prompt_tokens);
+  stats.mean_request_hit_rate = accesses.empty() ? 0 : reuse.hit_rates / static_cast<double>(accesses.size());
+  stats.infinite_cache_block_hit_rate = share(reuse.found_blocks, reuse.blocks);
+  stats.infinite_cache_full_block_hit_rate =
+      stats.block_tokens == 0 ? NAN : share(reuse.found_full_blocks, reuse.full_blocks);
+  stats.reuses = std::ssize(reuse.distances_s);
+  stats.reuse_distance_tokens = figure_of(std::move(reuse.distances_tokens));
+  stats.reuse_distance_s = figure_of(std::move(reuse.distances_s));
+  stats.context_tokens = figure_of(store.sizes());
+}
+
+// Standard deviation over mean of the gaps; NaN for fewer than two.
+double gap_cv(const std::vector<Access>& accesses) {
+  if (accesses.size() < 3) return NAN;
+  const double gaps = static_cast<double>(accesses.size() - 1);
+  const double mean_s = (accesses.back().time_s - accesses.front().time_s) / gaps;
+  double squares = 0;
+  for (std::size_t i = 1; i < accesses.size(); ++i) {
+    squares += std::pow(accesses[i].time_s - accesses[i - 1].time_s - mean_s, 2);
+  }
+  return std::sqrt(squares / gaps) / mean_s;
 }
 
 }  // namespace
@@ -157,7 +249,8 @@ TraceStats trace_stats(const Workload& workload) {
     inputs.push_back(turn.input_tokens);
     outputs.push_back(turn.output_tokens);
   }
-  const std::vector<Access> accesses = accesses_of(workload);
+  std::vector<Access> accesses = accesses_of(workload);
+  describe_reuse(workload, accesses, stats);
   for (const Access& access : accesses) histories.push_back(static_cast<double>(access.history_tokens));
   stats.multi_turn_share = share(multi_turn, stats.sessions);
   stats.turns = figure_of(std::move(turns));
@@ -166,8 +259,8 @@ TraceStats trace_stats(const Workload& workload) {
   stats.history_tokens = figure_of(std::move(histories));
   if (workload.absolute_times && !accesses.empty()) {
     stats.duration_s = accesses.back().time_s - accesses.front().time_s;
+    stats.request_gap_cv = gap_cv(accesses);
   }
-  describe_reuse(workload, accesses, stats);
   return stats;
 }
 

@@ -14,32 +14,44 @@ struct TraceFigure {
   double mean = 0, median = 0, p90 = 0, p99 = 0, max = 0;
 };
 
+inline constexpr int64_t kStatsBlockTokens = 64;
+
 struct TraceStats {
   int64_t sessions = 0;
   int64_t requests = 0;  // turns
-  // From the first arrival to the last; nothing where arrivals are drawn rather than recorded.
+  // From the first arrival to the last, and standard deviation over mean of the gaps between requests;
+  // nothing where arrivals are drawn rather than recorded.
   std::optional<double> duration_s;
+  std::optional<double> request_gap_cv;
   double multi_turn_share = 0;  // of the sessions
   TraceFigure turns;            // of a session
-  TraceFigure input_tokens;     // new ones of a request
+  TraceFigure input_tokens;     // new ones of a request; with pieces its whole prompt
   TraceFigure output_tokens;
-  TraceFigure history_tokens;        // before a request's new ones
-  TraceFigure context_tokens;        // of a stored context at its end; a shared document counts once
+  // Before a request's new ones; with pieces, what earlier requests have left of its prompt.
+  TraceFigure history_tokens;
+  // Of a stored context at its end, a shared document once; or of a piece.
+  TraceFigure context_tokens;
   int64_t total_context_tokens = 0;  // of all of them: what a store that keeps everything holds
-  // Of all prompt tokens (history + input): those that are history, and those a store that keeps
-  // everything finds. They differ by contexts that nobody has asked about before.
+  int64_t pieces = 0;                // of all prompts; 0 where the source has none
+  int64_t unique_pieces = 0;         // of them
+  // Of all prompt tokens: those that are history, and those a store that keeps everything finds. They
+  // differ by contexts that nobody has asked about before.
   double history_token_share = 0;
   double infinite_cache_token_hit_rate = 0;
-  // The same in blocks of kStatsBlockTokens: full blocks found / blocks of all prompts.
+  double mean_request_hit_rate = 0;  // the mean of the requests' own shares of tokens found
+  // The same in blocks of `block_tokens` (with pieces, the largest of them; smaller ones count too): full
+  // blocks found / blocks of all prompts, and / full blocks of all prompts. Chunks have no common size:
+  // 0 tokens, and NaN for the second.
+  int64_t block_tokens = kStatsBlockTokens;
   double infinite_cache_block_hit_rate = 0;
+  double infinite_cache_full_block_hit_rate = 0;
   // Of requests that find something: tokens of the distinct contexts used since that context was last
-  // (itself included), which is the capacity from which on LRU finds it; and the time since.
+  // (itself included), which is the capacity from which on LRU finds it; and the time since. With pieces,
+  // of the found one that was used longest ago; those that every prompt has do not count.
   int64_t reuses = 0;
   TraceFigure reuse_distance_tokens;
   TraceFigure reuse_distance_s;
 };
-
-inline constexpr int64_t kStatsBlockTokens = 64;
 
 // Requests are taken at their arrivals, as if every answer took no time.
 TraceStats trace_stats(const Workload& workload);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <unordered_set>
 
 #include "base/check.h"
 #include "base/input_error.h"
@@ -66,10 +68,48 @@ void draw_times(const WorkloadOptions& options, uint64_t seed, Workload& workloa
   }
 }
 
+// Calls `found` with every turn that has pieces and how many of its prompt's tokens earlier turns have left:
+// those of chunks wherever they stand, those of blocks up to the first that nobody has left.
+// Returns the tokens of all distinct pieces.
+int64_t follow_pieces(const Workload& workload, const std::function<void(int64_t)>& found) {
+  std::unordered_set<uint64_t> seen;
+  int64_t distinct_tokens = 0;
+  for (const Session& session : workload.sessions) {
+    int64_t found_tokens = 0;
+    for (const Piece& piece : workload.prompt_pieces_of(session.first_turn)) {
+      if (seen.contains(piece.key)) {
+        found_tokens += piece.tokens;
+      } else if (workload.piece_keys == PieceKeys::prefix) {
+        break;
+      }
+    }
+    found(found_tokens);
+    for (const Piece& piece : workload.pieces_of(session.first_turn)) {
+      if (seen.insert(piece.key).second) distinct_tokens += piece.tokens;
+    }
+  }
+  return distinct_tokens;
+}
+
 }  // namespace
+
+std::span<const Piece> Workload::prompt_pieces_of(std::size_t turn) const {
+  const std::span<const Piece> all = pieces_of(turn);
+  int64_t tokens = 0;
+  std::size_t count = 0;
+  for (; count < all.size(); ++count) {
+    tokens += all[count].tokens;
+    if (tokens > turns[turn].input_tokens) break;
+  }
+  return all.first(count);
+}
 
 double Workload::mean_history_tokens() const {
   double sum = 0;
+  if (!piece_begin.empty()) {
+    follow_pieces(*this, [&sum](int64_t tokens) { sum += static_cast<double>(tokens); });
+    return turns.empty() ? 0 : sum / static_cast<double>(turns.size());
+  }
   for (const Session& session : sessions) {
     double history = session.context_tokens;
     for (const Turn& turn : turns_of(session)) {
@@ -81,6 +121,7 @@ double Workload::mean_history_tokens() const {
 }
 
 int64_t Workload::context_tokens() const {
+  if (!piece_begin.empty()) return follow_pieces(*this, [](int64_t) {});
   int64_t sum = 0;
   std::vector<bool> counted;  // by document
   for (const Session& session : sessions) {
@@ -110,6 +151,16 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
       return read_leval(source, options.sessions);
     case SourceKind::long_context:
       return generate_long_context(source, generated, seed);
+    case SourceKind::mooncake:
+      return read_mooncake(source, options.sessions);
+    case SourceKind::vllm:
+      return read_vllm(source, options.sessions);
+    case SourceKind::azure:
+      return read_azure(source, options.sessions);
+    case SourceKind::burstgpt:
+      return read_burstgpt(source, options.sessions);
+    case SourceKind::csv:
+      return read_csv(source, options.sessions);
     case SourceKind::few_shot:
       return generate_few_shot(source, generated, seed);
     case SourceKind::rag:
@@ -149,7 +200,8 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   }
   if (wanted > lines) {
     workload.notes.push_back("the source has " + std::to_string(lines) + " sessions; " +
-                             std::to_string(wanted - lines) + " more are drawn from it at random");
+                             std::to_string(wanted - lines) + " more are drawn from it at random" +
+                             (source.pieces.empty() ? "" : " and find the pieces of those they repeat"));
   }
   const auto has_arrival = [](const Turn& turn) { return !std::isnan(turn.time_s); };
   if (!timed && std::any_of(source.turns.begin(), source.turns.end(), has_arrival)) {

@@ -66,15 +66,18 @@ struct Workload {
     if (piece_begin.empty()) return {};
     return {pieces.data() + piece_begin[turn], pieces.data() + piece_begin[turn + 1]};
   }
+  // Those that end within the prompt; the others belong to the answer.
+  std::span<const Piece> prompt_pieces_of(std::size_t turn) const;
   // Under which key the session's context is stored: its number, or one for all sessions of its document.
   uint64_t context_key(std::size_t session) const {
     const uint32_t document = sessions[session].document;
     return document == kOwnContext ? session : sessions.size() + document;
   }
-  // Mean over all turns of the tokens a turn finds before its new ones (nothing truncated).
+  // Mean over all turns of the tokens a turn finds before its new ones (nothing truncated); with pieces, of
+  // the prompt's tokens that earlier turns have left.
   double mean_history_tokens() const;
-  // Tokens of all sessions' contexts at their ends, documents once: what a store that keeps everything
-  // would hold.
+  // Tokens of all sessions' contexts at their ends, documents and pieces once: what a store that keeps
+  // everything would hold.
   int64_t context_tokens() const;
 };
 

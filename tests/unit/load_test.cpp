@@ -179,10 +179,12 @@ TEST(Scenario, MayGoBeyondTheModelsPositionsWithANote) {
 }
 
 TEST(Scenario, KeepsItsPathsAsWrittenAndOpensThemBesideItself) {
-  const std::string text = sample_scenario().replace(sample_scenario().find(R"("kind": "chat")"), 14,
-                                                     R"("kind": "sessions", "path": "../traces/t.jsonl")");
+  const std::string text =
+      sample_scenario().replace(sample_scenario().find(R"("kind": "chat")"), 14,
+                                R"("kind": "vllm", "path": "../traces/t.jsonl", "hash_ids": "u.jsonl")");
   const Scenario scenario = parse_scenario(text, "a/b/chat.json", {});
   EXPECT_EQ(scenario.workload.source.path, "a/traces/t.jsonl");
+  EXPECT_EQ(scenario.workload.source.hash_ids, "a/b/u.jsonl");
   EXPECT_EQ(Json::parse(scenario.resolved_json)["workload"]["source"]["path"], "../traces/t.jsonl");
   // On the command line a path starts from the current folder.
   const std::vector<std::string> overrides = {"workload.source.path=mine/t.jsonl"};
@@ -354,7 +356,7 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
             std::string::npos);
   EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, fifo, default lru: "), std::string::npos);
   EXPECT_NE(help.find("  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, "
-                      "few_shot, rag, required: "),
+                      "mooncake, vllm, azure, burstgpt, csv, few_shot, rag, required: "),
             std::string::npos);
 }
 

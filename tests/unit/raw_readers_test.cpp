@@ -250,6 +250,15 @@ TEST_F(Guess, LooksAtHowTheFileBegins) {
   EXPECT_EQ(guess_kind(write("a", R"({"id":"x","turns":[]})")), SourceKind::sessions);
   EXPECT_EQ(guess_kind(write("a", "")), SourceKind::sessions);
   EXPECT_EQ(guess_kind(write("a", gzip("[]"))), SourceKind::sharegpt);
+  EXPECT_EQ(guess_kind(write("a", R"({"timestamp": 0, "input_length": 5)")), SourceKind::mooncake);
+  EXPECT_EQ(guess_kind(write("a", gzip("TIMESTAMP,ContextTokens,GeneratedTokens\r\n"))), SourceKind::azure);
+  EXPECT_EQ(guess_kind(write("a", "Timestamp,Model,Request tokens,Response tokens\n")), SourceKind::burstgpt);
+  EXPECT_EQ(guess_kind(write("a", "request_id,arrival_s,input_tokens,output_tokens\n")), SourceKind::vllm);
+  EXPECT_EQ(guess_kind(write("a",
+                             "\xef\xbb\xbf"
+                             "arrival_s,input_tokens,output_tokens")),
+            SourceKind::csv);
+  EXPECT_EQ(guess_kind(write("a", "1,2,3")), SourceKind::sessions);
 }
 
 }  // namespace

@@ -75,8 +75,10 @@ TEST_F(Trace, StatsOfTwoChatsAreTheseSums) {
   // Prompts are 100, 128 + 36 and 64; 128 of them are history, all of it seen before.
   EXPECT_DOUBLE_EQ(stats.history_token_share, 128.0 / 328);
   EXPECT_DOUBLE_EQ(stats.infinite_cache_token_hit_rate, 128.0 / 328);
-  // 2, 3 and 1 blocks; 2 found.
+  EXPECT_DOUBLE_EQ(stats.mean_request_hit_rate, 128.0 / 164 / 3);
+  // 2, 3 and 1 blocks, 1, 2 and 1 of them full; 2 found.
   EXPECT_DOUBLE_EQ(stats.infinite_cache_block_hit_rate, 2.0 / 6);
+  EXPECT_DOUBLE_EQ(stats.infinite_cache_full_block_hit_rate, 2.0 / 4);
   EXPECT_EQ(stats.reuses, 1);
   EXPECT_DOUBLE_EQ(stats.reuse_distance_tokens.mean, 128 + 128);  // b lies between, and a itself
   EXPECT_DOUBLE_EQ(stats.reuse_distance_s.mean, 10);
@@ -228,6 +230,40 @@ TEST_F(Trace, ConvertsWhatItCanReadAndGuessesTheFormat) {
   }
 }
 
+TEST_F(Trace, ConvertsBlocksAndSaysWhatOfThemCanBeFoundAgain) {
+  write("m.jsonl",
+        R"({"timestamp":250,"input_length":600,"output_length":5,"hash_ids":[0,1]}
+{"timestamp":1500,"input_length":512,"output_length":6,"hash_ids":[0]}
+)");
+  ASSERT_EQ(kvcap("convert m.jsonl out.jsonl").exit_code, 0);
+  EXPECT_EQ(
+      text_of((folder_ / "out.jsonl").string()),
+      R"({"id":0,"turns":[{"input_tokens":600,"output_tokens":5,"arrival_s":0.25,"pieces":[[0,512],[1,88]]}]}
+{"id":1,"turns":[{"input_tokens":512,"output_tokens":6,"arrival_s":1.5,"pieces":[[0,512]]}]}
+)");
+  const Outcome direct = kvcap("stats m.jsonl --json");
+  EXPECT_EQ(direct.out, kvcap("stats out.jsonl --json").out);
+  const Json stats = Json::parse(direct.out);
+  EXPECT_EQ(stats["duration_s"], 1.25);
+  EXPECT_EQ(stats["request_gap_cv"], Json());
+  EXPECT_EQ(stats["pieces"], 3);
+  EXPECT_EQ(stats["unique_pieces"], 2);
+  EXPECT_EQ(stats["infinite_cache_token_hit_rate"], 512.0 / 1112);
+  EXPECT_EQ(stats["infinite_cache_full_block_hit_rate"], 1.0 / 2);
+  EXPECT_EQ(stats["notes"], Json::array());
+  EXPECT_NE(kvcap("stats m.jsonl").out.find("  of full ones of 512 tokens                    50.0 %"),
+            std::string::npos);
+}
+
+TEST_F(Trace, SaysWhereNoReuseCanShow) {
+  write("a.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,374,44\n");
+  const Json stats = Json::parse(kvcap("stats a.csv --json").out);
+  EXPECT_EQ(stats["pieces"], 0);
+  ASSERT_EQ(stats["notes"].size(), 1u);
+  EXPECT_EQ(stats["notes"][0],
+            "no request has a prefix or a session that an earlier one had: no reuse can show");
+}
+
 TEST_F(Trace, GeneratesTheSameFileAgain) {
   const std::string command = " --format long_context --sessions 50 --seed 4 --set workload.source.tasks=tpo";
   EXPECT_EQ(kvcap("generate a.jsonl" + command).exit_code, 0);
@@ -249,8 +285,8 @@ TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
       {"stats absent.jsonl", "kvcap: absent.jsonl: cannot be read: No such file or directory\n"},
       {"stats t.jsonl --format leval", "kvcap: t.jsonl:1: input: missing, required\n"},
       {"stats t.jsonl --format sharegtp",
-       "kvcap: --format: found \"sharegtp\", allowed: sessions, sharegpt, leval; did you mean "
-       "\"sharegpt\"?\n"},
+       "kvcap: --format: found \"sharegtp\", allowed: sessions, sharegpt, leval, mooncake, vllm, "
+       "azure, burstgpt, csv; did you mean \"sharegpt\"?\n"},
       {"generate new.jsonl --format sessions",
        "kvcap: --format: found \"sessions\", allowed: chat, long_context, few_shot, rag\n"},
       {"generate new.jsonl --sessions 0",

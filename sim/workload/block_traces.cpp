@@ -1,0 +1,162 @@
+// Traces that name the blocks of a prompt: equal ids are equal text with equal text before it. Mooncake's
+// cover the prompt, the last one perhaps in part; those of a vLLM run are the full blocks of prompt and
+// answer together, which is what its prefix cache can find.
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/input_error.h"
+#include "workload/csv.h"
+#include "workload/pieces.h"
+#include "workload/rows.h"
+#include "workload/source.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kMooncakeBlockTokens = 512;
+constexpr int64_t kVllmBlockTokens = 16;
+
+struct Request {
+  uint32_t input_tokens = 0;
+  uint32_t output_tokens = 0;
+  std::vector<Piece> pieces;
+};
+
+// `covered_tokens` in blocks, of which `count` are wanted.
+std::vector<Piece> read_blocks(const Json& row, int64_t block_tokens, int64_t covered_tokens, int64_t count,
+                               const std::string& meaning) {
+  const Json& ids = required(row, "hash_ids", "");
+  if (!ids.is_array()) bad_value("hash_ids", ids, "an array of integers");
+  if (std::ssize(ids) != count) {
+    throw BadRowError{"hash_ids: found " + std::to_string(ids.size()) +
+                      " ids, allowed: " + std::to_string(count) + ", " + meaning};
+  }
+  std::vector<Piece> pieces;
+  for (const Json& id : ids) {
+    const int64_t begin = std::ssize(pieces) * block_tokens;
+    const auto tokens = static_cast<uint32_t>(std::min(block_tokens, covered_tokens - begin));
+    pieces.push_back({piece_key(id, "hash_ids." + std::to_string(pieces.size())), tokens});
+  }
+  return pieces;
+}
+
+Request read_lengths(const Json& row) {
+  return {.input_tokens = token_count(required(row, "input_length", ""), "input_length", 1),
+          .output_tokens = token_count(required(row, "output_length", ""), "output_length", 1)};
+}
+
+double read_timestamp_s(const Json& row, double last_s) {
+  const Json& timestamp = required(row, "timestamp", "");
+  const double time_s = timestamp.is_number() ? timestamp.get<double>() / 1000 : -1;
+  if (!(time_s >= 0 && time_s <= kMaxArrival_s)) {
+    bad_value("timestamp", timestamp, "milliseconds from 0 to 1e13");
+  }
+  if (time_s < last_s) bad_value("timestamp", timestamp, "no less than that of the row before");
+  return time_s;
+}
+
+// The requests of a vLLM run's workload, in its order.
+std::vector<Request> read_vllm_blocks(const std::string& path, int64_t block_tokens) {
+  std::vector<Request> requests;
+  KnownPieces known(PieceKeys::prefix);
+  const std::string meaning =
+      "one for each full " + std::to_string(block_tokens) + " tokens of input_length + output_length";
+  for_each_row(path, BadRow::error, [&](const Json& row, int64_t) {
+    Request request = read_lengths(row);
+    const int64_t total = int64_t{request.input_tokens} + request.output_tokens;
+    request.pieces = read_blocks(row, block_tokens, total, total / block_tokens, meaning);
+    known.take(request.pieces, "hash_ids");
+    requests.push_back(std::move(request));
+    return true;
+  });
+  return requests;
+}
+
+// The blocks of a run's requests, each to be taken once.
+class VllmBlocks {
+ public:
+  VllmBlocks(const std::string& path, int64_t block_tokens)
+      : path_(path), requests_(read_vllm_blocks(path, block_tokens)), taken_(requests_.size(), false) {}
+
+  // Those of the request that the row's columns tell of.
+  const std::vector<Piece>& of(const CsvRow& row, std::size_t id_column, std::size_t input_column,
+                               std::size_t output_column) {
+    const uint32_t id = row.tokens(id_column, 0);
+    if (id >= requests_.size()) {
+      row.refuse(id_column, "at most " + std::to_string(std::ssize(requests_) - 1) + " (the lines of " +
+                                path_ + ", counted from 0)");
+    }
+    const Request& request = requests_[id];
+    const auto compare = [&](std::size_t column, uint32_t tokens) {
+      if (row.tokens(column) == tokens) return;
+      row.refuse(column, std::to_string(tokens) + ", as request " + std::to_string(id) + " has in " + path_);
+    };
+    compare(input_column, request.input_tokens);
+    compare(output_column, request.output_tokens);
+    if (taken_[id]) row.refuse(id_column, "each request once");
+    taken_[id] = true;
+    return request.pieces;
+  }
+  int64_t left() const { return std::count(taken_.begin(), taken_.end(), false); }
+  std::size_t size() const { return requests_.size(); }
+
+ private:
+  std::string path_;
+  std::vector<Request> requests_;
+  std::vector<bool> taken_;
+};
+
+}  // namespace
+
+Source read_mooncake(const SourceOptions& options, std::optional<int64_t> most) {
+  const int64_t block_tokens = options.block_tokens.value_or(kMooncakeBlockTokens);
+  const std::string meaning = "one for each " + std::to_string(block_tokens) + " tokens of input_length";
+  Source source;
+  KnownPieces known(PieceKeys::prefix);
+  double last_s = 0;
+  const auto take = [&](const Json& row, int64_t) {
+    const double time_s = read_timestamp_s(row, last_s);
+    const Request request = read_lengths(row);
+    const int64_t blocks = (request.input_tokens + block_tokens - 1) / block_tokens;
+    const auto pieces = read_blocks(row, block_tokens, request.input_tokens, blocks, meaning);
+    known.take(pieces, "hash_ids");
+    source.add({request.input_tokens, request.output_tokens, time_s}, pieces);
+    last_s = time_s;
+    return !most || std::ssize(source.sessions) < *most;
+  };
+  report_bad_rows(options.path, for_each_row(options.path, options.on_bad_row, take), source);
+  return source;
+}
+
+Source read_vllm(const SourceOptions& options, std::optional<int64_t> most) {
+  enum : std::size_t { kArrival, kInput, kOutput, kId };
+  const bool with_blocks = !options.hash_ids.empty();
+  const CsvColumn columns[] = {
+      {"arrival_s"}, {"input_tokens"}, {"output_tokens"}, {"request_id", with_blocks}};
+  std::optional<VllmBlocks> blocks;
+  if (with_blocks) blocks.emplace(options.hash_ids, options.block_tokens.value_or(kVllmBlockTokens));
+  Source source;
+  double last_s = 0;
+  const auto take = [&](const CsvRow& row) {
+    const Turn turn{row.tokens(kInput), row.tokens(kOutput), row.arrival_s(kArrival, last_s)};
+    if (blocks) {
+      source.add(turn, blocks->of(row, kId, kInput, kOutput));
+    } else {
+      source.add({}, {turn});
+    }
+    last_s = turn.time_s;
+    return !most || std::ssize(source.sessions) < *most;
+  };
+  report_bad_rows(options.path, for_each_csv_row(options.path, options.on_bad_row, columns, true, take),
+                  source);
+  if (blocks && !most && blocks->left() > 0) {
+    source.notes.push_back(std::to_string(blocks->left()) + " of " + std::to_string(blocks->size()) +
+                           " requests of " + options.hash_ids + " are not in " + options.path);
+  }
+  return source;
+}
+
+}  // namespace kvcap

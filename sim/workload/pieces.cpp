@@ -1,0 +1,54 @@
+#include "workload/pieces.h"
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "workload/rows.h"
+
+namespace kvcap {
+namespace {
+
+std::string place(std::optional<uint64_t> after) {
+  return after ? "after " + std::to_string(*after) : "first";
+}
+
+}  // namespace
+
+std::string KnownPieces::contradiction(const Piece& piece, std::optional<uint64_t> after,
+                                       const Known& known) const {
+  const std::string found = "found " + std::to_string(piece.key) + " ";
+  if (piece.tokens != known.tokens) {
+    return found + "with " + std::to_string(piece.tokens) +
+           " tokens, allowed: " + std::to_string(known.tokens) + ", as earlier";
+  }
+  if (keys_ == PieceKeys::prefix && after != known.after) {
+    return found + place(after) + ", allowed: " + place(known.after) +
+           ", as earlier (equal keys have the same text before them)";
+  }
+  return "";
+}
+
+void KnownPieces::take(std::span<const Piece> pieces, const std::string& path) {
+  std::vector<uint64_t> added;
+  std::optional<uint64_t> after;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const Piece& piece = pieces[i];
+    const auto [found, is_new] = known_.try_emplace(piece.key, Known{piece.tokens, after});
+    if (is_new) added.push_back(piece.key);
+    const std::string wrong = contradiction(piece, after, found->second);
+    if (!wrong.empty()) {
+      for (uint64_t key : added) known_.erase(key);
+      throw BadRowError{path + "." + std::to_string(i) + ": " + wrong};
+    }
+    after = piece.key;
+  }
+}
+
+uint64_t piece_key(const nlohmann::json& value, const std::string& path) {
+  if (!value.is_number_unsigned()) {
+    bad_value(path, value, "an integer from 0 to " + std::to_string(std::numeric_limits<uint64_t>::max()));
+  }
+  return value.get<uint64_t>();
+}
+
+}  // namespace kvcap
