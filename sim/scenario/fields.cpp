@@ -260,7 +260,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
 
 static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field("kind", o.kind,
-          {.meaning = "the format of a file, or a generator (chat, long_context): traces/README.md",
+          {.meaning =
+               "the format of a file, or a generator (chat, long_context, few_shot, rag): traces/README.md",
            .required = true});
   v.field("path", o.path, {.meaning = "the file, plain or gzip; relative to this one"});
   v.field("on_bad_row", o.on_bad_row, {.meaning = "stop, or count and go on"});
@@ -284,7 +285,42 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
            .max = kMaxCount,
            .absent = "as many as the sub-tasks have in L-Eval"});
   v.field("zipf_alpha", o.zipf_alpha,
-          {.meaning = "long_context: the k-th document's popularity is k^-zipf_alpha", .min = 0, .max = 10});
+          {.meaning = "long_context, rag: the k-th document's or chunk's popularity is k^-zipf_alpha",
+           .min = 0,
+           .max = 10,
+           .absent = "1; rag: 0, all alike"});
+  v.field("dataset", o.dataset, {.meaning = "few_shot: piqa, rte, copa or openbookqa"});
+  v.field("prefixes", o.prefixes,
+          {.meaning = "few_shot: how many queries share", .min = 1, .max = kMaxCount, .absent = "13"});
+  v.field("max_prefix_tokens", o.max_prefix_tokens,
+          {.meaning = "few_shot: where prefixes are cut", .unit = "tokens", .min = 1, .max = kMaxCount});
+  v.field("reuse_sigma", o.reuse_sigma,
+          {.meaning = "few_shot: standard deviation of the prefixes' reuse",
+           .unit = "prefixes",
+           .min = 0,
+           .above_min = true,
+           .absent = "1.5 of 13"});
+  v.field("base_queries", o.base_queries,
+          {.meaning = "rag: different ones", .min = 1, .max = 100000, .absent = "1500"});
+  v.field("paraphrases", o.paraphrases,
+          {.meaning = "rag: of each base query", .min = 0, .max = 100, .absent = "3"});
+  v.field("chunks", o.chunks,
+          {.meaning = "rag: that a query retrieves", .min = 1, .max = 100, .absent = "6"});
+  v.field("chunk_tokens", o.chunk_tokens,
+          {.meaning = "rag: of one chunk", .unit = "tokens", .min = 1, .max = 65536, .absent = "512"});
+  v.field("corpus_chunks", o.corpus_chunks,
+          {.meaning = "rag: chunks there are", .min = 1, .max = 1e7, .absent = "base_queries x chunks"});
+  v.field("overlap", o.overlap,
+          {.meaning = "rag: probability that a paraphrase retrieves a chunk of its base query",
+           .min = 0,
+           .max = 1,
+           .absent = "0.8"});
+  v.field("question_tokens", o.question_tokens,
+          {.meaning = "rag: mean length of a question",
+           .unit = "tokens",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "32"});
   for (std::size_t i = 0; i < std::size(kSourceKindNames); ++i) {
     if (!is_generated(static_cast<SourceKind>(i))) v.needs("kind", kSourceKindNames[i], "path");
   }
@@ -307,7 +343,10 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
   v.field("arrivals", o.arrivals, {.meaning = "when sessions begin"});
   v.field("think_time", o.think_time, {.meaning = "how long users take"});
   v.field("sessions", o.sessions,
-          {.meaning = "how many", .min = 1, .max = 1e8, .absent = "all of the source; 1000 generated ones"});
+          {.meaning = "how many",
+           .min = 1,
+           .max = 1e8,
+           .absent = "all of the source; 1000 generated ones, all queries of rag"});
   v.field("warmup_turns", o.warmup_turns,
           {.meaning = "first turns, left out of the metrics", .unit = "turns", .min = 0, .max = 1e9});
   v.field("warm_start", o.warm_start, {.meaning = "contexts are stored before the first arrival"});
