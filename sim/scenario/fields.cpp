@@ -260,8 +260,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
 
 static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field("kind", o.kind,
-          {.meaning = "the format of a file, or a generator (chat, long_context, few_shot, rag): "
-                      "traces/README.md",
+          {.meaning =
+               "the format of a file, or a generator (chat, long_context, few_shot, rag): traces/README.md",
            .required = true});
   v.field("path", o.path, {.meaning = "the file, plain or gzip; relative to this one"});
   v.field("on_bad_row", o.on_bad_row, {.meaning = "stop, or count and go on"});

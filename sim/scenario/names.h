@@ -20,8 +20,8 @@ using Names = std::span<const std::string_view>;
 inline constexpr std::string_view kFidelityNames[] = {"request", "layer"};
 inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
 inline constexpr std::string_view kSourceKindNames[] = {"sessions",     "chat",     "sharegpt", "leval",
-                                                        "long_context", "few_shot", "rag",      "mooncake",
-                                                        "vllm",         "azure",    "burstgpt", "csv"};
+                                                        "long_context", "mooncake", "vllm",     "azure",
+                                                        "burstgpt",     "csv",      "few_shot", "rag"};
 inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
 inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
 inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace"};

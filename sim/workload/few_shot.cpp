@@ -88,6 +88,7 @@ std::vector<uint32_t> prefix_lengths(const Tables& tables, const Dataset& datase
   }
   const double longest = dataset.mean_prefix_tokens * weights / sum;
   std::vector<uint32_t> lengths;
+  lengths.reserve(shares.size());
   for (double share : shares) {
     lengths.push_back(static_cast<uint32_t>(std::min<int64_t>(max_tokens, std::llround(share * longest))));
   }

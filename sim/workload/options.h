@@ -13,13 +13,13 @@ enum class SourceKind : uint8_t {
   sharegpt,
   leval,
   long_context,
-  few_shot,
-  rag,
   mooncake,
   vllm,
   azure,
   burstgpt,
-  csv
+  csv,
+  few_shot,
+  rag
 };
 enum class BadRow : uint8_t { error, skip };
 // What a turn finds before its new tokens: all earlier turns of its session (grow), or the session's

@@ -151,10 +151,6 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
       return read_leval(source, options.sessions);
     case SourceKind::long_context:
       return generate_long_context(source, generated, seed);
-    case SourceKind::few_shot:
-      return generate_few_shot(source, generated, seed);
-    case SourceKind::rag:
-      return generate_rag(source, options.sessions, seed);
     case SourceKind::mooncake:
       return read_mooncake(source, options.sessions);
     case SourceKind::vllm:
@@ -165,6 +161,10 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
       return read_burstgpt(source, options.sessions);
     case SourceKind::csv:
       return read_csv(source, options.sessions);
+    case SourceKind::few_shot:
+      return generate_few_shot(source, generated, seed);
+    case SourceKind::rag:
+      return generate_rag(source, options.sessions, seed);
   }
   KVCAP_BUG("a source kind is not handled");
   return {};

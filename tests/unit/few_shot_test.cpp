@@ -70,6 +70,7 @@ TEST(FewShot, ReusesPrefixesNormally) {
   std::map<uint64_t, double> share;  // by the order of keys, that of the prefixes
   for (std::size_t i = 0; i < workload.turns.size(); ++i) share[prefix_of(workload, i)] += 1.0 / 20000;
   std::vector<double> found;
+  found.reserve(share.size());
   for (const auto& [key, one] : share) found.push_back(one);
   std::sort(found.rbegin(), found.rend());
   // Densities at 0, 1 and 2 of 1.5 prefixes: 0.266, 0.213, 0.109, each side once.

@@ -356,7 +356,7 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
             std::string::npos);
   EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, fifo, default lru: "), std::string::npos);
   EXPECT_NE(help.find("  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, "
-                      "few_shot, rag, mooncake, vllm, azure, burstgpt, csv, required: "),
+                      "mooncake, vllm, azure, burstgpt, csv, few_shot, rag, required: "),
             std::string::npos);
 }
 
