@@ -17,6 +17,7 @@
 
 #include "cost/prices.h"
 #include "policy/blend.h"
+#include "policy/stored_layers.h"
 #include "policy/table.h"
 
 namespace kvcap {
@@ -35,8 +36,7 @@ class CacheBlend : public Policy {
         full_layers_(std::min(inputs.options.full_layers.value_or(kFullLayers), layers_)),
         efficiency_(inputs.options.partial_efficiency.value_or(kPartialEfficiency)),
         hidden_(inputs.options.keep.value_or(Keep::kv) == Keep::hidden),
-        layer_bytes_per_token_(hidden_ ? cost_.model().hidden_bytes_per_token_layer()
-                                       : cost_.model().kv_bytes_per_token_layer()),
+        stored_(cost_, inputs.options.stored_bits.value_or(16)),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
         idle_rates_(inputs.idle_rates),
         planned_tier_(*inputs.planned_tier),
@@ -46,25 +46,26 @@ class CacheBlend : public Policy {
   bool restores_resident() const override { return true; }
 
   double stored_bytes_per_token() const override {
-    return static_cast<double>(layers_) * layer_bytes_per_token_;
+    return static_cast<double>(layers_) * (hidden_ ? stored_.hidden_bytes() : stored_.kv_bytes());
   }
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
                       const LoadRates& rates) const override {
     const LayerWork load = loaded(hits);
     const int64_t found = total_tokens(hits) + context.resident_tokens;
+    const double whole_layer_s = cost_.prefill_layer_s({context.history_tokens + context.new_tokens, 0});
     Restoration restoration{.ahead = ahead_, .fused = true};
     if (full_layers_ > 0) {
       LayerWork full = load;
       full.layers = full_layers_;
-      full.compute_s += cost_.prefill_layer_s({context.history_tokens + context.new_tokens, 0});
+      full.compute_s += whole_layer_s;
       full.recomputed = {context.history_tokens, 0};
       restoration.work.push_back(full);
     }
     for (double ratio : filtered_ratios(ratio_for(load, found, rates), layers_ - full_layers_)) {
       const auto again = static_cast<int64_t>(std::llround(ratio * static_cast<double>(found)));
       LayerWork partial = load;
-      partial.compute_s += partial_layer_s(context, found, again);
+      partial.compute_s += std::min(whole_layer_s, partial_layer_s(context, found, again));
       partial.recomputed = scattered(context.history_tokens - found + again, context.history_tokens);
       restoration.work.push_back(partial);
     }
@@ -94,15 +95,14 @@ class CacheBlend : public Policy {
         100 * planned.ratio, ratio_ ? "recompute_ratio" : "the loading controller's choice",
         static_cast<long long>(planned_tokens_), std::string(name(planned_tier_)).c_str(),
         1e3 * planned.load_s, 1e3 * again_s);
-    std::vector<std::string> notes = {text};
-    notes.push_back(device_note());
-    return notes;
+    return {text, device_note()};
   }
 
   std::string quality_note() const override {
+    const std::string bits = stored_.quality_note(hidden_, !hidden_);
     const double ratio = ratio_.value_or(kLeastRecomputeRatio);
+    if (ratio >= 1) return bits;
     char text[240];
-    if (ratio >= 1) return "";
     if (ratio < kLeastRecomputeRatio) {
       std::snprintf(
           text, sizeof text,
@@ -114,7 +114,7 @@ class CacheBlend : public Policy {
                     "%s%.3g %% recomputed: F1 and Rouge-L within 0.02 of full recomputation (CacheBlend 7.2)",
                     ratio_ ? "" : "at least ", 100 * ratio);
     }
-    return text;
+    return joined_notes(text, bits);
   }
 
  private:
@@ -123,21 +123,8 @@ class CacheBlend : public Policy {
     double ratio = 0;
   };
 
-  static int64_t total_tokens(std::span<const Hit> hits) {
-    int64_t tokens = 0;
-    for (const Hit& hit : hits) tokens += hit.tokens;
-    return tokens;
-  }
-
-  // One layer's loads, and their projection where hidden states are kept.
   LayerWork loaded(std::span<const Hit> hits) const {
-    LayerWork work{.form = hidden_ ? LayerForm::hidden : LayerForm::kv};
-    for (const Hit& hit : hits) {
-      work.load_bytes[index(hit.tier)] += static_cast<double>(hit.tokens) * layer_bytes_per_token_;
-      work.load_requests[index(hit.tier)] += static_cast<double>(chunks(hit.tokens));
-    }
-    if (hidden_) work.compute_s = cost_.project_kv_layer_s(total_tokens(hits));
-    return work;
+    return hidden_ ? stored_.hidden(1, hits) : stored_.kv(1, hits);
   }
 
   double ratio_for(const LayerWork& load, int64_t found, const LoadRates& rates) const {
@@ -169,37 +156,42 @@ class CacheBlend : public Policy {
     const auto cached = static_cast<int64_t>(std::llround(pairs / rows - rows / 2));
     const double share_again = static_cast<double>(again) / rows;
     const double slowed = 1 - share_again + share_again / efficiency_;
-    const double all_s = cost_.prefill_layer_s({context.history_tokens + context.new_tokens, 0});
-    return std::min(all_s, slowed * cost_.prefill_layer_s({whole + again, cached}));
+    return slowed * cost_.prefill_layer_s({whole + again, cached});
   }
 
-  std::string device_note() const {
+  // Where chunks of the planned length should lie, by the profile's prices.
+  std::vector<StorageDevice> devices() const {
     std::vector<StorageDevice> devices;
     const double bytes = static_cast<double>(planned_tokens_) * stored_bytes_per_token();
     for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
       if (!has_tier(hardware_, tier)) continue;
+      const Hit hit{.tier = tier, .tokens = planned_tokens_};
       const Route way = route(hardware_, cost_.tensor_parallel_size(), tier, Tier::hbm);
       devices.push_back({.tier = tier,
-                         .load_s = way.seconds(static_cast<double>(planned_tokens_) * layer_bytes_per_token_,
-                                               static_cast<double>(chunks(planned_tokens_))),
+                         .load_s = load_s(loaded({&hit, 1}), tier, {.route = &way}),
                          .store_usd = store_usd(hardware_, tier, bytes, 3600)});
     }
+    return devices;
+  }
+
+  std::string device_note() const {
     const double ratio = ratio_.value_or(kLeastRecomputeRatio);
     const double again_s = recompute_s(ratio, cost_.prefill_layer_s({planned_tokens_, 0}), efficiency_);
-    const std::optional<Tier> cheapest = cheapest_device(devices, again_s);
+    const std::vector<StorageDevice> all = devices();
+    const std::optional<Tier> tier = cheapest_device(all, again_s);
     char text[200];
-    if (!cheapest) {
-      std::snprintf(text, sizeof text, "no device loads as fast as %.3g %% are computed again: loading shows",
+    if (!tier) {
+      std::snprintf(text, sizeof text, "no device loads in the time in which %.3g %% are computed again",
                     100 * ratio);
       return text;
     }
-    const auto chosen = std::find_if(devices.begin(), devices.end(),
-                                     [&](const StorageDevice& one) { return one.tier == *cheapest; });
+    const auto chosen =
+        std::find_if(all.begin(), all.end(), [&](const StorageDevice& one) { return one.tier == *tier; });
     std::snprintf(
         text, sizeof text,
-        "the cheapest device whose loading hides behind %.3g %% is %s ($%.3g an hour for %lld tokens)",
-        100 * ratio, std::string(name(*cheapest)).c_str(), chosen->store_usd,
-        static_cast<long long>(planned_tokens_));
+        "the cheapest device whose loading hides behind %.3g %% is %s (%lld tokens for an hour: $%.2g)",
+        100 * ratio, std::string(name(*tier)).c_str(), static_cast<long long>(planned_tokens_),
+        chosen->store_usd);
     return text;
   }
 
@@ -209,7 +201,7 @@ class CacheBlend : public Policy {
   int64_t layers_, full_layers_;
   double efficiency_;
   bool hidden_;
-  double layer_bytes_per_token_;
+  StoredLayers stored_;
   int64_t ahead_;
   LoadRates idle_rates_;
   Tier planned_tier_;

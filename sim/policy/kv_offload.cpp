@@ -7,6 +7,7 @@
 // The RAG baselines of CacheBlend 7.1 are settings of it: chunks found anywhere and taken as they are
 // (full_reuse), the leading run of chunks alone (prefix_caching), and one call a chunk (map_reduce,
 // map_rerank), each of which begins with its chunk.
+#include "policy/stored_layers.h"
 #include "policy/table.h"
 
 namespace kvcap {
@@ -16,8 +17,8 @@ class KvOffload : public Policy {
  public:
   explicit KvOffload(const PolicyInputs& inputs)
       : cost_(*inputs.cost),
+        stored_(cost_, inputs.options.stored_bits.value_or(16)),
         layers_(cost_.model().num_hidden_layers),
-        layer_bytes_per_token_(cost_.model().kv_bytes_per_token_layer()),
         layerwise_(inputs.options.preload.value_or(Preload::none) == Preload::layerwise),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
         step_tokens_(inputs.step_tokens),
@@ -26,24 +27,17 @@ class KvOffload : public Policy {
 
   Reuse reuse() const override { return Reuse::stored; }
 
-  double stored_bytes_per_token() const override {
-    return static_cast<double>(layers_) * layer_bytes_per_token_;
-  }
+  double stored_bytes_per_token() const override { return static_cast<double>(layers_) * stored_.kv_bytes(); }
 
   Restoration restore(const Context& context, std::span<const Hit> hits, const LoadRates&) const override {
-    LayerWork layer{.layers = layers_, .form = LayerForm::kv};
-    int64_t cached_tokens = context.resident_tokens;
-    for (const Hit& hit : hits) {
-      layer.load_bytes[index(hit.tier)] += static_cast<double>(hit.tokens) * layer_bytes_per_token_;
-      layer.load_requests[index(hit.tier)] += static_cast<double>(chunks(hit.tokens));
-      cached_tokens += hit.tokens;
-    }
+    LayerWork layer = stored_.kv(layers_, hits);
     Restoration restoration{.ahead = ahead_};
+    const int64_t cached_tokens = context.resident_tokens + total_tokens(hits);
     const int64_t new_tokens = context.history_tokens - cached_tokens + context.new_tokens;
     // A prompt of several steps cannot be computed in one pass beside the loads.
     const bool fused = layerwise_ && new_tokens <= step_tokens_;
     if (fused) {
-      layer.compute_s = cost_.prefill_layer_s({new_tokens, cached_tokens});
+      layer.compute_s += cost_.prefill_layer_s({new_tokens, cached_tokens});
       restoration.fused = true;
     }
     restoration.work.push_back(layer);
@@ -60,6 +54,12 @@ class KvOffload : public Policy {
   Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
 
   std::string quality_note() const override {
+    return joined_notes(baseline_note(), stored_.quality_note(false, true));
+  }
+
+ private:
+  // What the RAG baselines do to answers.
+  const char* baseline_note() const {
     if (calls_ == Calls::map_reduce) {
       return "answers from summaries of single chunks: F1 below cacheblend's (CacheBlend 7.2)";
     }
@@ -68,16 +68,14 @@ class KvOffload : public Policy {
     }
     if (match_ == Match::chunk) {
       return "chunks take no notice of what stands before them: F1 or Rouge-L 0.15 to 0.35 below "
-             "cacheblend's "
-             "(CacheBlend 7)";
+             "cacheblend's (CacheBlend 7)";
     }
     return "";
   }
 
- private:
   const CostModel& cost_;
+  StoredLayers stored_;
   int64_t layers_;
-  double layer_bytes_per_token_;
   bool layerwise_;
   int64_t ahead_;
   int64_t step_tokens_;

@@ -85,6 +85,9 @@ class Policy {
   virtual std::string quality_note() const { return ""; }
 };
 
+// Two notes as one; either may be empty.
+std::string joined_notes(const std::string& note, const std::string& more);
+
 // Tokens of one chunk: hidden states or KV of this many tokens of one layer are read and written at once
 // (HCache 4.2).
 inline constexpr int64_t kChunkTokens = 64;

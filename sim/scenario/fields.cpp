@@ -390,7 +390,9 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
            .above_min = true,
            .absent = "the preset's"});
   v.field("stored_bits", o.stored_bits,
-          {.meaning = "of an element in host tiers: 16, 8 or 4", .min = 4, .max = 16, .absent = "16"});
+          {.meaning = "of an element in host tiers, where the model has more",
+           .absent = "16: as the model has them",
+           .integers = kStoredBits});
   v.field("ideal_load", o.ideal_load, {.meaning = "loads take no time", .absent = "the preset's"});
   v.field("keep", o.keep, {.meaning = "cacheblend: what is kept of a chunk", .absent = "kv"});
   v.field("recompute_ratio", o.recompute_ratio,
@@ -488,7 +490,12 @@ static std::string range_text(const std::string& what, const FieldSpec& spec) {
   return what + " of at least " + number_text(spec.min);
 }
 
-std::string allowed_integers(const FieldSpec& spec) { return range_text("an integer", spec); }
+std::string allowed_integers(const FieldSpec& spec) {
+  if (spec.integers.empty()) return range_text("an integer", spec);
+  std::string text;
+  for (int64_t one : spec.integers) text += (text.empty() ? "" : ", ") + std::to_string(one);
+  return text;
+}
 std::string allowed_numbers(const FieldSpec& spec) { return range_text("a number", spec); }
 
 }  // namespace kvcap

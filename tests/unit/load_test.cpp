@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
+#include "policy/table.h"
+#include "scenario/fields.h"
 #include "unit/malformed_scenarios.h"
 #include "unit/scenario_samples.h"
 
@@ -17,18 +19,23 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// "{models}" and "{hardware}" in an expected message stand for the catalogue's names.
+std::string names_of(Catalogue which) {
+  std::string names;
+  for (const CatalogueEntry& entry : catalogue(which)) {
+    names.append(names.empty() ? "" : ", ").append(entry.name);
+  }
+  return names;
+}
+
+// "{models}" and "{hardware}" in an expected message stand for the catalogue's names, "{policies}" for the
+// table's.
 std::string with_names(std::string message) {
-  const std::pair<std::string_view, Catalogue> marks[] = {{"{models}", Catalogue::models},
-                                                          {"{hardware}", Catalogue::hardware}};
-  for (const auto& [mark, which] : marks) {
+  const std::pair<std::string_view, std::string> marks[] = {{"{models}", names_of(Catalogue::models)},
+                                                            {"{hardware}", names_of(Catalogue::hardware)},
+                                                            {"{policies}", joined(policy_names())}};
+  for (const auto& [mark, names] : marks) {
     const std::size_t at = message.find(mark);
-    if (at == std::string::npos) continue;
-    std::string names;
-    for (const CatalogueEntry& entry : catalogue(which)) {
-      names.append(names.empty() ? "" : ", ").append(entry.name);
-    }
-    message.replace(at, mark.size(), names);
+    if (at != std::string::npos) message.replace(at, mark.size(), names);
   }
   return message;
 }
@@ -89,10 +96,9 @@ TEST(Override, ThatIsWrongIsNamedAsThePlace) {
        "--set serving.max_num_seqs=-3: found -3, allowed: an integer from 1 to 1000000"},
       {"serving.max_num_seq=3", R"(--set serving.max_num_seq=3: unknown key; did you mean "max_num_seqs"?)"},
       {"policy=hcahce",
-       R"(--set policy=hcahce: found "hcahce", allowed: recompute, ideal, kv_offload, hcache, or a path; did you mean "hcache"?)"},
+       R"(--set policy=hcahce: found "hcahce", allowed: {policies}, or a path; did you mean "hcache"?)"},
       {"policy.nam=hcache", R"(--set policy.nam=hcache: unknown key; did you mean "name"?)"},
-      {R"(policy={"name":"x"})",
-       R"(--set policy={"name":"x"}: policy.name: found "x", allowed: recompute, ideal, kv_offload, hcache)"},
+      {R"(policy={"name":"x"})", R"(--set policy={"name":"x"}: policy.name: found "x", allowed: {policies})"},
       {"seed", "--set seed: allowed: path=value, for example --set serving.max_num_seqs=64"},
       {"=3", "--set =3: allowed: path=value, for example --set serving.max_num_seqs=64"},
       {"policy.tiers.1.kind=ssd",
