@@ -29,6 +29,8 @@ double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
   return 0;
 }
 
+constexpr double kUnboundedBytes = 1e18;
+
 double usd_per_gb_hour(const HardwareProfile& hardware, Tier tier) {
   switch (tier) {
     case Tier::hbm:
@@ -73,6 +75,9 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.scenario_json = scenario.resolved_json;
   facts.policy = scenario.policy.name;
   facts.hardware_provenance = scenario.hardware.provenance_kind;
+  facts.policy_summary = policy_summary(scenario.policy.name);
+  facts.is_bound = machine.policy().reuse() == Reuse::everything ||
+                   machine.options().clairvoyant.value_or(false) || scenario.policy.unbounded;
   facts.quality_note = machine.policy().quality_note();
   facts.notes = scenario.notes;
   facts.notes.insert(facts.notes.end(), workload.notes.begin(), workload.notes.end());
@@ -98,6 +103,17 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   }
   facts.kv_capacity_tokens = machine.kv_capacity_tokens();
   return facts;
+}
+
+KeepingOptions keeping_of(const Machine& machine) {
+  const PolicyOptions& options = machine.options();
+  return {.match = machine.match(),
+          .look_ahead = options.look_ahead.value_or(false),
+          .clairvoyant = options.clairvoyant.value_or(false),
+          .decoupled_positions = options.decoupled_positions.value_or(false),
+          .retained_share = options.retention.value_or(1),
+          .expires = options.ttl_s.has_value(),
+          .blocking_save = options.save == SaveMode::blocking};
 }
 
 }  // namespace
@@ -157,10 +173,13 @@ const Route& Machine::route(Tier from, Tier to) const {
 
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
-    tiers_.push_back(
-        {.kind = options.kind,
-         .capacity_bytes = options.capacity_bytes.value_or(profile_capacity_bytes(hardware_, options.kind)),
-         .eviction = options.eviction});
+    tiers_.push_back({.kind = options.kind,
+                      .capacity_bytes = options_.unbounded
+                                            ? kUnboundedBytes
+                                            : options.capacity_bytes.value_or(
+                                                  profile_capacity_bytes(hardware_, options.kind)),
+                      .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
+                      .free_fraction = options.free_fraction});
   }
 }
 
@@ -216,7 +235,8 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
   const LinkObserver observer = [&recorder](Resource resource, double busy_s, double from_s, double to_s) {
     recorder.busy(resource, busy_s, from_s, to_s);
   };
-  Store store(machine.tiers());
+  Store store(machine.tiers(),
+              {.inclusive = machine.options().inclusive.value_or(false), .ttl_s = machine.options().ttl_s});
   if (workload.warm_start) {
     for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
       const Key key = workload.context_key(i);
@@ -239,7 +259,7 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
        .idle_rates = machine.idle_rates(),
        .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
        .serving = scenario.serving,
-       .match = machine.match(),
+       .keeping = keeping_of(machine),
        .kv_capacity_tokens = machine.kv_capacity_tokens(),
        .max_model_len = machine.max_model_len(),
        .fidelity = scenario.fidelity,
