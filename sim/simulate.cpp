@@ -32,6 +32,8 @@ double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
   return 0;
 }
 
+constexpr double kUnboundedBytes = 1e18;
+
 HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOptions>& tiers) {
   const auto used = [&](Tier tier) {
     return std::any_of(tiers.begin(), tiers.end(), [&](const TierOptions& one) { return one.kind == tier; });
@@ -62,6 +64,9 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.scenario_json = scenario.resolved_json;
   facts.policy = scenario.policy.name;
   facts.hardware_provenance = scenario.hardware.provenance_kind;
+  facts.policy_summary = policy_summary(scenario.policy.name);
+  facts.is_bound = machine.policy().reuse() == Reuse::everything ||
+                   machine.options().clairvoyant.value_or(false) || scenario.policy.unbounded;
   facts.quality_note = machine.policy().quality_note();
   facts.notes = scenario.notes;
   facts.notes.insert(facts.notes.end(), workload.notes.begin(), workload.notes.end());
@@ -117,10 +122,21 @@ void warm(Store& store, const Workload& workload, Match match) {
   };
   for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
     preload(workload.context_key(i), workload.sessions[i].context_tokens);
-    for (const Part& part : pieces_of(workload, workload.sessions[i].first_turn, match).prompt) {
-      preload(part.key, part.tokens);
+    for (const Item& item : pieces_of(workload, workload.sessions[i].first_turn, match).prompt) {
+      preload(item.key, item.tokens);
     }
   }
+}
+
+KeepingOptions keeping_of(const Machine& machine) {
+  const PolicyOptions& options = machine.options();
+  return {.match = machine.match(),
+          .look_ahead = options.look_ahead.value_or(false),
+          .clairvoyant = options.clairvoyant.value_or(false),
+          .decoupled_positions = options.decoupled_positions.value_or(false),
+          .retained_share = options.retention.value_or(1),
+          .expires = options.ttl_s.has_value(),
+          .blocking_save = options.save == SaveMode::blocking};
 }
 
 }  // namespace
@@ -188,10 +204,13 @@ const Route& Machine::route(Tier from, Tier to) const {
 
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
-    tiers_.push_back(
-        {.kind = options.kind,
-         .capacity_bytes = options.capacity_bytes.value_or(profile_capacity_bytes(hardware_, options.kind)),
-         .eviction = options.eviction});
+    tiers_.push_back({.kind = options.kind,
+                      .capacity_bytes = options_.unbounded
+                                            ? kUnboundedBytes
+                                            : options.capacity_bytes.value_or(
+                                                  profile_capacity_bytes(hardware_, options.kind)),
+                      .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
+                      .free_fraction = options.free_fraction});
   }
 }
 
@@ -249,7 +268,8 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   const LinkObserver observer = [&recorder](Resource resource, double busy_s, double from_s, double to_s) {
     recorder.busy(resource, busy_s, from_s, to_s);
   };
-  Store store(machine.tiers());
+  Store store(machine.tiers(),
+              {.inclusive = machine.options().inclusive.value_or(false), .ttl_s = machine.options().ttl_s});
   if (workload.warm_start) warm(store, workload, machine.match());
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
@@ -266,7 +286,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
        .idle_rates = machine.idle_rates(),
        .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
        .serving = scenario.serving,
-       .match = machine.match(),
+       .keeping = keeping_of(machine),
        .kv_capacity_tokens = machine.kv_capacity_tokens(),
        .max_model_len = machine.max_model_len(),
        .fidelity = scenario.fidelity,

@@ -11,29 +11,29 @@ namespace {
 
 constexpr auto kAsIs = [](PolicyOptions&) {};
 
-template <typename T>
-void preset(std::optional<T>& option, T value) {
+template <class T>
+void prefer(std::optional<T>& option, T value) {
   if (!option) option = value;
 }
 
-constexpr auto kChunksAnywhere = [](PolicyOptions& options) { preset(options.match, Match::chunk); };
+constexpr auto kChunksAnywhere = [](PolicyOptions& options) { prefer(options.match, Match::chunk); };
 constexpr auto kFullReuse = [](PolicyOptions& options) {
-  preset(options.match, Match::chunk);
-  preset(options.preload, Preload::layerwise);
+  prefer(options.match, Match::chunk);
+  prefer(options.preload, Preload::layerwise);
 };
 constexpr auto kPrefixCaching = [](PolicyOptions& options) {
-  preset(options.match, Match::prefix);
-  preset(options.ideal_load, true);
+  prefer(options.match, Match::prefix);
+  prefer(options.ideal_load, true);
 };
 constexpr auto kMapReduce = [](PolicyOptions& options) {
-  preset(options.match, Match::prefix);
-  preset(options.calls, Calls::map_reduce);
-  preset(options.map_tokens, int64_t{64});
+  prefer(options.match, Match::prefix);
+  prefer(options.calls, Calls::map_reduce);
+  prefer(options.map_tokens, int64_t{64});
 };
 constexpr auto kMapRerank = [](PolicyOptions& options) {
-  preset(options.match, Match::prefix);
-  preset(options.calls, Calls::map_rerank);
-  preset(options.map_tokens, int64_t{8});
+  prefer(options.match, Match::prefix);
+  prefer(options.calls, Calls::map_rerank);
+  prefer(options.map_tokens, int64_t{8});
 };
 
 constexpr std::array kPolicies = {
@@ -55,6 +55,28 @@ constexpr std::array kPolicies = {
               "twice the hidden state and the link is the bottleneck",
               "preload: none | layerwise (none); read_buffer_layers: layers (unlimited); tiers", true, kAsIs,
               make_kv_offload},
+    PolicyRow{
+        "cached_attention",
+        "keep the KV of sessions in DRAM and SSD, fetch and evict by what waits in the queue",
+        "keys and values of every layer, without positions",
+        "layer by layer under the prefill of the new tokens; from DRAM, where look-ahead has fetched it",
+        "wins where turns queue, so that the queue says what is needed next, and where DRAM is much faster "
+        "than "
+        "SSD; with an empty queue it is LRU, and with grouped queries or short histories there is little to "
+        "hide",
+        "look_ahead: bool (true); inclusive: bool (true); decoupled_positions: bool (true); preload: none | "
+        "layerwise (layerwise); "
+        "read_buffer_layers: layers (unlimited); save: background | blocking (background); ttl_s: s (never); "
+        "retention: share kept after a turn (1); tiers, eviction (next_use)",
+        true,
+        [](PolicyOptions& options) {
+          prefer(options.preload, Preload::layerwise);
+          prefer(options.look_ahead, true);
+          prefer(options.inclusive, true);
+          prefer(options.decoupled_positions, true);
+          prefer(options.eviction, EvictionKind::next_use);
+        },
+        make_kv_offload},
     PolicyRow{
         "hcache", "keep hidden states, project them back to KV while loading",
         "hidden states of most layers, KV or tokens of the rest",
@@ -128,6 +150,9 @@ const PolicyRow& row_of(std::string_view name) {
 
 std::span<const PolicyRow> policy_table() { return kPolicies; }
 std::span<const std::string_view> policy_names() { return kNames; }
+
+bool policy_stores(std::string_view name) { return row_of(name).stores; }
+std::string_view policy_summary(std::string_view name) { return row_of(name).summary; }
 
 PolicyOptions with_preset(PolicyOptions options) {
   row_of(options.name).preset(options);

@@ -38,9 +38,9 @@ std::vector<Hit> Found::by_tier() const {
   return list;
 }
 
-Found find_parts(const Store& store, const std::vector<Part>& prompt, Match match) {
+Found find_parts(const Store& store, const std::vector<Item>& prompt, Match match) {
   Found found;
-  for (const Part& part : prompt) {
+  for (const Item& part : prompt) {
     std::optional<Hit> hit = store.find(part.key);
     if (hit) {
       hit->tokens = std::min(hit->tokens, part.tokens);

@@ -14,15 +14,10 @@
 
 namespace kvcap {
 
-struct Part {
-  Key key = 0;
-  int64_t tokens = 0;
-};
-
 // The pieces of a turn that has some. What ends beyond the prompt belongs to the answer.
 struct Pieces {
-  std::vector<Part> prompt;
-  std::vector<Part> answer;
+  std::vector<Item> prompt;
+  std::vector<Item> answer;
 };
 Pieces pieces_of(const Workload& workload, std::size_t turn, Match match);
 
@@ -35,6 +30,6 @@ struct Found {
   // One hit a host tier, for a policy.
   std::vector<Hit> by_tier() const;
 };
-Found find_parts(const Store& store, const std::vector<Part>& prompt, Match match);
+Found find_parts(const Store& store, const std::vector<Item>& prompt, Match match);
 
 }  // namespace kvcap
