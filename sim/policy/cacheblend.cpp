@@ -95,7 +95,12 @@ class CacheBlend : public Policy {
         100 * planned.ratio, ratio_ ? "recompute_ratio" : "the loading controller's choice",
         static_cast<long long>(planned_tokens_), std::string(name(planned_tier_)).c_str(),
         1e3 * planned.load_s, 1e3 * again_s);
-    return {text, device_note()};
+    std::vector<std::string> notes = {text};
+    const std::vector<StorageDevice> places = devices();
+    const bool priced = std::any_of(places.begin(), places.end(),
+                                    [](const StorageDevice& place) { return place.store_usd > 0; });
+    if (priced) notes.push_back(device_note(places));
+    return notes;
   }
 
   std::string quality_note() const override {
@@ -174,10 +179,9 @@ class CacheBlend : public Policy {
     return devices;
   }
 
-  std::string device_note() const {
+  std::string device_note(const std::vector<StorageDevice>& all) const {
     const double ratio = ratio_.value_or(kLeastRecomputeRatio);
     const double again_s = recompute_s(ratio, cost_.prefill_layer_s({planned_tokens_, 0}), efficiency_);
-    const std::vector<StorageDevice> all = devices();
     const std::optional<Tier> tier = cheapest_device(all, again_s);
     char text[200];
     if (!tier) {
