@@ -12,7 +12,7 @@ Arrivals::Arrivals(const Workload& workload) : workload_(workload), open_session
 }
 
 void Arrivals::pass_waiting() {
-  while (next_session_ < awaited_.size() && awaited_[next_session_] > 0) ++next_session_;
+  while (next_session_ < workload_.calls.size() && workload_.calls[next_session_].after > 0) ++next_session_;
 }
 
 std::optional<uint32_t> Arrivals::waiter_of(uint32_t session) const {
