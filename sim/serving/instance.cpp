@@ -175,8 +175,8 @@ bool Instance::try_admit(double now_s) {
 }
 
 void Instance::restore(Request& request, const Hit& hit, double now_s) {
-  perform(parts_.store->promote(request.key, now_s));
   parts_.store->touch(request.key, now_s);
+  perform(parts_.store->promote(request.key, now_s));
   const Context context{request.history_tokens, request.input_tokens + request.generated};
   Restoration restoration = parts_.policy->restore(context, {&hit, 1}, parts_.idle_rates);
   request.fused = restoration.fused;

@@ -70,10 +70,10 @@ TEST(Store, DemotesToTheNextTierBeforeItDrops) {
   for (Key key : {1, 2}) finish(store, store.put(key, 50, static_cast<double>(key)));
   const std::vector<Move> moves = store.put(3, 50, 3);
   ASSERT_EQ(moves.size(), 2U);  // the demotion first
-  EXPECT_EQ(moves[0].key, 1U);
+  EXPECT_EQ(moves[0].items[0].key, 1U);
   EXPECT_EQ(moves[0].from, Tier::dram);
   EXPECT_EQ(moves[0].to, Tier::ssd);
-  EXPECT_EQ(moves[1].key, 3U);
+  EXPECT_EQ(moves[1].items[0].key, 3U);
   finish(store, moves);
   EXPECT_EQ(store.find(1)->tier, Tier::ssd);
   EXPECT_EQ(store.find(3)->tier, Tier::dram);
