@@ -243,6 +243,20 @@ TEST(Store, KeepsTheFirstPartOfAContextThatHasOutgrownEveryTier) {
   store.check();
 }
 
+TEST(Store, MovesDownPastACopyThatCannotGrow) {
+  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 550), tier(Tier::remote, 2000)}, {.inclusive = true});
+  finish(store, store.put(1, 40, 1));
+  finish(store, store.put(2, 50, 2));
+  finish(store, store.promote(1, 3));  // DRAM and SSD: 1; remote: 2
+  ASSERT_EQ(store.find(2)->tier, Tier::remote);
+  finish(store, store.put(1, 60, 4));
+  EXPECT_EQ(store.find(1)->tier, Tier::remote);
+  EXPECT_EQ(visible(store, 1), 60);
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::dram) + store.occupied_bytes(Tier::ssd), 0);
+  EXPECT_DOUBLE_EQ(store.dropped_bytes(), 0);
+  store.check();
+}
+
 TEST(Store, LeavesAContextThatHasOutgrownItsTierWhilePartOfItIsUnderWay) {
   Store store({tier(Tier::dram, 500), tier(Tier::ssd, 1000)});
   const std::vector<Move> under_way = store.put(1, 40, 1);
