@@ -7,10 +7,13 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "cost/prices.h"
 #include "des/world.h"
 #include "metrics/recorder.h"
 #include "policy/table.h"
 #include "serving/instance.h"
+#include "serving/prompt.h"
+#include "workload/calls.h"
 
 namespace kvcap {
 namespace {
@@ -30,20 +33,6 @@ double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
 }
 
 constexpr double kUnboundedBytes = 1e18;
-
-double usd_per_gb_hour(const HardwareProfile& hardware, Tier tier) {
-  switch (tier) {
-    case Tier::hbm:
-      return 0;  // part of the GPU's price
-    case Tier::dram:
-      return hardware.dram->price_usd_per_gb_hour;
-    case Tier::ssd:
-      return hardware.ssd->price_usd_per_gb_hour;
-    case Tier::remote:
-      return hardware.remote->price_usd_per_gb_hour;
-  }
-  return 0;
-}
 
 HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOptions>& tiers) {
   const auto used = [&](Tier tier) {
@@ -105,6 +94,40 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   return facts;
 }
 
+// The calls of the model that the policy makes of the workload's turns. Only texts can be asked about one by
+// one; what has none is asked as it is.
+std::optional<Workload> divided(const Workload& asked, const PolicyOptions& options) {
+  const Calls calls = options.calls.value_or(Calls::single);
+  if (calls == Calls::single || asked.piece_begin.empty() || asked.piece_keys != PieceKeys::text) return {};
+  return divided_into_calls(asked, {.kind = calls == Calls::map_reduce ? MapKind::reduce : MapKind::rerank,
+                                    .map_tokens = static_cast<uint32_t>(options.map_tokens.value_or(64))});
+}
+
+std::vector<CallOfTurn> calls_of(const Workload& asked, const Workload& divided) {
+  std::vector<CallOfTurn> calls;
+  for (const Call& call : divided.calls) {
+    const Turn& turn = asked.turns[asked.sessions[call.turn].first_turn];
+    calls.push_back({.turn = call.turn,
+                     .answers = call.answers,
+                     .output_tokens = turn.output_tokens,
+                     .warmup = call.turn < asked.warmup_turns});
+  }
+  return calls;
+}
+
+// Contexts and pieces lie where they would after a long time.
+void warm(Store& store, const Workload& workload, Match match) {
+  const auto preload = [&store](Key key, int64_t tokens) {
+    if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
+  };
+  for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
+    preload(workload.context_key(i), workload.sessions[i].context_tokens);
+    for (const Item& item : pieces_of(workload, workload.sessions[i].first_turn, match).prompt) {
+      preload(item.key, item.tokens);
+    }
+  }
+}
+
 KeepingOptions keeping_of(const Machine& machine) {
   const PolicyOptions& options = machine.options();
   return {.match = machine.match(),
@@ -121,7 +144,11 @@ KeepingOptions keeping_of(const Machine& machine) {
 Machine::Machine(const Scenario& scenario, const Workload& workload)
     : Machine(scenario, static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
               workload.context_tokens()) {
-  if (!workload.piece_begin.empty()) match_ = options_.match.value_or(Match::prefix);
+  if (!workload.piece_begin.empty()) {
+    match_ = options_.match.value_or(Match::prefix);
+  } else if (options_.match.value_or(Match::session) != Match::session) {
+    notes_.emplace_back("prompts have no pieces: a session's whole history is found under its own key");
+  }
 }
 
 Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens)
@@ -131,9 +158,13 @@ Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t 
   for (Tier from : kTiers) {
     for (Tier to : kTiers) {
       const bool way = from != to && has_tier(hardware_, from) && has_tier(hardware_, to);
-      routes_.push_back(way ? kvcap::route(hardware_, cost_.tensor_parallel_size(), from, to) : Route{});
+      // No links, no time.
+      const bool free = to == Tier::hbm && options_.ideal_load.value_or(false);
+      routes_.push_back(way && !free ? kvcap::route(hardware_, cost_.tensor_parallel_size(), from, to)
+                                     : Route{});
     }
   }
+  if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load)");
   choose_tiers(scenario);
   choose_policy(scenario, mean_history_tokens, context_tokens);
   choose_memory(scenario);
@@ -234,21 +265,17 @@ void Machine::choose_memory(const Scenario& scenario) {
   }
 }
 
-RunResult simulate(const Scenario& scenario, const Workload& workload, const SimulateHooks& hooks) {
-  const Machine machine(scenario, workload);
+RunResult simulate(const Scenario& scenario, const Workload& asked, const SimulateHooks& hooks) {
+  const Machine machine(scenario, asked);
+  const std::optional<Workload> calls = divided(asked, machine.options());
+  const Workload& workload = calls ? *calls : asked;
   Recorder recorder(static_cast<int64_t>(workload.turns.size()));
   const LinkObserver observer = [&recorder](Resource resource, double busy_s, double from_s, double to_s) {
     recorder.busy(resource, busy_s, from_s, to_s);
   };
   Store store(machine.tiers(),
               {.inclusive = machine.options().inclusive.value_or(false), .ttl_s = machine.options().ttl_s});
-  if (workload.warm_start) {
-    for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
-      const Key key = workload.context_key(i);
-      const int64_t tokens = workload.sessions[i].context_tokens;
-      if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
-    }
-  }
+  if (workload.warm_start) warm(store, workload, machine.match());
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
   const std::unique_ptr<Restorer> restorer =
@@ -273,6 +300,7 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
   world->run([&instance](double now_s) { return instance.advance(now_s); });
 
   RunFacts facts = facts_of(scenario, workload, machine);
+  if (calls) facts.calls = calls_of(asked, workload);
   facts.duration_s = instance.ended_s();
   return recorder.finish(facts);
 }

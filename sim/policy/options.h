@@ -22,6 +22,13 @@ enum class Split : uint8_t { best, paper, hidden_only, naive_hybrid, token, toke
 // the same text, or text anywhere.
 enum class Match : uint8_t { session, prefix, chunk };
 
+// What is kept of a chunk.
+enum class Keep : uint8_t { kv, hidden };
+// Calls of the model that a turn takes: one, or one a chunk of its prompt (LangChain's MapReduce and
+// MapRerank, CacheBlend 7.1). map_reduce: each sums its chunk up, and one more answers from the summaries;
+// map_rerank: each answers and scores its answer.
+enum class Calls : uint8_t { single, map_reduce, map_rerank };
+
 struct PolicyOptions {
   std::string name = "hcache";
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size
@@ -36,6 +43,15 @@ struct PolicyOptions {
   std::optional<int64_t> stored_bits;  // of an element in host tiers: 16, 8 or 4
   bool unbounded = false;               // a bound: tiers of infinite capacity; set by `compare --bounds` alone
   std::optional<bool> ideal_load;      // loads take no time
+  std::optional<Keep> keep;
+  // CacheBlend: share of the found tokens that every layer computes again (absent: the loading controller
+  // chooses for each request), leading layers that compute all tokens, and the speed of the others' scattered
+  // tokens relative to a whole prefill.
+  std::optional<double> recompute_ratio;
+  std::optional<int64_t> full_layers;
+  std::optional<double> partial_efficiency;
+  std::optional<Calls> calls;
+  std::optional<int64_t> map_tokens;  // that a map call generates: a summary, or a score after the answer
   std::optional<Preload> preload;
   std::optional<int64_t> read_buffer_layers;  // how many layers loads may run ahead of computation
   std::optional<SaveMode> save;

@@ -204,7 +204,8 @@ bool Instance::try_admit(double now_s) {
     for (const Item& item : request.prompt) parts_.store->expect(item.key, kNever);
   }
   if (fetched_ > 0) --fetched_;
-  if (found.all_tokens() > found.on_gpu()) {
+  const bool blends = parts_.policy->restores_resident() && found.on_gpu() > 0;
+  if (found.all_tokens() > found.on_gpu() || blends) {
     restore(request, found, now_s);
   } else {
     for (const Hit& hit : found.hits) parts_.store->touch(hit.key, now_s);

@@ -19,18 +19,23 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// "{models}" and "{hardware}" in an expected message stand for the catalogue's names.
+std::string names_of(Catalogue which) {
+  std::string names;
+  for (const CatalogueEntry& entry : catalogue(which)) {
+    names.append(names.empty() ? "" : ", ").append(entry.name);
+  }
+  return names;
+}
+
+// "{models}" and "{hardware}" in an expected message stand for the catalogue's names, "{policies}" for the
+// table's.
 std::string with_names(std::string message) {
-  const std::pair<std::string_view, Catalogue> marks[] = {{"{models}", Catalogue::models},
-                                                          {"{hardware}", Catalogue::hardware}};
-  for (const auto& [mark, which] : marks) {
+  const std::pair<std::string_view, std::string> marks[] = {{"{models}", names_of(Catalogue::models)},
+                                                            {"{hardware}", names_of(Catalogue::hardware)},
+                                                            {"{policies}", joined(policy_names())}};
+  for (const auto& [mark, names] : marks) {
     const std::size_t at = message.find(mark);
-    if (at == std::string::npos) continue;
-    std::string names;
-    for (const CatalogueEntry& entry : catalogue(which)) {
-      names.append(names.empty() ? "" : ", ").append(entry.name);
-    }
-    message.replace(at, mark.size(), names);
+    if (at != std::string::npos) message.replace(at, mark.size(), names);
   }
   constexpr std::string_view kPolicies = "{policies}";
   if (const std::size_t at = message.find(kPolicies); at != std::string::npos) {

@@ -172,6 +172,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      R"(chat.json: policy.preload: found "layer", allowed: none, layerwise)"},
     {R"({"policy":{"save":"directio"}})",
      R"(chat.json: policy.save: found "directio", allowed: background, direct_io, blocking; did you mean "direct_io"?)"},
+    {R"({"policy":{"stored_bits":12}})", "chat.json: policy.stored_bits: found 12, allowed: 16, 8, 4"},
     {R"({"policy":{"split":"optimal"}})",
      R"(chat.json: policy.split: found "optimal", allowed: best, paper, hidden_only, naive_hybrid, token, token_rounded)"},
     {R"({"slo":{"ttft_ms":0}})", "chat.json: slo.ttft_ms: found 0, allowed: a number greater than 0"},
