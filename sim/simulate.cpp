@@ -65,8 +65,8 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.policy = scenario.policy.name;
   facts.hardware_provenance = scenario.hardware.provenance_kind;
   facts.policy_summary = policy_summary(scenario.policy.name);
-  facts.is_bound = machine.policy().reuse() == Reuse::everything ||
-                   machine.options().clairvoyant.value_or(false) || scenario.policy.unbounded;
+  facts.is_bound =
+      machine.policy().reuse() == Reuse::everything || machine.clairvoyant() || scenario.policy.unbounded;
   facts.quality_note = machine.policy().quality_note();
   facts.notes = scenario.notes;
   facts.notes.insert(facts.notes.end(), workload.notes.begin(), workload.notes.end());
@@ -132,7 +132,7 @@ KeepingOptions keeping_of(const Machine& machine) {
   const PolicyOptions& options = machine.options();
   return {.match = machine.match(),
           .look_ahead = options.look_ahead.value_or(false),
-          .clairvoyant = options.clairvoyant.value_or(false),
+          .clairvoyant = machine.clairvoyant(),
           .decoupled_positions = options.decoupled_positions.value_or(false),
           .retained_share = options.retention.value_or(1),
           .expires = options.ttl_s.has_value(),
@@ -196,6 +196,11 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
         tier.kind == Tier::hbm ? scenario.model.kv_bytes_per_token() : policy_->stored_bytes_per_token();
   }
   for (std::string& note : policy_->notes()) notes_.push_back(std::move(note));
+}
+
+bool Machine::clairvoyant() const {
+  return std::any_of(tiers_.begin(), tiers_.end(),
+                     [](const StoreTier& tier) { return tier.eviction == EvictionKind::belady; });
 }
 
 const Route& Machine::route(Tier from, Tier to) const {

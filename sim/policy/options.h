@@ -35,7 +35,6 @@ struct PolicyOptions {
   std::optional<EvictionKind> eviction;  // of tiers that name none
   std::optional<Match> match;
   std::optional<bool> look_ahead;  // fetch and evict by what waits in the queue (CachedAttention 3.3)
-  std::optional<bool> clairvoyant;  // a bound: eviction knows every use in advance (Belady)
   std::optional<bool> inclusive;   // a tier below keeps a copy of what moves up
   std::optional<double> ttl_s;     // what has not been used for so long is dropped
   // Stored keys carry no positions: what overflow leaves of a context stays valid (CachedAttention 3.4).

@@ -363,7 +363,7 @@ void Instance::unpin(const Request& request) {
 void Instance::perform(const std::vector<Move>& moves) {
   for (const Move& move : moves) {
     const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
-    const double requests = parts_.policy->save_requests(move.tokens);
+    const double requests = requests_of(move);
     const Route& route = parts_.route(move.from, move.to);
     parts_.world->lane(move.from, move.to)
         .move(route.seconds(bytes, requests), route.latency_s,
@@ -380,7 +380,14 @@ void Instance::perform(const std::vector<Move>& moves) {
 // Out of the GPU, wherever it goes from there.
 double Instance::save_s(const Move& move) const {
   const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
-  return parts_.route(move.from, move.to).seconds(bytes, parts_.policy->save_requests(move.tokens));
+  return parts_.route(move.from, move.to).seconds(bytes, requests_of(move));
+}
+
+// Every item begins a chunk of its own.
+double Instance::requests_of(const Move& move) const {
+  double requests = 0;
+  for (const Moved& moved : move.items) requests += parts_.policy->save_requests(moved.tokens);
+  return requests;
 }
 
 // ---- what is known of the future ----

@@ -160,6 +160,7 @@ class Instance {
   void unpin(const Request& request);
   void perform(const std::vector<Move>& moves);
   double save_s(const Move& move) const;
+  double requests_of(const Move& move) const;
   void look_ahead(double now_s);
   bool is_fetched_now(const Request& request) const;
   bool fetch(const Request& request, double now_s);

@@ -48,9 +48,6 @@ class KeyMap {
     cells_[hole].value = kAbsent;
   }
 
-  // Starts to bring the place of `key` into the processor's cache.
-  void prefetch(Key key) const { __builtin_prefetch(&cells_[home(key)]); }
-
  private:
   static constexpr std::size_t kLeast = 16;
   struct Cell {

@@ -16,20 +16,10 @@ class NextUse : public SetAside {
     take_out(slot);
     leaves(slot);
   }
-  void touch(Slot slot) override {
-    take_out(slot);
-    records_[slot].serial = ++uses_;
-    put_back(slot);
-  }
+  void touch(Slot slot) override { change(slot, {.next_use = records_[slot].next_use, .serial = ++uses_}); }
   void renew(Slot slot) override { touch(slot); }
   void expect(Slot slot, Order next_use) override {
-    if (!present(slot)) {
-      records_[slot].next_use = next_use;
-      return;
-    }
-    take_out(slot);
-    records_[slot].next_use = next_use;
-    put_back(slot);
+    change(slot, {.next_use = next_use, .serial = records_[slot].serial});
   }
   Slot victim() override {
     const Slot unknown = first_free(unknown_);
@@ -44,21 +34,29 @@ class NextUse : public SetAside {
   struct Record {
     Order next_use = kNever;
     uint64_t serial = 0;
+    bool known() const { return next_use != kNever; }
   };
 
+  void change(Slot slot, const Record& record) {
+    // From one place in the heap to another is one step; all other changes are out and in.
+    const bool out_and_in = present(slot) && !(records_[slot].known() && record.known());
+    if (out_and_in) take_out(slot);
+    records_[slot] = record;
+    if (out_and_in || (present(slot) && !aside(slot))) put_back(slot);
+  }
   void put_back(Slot slot) override {
     const Record& record = records_[slot];
-    if (record.next_use == kNever) {
-      unknown_.insert(slot, record.serial);
-    } else {
+    if (record.known()) {
       known_.insert(slot, {.value = -record.next_use, .serial = record.serial});
+    } else {
+      unknown_.insert(slot, record.serial);
     }
   }
   void take_out(Slot slot) {
-    if (records_[slot].next_use == kNever) {
-      take(unknown_, slot);
-    } else {
+    if (records_[slot].known()) {
       take(known_, slot);
+    } else {
+      take(unknown_, slot);
     }
   }
 

@@ -157,15 +157,24 @@ void Store::evict_victims(std::size_t level) {
 // Down to the next level that takes it, or out.
 void Store::evict(std::size_t level, Slot slot) {
   const int64_t kept = kept_tokens(slot);
-  if (host_level(slot) == level) {
-    const int64_t tokens = levels_[level].tokens(slot);
-    for (std::size_t next = level + 1; next < levels_.size(); ++next) {
-      if (place(next, slot, tokens, level) || levels_[next].has(slot)) break;
-    }
-  }
-  leave(level, slot, true);
+  if (host_level(slot) == level) move_down(slot, levels_[level].tokens(slot));
+  if (levels_[level].has(slot)) leave(level, slot, true);
   dropped_tokens_ += kept - kept_tokens(slot);
   forget_if_gone(slot);
+}
+
+// A context and what is new of it go to the first level below its own that takes all of it. Copies that it
+// passes are shorter and leave with the one that it comes from.
+bool Store::move_down(Slot slot, int64_t tokens) {
+  const std::size_t from = *host_level(slot);
+  for (std::size_t level = from + 1; level < levels_.size(); ++level) {
+    if (!place(level, slot, tokens, from)) continue;
+    for (std::size_t above = from; above < level; ++above) {
+      if (levels_[above].has(slot)) leave(above, slot, true);
+    }
+    return true;
+  }
+  return false;
 }
 
 void Store::put_front(Slot slot, int64_t tokens) {
@@ -193,18 +202,16 @@ void Store::put_one(Slot slot, int64_t tokens, Order now) {
   const int64_t kept = kept_tokens(slot);
   if (tokens <= kept) {
     levels_[*at].eviction().renew(slot);
+  } else if (at) {
+    const bool complete = levels_[*at].entry(slot).complete();
+    if (place(*at, slot, tokens, std::nullopt) || (complete && move_down(slot, tokens))) {
+      entered_tokens_ += tokens - kept;
+    }
   } else {
-    // Where the context lies, or in the first level; else in the first one below that takes all of it.
-    const bool complete = !at || levels_[*at].entry(slot).complete();
-    for (std::size_t level = at.value_or(first_host()); level < levels_.size(); ++level) {
-      const bool moves_down = at && level > *at;
-      if (moves_down && !complete) break;
-      if (place(level, slot, tokens, moves_down ? at : std::nullopt)) {
-        entered_tokens_ += tokens - kept;
-        if (moves_down) leave(*at, slot, true);
-        break;
-      }
-      if (moves_down && levels_[level].has(slot)) break;  // a copy nearer is never the shorter one
+    for (std::size_t level = first_host(); level < levels_.size(); ++level) {
+      if (!place(level, slot, tokens, std::nullopt)) continue;
+      entered_tokens_ += tokens;
+      break;
     }
   }
   if (record.levels != 0) used(slot, now);
@@ -410,68 +417,6 @@ void Store::expire(Order now) {
   for (Slot slot = age_->victim(); slot != kNoSlot; slot = age_->victim()) {
     if (now - records_[slot].last_use < *options_.ttl_s) return;
     drop(slot);
-  }
-}
-
-// ---- sums ----
-
-const StoreLevel* Store::level_of(Tier tier) const {
-  for (const StoreLevel& level : levels_) {
-    if (level.options().kind == tier) return &level;
-  }
-  return nullptr;
-}
-
-double Store::host_bytes(int64_t tokens) const { return levels_.empty() ? 0 : levels_.back().bytes(tokens); }
-
-double Store::occupied_bytes(Tier tier) const {
-  const StoreLevel* level = level_of(tier);
-  return level ? level->bytes(level->used_tokens()) : 0;
-}
-
-double Store::capacity_bytes(Tier tier) const {
-  const StoreLevel* level = level_of(tier);
-  return level ? level->options().capacity_bytes : 0;
-}
-
-double Store::leaving_bytes(Tier tier) const {
-  const StoreLevel* level = level_of(tier);
-  return level ? level->bytes(leaving_tokens_[static_cast<std::size_t>(level - levels_.data())]) : 0;
-}
-
-double Store::came_bytes(Tier tier) const {
-  const StoreLevel* level = level_of(tier);
-  return level ? level->bytes(level->came_tokens()) : 0;
-}
-
-void Store::check() const {
-  int64_t stored_tokens = 0;
-  std::size_t slots_in_use = 0;
-  std::vector<int64_t> entries(levels_.size());
-  for (Slot slot = 0; slot < records_.size(); ++slot) {
-    const Record& record = records_[slot];
-    slots_in_use += record.in_use;
-    KVCAP_CHECK(record.in_use ? slots_.find(record.key) == slot : record.levels == 0);
-    KVCAP_CHECK(!record.aging || record.levels != 0);
-    int64_t nearer_tokens = record.length;
-    for (std::size_t i = 0; i < levels_.size(); ++i) {
-      const StoreLevel::Entry& entry = levels_[i].entry(slot);
-      KVCAP_CHECK(levels_[i].has(slot) == ((record.levels & (1U << i)) != 0));
-      if (entry.tokens == 0) continue;
-      ++entries[i];
-      KVCAP_CHECK(entry.held == (record.pins > 0 || entry.source || !entry.complete()));
-      KVCAP_CHECK(!entry.source || host_level(slot) < i);
-      KVCAP_CHECK(entry.tokens <= nearer_tokens);
-      if (i >= first_host()) nearer_tokens = entry.tokens;
-    }
-    stored_tokens += kept_tokens(slot);
-  }
-  KVCAP_CHECK(slots_.size() == slots_in_use && records_.size() == slots_in_use + free_slots_.size());
-  KVCAP_CHECK(entered_tokens_ - dropped_tokens_ == stored_tokens);
-  KVCAP_CHECK(moves_.empty());
-  for (std::size_t i = 0; i < levels_.size(); ++i) {
-    levels_[i].check(entries[i]);
-    KVCAP_CHECK(leaving_tokens_[i] >= 0);
   }
 }
 

@@ -24,6 +24,7 @@
 
 #include "base/tier.h"
 #include "state/eviction.h"
+#include "state/move.h"
 #include "state/store_level.h"
 
 namespace kvcap {
@@ -37,14 +38,6 @@ struct Hit {
 struct Item {
   Key key = 0;
   int64_t tokens = 0;
-};
-
-// Bytes to carry, of one or more contexts. from == hbm: a save of what the GPU has just computed.
-struct Move {
-  Tier from = Tier::hbm;
-  Tier to = Tier::dram;
-  int64_t tokens = 0;  // of all items
-  std::vector<Moved> items;
 };
 
 struct StoreOptions {
@@ -134,6 +127,7 @@ class Store {
   void put_front(Slot slot, int64_t tokens);
   bool place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from);
   void evict(std::size_t level, Slot slot);
+  bool move_down(Slot slot, int64_t tokens);
   void evict_victims(std::size_t level);
   void reserve(std::size_t level, Slot slot, int64_t tokens);
   void leave(std::size_t level, Slot slot, bool evicted);

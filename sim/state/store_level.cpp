@@ -86,10 +86,7 @@ void StoreLevel::leave(Slot slot, bool evicted) {
 
 void StoreLevel::cut(Slot slot, int64_t tokens) {
   Entry& entry = entries_[slot];
-  if (tokens >= entry.tokens) {
-    leave(slot, false);
-    return;
-  }
+  KVCAP_CHECK(tokens < entry.tokens);
   const auto lost = static_cast<uint32_t>(tokens);
   entry.tokens -= lost;
   entry.arrived -= std::min(entry.arrived, lost);

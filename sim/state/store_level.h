@@ -11,6 +11,7 @@
 
 #include "base/tier.h"
 #include "state/eviction.h"
+#include "state/move.h"
 
 namespace kvcap {
 
@@ -20,17 +21,6 @@ struct StoreTier {
   EvictionKind eviction = EvictionKind::lru;
   double bytes_per_token = 0;  // of a context in this tier
   double free_fraction = 0;    // 0 <= f < 1
-};
-
-// A context's part of a Move.
-struct Moved {
-  Key key = 0;
-  int64_t tokens = 0;        // that move
-  int64_t tokens_after = 0;  // of the context that are there when done
-  // The store's own: which entry it is for, and how many tokens that had lost in front.
-  uint64_t generation = 0;
-  Slot slot = kNoSlot;
-  int64_t cut = 0;
 };
 
 class StoreLevel {
@@ -65,9 +55,6 @@ class StoreLevel {
   const Entry& entry(Slot slot) const { return slot < entries_.size() ? entries_[slot] : kNone; }
   int64_t tokens(Slot slot) const { return entry(slot).tokens; }
   bool has(Slot slot) const { return entry(slot).tokens > 0; }
-  void prefetch(Slot slot) const {
-    if (slot < entries_.size()) __builtin_prefetch(&entries_[slot]);
-  }
 
   // Who leaves so that `tokens` more of `newcomer` keep the tier within `limit_tokens`; false when there is
   // no way, by room or because some victim does not yield. The chosen are held until they leave.
@@ -81,7 +68,7 @@ class StoreLevel {
   // What follows the first `tokens` comes from another tier, later saves perhaps before it.
   void await(Slot slot, int64_t tokens) { entries_[slot].awaited_from = static_cast<uint32_t>(tokens); }
   void leave(Slot slot, bool evicted);
-  // The first `tokens` of the context are gone.
+  // The first `tokens` of the context are gone. REQUIRES: fewer than all.
   void cut(Slot slot, int64_t tokens);
   // A move of `moved` into this tier has ended. Returns false when it is for an entry that has left.
   bool arrive(const Moved& moved, bool from_gpu);
