@@ -22,6 +22,10 @@ enum class Split : uint8_t { best, paper, hidden_only, naive_hybrid, token, toke
 // the same text, or text anywhere.
 enum class Match : uint8_t { session, prefix, chunk };
 
+// What a use of a chunk counts for tiers that keep the highest score: 1, or the share of the chunk's tokens
+// that were important (HyperInfer IV-D2).
+enum class Score : uint8_t { frequency, importance };
+
 struct PolicyOptions {
   std::string name = "hcache";
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size
@@ -32,6 +36,15 @@ struct PolicyOptions {
   // Stored keys carry no positions: what overflow leaves of a context stays valid (CachedAttention 3.4).
   std::optional<bool> decoupled_positions;
   std::optional<double> retention;     // share of a context's tokens that is kept or loaded
+  // HyperInfer: pieces of prompts are kept in chunks of so many tokens; important tokens are identified with
+  // probe heads instead of all keys, in layers whose similarity exceeds j^threshold_exponent; nodes are stored
+  // in order of importance; the next layer's important tokens are guessed and loaded ahead.
+  std::optional<int64_t> chunk_tokens;
+  std::optional<bool> identification;
+  std::optional<double> threshold_exponent;
+  std::optional<bool> reorder;
+  std::optional<bool> prefetch;
+  std::optional<Score> score;
   std::optional<int64_t> stored_bits;  // of an element in host tiers: 16, 8 or 4
   std::optional<bool> ideal_load;      // loads take no time
   std::optional<Preload> preload;
