@@ -160,7 +160,8 @@ void Machine::choose_tiers(const Scenario& scenario) {
     tiers_.push_back(
         {.kind = options.kind,
          .capacity_bytes = options.capacity_bytes.value_or(profile_capacity_bytes(hardware_, options.kind)),
-         .eviction = options.eviction});
+         .eviction = options.eviction,
+         .free_fraction = options.free_fraction});
   }
 }
 

@@ -361,6 +361,8 @@ static void describe(FieldVisitor& v, TierOptions& o) {
            .above_min = true,
            .absent = "all there is"});
   v.field("eviction", o.eviction, {.meaning = "what goes first"});
+  v.field("free_fraction", o.free_fraction,
+          {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
 }
 
 static void describe(FieldVisitor& v, PolicyOptions& o) {
@@ -459,7 +461,10 @@ static std::string range_text(const std::string& what, const FieldSpec& spec) {
     return what + " greater than " + number_text(spec.min) +
            (to ? " and up to " + number_text(spec.max) : "");
   }
-  if (to) return what + " from " + number_text(spec.min) + " to " + number_text(spec.max);
+  if (to) {
+    return what + " from " + number_text(spec.min) + (spec.below_max ? " to less than " : " to ") +
+           number_text(spec.max);
+  }
   return what + " of at least " + number_text(spec.min);
 }
 

@@ -31,7 +31,7 @@ inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io",
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
-inline constexpr std::string_view kEvictionNames[] = {"lru", "fifo"};
+inline constexpr std::string_view kEvictionNames[] = {"lru", "lfu", "fifo", "s3_fifo", "next_use", "score"};
 inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
 inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave"};

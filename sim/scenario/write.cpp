@@ -123,7 +123,9 @@ class SchemaFields : public FieldVisitor {
     if (std::isfinite(spec.min)) {
       property[spec.above_min ? "exclusiveMinimum" : "minimum"] = json_number(spec.min);
     }
-    if (std::isfinite(spec.max)) property["maximum"] = json_number(spec.max);
+    if (std::isfinite(spec.max)) {
+      property[spec.below_max ? "exclusiveMaximum" : "maximum"] = json_number(spec.max);
+    }
     put(name, std::move(property), std::move(value), present, spec);
   }
   void put(std::string_view name, Json property, Json value, const bool* present, const FieldSpec& spec) {

@@ -225,8 +225,8 @@ Found Instance::find(const Request& request) const {
 
 void Instance::restore(Request& request, const Found& found, double now_s) {
   for (const Hit& hit : found.hits) {
-    if (hit.tier != Tier::hbm) perform(parts_.store->promote(hit.key, now_s));
     parts_.store->touch(hit.key, now_s);
+    if (hit.tier != Tier::hbm) perform(parts_.store->promote(hit.key, now_s));
   }
   const std::vector<Hit> hits = found.by_tier();
   const Context context{.history_tokens = request.history_tokens,

@@ -8,12 +8,14 @@
 
 namespace kvcap {
 
-enum class EvictionKind : uint8_t { lru, fifo };
+// What leaves a tier first; eviction.h says how each decides.
+enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, next_use, score };
 
 struct TierOptions {
   Tier kind = Tier::ssd;
   std::optional<double> capacity_bytes;  // absent: all that the profile has
   EvictionKind eviction = EvictionKind::lru;
+  double free_fraction = 0;  // share that evictions in the background keep free, 0 <= f < 1
 };
 
 }  // namespace kvcap

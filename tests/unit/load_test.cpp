@@ -354,7 +354,9 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
   EXPECT_NE(help.find("  serving.tensor_parallel_size\n"
                       "      an integer from 1 to 1024 [GPUs], default 1: GPUs that share every layer\n"),
             std::string::npos);
-  EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, fifo, default lru: "), std::string::npos);
+  EXPECT_NE(
+      help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, next_use, score, default lru: "),
+      std::string::npos);
   EXPECT_NE(help.find("  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, "
                       "mooncake, vllm, azure, burstgpt, csv, few_shot, rag, required: "),
             std::string::npos);
