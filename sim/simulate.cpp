@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <unordered_map>
 
 #include "base/check.h"
 #include "base/input_error.h"
@@ -11,6 +12,7 @@
 #include "metrics/recorder.h"
 #include "policy/table.h"
 #include "serving/instance.h"
+#include "serving/prompt.h"
 
 namespace kvcap {
 namespace {
@@ -100,6 +102,35 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   return facts;
 }
 
+// What lies in the store after a long time. Contexts: in order of their sessions. Parts of prompts: those
+// first that all turns together use most, or where some tier keeps the highest scores, that score highest.
+void preload(const Workload& workload, const Machine& machine, Store& store) {
+  for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
+    const Key key = workload.context_key(i);
+    const int64_t tokens = workload.sessions[i].context_tokens;
+    if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
+  }
+  if (workload.piece_begin.empty()) return;
+  struct Used {
+    Item item;
+    double score = 0;
+  };
+  std::vector<Used> parts;
+  std::unordered_map<Key, std::size_t> place;
+  for (std::size_t turn = 0; turn < workload.turns.size(); ++turn) {
+    const int64_t chunk_tokens = machine.options().chunk_tokens.value_or(0);
+    for (const Part& part : pieces_of(workload, turn, machine.match(), chunk_tokens).prompt) {
+      const auto [found, is_new] = place.try_emplace(part.key, parts.size());
+      if (is_new) parts.push_back({part, 0});
+      const PartUse use = machine.policy().use({part.node_tokens, part.first_token, part.tokens});
+      parts[found->second].score += machine.policy().weight(use);
+    }
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Used& a, const Used& b) { return a.score > b.score; });
+  for (const Used& part : parts) store.preload(part.item.key, part.item.tokens);
+}
+
 }  // namespace
 
 Machine::Machine(const Scenario& scenario, const Workload& workload)
@@ -139,7 +170,8 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
                          .idle_rates = idle_rates_,
                          .planned_tier = planned_tier,
                          .step_tokens = scenario.serving.max_num_batched_tokens,
-                         .split_tokens = options_.split_tokens.value_or(mean_history_tokens)});
+                         .split_tokens = options_.split_tokens.value_or(mean_history_tokens),
+                         .seed = static_cast<uint64_t>(scenario.seed)});
   if (policy_->reuse() == Reuse::everything) tiers_.clear();
   if (policy_->reuse() == Reuse::nothing) {
     std::erase_if(tiers_, [](const StoreTier& tier) { return tier.kind != Tier::hbm; });
@@ -160,7 +192,7 @@ void Machine::choose_tiers(const Scenario& scenario) {
     tiers_.push_back(
         {.kind = options.kind,
          .capacity_bytes = options.capacity_bytes.value_or(profile_capacity_bytes(hardware_, options.kind)),
-         .eviction = options.eviction,
+         .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
          .free_fraction = options.free_fraction});
   }
 }
@@ -217,14 +249,9 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
   const LinkObserver observer = [&recorder](Resource resource, double busy_s, double from_s, double to_s) {
     recorder.busy(resource, busy_s, from_s, to_s);
   };
-  Store store(machine.tiers());
-  if (workload.warm_start) {
-    for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
-      const Key key = workload.context_key(i);
-      const int64_t tokens = workload.sessions[i].context_tokens;
-      if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
-    }
-  }
+  Store store(machine.tiers(),
+              {.inclusive = machine.options().inclusive.value_or(false), .ttl_s = machine.options().ttl_s});
+  if (workload.warm_start) preload(workload, machine, store);
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
   const std::unique_ptr<Restorer> restorer =
@@ -241,6 +268,9 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
        .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
        .serving = scenario.serving,
        .match = machine.match(),
+       .chunk_tokens = machine.options().chunk_tokens.value_or(0),
+       .weighs = std::any_of(machine.tiers().begin(), machine.tiers().end(),
+                             [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; }),
        .kv_capacity_tokens = machine.kv_capacity_tokens(),
        .max_model_len = machine.max_model_len(),
        .fidelity = scenario.fidelity,

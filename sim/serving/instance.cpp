@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -108,14 +109,14 @@ bool Instance::take_history(Request& request) {
   }
   history_[arrival.session] = static_cast<uint32_t>(history);
   request.history_tokens = history;
-  request.prompt = {{key, history}};
+  request.prompt = {{{key, history}, history, 0}};
   return arrival.turn == 0;
 }
 
 // Returns whether nobody has left a piece of the prompt before.
 bool Instance::take_pieces(Request& request) {
   const Session& session = parts_.workload->sessions[request.arrival.session];
-  Pieces pieces = pieces_of(*parts_.workload, session.first_turn, parts_.match);
+  Pieces pieces = pieces_of(*parts_.workload, session.first_turn, parts_.match, parts_.chunk_tokens);
   request.prompt = std::move(pieces.prompt);
   request.answer = std::move(pieces.answer);
   bool cold = true;
@@ -184,11 +185,14 @@ bool Instance::try_admit(double now_s) {
     for (Tier tier : kTiers) {
       request.record.tier_hit_tokens[index(tier)] = static_cast<uint32_t>(found.tokens[index(tier)]);
     }
+    request.record.tier_used_tokens = request.record.tier_hit_tokens;
+    weigh(request);
   }
   pin(request);
   admitted_.push_back(std::move(waiting_.front()));
   waiting_.pop_front();
-  if (found.all_tokens() > found.on_gpu()) {
+  const bool asks = parts_.policy->restores_resident() && found.on_gpu() > 0;
+  if (found.all_tokens() > found.on_gpu() || asks) {
     restore(request, found, now_s);
   } else {
     for (const Hit& hit : found.hits) parts_.store->touch(hit.key, now_s);
@@ -223,20 +227,52 @@ Found Instance::find(const Request& request) const {
   return found;
 }
 
+// One more use of every part, before anybody looks for room.
+void Instance::weigh(const Request& request) {
+  if (!parts_.weighs) return;
+  for (const Part& part : request.prompt) {
+    if (part.tokens == 0) continue;
+    ChunkScore& score = scores_[part.key];
+    const PartUse use = parts_.policy->use({part.node_tokens, part.first_token, part.tokens});
+    score.use(parts_.policy->weight(use));
+    parts_.store->weigh(part.key, score.value());
+  }
+}
+
+Context Instance::context_of(const Request& request, const Found& found) const {
+  Context context{
+      .history_tokens = request.history_tokens,
+      .new_tokens = request.input_tokens + request.generated,
+      .resident_tokens = found.on_gpu(),
+      .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
+  auto part = request.prompt.begin();
+  for (const Hit& hit : found.hits) {
+    while (part->key != hit.key) ++part;
+    if (hit.tokens == 0) continue;
+    context.use[index(hit.tier)] += parts_.policy->use({part->node_tokens, part->first_token, hit.tokens});
+  }
+  return context;
+}
+
 void Instance::restore(Request& request, const Found& found, double now_s) {
   for (const Hit& hit : found.hits) {
     parts_.store->touch(hit.key, now_s);
     if (hit.tier != Tier::hbm) perform(parts_.store->promote(hit.key, now_s));
   }
   const std::vector<Hit> hits = found.by_tier();
-  const Context context{.history_tokens = request.history_tokens,
-                        .new_tokens = request.input_tokens + request.generated,
-                        .resident_tokens = found.on_gpu()};
-  Restoration restoration = parts_.policy->restore(context, hits, parts_.idle_rates);
+  Restoration restoration = parts_.policy->restore(context_of(request, found), hits, parts_.idle_rates);
   request.fused = restoration.fused;
+  request.unused_tokens =
+      std::accumulate(restoration.unused_tokens.begin(), restoration.unused_tokens.end(), int64_t{0});
+  request.free_tokens -= restoration.unused_tokens[index(Tier::hbm)];
+  request.cached_tokens = request.free_tokens;
 
   const PerTier bytes = restoration.total_bytes();
   const bool first = request.generated == 0 && request.admitted_s == now_s;
+  for (Tier tier : kTiers) {
+    const auto unused = static_cast<uint32_t>(restoration.unused_tokens[index(tier)]);
+    if (first) request.record.tier_used_tokens[index(tier)] -= unused;
+  }
   for (const Hit& hit : hits) {
     double requests = 0;
     for (const LayerWork& work : restoration.work) {
@@ -251,7 +287,7 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
 
   parts_.restorer->start(
       std::move(restoration), [this, &request, tokens = found.all_tokens(), now_s](RestoreTimes times) {
-        request.cached_tokens = request.fused ? request.prompt_tokens() : tokens;
+        request.cached_tokens = request.fused ? request.prompt_tokens() : tokens - request.unused_tokens;
         request.restored_s = times.restored_s;
         if (request.record.ttft_s == 0 && request.admitted_s == now_s) {
           // Fused computation is the new tokens' prefill and no part of the restoration.
@@ -312,18 +348,16 @@ void Instance::keep_context(const Request& request, double now_s) {
   const int64_t tokens =
       request.history_tokens + (grows ? request.input_tokens + request.output_tokens : int64_t{0});
   history_[request.arrival.session] = static_cast<uint32_t>(tokens);
-  keep({{request.prompt.front().key, tokens}}, now_s);
+  keep({{{request.prompt.front().key, tokens}, tokens, 0}}, now_s);
 }
 
 // The last part first: of parts that are equally recent the last leaves first, and what is before it stays of
 // use.
 void Instance::keep(const std::vector<Part>& parts, double now_s) {
-  for (std::size_t i = parts.size(); i-- > 0;) {
-    seen_.insert(parts[i].key);
-    if (parts[i].tokens > 0 && parts_.policy->reuse() != Reuse::everything) {
-      perform(parts_.store->put(parts[i].key, parts[i].tokens, now_s));
-    }
-  }
+  for (const Part& part : parts) seen_.insert(part.key);
+  if (parts_.policy->reuse() == Reuse::everything) return;
+  const std::vector<Item> last_first(parts.rbegin(), parts.rend());
+  perform(parts_.store->put(last_first, now_s));
 }
 
 void Instance::pin(const Request& request) {

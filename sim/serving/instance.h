@@ -15,11 +15,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/fidelity.h"
 #include "cost/cost_model.h"
+#include "cost/identification.h"
 #include "des/world.h"
 #include "metrics/recorder.h"
 #include "policy/policy.h"
@@ -47,6 +49,8 @@ struct InstanceParts {
   std::function<const Route&(Tier from, Tier to)> route;
   ServingOptions serving;
   Match match = Match::session;
+  int64_t chunk_tokens = 0;  // pieces are kept in chunks of so many tokens; 0: whole
+  bool weighs = false;       // some tier keeps the highest scores
   int64_t kv_capacity_tokens = 0;
   int64_t max_model_len = 0;
   Fidelity fidelity = Fidelity::request;
@@ -78,13 +82,14 @@ class Instance {
     int64_t output_tokens = 0;
     int64_t free_tokens = 0;    // of its KV that take no room here: ideal's history, contexts in the hbm tier
     int64_t cached_tokens = 0;  // KV on the GPU
+    int64_t unused_tokens = 0;  // of its history, found and not important: they take no part
     int64_t generated = 0;
     int64_t blocks = 0;
     double last_token_s = 0;
     bool gap_open = false;  // its next token's gap is not the step's length
     bool fused = false;     // restoration prefills the new tokens as well
     // Tokens to compute before the next one can be sampled.
-    int64_t prompt_tokens() const { return history_tokens + input_tokens + generated; }
+    int64_t prompt_tokens() const { return history_tokens - unused_tokens + input_tokens + generated; }
     int64_t resident_tokens() const { return cached_tokens - free_tokens; }
   };
   using RequestPtr = std::unique_ptr<Request>;
@@ -121,6 +126,8 @@ class Instance {
   void admit(double now_s);
   bool try_admit(double now_s);
   Found find(const Request& request) const;
+  void weigh(const Request& request);
+  Context context_of(const Request& request, const Found& found) const;
   void restore(Request& request, const Found& found, double now_s);
   void take_restored(double now_s);
 
@@ -155,8 +162,9 @@ class Instance {
   Arrivals arrivals_;
   KvBlocks blocks_;
   int64_t watermark_blocks_;
-  std::vector<uint32_t> history_;  // of each session, tokens that its next turn finds
-  std::unordered_set<Key> seen_;   // keys of what some turn has left
+  std::vector<uint32_t> history_;               // of each session, tokens that its next turn finds
+  std::unordered_set<Key> seen_;                // keys of what some turn has left
+  std::unordered_map<Key, ChunkScore> scores_;  // where some tier keeps the highest
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
 
   std::deque<RequestPtr> waiting_;

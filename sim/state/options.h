@@ -14,8 +14,8 @@ enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, next_use, score };
 struct TierOptions {
   Tier kind = Tier::ssd;
   std::optional<double> capacity_bytes;  // absent: all that the profile has
-  EvictionKind eviction = EvictionKind::lru;
-  double free_fraction = 0;  // share that evictions in the background keep free, 0 <= f < 1
+  std::optional<EvictionKind> eviction;  // absent: the policy's, else lru
+  double free_fraction = 0;              // share that evictions in the background keep free, 0 <= f < 1
 };
 
 }  // namespace kvcap
