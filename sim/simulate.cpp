@@ -31,6 +31,8 @@ double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
   return 0;
 }
 
+constexpr double kUnboundedBytes = 1e18;
+
 double usd_per_gb_hour(const HardwareProfile& hardware, Tier tier) {
   switch (tier) {
     case Tier::hbm:
@@ -75,6 +77,9 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.scenario_json = scenario.resolved_json;
   facts.policy = scenario.policy.name;
   facts.hardware_provenance = scenario.hardware.provenance_kind;
+  facts.policy_summary = policy_summary(scenario.policy.name);
+  facts.is_bound = machine.policy().reuse() == Reuse::everything ||
+                   machine.options().clairvoyant.value_or(false) || scenario.policy.unbounded;
   facts.quality_note = machine.policy().quality_note();
   facts.notes = scenario.notes;
   facts.notes.insert(facts.notes.end(), workload.notes.begin(), workload.notes.end());
@@ -129,6 +134,21 @@ void preload(const Workload& workload, const Machine& machine, Store& store) {
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Used& a, const Used& b) { return a.score > b.score; });
   for (const Used& part : parts) store.preload(part.item.key, part.item.tokens);
+}
+
+KeepingOptions keeping_of(const Machine& machine) {
+  const PolicyOptions& options = machine.options();
+  return {.match = machine.match(),
+          .look_ahead = options.look_ahead.value_or(false),
+          .clairvoyant = options.clairvoyant.value_or(false),
+          .decoupled_positions = options.decoupled_positions.value_or(false),
+          // Policies that select keep everything and load that share.
+          .retained_share = machine.policy().restores_resident() ? 1 : options.retention.value_or(1),
+          .expires = options.ttl_s.has_value(),
+          .chunk_tokens = options.chunk_tokens.value_or(0),
+          .weighs = std::any_of(machine.tiers().begin(), machine.tiers().end(),
+                                [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; }),
+          .blocking_save = options.save == SaveMode::blocking};
 }
 
 }  // namespace
@@ -189,11 +209,13 @@ const Route& Machine::route(Tier from, Tier to) const {
 
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
-    tiers_.push_back(
-        {.kind = options.kind,
-         .capacity_bytes = options.capacity_bytes.value_or(profile_capacity_bytes(hardware_, options.kind)),
-         .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
-         .free_fraction = options.free_fraction});
+    tiers_.push_back({.kind = options.kind,
+                      .capacity_bytes = options_.unbounded
+                                            ? kUnboundedBytes
+                                            : options.capacity_bytes.value_or(
+                                                  profile_capacity_bytes(hardware_, options.kind)),
+                      .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
+                      .free_fraction = options.free_fraction});
   }
 }
 
@@ -267,10 +289,7 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
        .idle_rates = machine.idle_rates(),
        .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
        .serving = scenario.serving,
-       .match = machine.match(),
-       .chunk_tokens = machine.options().chunk_tokens.value_or(0),
-       .weighs = std::any_of(machine.tiers().begin(), machine.tiers().end(),
-                             [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; }),
+       .keeping = keeping_of(machine),
        .kv_capacity_tokens = machine.kv_capacity_tokens(),
        .max_model_len = machine.max_model_len(),
        .fidelity = scenario.fidelity,

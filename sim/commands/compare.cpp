@@ -1,5 +1,6 @@
 // kvcap compare: the same workload through several settings, with paired differences against the first.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "metrics/recorder.h"
 #include "metrics/write.h"
 #include "plan/replicate.h"
+#include "policy/table.h"
 #include "scenario/load.h"
 
 namespace kvcap {
@@ -22,6 +24,7 @@ struct CompareArgs {
   std::vector<std::string> overrides;
   std::string policies;
   std::string over;
+  bool bounds = false;
   std::string out;
   bool json = false;
 };
@@ -60,8 +63,31 @@ std::string folder_name(const std::string& path, const std::string& value) {
   return name;
 }
 
+// What the last setting that stores anything could gain: nothing kept, everything kept, and eviction that
+// knows the future.
+void add_bounds(std::vector<Scenario>& scenarios, std::vector<std::string>& labels) {
+  const auto stores = [](const Scenario& scenario) { return policy_stores(scenario.policy.name); };
+  const auto last = std::find_if(scenarios.rbegin(), scenarios.rend(), stores);
+  if (last == scenarios.rend()) {
+    throw InputError(
+        "--bounds: found no policy that stores anything, allowed: at least one of them compared");
+  }
+  const Scenario base = *last;
+  Scenario nothing = base, everything = base, belady = base;
+  nothing.policy = {.name = "recompute", .tiers = std::vector<TierOptions>{}};
+  everything.policy.unbounded = true;
+  belady.policy.clairvoyant = true;
+  belady.policy.look_ahead = false;
+  if (belady.policy.tiers) {
+    for (TierOptions& tier : *belady.policy.tiers) tier.eviction = EvictionKind::next_use;
+  }
+  belady.policy.eviction = EvictionKind::next_use;
+  scenarios.insert(scenarios.end(), {nothing, everything, belady});
+  labels.insert(labels.end(), {"no cache", "infinite", "belady"});
+}
+
 void compare(const CompareArgs& args) {
-  const auto [path, values] = settings_of(args);
+  auto [path, values] = settings_of(args);
   std::vector<Scenario> scenarios;
   for (const std::string& value : values) {
     std::vector<std::string> overrides = args.overrides;
@@ -69,6 +95,7 @@ void compare(const CompareArgs& args) {
     overrides.back().append("=").append(value);
     scenarios.push_back(load_scenario(args.scenario_path, overrides));
   }
+  if (args.bounds) add_bounds(scenarios, values);
   prepare_folder(args.out);
   const std::vector<std::vector<RunResult>> runs = run_replications(scenarios, false);
 
@@ -103,6 +130,8 @@ void add_compare(CLI::App& app) {
   command->add_option("scenario", args->scenario_path, "scenario file (JSON)")->required();
   command->add_option("--policies", args->policies, "policies to compare, separated by commas");
   command->add_option("--over", args->over, "any field to vary: PATH=v1,v2,...");
+  command->add_flag("--bounds", args->bounds,
+                    "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
   command->add_option("--set", args->overrides, "override a field in all settings: path=value")
       ->type_size(1)
       ->allow_extra_args(false);

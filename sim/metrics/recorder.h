@@ -32,7 +32,8 @@ inline constexpr std::string_view kLevelNames[kLevelCount] = {
 
 // What the finished run needs besides the facts: prices, targets, texts.
 struct RunFacts {
-  std::string scenario_name, scenario_json, policy, hardware_provenance, quality_note;
+  std::string scenario_name, scenario_json, policy, policy_summary, hardware_provenance, quality_note;
+  bool is_bound = false;
   std::vector<std::string> notes;
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;

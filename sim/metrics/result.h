@@ -59,6 +59,8 @@ struct RunResult {
   std::string scenario_name;
   std::string scenario_json;  // as resolved
   std::string policy;
+  std::string policy_summary;  // what it does, in a line
+  bool is_bound = false;       // cannot be built or bought: what others are measured against
   std::vector<Metric> metrics;
   NamedSeries distributions;  // 99 quantiles each (1 % .. 99 %)
   NamedSeries series;         // "time_s" first, then one value a bin

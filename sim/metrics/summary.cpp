@@ -281,6 +281,8 @@ RunResult summarise(Recorded recorded, const RunFacts& facts) {
   result.scenario_json = facts.scenario_json;
   result.policy = facts.policy;
   result.notes = facts.notes;
+  result.policy_summary = facts.policy_summary;
+  result.is_bound = facts.is_bound;
   result.quality_note = facts.quality_note;
   result.hardware_provenance = facts.hardware_provenance;
   result.turns = std::move(recorded.turns);

@@ -2,14 +2,15 @@
 // to most; the others take no part in its prefill and decoding. The same class with less in it is what the
 // paper compares with: as_like (all of it), h2o_lru and h2o_lfu (all keys, important values).
 //
-// Keys and values of 64 tokens of a node of the prefix tree are a chunk. With n tokens found, k = retention n,
-// and P of h heads as probes, a layer loads one after the other
+// Keys and values of 64 tokens of a node of the prefix tree are a chunk. With n tokens found, k = retention
+// n, and P of h heads as probes, a layer loads one after the other
 //
 //   as_like       n keys and values                                                                     2 h n
 //   h2o           n keys; when its queries are there, every head's k values                         h n + h k
 //   hyperinfer    n keys of the probe heads; when its queries are there and the probe heads agree,
 //                 k keys and values, the same for all heads                                       P n + 2 h k
-//   ... falls back  where they do not: the other keys, then every head's k values           P n + (h-P) n + h k
+//   ... falls back  where they do not: the other keys, then every head's k values           P n + (h-P) n + h
+//   k
 //
 // in vectors (cost/identification.h), which is what crosses PCIe. SSD and remote are read in whole chunks: of
 // the fixed sets of all heads those that hold at least one important token, which a node's order by mean
@@ -17,8 +18,8 @@
 // here, though only vectors cross it; behind such tiers it is never the slower link. Probe heads' keys are
 // stored a second time, a node's together. What lies on the GPU already is not loaded.
 //
-// `prefetch`: while a layer computes, the next one's set is guessed to be its own, and as much of it loaded as
-// fits under the computation; a share adjacent_recall of that is then not loaded again (IV-C).
+// `prefetch`: while a layer computes, the next one's set is guessed to be its own, and as much of it loaded
+// as fits under the computation; a share adjacent_recall of that is then not loaded again (IV-C).
 //
 // Not modelled: the rewriting every 10 minutes, which runs aside (nodes are in order from the start), and the
 // look-up in mapping lists, under 2 % of the TTFT (IV-D1, VI-E).
@@ -106,10 +107,10 @@ class HyperInfer : public Policy {
     restoration.fused = prefill.new_tokens <= step_tokens_;
     const double layer_s = restoration.fused ? cost_.prefill_layer_s(prefill) : 0;
     // Queries meet the keys of tokens that turn out unimportant: half of attention's work.
-    const double scores_s = restoration.fused
-                                ? (cost_.attention_layer_s({prefill.new_tokens, found_tokens}) -
-                                   cost_.attention_layer_s(prefill)) / 2
-                                : 0;
+    const double scores_s = restoration.fused ? (cost_.attention_layer_s({prefill.new_tokens, found_tokens}) -
+                                                 cost_.attention_layer_s(prefill)) /
+                                                    2
+                                              : 0;
     if (!selects()) {
       restoration.work.push_back(everything(context));
       restoration.work.back().compute_s = layer_s;
@@ -150,10 +151,11 @@ class HyperInfer : public Policy {
   std::string quality_note() const override {
     if (!selects()) return "";
     char text[200];
-    std::snprintf(text, sizeof text,
-                  "%g %% of a prefix's tokens are used: accuracy 0.2 %% below recomputing in the mean of four "
-                  "data sets at 25 to 50 %%, less than 1 %% down to 5 %% (HyperInfer VI-B)",
-                  100 * identification_.retention);
+    std::snprintf(
+        text, sizeof text,
+        "%g %% of a prefix's tokens are used: accuracy 0.2 %% below recomputing in the mean of four "
+        "data sets at 25 to 50 %%, less than 1 %% down to 5 %% (HyperInfer VI-B)",
+        100 * identification_.retention);
     return text;
   }
 
@@ -241,8 +243,8 @@ class HyperInfer : public Policy {
     work.back().compute_s = time.layer_s;
   }
 
-  // The last two of `work` are a layer's probe keys and what it needs: moves of the second to the first what is
-  // loaded under `window_s` seconds of the layer before, and adds to the first what is loaded in vain.
+  // The last two of `work` are a layer's probe keys and what it needs: moves of the second to the first what
+  // is loaded under `window_s` seconds of the layer before, and adds to the first what is loaded in vain.
   void guess(double window_s, const LoadRates& rates, std::vector<LayerWork>& work) const {
     LayerWork& keys = work[work.size() - 2];
     LayerWork& needed = work.back();
@@ -265,7 +267,7 @@ class HyperInfer : public Policy {
   bool reorder_, prefetch_;
   Score score_;
   int64_t step_tokens_;
-  int64_t layers_, heads_;  // heads that have keys of their own
+  int64_t layers_, heads_;                  // heads that have keys of their own
   double key_bytes_ = 0, value_bytes_ = 0;  // of one token at one layer
   bool has_key_heads_ = false, no_probes_ = false;
   std::optional<RestoreStatistics> statistics_;  // where probe heads identify what is important

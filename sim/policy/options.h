@@ -31,9 +31,10 @@ struct PolicyOptions {
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size
   std::optional<EvictionKind> eviction;           // of tiers that name none
   std::optional<Match> match;
-  std::optional<bool> look_ahead;  // fetch and evict by what waits in the queue (CachedAttention 3.3)
-  std::optional<bool> inclusive;   // a tier below keeps a copy of what moves up
-  std::optional<double> ttl_s;     // what has not been used for so long is dropped
+  std::optional<bool> look_ahead;   // fetch and evict by what waits in the queue (CachedAttention 3.3)
+  std::optional<bool> clairvoyant;  // a bound: eviction knows every use in advance (Belady)
+  std::optional<bool> inclusive;    // a tier below keeps a copy of what moves up
+  std::optional<double> ttl_s;      // what has not been used for so long is dropped
   // Stored keys carry no positions: what overflow leaves of a context stays valid (CachedAttention 3.4).
   std::optional<bool> decoupled_positions;
   std::optional<double> retention;  // share of a context's tokens that is kept or loaded
@@ -47,6 +48,7 @@ struct PolicyOptions {
   std::optional<bool> prefetch;
   std::optional<Score> score;
   std::optional<int64_t> stored_bits;  // of an element in host tiers: 16, 8 or 4
+  bool unbounded = false;              // a bound: tiers of infinite capacity; set by `compare --bounds` alone
   std::optional<bool> ideal_load;      // loads take no time
   std::optional<Preload> preload;
   std::optional<int64_t> read_buffer_layers;  // how many layers loads may run ahead of computation

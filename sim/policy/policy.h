@@ -70,7 +70,7 @@ struct Context {
   int64_t history_tokens = 0;
   int64_t new_tokens = 0;
   int64_t resident_tokens = 0;
-  uint64_t turn = 0;                           // a number of its own, for draws
+  uint64_t turn = 0;                            // a number of its own, for draws
   std::array<PartUse, kTiers.size()> use = {};  // of the tokens found in each tier; for policies that select
 };
 

@@ -84,8 +84,9 @@ std::vector<LayerSpan> layer_spans(const Restoration& restoration, const LoadRat
       if (work.form != LayerForm::keys) ++layer;
       // The buffer has room again when the one `ahead` places before has been computed.
       const int64_t leaving = std::ssize(spans) - restoration.ahead;
-      const double room_s = std::max(work.waits ? computed_s : 0,
-                                     leaving < 0 ? 0 : spans[static_cast<std::size_t>(leaving)].compute_end_s);
+      const double room_s =
+          std::max(work.waits ? computed_s : 0,
+                   leaving < 0 ? 0 : spans[static_cast<std::size_t>(leaving)].compute_end_s);
       span.load_start_s = std::numeric_limits<double>::infinity();
       for (Tier tier : kTiers) {
         const std::size_t t = index(tier);

@@ -48,6 +48,28 @@ constexpr std::array kPolicies = {
               "preload: none | layerwise (none); read_buffer_layers: layers (unlimited); tiers", true, kAsIs,
               make_kv_offload},
     PolicyRow{
+        "cached_attention",
+        "keep the KV of sessions in DRAM and SSD, fetch and evict by what waits in the queue",
+        "keys and values of every layer, without positions",
+        "layer by layer under the prefill of the new tokens; from DRAM, where look-ahead has fetched it",
+        "wins where turns queue, so that the queue says what is needed next, and where DRAM is much faster "
+        "than "
+        "SSD; with an empty queue it is LRU, and with grouped queries or short histories there is little to "
+        "hide",
+        "look_ahead: bool (true); inclusive: bool (true); decoupled_positions: bool (true); preload: none | "
+        "layerwise (layerwise); "
+        "read_buffer_layers: layers (unlimited); save: background | blocking (background); ttl_s: s (never); "
+        "retention: share kept after a turn (1); tiers, eviction (next_use)",
+        true,
+        [](PolicyOptions& options) {
+          prefer(options.preload, Preload::layerwise);
+          prefer(options.look_ahead, true);
+          prefer(options.inclusive, true);
+          prefer(options.decoupled_positions, true);
+          prefer(options.eviction, EvictionKind::next_use);
+        },
+        make_kv_offload},
+    PolicyRow{
         "hcache", "keep hidden states, project them back to KV while loading",
         "hidden states of most layers, KV or tokens of the rest",
         "loads of one layer overlap the projection of the layer before; the rest is loaded as KV or "
@@ -124,6 +146,9 @@ const PolicyRow& row_of(std::string_view name) {
 
 std::span<const PolicyRow> policy_table() { return kPolicies; }
 std::span<const std::string_view> policy_names() { return kNames; }
+
+bool policy_stores(std::string_view name) { return row_of(name).stores; }
+std::string_view policy_summary(std::string_view name) { return row_of(name).summary; }
 
 PolicyOptions with_preset(PolicyOptions options) {
   row_of(options.name).preset(options);

@@ -23,6 +23,8 @@ struct PolicyRow {
 
 std::span<const PolicyRow> policy_table();
 std::span<const std::string_view> policy_names();
+bool policy_stores(std::string_view name);
+std::string_view policy_summary(std::string_view name);
 // The options with all that the policy's name stands for. REQUIRES: the name is in the table.
 PolicyOptions with_preset(PolicyOptions options);
 // REQUIRES: the options have their preset. Throws InputError when the policy stores contexts and there is no

@@ -377,6 +377,8 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
                      "where prompts have pieces"});
   v.field("look_ahead", o.look_ahead,
           {.meaning = "the waiting queue decides what is fetched and evicted", .absent = "the preset's"});
+  v.field("clairvoyant", o.clairvoyant,
+          {.meaning = "a bound: evictions next_use know all uses in advance", .absent = "false"});
   v.field("inclusive", o.inclusive,
           {.meaning = "a tier keeps a copy of what moves up", .absent = "the preset's"});
   v.field("ttl_s", o.ttl_s,

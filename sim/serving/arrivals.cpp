@@ -32,9 +32,12 @@ void Arrivals::answered(const Arrival& turn, double now_s) {
     --open_sessions_;
     return;
   }
-  const double time_s = workload_.turns[session.first_turn + turn.turn + 1].time_s;
-  const double arrival_s = workload_.absolute_times ? std::max(time_s, now_s) : now_s + time_s;
-  returning_.push({arrival_s, turn.session, turn.turn + 1});
+  returning_.push({time_after(turn, now_s), turn.session, turn.turn + 1});
+}
+
+double Arrivals::time_after(const Arrival& turn, double now_s) const {
+  const double time_s = workload_.turns[workload_.sessions[turn.session].first_turn + turn.turn + 1].time_s;
+  return workload_.absolute_times ? std::max(time_s, now_s) : now_s + time_s;
 }
 
 uint32_t Arrivals::refused(const Arrival& turn) {

@@ -26,6 +26,8 @@ class Arrivals {
   Arrival pop();
   // The turn has been answered: its session's next turn, if any, is now known.
   void answered(const Arrival& turn, double now_s);
+  // When the turn after this one arrives if this one is answered now. REQUIRES: there is one.
+  double time_after(const Arrival& turn, double now_s) const;
   // The turn was refused: its session ends. Returns how many of its turns never arrive.
   uint32_t refused(const Arrival& turn);
   // True iff every session has ended.

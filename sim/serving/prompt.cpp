@@ -46,7 +46,7 @@ std::vector<Hit> Found::by_tier() const {
 
 Found find_parts(const Store& store, const std::vector<Part>& prompt, Match match) {
   Found found;
-  for (const Part& part : prompt) {
+  for (const Item& part : prompt) {
     std::optional<Hit> hit = store.find(part.key);
     if (hit) {
       hit->tokens = std::min(hit->tokens, part.tokens);

@@ -65,8 +65,10 @@ class RequestRestorer : public Restorer {
         if (on) rate -= share.rate;
         until_s = std::min(until_s, on ? share.until_s : share.since_s);
       }
-      const double reached_s = rate > 1e-12 ? at_s + (progress_s - here_s) / rate : until_s;
-      if (reached_s <= until_s) return reached_s;
+      // Restorations may ask for more than the whole GPU for a while: steps then lose ground.
+      if (rate > 1e-12 && at_s + (progress_s - here_s) / rate <= until_s) {
+        return at_s + (progress_s - here_s) / rate;
+      }
       at_s = until_s;
     }
   }

@@ -306,6 +306,13 @@ std::vector<Move> Store::finish() {
   return std::exchange(moves_, {});
 }
 
+bool Store::fetching(Key key) const {
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot) return false;
+  return std::any_of(levels_.begin(), levels_.end(),
+                     [&](const StoreLevel& level) { return level.entry(slot).source; });
+}
+
 void Store::done(const Move& move) {
   std::size_t to = levels_.size();
   std::size_t from = levels_.size();

@@ -70,6 +70,8 @@ class Store {
   // something would have to leave that is needed sooner (next_use) or worth more (score), or more than the
   // share to keep free.
   std::vector<Move> prefetch(Key key, Order now);
+  // True while a prefetch of the context is under way.
+  bool fetching(Key key) const;
   void done(const Move& move);
 
   // A pinned context is in use and may not be evicted; pins nest.

@@ -49,12 +49,22 @@ std::vector<std::string> published_ids(const std::string& paper) {
   return ids;
 }
 
-std::vector<Check> paper_checks() {
+std::span<const Paper> papers() {
+  static constexpr Paper kPapers[] = {{"hcache", hcache_checks}, {"ca", cached_attention_checks}};
+  return kPapers;
+}
+
+std::vector<Check> checks_of(std::span<const Paper> some) {
   Lab lab;
   // The first pass only notes what has to run.
-  hcache_checks(lab);
+  for (const Paper& paper : some) paper.checks(lab);
   lab.run_missing();
-  return hcache_checks(lab);
+  std::vector<Check> checks;
+  for (const Paper& paper : some) {
+    std::vector<Check> more = paper.checks(lab);
+    checks.insert(checks.end(), more.begin(), more.end());
+  }
+  return checks;
 }
 
 }  // namespace kvcap

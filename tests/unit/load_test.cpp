@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
+#include "policy/table.h"
+#include "scenario/fields.h"
 #include "unit/malformed_scenarios.h"
 #include "unit/scenario_samples.h"
 
@@ -29,6 +31,10 @@ std::string with_names(std::string message) {
       names.append(names.empty() ? "" : ", ").append(entry.name);
     }
     message.replace(at, mark.size(), names);
+  }
+  constexpr std::string_view kPolicies = "{policies}";
+  if (const std::size_t at = message.find(kPolicies); at != std::string::npos) {
+    message.replace(at, kPolicies.size(), joined(policy_names()));
   }
   return message;
 }
@@ -89,10 +95,9 @@ TEST(Override, ThatIsWrongIsNamedAsThePlace) {
        "--set serving.max_num_seqs=-3: found -3, allowed: an integer from 1 to 1000000"},
       {"serving.max_num_seq=3", R"(--set serving.max_num_seq=3: unknown key; did you mean "max_num_seqs"?)"},
       {"policy=hcahce",
-       R"(--set policy=hcahce: found "hcahce", allowed: recompute, ideal, kv_offload, hcache, or a path; did you mean "hcache"?)"},
+       R"(--set policy=hcahce: found "hcahce", allowed: {policies}, or a path; did you mean "hcache"?)"},
       {"policy.nam=hcache", R"(--set policy.nam=hcache: unknown key; did you mean "name"?)"},
-      {R"(policy={"name":"x"})",
-       R"(--set policy={"name":"x"}: policy.name: found "x", allowed: recompute, ideal, kv_offload, hcache)"},
+      {R"(policy={"name":"x"})", R"(--set policy={"name":"x"}: policy.name: found "x", allowed: {policies})"},
       {"seed", "--set seed: allowed: path=value, for example --set serving.max_num_seqs=64"},
       {"=3", "--set =3: allowed: path=value, for example --set serving.max_num_seqs=64"},
       {"policy.tiers.1.kind=ssd",
@@ -354,9 +359,8 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
   EXPECT_NE(help.find("  serving.tensor_parallel_size\n"
                       "      an integer from 1 to 1024 [GPUs], default 1: GPUs that share every layer\n"),
             std::string::npos);
-  EXPECT_NE(
-      help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, next_use, score, default lru: "),
-      std::string::npos);
+  EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, next_use, score"),
+            std::string::npos);
   EXPECT_NE(help.find("  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, "
                       "mooncake, vllm, azure, burstgpt, csv, few_shot, rag, required: "),
             std::string::npos);
