@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -279,17 +278,9 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
   const std::vector<Hit> hits = found.by_tier();
   Restoration restoration = parts_.policy->restore(context_of(request, found), hits, parts_.idle_rates);
   request.fused = restoration.fused;
-  request.unused_tokens =
-      std::accumulate(restoration.unused_tokens.begin(), restoration.unused_tokens.end(), int64_t{0});
-  request.free_tokens -= restoration.unused_tokens[index(Tier::hbm)];
-  request.cached_tokens = request.free_tokens;
-
   const PerTier bytes = restoration.total_bytes();
   const bool first = request.generated == 0 && request.admitted_s == now_s;
-  for (Tier tier : kTiers) {
-    const auto unused = static_cast<uint32_t>(restoration.unused_tokens[index(tier)]);
-    if (first) request.record.tier_used_tokens[index(tier)] -= unused;
-  }
+  leave_out(request, restoration, first);
   for (const Hit& hit : hits) {
     double requests = 0;
     for (const LayerWork& work : restoration.work) {
@@ -321,6 +312,20 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
         const bool long_run = step_.running && step_.chunks.empty() && step_.steps > 1;
         if (!step_.running || long_run) parts_.world->wake();
       });
+}
+
+// What takes no part in the turn needs no room.
+void Instance::leave_out(Request& request, const Restoration& restoration, bool first) {
+  for (Tier tier : kTiers) {
+    const int64_t unused = restoration.unused_tokens[index(tier)];
+    request.unused_tokens += unused;
+    if (tier == Tier::hbm) request.free_tokens -= unused;
+    if (first) request.record.tier_used_tokens[index(tier)] -= static_cast<uint32_t>(unused);
+  }
+  request.cached_tokens = request.free_tokens;
+  const int64_t blocks = blocks_.needed(request.prompt_tokens() - request.free_tokens);
+  blocks_.give_back(request.blocks - blocks);
+  request.blocks = blocks;
 }
 
 void Instance::take_restored(double now_s) {

@@ -144,6 +144,7 @@ class Instance {
   void weigh(const Request& request);
   Context context_of(const Request& request, const Found& found) const;
   void restore(Request& request, const Found& found, double now_s);
+  void leave_out(Request& request, const Restoration& restoration, bool first);
   void take_restored(double now_s);
 
   double start_step(double now_s);
