@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <unordered_map>
 
 #include "base/check.h"
 #include "base/input_error.h"
@@ -115,17 +116,33 @@ std::vector<CallOfTurn> calls_of(const Workload& asked, const Workload& divided)
   return calls;
 }
 
-// Contexts and pieces lie where they would after a long time.
-void warm(Store& store, const Workload& workload, Match match) {
-  const auto preload = [&store](Key key, int64_t tokens) {
-    if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
-  };
+// What lies in the store after a long time. Contexts: in order of their sessions. Parts of prompts: those
+// first that all turns together use most, or where some tier keeps the highest scores, that score highest.
+void preload(const Workload& workload, const Machine& machine, Store& store) {
   for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
-    preload(workload.context_key(i), workload.sessions[i].context_tokens);
-    for (const Item& item : pieces_of(workload, workload.sessions[i].first_turn, match).prompt) {
-      preload(item.key, item.tokens);
+    const Key key = workload.context_key(i);
+    const int64_t tokens = workload.sessions[i].context_tokens;
+    if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
+  }
+  if (workload.piece_begin.empty()) return;
+  struct Used {
+    Item item;
+    double score = 0;
+  };
+  std::vector<Used> parts;
+  std::unordered_map<Key, std::size_t> place;
+  for (std::size_t turn = 0; turn < workload.turns.size(); ++turn) {
+    const int64_t chunk_tokens = machine.options().chunk_tokens.value_or(0);
+    for (const Part& part : pieces_of(workload, turn, machine.match(), chunk_tokens).prompt) {
+      const auto [found, is_new] = place.try_emplace(part.key, parts.size());
+      if (is_new) parts.push_back({part, 0});
+      const PartUse use = machine.policy().use({part.node_tokens, part.first_token, part.tokens});
+      parts[found->second].score += machine.policy().weight(use);
     }
   }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Used& a, const Used& b) { return a.score > b.score; });
+  for (const Used& part : parts) store.preload(part.item.key, part.item.tokens);
 }
 
 KeepingOptions keeping_of(const Machine& machine) {
@@ -134,8 +151,12 @@ KeepingOptions keeping_of(const Machine& machine) {
           .look_ahead = options.look_ahead.value_or(false),
           .clairvoyant = machine.clairvoyant(),
           .decoupled_positions = options.decoupled_positions.value_or(false),
-          .retained_share = options.retention.value_or(1),
+          // Policies that select keep everything and load that share.
+          .retained_share = machine.policy().restores_resident() ? 1 : options.retention.value_or(1),
           .expires = options.ttl_s.has_value(),
+          .chunk_tokens = options.chunk_tokens.value_or(0),
+          .weighs = std::any_of(machine.tiers().begin(), machine.tiers().end(),
+                                [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; }),
           .blocking_save = options.save == SaveMode::blocking};
 }
 
@@ -186,7 +207,8 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
                          .idle_rates = idle_rates_,
                          .planned_tier = planned_tier,
                          .step_tokens = scenario.serving.max_num_batched_tokens,
-                         .split_tokens = options_.split_tokens.value_or(mean_history_tokens)});
+                         .split_tokens = options_.split_tokens.value_or(mean_history_tokens),
+                         .seed = static_cast<uint64_t>(scenario.seed)});
   if (policy_->reuse() == Reuse::everything) tiers_.clear();
   if (policy_->reuse() == Reuse::nothing) {
     std::erase_if(tiers_, [](const StoreTier& tier) { return tier.kind != Tier::hbm; });
@@ -275,7 +297,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   };
   Store store(machine.tiers(),
               {.inclusive = machine.options().inclusive.value_or(false), .ttl_s = machine.options().ttl_s});
-  if (workload.warm_start) warm(store, workload, machine.match());
+  if (workload.warm_start) preload(workload, machine, store);
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
   const std::unique_ptr<Restorer> restorer =

@@ -137,7 +137,9 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   double flops = 0;
   const char* bound = "balanced";
   if (machine.policy().reuse() == Reuse::stored) {
-    restoration = machine.policy().restore({args.tokens, args.new_tokens}, {&hit, 1}, machine.idle_rates());
+    Context context{.history_tokens = args.tokens, .new_tokens = args.new_tokens};
+    context.use[index(tier)] = machine.policy().use({args.tokens, 0, args.tokens});
+    restoration = machine.policy().restore(context, {&hit, 1}, machine.idle_rates());
     closed_form_s = makespan_s(restoration, machine.idle_rates()) - (restoration.fused ? prefill_s : 0);
     flops = restore_flops(restoration, machine.cost(), args.tokens);
     bound = bound_of(restoration, machine, tier, prefill_s);

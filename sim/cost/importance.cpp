@@ -226,37 +226,44 @@ int64_t RestoreStatistics::fallback_layers(int64_t tokens, uint64_t query) const
   return count;
 }
 
-std::vector<ChunkUse> RestoreStatistics::chunks(int64_t node_tokens, int64_t chunk_tokens,
-                                                bool reordered) const {
-  KVCAP_CHECK(node_tokens >= 1 && chunk_tokens >= 1);
+ChunkUse RestoreStatistics::chunk(int64_t node_tokens, int64_t first_token, int64_t tokens,
+                                  bool reordered) const {
+  KVCAP_CHECK(first_token >= 0 && tokens >= 1 && first_token + tokens <= node_tokens);
+  ChunkUse use{.tokens = tokens};
   const auto all = static_cast<double>(node_tokens);
+  const double unordered = options_.retention * static_cast<double>(tokens);
+  if (!reordered) {
+    use.important_tokens = unordered;
+    use.touched = 1 - std::pow(1 - options_.retention, static_cast<double>(tokens));
+    return use;
+  }
   // Linear between the integrals' points.
-  const auto until = [&](const std::vector<double>& integral, int64_t tokens) {
-    const double place = static_cast<double>(tokens) / all * kRanks;
+  const auto until = [&](const std::vector<double>& integral, int64_t token) {
+    const double place = static_cast<double>(token) / all * kRanks;
     const auto below = static_cast<std::size_t>(std::min<double>(place, kRanks - 1));
     return all * std::lerp(integral[below], integral[below + 1], place - static_cast<double>(below));
   };
+  const auto within = [&](const std::vector<double>& integral) {
+    return until(integral, first_token + tokens) - until(integral, first_token);
+  };
+  double layers = 0;
+  for (const Level& level : levels_) {
+    if (level.layers == 0) continue;
+    use.important_tokens += level.layers * within(level.important);
+    use.touched += level.layers * -std::expm1(within(level.none_log));
+    layers += level.layers;
+  }
+  use.important_tokens = layers == 0 ? unordered : use.important_tokens / layers;
+  use.touched = layers == 0 ? 1 : use.touched / layers;
+  return use;
+}
+
+std::vector<ChunkUse> RestoreStatistics::chunks(int64_t node_tokens, int64_t chunk_tokens,
+                                                bool reordered) const {
+  KVCAP_CHECK(node_tokens >= 1 && chunk_tokens >= 1);
   std::vector<ChunkUse> chunks;
   for (int64_t first = 0; first < node_tokens; first += chunk_tokens) {
-    const int64_t last = std::min(first + chunk_tokens, node_tokens);
-    ChunkUse& use = chunks.emplace_back(ChunkUse{.tokens = last - first});
-    if (!reordered) {
-      const auto tokens = static_cast<double>(use.tokens);
-      use.important_tokens = options_.retention * tokens;
-      use.touched = 1 - std::pow(1 - options_.retention, tokens);
-      continue;
-    }
-    double layers = 0;
-    for (const Level& level : levels_) {
-      const double important = until(level.important, last) - until(level.important, first);
-      const double none_log = until(level.none_log, last) - until(level.none_log, first);
-      use.important_tokens += level.layers * important;
-      use.touched += level.layers * -std::expm1(none_log);
-      layers += level.layers;
-    }
-    use.important_tokens =
-        layers == 0 ? options_.retention * static_cast<double>(use.tokens) : use.important_tokens / layers;
-    use.touched = layers == 0 ? 1 : use.touched / layers;
+    chunks.push_back(chunk(node_tokens, first, std::min(chunk_tokens, node_tokens - first), reordered));
   }
   return chunks;
 }

@@ -92,8 +92,10 @@ class RestoreStatistics {
   int64_t fallback_layers(int64_t tokens, uint64_t query) const;
   // Share of a layer's important tokens that are important at the layer before too.
   double adjacent_recall() const { return adjacent_recall_; }
-  // The chunks of a radix node, in the order in which they are stored: reordered by mean importance, the most
-  // important first, or as they stand in the text.
+  // A chunk of a radix node: `tokens` tokens from `first_token` on in the order in which they are stored,
+  // that is, reordered by mean importance, the most important first, or as they stand in the text.
+  ChunkUse chunk(int64_t node_tokens, int64_t first_token, int64_t tokens, bool reordered) const;
+  // All chunks of a node, in order.
   std::vector<ChunkUse> chunks(int64_t node_tokens, int64_t chunk_tokens, bool reordered) const;
 
  private:

@@ -25,7 +25,8 @@ struct TurnRecord {
   uint32_t output_tokens = 0;
   uint32_t hit_tokens = 0;  // at first admission
   std::array<uint32_t, kTiers.size()> tier_hit_tokens{};
-  bool cold = true;  // nobody has computed a part of its history before
+  std::array<uint32_t, kTiers.size()> tier_used_tokens{};  // of them, those that take part (importance)
+  bool cold = true;                                        // nobody has computed a part of its history before
   bool rejected = false;
   bool warmup = false;
   double arrival_s = 0;

@@ -28,20 +28,32 @@ enum class Keep : uint8_t { kv, hidden };
 // MapRerank, CacheBlend 7.1). map_reduce: each sums its chunk up, and one more answers from the summaries;
 // map_rerank: each answers and scores its answer.
 enum class Calls : uint8_t { single, map_reduce, map_rerank };
+// What a use of a chunk counts for tiers that keep the highest score: 1, or the share of the chunk's tokens
+// that were important (HyperInfer IV-D2).
+enum class Score : uint8_t { frequency, importance };
 
 struct PolicyOptions {
   std::string name = "hcache";
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size
-  std::optional<EvictionKind> eviction;  // of tiers that name none
+  std::optional<EvictionKind> eviction;           // of tiers that name none
   std::optional<Match> match;
   std::optional<bool> look_ahead;  // fetch and evict by what waits in the queue (CachedAttention 3.3)
   std::optional<bool> inclusive;   // a tier below keeps a copy of what moves up
   std::optional<double> ttl_s;     // what has not been used for so long is dropped
   // Stored keys carry no positions: what overflow leaves of a context stays valid (CachedAttention 3.4).
   std::optional<bool> decoupled_positions;
-  std::optional<double> retention;     // share of a context's tokens that is kept or loaded
+  std::optional<double> retention;  // share of a context's tokens that is kept or loaded
+  // HyperInfer: pieces of prompts are kept in chunks of so many tokens; important tokens are identified with
+  // probe heads instead of all keys, in layers whose similarity exceeds j^threshold_exponent; nodes are
+  // stored in order of importance; the next layer's important tokens are guessed and loaded ahead.
+  std::optional<int64_t> chunk_tokens;
+  std::optional<bool> identification;
+  std::optional<double> threshold_exponent;
+  std::optional<bool> reorder;
+  std::optional<bool> prefetch;
+  std::optional<Score> score;
   std::optional<int64_t> stored_bits;  // of an element in host tiers: 16, 8 or 4
-  bool unbounded = false;               // a bound: tiers of infinite capacity; set by `compare --bounds` alone
+  bool unbounded = false;              // a bound: tiers of infinite capacity; set by `compare --bounds` alone
   std::optional<bool> ideal_load;      // loads take no time
   std::optional<Keep> keep;
   // CacheBlend: share of the found tokens that every layer computes again (absent: the loading controller

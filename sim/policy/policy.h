@@ -4,10 +4,12 @@
 //   reuse()    what a turn may find of its history: nothing, what the store has, or everything at no cost
 //   restore()  which layers come back how, given where the context lies and how busy the links are
 //   save()     what is written for new tokens, and what that costs the running step
+//   use()      which part of what is found a turn needs at all, and so what it is worth in a cache
 //
 // Adding a policy is one file with a make_ function and one line in table.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,6 +36,32 @@ struct PolicyInputs {
   std::optional<Tier> planned_tier;  // where contexts are expected to lie; none when no host tier is in use
   int64_t step_tokens = 0;           // the engine's token budget of one step
   int64_t split_tokens = 0;          // history length that stored forms are chosen for
+  uint64_t seed = 1;                 // of what a policy draws
+};
+
+// A stretch of a node, that is, of text that is found as a whole or not at all: a piece of a prompt or a
+// session's history. Where a policy keeps chunks a part is one chunk of its node, else the whole node.
+struct Stretch {
+  int64_t node_tokens = 0;
+  int64_t first_token = 0;
+  int64_t tokens = 0;
+};
+
+// How a turn uses what it finds, in expected values: of `tokens` tokens in `chunks` chunks of `nodes` nodes
+// important ones take part in the turn, touched chunks hold at least one of these.
+struct PartUse {
+  double tokens = 0, important_tokens = 0, touched_tokens = 0;
+  double chunks = 0, touched_chunks = 0;
+  double nodes = 0;
+  PartUse& operator+=(const PartUse& other) {
+    tokens += other.tokens;
+    important_tokens += other.important_tokens;
+    touched_tokens += other.touched_tokens;
+    chunks += other.chunks;
+    touched_chunks += other.touched_chunks;
+    nodes += other.nodes;
+    return *this;
+  }
 };
 
 // A turn's context: `history_tokens` could be reused, `new_tokens` are computed in any case; of the history
@@ -42,6 +70,8 @@ struct Context {
   int64_t history_tokens = 0;
   int64_t new_tokens = 0;
   int64_t resident_tokens = 0;
+  uint64_t turn = 0;                            // a number of its own, for draws
+  std::array<PartUse, kTiers.size()> use = {};  // of the tokens found in each tier; for policies that select
 };
 
 // What saving costs the step that produces the tokens, for `layers` alike: a layer lasts at least
@@ -72,8 +102,12 @@ class Policy {
   // at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
-  // Whether restore() is also asked for what lies on the GPU already: to compute a part of it again.
+  // Whether restore() is also asked for what lies on the GPU already.
   virtual bool restores_resident() const { return false; }
+  // Default: all of it.
+  virtual PartUse use(const Stretch& part) const;
+  // What one use of a part counts for tiers that keep the highest score (uses x mean weight).
+  virtual double weight(const PartUse&) const { return 1; }
   // Empty when saving never holds a step up.
   virtual std::vector<SaveFloor> save_floors() const { return {}; }
   // Pieces that a save or a demotion of `tokens` tokens is written in.

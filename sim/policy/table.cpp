@@ -35,6 +35,17 @@ constexpr auto kMapRerank = [](PolicyOptions& options) {
   prefer(options.calls, Calls::map_rerank);
   prefer(options.map_tokens, int64_t{8});
 };
+// HyperInfer's store, which its baselines share: chunks of prefixes, all of them on SSD, the tiers above
+// copies.
+void prefer_chunks(PolicyOptions& options, double retention, EvictionKind eviction) {
+  prefer(options.match, Match::prefix);
+  prefer(options.chunk_tokens, kChunkTokens);
+  prefer(options.inclusive, true);
+  prefer(options.retention, retention);
+  prefer(options.eviction, eviction);
+}
+
+constexpr double kImportantShare = 0.25;  // HyperInfer VI-B; COPA 0.5
 
 constexpr std::array kPolicies = {
     PolicyRow{"recompute", "keep nothing, prefill the whole prompt every turn", "nothing",
@@ -131,6 +142,51 @@ constexpr std::array kPolicies = {
               "wins where answers are short and stand in one chunk; its answers suffer elsewhere",
               "map_tokens: of a score (8); tiers and the options of kv_offload", true, kMapRerank,
               make_kv_offload},
+    PolicyRow{
+        "hyperinfer", "load only what the request attends to most of a shared prefix",
+        "keys and values of every layer in chunks, the most important tokens first, and three heads' keys "
+        "once more",
+        "layer by layer: three heads' keys, then the keys and values of the tokens that they find important "
+        "(of all heads' keys where they disagree); the other tokens take no part",
+        "wins where long prefixes are shared and their KV lies on slow storage; its answers differ a little, "
+        "and short prefixes or fast links leave nothing to save",
+        "retention: share of the tokens (0.25); identification: bool (true); threshold_exponent (0.6); "
+        "reorder: bool (true); prefetch: bool (true); score: frequency | importance (importance); "
+        "chunk_tokens: tokens (64); eviction (score); inclusive: bool (true); tiers",
+        true,
+        [](PolicyOptions& options) {
+          prefer_chunks(options, kImportantShare, EvictionKind::score);
+          prefer(options.identification, true);
+          prefer(options.reorder, true);
+          prefer(options.prefetch, true);
+          prefer(options.score, Score::importance);
+        },
+        make_hyperinfer},
+    PolicyRow{"as_like", "load all of a shared prefix: HyperInfer's AS-like, without look-ahead",
+              "keys and values of every layer in chunks",
+              "layer by layer under the prefill of the new tokens",
+              "lossless; loses to hyperinfer where loading takes longer than the prefill",
+              "chunk_tokens: tokens (64); eviction (lru); inclusive: bool (true); tiers", true,
+              [](PolicyOptions& options) { prefer_chunks(options, 1, EvictionKind::lru); }, make_hyperinfer},
+    PolicyRow{
+        "h2o_lru", "load all keys of a shared prefix, and the values that each head finds important",
+        "keys and values of every layer in chunks",
+        "layer by layer: all keys, then every head's own important values; HyperInfer's AS+H2O+LRU",
+        "as hyperinfer, but all keys are loaded",
+        "retention: share of the tokens (0.25); chunk_tokens: tokens (64); eviction (lru); inclusive: bool "
+        "(true); tiers",
+        true, [](PolicyOptions& options) { prefer_chunks(options, kImportantShare, EvictionKind::lru); },
+        make_hyperinfer},
+    PolicyRow{"h2o_lfu", "h2o_lru with caches that keep what is used most often",
+              "keys and values of every layer in chunks",
+              "layer by layer: all keys, then every head's own important values; HyperInfer's AS+H2O+LFU",
+              "as h2o_lru; better where the same prefixes stay popular",
+              "as h2o_lru; eviction (score); score: frequency | importance (frequency)", true,
+              [](PolicyOptions& options) {
+                prefer_chunks(options, kImportantShare, EvictionKind::score);
+                prefer(options.score, Score::frequency);
+              },
+              make_hyperinfer},
 };
 
 constexpr auto kNames = [] {

@@ -360,7 +360,7 @@ static void describe(FieldVisitor& v, TierOptions& o) {
            .min = 0,
            .above_min = true,
            .absent = "all there is"});
-  v.field("eviction", o.eviction, {.meaning = "what goes first"});
+  v.field("eviction", o.eviction, {.meaning = "what goes first", .absent = "the policy's"});
   v.field("free_fraction", o.free_fraction,
           {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
 }
@@ -369,6 +369,8 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
   v.field("name", o.name, {.meaning = "a preset for all that follows", .allowed = policy_names()});
   v.field("tiers", o.tiers,
           {.meaning = "where state may lie, near to far", .absent = "every tier of the profile"});
+  v.field("eviction", o.eviction,
+          {.meaning = "what goes first in tiers that do not say", .absent = "the preset's; else lru"});
   v.field("match", o.match,
           {.meaning = "under what stored text is found again",
            .absent = "the preset's; else session, or prefix "
@@ -391,6 +393,25 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
            .max = 1,
            .above_min = true,
            .absent = "the preset's"});
+  v.field("chunk_tokens", o.chunk_tokens,
+          {.meaning = "pieces of prompts are kept in chunks of so many",
+           .unit = "tokens",
+           .min = 1,
+           .max = 65536,
+           .absent = "the preset's; else whole pieces"});
+  v.field("identification", o.identification,
+          {.meaning = "important tokens are found with the keys of a few heads", .absent = "the preset's"});
+  v.field("threshold_exponent", o.threshold_exponent,
+          {.meaning = "of the similarity below which all keys are loaded; smaller: more layers",
+           .min = 0,
+           .max = 100,
+           .absent = "0.6"});
+  v.field("reorder", o.reorder,
+          {.meaning = "tokens are stored in order of importance", .absent = "the preset's"});
+  v.field("prefetch", o.prefetch,
+          {.meaning = "the next layer's important tokens are guessed and loaded", .absent = "the preset's"});
+  v.field("score", o.score,
+          {.meaning = "what a use counts for eviction \"score\"", .absent = "the preset's; else frequency"});
   v.field("stored_bits", o.stored_bits,
           {.meaning = "of an element in host tiers, where the model has more",
            .absent = "16: as the model has them",

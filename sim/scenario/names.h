@@ -34,6 +34,7 @@ inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
 inline constexpr std::string_view kEvictionNames[] = {"lru", "lfu", "fifo", "s3_fifo", "next_use", "score", "belady"};
+inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
 inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave"};
@@ -61,6 +62,7 @@ constexpr Names names_of(Calls) { return kCallsNames; }
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
 constexpr Names names_of(Split) { return kSplitNames; }
 constexpr Names names_of(EvictionKind) { return kEvictionNames; }
+constexpr Names names_of(Score) { return kScoreNames; }
 constexpr Names names_of(FfnKind) { return kFfnNames; }
 constexpr Names names_of(PositionEncoding) { return kPositionNames; }
 constexpr Names names_of(EfficiencyModel) { return kEfficiencyNames; }

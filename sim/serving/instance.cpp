@@ -34,7 +34,7 @@ Instance::Instance(const InstanceParts& parts)
   history_.reserve(parts.workload->sessions.size());
   for (const Session& session : parts.workload->sessions) history_.push_back(session.context_tokens);
   if (parts.keeping.clairvoyant)
-    next_uses_ = std::make_unique<NextUses>(*parts.workload, parts.keeping.match);
+    next_uses_ = std::make_unique<NextUses>(*parts.workload, parts.keeping.match, parts.keeping.chunk_tokens);
 }
 
 double Instance::advance(double now_s) {
@@ -118,14 +118,15 @@ bool Instance::take_history(Request& request) {
   }
   history_[arrival.session] = static_cast<uint32_t>(history);
   request.history_tokens = history;
-  request.prompt = {{key, history}};
+  request.prompt = {{{key, history}, history, 0}};
   return arrival.turn == 0;
 }
 
 // Returns whether nobody has left a piece of the prompt before.
 bool Instance::take_pieces(Request& request) {
   const Session& session = parts_.workload->sessions[request.arrival.session];
-  Pieces pieces = pieces_of(*parts_.workload, session.first_turn, parts_.keeping.match);
+  Pieces pieces =
+      pieces_of(*parts_.workload, session.first_turn, parts_.keeping.match, parts_.keeping.chunk_tokens);
   request.prompt = std::move(pieces.prompt);
   request.answer = std::move(pieces.answer);
   bool cold = true;
@@ -195,6 +196,8 @@ bool Instance::try_admit(double now_s) {
     for (Tier tier : kTiers) {
       request.record.tier_hit_tokens[index(tier)] = static_cast<uint32_t>(found.tokens[index(tier)]);
     }
+    request.record.tier_used_tokens = request.record.tier_hit_tokens;
+    weigh(request);
   }
   pin(request);
   admitted_.push_back(std::move(waiting_.front()));
@@ -204,8 +207,8 @@ bool Instance::try_admit(double now_s) {
     for (const Item& item : request.prompt) parts_.store->expect(item.key, kNever);
   }
   if (fetched_ > 0) --fetched_;
-  const bool blends = parts_.policy->restores_resident() && found.on_gpu() > 0;
-  if (found.all_tokens() > found.on_gpu() || blends) {
+  const bool asks = parts_.policy->restores_resident() && found.on_gpu() > 0;
+  if (found.all_tokens() > found.on_gpu() || asks) {
     restore(request, found, now_s);
   } else {
     for (const Hit& hit : found.hits) parts_.store->touch(hit.key, now_s);
@@ -240,20 +243,44 @@ Found Instance::find(const Request& request) const {
   return found;
 }
 
+// One more use of every part, before anybody looks for room.
+void Instance::weigh(const Request& request) {
+  if (!parts_.keeping.weighs) return;
+  for (const Part& part : request.prompt) {
+    if (part.tokens == 0) continue;
+    ChunkScore& score = scores_[part.key];
+    const PartUse use = parts_.policy->use({part.node_tokens, part.first_token, part.tokens});
+    score.use(parts_.policy->weight(use));
+    parts_.store->weigh(part.key, score.value());
+  }
+}
+
+Context Instance::context_of(const Request& request, const Found& found) const {
+  Context context{
+      .history_tokens = request.history_tokens,
+      .new_tokens = request.input_tokens + request.generated,
+      .resident_tokens = found.on_gpu(),
+      .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
+  auto part = request.prompt.begin();
+  for (const Hit& hit : found.hits) {
+    while (part->key != hit.key) ++part;
+    if (hit.tokens == 0) continue;
+    context.use[index(hit.tier)] += parts_.policy->use({part->node_tokens, part->first_token, hit.tokens});
+  }
+  return context;
+}
+
 void Instance::restore(Request& request, const Found& found, double now_s) {
   for (const Hit& hit : found.hits) {
     parts_.store->touch(hit.key, now_s);
     if (hit.tier != Tier::hbm) perform(parts_.store->promote(hit.key, now_s));
   }
   const std::vector<Hit> hits = found.by_tier();
-  const Context context{.history_tokens = request.history_tokens,
-                        .new_tokens = request.input_tokens + request.generated,
-                        .resident_tokens = found.on_gpu()};
-  Restoration restoration = parts_.policy->restore(context, hits, parts_.idle_rates);
+  Restoration restoration = parts_.policy->restore(context_of(request, found), hits, parts_.idle_rates);
   request.fused = restoration.fused;
-
   const PerTier bytes = restoration.total_bytes();
   const bool first = request.generated == 0 && request.admitted_s == now_s;
+  leave_out(request, restoration, first);
   for (const Hit& hit : hits) {
     double requests = 0;
     for (const LayerWork& work : restoration.work) {
@@ -268,7 +295,7 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
 
   parts_.restorer->start(
       std::move(restoration), [this, &request, tokens = found.all_tokens(), now_s](RestoreTimes times) {
-        request.cached_tokens = request.fused ? request.prompt_tokens() : tokens;
+        request.cached_tokens = request.fused ? request.prompt_tokens() : tokens - request.unused_tokens;
         request.restored_s = times.restored_s;
         if (request.record.ttft_s == 0 && request.admitted_s == now_s) {
           // Fused computation is the new tokens' prefill and no part of the restoration.
@@ -285,6 +312,20 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
         const bool long_run = step_.running && step_.chunks.empty() && step_.steps > 1;
         if (!step_.running || long_run) parts_.world->wake();
       });
+}
+
+// What takes no part in the turn needs no room.
+void Instance::leave_out(Request& request, const Restoration& restoration, bool first) {
+  for (Tier tier : kTiers) {
+    const int64_t unused = restoration.unused_tokens[index(tier)];
+    request.unused_tokens += unused;
+    if (tier == Tier::hbm) request.free_tokens -= unused;
+    if (first) request.record.tier_used_tokens[index(tier)] -= static_cast<uint32_t>(unused);
+  }
+  request.cached_tokens = request.free_tokens;
+  const int64_t blocks = blocks_.needed(request.prompt_tokens() - request.free_tokens);
+  blocks_.give_back(request.blocks - blocks);
+  request.blocks = blocks;
 }
 
 void Instance::take_restored(double now_s) {
@@ -334,15 +375,15 @@ void Instance::keep_context(const Request& request, double now_s) {
   kept_tokens_ += tokens;
   if (tokens < all_tokens) parts_.store->shrink(request.prompt.front().key, tokens);
   history_[request.arrival.session] = static_cast<uint32_t>(tokens);
-  keep({{request.prompt.front().key, tokens}}, now_s);
+  keep({{{request.prompt.front().key, tokens}, tokens, 0}}, now_s);
 }
 
-void Instance::keep(const std::vector<Item>& items, double now_s) {
-  for (const Item& item : items) seen_.insert(item.key);
+void Instance::keep(const std::vector<Part>& parts, double now_s) {
+  for (const Part& part : parts) seen_.insert(part.key);
   if (parts_.policy->reuse() == Reuse::everything) return;
   // The last part first: of parts that are equally recent the last leaves first, and what is before it stays
   // of use.
-  const std::vector<Item> last_first(items.rbegin(), items.rend());
+  const std::vector<Item> last_first(parts.rbegin(), parts.rend());
   const std::vector<Move> moves = parts_.store->put(last_first, now_s);
   if (parts_.keeping.blocking_save) {
     for (const Move& move : moves) {
@@ -395,7 +436,7 @@ double Instance::requests_of(const Move& move) const {
 // The uses that come after this turn's.
 void Instance::foresee(const Request& request, double now_s) {
   if (!parts_.keeping.clairvoyant) return;
-  const auto tell = [&](const std::vector<Item>& items) {
+  const auto tell = [&](const std::vector<Part>& items) {
     for (const Item& item : items)
       parts_.store->expect(item.key, next_uses_->after(item.key, request.arrival.time_s));
   };

@@ -15,11 +15,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/fidelity.h"
 #include "cost/cost_model.h"
+#include "cost/identification.h"
 #include "des/world.h"
 #include "metrics/recorder.h"
 #include "policy/policy.h"
@@ -45,6 +47,8 @@ struct KeepingOptions {
   bool decoupled_positions = false;  // what overflow leaves of a context stays valid
   double retained_share = 1;         // of a context, at the end of each turn (a token discard list)
   bool expires = false;              // the store has a TTL
+  int64_t chunk_tokens = 0;          // pieces are kept in chunks of so many tokens; 0: whole
+  bool weighs = false;               // some tier keeps the highest scores
   bool blocking_save = false;        // the GPU waits at the end of a turn until its state has been copied out
 };
 
@@ -82,8 +86,8 @@ class Instance {
  private:
   struct Request {
     Arrival arrival;
-    std::vector<Item> prompt;  // what of it can be reused: its history in parts
-    std::vector<Item> answer;  // pieces that its answer completes
+    std::vector<Part> prompt;  // what of it can be reused: its history in parts
+    std::vector<Part> answer;  // pieces that its answer completes
     TurnRecord record;
     Order number = 0;  // in order of arrival
     double admitted_s = -1;
@@ -93,13 +97,14 @@ class Instance {
     int64_t output_tokens = 0;
     int64_t free_tokens = 0;    // of its KV that take no room here: ideal's history, contexts in the hbm tier
     int64_t cached_tokens = 0;  // KV on the GPU
+    int64_t unused_tokens = 0;  // of its history, found and not important: they take no part
     int64_t generated = 0;
     int64_t blocks = 0;
     double last_token_s = 0;
     bool gap_open = false;  // its next token's gap is not the step's length
     bool fused = false;     // restoration prefills the new tokens as well
     // Tokens to compute before the next one can be sampled.
-    int64_t prompt_tokens() const { return history_tokens + input_tokens + generated; }
+    int64_t prompt_tokens() const { return history_tokens - unused_tokens + input_tokens + generated; }
     int64_t resident_tokens() const { return cached_tokens - free_tokens; }
   };
   using RequestPtr = std::unique_ptr<Request>;
@@ -136,7 +141,10 @@ class Instance {
   void admit(double now_s);
   bool try_admit(double now_s);
   Found find(const Request& request) const;
+  void weigh(const Request& request);
+  Context context_of(const Request& request, const Found& found) const;
   void restore(Request& request, const Found& found, double now_s);
+  void leave_out(Request& request, const Restoration& restoration, bool first);
   void take_restored(double now_s);
 
   double start_step(double now_s);
@@ -155,7 +163,7 @@ class Instance {
   void start_decoding(Request& request);
   void complete(Request& request, double now_s);
   void keep_context(const Request& request, double now_s);
-  void keep(const std::vector<Item>& parts, double now_s);
+  void keep(const std::vector<Part>& parts, double now_s);
   void pin(const Request& request);
   void unpin(const Request& request);
   void perform(const std::vector<Move>& moves);
@@ -176,9 +184,10 @@ class Instance {
   Arrivals arrivals_;
   KvBlocks blocks_;
   int64_t watermark_blocks_;
-  std::vector<uint32_t> history_;        // of each session, tokens that its next turn finds
-  std::unique_ptr<NextUses> next_uses_;  // of what sessions share; clairvoyant only
-  std::unordered_set<Key> seen_;         // keys of what some turn has left
+  std::vector<uint32_t> history_;               // of each session, tokens that its next turn finds
+  std::unique_ptr<NextUses> next_uses_;         // of what sessions share; clairvoyant only
+  std::unordered_set<Key> seen_;                // keys of what some turn has left
+  std::unordered_map<Key, ChunkScore> scores_;  // where some tier keeps the highest
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
 
   int64_t kept_tokens_ = 0;  // by completed turns, each counted

@@ -12,7 +12,7 @@ namespace kvcap {
 
 class NextUses {
  public:
-  NextUses(const Workload& workload, Match match);
+  NextUses(const Workload& workload, Match match, int64_t chunk_tokens);
 
   // The first arrival after `now_s` of a session that uses `key`; kNever when none does.
   Order after(Key key, double now_s) const;

@@ -4,6 +4,8 @@
 //   session  one part: the session's whole history (or its document), under the session's key
 //   prefix   the pieces of the prompt; a piece can be reused when all pieces before it are reused as well
 //   chunk    the pieces of the prompt, each reused wherever it stands
+//
+// Pieces may be kept in smaller chunks, each a part by itself.
 #pragma once
 
 #include <vector>
@@ -14,12 +16,19 @@
 
 namespace kvcap {
 
-// The pieces of a turn that has some. What ends beyond the prompt belongs to the answer.
-struct Pieces {
-  std::vector<Item> prompt;
-  std::vector<Item> answer;
+// A piece, a chunk of one, or a session's history; from `first_token` of node_tokens on.
+struct Part : Item {
+  int64_t node_tokens = 0;
+  int64_t first_token = 0;
 };
-Pieces pieces_of(const Workload& workload, std::size_t turn, Match match);
+
+// The pieces of a turn that has some, in chunks of at most `chunk_tokens` tokens (0: as they are). What ends
+// beyond the prompt belongs to the answer.
+struct Pieces {
+  std::vector<Part> prompt;
+  std::vector<Part> answer;
+};
+Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_t chunk_tokens = 0);
 
 // What was found of a prompt. One hit a part, in prompt order; parts that were not found are left out.
 struct Found {
@@ -30,6 +39,6 @@ struct Found {
   // One hit a host tier, for a policy.
   std::vector<Hit> by_tier() const;
 };
-Found find_parts(const Store& store, const std::vector<Item>& prompt, Match match);
+Found find_parts(const Store& store, const std::vector<Part>& prompt, Match match);
 
 }  // namespace kvcap

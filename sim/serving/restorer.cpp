@@ -189,8 +189,12 @@ class LayerRestorer : public Restorer {
     run->ahead = restoration.ahead;
     run->loaded_s = world_.now_s();
     run->ready = std::move(ready);
+    int64_t number = 0;
     for (const LayerWork& work : restoration.work) {
-      for (int64_t i = 0; i < work.layers; ++i) run->layers.push_back({work});
+      for (int64_t i = 0; i < work.layers; ++i) {
+        run->layers.push_back({.work = work, .number = number});
+        if (work.form != LayerForm::keys) ++number;
+      }
     }
     load_ahead(run);
     // Always through the World, so that `ready` never runs inside start().
@@ -211,6 +215,7 @@ class LayerRestorer : public Restorer {
  private:
   struct Layer {
     LayerWork work;
+    int64_t number = 0;
     int under_way = 0;  // transfers
     double began_s = 0;
     bool issued = false;
@@ -229,8 +234,9 @@ class LayerRestorer : public Restorer {
   using RunPtr = std::shared_ptr<Run>;
 
   void load_ahead(const RunPtr& run) {
-    while (run->issued < run->layers.size() &&
-           (run->ahead == kUnlimited || static_cast<int64_t>(run->issued - run->computed) < run->ahead)) {
+    while (run->issued < run->layers.size()) {
+      const auto ahead = static_cast<int64_t>(run->issued - run->computed);
+      if (ahead >= run->ahead || (ahead > 0 && run->layers[run->issued].work.waits)) return;
       load(run, run->issued++);
     }
   }
@@ -254,7 +260,7 @@ class LayerRestorer : public Restorer {
         }
         --loaded.under_way;
         run->loaded_s = world_.now_s();
-        note({name(tier), static_cast<int64_t>(layer), loaded.work.form, loaded.began_s, world_.now_s()});
+        note({name(tier), loaded.number, loaded.work.form, loaded.began_s, world_.now_s()});
         compute_next(run);
       });
     }
@@ -285,8 +291,8 @@ class LayerRestorer : public Restorer {
     world_.restore_compute().run(compute_s, [this, run, compute_s] {
       const double end_s = world_.now_s();
       observer_(Resource::gpu, compute_s, end_s - compute_s, end_s);
-      note({"compute", static_cast<int64_t>(run->computed), run->layers[run->computed].work.form,
-            end_s - compute_s, end_s});
+      const Layer& layer = run->layers[run->computed];
+      note({"compute", layer.number, layer.work.form, end_s - compute_s, end_s});
       serving_ = false;
       computed(run);
       serve();

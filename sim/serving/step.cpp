@@ -94,7 +94,7 @@ void Instance::preempt() {
       continue;
     }
     release(request);
-    request.cached_tokens = request.free_tokens = 0;
+    request.cached_tokens = request.free_tokens = request.unused_tokens = 0;
     unpin(request);
     parts_.recorder->preempted();
     waiting_.push_front(std::move(admitted_[i]));

@@ -237,13 +237,13 @@ void Store::preload(Key key, int64_t tokens) {
   KVCAP_CHECK(records_[slot].levels == 0 && tokens > 0);
   for (std::size_t i = first_host(); i < levels_.size(); ++i) {
     if (levels_[i].used_tokens() + tokens > levels_[i].target_tokens()) continue;
+    if (records_[slot].levels == 0) entered_tokens_ += tokens;
     reserve(i, slot, tokens);
     levels_[i].show(slot);
     records_[slot].length = static_cast<uint32_t>(tokens);
-    entered_tokens_ += tokens;
-    used(slot, 0);
-    break;
+    if (!options_.inclusive) break;
   }
+  if (records_[slot].levels != 0) used(slot, 0);
   settle(slot);
   forget_if_gone(slot);
 }

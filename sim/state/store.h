@@ -59,7 +59,8 @@ class Store {
   // part is still good) where that is impossible or part of it is still under way.
   std::vector<Move> put(std::span<const Item> items, Order now);
   std::vector<Move> put(Key key, int64_t tokens, Order now);
-  // Puts a context where it would lie after a long time, with no moves (a warm start).
+  // Puts a context where it would lie after a long time, with no moves (a warm start): into the first host
+  // tier that has room, in an inclusive store into those below as well.
   void preload(Key key, int64_t tokens);
   // A context in a farther host tier is being read: it moves up into DRAM if room can be made.
   // Its own bytes travel with the read; returns the demotions.

@@ -14,6 +14,8 @@ namespace {
 class EveryPolicy : public testing::TestWithParam<std::string_view> {
  protected:
   std::string policy() const { return std::string(GetParam()); }
+  // Policies that leave tokens out load less than they hit, and may beat ideal.
+  bool lossless() const { return Machine(scenario(policy()), 1000, 1000).policy().quality_note().empty(); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Table, EveryPolicy, testing::ValuesIn(policy_names().begin(), policy_names().end()),
@@ -51,6 +53,7 @@ TEST_P(EveryPolicy, RepeatsItself) {
 }
 
 TEST_P(EveryPolicy, ReadsWhatItHits) {
+  if (!lossless()) return;
   const RunResult result = run(scenario(policy()), chats(150, 0.2));
   if (result.number("stored_bytes_per_token") == 0) return;  // nothing is read
   // bytes read = hit tokens x stored bytes a token
@@ -83,6 +86,7 @@ TEST_P(EveryPolicy, AnswersAFirstTurnAsFastAsItsPlainPrefill) {
 }
 
 TEST_P(EveryPolicy, IsNoFasterThanIdealForOneTurn) {
+  if (!lossless()) return;
   for (uint32_t tokens : {100U, 1000U, 8000U}) {
     const std::vector<RunResult> runs =
         run_all({{scenario("ideal"), one_turn(tokens, 64)}, {scenario(policy()), one_turn(tokens, 64)}});
@@ -91,6 +95,7 @@ TEST_P(EveryPolicy, IsNoFasterThanIdealForOneTurn) {
 }
 
 TEST_P(EveryPolicy, IsNoFasterThanIdealInTheMeanUnderLoad) {
+  if (!lossless()) return;
   const Workload workload = chats(300, 0.25);
   const std::vector<RunResult> runs =
       run_all({{scenario("ideal"), workload}, {scenario(policy()), workload}});
