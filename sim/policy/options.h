@@ -32,7 +32,7 @@ enum class Calls : uint8_t { single, map_reduce, map_rerank };
 struct PolicyOptions {
   std::string name = "hcache";
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size
-  std::optional<EvictionKind> eviction;  // of tiers that name none
+  std::optional<EvictionKind> eviction;           // of tiers that name none
   std::optional<Match> match;
   std::optional<bool> look_ahead;  // fetch and evict by what waits in the queue (CachedAttention 3.3)
   std::optional<bool> inclusive;   // a tier below keeps a copy of what moves up
@@ -41,7 +41,7 @@ struct PolicyOptions {
   std::optional<bool> decoupled_positions;
   std::optional<double> retention;     // share of a context's tokens that is kept or loaded
   std::optional<int64_t> stored_bits;  // of an element in host tiers: 16, 8 or 4
-  bool unbounded = false;               // a bound: tiers of infinite capacity; set by `compare --bounds` alone
+  bool unbounded = false;              // a bound: tiers of infinite capacity; set by `compare --bounds` alone
   std::optional<bool> ideal_load;      // loads take no time
   std::optional<Keep> keep;
   // CacheBlend: share of the found tokens that every layer computes again (absent: the loading controller
