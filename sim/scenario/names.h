@@ -33,7 +33,8 @@ inline constexpr std::string_view kKeepNames[] = {"kv", "hidden"};
 inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_rerank"};
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
-inline constexpr std::string_view kEvictionNames[] = {"lru", "lfu", "fifo", "s3_fifo", "next_use", "score", "belady"};
+inline constexpr std::string_view kEvictionNames[] = {"lru",      "lfu",   "fifo",  "s3_fifo",
+                                                      "next_use", "score", "belady"};
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
