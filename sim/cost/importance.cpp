@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numeric>
 
 #include "base/check.h"
@@ -64,8 +65,8 @@ void add_layer(ImportanceDraws& draws, double common_share, const Identification
   }
 }
 
-std::vector<Sums> sample_grid(const ImportanceModel& model, const Identification& options, int64_t ranks,
-                              uint64_t seed) {
+std::vector<Sums> draw_grid(const ImportanceModel& model, const Identification& options, int64_t ranks,
+                            uint64_t seed) {
   std::vector<Sums> grid(kGrid);
   for (Sums& sums : grid) {
     sums.important.assign(static_cast<std::size_t>(ranks), 0);
@@ -80,7 +81,32 @@ std::vector<Sums> sample_grid(const ImportanceModel& model, const Identification
       add_layer(draws, std::lerp(model.common_share_last, model.common_share_first, part), options, grid[i]);
     }
   }
+  for (Sums& sums : grid) sums.chosen.clear();
   return grid;
+}
+
+// The same from memory, where it was drawn before. Neither layers nor the threshold matter to it.
+const std::vector<Sums>& sample_grid(const ImportanceModel& model, const Identification& options,
+                                     int64_t ranks, uint64_t seed) {
+  struct Drawn {
+    ImportanceModel model;
+    double retention;
+    int64_t probe_heads;
+    uint64_t seed;
+    std::vector<Sums> grid;
+  };
+  constexpr std::size_t kRemembered = 16;
+  thread_local std::deque<Drawn> drawn;
+  for (const Drawn& one : drawn) {
+    if (one.model == model && one.retention == options.retention && one.probe_heads == options.probe_heads &&
+        one.seed == seed) {
+      return one.grid;
+    }
+  }
+  if (drawn.size() == kRemembered) drawn.pop_front();
+  drawn.push_back(
+      {model, options.retention, options.probe_heads, seed, draw_grid(model, options, ranks, seed)});
+  return drawn.back().grid;
 }
 
 }  // namespace
@@ -167,7 +193,7 @@ RestoreStatistics::RestoreStatistics(const ImportanceModel& model, const Identif
                                      int64_t layers, uint64_t seed)
     : options_(options), fallback_of_(seed, "importance.fallback"), levels_(kGrid) {
   KVCAP_CHECK(layers >= 1);
-  const std::vector<Sums> grid = sample_grid(model, options, kRanks, seed);
+  const std::vector<Sums>& grid = sample_grid(model, options, kRanks, seed);
   for (std::size_t i = 0; i < kGrid; ++i) integrate(grid[i].important, levels_[i]);
   const double threshold = similarity_threshold(options);
   const double span = model.common_share_first - model.common_share_last;

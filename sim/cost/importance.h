@@ -34,6 +34,7 @@ struct ImportanceModel {
 
   // r_l of the layers 0 to layers - 1.
   double common_share(int64_t layer, int64_t layers) const;
+  bool operator==(const ImportanceModel&) const = default;
 };
 
 // The model itself, layer after layer: for tests, and for the statistics below.
@@ -77,7 +78,8 @@ struct ChunkUse {
 // number of layers. Layers differ only in r_l, so draws of a few thousand tokens at two layers serve all: the
 // set found for each r of a grid gives s, the recall of prefetch from the layer before, and the probability
 // to be important by rank in the order of mean importance; layers lie between the grid's points. In the limit
-// of many tokens nothing else matters. Drawing takes some 60 ms, a prefix of any length then microseconds.
+// of many tokens nothing else matters. Drawing takes some 60 ms, a prefix of any length then microseconds;
+// what was drawn is remembered for whoever asks for the same.
 class RestoreStatistics {
  public:
   RestoreStatistics(const ImportanceModel& model, const Identification& options, int64_t layers,
