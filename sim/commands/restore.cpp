@@ -93,7 +93,7 @@ double restore_flops(const Restoration& restoration, const CostModel& cost, int6
   for (const LayerWork& work : restoration.work) {
     const auto layers = static_cast<double>(work.layers);
     if (work.form == LayerForm::hidden) flops += layers * cost.project_kv_layer_flops(tokens);
-    if (work.form == LayerForm::tokens) flops += layers * cost.prefill_layer_flops({tokens, 0});
+    flops += layers * cost.prefill_layer_flops(work.recomputed);
   }
   return flops;
 }

@@ -175,6 +175,13 @@ double CostModel::project_kv_layer_s(int64_t tokens) const {
   });
 }
 
+double CostModel::elementwise_s(double bytes) const {
+  const Gpu& gpu = state_->hardware.gpu;
+  if (!gpu.elementwise || bytes <= 0) return 0;
+  const double rate = gpu.memory_bandwidth_bytes_per_s * gpu.elementwise->bandwidth_efficiency;
+  return bytes / static_cast<double>(state_->tensor_parallel_size) / rate + gpu.elementwise->constant_s;
+}
+
 double CostModel::all_reduce_s(double bytes) const { return state_->ring_s(bytes, 2); }
 
 double CostModel::all_gather_s(double bytes) const { return state_->ring_s(bytes, 1); }

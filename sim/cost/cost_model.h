@@ -74,6 +74,10 @@ class CostModel {
   // MLA: the projection to the latent and the rotary key.
   double project_kv_layer_s(int64_t tokens) const;
 
+  // An element-wise kernel over one layer's state that reads and writes `bytes` in all, each GPU its share.
+  // 0 where the profile has no element-wise kernels of their own.
+  double elementwise_s(double bytes) const;
+
   // Collectives over the group, ring algorithm, `bytes` = size of the full buffer; 0 for a single GPU.
   double all_reduce_s(double bytes) const;
   double all_gather_s(double bytes) const;

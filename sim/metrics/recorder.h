@@ -11,6 +11,7 @@
 
 #include "base/resource.h"
 #include "base/tier.h"
+#include "metrics/calls.h"
 #include "metrics/result.h"
 
 namespace kvcap {
@@ -43,6 +44,7 @@ struct RunFacts {
   int64_t kv_capacity_tokens = 0;
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
   double ssd_endurance_bytes = 0;  // of all devices; 0 = not stated
+  std::vector<CallOfTurn> calls;   // of the sessions, where turns are several calls; else empty
 };
 
 class Recorder {

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "policy/stored_layers.h"
 #include "policy/table.h"
 
 namespace kvcap {
@@ -36,8 +37,7 @@ class HCache : public Policy {
         split_(inputs.options.split.value_or(Split::best)),
         hidden_everywhere_(inputs.options.store_hidden_for_recomputed.value_or(false)),
         layers_(cost_.model().num_hidden_layers),
-        hidden_bytes_(cost_.model().hidden_bytes_per_token_layer()),
-        kv_bytes_(cost_.model().kv_bytes_per_token_layer()),
+        kept_(cost_, inputs.options.stored_bits.value_or(16)),
         idle_rates_(inputs.idle_rates),
         planned_tier_(*inputs.planned_tier),
         split_tokens_(std::max<int64_t>(1, inputs.split_tokens)) {
@@ -55,12 +55,12 @@ class HCache : public Policy {
   double stored_bytes_per_token() const override {
     const auto layers = static_cast<double>(layers_);
     if (stored_.tokenwise) {
-      const double rest_bytes = stored_.rest == LayerForm::kv ? layers * kv_bytes_ : kTokenBytes;
-      return stored_.hidden_share * layers * hidden_bytes_ + (1 - stored_.hidden_share) * rest_bytes;
+      const double rest_bytes = stored_.rest == LayerForm::kv ? layers * kept_.kv_bytes() : kTokenBytes;
+      return stored_.hidden_share * layers * kept_.hidden_bytes() + (1 - stored_.hidden_share) * rest_bytes;
     }
     const double tokens_bytes = stored_.recomputed > 0 ? kTokenBytes : 0;
-    return static_cast<double>(hidden_stored()) * hidden_bytes_ +
-           static_cast<double>(stored_.kv) * kv_bytes_ + tokens_bytes;
+    return static_cast<double>(hidden_stored()) * kept_.hidden_bytes() +
+           static_cast<double>(stored_.kv) * kept_.kv_bytes() + tokens_bytes;
   }
 
   Restoration restore(const Context&, std::span<const Hit> hits, const LoadRates& rates) const override {
@@ -72,10 +72,10 @@ class HCache : public Policy {
     const auto floor = [&](int64_t layers, double bytes, double writes) {
       return SaveFloor{layers, bytes / copy_bytes_per_s_, writes * sync_write_s_};
     };
-    if (stored_.tokenwise) return {floor(layers_, std::max(hidden_bytes_, kv_bytes_), 1)};
+    if (stored_.tokenwise) return {floor(layers_, std::max(kept_.hidden_bytes(), kept_.kv_bytes()), 1)};
     std::vector<SaveFloor> floors;
-    if (hidden_stored() > 0) floors.push_back(floor(hidden_stored(), hidden_bytes_, 1));
-    if (stored_.kv > 0) floors.push_back(floor(stored_.kv, kv_bytes_, 1));
+    if (hidden_stored() > 0) floors.push_back(floor(hidden_stored(), kept_.hidden_bytes(), 1));
+    if (stored_.kv > 0) floors.push_back(floor(stored_.kv, kept_.kv_bytes(), 1));
     return floors;
   }
 
@@ -112,17 +112,23 @@ class HCache : public Policy {
                     std::string(kvcap::name(planned_tier_)).c_str());
     }
     notes.emplace_back(text);
-    if (hidden_bytes_ >= kv_bytes_) {
+    if (kept_.hidden_bytes() >= kept_.kv_bytes()) {
       std::snprintf(text, sizeof text,
                     "hidden states of this model are not smaller than its KV (%.0f against %.0f bytes a "
                     "token and layer): "
                     "%s",
-                    hidden_bytes_, kv_bytes_,
+                    kept_.hidden_bytes(), kept_.kv_bytes(),
                     hidden_stored() == 0 ? "hcache keeps none and equals kv_offload"
                                          : "keeping them costs more than kv_offload");
       notes.emplace_back(text);
     }
     return notes;
+  }
+
+  std::string quality_note() const override {
+    const bool mixes = stored_.tokenwise;
+    return kept_.quality_note(mixes || hidden_stored() > 0,
+                              mixes ? stored_.rest == LayerForm::kv : stored_.kv > 0);
   }
 
  private:
@@ -132,8 +138,9 @@ class HCache : public Policy {
 
   LayerTimes layer_times(int64_t tokens, Tier tier) const {
     const Hit hit{.tier = tier, .tokens = tokens};
-    return {load_s(hidden_layers(1, {&hit, 1}), tier, idle_rates_[index(tier)]),
-            load_s(kv_layers(1, {&hit, 1}), tier, idle_rates_[index(tier)]), cost_.project_kv_layer_s(tokens),
+    const LayerWork hidden = kept_.hidden(1, {&hit, 1});
+    return {load_s(hidden, tier, idle_rates_[index(tier)]),
+            load_s(kept_.kv(1, {&hit, 1}), tier, idle_rates_[index(tier)]), hidden.compute_s,
             cost_.prefill_layer_s({tokens, 0})};
   }
 
@@ -242,27 +249,6 @@ class HCache : public Policy {
 
   // ---- building ----
 
-  static int64_t total_tokens(std::span<const Hit> hits) {
-    int64_t tokens = 0;
-    for (const Hit& hit : hits) tokens += hit.tokens;
-    return tokens;
-  }
-
-  static LayerWork loaded(int64_t layers, LayerForm form, double bytes_per_token, std::span<const Hit> hits) {
-    LayerWork work{.layers = layers, .form = form};
-    for (const Hit& hit : hits) {
-      work.load_bytes[index(hit.tier)] += static_cast<double>(hit.tokens) * bytes_per_token;
-      work.load_requests[index(hit.tier)] += static_cast<double>(chunks(hit.tokens));
-    }
-    return work;
-  }
-  LayerWork hidden_layers(int64_t layers, std::span<const Hit> hits) const {
-    return loaded(layers, LayerForm::hidden, hidden_bytes_, hits);
-  }
-  LayerWork kv_layers(int64_t layers, std::span<const Hit> hits) const {
-    return loaded(layers, LayerForm::kv, kv_bytes_, hits);
-  }
-
   int64_t hidden_tokens(const Division& division, int64_t tokens) const {
     auto hidden = static_cast<int64_t>(std::llround(division.hidden_share * static_cast<double>(tokens)));
     if (split_ == Split::token_rounded) hidden = hidden / kGemmTileTokens * kGemmTileTokens;
@@ -280,13 +266,11 @@ class HCache : public Policy {
     if (division.recomputed > 0) {
       restoration.work.push_back({.layers = division.recomputed,
                                   .form = LayerForm::tokens,
-                                  .compute_s = cost_.prefill_layer_s({tokens, 0})});
+                                  .compute_s = cost_.prefill_layer_s({tokens, 0}),
+                                  .recomputed = {tokens, 0}});
     }
-    if (division.hidden > 0) {
-      restoration.work.push_back(hidden_layers(division.hidden, hits));
-      restoration.work.back().compute_s = cost_.project_kv_layer_s(tokens);
-    }
-    if (division.kv > 0) restoration.work.push_back(kv_layers(division.kv, hits));
+    if (division.hidden > 0) restoration.work.push_back(kept_.hidden(division.hidden, hits));
+    if (division.kv > 0) restoration.work.push_back(kept_.kv(division.kv, hits));
     return restoration;
   }
 
@@ -298,12 +282,21 @@ class HCache : public Policy {
     const bool load_rest = division.rest == LayerForm::kv;
     for (const Hit& hit : hits) {
       const double share = static_cast<double>(hit.tokens) / static_cast<double>(tokens);
-      work.load_bytes[index(hit.tier)] += share * static_cast<double>(from_hidden) * hidden_bytes_ +
-                                          (load_rest ? share * static_cast<double>(rest) * kv_bytes_ : 0);
+      work.load_bytes[index(hit.tier)] +=
+          share * static_cast<double>(from_hidden) * kept_.hidden_bytes() +
+          (load_rest ? share * static_cast<double>(rest) * kept_.kv_bytes() : 0);
       work.load_requests[index(hit.tier)] += static_cast<double>(chunks(hit.tokens));
     }
-    if (from_hidden > 0) work.compute_s += cost_.project_kv_layer_s(from_hidden);
-    if (rest > 0 && !load_rest) work.compute_s += cost_.prefill_layer_s({rest, 0});
+    if (from_hidden > 0) {
+      work.compute_s += kept_.expand_hidden_s(from_hidden) + cost_.project_kv_layer_s(from_hidden);
+    }
+    if (rest == 0) return work;
+    if (load_rest) {
+      work.compute_s += kept_.expand_kv_s(rest);
+    } else {
+      work.recomputed = {rest, 0};
+      work.compute_s += cost_.prefill_layer_s(work.recomputed);
+    }
     return work;
   }
 
@@ -311,7 +304,7 @@ class HCache : public Policy {
   Split split_;
   bool hidden_everywhere_;
   int64_t layers_;
-  double hidden_bytes_, kv_bytes_;  // of one token at one layer
+  StoredLayers kept_;
   LoadRates idle_rates_;
   Tier planned_tier_;
   int64_t split_tokens_;

@@ -15,4 +15,8 @@ PartUse Policy::use(const Stretch& part) const {
 double Policy::save_requests(int64_t) const { return 0; }
 Schedule Policy::schedule(int64_t, Tier) const { return {}; }
 
+std::string joined_notes(const std::string& note, const std::string& more) {
+  return note + (note.empty() || more.empty() ? "" : "; ") + more;
+}
+
 }  // namespace kvcap

@@ -98,11 +98,11 @@ class Policy {
   virtual Reuse reuse() const = 0;
   // Bytes that a token of context takes in a host tier.
   virtual double stored_bytes_per_token() const { return 0; }
-  // REQUIRES: hits are in host tiers, one a tier; their tokens and the resident ones add up to at most
-  // context.history_tokens.
+  // REQUIRES: hits are in host tiers, one a tier; their tokens and the resident ones add up to at least 1 and
+  // at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
-  // Whether restore() is also asked for what lies on the GPU already.
+  // Whether restore() is also asked for what lies on the GPU already: to compute a part of it again.
   virtual bool restores_resident() const { return false; }
   // Default: all of it.
   virtual PartUse use(const Stretch& part) const;
@@ -118,6 +118,9 @@ class Policy {
   virtual std::vector<std::string> notes() const { return {}; }
   virtual std::string quality_note() const { return ""; }
 };
+
+// Two notes as one; either may be empty.
+std::string joined_notes(const std::string& note, const std::string& more);
 
 // Tokens of one chunk: hidden states or KV of this many tokens of one layer are read and written at once
 // (HCache 4.2).

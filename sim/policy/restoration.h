@@ -9,6 +9,7 @@
 //   hcache, I/O to spare   L_H x {load hidden, project}, then L_O x {load KV}
 //   hcache, compute ...    L_O x {recompute}, then L_H x {load hidden, project}
 //   layer-wise preload     L x {load KV, prefill the new tokens of this layer}     (fused)
+//   cacheblend             L x {load KV, compute a share of it again and what is new}  (fused)
 //   hyperinfer             L x [{load probe keys, identify}, {wait; load what is important, prefill}] (fused)
 //
 // makespan_s is the closed form of all of them and the only formula of request fidelity.
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "base/tier.h"
+#include "cost/cost_model.h"
 #include "cost/routes.h"
 
 namespace kvcap {
@@ -38,7 +40,8 @@ struct LayerWork {
   PerTier load_bytes{};
   PerTier load_requests{};
   double compute_s = 0;
-  bool waits = false;  // what it loads is known only when everything before it has been computed
+  PrefillChunk recomputed{};  // of the context's own prefill, what compute_s contains; for reports
+  bool waits = false;         // what it loads is known only when everything before it has been computed
 };
 
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();

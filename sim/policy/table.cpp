@@ -16,6 +16,25 @@ void prefer(std::optional<T>& option, T value) {
   if (!option) option = value;
 }
 
+constexpr auto kChunksAnywhere = [](PolicyOptions& options) { prefer(options.match, Match::chunk); };
+constexpr auto kFullReuse = [](PolicyOptions& options) {
+  prefer(options.match, Match::chunk);
+  prefer(options.preload, Preload::layerwise);
+};
+constexpr auto kPrefixCaching = [](PolicyOptions& options) {
+  prefer(options.match, Match::prefix);
+  prefer(options.ideal_load, true);
+};
+constexpr auto kMapReduce = [](PolicyOptions& options) {
+  prefer(options.match, Match::prefix);
+  prefer(options.calls, Calls::map_reduce);
+  prefer(options.map_tokens, int64_t{64});
+};
+constexpr auto kMapRerank = [](PolicyOptions& options) {
+  prefer(options.match, Match::prefix);
+  prefer(options.calls, Calls::map_rerank);
+  prefer(options.map_tokens, int64_t{8});
+};
 // HyperInfer's store, which its baselines share: chunks of prefixes, all of them on SSD, the tiers above
 // copies.
 void prefer_chunks(PolicyOptions& options, double retention, EvictionKind eviction) {
@@ -82,6 +101,47 @@ constexpr std::array kPolicies = {
         "history); save: background | direct_io (background); store_hidden_for_recomputed: bool (false); "
         "tiers",
         true, kAsIs, make_hcache},
+    PolicyRow{
+        "cacheblend", "load chunks wherever they stand, compute a share of their tokens again",
+        "keys and values of chunks, without positions (or their hidden states)",
+        "the first layer computes all tokens, each later one a share of those found and all others, while "
+        "the "
+        "next layer's are loaded; the whole prompt is one pass",
+        "wins where prompts are put together from texts that others use in another order; loses to "
+        "prefix_caching where the order is always the same, to full_reuse where the order does not matter",
+        "recompute_ratio: share (as much as loading hides, at least 0.15); full_layers: layers (1); "
+        "partial_efficiency: share of a whole prefill's speed (0.5); keep: kv | hidden (kv); "
+        "read_buffer_layers: layers (unlimited); tiers",
+        true, kChunksAnywhere, make_cacheblend},
+    PolicyRow{
+        "prefix_caching", "load the leading chunks that stand as they stood before",
+        "keys and values of every chunk, once for each text that stood before it",
+        "the chunks up to the first that is missing are loaded, the rest is prefilled",
+        "wins where prompts begin alike; loses where only the first chunk is found, and keeps many versions "
+        "of the same chunk. As CacheBlend compares it: loading is free",
+        "ideal_load: loads take no time (true); tiers and the options of kv_offload", true, kPrefixCaching,
+        make_kv_offload},
+    PolicyRow{"full_reuse", "load chunks wherever they stand and take them as they are",
+              "keys and values of chunks, without positions",
+              "layer by layer under the prefill of what was not found, nothing computed again",
+              "answers first of all that load; its answers suffer, for no chunk knows of those before it",
+              "tiers and the options of kv_offload; preload (layerwise)", true, kFullReuse, make_kv_offload},
+    PolicyRow{"map_reduce", "one call a chunk for a summary, one more over the summaries",
+              "keys and values of chunks, each at the beginning of its own call",
+              "each call loads its chunk; all arrive together, the last when the others have been answered. "
+              "A summary "
+              "has map_tokens tokens, the last call the summaries and the question as its prompt",
+              "hardly ever: it generates a summary of every chunk before the answer begins",
+              "map_tokens: of a summary (64); tiers and the options of kv_offload", true, kMapReduce,
+              make_kv_offload},
+    PolicyRow{"map_rerank", "one call a chunk, each with an answer and its score",
+              "keys and values of chunks, each at the beginning of its own call",
+              "each call loads its chunk, answers and scores; all arrive together. Which answer is picked, "
+              "and so its "
+              "first token, is known when the last has ended",
+              "wins where answers are short and stand in one chunk; its answers suffer elsewhere",
+              "map_tokens: of a score (8); tiers and the options of kv_offload", true, kMapRerank,
+              make_kv_offload},
     PolicyRow{
         "hyperinfer", "load only what the request attends to most of a shared prefix",
         "keys and values of every layer in chunks, the most important tokens first, and three heads' keys "

@@ -36,6 +36,7 @@ std::unique_ptr<Policy> make_recompute(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_ideal(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_kv_offload(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_hcache(const PolicyInputs& inputs);
+std::unique_ptr<Policy> make_cacheblend(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_hyperinfer(const PolicyInputs& inputs);
 
 }  // namespace kvcap

@@ -377,8 +377,6 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
                      "where prompts have pieces"});
   v.field("look_ahead", o.look_ahead,
           {.meaning = "the waiting queue decides what is fetched and evicted", .absent = "the preset's"});
-  v.field("clairvoyant", o.clairvoyant,
-          {.meaning = "a bound: evictions next_use know all uses in advance", .absent = "false"});
   v.field("inclusive", o.inclusive,
           {.meaning = "a tier keeps a copy of what moves up", .absent = "the preset's"});
   v.field("ttl_s", o.ttl_s,
@@ -415,8 +413,35 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
   v.field("score", o.score,
           {.meaning = "what a use counts for eviction \"score\"", .absent = "the preset's; else frequency"});
   v.field("stored_bits", o.stored_bits,
-          {.meaning = "of an element in host tiers: 16, 8 or 4", .min = 4, .max = 16, .absent = "16"});
+          {.meaning = "of an element in host tiers, where the model has more",
+           .absent = "16: as the model has them",
+           .integers = kStoredBits});
   v.field("ideal_load", o.ideal_load, {.meaning = "loads take no time", .absent = "the preset's"});
+  v.field("keep", o.keep, {.meaning = "cacheblend: what is kept of a chunk", .absent = "kv"});
+  v.field("recompute_ratio", o.recompute_ratio,
+          {.meaning = "cacheblend: share of the found tokens that a layer computes again",
+           .min = 0,
+           .max = 1,
+           .absent = "as much as loading hides, at least 0.15"});
+  v.field("full_layers", o.full_layers,
+          {.meaning = "cacheblend: leading layers that compute all tokens",
+           .unit = "layers",
+           .min = 0,
+           .max = kMaxCount,
+           .absent = "1"});
+  v.field("partial_efficiency", o.partial_efficiency,
+          {.meaning = "cacheblend: speed of scattered tokens relative to a whole prefill",
+           .min = 0,
+           .max = 1,
+           .above_min = true,
+           .absent = "0.5"});
+  v.field("calls", o.calls, {.meaning = "of the model that a turn takes", .absent = "the preset's"});
+  v.field("map_tokens", o.map_tokens,
+          {.meaning = "that a map call generates: a summary, or a score after the answer",
+           .unit = "tokens",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "64; map_rerank: 8"});
   v.field("preload", o.preload, {.meaning = "loads that run ahead of computation", .absent = "the preset's"});
   v.field(
       "read_buffer_layers", o.read_buffer_layers,
@@ -491,7 +516,12 @@ static std::string range_text(const std::string& what, const FieldSpec& spec) {
   return what + " of at least " + number_text(spec.min);
 }
 
-std::string allowed_integers(const FieldSpec& spec) { return range_text("an integer", spec); }
+std::string allowed_integers(const FieldSpec& spec) {
+  if (spec.integers.empty()) return range_text("an integer", spec);
+  std::string text;
+  for (int64_t one : spec.integers) text += (text.empty() ? "" : ", ") + std::to_string(one);
+  return text;
+}
 std::string allowed_numbers(const FieldSpec& spec) { return range_text("a number", spec); }
 
 }  // namespace kvcap

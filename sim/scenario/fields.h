@@ -32,6 +32,7 @@ struct FieldSpec {
   bool required = false;
   std::string_view absent = {};  // what an absent (or null) value means, where not a constant
   std::span<const std::string_view> allowed = {};  // text: the only values
+  std::span<const int64_t> integers = {};          // integer: the only values
   std::string_view reference = {};                 // object: also a name or a path; says of what
 };
 

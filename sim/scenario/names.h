@@ -29,9 +29,12 @@ inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "expo
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
+inline constexpr std::string_view kKeepNames[] = {"kv", "hidden"};
+inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_rerank"};
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
-inline constexpr std::string_view kEvictionNames[] = {"lru", "lfu", "fifo", "s3_fifo", "next_use", "score"};
+inline constexpr std::string_view kEvictionNames[] = {"lru",      "lfu",   "fifo",  "s3_fifo",
+                                                      "next_use", "score", "belady"};
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
@@ -41,6 +44,7 @@ inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max"
 inline constexpr std::string_view kGemmEfficiencyNames[] = {"constant", "smooth_max", "table"};
 inline constexpr std::string_view kAttentionEfficiencyNames[] = {"constant", "smooth_max", "wave"};
 inline constexpr std::string_view kProvenanceNames[] = {"datasheet", "paper", "measured"};
+inline constexpr int64_t kStoredBits[] = {16, 8, 4};
 inline constexpr std::string_view kDtypeNames[] = {"float16",       "bfloat16",    "float32",
                                                    "float8_e4m3fn", "float8_e5m2", "int8"};
 
@@ -54,6 +58,8 @@ constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 constexpr Names names_of(ThinkDistribution) { return kThinkDistributionNames; }
 constexpr Names names_of(Preload) { return kPreloadNames; }
 constexpr Names names_of(Match) { return kMatchNames; }
+constexpr Names names_of(Keep) { return kKeepNames; }
+constexpr Names names_of(Calls) { return kCallsNames; }
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
 constexpr Names names_of(Split) { return kSplitNames; }
 constexpr Names names_of(EvictionKind) { return kEvictionNames; }

@@ -67,7 +67,11 @@ class ReadFields : public FieldVisitor {
     if (!found) return;
     const double number = found->is_number() ? found->get<double>() : NAN;
     const bool whole = std::isfinite(number) && number == std::floor(number);  // 4e12 is an integer
-    if (!whole || !in_range(number, bounded)) fail(below(path_, name), *found, allowed_integers(spec));
+    const bool listed = spec.integers.empty() ||
+                        std::find(spec.integers.begin(), spec.integers.end(), number) != spec.integers.end();
+    if (!whole || !listed || !in_range(number, bounded)) {
+      fail(below(path_, name), *found, allowed_integers(spec));
+    }
     value = static_cast<int64_t>(number);
   }
 

@@ -126,6 +126,7 @@ class SchemaFields : public FieldVisitor {
     if (std::isfinite(spec.max)) {
       property[spec.below_max ? "exclusiveMaximum" : "maximum"] = json_number(spec.max);
     }
+    for (int64_t one : spec.integers) property["enum"].push_back(one);
     put(name, std::move(property), std::move(value), present, spec);
   }
   void put(std::string_view name, Json property, Json value, const bool* present, const FieldSpec& spec) {

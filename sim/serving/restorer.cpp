@@ -30,6 +30,7 @@ class RequestRestorer : public Restorer {
     run->leading_s = leading_compute_s(run->restoration);
     run->rates = routes_;
     run->ready = std::move(ready);
+    ++run->under_way;  // this function: a transfer may end before it does
     for (Tier tier : kTiers) {
       const LoadRate& rate = routes_[index(tier)];
       const double alone_s = rate.route ? total_load_s(run->restoration, tier, *rate.route) : 0;
@@ -40,9 +41,12 @@ class RequestRestorer : public Restorer {
             phase == TransferPhase::began ? began(run, tier) : ended(run, tier, alone_s);
           });
     }
-    if (run->under_way > 0) expect(*run, run->start_s, run->start_s + run->leading_s, run->leading_s);
-    // Nothing to load: the end follows now, and is reported through the compute queue like any other.
-    if (run->under_way == 0) world_.restore_compute().run(0, [this, run] { finish(run); });
+    if (--run->under_way > 0) {
+      expect(*run, run->start_s, run->start_s + run->leading_s, run->leading_s);
+    } else {
+      // Nothing to load: the end follows now, and is reported through the compute queue like any other.
+      world_.restore_compute().run(0, [this, run] { finish(run); });
+    }
   }
 
   double progress_s(double at_s) const override {
@@ -181,6 +185,7 @@ class LayerRestorer : public Restorer {
 
   void start(Restoration restoration, std::function<void(RestoreTimes)> ready) override {
     auto run = std::make_shared<Run>();
+    run->number = runs_++;
     run->ahead = restoration.ahead;
     run->loaded_s = world_.now_s();
     run->ready = std::move(ready);
@@ -198,13 +203,13 @@ class LayerRestorer : public Restorer {
 
   double progress_s(double at_s) const override {
     const ComputeQueue& queue = world_.restore_compute();
-    return at_s - queue.served_s() - std::min(queue.pending_s(), at_s - world_.now_s());
+    return at_s - queue.served_s() - std::min(pending_s(), at_s - world_.now_s());
   }
   double when(double progress_s) const override {
     const ComputeQueue& queue = world_.restore_compute();
     const double now_s = world_.now_s();
     const double missing_s = progress_s - (now_s - queue.served_s());
-    return missing_s <= 0 ? now_s : now_s + queue.pending_s() + missing_s;
+    return missing_s <= 0 ? now_s : now_s + pending_s() + missing_s;
   }
 
  private:
@@ -216,6 +221,7 @@ class LayerRestorer : public Restorer {
     bool issued = false;
   };
   struct Run {
+    uint64_t number = 0;
     std::vector<Layer> layers;
     int64_t ahead = kUnlimited;
     std::size_t issued = 0;  // layers whose loads have been asked for
@@ -265,18 +271,40 @@ class LayerRestorer : public Restorer {
     const Layer& next = run->layers[run->computed];
     if (!next.issued || next.under_way > 0) return;
     run->computing = true;
-    const double compute_s = next.work.compute_s;
-    if (compute_s <= 0) {
+    if (next.work.compute_s <= 0) {
       computed(run);
       return;
     }
+    ready_.push_back(run);
+    serve();
+  }
+
+  // Of the layers that can be computed, that of the restoration which started first.
+  void serve() {
+    if (serving_ || ready_.empty()) return;
+    const auto first = std::min_element(
+        ready_.begin(), ready_.end(), [](const RunPtr& a, const RunPtr& b) { return a->number < b->number; });
+    const RunPtr run = *first;
+    ready_.erase(first);
+    serving_ = true;
+    const double compute_s = next_compute_s(*run);
     world_.restore_compute().run(compute_s, [this, run, compute_s] {
       const double end_s = world_.now_s();
       observer_(Resource::gpu, compute_s, end_s - compute_s, end_s);
       const Layer& layer = run->layers[run->computed];
       note({"compute", layer.number, layer.work.form, end_s - compute_s, end_s});
+      serving_ = false;
       computed(run);
+      serve();
     });
+  }
+
+  static double next_compute_s(const Run& run) { return run.layers[run.computed].work.compute_s; }
+
+  double pending_s() const {
+    double pending_s = world_.restore_compute().pending_s();
+    for (const RunPtr& run : ready_) pending_s += next_compute_s(*run);
+    return pending_s;
   }
 
   void computed(const RunPtr& run) {
@@ -298,6 +326,9 @@ class LayerRestorer : public Restorer {
   LoadRates routes_;
   LinkObserver observer_;
   std::function<void(const RestoreActivity&)> observe_;
+  uint64_t runs_ = 0;
+  std::vector<RunPtr> ready_;  // whose next layer can be computed
+  bool serving_ = false;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ std::unique_ptr<Eviction> make_eviction(EvictionKind kind) {
     case EvictionKind::s3_fifo:
       return make_s3_fifo();
     case EvictionKind::next_use:
+    case EvictionKind::belady:
       return make_next_use();
     case EvictionKind::score:
       return make_score();

@@ -9,7 +9,8 @@
 namespace kvcap {
 
 // What leaves a tier first; eviction.h says how each decides.
-enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, next_use, score };
+// belady is next_use that knows the workload: a bound.
+enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, next_use, score, belady };
 
 struct TierOptions {
   Tier kind = Tier::ssd;

@@ -19,6 +19,7 @@ std::vector<std::string> published_ids(const std::string& paper);
 
 std::vector<Check> hcache_checks(Lab& lab);
 std::vector<Check> cached_attention_checks(Lab& lab);
+std::vector<Check> cacheblend_checks(Lab& lab);
 std::vector<Check> hyperinfer_checks(Lab& lab);
 
 struct Paper {

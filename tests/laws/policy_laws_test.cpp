@@ -228,5 +228,87 @@ TEST(HCache, AgreesAcrossFidelitiesWhenLayersAreRecomputed) {
               0.01 * runs[1].number("mean_ttft_ms"));
 }
 
+// CachedAttention's look-ahead sees only what waits: with an empty queue it is LRU, under overload it is not.
+TEST(CachedAttention, IsLruWhileNobodyWaitsAndBetterWhenManyDo) {
+  const auto with = [](bool look_ahead, int64_t slots) {
+    Scenario tight = scenario("cached_attention");
+    tight.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 8e9},
+                          {.kind = Tier::ssd, .capacity_bytes = 30e9}};
+    tight.policy.eviction = look_ahead ? EvictionKind::next_use : EvictionKind::lru;
+    tight.policy.look_ahead = look_ahead;
+    tight.serving.max_num_seqs = slots;
+    return tight;
+  };
+  const Workload calm = chats(60, 0.02), crowd = chats(200, 2.0, 5, 2);
+  const std::vector<RunResult> runs = run_all(
+      {{with(true, 64), calm}, {with(false, 64), calm}, {with(true, 2), crowd}, {with(false, 2), crowd}});
+  for (const char* same : {"request_hit_rate", "token_hit_rate", "mean_ttft_ms", "read_bytes.ssd"}) {
+    EXPECT_EQ(runs[0].number(same), runs[1].number(same)) << same;
+  }
+  EXPECT_GT(runs[0].number("request_hit_rate"), 0);
+  EXPECT_GT(runs[2].number("request_hit_rate"), 1.2 * runs[3].number("request_hit_rate"));
+  // What is needed next has been fetched into DRAM.
+  const auto dram_share = [](const RunResult& run) {
+    return run.number("hit_tokens.dram") / (run.number("hit_tokens.dram") + run.number("hit_tokens.ssd"));
+  };
+  EXPECT_GT(dram_share(runs[2]), dram_share(runs[3]) + 0.2);
+}
+
+// Overflow leaves what is stored valid where keys carry no positions.
+TEST(CachedAttention, KeepsItsHitsThroughOverflow) {
+  Scenario window = scenario("cached_attention");
+  window.serving.max_model_len = 1000;
+  Scenario embedded = window;
+  embedded.policy.decoupled_positions = false;
+  Workload workload;
+  workload.sessions.push_back({.first_turn = 0, .turn_count = 3});
+  workload.turns = {{300, 300, 0}, {50, 100, 10}, {200, 100, 10}};
+  const std::vector<RunResult> runs = run_all({{window, workload}, {embedded, workload}});
+  // 750 + 200 + 100 > 1000: half of 750 is kept
+  EXPECT_EQ(runs[0].turns[2].hit_tokens, 375U);
+  EXPECT_EQ(runs[1].turns[2].hit_tokens, 0U);
+}
+
+// An entry that nobody has used for ttl_s is gone; a discarded token is no history.
+TEST(CachedAttention, ForgetsWhatExpiresAndWhatIsDiscarded) {
+  Workload workload;
+  workload.sessions.push_back({.first_turn = 0, .turn_count = 3});
+  workload.turns = {{300, 300, 0}, {50, 50, 10}, {100, 1, 100}};
+  Scenario expiring = scenario("cached_attention");
+  expiring.policy.ttl_s = 50;
+  Scenario discarding = scenario("cached_attention");
+  discarding.policy.retention = 0.5;
+  const std::vector<RunResult> runs = run_all({{expiring, workload}, {discarding, workload}});
+  EXPECT_EQ(runs[0].turns[1].hit_tokens, 600U);
+  EXPECT_EQ(runs[0].turns[2].hit_tokens, 0U);
+  EXPECT_EQ(runs[1].turns[1].history_tokens, 300U);  // of 600
+  EXPECT_EQ(runs[1].turns[2].history_tokens, 200U);  // of 300 + 50 + 50
+  EXPECT_EQ(runs[1].turns[2].hit_tokens, 200U);
+}
+
+// No eviction finds more than the one that knows the future, and infinite room finds all that was seen.
+TEST(Bounds, BeladyIsAboveEveryEvictionAndInfiniteRoomAboveBelady) {
+  const Workload workload = chats(150, 0.2);
+  std::vector<Case> cases;
+  for (EvictionKind eviction : {EvictionKind::belady, EvictionKind::lru, EvictionKind::lfu,
+                                EvictionKind::fifo, EvictionKind::s3_fifo}) {
+    Scenario tight = scenario("kv_offload");
+    tight.policy.tiers = {{.kind = Tier::ssd, .capacity_bytes = 20e9, .eviction = eviction}};
+    cases.push_back({tight, workload});
+  }
+  Scenario infinite = scenario("kv_offload");
+  infinite.policy.tiers = {{.kind = Tier::ssd, .capacity_bytes = 20e9}};
+  infinite.policy.unbounded = true;
+  cases.push_back({infinite, workload});
+  Scenario ideal = scenario("ideal");
+  cases.push_back({ideal, workload});
+  const std::vector<RunResult> runs = run_all(cases);
+  for (std::size_t i = 1; i < 5; ++i) {
+    EXPECT_GE(runs[0].number("token_hit_rate"), runs[i].number("token_hit_rate")) << i;
+  }
+  EXPECT_GT(runs[5].number("token_hit_rate"), runs[0].number("token_hit_rate"));
+  EXPECT_EQ(runs[5].number("token_hit_rate"), runs[6].number("token_hit_rate"));
+}
+
 }  // namespace
 }  // namespace kvcap::laws

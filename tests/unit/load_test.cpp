@@ -19,18 +19,23 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// "{models}" and "{hardware}" in an expected message stand for the catalogue's names.
+std::string names_of(Catalogue which) {
+  std::string names;
+  for (const CatalogueEntry& entry : catalogue(which)) {
+    names.append(names.empty() ? "" : ", ").append(entry.name);
+  }
+  return names;
+}
+
+// "{models}" and "{hardware}" in an expected message stand for the catalogue's names, "{policies}" for the
+// table's.
 std::string with_names(std::string message) {
-  const std::pair<std::string_view, Catalogue> marks[] = {{"{models}", Catalogue::models},
-                                                          {"{hardware}", Catalogue::hardware}};
-  for (const auto& [mark, which] : marks) {
+  const std::pair<std::string_view, std::string> marks[] = {{"{models}", names_of(Catalogue::models)},
+                                                            {"{hardware}", names_of(Catalogue::hardware)},
+                                                            {"{policies}", joined(policy_names())}};
+  for (const auto& [mark, names] : marks) {
     const std::size_t at = message.find(mark);
-    if (at == std::string::npos) continue;
-    std::string names;
-    for (const CatalogueEntry& entry : catalogue(which)) {
-      names.append(names.empty() ? "" : ", ").append(entry.name);
-    }
-    message.replace(at, mark.size(), names);
+    if (at != std::string::npos) message.replace(at, mark.size(), names);
   }
   constexpr std::string_view kPolicies = "{policies}";
   if (const std::size_t at = message.find(kPolicies); at != std::string::npos) {
@@ -359,7 +364,7 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
   EXPECT_NE(help.find("  serving.tensor_parallel_size\n"
                       "      an integer from 1 to 1024 [GPUs], default 1: GPUs that share every layer\n"),
             std::string::npos);
-  EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, next_use, score"),
+  EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, next_use, score, belady"),
             std::string::npos);
   EXPECT_NE(help.find("  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, "
                       "mooncake, vllm, azure, burstgpt, csv, few_shot, rag, required: "),

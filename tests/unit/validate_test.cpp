@@ -124,5 +124,19 @@ TEST_F(HCachePaper, TheTableFitsAHundredColumnsAndTheJsonHasEveryCheck) {
   EXPECT_EQ(json["checks"][0]["verdict"], std::string(kVerdictNames[static_cast<int>(checks()[0].verdict)]));
 }
 
+TEST(CacheBlendPaper, HasItsMainRatiosInsideAndReasonsForTheRest) {
+  const Paper& paper = papers()[2];
+  ASSERT_EQ(paper.prefix, "blend");
+  const std::vector<Check> checks = checks_of({&paper, 1});
+  for (const Check& one : checks) {
+    EXPECT_TRUE(one.verdict == Verdict::inside || !one.reason.empty()) << one.id;
+    for (double number : one.simulated) EXPECT_TRUE(std::isfinite(number)) << one.id;
+    for (const char* main : {"blend.f12.ttft_vs_recompute", "blend.f14.throughput",
+                             "blend.7.prefix_throughput", "blend.f17.order"}) {
+      EXPECT_TRUE(one.id != main || one.verdict == Verdict::inside) << one.id;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace kvcap

@@ -1,0 +1,56 @@
+// StoredLayers: what a layer's hidden states and KV take in host tiers, and the work that brings them back.
+//
+// With stored_bits of 8 or 4 elements are quantised before they leave the GPU and expanded there when they
+// are back. A group of 64 elements shares a scale and a zero point of 16 bits each (FlexGen's group size), so
+// an element takes 8.5 or 4.5 bits. Elements that have no more bits in the model, as 8-bit KV, are stored as
+// they are. Expanding reads what was stored and writes what the model has, as an element-wise kernel a layer
+// where the profile has those; quantising what is saved is not charged: a step's new tokens are few.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "cost/cost_model.h"
+#include "policy/policy.h"
+
+namespace kvcap {
+
+int64_t total_tokens(std::span<const Hit> hits);
+
+class StoredLayers {
+ public:
+  // `bits`: of an element; 16 or more: as the model has it. `cost` outlives it.
+  StoredLayers(const CostModel& cost, int64_t bits);
+
+  // Of one token at one layer, as stored.
+  double hidden_bytes() const { return hidden_.stored_bytes; }
+  double kv_bytes() const { return kv_.stored_bytes; }
+  // Expansion of one layer; 0 where nothing is quantised.
+  double expand_hidden_s(int64_t tokens) const { return expand_s(hidden_, tokens); }
+  double expand_kv_s(int64_t tokens) const { return expand_s(kv_, tokens); }
+
+  // `layers` alike from where the hits lie: hidden states loaded, expanded and projected; KV loaded and
+  // expanded.
+  LayerWork hidden(int64_t layers, std::span<const Hit> hits) const;
+  LayerWork kv(int64_t layers, std::span<const Hit> hits) const;
+
+  // What public measurements say of the forms that are kept; empty where nothing is quantised.
+  std::string quality_note(bool keeps_hidden, bool keeps_kv) const;
+
+ private:
+  struct Form {
+    double model_bytes = 0;  // of one token at one layer
+    double stored_bytes = 0;
+    bool quantised() const { return stored_bytes != model_bytes; }
+  };
+  Form form(double elements, double bytes_per_element) const;
+  double expand_s(const Form& form, int64_t tokens) const;
+  static LayerWork loaded(int64_t layers, LayerForm form, double bytes_per_token, std::span<const Hit> hits);
+
+  const CostModel& cost_;
+  int64_t bits_;
+  Form hidden_, kv_;
+};
+
+}  // namespace kvcap
