@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 #include <string>
 #include <unordered_map>
 
@@ -117,41 +116,33 @@ std::vector<CallOfTurn> calls_of(const Workload& asked, const Workload& divided)
   return calls;
 }
 
-bool weighs(const Machine& machine) {
-  return std::any_of(machine.tiers().begin(), machine.tiers().end(),
-                     [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; });
-}
-
-// Contexts and parts of prompts lie where they would after a long time: in order of their first use, or where
-// some tier keeps the highest scores, those first that score highest.
-void warm(Store& store, const Workload& workload, const Machine& machine) {
-  std::vector<Item> items;
-  std::vector<double> scores;
-  std::unordered_map<Key, std::size_t> place;
-  const auto use = [&](const Item& item, double weight) {
-    const auto [found, is_new] = place.try_emplace(item.key, items.size());
-    if (is_new) {
-      items.push_back(item);
-      scores.push_back(0);
-    }
-    scores[found->second] += weight;
-  };
-  const int64_t chunk_tokens = machine.options().chunk_tokens.value_or(0);
+// What lies in the store after a long time. Contexts: in order of their sessions. Parts of prompts: those
+// first that all turns together use most, or where some tier keeps the highest scores, that score highest.
+void preload(const Workload& workload, const Machine& machine, Store& store) {
   for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
-    const Session& session = workload.sessions[i];
-    if (session.context_tokens > 0) use({workload.context_key(i), session.context_tokens}, 1);
-    for (const Part& part : pieces_of(workload, session.first_turn, machine.match(), chunk_tokens).prompt) {
-      const PartUse all = machine.policy().use({part.node_tokens, part.first_token, part.tokens});
-      use(part, machine.policy().weight(all));
+    const Key key = workload.context_key(i);
+    const int64_t tokens = workload.sessions[i].context_tokens;
+    if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
+  }
+  if (workload.piece_begin.empty()) return;
+  struct Used {
+    Item item;
+    double score = 0;
+  };
+  std::vector<Used> parts;
+  std::unordered_map<Key, std::size_t> place;
+  for (std::size_t turn = 0; turn < workload.turns.size(); ++turn) {
+    const int64_t chunk_tokens = machine.options().chunk_tokens.value_or(0);
+    for (const Part& part : pieces_of(workload, turn, machine.match(), chunk_tokens).prompt) {
+      const auto [found, is_new] = place.try_emplace(part.key, parts.size());
+      if (is_new) parts.push_back({part, 0});
+      const PartUse use = machine.policy().use({part.node_tokens, part.first_token, part.tokens});
+      parts[found->second].score += machine.policy().weight(use);
     }
   }
-  std::vector<std::size_t> order(items.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  if (weighs(machine)) {
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-  }
-  for (std::size_t i : order) store.preload(items[i].key, items[i].tokens);
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Used& a, const Used& b) { return a.score > b.score; });
+  for (const Used& part : parts) store.preload(part.item.key, part.item.tokens);
 }
 
 KeepingOptions keeping_of(const Machine& machine) {
@@ -164,7 +155,8 @@ KeepingOptions keeping_of(const Machine& machine) {
           .retained_share = machine.policy().restores_resident() ? 1 : options.retention.value_or(1),
           .expires = options.ttl_s.has_value(),
           .chunk_tokens = options.chunk_tokens.value_or(0),
-          .weighs = weighs(machine),
+          .weighs = std::any_of(machine.tiers().begin(), machine.tiers().end(),
+                                [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; }),
           .blocking_save = options.save == SaveMode::blocking};
 }
 
@@ -305,7 +297,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   };
   Store store(machine.tiers(),
               {.inclusive = machine.options().inclusive.value_or(false), .ttl_s = machine.options().ttl_s});
-  if (workload.warm_start) warm(store, workload, machine);
+  if (workload.warm_start) preload(workload, machine, store);
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
   const std::unique_ptr<Restorer> restorer =

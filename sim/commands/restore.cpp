@@ -174,6 +174,9 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
                 {"timeline", timeline}};
   if (schedule.hidden_tokens >= 0) entry["schedule"]["hidden_tokens"] = schedule.hidden_tokens;
   entry["notes"] = machine.policy().notes();
+  if (machine.options().ideal_load.value_or(false)) {
+    entry["notes"].push_back(policy + ": loads take no time (policy.ideal_load)");
+  }
   return entry;
 }
 
@@ -206,7 +209,9 @@ void print_table(const Json& report) {
                 1e3 * entry["closed_form_restore_s"].get<double>(), layers,
                 entry["stored_bytes_per_token"].get<double>() / 1024,
                 entry["bound"].get<std::string>().c_str());
-    const bool buildable = entry["policy"] != "ideal";
+    // What is free by assumption answers nobody.
+    const bool free_loads = entry["read_bytes"].get<double>() > 0 && entry["restore_s"].get<double>() < 1e-9;
+    const bool buildable = entry["policy"] != "ideal" && !free_loads;
     if (buildable && (!fastest || entry["ttft_s"].get<double>() < (*fastest)["ttft_s"].get<double>()))
       fastest = &entry;
   }

@@ -1,5 +1,6 @@
 // CacheBlend (EuroSys '25): chunks found anywhere in the prompt are loaded, and a share of their tokens is
-// computed again, so that they take notice of what stands before them.
+// computed again, so that they take notice of what stands before them. What is kept of a chunk is its KV, or
+// its hidden states, which are projected before they are blended.
 //
 // The leading full_layers compute all tokens, to see where the chunks' own KV deviates most (4.3). Each layer
 // after them computes the tokens that nobody has left, and of those found a share that falls slowly with mean
@@ -104,7 +105,7 @@ class CacheBlend : public Policy {
   }
 
   std::string quality_note() const override {
-    const std::string bits = stored_.quality_note(hidden_, !hidden_);
+    std::string bits = stored_.quality_note(hidden_, !hidden_);
     const double ratio = ratio_.value_or(kLeastRecomputeRatio);
     if (ratio >= 1) return bits;
     char text[240];

@@ -102,7 +102,7 @@ class Policy {
   // at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
-  // Whether restore() is also asked for what lies on the GPU already: to compute a part of it again.
+  // Whether restore() is also asked for what lies on the GPU already.
   virtual bool restores_resident() const { return false; }
   // Default: all of it.
   virtual PartUse use(const Stretch& part) const;

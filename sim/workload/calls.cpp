@@ -1,6 +1,8 @@
 #include "workload/calls.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 

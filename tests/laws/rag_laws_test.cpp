@@ -70,6 +70,7 @@ TEST(CacheBlendLaw, CostsWhatRecomputationCostsWhenItComputesEverything) {
 TEST(CacheBlendLaw, TakesLongerTheMoreItComputesAgain) {
   std::vector<Case> cases;
   const std::vector<double> ratios = {0, 0.05, 0.15, 0.3, 0.5, 0.8, 1};
+  cases.reserve(ratios.size());
   for (double ratio : ratios) cases.push_back({blend(ratio), one_question(6)});
   const std::vector<RunResult> runs = run_all(cases);
   for (std::size_t i = 1; i < runs.size(); ++i) EXPECT_GE(ttft_s(runs[i]), ttft_s(runs[i - 1])) << ratios[i];
