@@ -58,7 +58,7 @@ using NamedSeries = std::vector<std::pair<std::string, std::vector<double>>>;
 struct RunResult {
   std::string scenario_name;
   std::string scenario_json;  // as resolved
-  std::string setting;  // in a comparison: what this column is called
+  std::string setting;        // in a comparison: what this column is called
   std::string policy;
   std::string policy_summary;  // what it does, in a line
   bool is_bound = false;       // cannot be built or bought: what others are measured against

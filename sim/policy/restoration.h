@@ -41,7 +41,7 @@ struct LayerWork {
   PerTier load_requests{};
   double compute_s = 0;
   PrefillChunk recomputed{};  // of the context's own prefill, what compute_s contains; for reports
-  bool waits = false;  // what it loads is known only when everything before it has been computed
+  bool waits = false;         // what it loads is known only when everything before it has been computed
 };
 
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();

@@ -50,9 +50,10 @@ std::vector<std::string> published_ids(const std::string& paper) {
 }
 
 std::span<const Paper> papers() {
-  static constexpr Paper kPapers[] = {
-      {"hcache", hcache_checks}, {"ca", cached_attention_checks}, {"blend", cacheblend_checks},
-      {"hyper", hyperinfer_checks}};
+  static constexpr Paper kPapers[] = {{"hcache", hcache_checks},
+                                      {"ca", cached_attention_checks},
+                                      {"blend", cacheblend_checks},
+                                      {"hyper", hyperinfer_checks}};
   return kPapers;
 }
 
