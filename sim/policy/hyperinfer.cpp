@@ -135,7 +135,8 @@ class HyperInfer : public Policy {
   }
 
   double save_requests(int64_t tokens) const override {
-    return static_cast<double>(layers_ * 2 * ((tokens + chunk_tokens_ - 1) / chunk_tokens_));
+    const int64_t stored_chunks = (tokens + chunk_tokens_ - 1) / chunk_tokens_;
+    return static_cast<double>(layers_ * 2 * stored_chunks);
   }
 
   Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
