@@ -102,7 +102,8 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   Scenario scenario = scenario_for(args, policy);
   const Tier tier = scenario.policy.tiers->front().kind;
   // One context alone is never short of memory here; whether it fits is the business of run.
-  scenario.serving.kv_capacity_tokens = 2 * (args.tokens + args.new_tokens + scenario.serving.block_size);
+  const int64_t longest = std::max(args.tokens + args.new_tokens, *scenario.serving.max_model_len);
+  scenario.serving.kv_capacity_tokens = 2 * (longest + scenario.serving.block_size);
   const Workload workload = one_context(args.tokens, args.new_tokens);
   const Machine machine(scenario, args.tokens, args.tokens);
 
@@ -138,10 +139,12 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   const char* bound = "balanced";
   if (machine.policy().reuse() == Reuse::stored) {
     restoration = machine.policy().restore({args.tokens, args.new_tokens}, {&hit, 1}, machine.idle_rates());
+  }
+  if (!restoration.empty()) {
     closed_form_s = makespan_s(restoration, machine.idle_rates()) - (restoration.fused ? prefill_s : 0);
     flops = restore_flops(restoration, machine.cost(), args.tokens);
     bound = bound_of(restoration, machine, tier, prefill_s);
-  } else if (machine.policy().reuse() == Reuse::nothing) {
+  } else if (machine.policy().reuse() != Reuse::everything) {
     const PrefillChunk whole{args.tokens + args.new_tokens, 0};
     closed_form_s = machine.cost().prefill_s(whole) - prefill_s;
     flops = static_cast<double>(scenario.model.num_hidden_layers) *
@@ -155,7 +158,10 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
                         {"start_s", static_cast<double>(turn.restore_s)},
                         {"end_s", turn.ttft_s}});
   }
-  const Schedule schedule = machine.policy().schedule(args.tokens, tier);
+  Schedule schedule = machine.policy().schedule(args.tokens, tier);
+  if (machine.policy().reuse() == Reuse::stored && restoration.empty()) {
+    schedule = {.recompute_layers = scenario.model.num_hidden_layers};  // in the steps of the new tokens
+  }
   Json entry = {{"policy", policy},
                 {"restore_s", turn.ttft_s - prefill_s},
                 {"prefill_s", prefill_s},
@@ -190,16 +196,16 @@ void print_table(const Json& report) {
               report["model"].get<std::string>().c_str(), report["hardware"].get<std::string>().c_str(),
               report["tokens"].get<long long>(), report["tier"].get<std::string>().c_str(),
               report["new_tokens"].get<long long>());
-  std::printf("%-12s %10s %10s %12s %22s %12s %9s\n", "", "restore", "TTFT", "closed form",
+  std::printf("%-17s %10s %10s %12s %22s %12s %9s\n", "", "restore", "TTFT", "closed form",
               "layers hidden/KV/re", "stored", "bound by");
-  std::printf("%-12s %10s %10s %12s %22s %12s %9s\n", "", "ms", "ms", "ms", "", "KiB/token", "");
+  std::printf("%-17s %10s %10s %12s %22s %12s %9s\n", "", "ms", "ms", "ms", "", "KiB/token", "");
   const Json* fastest = nullptr;
   for (const Json& entry : report["policies"]) {
     const Json& schedule = entry["schedule"];
     char layers[60];
     std::snprintf(layers, sizeof layers, "%lld/%lld/%lld", schedule["hidden_layers"].get<long long>(),
                   schedule["kv_layers"].get<long long>(), schedule["recompute_layers"].get<long long>());
-    std::printf("%-12s %10.2f %10.2f %12.2f %22s %12.1f %9s\n", entry["policy"].get<std::string>().c_str(),
+    std::printf("%-17s %10.2f %10.2f %12.2f %22s %12.1f %9s\n", entry["policy"].get<std::string>().c_str(),
                 1e3 * entry["restore_s"].get<double>(), 1e3 * entry["ttft_s"].get<double>(),
                 1e3 * entry["closed_form_restore_s"].get<double>(), layers,
                 entry["stored_bytes_per_token"].get<double>() / 1024,

