@@ -247,7 +247,6 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
        .world = world.get(),
        .restorer = restorer.get(),
        .recorder = &recorder,
-       .idle_rates = machine.idle_rates(),
        .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
        .serving = scenario.serving,
        .match = machine.match(),

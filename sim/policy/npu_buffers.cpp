@@ -52,13 +52,20 @@ class NpuBuffers : public Policy {
 
   std::vector<std::string> notes() const override {
     char text[240];
-    std::snprintf(text, sizeof text,
-                  "%s reserves %.1f KV slots a sequence for a window of %lld and copies %.1f MB in %.2f ms "
-                  "with every decoded token that finds the buffer at its end, each %lld-th",
-                  name_.c_str(), buffer_.reserved_tokens, static_cast<long long>(window_tokens_),
-                  buffer_.copy_bytes / 1e6, buffer_.copy_s * 1e3,
-                  static_cast<long long>(buffer_.copy_every_tokens));
-    return {text, "attention over the padding of a static graph's window is not charged"};
+    std::snprintf(text, sizeof text, "%s reserves %.1f KV slots a sequence for a window of %lld; ",
+                  name_.c_str(), buffer_.reserved_tokens, static_cast<long long>(window_tokens_));
+    std::string first = text;
+    if (buffer_.copy_every_tokens > window_tokens_) {
+      first += "the window is never copied";
+    } else {
+      const std::string which = buffer_.copy_every_tokens == 1
+                                    ? "each"
+                                    : "each " + std::to_string(buffer_.copy_every_tokens) + "th";
+      std::snprintf(text, sizeof text, "%s decoded token of a sequence copies %.1f MB in %.2f ms",
+                    which.c_str(), buffer_.copy_bytes / 1e6, buffer_.copy_s * 1e3);
+      first += text;
+    }
+    return {first, "attention over the padding of a static graph's window is not charged"};
   }
 
   std::string quality_note() const override { return kept_.quality_note(false, true); }

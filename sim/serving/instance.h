@@ -43,7 +43,6 @@ struct InstanceParts {
   World* world = nullptr;
   Restorer* restorer = nullptr;
   Recorder* recorder = nullptr;
-  LoadRates idle_rates{};  // loads to the GPU
   std::function<const Route&(Tier from, Tier to)> route;
   ServingOptions serving;
   Match match = Match::session;

@@ -16,6 +16,7 @@ Check published(const std::string& id);
 std::vector<std::string> published_ids(const std::string& paper);
 
 std::vector<Check> hcache_checks(Lab& lab);
+std::vector<Check> npu_checks(Lab& lab);
 
 // Every paper, all simulations run.
 std::vector<Check> paper_checks();

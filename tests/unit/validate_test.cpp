@@ -80,7 +80,7 @@ class Papers : public testing::Test {
 };
 
 TEST_F(Papers, EveryPublishedNumberHasExactlyOneCheck) {
-  for (const std::string paper : {"hcache"}) {
+  for (const std::string paper : {"hcache", "htp"}) {
     const std::vector<std::string> ids = published_ids(paper);
     EXPECT_GT(ids.size(), 1U);
     for (const std::string& id : ids) {

@@ -1,0 +1,149 @@
+// Adaptive: no slower than what it could have chosen.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "laws/machines.h"
+
+namespace kvcap::laws {
+namespace {
+
+// Models with and without grouped queries, slow and fast links, long and short contexts.
+Scenario random_scenario(const RandomStream& random, uint64_t draw) {
+  Scenario result = scenario("adaptive");
+  const auto between = [&](uint64_t j, double low, double high) {
+    return low * std::pow(high / low, random.uniform(draw, j));
+  };
+  result.model = draw % 3 == 0 ? llama_3_8b() : draw % 3 == 1 ? llama_2_13b() : llama_2_7b();
+  result.hardware.gpu.peak_flops = between(1, 100e12, 1000e12);
+  result.hardware.gpu.memory_bytes = 1e12;
+  result.hardware.pcie.h2d_bandwidth_bytes_per_s = between(2, 8e9, 60e9);
+  result.hardware.ssd->read_bandwidth_bytes_per_s = between(3, 0.2e9, 12e9);
+  if (draw % 2 == 0) result.hardware.gpu.elementwise = Elementwise{.constant_s = 2e-6};
+  result.serving.max_num_batched_tokens = draw % 5 == 0 ? 512 : 4096;
+  return result;
+}
+
+TEST(Adaptive, IsNoSlowerThanAnySingleFormForOneTurn) {
+  const RandomStream random(3, "adaptive");
+  std::vector<Case> cases;
+  const std::vector<std::string> others = {"adaptive", "recompute", "kv_offload", "hcache"};
+  for (uint64_t draw = 0; draw < 60; ++draw) {
+    const auto tokens = static_cast<uint32_t>(50 * std::pow(200, random.uniform(draw, 4)));
+    const auto new_tokens = static_cast<uint32_t>(1 + 700 * random.uniform(draw, 5));
+    for (const std::string& policy : others) {
+      Case next{random_scenario(random, draw), one_turn(tokens, new_tokens)};
+      next.scenario.policy.name = policy;
+      cases.push_back(next);
+    }
+  }
+  const std::vector<RunResult> runs = run_all(cases);
+  int faster = 0;
+  for (std::size_t i = 0; i < runs.size(); i += others.size()) {
+    const double adaptive_s = runs[i].turns[0].ttft_s;
+    double best_s = runs[i + 1].turns[0].ttft_s;
+    for (std::size_t other = 1; other < others.size(); ++other) {
+      const double other_s = runs[i + other].turns[0].ttft_s;
+      best_s = std::min(best_s, other_s);
+      EXPECT_LE(adaptive_s, other_s + 1e-8) << "draw " << i / others.size() << " " << others[other];
+    }
+    if (adaptive_s < 0.99 * best_s) ++faster;
+  }
+  EXPECT_GE(faster, 10);
+  std::printf("of %zu single turns, adaptive answers %d more than 1 %% sooner than the best other\n",
+              runs.size() / others.size(), faster);
+}
+
+// Latent attention and grouped queries: hidden states are no smaller than KV.
+TEST(Adaptive, KeepsKvWhereThatIsSmaller) {
+  Scenario grouped = scenario("adaptive");
+  grouped.model = llama_3_8b();
+  EXPECT_EQ(Machine(grouped, 4000, 4000).policy().stored_bytes_per_token(),
+            grouped.model.kv_bytes_per_token());
+  grouped.model.latent = LatentAttention{.kv_lora_rank = 512};
+  EXPECT_EQ(Machine(grouped, 4000, 4000).policy().stored_bytes_per_token(),
+            grouped.model.kv_bytes_per_token());
+  EXPECT_LT(Machine(scenario("adaptive"), 4000, 4000).policy().stored_bytes_per_token(),
+            0.6 * llama_2_7b().kv_bytes_per_token());
+}
+
+// A link of 50 MB/s: 400 tokens take seconds to load and milliseconds to prefill.
+TEST(Adaptive, ComputesAHistoryInTheStepOfTheNewTokensWhenLoadingIsHopeless) {
+  Scenario slow = scenario("adaptive");
+  slow.hardware.ssd->count = 1;
+  slow.hardware.ssd->read_bandwidth_bytes_per_s = 50e6;
+  const RunResult result = run(slow, one_turn(400, 64));
+  const CostModel cost(slow.model, slow.hardware, 1);
+  EXPECT_NEAR(result.turns[0].ttft_s, cost.prefill_s({464, 0}), 1e-6);
+  EXPECT_EQ(result.number("read_bytes.ssd"), 0);
+  EXPECT_EQ(result.number("hit_tokens.ssd"), 400);  // it was there
+  EXPECT_EQ(result.number("ttft_breakdown_ms.load"), 0);
+}
+
+// Turns at once over contexts in the store: the first loads, later ones see its queue.
+TEST(Adaptive, RecomputesMoreBehindAQueueOfLoads) {
+  Scenario one_ssd = scenario("adaptive");
+  one_ssd.hardware.ssd->count = 1;
+  const auto at_once = [](uint32_t count) {
+    Workload workload;
+    workload.warm_start = true;
+    for (uint32_t s = 0; s < count; ++s) {
+      workload.sessions.push_back(
+          {.first_turn = s, .turn_count = 1, .context_tokens = 1500, .history_grows = false});
+      workload.turns.push_back({.input_tokens = 64, .output_tokens = 1});
+    }
+    return workload;
+  };
+  Scenario by_layer = one_ssd;
+  by_layer.fidelity = Fidelity::layer;
+  Scenario hcache = one_ssd;
+  hcache.policy.name = "hcache";
+  const std::vector<RunResult> runs =
+      run_all({{one_ssd, at_once(1)}, {one_ssd, at_once(8)}, {by_layer, at_once(8)}, {hcache, at_once(8)}});
+  EXPECT_LT(runs[1].number("read_bytes.ssd"), 8 * runs[0].number("read_bytes.ssd"));
+  EXPECT_LT(runs[1].number("mean_ttft_ms"), runs[3].number("mean_ttft_ms"));
+  EXPECT_NEAR(runs[1].number("mean_ttft_ms"), runs[2].number("mean_ttft_ms"),
+              0.02 * runs[2].number("mean_ttft_ms"));
+}
+
+// Chats on machines that are busy but keep up.
+TEST(Adaptive, IsWithin2PercentOfTheBestOtherUnderLoad) {
+  struct Loaded {
+    const char* what;
+    ModelSpec model;
+    int64_t ssds;
+    double sessions_per_s;
+  };
+  const std::vector<Loaded> all = {
+      {"7b", llama_2_7b(), 4, 0.1},         {"7b", llama_2_7b(), 4, 0.3},
+      {"7b one ssd", llama_2_7b(), 1, 0.1}, {"7b one ssd", llama_2_7b(), 1, 0.3},
+      {"13b", llama_2_13b(), 4, 0.05},      {"13b one ssd", llama_2_13b(), 1, 0.05},
+      {"8b", llama_3_8b(), 4, 0.3},         {"8b one ssd", llama_3_8b(), 1, 0.5}};
+  const std::vector<std::string> policies = {"adaptive", "recompute", "kv_offload", "hcache"};
+  std::vector<Case> cases;
+  for (const Loaded& one : all) {
+    for (const std::string& policy : policies) {
+      Case next{scenario(policy), chats(150, one.sessions_per_s)};
+      next.scenario.model = one.model;
+      next.scenario.hardware.ssd->count = one.ssds;
+      cases.push_back(next);
+    }
+  }
+  const std::vector<RunResult> runs = run_all(cases);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const RunResult* of = &runs[i * policies.size()];
+    double best_ms = of[1].number("mean_ttft_ms");
+    for (std::size_t other = 2; other < policies.size(); ++other) {
+      best_ms = std::min(best_ms, of[other].number("mean_ttft_ms"));
+    }
+    const double adaptive_ms = of[0].number("mean_ttft_ms");
+    EXPECT_LE(adaptive_ms, 1.02 * best_ms) << all[i].what << " " << all[i].sessions_per_s;
+    std::printf("%-12s %.2f sessions/s: %.1f ms, best other %.1f ms (%.3f)\n", all[i].what,
+                all[i].sessions_per_s, adaptive_ms, best_ms, adaptive_ms / best_ms);
+  }
+}
+
+}  // namespace
+}  // namespace kvcap::laws
