@@ -47,13 +47,16 @@ class SimgridLane : public Lane {
       const double began_s = sg4::Engine::get_clock();
       transfer.on_phase(TransferPhase::began);
       if (transfer.latency_s > kResolution_s) sg4::this_actor::sleep_for(transfer.latency_s);
-      queued_s_ = queue_.empty() ? 0 : queued_s_ - transfer.alone_s;
       if (transfer.alone_s > kResolution_s) {
-        carried_ = sg4::Comm::sendto_async(
+        const sg4::CommPtr carried = sg4::Comm::sendto_async(
             from_, to_, static_cast<uint64_t>(std::llround(transfer.alone_s * route_.bytes_per_s())));
+        leave_queue(transfer);
+        carried_ = carried;
         carried_->wait();
         carried_ = nullptr;
         report(transfer.alone_s, began_s, sg4::Engine::get_clock());
+      } else {
+        leave_queue(transfer);
       }
       transfer.on_phase(TransferPhase::ended);
     }
@@ -65,6 +68,10 @@ class SimgridLane : public Lane {
     double latency_s;
     std::function<void(TransferPhase)> on_phase;
   };
+
+  void leave_queue(const Transfer& transfer) {
+    queued_s_ = queue_.empty() ? 0 : queued_s_ - transfer.alone_s;
+  }
 
   void report(double alone_s, double began_s, double ended_s) const {
     const double bytes = alone_s * route_.bytes_per_s();

@@ -51,14 +51,16 @@ class Adaptive : public Policy {
     const PrefillChunk rest{context.history_tokens - cached + context.new_tokens, cached};
     const PrefillChunk all{cached - resident + rest.new_tokens, resident};
 
+    // A longer step keeps those waiting, too, whose history comes back meanwhile.
+    const double held_up = waiting(engine) + static_cast<double>(engine.restoring_turns);
+
     Restoration best = fastest(context, hits, rates);
-    const double computed_s = best.total_compute_s() + prefill_s(rest, {}, {});
-    const double brought_s = ready_s(best, engine, rates) +
+    const double brought_s = ready_s(best, engine, rates) + waiting(engine) * best.total_compute_s() +
                              prefill_s(rest, engine, {engine.decode_step_s, engine.decode_rows}) +
-                             price(engine) * computed_s;
+                             held_up * prefill_s(rest, {}, {});
     const double not_brought_s = rates[index(Tier::hbm)].delay_s +
                                  prefill_s(all, engine, {engine.next_step_s, engine.next_rows}) +
-                                 price(engine) * prefill_s(all, {}, {});
+                                 held_up * prefill_s(all, {}, {});
     return not_brought_s < brought_s * kBetter ? Restoration{} : best;
   }
 
@@ -125,17 +127,17 @@ class Adaptive : public Policy {
     return least;
   }
 
-  // A second of the GPU holds up every turn that waits for it by one.
-  static double price(const EngineLoad& engine) { return static_cast<double>(engine.waiting_turns); }
+  // A second of the GPU keeps each of these waiting for as long.
+  static double waiting(const EngineLoad& engine) { return static_cast<double>(engine.waiting_turns); }
 
-  // The layers that have to be recomputed for the hits to be back first.
+  // With as many leading layers recomputed as bring the hits back first.
   Restoration fastest(const Context& context, std::span<const Hit> hits, const LoadRates& rates) const {
     Restoration best;
     double least_s = std::numeric_limits<double>::infinity();
     for (int64_t recomputed = 0; recomputed < layers_; ++recomputed) {
       Restoration candidate = build(hidden_layers_, recomputed, hits, context.resident_tokens);
       const double one_s =
-          ready_s(candidate, context.engine, rates) + price(context.engine) * candidate.total_compute_s();
+          ready_s(candidate, context.engine, rates) + waiting(context.engine) * candidate.total_compute_s();
       if (one_s >= least_s * kBetter) continue;
       least_s = one_s;
       best = std::move(candidate);

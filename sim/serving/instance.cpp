@@ -289,8 +289,16 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
 
 // As it stands before the turn that is being admitted.
 EngineLoad Instance::engine_load() {
+  const std::size_t served = decoding_.size() + prefilling_.size() + 1;  // and the turn itself
   EngineLoad load{.decode_rows = static_cast<int64_t>(decoding_.size()),
-                  .waiting_turns = static_cast<int64_t>(waiting_.size() + prefilling_.size())};
+                  .waiting_turns = static_cast<int64_t>(waiting_.size() + prefilling_.size()),
+                  .restoring_turns = static_cast<int64_t>(admitted_.size() - served)};
+  // Those that have only just arrived may be admitted with it.
+  const double now_s = parts_.world->now_s();
+  for (auto last = waiting_.rbegin(); last != waiting_.rend(); ++last) {
+    if ((*last)->arrival.time_s < now_s - kResolution_s) break;
+    --load.waiting_turns;
+  }
   if (load.decode_rows > 0) {
     const int64_t context_tokens = decoding_context_tokens_ + load.decode_rows;
     load.decode_step_s = step_time_.decode(load.decode_rows, context_tokens).sum_s(1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,7 @@ class RequestRestorer : public AnyRestorer {
   using AnyRestorer::AnyRestorer;
 
   void start(Restoration restoration, std::function<void(RestoreTimes)> ready) override {
+    settle_progress();
     auto run = std::make_shared<Run>();
     run->start_s = world_.now_s();
     run->restoration = std::move(restoration);
@@ -53,6 +55,13 @@ class RequestRestorer : public AnyRestorer {
     asked_s_ += run->compute_s;
     run->leading_s = leading_compute_s(run->restoration);
     run->rates = routes_;
+    // What needs no load is computed at once, one restoration after the other.
+    const double lead_start_s = std::max(run->start_s, lead_free_s_);
+    run->lead_end_s = lead_start_s + run->leading_s;
+    if (run->leading_s > 0) {
+      lead_free_s_ = run->lead_end_s;
+      run->rates[index(Tier::hbm)].delay_s = lead_start_s - run->start_s;
+    }
     run->ready = std::move(ready);
     for (Tier tier : kTiers) {
       const LoadRate& rate = routes_[index(tier)];
@@ -64,22 +73,28 @@ class RequestRestorer : public AnyRestorer {
             phase == TransferPhase::began ? began(run, tier) : ended(run, tier, alone_s);
           });
     }
-    if (run->under_way > 0) expect(*run, run->start_s, run->start_s + run->leading_s, run->leading_s);
+    if (run->under_way > 0) expect(*run, lead_start_s, run->lead_end_s, run->leading_s);
     // Nothing to load: the end follows now, and is reported through the compute queue like any other.
     if (run->under_way == 0) world_.restore_compute().run(0, [this, run] { finish(run); });
   }
 
+  // Work that comes faster than the GPU serves it is served later: progress stands still meanwhile, so it is
+  // the most that was ever left. That peaks where shares begin.
   double progress_s(double at_s) const override {
-    double taken_s = taken_s_;
-    for (const Share& share : shares_) taken_s += share.taken_s(at_s);
-    return at_s - taken_s;
+    double most_s = std::max(progress_s_, left_s(at_s));
+    for (const Share& share : shares_) {
+      if (share.since_s > progress_at_s_ && share.since_s < at_s)
+        most_s = std::max(most_s, left_s(share.since_s));
+    }
+    return most_s;
   }
 
   double when(double progress_s) const override {
     // Progress is linear between the dates at which shares begin and end.
     double at_s = world_.now_s();
+    if (this->progress_s(at_s) >= progress_s) return at_s;
     for (;;) {
-      const double here_s = this->progress_s(at_s);
+      const double here_s = left_s(at_s);
       if (here_s >= progress_s) return at_s;
       double rate = 1;
       double until_s = std::numeric_limits<double>::infinity();
@@ -89,8 +104,8 @@ class RequestRestorer : public AnyRestorer {
         if (on) rate -= share.rate;
         until_s = std::min(until_s, on ? share.until_s : share.since_s);
       }
-      const double reached_s = rate > 1e-12 ? at_s + (progress_s - here_s) / rate : until_s;
-      if (reached_s <= until_s) return reached_s;
+      const double reached_s = at_s + (progress_s - here_s) / rate;
+      if (rate > 1e-12 && reached_s <= until_s) return reached_s;
       at_s = until_s;
     }
   }
@@ -101,6 +116,7 @@ class RequestRestorer : public AnyRestorer {
     Restoration restoration;
     double compute_s = 0;
     double leading_s = 0;  // of it, before the first load is needed
+    double lead_end_s = 0;
     LoadRates rates;
     PerTier began_s{};
     int under_way = 0;
@@ -109,6 +125,19 @@ class RequestRestorer : public AnyRestorer {
     std::function<void(RestoreTimes)> ready;
   };
   using RunPtr = std::shared_ptr<Run>;
+
+  // What work that is served as it comes leaves of the time up to `at_s`.
+  double left_s(double at_s) const {
+    double taken_s = taken_s_;
+    for (const Share& share : shares_) taken_s += share.taken_s(at_s);
+    return at_s - taken_s;
+  }
+
+  // Before shares change.
+  void settle_progress() {
+    progress_s_ = progress_s(world_.now_s());
+    progress_at_s_ = world_.now_s();
+  }
 
   static double leading_compute_s(const Restoration& restoration) {
     double leading_s = 0;
@@ -129,13 +158,14 @@ class RequestRestorer : public AnyRestorer {
   }
 
   void began(const RunPtr& run, Tier tier) {
+    settle_progress();
     const double now_s = world_.now_s();
     run->began_s[index(tier)] = now_s;
     if (run->compute_s <= run->leading_s || run->began) return;
     run->began = true;
     // As on an idle machine from here on; recomputed layers may have had a head start.
     const double rest_s = run->compute_s - run->leading_s;
-    const double lead_end_s = std::max(now_s, run->start_s + run->leading_s);
+    const double lead_end_s = std::max(now_s, run->lead_end_s);
     const double expected_end_s = now_s + makespan_s(run->restoration, routes_);
     expect(*run, lead_end_s, std::max(expected_end_s, lead_end_s + rest_s), rest_s);
   }
@@ -164,6 +194,7 @@ class RequestRestorer : public AnyRestorer {
 
   // What was expected is replaced by what is known: the rest of the work is done by `end_s`.
   void settle(const Run& run, double now_s, double end_s) {
+    settle_progress();
     double done_s = 0;
     for (const Share& own : run.shares) {
       const double own_s = own.taken_s(now_s);
@@ -189,7 +220,10 @@ class RequestRestorer : public AnyRestorer {
   std::vector<Share> shares_;
   uint64_t next_share_ = 0;
   double taken_s_ = 0;     // by shares that are over
-  double gpu_free_s_ = 0;  // the GPU has done all restorations' work so far
+  double progress_s_ = 0;  // up to progress_at_s_
+  double progress_at_s_ = 0;
+  double gpu_free_s_ = 0;   // the GPU has done all restorations' work so far
+  double lead_free_s_ = 0;  // and all that needed no load
 };
 
 class LayerRestorer : public AnyRestorer {
@@ -200,6 +234,7 @@ class LayerRestorer : public AnyRestorer {
 
   void start(Restoration restoration, std::function<void(RestoreTimes)> ready) override {
     auto run = std::make_shared<Run>();
+    run->number = next_run_++;
     asked_s_ += restoration.total_compute_s();
     run->ahead = restoration.ahead;
     run->loaded_s = world_.now_s();
@@ -214,13 +249,13 @@ class LayerRestorer : public AnyRestorer {
 
   double progress_s(double at_s) const override {
     const ComputeQueue& queue = world_.restore_compute();
-    return at_s - queue.served_s() - std::min(queue.pending_s(), at_s - world_.now_s());
+    return at_s - queue.served_s() - std::min(queue.pending_s() + ready_s_, at_s - world_.now_s());
   }
   double when(double progress_s) const override {
     const ComputeQueue& queue = world_.restore_compute();
     const double now_s = world_.now_s();
     const double missing_s = progress_s - (now_s - queue.served_s());
-    return missing_s <= 0 ? now_s : now_s + queue.pending_s() + missing_s;
+    return missing_s <= 0 ? now_s : now_s + queue.pending_s() + ready_s_ + missing_s;
   }
 
  private:
@@ -231,6 +266,7 @@ class LayerRestorer : public AnyRestorer {
     bool issued = false;
   };
   struct Run {
+    uint64_t number = 0;
     std::vector<Layer> layers;
     int64_t ahead = kUnlimited;
     std::size_t issued = 0;  // layers whose loads have been asked for
@@ -284,12 +320,27 @@ class LayerRestorer : public AnyRestorer {
       computed(run);
       return;
     }
+    ready_.emplace(run->number, run);
+    ready_s_ += compute_s;
+    serve();
+  }
+
+  // One layer at a time, of the restoration that began first.
+  void serve() {
+    if (serving_ || ready_.empty()) return;
+    serving_ = true;
+    const RunPtr run = ready_.begin()->second;
+    ready_.erase(ready_.begin());
+    const double compute_s = run->layers[run->computed].work.compute_s;
+    ready_s_ = ready_.empty() ? 0 : ready_s_ - compute_s;
     world_.restore_compute().run(compute_s, [this, run, compute_s] {
+      serving_ = false;
       const double end_s = world_.now_s();
       observer_(Resource::gpu, compute_s, end_s - compute_s, end_s);
       note({"compute", static_cast<int64_t>(run->computed), run->layers[run->computed].work.form,
             end_s - compute_s, end_s});
       computed(run);
+      serve();
     });
   }
 
@@ -309,6 +360,10 @@ class LayerRestorer : public AnyRestorer {
   }
 
   std::function<void(const RestoreActivity&)> observe_;
+  std::map<uint64_t, RunPtr> ready_;  // to compute a layer
+  double ready_s_ = 0;                // of those layers
+  bool serving_ = false;
+  uint64_t next_run_ = 0;
 };
 
 }  // namespace
