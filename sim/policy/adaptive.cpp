@@ -51,16 +51,13 @@ class Adaptive : public Policy {
     const PrefillChunk rest{context.history_tokens - cached + context.new_tokens, cached};
     const PrefillChunk all{cached - resident + rest.new_tokens, resident};
 
-    // A longer step keeps those waiting, too, whose history comes back meanwhile.
-    const double held_up = waiting(engine) + static_cast<double>(engine.restoring_turns);
-
     Restoration best = fastest(context, hits, rates);
-    const double brought_s = ready_s(best, engine, rates) + waiting(engine) * best.total_compute_s() +
+    const double brought_s = ready_s(best, engine, rates) +
                              prefill_s(rest, engine, {engine.decode_step_s, engine.decode_rows}) +
-                             held_up * prefill_s(rest, {}, {});
+                             waiting(engine) * (best.total_compute_s() + prefill_s(rest, {}, {}));
     const double not_brought_s = rates[index(Tier::hbm)].delay_s +
                                  prefill_s(all, engine, {engine.next_step_s, engine.next_rows}) +
-                                 held_up * prefill_s(all, {}, {});
+                                 waiting(engine) * prefill_s(all, {}, {});
     return not_brought_s < brought_s * kBetter ? Restoration{} : best;
   }
 

@@ -42,9 +42,9 @@ struct EngineLoad {
   double next_step_s = 0;  // of its next step without the turn; 0: it serves nobody else
   int64_t next_rows = 0;   // tokens that step computes
   double decode_step_s = 0;
-  int64_t decode_rows = 0;      // sequences that decode meanwhile, and what a step of theirs lasts
-  int64_t waiting_turns = 0;    // that are being prefilled, or have waited for admission
-  int64_t restoring_turns = 0;  // whose history is on its way
+  int64_t decode_rows = 0;  // sequences that decode meanwhile, and what a step of theirs lasts
+  // Others without a token: being restored or prefilled, or kept waiting for admission.
+  int64_t waiting_turns = 0;
 };
 
 // A turn's context: `history_tokens` could be reused, `new_tokens` are computed in any case; of the history

@@ -289,10 +289,9 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
 
 // As it stands before the turn that is being admitted.
 EngineLoad Instance::engine_load() {
-  const std::size_t served = decoding_.size() + prefilling_.size() + 1;  // and the turn itself
+  const std::size_t others = waiting_.size() + admitted_.size() - decoding_.size() - 1;
   EngineLoad load{.decode_rows = static_cast<int64_t>(decoding_.size()),
-                  .waiting_turns = static_cast<int64_t>(waiting_.size() + prefilling_.size()),
-                  .restoring_turns = static_cast<int64_t>(admitted_.size() - served)};
+                  .waiting_turns = static_cast<int64_t>(others)};
   // Those that have only just arrived may be admitted with it.
   const double now_s = parts_.world->now_s();
   for (auto last = waiting_.rbegin(); last != waiting_.rend(); ++last) {

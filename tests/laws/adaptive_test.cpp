@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "laws/machines.h"
 
@@ -52,8 +51,6 @@ TEST(Adaptive, IsNoSlowerThanAnySingleFormForOneTurn) {
     if (adaptive_s < 0.99 * best_s) ++faster;
   }
   EXPECT_GE(faster, 10);
-  std::printf("of %zu single turns, adaptive answers %d more than 1 %% sooner than the best other\n",
-              runs.size() / others.size(), faster);
 }
 
 // Latent attention and grouped queries: hidden states are no smaller than KV.
@@ -94,24 +91,26 @@ Workload at_once(uint32_t count, uint32_t tokens) {
   return workload;
 }
 
-// The queue for the link grows with each of them, so those behind recompute more of what they would load.
-TEST(Adaptive, RecomputesMoreBehindAQueueOfLoads) {
+// Alone it recomputes layers while others load; in a crowd their time on the GPU would keep all waiting.
+TEST(Adaptive, RecomputesLessInACrowd) {
   Scenario by_request = scenario("adaptive");
-  by_request.model = llama_3_8b();
+  by_request.model = llama_2_13b();
+  by_request.hardware.gpu.memory_bytes = 1e12;
   by_request.hardware.ssd->count = 1;
   Scenario by_layer = by_request;
   by_layer.fidelity = Fidelity::layer;
   const std::vector<RunResult> runs =
       run_all({{by_request, at_once(1, 1500)}, {by_request, at_once(8, 1500)}, {by_layer, at_once(8, 1500)}});
-  EXPECT_LT(runs[1].number("read_bytes.ssd"), 0.95 * 8 * runs[0].number("read_bytes.ssd"));
+  EXPECT_GT(runs[1].number("read_bytes.ssd"), 1.1 * 8 * runs[0].number("read_bytes.ssd"));
   EXPECT_NEAR(runs[1].number("read_bytes.ssd"), runs[2].number("read_bytes.ssd"),
-              0.02 * runs[2].number("read_bytes.ssd"));
+              0.01 * runs[2].number("read_bytes.ssd"));
   EXPECT_NEAR(runs[1].number("mean_ttft_ms"), runs[2].number("mean_ttft_ms"),
-              0.02 * runs[2].number("mean_ttft_ms"));
+              0.01 * runs[2].number("mean_ttft_ms"));
 }
 
-// What a turn decides it cannot take back when others arrive: within 10 % of hcache, which decides nothing.
-TEST(Adaptive, IsNotMuchSlowerThanHCacheForTurnsAtOnce) {
+// Where hidden states are kept and the link is fast, kv_offload answers a crowd sooner still: projections go
+// first on the GPU.
+TEST(Adaptive, IsWithin2PercentOfHCacheForTurnsAtOnce) {
   std::vector<Case> cases;
   std::vector<std::string> what;
   for (const ModelSpec& model : {llama_2_7b(), llama_2_13b(), llama_3_8b()}) {
@@ -130,7 +129,7 @@ TEST(Adaptive, IsNotMuchSlowerThanHCacheForTurnsAtOnce) {
   }
   const std::vector<RunResult> runs = run_all(cases);
   for (std::size_t i = 0; i < what.size(); ++i) {
-    EXPECT_LE(runs[2 * i].number("mean_ttft_ms"), 1.1 * runs[2 * i + 1].number("mean_ttft_ms")) << what[i];
+    EXPECT_LE(runs[2 * i].number("mean_ttft_ms"), 1.02 * runs[2 * i + 1].number("mean_ttft_ms")) << what[i];
   }
 }
 
@@ -167,8 +166,6 @@ TEST(Adaptive, IsWithin2PercentOfTheBestOtherUnderLoad) {
     }
     const double adaptive_ms = of[0].number("mean_ttft_ms");
     EXPECT_LE(adaptive_ms, 1.02 * best_ms) << all[i].what << " " << all[i].sessions_per_s;
-    std::printf("%-12s %.2f sessions/s: %.1f ms, best other %.1f ms (%.3f)\n", all[i].what,
-                all[i].sessions_per_s, adaptive_ms, best_ms, adaptive_ms / best_ms);
   }
 }
 

@@ -197,6 +197,30 @@ TEST_P(EveryPolicy, AgreesAcrossFidelitiesOnTimestampedArrivals) {
               0.01 * runs[1].number("mean_itl_ms"));
 }
 
+// Eight at once: restorations' work piles up on the GPU, and steps wait for all of it.
+TEST_P(EveryPolicy, AgreesAcrossFidelitiesWhenTurnsCrowd) {
+  Workload crowd;
+  crowd.warm_start = true;
+  for (uint32_t s = 0; s < 8; ++s) {
+    crowd.sessions.push_back(
+        {.first_turn = s, .turn_count = 1, .context_tokens = 1500, .history_grows = false});
+    crowd.turns.push_back({.input_tokens = 64, .output_tokens = 20, .time_s = 0.01 * s});
+  }
+  for (int64_t ssds : {1, 4}) {
+    Scenario by_request = scenario(policy());
+    by_request.model = llama_2_13b();
+    by_request.hardware.gpu.memory_bytes = 1e12;
+    by_request.hardware.ssd->count = ssds;
+    Scenario by_layer = by_request;
+    by_layer.fidelity = Fidelity::layer;
+    const std::vector<RunResult> runs = run_all({{by_request, crowd}, {by_layer, crowd}});
+    for (const char* same : {"mean_ttft_ms", "p99_ttft_ms", "mean_e2el_ms"}) {
+      EXPECT_NEAR(runs[0].number(same), runs[1].number(same), 0.03 * runs[1].number(same))
+          << same << ", SSDs: " << ssds;
+    }
+  }
+}
+
 TEST_P(EveryPolicy, AgreesAcrossFidelitiesInAClosedLoopWithEviction) {
   Scenario by_request = scenario(policy());
   by_request.policy.tiers = {{.kind = Tier::ssd, .capacity_bytes = 20e9}};
