@@ -4,13 +4,17 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <unordered_map>
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "cost/prices.h"
 #include "des/world.h"
 #include "metrics/recorder.h"
 #include "policy/table.h"
 #include "serving/instance.h"
+#include "serving/prompt.h"
+#include "workload/calls.h"
 
 namespace kvcap {
 namespace {
@@ -29,19 +33,7 @@ double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
   return 0;
 }
 
-double usd_per_gb_hour(const HardwareProfile& hardware, Tier tier) {
-  switch (tier) {
-    case Tier::hbm:
-      return 0;  // part of the GPU's price
-    case Tier::dram:
-      return hardware.dram->price_usd_per_gb_hour;
-    case Tier::ssd:
-      return hardware.ssd->price_usd_per_gb_hour;
-    case Tier::remote:
-      return hardware.remote->price_usd_per_gb_hour;
-  }
-  return 0;
-}
+constexpr double kUnboundedBytes = 1e18;
 
 HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOptions>& tiers) {
   const auto used = [&](Tier tier) {
@@ -73,6 +65,9 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.scenario_json = scenario.resolved_json;
   facts.policy = scenario.policy.name;
   facts.hardware_provenance = scenario.hardware.provenance_kind;
+  facts.policy_summary = policy_summary(scenario.policy.name);
+  facts.is_bound =
+      machine.policy().reuse() == Reuse::everything || machine.clairvoyant() || scenario.policy.unbounded;
   facts.quality_note = machine.policy().quality_note();
   facts.notes = scenario.notes;
   facts.notes.insert(facts.notes.end(), workload.notes.begin(), workload.notes.end());
@@ -101,12 +96,81 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   return facts;
 }
 
+// The calls of the model that the policy makes of the workload's turns. Only texts can be asked about one by
+// one; what has none is asked as it is.
+std::optional<Workload> divided(const Workload& asked, const PolicyOptions& options) {
+  const Calls calls = options.calls.value_or(Calls::single);
+  if (calls == Calls::single || asked.piece_begin.empty() || asked.piece_keys != PieceKeys::text) return {};
+  return divided_into_calls(asked, {.kind = calls == Calls::map_reduce ? MapKind::reduce : MapKind::rerank,
+                                    .map_tokens = static_cast<uint32_t>(options.map_tokens.value_or(64))});
+}
+
+std::vector<CallOfTurn> calls_of(const Workload& asked, const Workload& divided) {
+  std::vector<CallOfTurn> calls;
+  for (const Call& call : divided.calls) {
+    const Turn& turn = asked.turns[asked.sessions[call.turn].first_turn];
+    calls.push_back({.turn = call.turn,
+                     .answers = call.answers,
+                     .output_tokens = turn.output_tokens,
+                     .warmup = call.turn < asked.warmup_turns});
+  }
+  return calls;
+}
+
+// What lies in the store after a long time. Contexts: in order of their sessions. Parts of prompts: those
+// first that all turns together use most, or where some tier keeps the highest scores, that score highest.
+void preload(const Workload& workload, const Machine& machine, Store& store) {
+  for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
+    const Key key = workload.context_key(i);
+    const int64_t tokens = workload.sessions[i].context_tokens;
+    if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
+  }
+  if (workload.piece_begin.empty()) return;
+  struct Used {
+    Item item;
+    double score = 0;
+  };
+  std::vector<Used> parts;
+  std::unordered_map<Key, std::size_t> place;
+  for (std::size_t turn = 0; turn < workload.turns.size(); ++turn) {
+    const int64_t chunk_tokens = machine.options().chunk_tokens.value_or(0);
+    for (const Part& part : pieces_of(workload, turn, machine.match(), chunk_tokens).prompt) {
+      const auto [found, is_new] = place.try_emplace(part.key, parts.size());
+      if (is_new) parts.push_back({part, 0});
+      const PartUse use = machine.policy().use({part.node_tokens, part.first_token, part.tokens});
+      parts[found->second].score += machine.policy().weight(use);
+    }
+  }
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const Used& a, const Used& b) { return a.score > b.score; });
+  for (const Used& part : parts) store.preload(part.item.key, part.item.tokens);
+}
+
+KeepingOptions keeping_of(const Machine& machine) {
+  const PolicyOptions& options = machine.options();
+  return {.match = machine.match(),
+          .look_ahead = options.look_ahead.value_or(false),
+          .clairvoyant = machine.clairvoyant(),
+          .decoupled_positions = options.decoupled_positions.value_or(false),
+          // Policies that select keep everything and load that share.
+          .retained_share = machine.policy().restores_resident() ? 1 : options.retention.value_or(1),
+          .expires = options.ttl_s.has_value(),
+          .chunk_tokens = options.chunk_tokens.value_or(0),
+          .weighs = std::any_of(machine.tiers().begin(), machine.tiers().end(),
+                                [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; }),
+          .blocking_save = options.save == SaveMode::blocking};
+}
+
 }  // namespace
 
 Machine::Machine(const Scenario& scenario, const Workload& workload)
     : Machine(scenario, static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
               workload.context_tokens()) {
-  if (!workload.piece_begin.empty()) match_ = options_.match.value_or(Match::prefix);
+  if (!workload.piece_begin.empty()) {
+    match_ = options_.match.value_or(Match::prefix);
+  } else if (options_.match.value_or(Match::session) != Match::session) {
+    notes_.emplace_back("prompts have no pieces: a session's whole history is found under its own key");
+  }
 }
 
 Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens)
@@ -116,9 +180,13 @@ Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t 
   for (Tier from : kTiers) {
     for (Tier to : kTiers) {
       const bool way = from != to && has_tier(hardware_, from) && has_tier(hardware_, to);
-      routes_.push_back(way ? kvcap::route(hardware_, cost_.tensor_parallel_size(), from, to) : Route{});
+      // No links, no time.
+      const bool free = to == Tier::hbm && options_.ideal_load.value_or(false);
+      routes_.push_back(way && !free ? kvcap::route(hardware_, cost_.tensor_parallel_size(), from, to)
+                                     : Route{});
     }
   }
+  if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load)");
   max_model_len_ = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
   choose_tiers(scenario);
   choose_policy(scenario, mean_history_tokens, context_tokens);
@@ -142,7 +210,8 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
                          .planned_tier = planned_tier,
                          .step_tokens = scenario.serving.max_num_batched_tokens,
                          .split_tokens = options_.split_tokens.value_or(mean_history_tokens),
-                         .max_model_len = max_model_len_});
+                         .max_model_len = max_model_len_,
+                         .seed = static_cast<uint64_t>(scenario.seed)});
   if (policy_->reuse() == Reuse::everything) tiers_.clear();
   if (policy_->reuse() == Reuse::nothing) {
     std::erase_if(tiers_, [](const StoreTier& tier) { return tier.kind != Tier::hbm; });
@@ -154,16 +223,24 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
   for (std::string& note : policy_->notes()) notes_.push_back(std::move(note));
 }
 
+bool Machine::clairvoyant() const {
+  return std::any_of(tiers_.begin(), tiers_.end(),
+                     [](const StoreTier& tier) { return tier.eviction == EvictionKind::belady; });
+}
+
 const Route& Machine::route(Tier from, Tier to) const {
   return routes_[index(from) * kTiers.size() + index(to)];
 }
 
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
-    tiers_.push_back(
-        {.kind = options.kind,
-         .capacity_bytes = options.capacity_bytes.value_or(profile_capacity_bytes(hardware_, options.kind)),
-         .eviction = options.eviction});
+    tiers_.push_back({.kind = options.kind,
+                      .capacity_bytes = options_.unbounded
+                                            ? kUnboundedBytes
+                                            : options.capacity_bytes.value_or(
+                                                  profile_capacity_bytes(hardware_, options.kind)),
+                      .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
+                      .free_fraction = options.free_fraction});
   }
 }
 
@@ -221,20 +298,17 @@ void Machine::choose_memory(const Scenario& scenario) {
   }
 }
 
-RunResult simulate(const Scenario& scenario, const Workload& workload, const SimulateHooks& hooks) {
-  const Machine machine(scenario, workload);
+RunResult simulate(const Scenario& scenario, const Workload& asked, const SimulateHooks& hooks) {
+  const Machine machine(scenario, asked);
+  const std::optional<Workload> calls = divided(asked, machine.options());
+  const Workload& workload = calls ? *calls : asked;
   Recorder recorder(static_cast<int64_t>(workload.turns.size()));
   const LinkObserver observer = [&recorder](Resource resource, double busy_s, double from_s, double to_s) {
     recorder.busy(resource, busy_s, from_s, to_s);
   };
-  Store store(machine.tiers());
-  if (workload.warm_start) {
-    for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
-      const Key key = workload.context_key(i);
-      const int64_t tokens = workload.sessions[i].context_tokens;
-      if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
-    }
-  }
+  Store store(machine.tiers(),
+              {.inclusive = machine.options().inclusive.value_or(false), .ttl_s = machine.options().ttl_s});
+  if (workload.warm_start) preload(workload, machine, store);
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
   const std::unique_ptr<Restorer> restorer =
@@ -249,7 +323,7 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
        .recorder = &recorder,
        .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
        .serving = scenario.serving,
-       .match = machine.match(),
+       .keeping = keeping_of(machine),
        .kv_capacity_tokens = machine.kv_capacity_tokens(),
        .max_model_len = machine.max_model_len(),
        .fidelity = scenario.fidelity,
@@ -258,6 +332,7 @@ RunResult simulate(const Scenario& scenario, const Workload& workload, const Sim
   world->run([&instance](double now_s) { return instance.advance(now_s); });
 
   RunFacts facts = facts_of(scenario, workload, machine);
+  if (calls) facts.calls = calls_of(asked, workload);
   facts.duration_s = instance.ended_s();
   return recorder.finish(facts);
 }

@@ -42,6 +42,8 @@ class Machine {
   Match match() const { return match_; }
   // The scenario's, with what the policy's name stands for.
   const PolicyOptions& options() const { return options_; }
+  // True iff some tier evicts by what only a bound can know.
+  bool clairvoyant() const;
   int64_t kv_capacity_tokens() const { return kv_capacity_tokens_; }
   int64_t max_model_len() const { return max_model_len_; }
   const std::vector<std::string>& notes() const { return notes_; }

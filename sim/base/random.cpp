@@ -51,6 +51,13 @@ double RandomStream::gamma(double shape, uint64_t i, uint64_t j) const {
   }
 }
 
+double RandomStream::student_t(double freedom, uint64_t i, uint64_t j) const {
+  KVCAP_CHECK(freedom > 2);
+  const double squared_radius = std::pow(uniform_of(key_, i, j, 0), -2 / freedom) - 1;  // over freedom
+  const double angle = 2 * std::acos(-1.0) * uniform_of(key_, i, j, 1);
+  return std::sqrt((freedom - 2) * squared_radius) * std::cos(angle);
+}
+
 double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); }
 
 // P. J. Acklam, "An algorithm for computing the inverse normal cumulative distribution function": one

@@ -21,6 +21,8 @@ class RandomStream {
   double exponential(uint64_t i, uint64_t j = 0) const;
   // Gamma with the given shape and mean 1 (Marsaglia and Tsang 2000). Requires shape > 0.
   double gamma(double shape, uint64_t i, uint64_t j = 0) const;
+  // Student's t with `freedom` degrees of freedom, scaled to variance 1 (Bailey 1994). Requires freedom > 2.
+  double student_t(double freedom, uint64_t i, uint64_t j = 0) const;
 
  private:
   uint64_t key_;

@@ -1,5 +1,6 @@
 // kvcap compare: the same workload through several settings, with paired differences against the first.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "metrics/recorder.h"
 #include "metrics/write.h"
 #include "plan/replicate.h"
+#include "policy/table.h"
 #include "scenario/load.h"
 
 namespace kvcap {
@@ -21,7 +23,8 @@ struct CompareArgs {
   std::string scenario_path;
   std::vector<std::string> overrides;
   std::string policies;
-  std::string over;
+  std::vector<std::string> over;
+  bool bounds = false;
   std::string out;
   bool json = false;
 };
@@ -36,58 +39,113 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-// The settings to compare as a path and its values.
-std::pair<std::string, std::vector<std::string>> settings_of(const CompareArgs& args) {
+// One column: its label, and what is set for it.
+struct Column {
+  std::string label;
+  std::vector<std::string> overrides;
+};
+
+// Every combination of the values of several fields.
+std::vector<Column> columns_of(const CompareArgs& args) {
   if (args.policies.empty() == args.over.empty()) {
     throw InputError("compare: give either --policies a,b,c or --over PATH=v1,v2,...");
   }
-  if (!args.policies.empty()) return {"policy.name", split(args.policies, ',')};
-  const std::size_t equals = args.over.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == args.over.size()) {
-    throw InputError("--over: found \"" + args.over +
-                     "\", allowed: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4");
+  if (!args.policies.empty()) {
+    std::vector<Column> columns;
+    for (const std::string& name : split(args.policies, ','))
+      columns.push_back({name, {"policy.name=" + name}});
+    return columns;
   }
-  return {args.over.substr(0, equals), split(args.over.substr(equals + 1), ',')};
+  std::vector<Column> columns = {{}};
+  for (const std::string& over : args.over) {
+    const std::size_t equals = over.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == over.size()) {
+      throw InputError("--over: found \"" + over +
+                       "\", allowed: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4");
+    }
+    const std::string path = over.substr(0, equals);
+    std::vector<Column> finer;
+    for (const Column& column : columns) {
+      for (const std::string& value : split(over.substr(equals + 1), ',')) {
+        Column more = column;
+        more.label += (more.label.empty() ? "" : " ") + value;
+        more.overrides.push_back(std::string(path).append("=").append(value));
+        finer.push_back(std::move(more));
+      }
+    }
+    columns = std::move(finer);
+  }
+  return columns;
 }
 
-// A value as part of a file name.
-std::string folder_name(const std::string& path, const std::string& value) {
-  std::string name = path == "policy.name" ? value : path + "=" + value;
+// As the name of a folder: "hcache", "hardware.ssd.count=8".
+std::string folder_name(const Column& column) {
+  std::string name;
+  for (const std::string& change : column.overrides) {
+    name += (name.empty() ? "" : ",") + (change.starts_with("policy.name=") ? column.label : change);
+  }
+  if (name.empty()) name = column.label;
   for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-' && c != '.' && c != '=')
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
+        std::string_view("_-.=,").find(c) == std::string_view::npos)
       c = '_';
   }
   return name;
 }
 
+// What the last setting that stores anything could gain: nothing kept, everything kept, and eviction that
+// knows the future.
+void add_bounds(std::vector<Scenario>& scenarios, std::vector<Column>& columns) {
+  const auto stores = [](const Scenario& scenario) { return policy_stores(scenario.policy.name); };
+  const auto last = std::find_if(scenarios.rbegin(), scenarios.rend(), stores);
+  if (last == scenarios.rend()) {
+    throw InputError(
+        "--bounds: found no policy that stores anything, allowed: at least one of them compared");
+  }
+  const Scenario base = *last;
+  Scenario nothing = base, everything = base, belady = base;
+  nothing.policy = {.name = "recompute", .tiers = std::vector<TierOptions>{}};
+  everything.policy.unbounded = true;
+  belady.policy.look_ahead = false;
+  belady.policy.eviction = EvictionKind::belady;
+  if (belady.policy.tiers) {
+    for (TierOptions& tier : *belady.policy.tiers) tier.eviction = EvictionKind::belady;
+  }
+  scenarios.insert(scenarios.end(), {nothing, everything, belady});
+  for (const char* label : {"no cache", "infinite", "belady"}) columns.push_back({label, {}});
+}
+
 void compare(const CompareArgs& args) {
-  const auto [path, values] = settings_of(args);
+  std::vector<Column> columns = columns_of(args);
   std::vector<Scenario> scenarios;
-  for (const std::string& value : values) {
+  for (const Column& column : columns) {
     std::vector<std::string> overrides = args.overrides;
-    overrides.push_back(path);
-    overrides.back().append("=").append(value);
+    overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
     scenarios.push_back(load_scenario(args.scenario_path, overrides));
   }
+  if (args.bounds) add_bounds(scenarios, columns);
   prepare_folder(args.out);
   const std::vector<std::vector<RunResult>> runs = run_replications(scenarios, false);
 
+  std::vector<std::string> labels;
   std::vector<RunResult> results;
   std::vector<Difference> differences;
   for (std::size_t i = 0; i < runs.size(); ++i) {
+    labels.push_back(columns[i].label);
     results.push_back(combine_replications(runs[i]));
+    results.back().setting = columns[i].label;
     if (i == 0) continue;
     for (Difference difference : paired_differences(runs[0], runs[i])) {
-      difference.setting = values[i];
-      difference.against = values[0];
+      difference.setting = columns[i].label;
+      difference.against = columns[0].label;
       differences.push_back(std::move(difference));
     }
   }
   const std::string line = scenario_line(scenarios[0], results[0]);
-  const std::string table = result_table(values, results, differences, line);
+  const std::string table = result_table(labels, results, differences, line);
   if (!args.out.empty()) {
     for (std::size_t i = 0; i < results.size(); ++i) {
-      write_run(args.out + "/" + folder_name(path, values[i]), line, results[i]);
+      write_run(args.out + "/" + folder_name(columns[i]), line, results[i]);
     }
     write_file(args.out + "/table.txt", table);
     write_file(args.out + "/compare.json", compare_json(results, differences));
@@ -102,7 +160,12 @@ void add_compare(CLI::App& app) {
   CLI::App* command = app.add_subcommand("compare", "the same workload through several settings");
   command->add_option("scenario", args->scenario_path, "scenario file (JSON)")->required();
   command->add_option("--policies", args->policies, "policies to compare, separated by commas");
-  command->add_option("--over", args->over, "any field to vary: PATH=v1,v2,...");
+  command
+      ->add_option("--over", args->over, "any field to vary: PATH=v1,v2,...; given again: every combination")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  command->add_flag("--bounds", args->bounds,
+                    "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
   command->add_option("--set", args->overrides, "override a field in all settings: path=value")
       ->type_size(1)
       ->allow_extra_args(false);
@@ -110,7 +173,8 @@ void add_compare(CLI::App& app) {
   command->add_flag("--json", args->json, "print the comparison as JSON");
   command->footer(
       "Examples: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal\n"
-      "          kvcap compare scenarios/demo.json --over hardware.ssd.count=1,2,4");
+      "          kvcap compare scenarios/demo.json --over hardware.ssd.count=1,2,4\n"
+      "          kvcap compare scenarios/demo.json --policies kv_offload --bounds");
   command->callback([args] { compare(*args); });
 }
 

@@ -93,7 +93,7 @@ double restore_flops(const Restoration& restoration, const CostModel& cost, int6
   for (const LayerWork& work : restoration.work) {
     const auto layers = static_cast<double>(work.layers);
     if (work.form == LayerForm::hidden) flops += layers * cost.project_kv_layer_flops(tokens);
-    if (work.form == LayerForm::tokens) flops += layers * cost.prefill_layer_flops({tokens, 0});
+    flops += layers * cost.prefill_layer_flops(work.recomputed);
   }
   return flops;
 }
@@ -138,7 +138,9 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   double flops = 0;
   const char* bound = "balanced";
   if (machine.policy().reuse() == Reuse::stored) {
-    restoration = machine.policy().restore({args.tokens, args.new_tokens}, {&hit, 1}, machine.idle_rates());
+    Context context{.history_tokens = args.tokens, .new_tokens = args.new_tokens};
+    context.use[index(tier)] = machine.policy().use({args.tokens, 0, args.tokens});
+    restoration = machine.policy().restore(context, {&hit, 1}, machine.idle_rates());
   }
   if (!restoration.empty()) {
     closed_form_s = makespan_s(restoration, machine.idle_rates()) - (restoration.fused ? prefill_s : 0);
@@ -178,6 +180,9 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
                 {"timeline", timeline}};
   if (schedule.hidden_tokens >= 0) entry["schedule"]["hidden_tokens"] = schedule.hidden_tokens;
   entry["notes"] = machine.policy().notes();
+  if (machine.options().ideal_load.value_or(false)) {
+    entry["notes"].push_back(policy + ": loads take no time (policy.ideal_load)");
+  }
   return entry;
 }
 
@@ -210,7 +215,9 @@ void print_table(const Json& report) {
                 1e3 * entry["closed_form_restore_s"].get<double>(), layers,
                 entry["stored_bytes_per_token"].get<double>() / 1024,
                 entry["bound"].get<std::string>().c_str());
-    const bool buildable = entry["policy"] != "ideal";
+    // What is free by assumption answers nobody.
+    const bool free_loads = entry["read_bytes"].get<double>() > 0 && entry["restore_s"].get<double>() < 1e-9;
+    const bool buildable = entry["policy"] != "ideal" && !free_loads;
     if (buildable && (!fastest || entry["ttft_s"].get<double>() < (*fastest)["ttft_s"].get<double>()))
       fastest = &entry;
   }

@@ -254,7 +254,7 @@ void add_trace(CLI::App& app) {
                       "stats: FILE; convert: FROM TO; generate: TO (session JSONL; .gz is compressed)");
   command->add_option("--format", args->format,
                       "sessions, sharegpt, leval, mooncake, vllm, azure, burstgpt or csv (default: by how "
-                      "the file begins); generate: chat (default) or long_context");
+                      "the file begins); generate: chat (default), long_context, few_shot or rag");
   command->add_option("--sessions", args->sessions, "how many; default: all, 1000 generated ones");
   command->add_option("--seed", args->seed, "of what is drawn")->capture_default_str();
   command

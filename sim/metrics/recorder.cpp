@@ -70,6 +70,7 @@ void Recorder::copied(double bytes, double seconds) {
 RunResult Recorder::finish(const RunFacts& facts) {
   for (RecordedLevel& level : state_->levels)
     level.series.add(level.value, level.since_s, std::max(facts.duration_s, level.since_s));
+  if (!facts.calls.empty()) state_->turns = merged_calls(state_->turns, facts.calls);
   return summarise(std::move(static_cast<Recorded&>(*state_)), facts);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/resource.h"
 #include "base/tier.h"
+#include "metrics/calls.h"
 #include "metrics/result.h"
 
 namespace kvcap {
@@ -32,7 +33,8 @@ inline constexpr std::string_view kLevelNames[kLevelCount] = {
 
 // What the finished run needs besides the facts: prices, targets, texts.
 struct RunFacts {
-  std::string scenario_name, scenario_json, policy, hardware_provenance, quality_note;
+  std::string scenario_name, scenario_json, policy, policy_summary, hardware_provenance, quality_note;
+  bool is_bound = false;
   std::vector<std::string> notes;
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
@@ -43,6 +45,7 @@ struct RunFacts {
   int64_t kv_capacity_tokens = 0;
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
   double ssd_endurance_bytes = 0;  // of all devices; 0 = not stated
+  std::vector<CallOfTurn> calls;   // of the sessions, where turns are several calls; else empty
 };
 
 class Recorder {

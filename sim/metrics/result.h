@@ -25,7 +25,8 @@ struct TurnRecord {
   uint32_t output_tokens = 0;
   uint32_t hit_tokens = 0;  // at first admission
   std::array<uint32_t, kTiers.size()> tier_hit_tokens{};
-  bool cold = true;  // nobody has computed a part of its history before
+  std::array<uint32_t, kTiers.size()> tier_used_tokens{};  // of them, those that take part (importance)
+  bool cold = true;                                        // nobody has computed a part of its history before
   bool rejected = false;
   bool warmup = false;
   double arrival_s = 0;
@@ -57,7 +58,10 @@ using NamedSeries = std::vector<std::pair<std::string, std::vector<double>>>;
 struct RunResult {
   std::string scenario_name;
   std::string scenario_json;  // as resolved
+  std::string setting;        // in a comparison: what this column is called
   std::string policy;
+  std::string policy_summary;  // what it does, in a line
+  bool is_bound = false;       // cannot be built or bought: what others are measured against
   std::vector<Metric> metrics;
   NamedSeries distributions;  // 99 quantiles each (1 % .. 99 %)
   NamedSeries series;         // "time_s" first, then one value a bin

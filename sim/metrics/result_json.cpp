@@ -50,6 +50,7 @@ Json result_object(const RunResult& result) {
   Json object;
   object["schema"] = "kvcap.result/1";
   object["scenario"] = scenario_object(result);
+  if (!result.setting.empty()) object["setting"] = result.setting;
   object["policy"] = result.policy;
   object["metrics"] = metrics_object(result);
   object["distributions"] = series_object(result.distributions);

@@ -191,9 +191,9 @@ void add(std::vector<std::string>& paragraphs, std::initializer_list<std::string
 void compare(const std::vector<Setting>& settings, const std::vector<Difference>& differences,
              std::vector<std::string>& paragraphs) {
   const std::optional<Setting> ideal = find_ideal(settings);
-  std::vector<Setting> real, affordable;  // ideal cannot be built; what cannot serve the rate is no bargain
+  std::vector<Setting> real, affordable;  // what cannot serve the rate is no bargain
   for (const Setting& setting : settings) {
-    if (is_ideal(setting)) continue;
+    if (setting.result->is_bound) continue;
     real.push_back(setting);
     if (is_stable(setting) && metric(setting, kCost) > 0) affordable.push_back(setting);
   }

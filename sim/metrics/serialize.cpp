@@ -151,6 +151,8 @@ void each_field(Result& result, Visit visit) {
   visit(result.series);
   visit(result.intervals);
   visit(result.notes);
+  visit(result.policy_summary);
+  visit(result.is_bound);
   visit(result.quality_note);
   visit(result.hardware_provenance);
   visit(result.turns);

@@ -146,14 +146,17 @@ class Summary {
   void add_hits() {
     int64_t measured = 0, prompt_tokens = 0, hit_turns = 0, all_hit_tokens = 0, with_history = 0;
     double service_s = 0;
-    std::array<int64_t, kTiers.size()> hit_tokens{};
+    std::array<int64_t, kTiers.size()> hit_tokens{}, used_tokens{};
     for (const TurnRecord& turn : recorded_.turns) {
       if (!is_measured(turn)) continue;
       ++measured;
       prompt_tokens += int64_t{turn.history_tokens} + turn.input_tokens;
       hit_turns += turn.hit_tokens > 0;
       all_hit_tokens += turn.hit_tokens;
-      for (Tier tier : kTiers) hit_tokens[index(tier)] += turn.tier_hit_tokens[index(tier)];
+      for (Tier tier : kTiers) {
+        hit_tokens[index(tier)] += turn.tier_hit_tokens[index(tier)];
+        used_tokens[index(tier)] += turn.tier_used_tokens[index(tier)];
+      }
       with_history += turn.history_tokens > 0;
       service_s += turn.history_tokens > 0 ? turn.service_ttft_s : 0;
     }
@@ -163,6 +166,7 @@ class Summary {
     add("token_hit_rate", static_cast<double>(all_hit_tokens) / static_cast<double>(prompt_tokens));
     add("request_hit_rate", static_cast<double>(hit_turns) / static_cast<double>(measured));
     for (Tier tier : kTiers) add("hit_tokens." + std::string(kvcap::name(tier)), hit_tokens[index(tier)]);
+    for (Tier tier : kTiers) add("used_tokens." + std::string(kvcap::name(tier)), used_tokens[index(tier)]);
   }
 
   void add_tiers() {
@@ -288,6 +292,8 @@ RunResult summarise(Recorded recorded, const RunFacts& facts) {
   result.scenario_json = facts.scenario_json;
   result.policy = facts.policy;
   result.notes = facts.notes;
+  result.policy_summary = facts.policy_summary;
+  result.is_bound = facts.is_bound;
   result.quality_note = facts.quality_note;
   result.hardware_provenance = facts.hardware_provenance;
   result.turns = std::move(recorded.turns);

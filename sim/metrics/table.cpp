@@ -18,24 +18,12 @@ constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastCellWidth = 12;
 constexpr std::size_t kLines = 24;  // of a terminal; rows that explain more give way to it
 
-// What a column stands for, for a reader who has not read the papers.
-struct Meaning {
-  const char* policy;
-  const char* text;
-};
-constexpr Meaning kMeanings[] = {
-    {"recompute", "keeps nothing, computes the whole history again every turn"},
-    {"kv_offload", "keeps keys and values outside the GPU and loads them back"},
-    {"hcache", "keeps hidden states, loads them and projects them to keys and values"},
-    {"ideal", "all history on the GPU at no cost: the lower bound, cannot be built"},
-};
-
 struct Row {
   const char* name;
   const char* unit;
   const char* metric;
   double scale;
-  bool is_real_only;  // of no meaning for ideal, which nobody can build
+  bool is_real_only;  // of no meaning for a bound, which nobody can build
   bool is_essential;
 };
 constexpr Row kRows[] = {
@@ -52,7 +40,7 @@ constexpr Row kRows[] = {
 };
 
 std::string cell(const RunResult& result, const Row& row) {
-  if (row.is_real_only && result.policy == "ideal") return "-";
+  if (row.is_real_only && result.is_bound) return "-";
   double half_width = std::numeric_limits<double>::quiet_NaN();
   for (const Interval& interval : result.intervals)
     if (interval.name == row.metric) half_width = interval.half_width * row.scale;
@@ -118,11 +106,8 @@ Lines legend_lines(const std::vector<Setting>& settings) {
     const std::string& policy = setting.result->policy;
     if (std::find(seen.begin(), seen.end(), policy) != seen.end()) continue;
     seen.push_back(policy);
-    std::string text;
-    for (const Meaning& meaning : kMeanings)
-      if (policy == meaning.policy) text = policy + " = " + meaning.text;
-    if (!setting.result->quality_note.empty())
-      text += (text.empty() ? policy + ": " : "; ") + setting.result->quality_note;
+    std::string text = policy + " = " + setting.result->policy_summary;
+    if (!setting.result->quality_note.empty()) text += "; " + setting.result->quality_note;
     for (std::string& line : wrap(text, kColumns, "    ")) lines.push_back(std::move(line));
   }
   return lines;

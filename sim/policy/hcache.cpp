@@ -266,7 +266,8 @@ class HCache : public Policy {
     if (division.recomputed > 0) {
       restoration.work.push_back({.layers = division.recomputed,
                                   .form = LayerForm::tokens,
-                                  .compute_s = cost_.prefill_layer_s({tokens, 0})});
+                                  .compute_s = cost_.prefill_layer_s({tokens, 0}),
+                                  .recomputed = {tokens, 0}});
     }
     if (division.hidden > 0) restoration.work.push_back(kept_.hidden(division.hidden, hits));
     if (division.kv > 0) restoration.work.push_back(kept_.kv(division.kv, hits));
@@ -289,7 +290,13 @@ class HCache : public Policy {
     if (from_hidden > 0) {
       work.compute_s += kept_.expand_hidden_s(from_hidden) + cost_.project_kv_layer_s(from_hidden);
     }
-    if (rest > 0) work.compute_s += load_rest ? kept_.expand_kv_s(rest) : cost_.prefill_layer_s({rest, 0});
+    if (rest == 0) return work;
+    if (load_rest) {
+      work.compute_s += kept_.expand_kv_s(rest);
+    } else {
+      work.recomputed = {rest, 0};
+      work.compute_s += cost_.prefill_layer_s(work.recomputed);
+    }
     return work;
   }
 

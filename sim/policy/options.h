@@ -22,18 +22,48 @@ enum class Split : uint8_t { best, paper, hidden_only, naive_hybrid, token, toke
 // the same text, or text anywhere.
 enum class Match : uint8_t { session, prefix, chunk };
 
+// What is kept of a chunk.
+enum class Keep : uint8_t { kv, hidden };
+// Calls of the model that a turn takes: one, or one a chunk of its prompt (LangChain's MapReduce and
+// MapRerank, CacheBlend 7.1). map_reduce: each sums its chunk up, and one more answers from the summaries;
+// map_rerank: each answers and scores its answer.
+enum class Calls : uint8_t { single, map_reduce, map_rerank };
+// What a use of a chunk counts for tiers that keep the highest score: 1, or the share of the chunk's tokens
+// that were important (HyperInfer IV-D2).
+enum class Score : uint8_t { frequency, importance };
+
 struct PolicyOptions {
   std::string name = "hcache";
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size
+  std::optional<EvictionKind> eviction;           // of tiers that name none
   std::optional<Match> match;
   std::optional<bool> look_ahead;  // fetch and evict by what waits in the queue (CachedAttention 3.3)
   std::optional<bool> inclusive;   // a tier below keeps a copy of what moves up
   std::optional<double> ttl_s;     // what has not been used for so long is dropped
   // Stored keys carry no positions: what overflow leaves of a context stays valid (CachedAttention 3.4).
   std::optional<bool> decoupled_positions;
-  std::optional<double> retention;     // share of a context's tokens that is kept or loaded
+  std::optional<double> retention;  // share of a context's tokens that is kept or loaded
+  // HyperInfer: pieces of prompts are kept in chunks of so many tokens; important tokens are identified with
+  // probe heads instead of all keys, in layers whose similarity exceeds j^threshold_exponent; nodes are
+  // stored in order of importance; the next layer's important tokens are guessed and loaded ahead.
+  std::optional<int64_t> chunk_tokens;
+  std::optional<bool> identification;
+  std::optional<double> threshold_exponent;
+  std::optional<bool> reorder;
+  std::optional<bool> prefetch;
+  std::optional<Score> score;
   std::optional<int64_t> stored_bits;  // of an element in host tiers: 16, 8 or 4
+  bool unbounded = false;              // a bound: tiers of infinite capacity; set by `compare --bounds` alone
   std::optional<bool> ideal_load;      // loads take no time
+  std::optional<Keep> keep;
+  // CacheBlend: share of the found tokens that every layer computes again (absent: the loading controller
+  // chooses for each request), leading layers that compute all tokens, and the speed of the others' scattered
+  // tokens relative to a whole prefill.
+  std::optional<double> recompute_ratio;
+  std::optional<int64_t> full_layers;
+  std::optional<double> partial_efficiency;
+  std::optional<Calls> calls;
+  std::optional<int64_t> map_tokens;  // that a map call generates: a summary, or a score after the answer
   std::optional<Preload> preload;
   std::optional<int64_t> read_buffer_layers;  // how many layers loads may run ahead of computation
   std::optional<SaveMode> save;

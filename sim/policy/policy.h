@@ -4,10 +4,12 @@
 //   reuse()    what a turn may find of its history: nothing, what the store has, or everything at no cost
 //   restore()  which layers come back how, given where the context lies and how busy the links are
 //   save()     what is written for new tokens, and what that costs the running step
+//   use()      which part of what is found a turn needs at all, and so what it is worth in a cache
 //
 // Adding a policy is one file with a make_ function and one line in table.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,6 +37,7 @@ struct PolicyInputs {
   int64_t step_tokens = 0;           // the engine's token budget of one step
   int64_t split_tokens = 0;          // history length that stored forms are chosen for
   int64_t max_model_len = 0;         // tokens of the longest sequence
+  uint64_t seed = 1;                 // of what a policy draws
 };
 
 // What the engine does beside a turn that is about to be restored.
@@ -47,12 +50,39 @@ struct EngineLoad {
   int64_t waiting_turns = 0;
 };
 
+// A stretch of a node, that is, of text that is found as a whole or not at all: a piece of a prompt or a
+// session's history. Where a policy keeps chunks a part is one chunk of its node, else the whole node.
+struct Stretch {
+  int64_t node_tokens = 0;
+  int64_t first_token = 0;
+  int64_t tokens = 0;
+};
+
+// How a turn uses what it finds, in expected values: of `tokens` tokens in `chunks` chunks of `nodes` nodes
+// important ones take part in the turn, touched chunks hold at least one of these.
+struct PartUse {
+  double tokens = 0, important_tokens = 0, touched_tokens = 0;
+  double chunks = 0, touched_chunks = 0;
+  double nodes = 0;
+  PartUse& operator+=(const PartUse& other) {
+    tokens += other.tokens;
+    important_tokens += other.important_tokens;
+    touched_tokens += other.touched_tokens;
+    chunks += other.chunks;
+    touched_chunks += other.touched_chunks;
+    nodes += other.nodes;
+    return *this;
+  }
+};
+
 // A turn's context: `history_tokens` could be reused, `new_tokens` are computed in any case; of the history
 // `resident_tokens` lie on the GPU already.
 struct Context {
   int64_t history_tokens = 0;
   int64_t new_tokens = 0;
   int64_t resident_tokens = 0;
+  uint64_t turn = 0;                            // a number of its own, for draws
+  std::array<PartUse, kTiers.size()> use = {};  // of the tokens found in each tier; for policies that select
   EngineLoad engine;
 };
 
@@ -90,10 +120,16 @@ class Policy {
   // Bytes that a token of context takes in a host tier.
   virtual double stored_bytes_per_token() const { return 0; }
   // Empty when the hits are not worth bringing back: steps then compute them with the new tokens.
-  // REQUIRES: hits are in host tiers, one a tier; their tokens and the resident ones add up to at most
-  // context.history_tokens.
+  // REQUIRES: hits are in host tiers, one a tier; their tokens and the resident ones add up to at least 1 and
+  // at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
+  // Whether restore() is also asked for what lies on the GPU already.
+  virtual bool restores_resident() const { return false; }
+  // Default: all of it.
+  virtual PartUse use(const Stretch& part) const;
+  // What one use of a part counts for tiers that keep the highest score (uses x mean weight).
+  virtual double weight(const PartUse&) const { return 1; }
   // Empty when saving never holds a step up.
   virtual std::vector<SaveFloor> save_floors() const { return {}; }
   virtual KvBuffer kv_buffer() const { return {}; }
@@ -105,6 +141,9 @@ class Policy {
   virtual std::vector<std::string> notes() const { return {}; }
   virtual std::string quality_note() const { return ""; }
 };
+
+// Two notes as one; either may be empty.
+std::string joined_notes(const std::string& note, const std::string& more);
 
 // Tokens of one chunk: hidden states or KV of this many tokens of one layer are read and written at once
 // (HCache 4.2).

@@ -67,7 +67,9 @@ double total_load_s(const Restoration& restoration, Tier tier, const Route& rout
 
 double makespan_s(const Restoration& restoration, const LoadRates& rates) {
   if (restoration.empty()) return 0;
-  if (restoration.ahead == kUnlimited) return unlimited_makespan_s(restoration, rates);
+  const auto waits = [](const LayerWork& work) { return work.waits; };
+  const bool free_to_load = std::none_of(restoration.work.begin(), restoration.work.end(), waits);
+  if (restoration.ahead == kUnlimited && free_to_load) return unlimited_makespan_s(restoration, rates);
   return layer_spans(restoration, rates).back().compute_end_s;
 }
 
@@ -77,13 +79,16 @@ std::vector<LayerSpan> layer_spans(const Restoration& restoration, const LoadRat
   PerTier loaded_s{};
   for (Tier tier : kTiers) loaded_s[index(tier)] = rates[index(tier)].delay_s;
   double computed_s = gpu_delay_s(rates);
+  int64_t layer = 0;
   for (const LayerWork& work : restoration.work) {
     for (int64_t i = 0; i < work.layers; ++i) {
-      LayerSpan span{.layer = static_cast<int64_t>(spans.size()), .form = work.form};
-      // The buffer has room again when the layer `ahead` places before has been computed.
-      const bool room = restoration.ahead == kUnlimited || span.layer < restoration.ahead;
+      LayerSpan span{.layer = layer, .form = work.form};
+      if (work.form != LayerForm::keys) ++layer;
+      // The buffer has room again when the one `ahead` places before has been computed.
+      const int64_t leaving = std::ssize(spans) - restoration.ahead;
       const double room_s =
-          room ? 0 : spans[static_cast<std::size_t>(span.layer - restoration.ahead)].compute_end_s;
+          std::max(work.waits ? computed_s : 0,
+                   leaving < 0 ? 0 : spans[static_cast<std::size_t>(leaving)].compute_end_s);
       span.load_start_s = std::numeric_limits<double>::infinity();
       for (Tier tier : kTiers) {
         const std::size_t t = index(tier);

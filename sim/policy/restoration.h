@@ -9,6 +9,8 @@
 //   hcache, I/O to spare   L_H x {load hidden, project}, then L_O x {load KV}
 //   hcache, compute ...    L_O x {recompute}, then L_H x {load hidden, project}
 //   layer-wise preload     L x {load KV, prefill the new tokens of this layer}     (fused)
+//   cacheblend             L x {load KV, compute a share of it again and what is new}  (fused)
+//   hyperinfer             L x [{load probe keys, identify}, {wait; load what is important, prefill}] (fused)
 //
 // makespan_s is the closed form of all of them and the only formula of request fidelity.
 #pragma once
@@ -19,14 +21,16 @@
 #include <vector>
 
 #include "base/tier.h"
+#include "cost/cost_model.h"
 #include "cost/routes.h"
 
 namespace kvcap {
 
 // What a layer is kept as, and so how it comes back.
-enum class LayerForm : uint8_t { hidden, kv, tokens, mixed, head };
+// keys: a first part of the layer that follows.
+enum class LayerForm : uint8_t { hidden, kv, tokens, mixed, head, keys };
 constexpr std::string_view name(LayerForm form) {
-  constexpr std::array<std::string_view, 5> kNames = {"hidden", "kv", "recompute", "mixed", "head"};
+  constexpr std::array<std::string_view, 6> kNames = {"hidden", "kv", "recompute", "mixed", "head", "keys"};
   return kNames[static_cast<std::size_t>(form)];
 }
 
@@ -36,6 +40,8 @@ struct LayerWork {
   PerTier load_bytes{};
   PerTier load_requests{};
   double compute_s = 0;
+  PrefillChunk recomputed{};  // of the context's own prefill, what compute_s contains; for reports
+  bool waits = false;         // what it loads is known only when everything before it has been computed
 };
 
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
@@ -44,6 +50,8 @@ struct Restoration {
   std::vector<LayerWork> work;
   int64_t ahead = kUnlimited;  // layers that loads may run ahead of computation; >= 1
   bool fused = false;          // compute_s contains the new tokens' prefill: no prefill step follows
+  // Of the tokens found in each tier, those that take no part in the rest of the turn (importance).
+  std::array<int64_t, kTiers.size()> unused_tokens{};
 
   bool empty() const { return work.empty(); }
   PerTier total_bytes() const;

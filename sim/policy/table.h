@@ -23,6 +23,8 @@ struct PolicyRow {
 
 std::span<const PolicyRow> policy_table();
 std::span<const std::string_view> policy_names();
+bool policy_stores(std::string_view name);
+std::string_view policy_summary(std::string_view name);
 // The options with all that the policy's name stands for. REQUIRES: the name is in the table.
 PolicyOptions with_preset(PolicyOptions options);
 // REQUIRES: the options have their preset. Throws InputError when the policy stores contexts and there is no
@@ -34,6 +36,8 @@ std::unique_ptr<Policy> make_recompute(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_ideal(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_kv_offload(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_hcache(const PolicyInputs& inputs);
+std::unique_ptr<Policy> make_cacheblend(const PolicyInputs& inputs);
+std::unique_ptr<Policy> make_hyperinfer(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_adaptive(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_npu_buffers(const PolicyInputs& inputs);
 

@@ -7,7 +7,9 @@
 
 #include "base/input_error.h"
 #include "scenario/fields.h"
+#include "workload/few_shot.h"
 #include "workload/long_context.h"
+#include "workload/rag.h"
 
 namespace kvcap {
 namespace {
@@ -79,17 +81,33 @@ void check_arrivals(const Scenario& scenario, const Places& places) {
   }
 }
 
+void check_name(const std::string& found, const std::vector<std::string>& known, const Places& places,
+                std::string_view path) {
+  if (std::find(known.begin(), known.end(), found) != known.end()) return;
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  fail(places, path, "\"" + found + "\"", joined(names) + suggestion(found, names));
+}
+
 void check_source(const Scenario& scenario, const Places& places) {
   const SourceOptions& source = scenario.workload.source;
-  if (source.kind != SourceKind::long_context) return;
-  const std::vector<std::string> tasks = long_context_tasks();
-  const std::vector<std::string_view> names(tasks.begin(), tasks.end());
-  for (const std::string& one : split_names(source.tasks)) {
-    if (std::find(names.begin(), names.end(), one) != names.end()) continue;
-    fail(places, "workload.source.tasks", "\"" + one + "\"", joined(names) + suggestion(one, names));
+  if (source.kind == SourceKind::long_context) {
+    for (const std::string& one : split_names(source.tasks)) {
+      check_name(one, long_context_tasks(), places, "workload.source.tasks");
+    }
+    if (source.history == History::grow) {
+      fail(places, "workload.source.history", "\"grow\"",
+           "automatic, context (the sessions share documents)");
+    }
   }
-  if (source.history == History::grow) {
-    fail(places, "workload.source.history", "\"grow\"", "automatic, context (the sessions share documents)");
+  if (source.kind == SourceKind::few_shot) {
+    check_name(source.dataset, few_shot_datasets(), places, "workload.source.dataset");
+  }
+  if (source.kind == SourceKind::rag && source.corpus_chunks) {
+    const int64_t chunks = rag_chunks(source);
+    if (*source.corpus_chunks < chunks) {
+      fail(places, "workload.source.corpus_chunks", std::to_string(*source.corpus_chunks),
+           "at least workload.source.chunks = " + std::to_string(chunks));
+    }
   }
 }
 

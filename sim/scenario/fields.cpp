@@ -260,7 +260,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
 
 static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field("kind", o.kind,
-          {.meaning = "the format of a file, or a generator (chat, long_context): traces/README.md",
+          {.meaning =
+               "the format of a file, or a generator (chat, long_context, few_shot, rag): traces/README.md",
            .required = true});
   v.field("path", o.path, {.meaning = "the file, plain or gzip; relative to this one"});
   v.field("on_bad_row", o.on_bad_row, {.meaning = "stop, or count and go on"});
@@ -284,7 +285,42 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
            .max = kMaxCount,
            .absent = "as many as the sub-tasks have in L-Eval"});
   v.field("zipf_alpha", o.zipf_alpha,
-          {.meaning = "long_context: the k-th document's popularity is k^-zipf_alpha", .min = 0, .max = 10});
+          {.meaning = "long_context, rag: the k-th document's or chunk's popularity is k^-zipf_alpha",
+           .min = 0,
+           .max = 10,
+           .absent = "1; rag: 0, all alike"});
+  v.field("dataset", o.dataset, {.meaning = "few_shot: piqa, rte, copa or openbookqa"});
+  v.field("prefixes", o.prefixes,
+          {.meaning = "few_shot: how many queries share", .min = 1, .max = kMaxCount, .absent = "13"});
+  v.field("max_prefix_tokens", o.max_prefix_tokens,
+          {.meaning = "few_shot: where prefixes are cut", .unit = "tokens", .min = 1, .max = kMaxCount});
+  v.field("reuse_sigma", o.reuse_sigma,
+          {.meaning = "few_shot: standard deviation of the prefixes' reuse",
+           .unit = "prefixes",
+           .min = 0,
+           .above_min = true,
+           .absent = "1.5 of 13"});
+  v.field("base_queries", o.base_queries,
+          {.meaning = "rag: different ones", .min = 1, .max = 100000, .absent = "1500"});
+  v.field("paraphrases", o.paraphrases,
+          {.meaning = "rag: of each base query", .min = 0, .max = 100, .absent = "3"});
+  v.field("chunks", o.chunks,
+          {.meaning = "rag: that a query retrieves", .min = 1, .max = 100, .absent = "6"});
+  v.field("chunk_tokens", o.chunk_tokens,
+          {.meaning = "rag: of one chunk", .unit = "tokens", .min = 1, .max = 65536, .absent = "512"});
+  v.field("corpus_chunks", o.corpus_chunks,
+          {.meaning = "rag: chunks there are", .min = 1, .max = 1e7, .absent = "base_queries x chunks"});
+  v.field("overlap", o.overlap,
+          {.meaning = "rag: probability that a paraphrase retrieves a chunk of its base query",
+           .min = 0,
+           .max = 1,
+           .absent = "0.8"});
+  v.field("question_tokens", o.question_tokens,
+          {.meaning = "rag: mean length of a question",
+           .unit = "tokens",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "32"});
   for (std::size_t i = 0; i < std::size(kSourceKindNames); ++i) {
     if (!is_generated(static_cast<SourceKind>(i))) v.needs("kind", kSourceKindNames[i], "path");
   }
@@ -307,7 +343,10 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
   v.field("arrivals", o.arrivals, {.meaning = "when sessions begin"});
   v.field("think_time", o.think_time, {.meaning = "how long users take"});
   v.field("sessions", o.sessions,
-          {.meaning = "how many", .min = 1, .max = 1e8, .absent = "all of the source; 1000 generated ones"});
+          {.meaning = "how many",
+           .min = 1,
+           .max = 1e8,
+           .absent = "all of the source; 1000 generated ones, all queries of rag"});
   v.field("warmup_turns", o.warmup_turns,
           {.meaning = "first turns, left out of the metrics", .unit = "turns", .min = 0, .max = 1e9});
   v.field("warm_start", o.warm_start, {.meaning = "contexts are stored before the first arrival"});
@@ -321,13 +360,17 @@ static void describe(FieldVisitor& v, TierOptions& o) {
            .min = 0,
            .above_min = true,
            .absent = "all there is"});
-  v.field("eviction", o.eviction, {.meaning = "what goes first"});
+  v.field("eviction", o.eviction, {.meaning = "what goes first", .absent = "the policy's"});
+  v.field("free_fraction", o.free_fraction,
+          {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
 }
 
 static void describe(FieldVisitor& v, PolicyOptions& o) {
   v.field("name", o.name, {.meaning = "a preset for all that follows", .allowed = policy_names()});
   v.field("tiers", o.tiers,
           {.meaning = "where state may lie, near to far", .absent = "every tier of the profile"});
+  v.field("eviction", o.eviction,
+          {.meaning = "what goes first in tiers that do not say", .absent = "the preset's; else lru"});
   v.field("match", o.match,
           {.meaning = "under what stored text is found again",
            .absent = "the preset's; else session, or prefix "
@@ -350,11 +393,55 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
            .max = 1,
            .above_min = true,
            .absent = "the preset's"});
+  v.field("chunk_tokens", o.chunk_tokens,
+          {.meaning = "pieces of prompts are kept in chunks of so many",
+           .unit = "tokens",
+           .min = 1,
+           .max = 65536,
+           .absent = "the preset's; else whole pieces"});
+  v.field("identification", o.identification,
+          {.meaning = "important tokens are found with the keys of a few heads", .absent = "the preset's"});
+  v.field("threshold_exponent", o.threshold_exponent,
+          {.meaning = "of the similarity below which all keys are loaded; smaller: more layers",
+           .min = 0,
+           .max = 100,
+           .absent = "0.6"});
+  v.field("reorder", o.reorder,
+          {.meaning = "tokens are stored in order of importance", .absent = "the preset's"});
+  v.field("prefetch", o.prefetch,
+          {.meaning = "the next layer's important tokens are guessed and loaded", .absent = "the preset's"});
+  v.field("score", o.score,
+          {.meaning = "what a use counts for eviction \"score\"", .absent = "the preset's; else frequency"});
   v.field("stored_bits", o.stored_bits,
           {.meaning = "of an element in host tiers, where the model has more",
            .absent = "16: as the model has them",
            .integers = kStoredBits});
   v.field("ideal_load", o.ideal_load, {.meaning = "loads take no time", .absent = "the preset's"});
+  v.field("keep", o.keep, {.meaning = "cacheblend: what is kept of a chunk", .absent = "kv"});
+  v.field("recompute_ratio", o.recompute_ratio,
+          {.meaning = "cacheblend: share of the found tokens that a layer computes again",
+           .min = 0,
+           .max = 1,
+           .absent = "as much as loading hides, at least 0.15"});
+  v.field("full_layers", o.full_layers,
+          {.meaning = "cacheblend: leading layers that compute all tokens",
+           .unit = "layers",
+           .min = 0,
+           .max = kMaxCount,
+           .absent = "1"});
+  v.field("partial_efficiency", o.partial_efficiency,
+          {.meaning = "cacheblend: speed of scattered tokens relative to a whole prefill",
+           .min = 0,
+           .max = 1,
+           .above_min = true,
+           .absent = "0.5"});
+  v.field("calls", o.calls, {.meaning = "of the model that a turn takes", .absent = "the preset's"});
+  v.field("map_tokens", o.map_tokens,
+          {.meaning = "that a map call generates: a summary, or a score after the answer",
+           .unit = "tokens",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "64; map_rerank: 8"});
   v.field("preload", o.preload, {.meaning = "loads that run ahead of computation", .absent = "the preset's"});
   v.field(
       "read_buffer_layers", o.read_buffer_layers,
@@ -428,7 +515,10 @@ static std::string range_text(const std::string& what, const FieldSpec& spec) {
     return what + " greater than " + number_text(spec.min) +
            (to ? " and up to " + number_text(spec.max) : "");
   }
-  if (to) return what + " from " + number_text(spec.min) + " to " + number_text(spec.max);
+  if (to) {
+    return what + " from " + number_text(spec.min) + (spec.below_max ? " to less than " : " to ") +
+           number_text(spec.max);
+  }
   return what + " of at least " + number_text(spec.min);
 }
 

@@ -28,6 +28,7 @@ struct FieldSpec {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
   bool above_min = false;  // `min` itself is not allowed
+  bool below_max = false;  // nor `max`; numbers with a `min` that is
   bool required = false;
   std::string_view absent = {};  // what an absent (or null) value means, where not a constant
   std::span<const std::string_view> allowed = {};  // text: the only values

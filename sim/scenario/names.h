@@ -19,8 +19,9 @@ using Names = std::span<const std::string_view>;
 
 inline constexpr std::string_view kFidelityNames[] = {"request", "layer"};
 inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
-inline constexpr std::string_view kSourceKindNames[] = {
-    "sessions", "chat", "sharegpt", "leval", "long_context", "mooncake", "vllm", "azure", "burstgpt", "csv"};
+inline constexpr std::string_view kSourceKindNames[] = {"sessions",     "chat",     "sharegpt", "leval",
+                                                        "long_context", "mooncake", "vllm",     "azure",
+                                                        "burstgpt",     "csv",      "few_shot", "rag"};
 inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
 inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
 inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace"};
@@ -28,9 +29,13 @@ inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "expo
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
+inline constexpr std::string_view kKeepNames[] = {"kv", "hidden"};
+inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_rerank"};
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
-inline constexpr std::string_view kEvictionNames[] = {"lru", "fifo"};
+inline constexpr std::string_view kEvictionNames[] = {"lru",      "lfu",   "fifo",  "s3_fifo",
+                                                      "next_use", "score", "belady"};
+inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
 inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave"};
@@ -53,9 +58,12 @@ constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 constexpr Names names_of(ThinkDistribution) { return kThinkDistributionNames; }
 constexpr Names names_of(Preload) { return kPreloadNames; }
 constexpr Names names_of(Match) { return kMatchNames; }
+constexpr Names names_of(Keep) { return kKeepNames; }
+constexpr Names names_of(Calls) { return kCallsNames; }
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
 constexpr Names names_of(Split) { return kSplitNames; }
 constexpr Names names_of(EvictionKind) { return kEvictionNames; }
+constexpr Names names_of(Score) { return kScoreNames; }
 constexpr Names names_of(FfnKind) { return kFfnNames; }
 constexpr Names names_of(PositionEncoding) { return kPositionNames; }
 constexpr Names names_of(EfficiencyModel) { return kEfficiencyNames; }

@@ -132,6 +132,7 @@ class ReadFields : public FieldVisitor {
 
   static bool in_range(double number, const FieldSpec& spec) {
     if (spec.above_min && number <= spec.min) return false;
+    if (spec.below_max && number >= spec.max) return false;
     return number >= spec.min && number <= spec.max;
   }
 

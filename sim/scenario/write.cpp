@@ -123,7 +123,9 @@ class SchemaFields : public FieldVisitor {
     if (std::isfinite(spec.min)) {
       property[spec.above_min ? "exclusiveMinimum" : "minimum"] = json_number(spec.min);
     }
-    if (std::isfinite(spec.max)) property["maximum"] = json_number(spec.max);
+    if (std::isfinite(spec.max)) {
+      property[spec.below_max ? "exclusiveMaximum" : "maximum"] = json_number(spec.max);
+    }
     for (int64_t one : spec.integers) property["enum"].push_back(one);
     put(name, std::move(property), std::move(value), present, spec);
   }

@@ -1,6 +1,7 @@
 #include "serving/instance.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -33,6 +34,8 @@ Instance::Instance(const InstanceParts& parts)
       watermark_blocks_(static_cast<int64_t>(kWatermark * static_cast<double>(blocks_.total()))) {
   history_.reserve(parts.workload->sessions.size());
   for (const Session& session : parts.workload->sessions) history_.push_back(session.context_tokens);
+  if (parts.keeping.clairvoyant)
+    next_uses_ = std::make_unique<NextUses>(*parts.workload, parts.keeping.match, parts.keeping.chunk_tokens);
 }
 
 double Instance::advance(double now_s) {
@@ -43,7 +46,9 @@ double Instance::advance(double now_s) {
   }
   take_arrivals(now_s);
   take_restored(now_s);
+  if (parts_.keeping.expires) parts_.store->expire(now_s);
   admit(now_s);
+  look_ahead(now_s);
   if (parts_.check_invariants) check();
   if (arrivals_.ended()) {
     ended_s_ = now_s;
@@ -90,6 +95,7 @@ void Instance::arrive(const Arrival& arrival) {
                      .cold = cold,
                      .warmup = arrived_ < parts_.workload->warmup_turns,
                      .arrival_s = arrival.time_s};
+  request->number = static_cast<double>(arrived_);
   ++arrived_;
   if (fits_at_all(*request)) {
     waiting_.push_back(std::move(request));
@@ -105,28 +111,33 @@ bool Instance::take_history(Request& request) {
   Key key = parts_.workload->context_key(arrival.session);
   int64_t history = history_[arrival.session];
   if (parts_.serving.overflow == Overflow::truncate) {
-    const int64_t room = parts_.max_model_len - request.input_tokens - request.output_tokens;
-    const bool truncated = history > 0 && history > room;
-    while (history > 0 && history > room) history /= 2;
-    // What is kept encodes the old positions and the dropped tokens: it is void.
-    // Others keep the whole document.
-    if (truncated && session.document != kOwnContext) key = arrival.session;
-    if (truncated) parts_.store->erase(key);
+    const int64_t window = parts_.max_model_len - request.output_tokens;
+    const bool truncated = history > 0 && history + request.input_tokens > window;
+    while (history > 0 && history + request.input_tokens > window) history /= 2;
+    while (request.input_tokens > window && window > 0) request.input_tokens /= 2;
+    if (truncated && session.document != kOwnContext) {
+      key = arrival.session;  // others keep the whole document
+    } else if (truncated && parts_.keeping.decoupled_positions) {
+      parts_.store->shrink(key, history);
+    } else if (truncated) {
+      parts_.store->erase(key);  // what is kept encodes the old positions and the dropped tokens
+    }
   }
   history_[arrival.session] = static_cast<uint32_t>(history);
   request.history_tokens = history;
-  request.prompt = {{key, history}};
+  request.prompt = {{{key, history}, history, 0}};
   return arrival.turn == 0;
 }
 
 // Returns whether nobody has left a piece of the prompt before.
 bool Instance::take_pieces(Request& request) {
   const Session& session = parts_.workload->sessions[request.arrival.session];
-  Pieces pieces = pieces_of(*parts_.workload, session.first_turn, parts_.match);
+  Pieces pieces =
+      pieces_of(*parts_.workload, session.first_turn, parts_.keeping.match, parts_.keeping.chunk_tokens);
   request.prompt = std::move(pieces.prompt);
   request.answer = std::move(pieces.answer);
   bool cold = true;
-  for (const Part& part : request.prompt) {
+  for (const Item& part : request.prompt) {
     request.history_tokens += part.tokens;
     cold = cold && !seen_.contains(part.key);
   }
@@ -176,6 +187,7 @@ bool Instance::try_admit(double now_s) {
   // Only what lies on the GPU at no cost can make it fit; else there is nothing to look up.
   const bool may_be_free = parts_.policy->reuse() == Reuse::everything || parts_.store->has(Tier::hbm);
   if (!fits && !may_be_free) return false;
+  if (is_fetched_now(request)) return false;
   const Found found = find(request);
   const int64_t free_tokens = found.on_gpu();
   const int64_t blocks = blocks_needed(request.prompt_tokens() - free_tokens);
@@ -191,11 +203,19 @@ bool Instance::try_admit(double now_s) {
     for (Tier tier : kTiers) {
       request.record.tier_hit_tokens[index(tier)] = static_cast<uint32_t>(found.tokens[index(tier)]);
     }
+    request.record.tier_used_tokens = request.record.tier_hit_tokens;
+    weigh(request);
   }
   pin(request);
   admitted_.push_back(std::move(waiting_.front()));
   waiting_.pop_front();
-  if (found.all_tokens() > found.on_gpu()) {
+  if (expected_ > 0) {
+    --expected_;
+    for (const Item& item : request.prompt) parts_.store->expect(item.key, kNever);
+  }
+  if (fetched_ > 0) --fetched_;
+  const bool asks = parts_.policy->restores_resident() && found.on_gpu() > 0;
+  if (found.all_tokens() > found.on_gpu() || asks) {
     restore(request, found, now_s);
   } else {
     for (const Hit& hit : found.hits) parts_.store->touch(hit.key, now_s);
@@ -206,7 +226,7 @@ bool Instance::try_admit(double now_s) {
 
 Found Instance::find(const Request& request) const {
   if (parts_.policy->reuse() != Reuse::everything) {
-    Found found = find_parts(*parts_.store, request.prompt, parts_.match);
+    Found found = find_parts(*parts_.store, request.prompt, parts_.keeping.match);
     // A last piece that ends with the prompt is found whole, and its last token computed again.
     const int64_t beyond = found.all_tokens() - request.history_tokens;
     if (beyond > 0) {
@@ -219,9 +239,9 @@ Found Instance::find(const Request& request) const {
   // What was never seen is no history: a session's context is new to its first turn.
   Found found;
   int64_t& tokens = found.tokens[index(Tier::hbm)];
-  for (const Part& part : request.prompt) {
+  for (const Item& part : request.prompt) {
     if (!parts_.workload->warm_start && !seen_.contains(part.key)) {
-      if (parts_.match == Match::chunk) continue;
+      if (parts_.keeping.match == Match::chunk) continue;
       break;
     }
     tokens += part.tokens;
@@ -230,30 +250,50 @@ Found Instance::find(const Request& request) const {
   return found;
 }
 
+// One more use of every part, before anybody looks for room.
+void Instance::weigh(const Request& request) {
+  if (!parts_.keeping.weighs) return;
+  for (const Part& part : request.prompt) {
+    if (part.tokens == 0) continue;
+    ChunkScore& score = scores_[part.key];
+    const PartUse use = parts_.policy->use({part.node_tokens, part.first_token, part.tokens});
+    score.use(parts_.policy->weight(use));
+    parts_.store->weigh(part.key, score.value());
+  }
+}
+
+Context Instance::context_of(const Request& request, const Found& found) const {
+  Context context{
+      .history_tokens = request.history_tokens,
+      .new_tokens = request.input_tokens + request.generated,
+      .resident_tokens = found.on_gpu(),
+      .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
+  auto part = request.prompt.begin();
+  for (const Hit& hit : found.hits) {
+    while (part->key != hit.key) ++part;
+    if (hit.tokens == 0) continue;
+    context.use[index(hit.tier)] += parts_.policy->use({part->node_tokens, part->first_token, hit.tokens});
+  }
+  return context;
+}
+
 void Instance::restore(Request& request, const Found& found, double now_s) {
   const std::vector<Hit> hits = found.by_tier();
-  const Context context{.history_tokens = request.history_tokens,
-                        .new_tokens = request.input_tokens + request.generated,
-                        .resident_tokens = found.on_gpu(),
-                        .engine = engine_load()};
+  Context context = context_of(request, found);
+  context.engine = engine_load();
   Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
-
   const PerTier bytes = restoration.total_bytes();
   for (const Hit& hit : found.hits) {
-    // What is read whole, but for rounding, passes DRAM on its way and stays there.
-    const double whole_bytes =
-        static_cast<double>(found.tokens[index(hit.tier)]) * parts_.policy->stored_bytes_per_token();
-    if (hit.tier != Tier::hbm && bytes[index(hit.tier)] > 0.99 * whole_bytes) {
-      perform(parts_.store->promote(hit.key, now_s));
-    }
     parts_.store->touch(hit.key, now_s);
+    if (hit.tier != Tier::hbm && !restoration.empty()) perform(parts_.store->promote(hit.key, now_s));
   }
   if (restoration.empty()) {
     prefilling_.push_back(&request);
     return;
   }
   const bool first = request.generated == 0 && request.admitted_s == now_s;
+  leave_out(request, restoration, first);
   for (const Hit& hit : hits) {
     double requests = 0;
     for (const LayerWork& work : restoration.work) {
@@ -268,7 +308,7 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
 
   parts_.restorer->start(
       std::move(restoration), [this, &request, tokens = found.all_tokens(), now_s](RestoreTimes times) {
-        request.cached_tokens = request.fused ? request.prompt_tokens() : tokens;
+        request.cached_tokens = request.fused ? request.prompt_tokens() : tokens - request.unused_tokens;
         request.restored_s = times.restored_s;
         if (request.record.ttft_s == 0 && request.admitted_s == now_s) {
           // Fused computation is the new tokens' prefill and no part of the restoration.
@@ -309,6 +349,20 @@ EngineLoad Instance::engine_load() {
   return load;
 }
 
+// What takes no part in the turn needs no room.
+void Instance::leave_out(Request& request, const Restoration& restoration, bool first) {
+  for (Tier tier : kTiers) {
+    const int64_t unused = restoration.unused_tokens[index(tier)];
+    request.unused_tokens += unused;
+    if (tier == Tier::hbm) request.free_tokens -= unused;
+    if (first) request.record.tier_used_tokens[index(tier)] -= static_cast<uint32_t>(unused);
+  }
+  request.cached_tokens = request.free_tokens;
+  const int64_t blocks = blocks_needed(request.prompt_tokens() - request.free_tokens);
+  blocks_.give_back(request.blocks - blocks);
+  request.blocks = blocks;
+}
+
 void Instance::take_restored(double now_s) {
   while (!restored_.empty() && restored_.front().time_s <= now_s + kResolution_s) {
     Request& request = *restored_.front().request;
@@ -343,40 +397,49 @@ void Instance::complete(Request& request, double now_s) {
 }
 
 void Instance::keep_context(const Request& request, double now_s) {
+  foresee(request, now_s);
   if (!parts_.workload->piece_begin.empty()) {
     keep(request.answer, now_s);  // the prompt's pieces are kept since they were computed
     return;
   }
   const bool grows = parts_.workload->sessions[request.arrival.session].history_grows;
-  const int64_t tokens =
+  const int64_t all_tokens =
       request.history_tokens + (grows ? request.input_tokens + request.output_tokens : int64_t{0});
+  const auto tokens =
+      static_cast<int64_t>(std::llround(parts_.keeping.retained_share * static_cast<double>(all_tokens)));
+  kept_tokens_ += tokens;
+  if (tokens < all_tokens) parts_.store->shrink(request.prompt.front().key, tokens);
   history_[request.arrival.session] = static_cast<uint32_t>(tokens);
-  keep({{request.prompt.front().key, tokens}}, now_s);
+  keep({{{request.prompt.front().key, tokens}, tokens, 0}}, now_s);
 }
 
-// The last part first: of parts that are equally recent the last leaves first, and what is before it stays of
-// use.
 void Instance::keep(const std::vector<Part>& parts, double now_s) {
-  for (std::size_t i = parts.size(); i-- > 0;) {
-    seen_.insert(parts[i].key);
-    if (parts[i].tokens > 0 && parts_.policy->reuse() != Reuse::everything) {
-      perform(parts_.store->put(parts[i].key, parts[i].tokens, now_s));
+  for (const Part& part : parts) seen_.insert(part.key);
+  if (parts_.policy->reuse() == Reuse::everything) return;
+  // The last part first: of parts that are equally recent the last leaves first, and what is before it stays
+  // of use.
+  const std::vector<Item> last_first(parts.rbegin(), parts.rend());
+  const std::vector<Move> moves = parts_.store->put(last_first, now_s);
+  if (parts_.keeping.blocking_save) {
+    for (const Move& move : moves) {
+      if (move.from == Tier::hbm) gpu_waits_until_s_ = std::max(gpu_waits_until_s_, now_s) + save_s(move);
     }
   }
+  perform(moves);
 }
 
 void Instance::pin(const Request& request) {
-  for (const Part& part : request.prompt) parts_.store->pin(part.key);
+  for (const Item& part : request.prompt) parts_.store->pin(part.key);
 }
 
 void Instance::unpin(const Request& request) {
-  for (const Part& part : request.prompt) parts_.store->unpin(part.key);
+  for (const Item& part : request.prompt) parts_.store->unpin(part.key);
 }
 
 void Instance::perform(const std::vector<Move>& moves) {
   for (const Move& move : moves) {
     const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
-    const double requests = parts_.policy->save_requests(move.tokens);
+    const double requests = requests_of(move);
     const Route& route = parts_.route(move.from, move.to);
     parts_.world->lane(move.from, move.to)
         .move(route.seconds(bytes, requests), route.latency_s,
@@ -384,8 +447,80 @@ void Instance::perform(const std::vector<Move>& moves) {
                 if (phase != TransferPhase::ended) return;
                 parts_.recorder->wrote(move.to, bytes, requests);
                 parts_.store->done(move);
+                // Somebody may wait for what has been fetched.
+                if (parts_.keeping.look_ahead && move.from > move.to) parts_.world->wake();
               });
   }
+}
+
+// Out of the GPU, wherever it goes from there.
+double Instance::save_s(const Move& move) const {
+  const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
+  return parts_.route(move.from, move.to).seconds(bytes, requests_of(move));
+}
+
+// Every item begins a chunk of its own.
+double Instance::requests_of(const Move& move) const {
+  double requests = 0;
+  for (const Moved& moved : move.items) requests += parts_.policy->save_requests(moved.tokens);
+  return requests;
+}
+
+// ---- what is known of the future ----
+
+// The uses that come after this turn's.
+void Instance::foresee(const Request& request, double now_s) {
+  if (!parts_.keeping.clairvoyant) return;
+  const auto tell = [&](const std::vector<Part>& items) {
+    for (const Item& item : items)
+      parts_.store->expect(item.key, next_uses_->after(item.key, request.arrival.time_s));
+  };
+  tell(request.answer);
+  const Session& session = parts_.workload->sessions[request.arrival.session];
+  if (session.document != kOwnContext || !parts_.workload->piece_begin.empty()) return tell(request.prompt);
+  const uint32_t next = request.arrival.turn + 1;
+  const bool returns = next < session.turn_count;
+  parts_.store->expect(request.prompt.front().key,
+                       returns ? arrivals_.time_after(request.arrival, now_s) : kNever);
+}
+
+// Tells the store which contexts the next turns need, and fetches the first of them. Turns are served in
+// order of arrival, so a turn's number is its time of use.
+void Instance::look_ahead(double now_s) {
+  if (!parts_.keeping.look_ahead || completed_ == 0 || kept_tokens_ == 0) return;
+  const double mean_bytes = static_cast<double>(kept_tokens_) / static_cast<double>(completed_) *
+                            parts_.policy->stored_bytes_per_token();
+  double host_bytes = 0;
+  for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+    if (parts_.store->has(tier)) host_bytes += parts_.store->capacity_bytes(tier);
+  }
+  const auto known = static_cast<std::size_t>(host_bytes / mean_bytes);
+  while (expected_ < waiting_.size() && expected_ < known) {
+    const Request& request = *waiting_[expected_++];
+    for (const Item& item : request.prompt) parts_.store->expect(item.key, request.number);
+  }
+  if (!parts_.store->has(Tier::dram)) return;
+  const auto near = static_cast<std::size_t>(parts_.store->capacity_bytes(Tier::dram) / mean_bytes);
+  while (fetched_ < expected_ && fetched_ < near && fetch(*waiting_[fetched_], now_s)) ++fetched_;
+}
+
+// To read it a second time while it is on its way would take longer than to wait.
+bool Instance::is_fetched_now(const Request& request) const {
+  if (!parts_.keeping.look_ahead) return false;
+  return std::any_of(request.prompt.begin(), request.prompt.end(),
+                     [&](const Item& item) { return parts_.store->fetching(item.key); });
+}
+
+// False while there is no room for it.
+bool Instance::fetch(const Request& request, double now_s) {
+  for (const Item& item : request.prompt) {
+    const std::optional<Hit> hit = parts_.store->find(item.key);
+    if (!hit || hit->tier <= Tier::dram) continue;
+    const std::vector<Move> moves = parts_.store->prefetch(item.key, now_s);
+    if (moves.empty()) return false;
+    perform(moves);
+  }
+  return true;
 }
 
 void Instance::release(Request& request) {

@@ -15,16 +15,19 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/fidelity.h"
 #include "cost/cost_model.h"
+#include "cost/identification.h"
 #include "des/world.h"
 #include "metrics/recorder.h"
 #include "policy/policy.h"
 #include "serving/arrivals.h"
 #include "serving/kv_blocks.h"
+#include "serving/next_uses.h"
 #include "serving/options.h"
 #include "serving/prompt.h"
 #include "serving/restorer.h"
@@ -33,6 +36,21 @@
 #include "workload/workload.h"
 
 namespace kvcap {
+
+// What an instance does with the state that turns leave behind, whatever its form.
+struct KeepingOptions {
+  Match match = Match::session;
+  // Scheduler-aware fetch and eviction (CachedAttention 3.3): of the waiting turns the first (host capacity)
+  // / (mean context) count as known uses, and the first (DRAM capacity) / (mean context) are fetched.
+  bool look_ahead = false;
+  bool clairvoyant = false;          // every next use is known as soon as it can be (Belady's bound)
+  bool decoupled_positions = false;  // what overflow leaves of a context stays valid
+  double retained_share = 1;         // of a context, at the end of each turn (a token discard list)
+  bool expires = false;              // the store has a TTL
+  int64_t chunk_tokens = 0;          // pieces are kept in chunks of so many tokens; 0: whole
+  bool weighs = false;               // some tier keeps the highest scores
+  bool blocking_save = false;        // the GPU waits at the end of a turn until its state has been copied out
+};
 
 // What an instance works with; all outlive it.
 struct InstanceParts {
@@ -45,7 +63,7 @@ struct InstanceParts {
   Recorder* recorder = nullptr;
   std::function<const Route&(Tier from, Tier to)> route;
   ServingOptions serving;
-  Match match = Match::session;
+  KeepingOptions keeping;
   int64_t kv_capacity_tokens = 0;
   int64_t max_model_len = 0;
   Fidelity fidelity = Fidelity::request;
@@ -70,6 +88,7 @@ class Instance {
     std::vector<Part> prompt;  // what of it can be reused: its history in parts
     std::vector<Part> answer;  // pieces that its answer completes
     TurnRecord record;
+    Order number = 0;  // in order of arrival
     double admitted_s = -1;
     double restored_s = 0;
     int64_t history_tokens = 0;
@@ -77,6 +96,7 @@ class Instance {
     int64_t output_tokens = 0;
     int64_t free_tokens = 0;    // of its KV that take no room here: ideal's history, contexts in the hbm tier
     int64_t cached_tokens = 0;  // KV on the GPU
+    int64_t unused_tokens = 0;  // of its history, found and not important: they take no part
     int64_t decodes_from = 0;   // of them, those that were there when it began to decode
     int64_t generated = 0;
     int64_t blocks = 0;
@@ -84,7 +104,7 @@ class Instance {
     bool gap_open = false;  // its next token's gap is not the step's length
     bool fused = false;     // restoration prefills the new tokens as well
     // Tokens to compute before the next one can be sampled.
-    int64_t prompt_tokens() const { return history_tokens + input_tokens + generated; }
+    int64_t prompt_tokens() const { return history_tokens - unused_tokens + input_tokens + generated; }
     int64_t resident_tokens() const { return cached_tokens - free_tokens; }
   };
   using RequestPtr = std::unique_ptr<Request>;
@@ -122,7 +142,10 @@ class Instance {
   void admit(double now_s);
   bool try_admit(double now_s);
   Found find(const Request& request) const;
+  void weigh(const Request& request);
+  Context context_of(const Request& request, const Found& found) const;
   void restore(Request& request, const Found& found, double now_s);
+  void leave_out(Request& request, const Restoration& restoration, bool first);
   EngineLoad engine_load();
   void take_restored(double now_s);
 
@@ -149,6 +172,12 @@ class Instance {
   void pin(const Request& request);
   void unpin(const Request& request);
   void perform(const std::vector<Move>& moves);
+  double save_s(const Move& move) const;
+  double requests_of(const Move& move) const;
+  void look_ahead(double now_s);
+  bool is_fetched_now(const Request& request) const;
+  bool fetch(const Request& request, double now_s);
+  void foresee(const Request& request, double now_s);
 
   double next_event_s() const;
   void release(Request& request);
@@ -161,13 +190,19 @@ class Instance {
   Arrivals arrivals_;
   KvBlocks blocks_;
   int64_t watermark_blocks_;
-  std::vector<uint32_t> history_;  // of each session, tokens that its next turn finds
-  std::unordered_set<Key> seen_;   // keys of what some turn has left
+  std::vector<uint32_t> history_;               // of each session, tokens that its next turn finds
+  std::unique_ptr<NextUses> next_uses_;         // of what sessions share; clairvoyant only
+  std::unordered_set<Key> seen_;                // keys of what some turn has left
+  std::unordered_map<Key, ChunkScore> scores_;  // where some tier keeps the highest
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
 
+  int64_t kept_tokens_ = 0;  // by completed turns, each counted
+  double gpu_waits_until_s_ = 0;
+
   std::deque<RequestPtr> waiting_;
-  std::vector<RequestPtr> admitted_;  // in order of admission
-  std::vector<Request*> prefilling_;  // in order of restoration
+  std::size_t expected_ = 0, fetched_ = 0;  // of waiting_, the first: known to the store, fetched
+  std::vector<RequestPtr> admitted_;        // in order of admission
+  std::vector<Request*> prefilling_;        // in order of restoration
   std::vector<Request*> decoding_;
   std::vector<Restored> restored_;  // a heap: restorations with a known end
   uint64_t restorations_ = 0;

@@ -15,7 +15,7 @@ Key chained(Key before, Key piece) {
 
 }  // namespace
 
-Pieces pieces_of(const Workload& workload, std::size_t turn, Match match) {
+Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_t chunk_tokens) {
   Pieces pieces;
   const bool chain = match == Match::prefix && workload.piece_keys == PieceKeys::text;
   const int64_t prompt_tokens = workload.turns[turn].input_tokens;
@@ -24,7 +24,13 @@ Pieces pieces_of(const Workload& workload, std::size_t turn, Match match) {
   for (const Piece& piece : workload.pieces_of(turn)) {
     before = chain ? chained(before, piece.key) : piece.key;
     end += piece.tokens;
-    (end <= prompt_tokens ? pieces.prompt : pieces.answer).push_back({before, piece.tokens});
+    std::vector<Part>& parts = end <= prompt_tokens ? pieces.prompt : pieces.answer;
+    const int64_t step = chunk_tokens > 0 ? chunk_tokens : piece.tokens;
+    // The first chunk has its piece's key.
+    for (int64_t first = 0; first < piece.tokens; first += step) {
+      const Key key = first == 0 ? before : chained(before, static_cast<Key>(first));
+      parts.push_back({{key, std::min(step, piece.tokens - first)}, piece.tokens, first});
+    }
   }
   return pieces;
 }
@@ -40,7 +46,7 @@ std::vector<Hit> Found::by_tier() const {
 
 Found find_parts(const Store& store, const std::vector<Part>& prompt, Match match) {
   Found found;
-  for (const Part& part : prompt) {
+  for (const Item& part : prompt) {
     std::optional<Hit> hit = store.find(part.key);
     if (hit) {
       hit->tokens = std::min(hit->tokens, part.tokens);

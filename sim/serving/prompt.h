@@ -4,6 +4,8 @@
 //   session  one part: the session's whole history (or its document), under the session's key
 //   prefix   the pieces of the prompt; a piece can be reused when all pieces before it are reused as well
 //   chunk    the pieces of the prompt, each reused wherever it stands
+//
+// Pieces may be kept in smaller chunks, each a part by itself.
 #pragma once
 
 #include <vector>
@@ -14,17 +16,19 @@
 
 namespace kvcap {
 
-struct Part {
-  Key key = 0;
-  int64_t tokens = 0;
+// A piece, a chunk of one, or a session's history; from `first_token` of node_tokens on.
+struct Part : Item {
+  int64_t node_tokens = 0;
+  int64_t first_token = 0;
 };
 
-// The pieces of a turn that has some. What ends beyond the prompt belongs to the answer.
+// The pieces of a turn that has some, in chunks of at most `chunk_tokens` tokens (0: as they are). What ends
+// beyond the prompt belongs to the answer.
 struct Pieces {
   std::vector<Part> prompt;
   std::vector<Part> answer;
 };
-Pieces pieces_of(const Workload& workload, std::size_t turn, Match match);
+Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_t chunk_tokens = 0);
 
 // What was found of a prompt. One hit a part, in prompt order; parts that were not found are left out.
 struct Found {

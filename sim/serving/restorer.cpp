@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -63,6 +62,7 @@ class RequestRestorer : public AnyRestorer {
       run->rates[index(Tier::hbm)].delay_s = lead_start_s - run->start_s;
     }
     run->ready = std::move(ready);
+    ++run->under_way;  // this function: a transfer may end before it does
     for (Tier tier : kTiers) {
       const LoadRate& rate = routes_[index(tier)];
       const double alone_s = rate.route ? total_load_s(run->restoration, tier, *rate.route) : 0;
@@ -73,9 +73,12 @@ class RequestRestorer : public AnyRestorer {
             phase == TransferPhase::began ? began(run, tier) : ended(run, tier, alone_s);
           });
     }
-    if (run->under_way > 0) expect(*run, lead_start_s, run->lead_end_s, run->leading_s);
-    // Nothing to load: the end follows now, and is reported through the compute queue like any other.
-    if (run->under_way == 0) world_.restore_compute().run(0, [this, run] { finish(run); });
+    if (--run->under_way > 0) {
+      expect(*run, lead_start_s, run->lead_end_s, run->leading_s);
+    } else {
+      // Nothing to load: the end follows now, and is reported through the compute queue like any other.
+      world_.restore_compute().run(0, [this, run] { finish(run); });
+    }
   }
 
   // Work that comes faster than the GPU serves it is served later: progress stands still meanwhile, so it is
@@ -234,13 +237,17 @@ class LayerRestorer : public AnyRestorer {
 
   void start(Restoration restoration, std::function<void(RestoreTimes)> ready) override {
     auto run = std::make_shared<Run>();
-    run->number = next_run_++;
+    run->number = runs_++;
     asked_s_ += restoration.total_compute_s();
     run->ahead = restoration.ahead;
     run->loaded_s = world_.now_s();
     run->ready = std::move(ready);
+    int64_t number = 0;
     for (const LayerWork& work : restoration.work) {
-      for (int64_t i = 0; i < work.layers; ++i) run->layers.push_back({work});
+      for (int64_t i = 0; i < work.layers; ++i) {
+        run->layers.push_back({.work = work, .number = number});
+        if (work.form != LayerForm::keys) ++number;
+      }
     }
     load_ahead(run);
     // Always through the World, so that `ready` never runs inside start().
@@ -249,18 +256,19 @@ class LayerRestorer : public AnyRestorer {
 
   double progress_s(double at_s) const override {
     const ComputeQueue& queue = world_.restore_compute();
-    return at_s - queue.served_s() - std::min(queue.pending_s() + ready_s_, at_s - world_.now_s());
+    return at_s - queue.served_s() - std::min(pending_s(), at_s - world_.now_s());
   }
   double when(double progress_s) const override {
     const ComputeQueue& queue = world_.restore_compute();
     const double now_s = world_.now_s();
     const double missing_s = progress_s - (now_s - queue.served_s());
-    return missing_s <= 0 ? now_s : now_s + queue.pending_s() + ready_s_ + missing_s;
+    return missing_s <= 0 ? now_s : now_s + pending_s() + missing_s;
   }
 
  private:
   struct Layer {
     LayerWork work;
+    int64_t number = 0;
     int under_way = 0;  // transfers
     double began_s = 0;
     bool issued = false;
@@ -279,8 +287,9 @@ class LayerRestorer : public AnyRestorer {
   using RunPtr = std::shared_ptr<Run>;
 
   void load_ahead(const RunPtr& run) {
-    while (run->issued < run->layers.size() &&
-           (run->ahead == kUnlimited || static_cast<int64_t>(run->issued - run->computed) < run->ahead)) {
+    while (run->issued < run->layers.size()) {
+      const auto ahead = static_cast<int64_t>(run->issued - run->computed);
+      if (ahead >= run->ahead || (ahead > 0 && run->layers[run->issued].work.waits)) return;
       load(run, run->issued++);
     }
   }
@@ -304,7 +313,7 @@ class LayerRestorer : public AnyRestorer {
         }
         --loaded.under_way;
         run->loaded_s = world_.now_s();
-        note({name(tier), static_cast<int64_t>(layer), loaded.work.form, loaded.began_s, world_.now_s()});
+        note({name(tier), loaded.number, loaded.work.form, loaded.began_s, world_.now_s()});
         compute_next(run);
       });
     }
@@ -315,33 +324,40 @@ class LayerRestorer : public AnyRestorer {
     const Layer& next = run->layers[run->computed];
     if (!next.issued || next.under_way > 0) return;
     run->computing = true;
-    const double compute_s = next.work.compute_s;
-    if (compute_s <= 0) {
+    if (next.work.compute_s <= 0) {
       computed(run);
       return;
     }
-    ready_.emplace(run->number, run);
-    ready_s_ += compute_s;
+    ready_.push_back(run);
     serve();
   }
 
-  // One layer at a time, of the restoration that began first.
+  // Of the layers that can be computed, that of the restoration which started first.
   void serve() {
     if (serving_ || ready_.empty()) return;
+    const auto first = std::min_element(
+        ready_.begin(), ready_.end(), [](const RunPtr& a, const RunPtr& b) { return a->number < b->number; });
+    const RunPtr run = *first;
+    ready_.erase(first);
     serving_ = true;
-    const RunPtr run = ready_.begin()->second;
-    ready_.erase(ready_.begin());
-    const double compute_s = run->layers[run->computed].work.compute_s;
-    ready_s_ = ready_.empty() ? 0 : ready_s_ - compute_s;
+    const double compute_s = next_compute_s(*run);
     world_.restore_compute().run(compute_s, [this, run, compute_s] {
-      serving_ = false;
       const double end_s = world_.now_s();
       observer_(Resource::gpu, compute_s, end_s - compute_s, end_s);
-      note({"compute", static_cast<int64_t>(run->computed), run->layers[run->computed].work.form,
-            end_s - compute_s, end_s});
+      const Layer& layer = run->layers[run->computed];
+      note({"compute", layer.number, layer.work.form, end_s - compute_s, end_s});
+      serving_ = false;
       computed(run);
       serve();
     });
+  }
+
+  static double next_compute_s(const Run& run) { return run.layers[run.computed].work.compute_s; }
+
+  double pending_s() const {
+    double pending_s = world_.restore_compute().pending_s();
+    for (const RunPtr& run : ready_) pending_s += next_compute_s(*run);
+    return pending_s;
   }
 
   void computed(const RunPtr& run) {
@@ -360,10 +376,9 @@ class LayerRestorer : public AnyRestorer {
   }
 
   std::function<void(const RestoreActivity&)> observe_;
-  std::map<uint64_t, RunPtr> ready_;  // to compute a layer
-  double ready_s_ = 0;                // of those layers
+  uint64_t runs_ = 0;
+  std::vector<RunPtr> ready_;  // whose next layer can be computed
   bool serving_ = false;
-  uint64_t next_run_ = 0;
 };
 
 }  // namespace

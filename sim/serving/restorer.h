@@ -1,8 +1,9 @@
 // Restorer: performs a Restoration on the World and says when it is over, at either fidelity.
 //
-// Restoration work goes first on the GPU: a step that runs at the same time is held up by exactly the seconds
-// that restorations compute. progress_s(t) is the GPU time left to steps up to t: a step that begins when it
-// is p and needs W seconds ends when it is p + W.
+// Of several restorations that can compute, the one that started first does. Restoration work goes first on
+// the GPU: a step that runs at the same time is held up by exactly the seconds that restorations compute.
+// progress_s(t) is the GPU time left to steps up to t: a step that begins when it is p and needs W seconds
+// ends when it is p + W.
 //
 //   layer    every layer's load and computation is an activity of the World. The reference.
 //   request  one transfer a tier; when the last has ended, the restoration's end follows from makespan_s with

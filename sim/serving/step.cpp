@@ -11,6 +11,7 @@ namespace kvcap {
 // ---- planning ----
 
 double Instance::start_step(double now_s) {
+  if (gpu_waits_until_s_ > now_s + 1e-9) return std::min(gpu_waits_until_s_, next_event_s());
   secure_blocks();
   plan_chunks();
   const auto sequences = static_cast<int64_t>(decoding_.size());
@@ -118,10 +119,11 @@ void Instance::preempt() {
       continue;
     }
     release(request);
-    request.cached_tokens = request.free_tokens = 0;
+    request.cached_tokens = request.free_tokens = request.unused_tokens = 0;
     unpin(request);
     parts_.recorder->preempted();
     waiting_.push_front(std::move(admitted_[i]));
+    ++expected_, ++fetched_;
     admitted_.erase(admitted_.begin() + static_cast<std::ptrdiff_t>(i));
     return;
   }
@@ -179,7 +181,7 @@ void Instance::record_gaps(double now_s) {
   int64_t steady = 0;
   for (Request* request : decoding_) {
     if (request->gap_open) {
-      parts_.recorder->inter_token(now_s - request->last_token_s, 1);
+      parts_.recorder->inter_token(std::max(0.0, now_s - request->last_token_s), 1);
       request->gap_open = false;
     } else {
       ++steady;
@@ -246,7 +248,10 @@ void Instance::first_token(Request& request, double now_s) {
   if (request.generated == 0) {
     request.record.ttft_s = now_s - request.arrival.time_s;
     request.record.service_ttft_s = now_s - request.admitted_s;
-    if (!parts_.workload->piece_begin.empty()) keep(request.prompt, now_s);
+    if (!parts_.workload->piece_begin.empty()) {
+      foresee(request, now_s);
+      keep(request.prompt, now_s);
+    }
   } else {
     parts_.recorder->inter_token(now_s - request.last_token_s, 1);
   }

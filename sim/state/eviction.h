@@ -1,31 +1,68 @@
-// Eviction: which of the keys in one tier leaves when room is needed. An eviction sees keys, uses and
-// the order of time, never bytes or clocks; one file each.
+// Eviction: which of the keys in one tier leaves when room is needed. It sees keys, uses and what is told of
+// them, never bytes or clocks. One file each:
+//
+//   lru       least recently used first
+//   lfu       least often used since it entered this tier, then least recently; counts do not age
+//   fifo      in order of entry
+//   s3_fifo   three queues: newcomers pass through a small one, what is used again moves to the main one,
+//             what leaves unused is remembered and enters the main one when it comes back
+//   next_use  the key whose next use is farthest away; before all others those without a known one, the least
+//             recently used first. Told of the waiting queue it looks ahead (CachedAttention 3.3.2), told of
+//             all that will come it is Belady's optimum
+//   score     lowest score first, then least recently used; nothing leaves for a newcomer of lower score
+//
+// A key is known by its slot, a small number that its owner chooses, so that records lie in arrays. A key
+// that must stay for now is held: a search for a victim that meets it sets it aside, and release() puts it
+// back at its place, so held keys cost one step each and not one a search. Every operation takes O(1) or
+// O(log n), victim() amortised.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <limits>
 #include <memory>
-#include <optional>
 
+#include "state/key_map.h"
 #include "state/options.h"
 
 namespace kvcap {
 
-using Key = uint64_t;  // a session; later a prefix block or a text chunk
-using Order = double;  // grows with time; compared, never measured
+using Order = double;  // grows with time
+inline constexpr Order kNever = std::numeric_limits<double>::infinity();
+
+using Slot = uint32_t;
+inline constexpr Slot kNoSlot = std::numeric_limits<Slot>::max();
 
 class Eviction {
  public:
   virtual ~Eviction() = default;
-  // `key` entered or was used.
-  virtual void touch(Key key, Order now) = 0;
-  // The first key in eviction order that may leave; none when all must stay.
-  virtual std::optional<Key> victim(const std::function<bool(Key)>& may_leave) const = 0;
-  virtual void erase(Key key) = 0;
+
+  // `slot`, which stands for `key`, enters: its first use.
+  virtual void enter(Slot slot, Key key) = 0;
+  // `evicted`: as victim() said, and not for another reason.
+  virtual void leave(Slot slot, bool evicted) = 0;
+  virtual void touch(Slot slot) = 0;
+  // Its content grew: as recent as a use, but not one use more.
+  virtual void renew(Slot slot) = 0;
+
+  // What is told of a slot holds, in this tier or not, until told otherwise. Default: kNever and 0.
+  virtual void expect(Slot, Order /*next_use*/) {}
+  virtual void weigh(Slot, double /*score*/) {}
+
+  // The next to leave among those not held, or kNoSlot. The same until something changes.
+  virtual Slot victim() = 0;
+  virtual void hold(Slot slot) = 0;
+  virtual void release(Slot slot) = 0;
+
+  // Whether `victim` may leave for `newcomer`; `ahead`: which is brought before somebody asks for it.
+  virtual bool yields(Slot /*victim*/, Slot /*newcomer*/, bool /*ahead*/) const { return true; }
 };
 
-std::unique_ptr<Eviction> make_lru();   // least recently used first
-std::unique_ptr<Eviction> make_fifo();  // in order of entry, uses do not count
+std::unique_ptr<Eviction> make_lru();
+std::unique_ptr<Eviction> make_lfu();
+std::unique_ptr<Eviction> make_fifo();
+std::unique_ptr<Eviction> make_s3_fifo();
+std::unique_ptr<Eviction> make_next_use();
+std::unique_ptr<Eviction> make_score();
 std::unique_ptr<Eviction> make_eviction(EvictionKind kind);
 
 }  // namespace kvcap

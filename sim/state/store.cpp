@@ -1,222 +1,423 @@
 #include "state/store.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
+#include <utility>
 
 #include "base/check.h"
 
 namespace kvcap {
 
-Store::Store(const std::vector<StoreTier>& tiers) {
+Store::Store(const std::vector<StoreTier>& tiers, const StoreOptions& options)
+    : options_(options), leaving_tokens_(tiers.size()) {
   for (const StoreTier& tier : tiers) {
-    KVCAP_CHECK(levels_.empty() || levels_.back().options.kind < tier.kind);
-    Level& level = levels_.emplace_back();
-    level.options = tier;
-    level.eviction = make_eviction(tier.eviction);
+    KVCAP_CHECK(levels_.empty() || levels_.back().options().kind < tier.kind);
+    levels_.emplace_back(tier);
   }
-  has_hbm_ = !levels_.empty() && levels_.front().options.kind == Tier::hbm;
+  has_hbm_ = !levels_.empty() && levels_.front().options().kind == Tier::hbm;
+  for (std::size_t i = first_host(); i < levels_.size(); ++i) {
+    KVCAP_CHECK(levels_[i].options().bytes_per_token == levels_.back().options().bytes_per_token);
+  }
+  if (options.ttl_s) age_ = make_lru();
 }
 
-std::optional<std::size_t> Store::host_level(Key key) const {
-  for (std::size_t i = first_host(); i < levels_.size(); ++i) {
-    if (levels_[i].entries.contains(key)) return i;
+// ---- contexts and their slots ----
+
+Slot Store::slot_of(Key key) {
+  Slot slot = slots_.find(key);
+  if (slot != kNoSlot) return slot;
+  if (free_slots_.empty()) {
+    slot = static_cast<Slot>(records_.size());
+    records_.emplace_back();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
   }
-  return std::nullopt;
+  records_[slot] = {.key = key, .in_use = true};
+  slots_.set(key, slot);
+  return slot;
 }
+
+// Frees the slot of a context that is not stored and of which nothing is known.
+void Store::tidy(Slot slot) {
+  Record& record = records_[slot];
+  if (record.levels != 0 || record.pins > 0 || record.expected || record.weighed) return;
+  slots_.erase(record.key);
+  record = {};
+  free_slots_.push_back(slot);
+}
+
+// After a context may have left the last level.
+void Store::forget_if_gone(Slot slot) {
+  Record& record = records_[slot];
+  if (record.levels != 0) return;
+  if (std::exchange(record.aging, false)) age_->leave(slot, false);
+  if (std::exchange(record.weighed, false)) {
+    for (StoreLevel& level : levels_) level.eviction().weigh(slot, 0);
+  }
+  tidy(slot);
+}
+
+void Store::used(Slot slot, Order now) {
+  Record& record = records_[slot];
+  record.last_use = now;
+  if (!age_) return;
+  if (std::exchange(record.aging, true)) {
+    age_->touch(slot);
+  } else {
+    age_->enter(slot, record.key);
+    if (record.pins > 0) age_->hold(slot);
+  }
+}
+
+void Store::settle(Slot slot) {
+  const Record& record = records_[slot];
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (record.levels & (1U << i)) levels_[i].settle(slot, record.pins > 0);
+  }
+}
+
+std::optional<std::size_t> Store::host_level(Slot slot) const {
+  const unsigned hosts = records_[slot].levels & ~(has_hbm_ ? 1U : 0U);
+  if (hosts == 0) return std::nullopt;
+  return static_cast<std::size_t>(std::countr_zero(hosts));
+}
+
+// The nearest copy is the longest.
+int64_t Store::kept_tokens(Slot slot) const {
+  const std::optional<std::size_t> at = host_level(slot);
+  return at ? levels_[*at].tokens(slot) : 0;
+}
+
+// ---- placement ----
 
 std::optional<Hit> Store::find(Key key) const {
-  for (const Level& level : levels_) {
-    auto entry = level.entries.find(key);
-    if (entry == level.entries.end() || entry->second.visible == 0) continue;
-    return Hit{key, level.options.kind, entry->second.visible};
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot) return std::nullopt;
+  for (unsigned levels = records_[slot].levels; levels != 0; levels &= levels - 1) {
+    const StoreLevel& level = levels_[static_cast<std::size_t>(std::countr_zero(levels))];
+    const int64_t visible = level.entry(slot).visible();
+    if (visible > 0) return Hit{key, level.options().kind, visible};
   }
   return std::nullopt;
 }
 
-void Store::leave(std::size_t level, Key key) {
-  Level& from = levels_[level];
-  auto entry = from.entries.find(key);
-  KVCAP_CHECK(entry != from.entries.end());
-  from.used_bytes -= from.bytes(entry->second.tokens);
-  from.entries.erase(entry);
-  from.eviction->erase(key);
+void Store::reserve(std::size_t level, Slot slot, int64_t tokens) {
+  Record& record = records_[slot];
+  const bool enters = !levels_[level].has(slot);
+  levels_[level].reserve(slot, record.key, tokens, enters ? ++generation_ : 0);
+  record.levels |= static_cast<uint8_t>(1U << level);
 }
 
-bool Store::make_room(std::size_t level, double bytes, Key keep, Order now, std::vector<Move>& moves) {
-  Level& here = levels_[level];
-  if (bytes + (here.entries.contains(keep) ? here.bytes(here.entries.at(keep).tokens) : 0) >
-      here.options.capacity_bytes) {
-    return false;
+void Store::leave(std::size_t level, Slot slot, bool evicted) {
+  levels_[level].leave(slot, evicted);
+  records_[slot].levels &= static_cast<uint8_t>(~(1U << level));
+}
+
+// Tokens [first, end) of a context travel to where it has its entry.
+void Store::add_move(std::size_t level, Slot slot, Tier from, int64_t first, int64_t end) {
+  if (end <= first) return;
+  const Tier to = levels_[level].options().kind;
+  auto move = std::find_if(moves_.begin(), moves_.end(),
+                           [&](const Move& one) { return one.from == from && one.to == to; });
+  if (move == moves_.end()) move = moves_.insert(moves_.end(), {.from = from, .to = to});
+  const StoreLevel::Entry& entry = levels_[level].entry(slot);
+  move->tokens += end - first;
+  move->items.push_back({.key = records_[slot].key,
+                         .tokens = end - first,
+                         .tokens_after = end,
+                         .generation = entry.generation,
+                         .slot = slot,
+                         .cut = entry.cut});
+}
+
+// A context gets `tokens` tokens in `level`, if room can be made. What is missing there comes from the level
+// `from` as far as that reaches, the rest from the GPU.
+bool Store::place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from) {
+  StoreLevel& to = levels_[level];
+  const int64_t before = to.tokens(slot);
+  if (!to.choose_victims(slot, tokens - before, to.capacity_tokens(), false)) return false;
+  evict_victims(level);
+  const int64_t carried = from ? std::max(levels_[*from].tokens(slot), before) : before;
+  reserve(level, slot, tokens);
+  if (carried > before) {
+    to.await(slot, before);
+    add_move(level, slot, levels_[*from].options().kind, before, carried);
+    if (*from < level) leaving_tokens_[*from] += carried - before;
   }
-  while (here.used_bytes + bytes > here.options.capacity_bytes) {
-    const auto may_leave = [&](Key key) {
-      const Entry& entry = here.entries.at(key);
-      return key != keep && !pins_.contains(key) && entry.visible == entry.tokens;
-    };
-    const std::optional<Key> victim = here.eviction->victim(may_leave);
-    if (!victim) return false;
-    const Entry evicted = here.entries.at(*victim);
-    leave(level, *victim);
-    const bool front = has_hbm_ && level == 0;  // the copy behind it stays
-    if (front) continue;
-    const std::size_t next = level + 1;
-    Entry demoted = evicted;
-    demoted.visible = 0;
-    demoted.generation = ++generation_;
-    if (next < levels_.size() && enter(next, *victim, demoted, now, moves)) {
-      moves.push_back({.key = *victim,
-                       .from = here.options.kind,
-                       .to = levels_[next].options.kind,
-                       .tokens = evicted.tokens,
-                       .tokens_after = evicted.tokens,
-                       .generation = demoted.generation});
-    } else {
-      dropped_bytes_ += here.bytes(evicted.tokens);
+  add_move(level, slot, Tier::hbm, carried, tokens);
+  to.settle(slot, records_[slot].pins > 0);
+  return true;
+}
+
+void Store::evict_victims(std::size_t level) {
+  for (Slot victim : levels_[level].victims()) evict(level, victim);
+}
+
+// Down to the next level that takes it, or out.
+void Store::evict(std::size_t level, Slot slot) {
+  const int64_t kept = kept_tokens(slot);
+  if (host_level(slot) == level) move_down(slot, levels_[level].tokens(slot));
+  if (levels_[level].has(slot)) leave(level, slot, true);
+  dropped_tokens_ += kept - kept_tokens(slot);
+  forget_if_gone(slot);
+}
+
+// A context and what is new of it go to the first level below its own that takes all of it. Copies that it
+// passes are shorter and leave with the one that it comes from.
+bool Store::move_down(Slot slot, int64_t tokens) {
+  const std::size_t from = *host_level(slot);
+  for (std::size_t level = from + 1; level < levels_.size(); ++level) {
+    if (!place(level, slot, tokens, from)) continue;
+    for (std::size_t above = from; above < level; ++above) {
+      if (levels_[above].has(slot)) leave(above, slot, true);
+    }
+    return true;
+  }
+  return false;
+}
+
+void Store::put_front(Slot slot, int64_t tokens) {
+  StoreLevel& front = levels_[0];
+  const int64_t before = front.tokens(slot);
+  if (tokens <= before) {
+    front.eviction().renew(slot);
+  } else if (front.choose_victims(slot, tokens - before, front.capacity_tokens(), false)) {
+    evict_victims(0);
+    reserve(0, slot, tokens);
+    front.show(slot);
+    front.settle(slot, records_[slot].pins > 0);
+  } else if (before > 0) {
+    leave(0, slot, false);
+  }
+}
+
+void Store::put_one(Slot slot, int64_t tokens, Order now) {
+  Record& record = records_[slot];
+  const auto length = static_cast<uint32_t>(tokens);
+  record.length = record.levels == 0 ? length : std::max(record.length, length);
+  if (has_hbm_) put_front(slot, tokens);
+
+  const std::optional<std::size_t> at = host_level(slot);
+  const int64_t kept = kept_tokens(slot);
+  if (tokens <= kept) {
+    levels_[*at].eviction().renew(slot);
+  } else if (at) {
+    const bool complete = levels_[*at].entry(slot).complete();
+    if (place(*at, slot, tokens, std::nullopt) || (complete && move_down(slot, tokens))) {
+      entered_tokens_ += tokens - kept;
+    }
+  } else {
+    for (std::size_t level = first_host(); level < levels_.size(); ++level) {
+      if (!place(level, slot, tokens, std::nullopt)) continue;
+      entered_tokens_ += tokens;
+      break;
     }
   }
-  return true;
+  if (record.levels != 0) used(slot, now);
 }
 
-bool Store::enter(std::size_t level, Key key, const Entry& entry, Order now, std::vector<Move>& moves) {
-  Level& to = levels_[level];
-  if (!make_room(level, to.bytes(entry.tokens), key, now, moves)) return false;
-  to.entries[key] = entry;
-  to.used_bytes += to.bytes(entry.tokens);
-  to.eviction->touch(key, now);
-  return true;
+std::vector<Move> Store::put(std::span<const Item> items, Order now) {
+  for (const Item& item : items) {
+    if (item.tokens <= 0) continue;
+    const Slot slot = slot_of(item.key);
+    put_one(slot, item.tokens, now);
+    forget_if_gone(slot);
+  }
+  return finish();
 }
 
 std::vector<Move> Store::put(Key key, int64_t tokens, Order now) {
-  std::vector<Move> moves;
-  if (has_hbm_) {
-    Level& front = levels_[0];
-    if (front.entries.contains(key)) leave(0, key);
-    enter(0, key, {.tokens = tokens, .visible = tokens, .generation = ++generation_}, now, moves);
-  }
-  if (first_host() == levels_.size()) return moves;
-
-  // From the tier where the context lies, or the first, to the first one that takes it.
-  const std::optional<std::size_t> at = host_level(key);
-  for (std::size_t level = at.value_or(first_host()); level < levels_.size(); ++level) {
-    Level& host = levels_[level];
-    const int64_t before = host.entries.contains(key) ? host.entries.at(key).tokens : 0;
-    const int64_t grown = tokens - before;
-    if (grown <= 0) {
-      host.eviction->touch(key, now);
-      return moves;
-    }
-    if (!make_room(level, host.bytes(grown), key, now, moves)) {
-      // A context that has outgrown its tier stays as it is: its first part is still good.
-      if (at) return moves;
-      continue;
-    }
-    Entry& entry = host.entries[key];
-    if (before == 0) entry.generation = ++generation_;
-    entry.tokens = tokens;
-    host.used_bytes += host.bytes(grown);
-    host.eviction->touch(key, now);
-    entered_bytes_ += host.bytes(grown);
-    moves.push_back({.key = key,
-                     .from = Tier::hbm,
-                     .to = host.options.kind,
-                     .tokens = grown,
-                     .tokens_after = tokens,
-                     .generation = entry.generation});
-    return moves;
-  }
-  return moves;
+  const Item item{key, tokens};
+  return put({&item, 1}, now);
 }
 
 void Store::preload(Key key, int64_t tokens) {
-  for (std::size_t level = first_host(); level < levels_.size(); ++level) {
-    Level& to = levels_[level];
-    const double bytes = to.bytes(tokens);
-    if (to.used_bytes + bytes > to.options.capacity_bytes) continue;
-    to.entries[key] = {.tokens = tokens, .visible = tokens, .generation = ++generation_};
-    to.used_bytes += bytes;
-    to.eviction->touch(key, 0);
-    entered_bytes_ += bytes;
-    return;
+  const Slot slot = slot_of(key);
+  KVCAP_CHECK(records_[slot].levels == 0 && tokens > 0);
+  for (std::size_t i = first_host(); i < levels_.size(); ++i) {
+    if (levels_[i].used_tokens() + tokens > levels_[i].target_tokens()) continue;
+    if (records_[slot].levels == 0) entered_tokens_ += tokens;
+    reserve(i, slot, tokens);
+    levels_[i].show(slot);
+    records_[slot].length = static_cast<uint32_t>(tokens);
+    if (!options_.inclusive) break;
   }
+  if (records_[slot].levels != 0) used(slot, 0);
+  settle(slot);
+  forget_if_gone(slot);
 }
 
 std::vector<Move> Store::promote(Key key, Order now) {
-  std::vector<Move> moves;
-  const std::optional<std::size_t> at = host_level(key);
-  if (!at || *at == first_host() || levels_[first_host()].options.kind != Tier::dram) return moves;
-  const Entry entry = levels_[*at].entries.at(key);
-  // Room above is made first: while it lasts the context still lies below.
-  if (enter(first_host(), key, entry, now, moves)) leave(*at, key);
-  return moves;
+  const Slot slot = slots_.find(key);
+  const std::optional<std::size_t> at = slot != kNoSlot ? host_level(slot) : std::nullopt;
+  if (!at || *at == first_host() || levels_[first_host()].options().kind != Tier::dram) return {};
+  StoreLevel& below = levels_[*at];
+  StoreLevel& above = levels_[first_host()];
+  if (!below.entry(slot).complete()) return {};
+  const int64_t tokens = below.tokens(slot);
+  if (!above.choose_victims(slot, tokens, above.capacity_tokens(), false)) return {};
+  if (options_.inclusive) {
+    below.set_source(slot, true);
+    settle(slot);
+  } else {
+    leave(*at, slot, false);  // first, so that what is demoted for it finds its place
+  }
+  evict_victims(first_host());
+  reserve(first_host(), slot, tokens);
+  above.show(slot);
+  if (options_.inclusive) below.set_source(slot, false);
+  settle(slot);
+  used(slot, now);
+  return finish();
+}
+
+std::vector<Move> Store::prefetch(Key key, Order now) {
+  const Slot slot = slots_.find(key);
+  const std::optional<std::size_t> at = slot != kNoSlot ? host_level(slot) : std::nullopt;
+  if (!at || *at == first_host()) return {};
+  StoreLevel& below = levels_[*at];
+  StoreLevel& above = levels_[first_host()];
+  if (!below.entry(slot).complete()) return {};
+  const int64_t tokens = below.tokens(slot);
+  if (!above.choose_victims(slot, tokens, above.target_tokens(), true)) return {};
+  below.set_source(slot, true);
+  settle(slot);
+  evict_victims(first_host());
+  reserve(first_host(), slot, tokens);
+  above.await(slot, 0);
+  add_move(first_host(), slot, below.options().kind, 0, tokens);
+  settle(slot);
+  used(slot, now);
+  return finish();
+}
+
+// Frees the shares to keep free and hands out the moves: the farthest demotions first, then the saves.
+std::vector<Move> Store::finish() {
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    while (levels_[i].used_tokens() > levels_[i].target_tokens()) {
+      const Slot victim = levels_[i].eviction().victim();
+      if (victim == kNoSlot) break;
+      evict(i, victim);
+    }
+  }
+  std::sort(moves_.begin(), moves_.end(),
+            [](const Move& a, const Move& b) { return a.from != b.from ? a.from > b.from : a.to < b.to; });
+  return std::exchange(moves_, {});
+}
+
+bool Store::fetching(Key key) const {
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot) return false;
+  return std::any_of(levels_.begin(), levels_.end(),
+                     [&](const StoreLevel& level) { return level.entry(slot).source; });
 }
 
 void Store::done(const Move& move) {
-  // The context may have moved on or left since; its generation tells a later one under the same key.
-  for (Level& level : levels_) {
-    auto entry = level.entries.find(move.key);
-    if (entry == level.entries.end() || entry->second.generation != move.generation) continue;
-    entry->second.visible =
-        std::max(entry->second.visible, std::min(move.tokens_after, entry->second.tokens));
+  std::size_t to = levels_.size();
+  std::size_t from = levels_.size();
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (levels_[i].options().kind == move.to) to = i;
+    if (levels_[i].options().kind == move.from && i >= first_host()) from = i;
+  }
+  KVCAP_CHECK(to < levels_.size());
+  const bool from_gpu = move.from == Tier::hbm;
+  if (!from_gpu && from < to) leaving_tokens_[from] -= move.tokens;
+  for (const Moved& moved : move.items) {
+    if (!levels_[to].arrive(moved, from_gpu)) continue;
+    const bool copied = !from_gpu && from > to && levels_[from].entry(moved.slot).source;
+    if (copied && options_.inclusive) levels_[from].set_source(moved.slot, false);
+    if (copied && !options_.inclusive) leave(from, moved.slot, false);
+    settle(moved.slot);
   }
 }
 
-void Store::pin(Key key) { ++pins_[key]; }
+// ---- uses and what is told of contexts ----
+
+void Store::pin(Key key) {
+  const Slot slot = slot_of(key);
+  Record& record = records_[slot];
+  if (++record.pins > 1) return;
+  settle(slot);
+  if (record.aging) age_->hold(slot);
+}
 
 void Store::unpin(Key key) {
-  auto pins = pins_.find(key);
-  KVCAP_CHECK(pins != pins_.end());
-  if (--pins->second == 0) pins_.erase(pins);
+  const Slot slot = slots_.find(key);
+  KVCAP_CHECK(slot != kNoSlot && records_[slot].pins > 0);
+  Record& record = records_[slot];
+  if (--record.pins > 0) return;
+  settle(slot);
+  if (record.aging) age_->release(slot);
+  tidy(slot);
 }
 
 void Store::touch(Key key, Order now) {
-  for (Level& level : levels_) {
-    if (level.entries.contains(key)) level.eviction->touch(key, now);
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot || records_[slot].levels == 0) return;
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (records_[slot].levels & (1U << i)) levels_[i].eviction().touch(slot);
   }
+  used(slot, now);
+}
+
+void Store::expect(Key key, Order next_use) {
+  if (next_use == kNever && slots_.find(key) == kNoSlot) return;
+  const Slot slot = slot_of(key);
+  records_[slot].expected = next_use != kNever;
+  for (StoreLevel& level : levels_) level.eviction().expect(slot, next_use);
+  tidy(slot);
+}
+
+void Store::weigh(Key key, double score) {
+  if (score == 0 && slots_.find(key) == kNoSlot) return;
+  const Slot slot = slot_of(key);
+  records_[slot].weighed = score != 0;
+  for (StoreLevel& level : levels_) level.eviction().weigh(slot, score);
+  tidy(slot);
+}
+
+// ---- contexts that end ----
+
+void Store::drop(Slot slot) {
+  dropped_tokens_ += kept_tokens(slot);
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (levels_[i].has(slot)) leave(i, slot, false);
+  }
+  forget_if_gone(slot);
 }
 
 void Store::erase(Key key) {
+  const Slot slot = slots_.find(key);
+  if (slot != kNoSlot) drop(slot);
+}
+
+void Store::shrink(Key key, int64_t tokens) {
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot || tokens >= records_[slot].length) return;
+  Record& record = records_[slot];
+  const int64_t cut = record.length - std::max<int64_t>(tokens, 0);
+  const int64_t kept = kept_tokens(slot);
   for (std::size_t i = 0; i < levels_.size(); ++i) {
-    auto entry = levels_[i].entries.find(key);
-    if (entry == levels_[i].entries.end()) continue;
-    if (i >= first_host()) dropped_bytes_ += levels_[i].bytes(entry->second.tokens);
-    leave(i, key);
-  }
-}
-
-bool Store::has(Tier tier) const {
-  return std::any_of(levels_.begin(), levels_.end(),
-                     [&](const Level& level) { return level.options.kind == tier; });
-}
-
-double Store::occupied_bytes(Tier tier) const {
-  for (const Level& level : levels_) {
-    if (level.options.kind == tier) return level.used_bytes;
-  }
-  return 0;
-}
-
-double Store::capacity_bytes(Tier tier) const {
-  for (const Level& level : levels_) {
-    if (level.options.kind == tier) return level.options.capacity_bytes;
-  }
-  return 0;
-}
-
-void Store::check() const {
-  double stored_bytes = 0;
-  for (std::size_t i = 0; i < levels_.size(); ++i) {
-    const Level& level = levels_[i];
-    double used_bytes = 0;
-    for (const auto& [key, entry] : level.entries) {
-      KVCAP_CHECK(entry.visible >= 0 && entry.visible <= entry.tokens && entry.tokens > 0);
-      used_bytes += level.bytes(entry.tokens);
+    if (!levels_[i].has(slot)) continue;
+    if (cut < levels_[i].tokens(slot)) {
+      levels_[i].cut(slot, cut);
+    } else {
+      leave(i, slot, false);
     }
-    const double slack = 1e-9 * (1 + level.options.capacity_bytes);
-    KVCAP_CHECK(std::abs(used_bytes - level.used_bytes) <= slack);
-    KVCAP_CHECK(level.used_bytes <= level.options.capacity_bytes + slack);
-    if (i >= first_host()) stored_bytes += used_bytes;
   }
-  KVCAP_CHECK(std::abs(entered_bytes_ - dropped_bytes_ - stored_bytes) <= 1e-9 * (1 + entered_bytes_));
+  record.length -= static_cast<uint32_t>(cut);
+  dropped_tokens_ += kept - kept_tokens(slot);
+  settle(slot);
+  forget_if_gone(slot);
+}
+
+void Store::expire(Order now) {
+  if (!age_) return;
+  for (Slot slot = age_->victim(); slot != kNoSlot; slot = age_->victim()) {
+    if (now - records_[slot].last_use < *options_.ttl_s) return;
+    drop(slot);
+  }
 }
 
 }  // namespace kvcap

@@ -1,23 +1,31 @@
 // Store: what lies where. It decides placement and eviction and hands out the Moves that follow; whoever
-// owns the clock performs them and reports back. It knows no time, no links and no policy.
+// owns the clock performs them and reports back. It knows no links and no policy, and time only as a number
+// that it is told.
 //
-// A context (all turns of a session) lies in at most one host tier, the nearest that has room: new bytes
-// enter the first tier, its victims are demoted to the next, the last tier's victims are dropped, and a
-// context that is read from farther than DRAM is promoted into DRAM, which it passes on its way. In front may
-// stand an `hbm` tier, which holds contexts as KV between turns without giving up the copy behind it. Space
-// is reserved when a Move is issued and visible to find() when it is done, so occupancy never exceeds
-// capacity; what a demotion leaves is free at once, its bytes wait in the write queue. A context with a save
-// or a demotion under way cannot be evicted.
+// A context (all turns of a session, a prefix block, a chunk of text) lies in one host tier, the nearest that
+// has room: new bytes enter the first tier, its victims are demoted to the next that takes them, the last
+// tier's are dropped, and a context that is read from farther than DRAM is promoted into DRAM, which it
+// passes on its way. In an inclusive store a copy stays behind when a context moves up, and one that comes
+// down again to such a copy costs no move. In front may stand an `hbm` tier, which holds contexts as KV
+// between turns without giving up the copy behind it.
+//
+// Space is reserved when a Move is issued and visible to find() when it is done, so occupancy never exceeds
+// capacity. A context is held, that is, cannot be evicted, while it is pinned, while a move brings part of it
+// and while it is copied to a nearer tier; whether a context has a place at all is known before anything is
+// evicted for it. What a demotion leaves is free at once, although its bytes still wait in the write queue:
+// leaving_bytes() says how many do, and a tier's free_fraction is the room to hold them.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <unordered_map>
+#include <span>
 #include <vector>
 
 #include "base/tier.h"
 #include "state/eviction.h"
+#include "state/move.h"
+#include "state/store_level.h"
 
 namespace kvcap {
 
@@ -27,81 +35,125 @@ struct Hit {
   int64_t tokens = 0;  // the context's first tokens
 };
 
-// Bytes to carry. from == hbm: a save of what the GPU has just computed.
-struct Move {
+struct Item {
   Key key = 0;
-  Tier from = Tier::hbm;
-  Tier to = Tier::dram;
-  int64_t tokens = 0;        // that move
-  int64_t tokens_after = 0;  // of the context that are in `to` when done
-  uint64_t generation = 0;
+  int64_t tokens = 0;
 };
 
-struct StoreTier {
-  Tier kind = Tier::ssd;
-  double capacity_bytes = 0;
-  EvictionKind eviction = EvictionKind::lru;
-  double bytes_per_token = 0;  // of a context in this tier
+struct StoreOptions {
+  bool inclusive = false;
+  std::optional<double> ttl_s;  // contexts unused for so long leave; absent: never
 };
 
 class Store {
  public:
-  // REQUIRES: tiers from near to far, each kind at most once.
-  explicit Store(const std::vector<StoreTier>& tiers);
+  // REQUIRES: tiers from near to far, each kind at most once; host tiers with the same bytes_per_token.
+  explicit Store(const std::vector<StoreTier>& tiers, const StoreOptions& options = {});
 
   // The nearest copy of a context, or nothing.
   std::optional<Hit> find(Key key) const;
 
-  // The context now has `tokens` tokens: makes room and reserves it. Returns the moves to perform, in
-  // order: demotions, then the save. A context that fits nowhere is not stored.
+  // The contexts now have so many tokens: makes room and reserves it. Returns the moves to perform, one for
+  // each pair of tiers, demotions before saves. Of several contexts the last is the most recently used. One
+  // that fits nowhere is not stored; one that has outgrown its tier moves down, and stays as it is (its first
+  // part is still good) where that is impossible or part of it is still under way.
+  std::vector<Move> put(std::span<const Item> items, Order now);
   std::vector<Move> put(Key key, int64_t tokens, Order now);
-  // Puts a context where it would lie after a long time, with no moves (a warm start).
+  // Puts a context where it would lie after a long time, with no moves (a warm start): into the first host
+  // tier that has room, in an inclusive store into those below as well.
   void preload(Key key, int64_t tokens);
-  // A context in a farther host tier is being read: it moves up to the first one if room can be made.
+  // A context in a farther host tier is being read: it moves up into DRAM if room can be made.
   // Its own bytes travel with the read; returns the demotions.
   std::vector<Move> promote(Key key, Order now);
+  // Brings a context from a farther host tier into the first one ahead of its use, which delays its expiry;
+  // until that is done the old copy serves. Nothing happens when it is there or under way already, or when
+  // something would have to leave that is needed sooner (next_use) or worth more (score), or more than the
+  // share to keep free.
+  std::vector<Move> prefetch(Key key, Order now);
+  // True while a prefetch of the context is under way.
+  bool fetching(Key key) const;
   void done(const Move& move);
 
   // A pinned context is in use and may not be evicted; pins nest.
   void pin(Key key);
   void unpin(Key key);
+  // A use of a stored context.
   void touch(Key key, Order now);
-  void erase(Key key);
+  // When a context will be used next, stored or not; holds until told otherwise. kNever: not known.
+  void expect(Key key, Order next_use);
+  // What a context is worth to tiers that keep the highest score; forgotten when it leaves the store, or is
+  // put and not admitted. 0: nothing.
+  void weigh(Key key, double score);
 
-  bool has(Tier tier) const;
+  // Everything stored of a context is void.
+  void erase(Key key);
+  // The context keeps only its last `tokens` tokens, in place.
+  void shrink(Key key, int64_t tokens);
+  // Drops what was not used for ttl_s and is not pinned.
+  void expire(Order now);
+
+  bool has(Tier tier) const { return level_of(tier) != nullptr; }
   double occupied_bytes(Tier tier) const;
   double capacity_bytes(Tier tier) const;
-  double entered_bytes() const { return entered_bytes_; }  // into host tiers from the GPU
-  double dropped_bytes() const { return dropped_bytes_; }  // out of the last host tier, or erased
+  // Demoted out of the tier and not yet arrived where they go.
+  double leaving_bytes(Tier tier) const;
+  // Into the tier in all, as saves, demotions and copies.
+  double came_bytes(Tier tier) const;
+  double entered_bytes() const { return host_bytes(entered_tokens_); }  // into host tiers from the GPU
+  double dropped_bytes() const { return host_bytes(dropped_tokens_); }  // the last copy left, for any reason
+  // Contexts that it has a record of: stored, pinned or told of.
+  std::size_t known() const { return slots_.size(); }
   // Re-derives every sum from the entries; aborts when one is off or a capacity is exceeded.
   void check() const;
 
  private:
-  struct Entry {
-    int64_t tokens = 0;   // reserved
-    int64_t visible = 0;  // saved
-    uint64_t generation = 0;
-  };
-  struct Level {
-    StoreTier options;
-    double used_bytes = 0;
-    std::unordered_map<Key, Entry> entries;
-    std::unique_ptr<Eviction> eviction;
-    double bytes(int64_t tokens) const { return static_cast<double>(tokens) * options.bytes_per_token; }
+  struct Record {
+    Key key = 0;
+    Order last_use = 0;
+    uint32_t length = 0;  // tokens of the context, stored or not
+    uint32_t pins = 0;
+    uint8_t levels = 0;     // a bit for each level it lies in
+    bool expected = false;  // its next use is known
+    bool weighed = false;   // its score is not 0
+    bool aging = false;     // stands in age_
+    bool in_use = false;    // the slot is taken
   };
 
-  bool make_room(std::size_t level, double bytes, Key keep, Order now, std::vector<Move>& moves);
-  bool enter(std::size_t level, Key key, const Entry& entry, Order now, std::vector<Move>& moves);
-  void leave(std::size_t level, Key key);
-  std::optional<std::size_t> host_level(Key key) const;
+  Slot slot_of(Key key);
+  void tidy(Slot slot);
+  void forget_if_gone(Slot slot);
+  void used(Slot slot, Order now);
+  void settle(Slot slot);
+  void put_one(Slot slot, int64_t tokens, Order now);
+  void put_front(Slot slot, int64_t tokens);
+  bool place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from);
+  void evict(std::size_t level, Slot slot);
+  bool move_down(Slot slot, int64_t tokens);
+  void evict_victims(std::size_t level);
+  void reserve(std::size_t level, Slot slot, int64_t tokens);
+  void leave(std::size_t level, Slot slot, bool evicted);
+  void drop(Slot slot);
+  void add_move(std::size_t level, Slot slot, Tier from, int64_t first, int64_t end);
+  std::vector<Move> finish();
+
   std::size_t first_host() const { return has_hbm_ ? 1 : 0; }
+  std::optional<std::size_t> host_level(Slot slot) const;
+  int64_t kept_tokens(Slot slot) const;
+  const StoreLevel* level_of(Tier tier) const;
+  double host_bytes(int64_t tokens) const;
 
-  std::vector<Level> levels_;
+  StoreOptions options_;
+  std::vector<StoreLevel> levels_;
   bool has_hbm_ = false;
-  std::unordered_map<Key, int> pins_;
+  KeyMap<Slot, kNoSlot> slots_;
+  std::vector<Record> records_;  // by slot
+  std::vector<Slot> free_slots_;
+  std::unique_ptr<Eviction> age_;  // where contexts expire: all that are stored, least recently used first
+  std::vector<Move> moves_;        // of the call under way
+  std::vector<int64_t> leaving_tokens_;  // by level
   uint64_t generation_ = 0;
-  double entered_bytes_ = 0;
-  double dropped_bytes_ = 0;
+  int64_t entered_tokens_ = 0;
+  int64_t dropped_tokens_ = 0;
 };
 
 }  // namespace kvcap

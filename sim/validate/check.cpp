@@ -26,6 +26,12 @@ double distance(double simulated, double low, double high) {
 // Of one simulated number from what is printed for it.
 double error_of(const Check& check, std::size_t i) {
   const std::vector<double>& reference = check.reference;
+  if (check.absolute) {
+    const double low = check.claim == Claim::range ? reference[0] : reference[i];
+    const double high = check.claim == Claim::range ? reference[1] : reference[i];
+    const double simulated = check.simulated[i];
+    return simulated >= low && simulated <= high ? 0 : std::max(low - simulated, simulated - high);
+  }
   if (check.claim == Claim::range) return distance(check.simulated[i], reference[0], reference[1]);
   if (reference[i] == 0) return check.simulated[i] == 0 ? 0 : 1;
   return std::abs(check.simulated[i] / reference[i] - 1);
@@ -63,8 +69,12 @@ std::string cell(std::string text, std::size_t width, bool right) {
 
 std::string line(const std::string& id, const std::string& simulated, const std::string& reference,
                  const std::string& error, std::string_view tuned, std::string_view verdict) {
-  return cell(id, 33, false) + " " + cell(simulated, 18, true) + " " + cell(reference, 18, true) + " " +
+  return cell(id, 32, false) + " " + cell(simulated, 18, true) + " " + cell(reference, 18, true) + " " +
          cell(error, 7, true) + " " + cell(std::string(tuned), 5, true) + "  " + std::string(verdict) + "\n";
+}
+
+std::string error_text(const Check& check) {
+  return check.absolute ? format_number(100 * check.error) + " pp" : format_percent(check.error);
 }
 
 bool judged(const Check& check) { return check.verdict != Verdict::not_comparable; }
@@ -140,9 +150,8 @@ std::string validation_table(const std::vector<Check>& checks) {
   std::string text = line("", "simulated", "reference", "error", "tuned", "verdict");
   for (const Check& check : checks) {
     const bool has_error = judged(check) && check.claim != Claim::order;
-    text += line(check.id, simulated_text(check), reference_text(check),
-                 has_error ? format_percent(check.error) : "-", std::to_string(check.tuned.size()),
-                 name(check.verdict));
+    text += line(check.id, simulated_text(check), reference_text(check), has_error ? error_text(check) : "-",
+                 std::to_string(check.tuned.size()), name(check.verdict));
   }
   text += "\n";
   for (const Check& check : checks) {
@@ -155,7 +164,7 @@ std::string validation_table(const std::vector<Check>& checks) {
       sentence +=
           (i == 0 ? " " : ", ") + std::to_string(tally.counts[i]) + " " + std::string(kVerdictNames[i]);
     }
-    if (tally.worst) sentence += "; worst " + tally.worst->id + ", " + format_percent(tally.worst->error);
+    if (tally.worst) sentence += "; worst " + tally.worst->id + ", " + error_text(*tally.worst);
     text += "\n";
     for (const std::string& part : wrap(sentence, kColumns, "  ")) text += part + "\n";
   }

@@ -24,10 +24,12 @@ struct Check {
   std::vector<double> simulated;
   std::vector<double> reference;  // range: its two ends; order: empty
   bool holds = false;             // order
-  // Relative: an exact number is inside up to `exact_tolerance`, any number near up to `tolerance`.
+  // An exact number is inside up to `exact_tolerance`, any number near up to `tolerance`: relative distances,
+  // or those of shares themselves (`absolute`).
   double exact_tolerance = 0.02;
   double tolerance = 0.1;
-  double error = 0;  // relative distance of the worst number; 0 inside a range
+  bool absolute = false;
+  double error = 0;  // distance of the worst number; 0 inside a range
   std::vector<std::string> tuned;
   Verdict verdict = Verdict::not_comparable;
   std::string reason;  // why it is not inside or cannot be compared

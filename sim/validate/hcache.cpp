@@ -4,12 +4,11 @@
 #include <cmath>
 
 #include "validate/papers.h"
+#include "validate/sheet.h"
 #include "workload/trace_stats.h"
 
 namespace kvcap {
 namespace {
-
-using Numbers = std::vector<double>;
 
 // A model where the paper runs it.
 struct Testbed {
@@ -24,12 +23,6 @@ Testbed llama_7b() { return on("llama-2-7b", "a100-40g-4x-pm9a3"); }
 Testbed llama_13b() { return on("llama-2-13b", "a100-40g-4x-pm9a3"); }
 Testbed opt_30b() { return on("opt-30b", "a100-40g-4gpu-4x-pm9a3", "4"); }
 std::vector<Testbed> testbeds() { return {llama_7b(), llama_13b(), opt_30b()}; }
-
-Overrides operator+(Overrides base, const Overrides& more) {
-  base.insert(base.end(), more.begin(), more.end());
-  return base;
-}
-Overrides policy(const std::string& name) { return {"policy.name=" + name}; }
 
 const std::vector<std::string> kGemm = {"a100-40g: gpu.gemm.efficiency"};
 const std::vector<std::string> kGpus = {"a100-40g: gpu.gemm.efficiency", "h800-dram: gpu.gemm.efficiency"};
@@ -55,57 +48,13 @@ constexpr const char* kWideTensorParallel =
     "each other "
     "where whole layers are as efficient as projections";
 
-// Checks in the making.
-class Sheet {
- public:
-  explicit Sheet(Lab& lab) : lab_(lab) {}
-
-  // `reference`: where the paper prints a formula.
-  void add(const std::string& id, const std::string& what, Numbers simulated,
-           const std::vector<std::string>& tuned, const std::string& reason = "",
-           const Numbers& reference = {}) {
-    Check check = published(id);
-    check.what = what;
-    check.simulated = std::move(simulated);
-    if (!reference.empty()) check.reference = reference;
-    check.tuned = tuned;
-    check.reason = reason;
-    judge(check);
-    checks_.push_back(std::move(check));
-  }
-  void add_order(const std::string& id, const std::string& what, Numbers simulated, bool holds,
-                 const std::vector<std::string>& tuned) {
-    Check check = published(id);
-    check.what = what;
-    check.simulated = std::move(simulated);
-    check.holds = holds;
-    check.tuned = tuned;
-    judge(check);
-    checks_.push_back(std::move(check));
-  }
-
-  // metric under `slow` / metric under `fast`.
-  double ratio(const std::string& file, const Overrides& setting, const std::string& slow,
-               const std::string& fast, const std::string& metric, const StoredContexts& contexts = {}) {
-    return lab_.metric(file, setting + policy(slow), metric, contexts) /
-           lab_.metric(file, setting + policy(fast), metric, contexts);
-  }
-  double restore_s(const std::string& file, const Overrides& setting, const std::string& name,
-                   int64_t tokens = 1024) {
-    return lab_.restore_s(file, setting + policy(name), tokens);
-  }
-  double speedup(const std::string& file, const Overrides& setting, const std::string& over,
+double restore_s(Sheet& sheet, const std::string& file, const Overrides& setting, const std::string& name,
                  int64_t tokens = 1024) {
-    return restore_s(file, setting, over, tokens) / restore_s(file, setting, "hcache", tokens);
-  }
-
-  Lab& lab() { return lab_; }
-  std::vector<Check> take() { return std::move(checks_); }
-
- private:
-  Lab& lab_;
-  std::vector<Check> checks_;
-};
+  return sheet.lab().restore_s(file, setting + policy(name), tokens);
+}
+double speedup(Sheet& sheet, const std::string& file, const Overrides& setting, const std::string& over) {
+  return restore_s(sheet, file, setting, over) / restore_s(sheet, file, setting, "hcache");
+}
 
 // ---- Tables 1 and 2, Fig. 3, 2.4, 3.2: lengths, machines, closed forms ----
 
@@ -317,8 +266,8 @@ void gpus(Sheet& sheet) {
   Numbers offload, recompute;
   const auto both = [&](const std::string& model, const std::string& hardware) {
     const Testbed testbed = on(model, hardware);
-    offload.push_back(sheet.speedup(file, testbed.overrides, "kv_offload"));
-    recompute.push_back(sheet.speedup(file, testbed.overrides, "recompute"));
+    offload.push_back(speedup(sheet, file, testbed.overrides, "kv_offload"));
+    recompute.push_back(speedup(sheet, file, testbed.overrides, "recompute"));
     return offload.back();
   };
   const double a30 = both("llama-2-7b", "a30-dram");
@@ -358,8 +307,8 @@ void disks_and_lengths(Sheet& sheet) {
     const std::vector<int> counts = four_gpus ? std::vector{4, 8, 16} : std::vector{1, 2, 4};
     for (int count : counts) {
       const Overrides setting = testbed.overrides + ssds(count);
-      const double over_offload = sheet.speedup(file, setting, "kv_offload");
-      const double over_recompute = sheet.speedup(file, setting, "recompute");
+      const double over_offload = speedup(sheet, file, setting, "kv_offload");
+      const double over_recompute = speedup(sheet, file, setting, "recompute");
       all.push_back(over_offload);
       all_recompute.push_back(over_recompute);
       if (count == counts.front()) one_each.push_back(over_offload);
@@ -383,8 +332,8 @@ void disks_and_lengths(Sheet& sheet) {
   sheet.add("hcache.f11.ssdN_vs_recompute", "recompute over hcache where SSDs saturate PCIe",
             std::move(many_recompute), kGemm, kWideTensorParallel);
 
-  const double short_s = sheet.restore_s(file, llama_7b().overrides, "recompute", 1024);
-  const double long_s = sheet.restore_s(file, llama_7b().overrides, "recompute", 16384);
+  const double short_s = restore_s(sheet, file, llama_7b().overrides, "recompute", 1024);
+  const double long_s = restore_s(sheet, file, llama_7b().overrides, "recompute", 16384);
   sheet.add("hcache.f11.length_recompute_drop",
             "7B: recomputed tokens per second lost from 1K to 16K of history", {1 - 16 * short_s / long_s},
             kGemm,
@@ -403,12 +352,12 @@ void scheduler(Sheet& sheet) {
   const auto with = [](const Overrides& setting, const std::string& split) {
     return setting + Overrides{"policy.split=" + split};
   };
-  const auto hcache_s = [&](const Overrides& setting) { return sheet.restore_s(file, setting, "hcache"); };
+  const auto hcache_s = [&](const Overrides& setting) { return restore_s(sheet, file, setting, "hcache"); };
 
   Numbers hybrid, offload;
   for (const Overrides& setting : {balanced, compute_rich, io_rich}) {
     hybrid.push_back(hcache_s(with(setting, "naive_hybrid")) / hcache_s(setting));
-    offload.push_back(sheet.speedup(file, setting, "kv_offload"));
+    offload.push_back(speedup(sheet, file, setting, "kv_offload"));
   }
   sheet.add("hcache.f12.vs_naive_hybrid", "naive hybrid over hcache: balanced, compute-rich, I/O-rich",
             std::move(hybrid), kGemm, "the three settings are not printed; ours are in figure_12.json");
@@ -416,7 +365,7 @@ void scheduler(Sheet& sheet) {
             "the three settings are not printed; ours are in figure_12.json");
   sheet.add("hcache.f12.hcache_only_vs_offload_io_rich",
             "speed of hidden states alone over kv_offload, I/O-rich",
-            {sheet.restore_s(file, io_rich, "kv_offload") / hcache_s(with(io_rich, "hidden_only"))}, {},
+            {restore_s(sheet, file, io_rich, "kv_offload") / hcache_s(with(io_rich, "hidden_only"))}, {},
             "follows the A30's efficiency, which is its relative's: see f11.a30_7b");
   Numbers gain;
   for (const Overrides& setting : {compute_rich, io_rich}) {
@@ -446,7 +395,7 @@ void partitions(Sheet& sheet) {
        static_cast<double>(schedule("token_rounded").hidden_tokens)},
       kGemm);
   const auto hcache_s = [&](const std::string& split) {
-    return sheet.restore_s(file, setting + Overrides{"policy.split=" + split}, "hcache");
+    return restore_s(sheet, file, setting + Overrides{"policy.split=" + split}, "hcache");
   };
   sheet.add("hcache.f13.token_partition_penalty", "speed over layer-wise: token-wise, rounded",
             {hcache_s("paper") / hcache_s("token"), hcache_s("paper") / hcache_s("token_rounded")}, kGemm,

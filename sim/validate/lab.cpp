@@ -18,7 +18,7 @@ Workload requests_at_once(const StoredContexts& contexts) {
     workload.sessions.push_back({.first_turn = static_cast<uint32_t>(i),
                                  .turn_count = 1,
                                  .context_tokens = static_cast<uint32_t>(contexts.tokens),
-                                 .history_grows = false});
+                                 .history_grows = contexts.tokens == 0});
     workload.turns.push_back({.input_tokens = static_cast<uint32_t>(contexts.new_tokens),
                               .output_tokens = static_cast<uint32_t>(contexts.output_tokens)});
   }

@@ -15,6 +15,8 @@ struct Suite {
   std::vector<Check> (*checks)();
 };
 
+std::vector<Check> paper_checks() { return checks_of(papers()); }
+
 constexpr std::array kSuites = {Suite{"papers", paper_checks}};
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "workload/draws.h"
 
 namespace kvcap {
 namespace {
@@ -43,11 +44,8 @@ double draw_think_time_s(const ThinkTimeOptions& options, uint64_t seed, uint64_
       return options.mean_s;
     case ThinkDistribution::exponential:
       return options.mean_s * stream.exponential(session, turn);
-    case ThinkDistribution::lognormal: {
-      // exp(mu + sigma z) has mean exp(mu + sigma^2/2) and cv^2 = exp(sigma^2) - 1.
-      const double variance = std::log1p(options.cv * options.cv);
-      return options.mean_s * std::exp(std::sqrt(variance) * stream.normal(session, turn) - variance / 2);
-    }
+    case ThinkDistribution::lognormal:
+      return lognormal(options.mean_s, options.cv, stream.normal(session, turn));
   }
   KVCAP_BUG("a think time distribution is not handled");
 }

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "workload/draws.h"
 #include "workload/source.h"
 #include "workload/tables.h"
 
@@ -54,23 +55,6 @@ void keep_only(const std::vector<std::string>& names, std::vector<Task>& tasks) 
   KVCAP_CHECK(!tasks.empty());
 }
 
-// Index i with probability weights[i] / their sum.
-class Weighted {
- public:
-  explicit Weighted(const std::vector<double>& weights) {
-    double sum = 0;
-    for (double weight : weights) cumulative_.push_back(sum += weight);
-  }
-  std::size_t at(double uniform) const {
-    const auto found =
-        std::upper_bound(cumulative_.begin(), cumulative_.end() - 1, uniform * cumulative_.back());
-    return static_cast<std::size_t>(found - cumulative_.begin());
-  }
-
- private:
-  std::vector<double> cumulative_;
-};
-
 struct Document {
   std::size_t task = 0;
   uint32_t tokens = 0;
@@ -89,12 +73,6 @@ std::vector<Document> draw_documents(const Tables& tables, std::size_t count, ui
         static_cast<uint32_t>(table_quantile(tables.probabilities, task.context_tokens, length.uniform(i)));
   }
   return documents;
-}
-
-std::vector<double> zipf_weights(double alpha, std::size_t count) {
-  std::vector<double> weights(count);
-  for (std::size_t k = 0; k < count; ++k) weights[k] = std::pow(static_cast<double>(k + 1), -alpha);
-  return weights;
 }
 
 void add_notes(const Tables& tables, std::size_t documents, double alpha, Source& source) {
@@ -143,7 +121,8 @@ Source generate_long_context(const SourceOptions& options, int64_t count, uint64
   for (std::size_t i = 0; i < documents.size(); ++i) {
     source.documents.push_back("\"" + tables.tasks[documents[i].task].name + "-" + std::to_string(i) + "\"");
   }
-  const Weighted popularity(zipf_weights(options.zipf_alpha, document_count));
+  const double alpha = options.zipf_alpha.value_or(1);
+  const Weighted popularity(zipf_weights(alpha, document_count));
   const RandomStream choice(seed, "long_context.document");
   const RandomStream input(seed, "long_context.input"), output(seed, "long_context.output");
   for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) {
@@ -157,7 +136,7 @@ Source generate_long_context(const SourceOptions& options, int64_t count, uint64
     source.add({.context_tokens = document.tokens, .document = static_cast<uint32_t>(chosen)}, {turn});
     source.labels.push_back({std::to_string(i), task.name});
   }
-  add_notes(tables, document_count, options.zipf_alpha, source);
+  add_notes(tables, document_count, alpha, source);
   return source;
 }
 

@@ -17,7 +17,9 @@ enum class SourceKind : uint8_t {
   vllm,
   azure,
   burstgpt,
-  csv
+  csv,
+  few_shot,
+  rag
 };
 enum class BadRow : uint8_t { error, skip };
 // What a turn finds before its new tokens: all earlier turns of its session (grow), or the session's
@@ -37,14 +39,28 @@ struct SourceOptions {
   std::optional<int64_t> block_tokens;
   std::string hash_ids;  // vllm: JSONL of the requests' blocks (traces/README.md); empty: none
   // long_context: sub-tasks separated by commas (empty: all), how many documents there are (absent: as many
-  // as the sub-tasks have in L-Eval), and the exponent of their popularity, weight k^-alpha for the k-th.
+  // as the sub-tasks have in L-Eval).
   std::string tasks;
   std::optional<int64_t> documents;
-  double zipf_alpha = 1;
+  // Exponent of the popularity of long_context's documents (absent: 1) and rag's chunks (absent: 0): weight
+  // k^-alpha for the k-th.
+  std::optional<double> zipf_alpha;
+  // few_shot: HyperInfer's data set, how many prefixes it has, the length at which they are cut, and the
+  // standard deviation of their reuse, in prefixes. Absent, here and for rag: traces/*.json.
+  std::string dataset = "rte";
+  std::optional<int64_t> prefixes;
+  int64_t max_prefix_tokens = 10000;
+  std::optional<double> reuse_sigma;
+  // rag: queries, paraphrases of each, chunks that one retrieves, their size, how many there are (absent: as
+  // many as base queries retrieve), the probability that a paraphrase retrieves a chunk of its base query,
+  // and the mean length of a question.
+  std::optional<int64_t> base_queries, paraphrases, chunks, chunk_tokens, corpus_chunks;
+  std::optional<double> overlap, question_tokens;
 };
 
 constexpr bool is_generated(SourceKind kind) {
-  return kind == SourceKind::chat || kind == SourceKind::long_context;
+  return kind == SourceKind::chat || kind == SourceKind::long_context || kind == SourceKind::few_shot ||
+         kind == SourceKind::rag;
 }
 
 // Whether sessions of this kind may say when they arrive.
@@ -69,7 +85,7 @@ struct WorkloadOptions {
   SourceOptions source;
   ArrivalOptions arrivals;
   ThinkTimeOptions think_time;
-  std::optional<int64_t> sessions;  // absent: all lines of the source (generated: 1,000)
+  std::optional<int64_t> sessions;  // absent: all lines of the source (generated: 1,000, all queries of rag)
   int64_t warmup_turns = 0;         // the first turns by arrival, left out of the metrics
   bool warm_start = false;          // contexts lie in the store before the first arrival
 };

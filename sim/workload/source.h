@@ -84,4 +84,14 @@ Source generate_chats(int64_t count, uint64_t seed);
 // REQUIRES: the options' tasks are among long_context_tasks().
 Source generate_long_context(const SourceOptions& options, int64_t count, uint64_t seed);
 
+// Draws queries behind one of a few prefixes, with the facts of traces/few_shot.json; pieces are the nodes of
+// a radix tree. Session i is the same for every `count`.
+// REQUIRES: the options' dataset is among few_shot_datasets().
+Source generate_few_shot(const SourceOptions& options, int64_t count, uint64_t seed);
+
+// Draws questions with retrieved chunks, with the facts of traces/rag.json: every query once (absent `count`:
+// exactly that), then all again in another order. Session i is the same for every `count`.
+// REQUIRES: corpus_chunks is at least chunks.
+Source generate_rag(const SourceOptions& options, std::optional<int64_t> count, uint64_t seed);
+
 }  // namespace kvcap

@@ -160,10 +160,17 @@ std::unordered_map<uint64_t, int64_t> count_prompts(const Workload& workload) {
   return prompts;
 }
 
-int64_t largest(const std::vector<Piece>& pieces) {
+// Of the largest piece, where the last of a prompt alone may be smaller; else 0: chunks, nodes of a tree.
+int64_t common_block_tokens(const Workload& workload) {
   int64_t tokens = 0;
-  for (const Piece& piece : pieces) tokens = std::max<int64_t>(tokens, piece.tokens);
-  return tokens;
+  for (const Piece& piece : workload.pieces) tokens = std::max<int64_t>(tokens, piece.tokens);
+  for (std::size_t turn = 0; turn < workload.turns.size(); ++turn) {
+    const std::span<const Piece> pieces = workload.pieces_of(turn);
+    for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {
+      if (pieces[i].tokens < tokens) return 0;
+    }
+  }
+  return workload.piece_keys == PieceKeys::prefix ? tokens : 0;
 }
 
 // Blocks are found up to the first that is not, chunks wherever they stand. Fills the accesses' histories.
@@ -204,7 +211,7 @@ void describe_reuse(const Workload& workload, std::vector<Access>& accesses, Tra
   } else {
     const auto prompts = count_prompts(workload);
     stats.unique_pieces = std::ssize(prompts);
-    stats.block_tokens = workload.piece_keys == PieceKeys::prefix ? largest(workload.pieces) : 0;
+    stats.block_tokens = common_block_tokens(workload);
     follow_pieces(workload, prompts, stats.block_tokens, accesses, store, reuse);
     stats.pieces = reuse.blocks;
   }

@@ -40,7 +40,7 @@ struct TraceStats {
   double infinite_cache_token_hit_rate = 0;
   double mean_request_hit_rate = 0;  // the mean of the requests' own shares of tokens found
   // The same in blocks of `block_tokens` (with pieces, the largest of them; smaller ones count too): full
-  // blocks found / blocks of all prompts, and / full blocks of all prompts. Chunks have no common size:
+  // blocks found / blocks of all prompts, and / full blocks of all prompts. Without a common size:
   // 0 tokens, and NaN for the second.
   int64_t block_tokens = kStatsBlockTokens;
   double infinite_cache_block_hit_rate = 0;

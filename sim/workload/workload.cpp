@@ -69,7 +69,8 @@ void draw_times(const WorkloadOptions& options, uint64_t seed, Workload& workloa
 }
 
 // Calls `found` with every turn that has pieces and how many of its prompt's tokens earlier turns have left:
-// those of chunks wherever they stand, those of blocks up to the first that nobody has left.
+// those of chunks wherever they stand, those of blocks up to the first that nobody has left; in a warm start
+// all of them.
 // Returns the tokens of all distinct pieces.
 int64_t follow_pieces(const Workload& workload, const std::function<void(int64_t)>& found) {
   std::unordered_set<uint64_t> seen;
@@ -77,7 +78,7 @@ int64_t follow_pieces(const Workload& workload, const std::function<void(int64_t
   for (const Session& session : workload.sessions) {
     int64_t found_tokens = 0;
     for (const Piece& piece : workload.prompt_pieces_of(session.first_turn)) {
-      if (seen.contains(piece.key)) {
+      if (workload.warm_start || seen.contains(piece.key)) {
         found_tokens += piece.tokens;
       } else if (workload.piece_keys == PieceKeys::prefix) {
         break;
@@ -161,6 +162,10 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
       return read_burstgpt(source, options.sessions);
     case SourceKind::csv:
       return read_csv(source, options.sessions);
+    case SourceKind::few_shot:
+      return generate_few_shot(source, generated, seed);
+    case SourceKind::rag:
+      return generate_rag(source, options.sessions, seed);
   }
   KVCAP_BUG("a source kind is not handled");
   return {};

@@ -43,6 +43,13 @@ struct Session {
   uint32_t document = kOwnContext;
 };
 
+// A session's only turn as a call of the model that answers somebody's turn together with others (calls.h).
+struct Call {
+  uint32_t turn = 0;    // whose: counts the sessions as they were before they were divided
+  bool answers = true;  // what it generates is the turn's answer
+  uint32_t after = 0;   // so many sessions, those right before it, have to end before it arrives
+};
+
 struct Workload {
   std::vector<Session> sessions;
   std::vector<Turn> turns;
@@ -52,6 +59,7 @@ struct Workload {
   std::vector<Piece> pieces;
   std::vector<uint64_t> piece_begin;
   PieceKeys piece_keys = PieceKeys::prefix;
+  std::vector<Call> calls;      // of the sessions, where turns are several calls; else empty
   bool absolute_times = false;  // arrivals: trace
   bool warm_start = false;
   int64_t warmup_turns = 0;

@@ -5,6 +5,8 @@
 //   turns/<policy>      wall time of the chat workload of 5,678 sessions (or ShareGPT where it is at hand),
 //   in turns a
 //                       second and in sleep_for events a turn
+//   turns/cached_attention_overload, turns/mooncake
+//                       the same for CachedAttention's own setting and for an hour of hash blocks
 //   memory/<policy>     growth of peak memory between 30 thousand and 300 thousand turns, in bytes a turn
 //   startup             time until `kvcap --version` has ended, against an empty program linked with
 //   libsimgrid
@@ -81,8 +83,7 @@ double simulate_s(const Scenario& scenario, const Workload& workload) {
   return seconds;
 }
 
-void turns(benchmark::State& state, const std::string& policy) {
-  const Scenario scenario = chat_scenario(policy, 5678, true);
+void turns(benchmark::State& state, const Scenario& scenario) {
   const Workload workload = make_workload(scenario.workload, 1);
   const auto count = static_cast<double>(workload.turns.size());
   double least_run_s = 1e300;
@@ -94,6 +95,7 @@ void turns(benchmark::State& state, const std::string& policy) {
     state.SetIterationTime(run_s);
   }
   state.counters["turns"] = count;
+  state.counters["pieces_per_turn"] = static_cast<double>(workload.pieces.size()) / count;
   state.counters["turns_per_s"] = count / least_run_s;
   state.counters["sleep_for_per_s"] = kSleeps / least_sleep_s;
   state.counters["sleep_for_per_turn"] = (least_run_s / count) / (least_sleep_s / kSleeps);
@@ -155,16 +157,32 @@ void startup(benchmark::State& state) {
   state.counters["ratio"] = least_kvcap_s / least_empty_s;
 }
 
-BENCHMARK_CAPTURE(turns, recompute, "recompute")
-    ->UseManualTime()
-    ->Iterations(7)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(turns, kv_offload, "kv_offload")
-    ->UseManualTime()
-    ->Iterations(7)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(turns, hcache, "hcache")->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(turns, ideal, "ideal")->UseManualTime()->Iterations(7)->Unit(benchmark::kMillisecond);
+// CachedAttention's own setting: an overloaded server, a queue of thousands, tiers that move all the time.
+Scenario overload_scenario() {
+  return load_scenario(KVCAP_SOURCE_DIR "/scenarios/papers/cached_attention/figures_13_to_17.json", {});
+}
+Scenario mooncake_scenario() { return load_scenario(KVCAP_SOURCE_DIR "/scenarios/mooncake.json", {}); }
+
+void add_turns(const std::string& name, Scenario (*scenario)()) {
+  benchmark::RegisterBenchmark(("turns/" + name).c_str(),
+                               [scenario](benchmark::State& state) { turns(state, scenario()); })
+      ->UseManualTime()
+      ->Iterations(7)
+      ->Unit(benchmark::kMillisecond);
+}
+
+const bool kRegistered = [] {
+  add_turns("recompute", [] { return chat_scenario("recompute", 5678, true); });
+  add_turns("kv_offload", [] { return chat_scenario("kv_offload", 5678, true); });
+  add_turns("hcache", [] { return chat_scenario("hcache", 5678, true); });
+  add_turns("ideal", [] { return chat_scenario("ideal", 5678, true); });
+  add_turns("cached_attention_overload", overload_scenario);
+  if (std::filesystem::exists(KVCAP_SOURCE_DIR
+                              "/../shared/data/traces/mooncake_conversation_trace.jsonl.gz")) {
+    add_turns("mooncake", mooncake_scenario);
+  }
+  return true;
+}();
 BENCHMARK_CAPTURE(memory, hcache, "hcache")->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(startup)->UseManualTime()->Iterations(30)->Unit(benchmark::kMillisecond);
 

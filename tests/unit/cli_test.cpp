@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "policy/table.h"
-#include "scenario/fields.h"
 
 namespace kvcap {
 namespace {
@@ -173,9 +172,11 @@ TEST_F(Cli, ShowsTheCatalogue) {
 }
 
 TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
+  std::string policies;
+  for (std::string_view name : policy_names()) policies.append(policies.empty() ? "" : ", ").append(name);
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"run", path("chat.json"), "--set", "policy.name=hcahce"},
-       "kvcap: --set policy.name=hcahce: found \"hcahce\", allowed: " + joined(policy_names()) +
+       "kvcap: --set policy.name=hcahce: found \"hcahce\", allowed: " + policies +
            "; did you mean \"hcache\"?\n"},
       {{"rum", path("chat.json")},
        "kvcap: found the command \"rum\", allowed: run, compare, restore, validate, trace, show; did you "
@@ -190,8 +191,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "kvcap: compare: give either --policies a,b,c or --over PATH=v1,v2,...\n"},
       {{"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "9", "--policy",
         "hcach"},
-       "kvcap: --policy: found \"hcach\", allowed: all, " + joined(policy_names()) +
-           "; did you mean \"hcache\"?\n"},
+       "kvcap: --policy: found \"hcach\", allowed: all, " + policies + "; did you mean \"hcache\"?\n"},
       {{"show", "modles"},
        "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads; did you mean "
        "\"models\"?\n"},

@@ -37,6 +37,10 @@ std::string with_names(std::string message) {
     const std::size_t at = message.find(mark);
     if (at != std::string::npos) message.replace(at, mark.size(), names);
   }
+  constexpr std::string_view kPolicies = "{policies}";
+  if (const std::size_t at = message.find(kPolicies); at != std::string::npos) {
+    message.replace(at, kPolicies.size(), joined(policy_names()));
+  }
   return message;
 }
 
@@ -360,9 +364,10 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
   EXPECT_NE(help.find("  serving.tensor_parallel_size\n"
                       "      an integer from 1 to 1024 [GPUs], default 1: GPUs that share every layer\n"),
             std::string::npos);
-  EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, fifo, default lru: "), std::string::npos);
+  EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, next_use, score, belady"),
+            std::string::npos);
   EXPECT_NE(help.find("  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, "
-                      "mooncake, vllm, azure, burstgpt, csv, required: "),
+                      "mooncake, vllm, azure, burstgpt, csv, few_shot, rag, required: "),
             std::string::npos);
 }
 

@@ -93,6 +93,18 @@ TEST(RandomStream, DrawsGammasOfMeanOneAndVarianceOneOverShape) {
   }
 }
 
+TEST(RandomStream, DrawsStudentsTOfVarianceOne) {
+  const RandomStream stream(4, "x");
+  // Of 4 degrees of freedom F(1) = 1/2 + 3/8 s (1 - s^2/12) with s = 1/sqrt(1.25).
+  const double root = std::sqrt(2.0);  // of the variance 4 / (4 - 2)
+  const Moments below = moments([&](uint64_t i) { return stream.student_t(4, i) * root < 1 ? 1.0 : 0.0; });
+  EXPECT_NEAR(below.mean, 0.813049, 5 * 0.39 / std::sqrt(kDraws));
+  // With many degrees of freedom it is a normal.
+  const Moments found = moments([&](uint64_t i) { return stream.student_t(100, i); });
+  EXPECT_NEAR(found.mean, 0, 0.012);
+  EXPECT_NEAR(found.standard_deviation, 1, 0.01);
+}
+
 TEST(NormalQuantile, InvertsTheDistributionFunction) {
   EXPECT_EQ(normal_quantile(0.5), 0);
   EXPECT_NEAR(normal_quantile(0.975), 1.959963984540054, 3e-9);

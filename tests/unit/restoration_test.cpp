@@ -67,6 +67,25 @@ TEST(Makespan, WithAReadBufferWaitsForRoom) {
   EXPECT_NEAR(makespan_s(restoration, rates_over(route)), 2.5, 1e-12);
 }
 
+TEST(Makespan, OfLoadsThatWaitFollowsTheComputationBefore) {
+  const Route route = gigabyte_per_second();
+  // A layer: 0.1 s of keys, then 0.2 s of what they identify, then 0.3 s of computation, under which the next
+  // layer's keys are loaded. 0.1 + 0.2, then max(0.3, 0.1) + 0.2, and 0.3 at the end: 1.1 s
+  std::vector<LayerWork> work;
+  for (int layer = 0; layer < 2; ++layer) {
+    work.push_back(layers(1, 0.1, 0, LayerForm::keys));
+    work.push_back(layers(1, 0.2, 0.3, LayerForm::kv));
+    work.back().waits = true;
+  }
+  EXPECT_NEAR(makespan_s({.work = work}, rates_over(route)), 1.1, 1e-12);
+  const std::vector<LayerSpan> spans = layer_spans({.work = work}, rates_over(route));
+  ASSERT_EQ(spans.size(), 4U);
+  EXPECT_EQ(spans[2].layer, 1);  // keys are part of the layer that follows
+  EXPECT_EQ(spans[3].layer, 1);
+  EXPECT_NEAR(spans[2].load_start_s, 0.3, 1e-12);
+  EXPECT_NEAR(spans[3].load_start_s, 0.6, 1e-12);
+}
+
 TEST(Makespan, OfAnEmptyRestorationIsZero) { EXPECT_EQ(makespan_s({}, LoadRates{}), 0); }
 
 TEST(Makespan, CountsRequestOverheadsAndDelay) {

@@ -264,6 +264,29 @@ TEST_F(Trace, SaysWhereNoReuseCanShow) {
             "no request has a prefix or a session that an earlier one had: no reuse can show");
 }
 
+TEST_F(Trace, GeneratesPromptsInPieces) {
+  ASSERT_EQ(kvcap("generate prefixes.jsonl --format few_shot --sessions 30").exit_code, 0);
+  ASSERT_EQ(kvcap("generate chunks.jsonl --format rag --set workload.source.base_queries=10").exit_code, 0);
+  for (const auto& [kind, name] :
+       {std::pair{SourceKind::few_shot, "prefixes.jsonl"}, {SourceKind::rag, "chunks.jsonl"}}) {
+    WorkloadOptions options;
+    options.source.kind = kind;
+    options.source.base_queries = 10;
+    if (kind == SourceKind::few_shot) options.sessions = 30;
+    const Source drawn = open_source(options, 1);
+    options.source = {.kind = SourceKind::sessions, .path = (folder_ / name).string()};
+    const Source read = open_source(options, 1);
+    EXPECT_EQ(session_lines(read), session_lines(drawn)) << name;
+    EXPECT_EQ(read.piece_keys, drawn.piece_keys) << name;
+    EXPECT_EQ(read.sessions.size(), kind == SourceKind::rag ? 40u : 30u) << name;
+  }
+  // Nodes of a tree have no common size.
+  const Json stats = Json::parse(kvcap("stats prefixes.jsonl --json").out);
+  EXPECT_EQ(stats["block_tokens"], Json());
+  EXPECT_EQ(stats["infinite_cache_full_block_hit_rate"], Json());
+  EXPECT_GT(stats["infinite_cache_token_hit_rate"], 0.5);
+}
+
 TEST_F(Trace, GeneratesTheSameFileAgain) {
   const std::string command = " --format long_context --sessions 50 --seed 4 --set workload.source.tasks=tpo";
   EXPECT_EQ(kvcap("generate a.jsonl" + command).exit_code, 0);
@@ -288,7 +311,7 @@ TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
        "kvcap: --format: found \"sharegtp\", allowed: sessions, sharegpt, leval, mooncake, vllm, "
        "azure, burstgpt, csv; did you mean \"sharegpt\"?\n"},
       {"generate new.jsonl --format sessions",
-       "kvcap: --format: found \"sessions\", allowed: chat, long_context\n"},
+       "kvcap: --format: found \"sessions\", allowed: chat, long_context, few_shot, rag\n"},
       {"generate new.jsonl --sessions 0",
        "kvcap: trace generate: workload.sessions: found 0, allowed: an integer from 1 to 100000000\n"},
       {"generate new.jsonl --set workload.source.zipf_alpha=-1",

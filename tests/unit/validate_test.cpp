@@ -71,44 +71,54 @@ TEST(Suites, AnUnknownNameIsRefusedWithTheNearest) {
   }
 }
 
-class Papers : public testing::Test {
+// The first pass of the checks: everything but what simulations give. ./dev validate runs them all.
+TEST(Papers, EveryPublishedNumberHasExactlyOneCheck) {
+  Lab lab;
+  for (const Paper& paper : papers()) {
+    const std::vector<Check> checks = paper.checks(lab);
+    const std::vector<std::string> ids = published_ids(std::string(paper.prefix));
+    EXPECT_EQ(checks.size(), ids.size()) << paper.prefix;
+    for (const std::string& id : ids) {
+      const auto same = [&](const Check& one) { return one.id == id; };
+      EXPECT_EQ(std::count_if(checks.begin(), checks.end(), same), 1) << id;
+    }
+    for (const Check& one : checks) EXPECT_FALSE(one.what.empty()) << one.id;
+  }
+}
+
+TEST(NpuPaper, IsMetToTheByte) {
+  for (const Check& one : checks_of(papers().last(1))) {
+    EXPECT_EQ(one.verdict, Verdict::inside) << one.id;
+    EXPECT_EQ(one.error, 0) << one.id;
+  }
+}
+
+class HCachePaper : public testing::Test {
  protected:
   static const std::vector<Check>& checks() {
-    static const std::vector<Check> all = paper_checks();
+    static const std::vector<Check> all = checks_of(papers().first(1));
     return all;
   }
 };
 
-TEST_F(Papers, EveryPublishedNumberHasExactlyOneCheck) {
-  for (const std::string paper : {"hcache", "htp"}) {
-    const std::vector<std::string> ids = published_ids(paper);
-    EXPECT_GT(ids.size(), 1U);
-    for (const std::string& id : ids) {
-      const auto same = [&](const Check& one) { return one.id == id; };
-      EXPECT_EQ(std::count_if(checks().begin(), checks().end(), same), 1) << id;
-    }
-  }
-}
-
-TEST_F(Papers, WhatIsNotInsideSaysWhy) {
+TEST_F(HCachePaper, WhatIsNotInsideSaysWhy) {
   for (const Check& one : checks()) {
-    EXPECT_FALSE(one.what.empty()) << one.id;
     EXPECT_TRUE(one.verdict == Verdict::inside || !one.reason.empty()) << one.id;
     for (double number : one.simulated) EXPECT_TRUE(std::isfinite(number)) << one.id;
   }
 }
 
-TEST_F(Papers, AtMostThreeParametersAreTunedForHCache) {
+TEST_F(HCachePaper, AtMostThreeParametersAreTuned) {
   std::vector<std::string> tuned;
   for (const Check& one : checks()) {
-    if (one.suite == "papers: hcache") tuned.insert(tuned.end(), one.tuned.begin(), one.tuned.end());
+    tuned.insert(tuned.end(), one.tuned.begin(), one.tuned.end());
   }
   std::sort(tuned.begin(), tuned.end());
   tuned.erase(std::unique(tuned.begin(), tuned.end()), tuned.end());
   EXPECT_LE(tuned.size(), 3U);
 }
 
-TEST_F(Papers, TheTableFitsAHundredColumnsAndTheJsonHasEveryCheck) {
+TEST_F(HCachePaper, TheTableFitsAHundredColumnsAndTheJsonHasEveryCheck) {
   std::istringstream lines(validation_table(checks()));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
   const nlohmann::json json = nlohmann::json::parse(validation_json(checks()));
@@ -119,6 +129,20 @@ TEST_F(Papers, TheTableFitsAHundredColumnsAndTheJsonHasEveryCheck) {
     EXPECT_TRUE(json["checks"][0].contains(key)) << key;
   }
   EXPECT_EQ(json["checks"][0]["verdict"], std::string(kVerdictNames[static_cast<int>(checks()[0].verdict)]));
+}
+
+TEST(CacheBlendPaper, HasItsMainRatiosInsideAndReasonsForTheRest) {
+  const Paper& paper = papers()[2];
+  ASSERT_EQ(paper.prefix, "blend");
+  const std::vector<Check> checks = checks_of({&paper, 1});
+  for (const Check& one : checks) {
+    EXPECT_TRUE(one.verdict == Verdict::inside || !one.reason.empty()) << one.id;
+    for (double number : one.simulated) EXPECT_TRUE(std::isfinite(number)) << one.id;
+    for (const char* main : {"blend.f12.ttft_vs_recompute", "blend.f14.throughput",
+                             "blend.7.prefix_throughput", "blend.f17.order"}) {
+      EXPECT_TRUE(one.id != main || one.verdict == Verdict::inside) << one.id;
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,282 @@
+// HyperInfer: of a stored prefix only the keys and values of those tokens are loaded that the request attends
+// to most; the others take no part in its prefill and decoding. The same class with less in it is what the
+// paper compares with: as_like (all of it), h2o_lru and h2o_lfu (all keys, important values).
+//
+// Keys and values of 64 tokens of a node of the prefix tree are a chunk. With n tokens found, k = retention
+// n, and P of h heads as probes, a layer loads one after the other
+//
+//   as_like       n keys and values                                                                     2 h n
+//   h2o           n keys; when its queries are there, every head's k values                         h n + h k
+//   hyperinfer    n keys of the probe heads; when its queries are there and the probe heads agree,
+//                 k keys and values, the same for all heads                                       P n + 2 h k
+//   ... falls back  where they do not: the other keys, then every head's k values           P n + (h-P) n + h
+//   k
+//
+// in vectors (cost/identification.h), which is what crosses PCIe. SSD and remote are read in whole chunks: of
+// the fixed sets of all heads those that hold at least one important token, which a node's order by mean
+// importance makes fewer (`reorder`); where every head has a set of its own, all. PCIe is as busy with them
+// here, though only vectors cross it; behind such tiers it is never the slower link. Probe heads' keys are
+// stored a second time, a node's together. What lies on the GPU already is not loaded.
+//
+// `prefetch`: while a layer computes, the next one's set is guessed to be its own, and as much of it loaded
+// as fits under the computation; a share adjacent_recall of that is then not loaded again (IV-C).
+//
+// Not modelled: the rewriting every 10 minutes, which runs aside (nodes are in order from the start), and the
+// look-up in mapping lists, under 2 % of the TTFT (IV-D1, VI-E).
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "cost/importance.h"
+#include "policy/table.h"
+
+namespace kvcap {
+namespace {
+
+constexpr int64_t kProbeHeads = 3;  // IV-B
+
+class HyperInfer : public Policy {
+ public:
+  explicit HyperInfer(const PolicyInputs& inputs)
+      : cost_(*inputs.cost),
+        identification_{.retention = inputs.options.retention.value_or(1),
+                        .probe_heads = kProbeHeads,
+                        .alpha = inputs.options.threshold_exponent.value_or(0.6)},
+        chunk_tokens_(inputs.options.chunk_tokens.value_or(kChunkTokens)),
+        reorder_(inputs.options.reorder.value_or(false)),
+        prefetch_(inputs.options.prefetch.value_or(false)),
+        score_(inputs.options.score.value_or(Score::frequency)),
+        step_tokens_(inputs.step_tokens),
+        layers_(cost_.model().num_hidden_layers),
+        heads_(cost_.model().num_key_value_heads) {
+    const ModelSpec& model = cost_.model();
+    const double bytes = model.kv_bytes_per_token_layer();
+    // A latent is key and value of all heads at once.
+    key_bytes_ = model.latent ? bytes : bytes / 2;
+    value_bytes_ = bytes - key_bytes_;
+    const bool wanted = selects() && inputs.options.identification.value_or(false);
+    has_key_heads_ = !model.latent && heads_ > kProbeHeads;
+    if (wanted && has_key_heads_) {
+      statistics_.emplace(ImportanceModel{}, identification_, layers_, inputs.seed);
+    }
+    no_probes_ = wanted && !has_key_heads_;
+  }
+
+  Reuse reuse() const override { return Reuse::stored; }
+  bool restores_resident() const override { return selects(); }
+
+  double stored_bytes_per_token() const override {
+    return static_cast<double>(layers_) * (key_bytes_ + value_bytes_ + probe_share() * key_bytes_);
+  }
+
+  PartUse use(const Stretch& part) const override {
+    PartUse use{.nodes = static_cast<double>(part.tokens) / static_cast<double>(part.node_tokens)};
+    for (int64_t done = 0; done < part.tokens; done += chunk_tokens_) {
+      const int64_t tokens = std::min(chunk_tokens_, part.tokens - done);
+      const ChunkUse chunk = chunk_use(part.node_tokens, part.first_token + done, tokens);
+      use += {.tokens = static_cast<double>(tokens),
+              .important_tokens = chunk.important_tokens,
+              .touched_tokens = chunk.touched * static_cast<double>(tokens),
+              .chunks = 1,
+              .touched_chunks = chunk.touched};
+    }
+    return use;
+  }
+
+  double weight(const PartUse& use) const override {
+    return score_ == Score::importance ? use.important_tokens / use.tokens : 1;
+  }
+
+  Restoration restore(const Context& context, std::span<const Hit> hits,
+                      const LoadRates& rates) const override {
+    Restoration restoration;
+    int64_t found_tokens = 0, unused_tokens = 0;
+    const auto count = [&](Tier tier, int64_t tokens) {
+      const int64_t used = std::llround(context.use[index(tier)].important_tokens);
+      restoration.unused_tokens[index(tier)] = tokens - std::clamp<int64_t>(used, 0, tokens);
+      found_tokens += tokens;
+      unused_tokens += restoration.unused_tokens[index(tier)];
+    };
+    count(Tier::hbm, context.resident_tokens);
+    for (const Hit& hit : hits) count(hit.tier, hit.tokens);
+
+    const PrefillChunk prefill{context.history_tokens - found_tokens + context.new_tokens,
+                               found_tokens - unused_tokens};
+    // A prompt of several steps cannot be computed in one pass beside the loads.
+    restoration.fused = prefill.new_tokens <= step_tokens_;
+    const double layer_s = restoration.fused ? cost_.prefill_layer_s(prefill) : 0;
+    // Queries meet the keys of tokens that turn out unimportant: half of attention's work.
+    const double scores_s = restoration.fused ? (cost_.attention_layer_s({prefill.new_tokens, found_tokens}) -
+                                                 cost_.attention_layer_s(prefill)) /
+                                                    2
+                                              : 0;
+    if (!selects()) {
+      restoration.work.push_back(everything(context));
+      restoration.work.back().compute_s = layer_s;
+    }
+    const int64_t fallen_back =
+        statistics_ ? statistics_->fallback_layers(found_tokens, context.turn) : layers_;
+    for (int64_t layer = 0; selects() && layer < layers_; ++layer) {
+      const bool falls_back = layer >= layers_ - fallen_back;
+      add_layer(context, falls_back, {layer_s, std::max(scores_s, 0.0)}, restoration.work);
+      if (prefetch_ && statistics_ && layer > 0 && !falls_back) guess(layer_s, rates, restoration.work);
+    }
+    if (restoration.fused) {
+      restoration.work.push_back({.layers = 1, .form = LayerForm::head, .compute_s = cost_.head_s(1)});
+    }
+    return restoration;
+  }
+
+  double save_requests(int64_t tokens) const override {
+    return static_cast<double>(layers_ * 2 * ((tokens + chunk_tokens_ - 1) / chunk_tokens_));
+  }
+
+  Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    if (statistics_) {
+      notes.emplace_back(
+          "which tokens a request finds important is drawn from a statistical model fitted to HyperInfer's "
+          "figures (sim/cost/importance.h)");
+    }
+    if (no_probes_) {
+      notes.push_back(cost_.model().name +
+                      " has no more heads of keys than identification probes: all keys are loaded");
+    }
+    return notes;
+  }
+
+  std::string quality_note() const override {
+    if (!selects()) return "";
+    char text[200];
+    std::snprintf(
+        text, sizeof text,
+        "%g %% of a prefix's tokens are used: accuracy 0.2 %% below recomputing in the mean of four "
+        "data sets at 25 to 50 %%, less than 1 %% down to 5 %% (HyperInfer VI-B)",
+        100 * identification_.retention);
+    return text;
+  }
+
+ private:
+  struct LayerTime {
+    double layer_s = 0;   // prefill of the new tokens over the important ones
+    double scores_s = 0;  // all queries' scores with keys that this leaves out
+  };
+
+  bool selects() const { return identification_.retention < 1; }
+  double probe_share() const {
+    return statistics_ ? static_cast<double>(kProbeHeads) / static_cast<double>(heads_) : 0;
+  }
+
+  ChunkUse chunk_use(int64_t node_tokens, int64_t first_token, int64_t tokens) const {
+    if (statistics_) return statistics_->chunk(node_tokens, first_token, tokens, reorder_);
+    return {tokens, identification_.retention * static_cast<double>(tokens), 1};
+  }
+
+  // A load from each host tier; `bytes` and `requests` say how much of a tier's share.
+  template <class Bytes, class Requests>
+  static LayerWork loaded(const Context& context, LayerForm form, Bytes bytes, Requests requests) {
+    LayerWork work{.form = form};
+    for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+      const PartUse& use = context.use[index(tier)];
+      if (use.tokens == 0) continue;
+      work.load_bytes[index(tier)] = bytes(tier, use);
+      work.load_requests[index(tier)] = requests(use);
+    }
+    return work;
+  }
+
+  LayerWork everything(const Context& context) const {
+    LayerWork work = loaded(
+        context, LayerForm::kv,
+        [&](Tier, const PartUse& use) { return use.tokens * (key_bytes_ + value_bytes_); },
+        [](const PartUse& use) { return 2 * use.chunks; });
+    work.layers = layers_;
+    return work;
+  }
+
+  LayerWork all_keys(const Context& context, double share) const {
+    return loaded(
+        context, LayerForm::keys,
+        [&](Tier tier, const PartUse& use) {
+          return use.tokens * key_bytes_ * (tier == Tier::dram ? share : 1);
+        },
+        [](const PartUse& use) { return use.chunks; });
+  }
+
+  // Of the values those that some head wants.
+  LayerWork values_by_head(const Context& context) const {
+    return loaded(
+        context, LayerForm::kv,
+        [&](Tier tier, const PartUse& use) {
+          return use.tokens * value_bytes_ * (tier == Tier::dram ? identification_.retention : 1);
+        },
+        [](const PartUse& use) { return use.chunks; });
+  }
+
+  void add_layer(const Context& context, bool falls_back, const LayerTime& time,
+                 std::vector<LayerWork>& work) const {
+    if (statistics_) {
+      work.push_back(loaded(
+          context, LayerForm::keys,
+          [&](Tier, const PartUse& use) { return use.tokens * key_bytes_ * probe_share(); },
+          [](const PartUse& use) { return use.nodes; }));
+      work.back().compute_s = time.scores_s * probe_share();
+    }
+    if (falls_back) {
+      work.push_back(all_keys(context, 1 - probe_share()));
+      work.back().waits = statistics_.has_value();
+      work.back().compute_s = time.scores_s * (1 - probe_share());
+      work.push_back(values_by_head(context));
+    } else {
+      work.push_back(loaded(
+          context, LayerForm::kv,
+          [&](Tier tier, const PartUse& use) {
+            return (key_bytes_ + value_bytes_) *
+                   (tier == Tier::dram ? use.important_tokens : use.touched_tokens);
+          },
+          [](const PartUse& use) { return 2 * use.touched_chunks; }));
+    }
+    work.back().waits = true;
+    work.back().compute_s = time.layer_s;
+  }
+
+  // The last two of `work` are a layer's probe keys and what it needs: moves of the second to the first what
+  // is loaded under `window_s` seconds of the layer before, and adds to the first what is loaded in vain.
+  void guess(double window_s, const LoadRates& rates, std::vector<LayerWork>& work) const {
+    LayerWork& keys = work[work.size() - 2];
+    LayerWork& needed = work.back();
+    for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+      const std::size_t t = index(tier);
+      const double needed_s = load_s(needed, tier, rates[t]);
+      if (needed_s <= 0) continue;
+      const double share = std::clamp((window_s - load_s(keys, tier, rates[t])) / needed_s, 0.0, 1.0);
+      const double left = 1 - share * statistics_->adjacent_recall();
+      keys.load_bytes[t] += share * needed.load_bytes[t];
+      keys.load_requests[t] += share * needed.load_requests[t];
+      needed.load_bytes[t] *= left;
+      needed.load_requests[t] *= left;
+    }
+  }
+
+  const CostModel& cost_;
+  Identification identification_;
+  int64_t chunk_tokens_;
+  bool reorder_, prefetch_;
+  Score score_;
+  int64_t step_tokens_;
+  int64_t layers_, heads_;                  // heads that have keys of their own
+  double key_bytes_ = 0, value_bytes_ = 0;  // of one token at one layer
+  bool has_key_heads_ = false, no_probes_ = false;
+  std::optional<RestoreStatistics> statistics_;  // where probe heads identify what is important
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_hyperinfer(const PolicyInputs& inputs) {
+  return std::make_unique<HyperInfer>(inputs);
+}
+
+}  // namespace kvcap

@@ -1,0 +1,82 @@
+// KeyMap: values by key in one flat array, for tables of millions of keys. Open addressing with linear
+// probing; erase() shifts the followers back, so that nothing marks what was. A value equal to `kAbsent`
+// cannot be stored.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace kvcap {
+
+using Key = uint64_t;  // a session, a prefix block or a text chunk
+
+template <class Value, Value kAbsent>
+class KeyMap {
+ public:
+  KeyMap() : cells_(kLeast) {}
+
+  std::size_t size() const { return size_; }
+
+  // kAbsent where there is no such key.
+  Value find(Key key) const {
+    for (std::size_t i = home(key);; i = next(i)) {
+      if (cells_[i].value == kAbsent || cells_[i].key == key) return cells_[i].value;
+    }
+  }
+
+  // REQUIRES: value is not kAbsent.
+  void set(Key key, Value value) {
+    if (4 * (size_ + 1) > 3 * cells_.size()) grow();
+    Cell& cell = cells_[place(key)];
+    if (cell.value == kAbsent) ++size_;
+    cell = {key, value};
+  }
+
+  void erase(Key key) {
+    std::size_t hole = place(key);
+    if (cells_[hole].value == kAbsent) return;
+    --size_;
+    // A follower may fill the hole unless its home lies behind the hole.
+    for (std::size_t i = next(hole); cells_[i].value != kAbsent; i = next(i)) {
+      const std::size_t from_home = (i - home(cells_[i].key)) & (cells_.size() - 1);
+      const std::size_t from_hole = (i - hole) & (cells_.size() - 1);
+      if (from_home < from_hole) continue;
+      cells_[hole] = cells_[i];
+      hole = i;
+    }
+    cells_[hole].value = kAbsent;
+  }
+
+ private:
+  static constexpr std::size_t kLeast = 16;
+  struct Cell {
+    Key key = 0;
+    Value value = kAbsent;
+  };
+
+  // Multiply and fold: neighbours and multiples of powers of two spread alike.
+  std::size_t home(Key key) const {
+    const uint64_t mixed = (key ^ (key >> 32)) * 0x9E3779B97F4A7C15U;
+    return (mixed ^ (mixed >> 32)) & (cells_.size() - 1);
+  }
+  std::size_t next(std::size_t i) const { return (i + 1) & (cells_.size() - 1); }
+  // Where `key` lies or would lie.
+  std::size_t place(Key key) const {
+    std::size_t i = home(key);
+    while (cells_[i].value != kAbsent && cells_[i].key != key) i = next(i);
+    return i;
+  }
+  void grow() {
+    std::vector<Cell> old(2 * cells_.size());
+    old.swap(cells_);
+    for (const Cell& cell : old) {
+      if (cell.value != kAbsent) cells_[place(cell.key)] = cell;
+    }
+  }
+
+  std::vector<Cell> cells_;  // a power of two, at most three quarters full
+  std::size_t size_ = 0;
+};
+
+}  // namespace kvcap

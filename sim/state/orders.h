@@ -1,0 +1,141 @@
+// Orders of slots, from which evictions are made, and the rule for held slots that all of them share.
+//
+//   SlotHeap   any rank, O(log n)
+//   SlotQueue  by serial number; O(1) for what enters with the largest one and for what leaves, O(log n) for
+//              what comes back to the middle
+//   SetAside   an eviction whose held slots stand outside of its orders once a search has met them
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/check.h"
+#include "state/eviction.h"
+
+namespace kvcap {
+
+// A record per slot, made when first asked for.
+template <class Record>
+class PerSlot {
+ public:
+  Record& operator[](Slot slot) {
+    if (slot >= records_.size()) {
+      records_.resize(std::max<std::size_t>({slot + std::size_t{1}, 2 * records_.size(), 64}));
+    }
+    return records_[slot];
+  }
+  // That of a slot never seen is the default.
+  Record get(Slot slot) const { return slot < records_.size() ? records_[slot] : Record{}; }
+
+ private:
+  std::vector<Record> records_;
+};
+
+struct Rank {
+  double value = 0;
+  uint64_t serial = 0;
+  bool operator<(const Rank& other) const {
+    return value != other.value ? value < other.value : serial < other.serial;
+  }
+};
+
+// The least rank first.
+class SlotHeap {
+ public:
+  Slot first() const { return nodes_.empty() ? kNoSlot : nodes_.front().slot; }
+  const Rank& first_rank() const { return nodes_.front().rank; }
+  bool contains(Slot slot) const { return place_.get(slot).at != kNoSlot; }
+  // Enters, or changes its rank.
+  void insert(Slot slot, Rank rank);
+  void erase(Slot slot);
+
+ private:
+  struct Node {
+    Rank rank;
+    Slot slot = kNoSlot;
+  };
+  struct Place {
+    uint32_t at = kNoSlot;
+  };
+
+  void settle(std::size_t at, const Node& node);
+
+  std::vector<Node> nodes_;  // the children of i are 4 i + 1 to 4 i + 4
+  PerSlot<Place> place_;
+};
+
+// The least serial number first.
+class SlotQueue {
+ public:
+  Slot first() const;
+  void insert(Slot slot, uint64_t serial);
+  void erase(Slot slot);
+  // Its last one, also after it was erased.
+  uint64_t serial(Slot slot) const { return links_.get(slot).serial; }
+
+ private:
+  struct Link {
+    Slot before = kNoSlot, after = kNoSlot;
+    uint64_t serial = 0;
+  };
+
+  PerSlot<Link> links_;
+  Slot front_ = kNoSlot, back_ = kNoSlot;
+  SlotHeap returned_;  // entered with a serial below that of the back
+};
+
+class SetAside : public Eviction {
+ public:
+  void hold(Slot slot) final { state_[slot].held = true; }
+  void release(Slot slot) final {
+    State& state = state_[slot];
+    state.held = false;
+    if (!state.aside) return;
+    state.aside = false;
+    put_back(slot);
+  }
+
+ protected:
+  // Into the order it was taken from, at its place.
+  virtual void put_back(Slot slot) = 0;
+
+  // The first of `order` that is not held; sets those before it aside.
+  template <class SomeOrder>
+  Slot first_free(SomeOrder& order) {
+    for (;;) {
+      const Slot slot = order.first();
+      if (slot == kNoSlot || !state_[slot].held) return slot;
+      order.erase(slot);
+      state_[slot].aside = true;
+    }
+  }
+  // Out of `order`, where it is unless it was set aside.
+  template <class SomeOrder>
+  void take(SomeOrder& order, Slot slot) {
+    if (state_[slot].aside) {
+      state_[slot].aside = false;
+    } else {
+      order.erase(slot);
+    }
+  }
+  bool aside(Slot slot) const { return state_.get(slot).aside; }
+  void enters(Slot slot) {
+    KVCAP_CHECK(!state_[slot].present);
+    state_[slot] = {.present = true};
+  }
+  void leaves(Slot slot) {
+    KVCAP_CHECK(state_[slot].present && !state_[slot].aside);
+    state_[slot] = {};
+  }
+  bool present(Slot slot) const { return state_.get(slot).present; }
+
+ private:
+  struct State {
+    bool present = false;
+    bool held = false;
+    bool aside = false;  // held and outside of its order
+  };
+  PerSlot<State> state_;
+};
+
+}  // namespace kvcap

@@ -1,0 +1,142 @@
+#include "state/store_level.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kMostTokens = 4e18;
+
+// Whole tokens that fit into `bytes`; a relative error of the division does not cost one.
+int64_t whole_tokens(double bytes, double bytes_per_token) {
+  const double tokens = bytes_per_token > 0 ? bytes / bytes_per_token * (1 + 1e-12) : kMostTokens;
+  return static_cast<int64_t>(std::floor(std::clamp(tokens, 0.0, kMostTokens)));
+}
+
+}  // namespace
+
+const StoreLevel::Entry StoreLevel::kNone;
+
+StoreLevel::StoreLevel(const StoreTier& options)
+    : options_(options),
+      capacity_tokens_(whole_tokens(options.capacity_bytes, options.bytes_per_token)),
+      target_tokens_(
+          whole_tokens(options.capacity_bytes * (1 - options.free_fraction), options.bytes_per_token)),
+      eviction_(make_eviction(options.eviction)) {
+  KVCAP_CHECK(options.free_fraction >= 0 && options.free_fraction < 1);
+}
+
+bool StoreLevel::choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead) {
+  victims_.clear();
+  int64_t missing = used_tokens_ + tokens - limit_tokens;
+  if (missing <= 0) return true;
+  const Entry& own = entry(newcomer);
+  const bool stays = own.tokens > 0 && !own.held;
+  if (missing > free_to_leave_tokens_ - (stays ? own.tokens : 0)) return false;
+
+  if (stays) eviction_->hold(newcomer);
+  bool yields = true;
+  while (missing > 0 && yields) {
+    const Slot victim = eviction_->victim();
+    KVCAP_CHECK(victim != kNoSlot);
+    yields = eviction_->yields(victim, newcomer, ahead);
+    if (!yields) break;
+    eviction_->hold(victim);
+    victims_.push_back(victim);
+    missing -= entries_[victim].tokens;
+  }
+  if (stays) eviction_->release(newcomer);
+  if (!yields) {
+    for (Slot victim : victims_) eviction_->release(victim);
+    victims_.clear();
+  }
+  return yields;
+}
+
+StoreLevel::Entry& StoreLevel::reserve(Slot slot, Key key, int64_t tokens, uint64_t generation) {
+  if (slot >= entries_.size()) entries_.resize(std::max<std::size_t>(slot + std::size_t{1}, 64));
+  Entry& entry = entries_[slot];
+  const int64_t more = tokens - entry.tokens;
+  KVCAP_CHECK(more >= 0 && tokens > 0 && tokens < kNothing);
+  if (entry.tokens == 0) {
+    entry = {.generation = generation};
+    eviction_->enter(slot, key);
+  } else {
+    eviction_->renew(slot);
+  }
+  entry.tokens = static_cast<uint32_t>(tokens);
+  used_tokens_ += more;
+  came_tokens_ += more;
+  if (!entry.held) free_to_leave_tokens_ += more;
+  return entry;
+}
+
+void StoreLevel::leave(Slot slot, bool evicted) {
+  Entry& entry = entries_[slot];
+  KVCAP_CHECK(entry.tokens > 0);
+  used_tokens_ -= entry.tokens;
+  left_tokens_ += entry.tokens;
+  if (!entry.held) free_to_leave_tokens_ -= entry.tokens;
+  entry = {};
+  eviction_->leave(slot, evicted);
+}
+
+void StoreLevel::cut(Slot slot, int64_t tokens) {
+  Entry& entry = entries_[slot];
+  KVCAP_CHECK(tokens < entry.tokens);
+  const auto lost = static_cast<uint32_t>(tokens);
+  entry.tokens -= lost;
+  entry.arrived -= std::min(entry.arrived, lost);
+  if (entry.awaited_from != kNothing) entry.awaited_from -= std::min(entry.awaited_from, lost);
+  entry.cut += lost;
+  used_tokens_ -= lost;
+  left_tokens_ += lost;
+  if (!entry.held) free_to_leave_tokens_ -= lost;
+}
+
+bool StoreLevel::arrive(const Moved& moved, bool from_gpu) {
+  if (moved.slot >= entries_.size() || entries_[moved.slot].generation != moved.generation) return false;
+  Entry& entry = entries_[moved.slot];
+  const int64_t lost = entry.cut - moved.cut;
+  const int64_t reached = std::clamp<int64_t>(moved.tokens_after - lost, 0, entry.tokens);
+  entry.arrived = std::max(entry.arrived, static_cast<uint32_t>(reached));
+  if (!from_gpu) entry.awaited_from = kNothing;
+  return true;
+}
+
+void StoreLevel::settle(Slot slot, bool pinned) {
+  if (!has(slot)) return;
+  Entry& entry = entries_[slot];
+  const bool held = pinned || entry.source || !entry.complete();
+  if (held == entry.held) return;
+  entry.held = held;
+  if (held) {
+    free_to_leave_tokens_ -= entry.tokens;
+    eviction_->hold(slot);
+  } else {
+    free_to_leave_tokens_ += entry.tokens;
+    eviction_->release(slot);
+  }
+}
+
+void StoreLevel::check(int64_t contexts) const {
+  int64_t found = 0;
+  int64_t used_tokens = 0;
+  int64_t free_to_leave_tokens = 0;
+  for (const Entry& entry : entries_) {
+    KVCAP_CHECK(entry.visible() >= 0 && entry.visible() <= entry.tokens && entry.arrived <= entry.tokens);
+    found += entry.tokens > 0;
+    used_tokens += entry.tokens;
+    if (!entry.held) free_to_leave_tokens += entry.tokens;
+    KVCAP_CHECK(entry.held || entry.complete());
+  }
+  KVCAP_CHECK(found == contexts);
+  KVCAP_CHECK(used_tokens == used_tokens_ && used_tokens <= capacity_tokens_);
+  KVCAP_CHECK(free_to_leave_tokens == free_to_leave_tokens_);
+  KVCAP_CHECK(came_tokens_ - left_tokens_ == used_tokens_);
+}
+
+}  // namespace kvcap

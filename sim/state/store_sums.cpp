@@ -1,0 +1,67 @@
+// What a Store holds in bytes, and the check that all of it is consistent.
+#include "base/check.h"
+#include "state/store.h"
+
+namespace kvcap {
+
+const StoreLevel* Store::level_of(Tier tier) const {
+  for (const StoreLevel& level : levels_) {
+    if (level.options().kind == tier) return &level;
+  }
+  return nullptr;
+}
+
+double Store::host_bytes(int64_t tokens) const { return levels_.empty() ? 0 : levels_.back().bytes(tokens); }
+
+double Store::occupied_bytes(Tier tier) const {
+  const StoreLevel* level = level_of(tier);
+  return level ? level->bytes(level->used_tokens()) : 0;
+}
+
+double Store::capacity_bytes(Tier tier) const {
+  const StoreLevel* level = level_of(tier);
+  return level ? level->options().capacity_bytes : 0;
+}
+
+double Store::leaving_bytes(Tier tier) const {
+  const StoreLevel* level = level_of(tier);
+  return level ? level->bytes(leaving_tokens_[static_cast<std::size_t>(level - levels_.data())]) : 0;
+}
+
+double Store::came_bytes(Tier tier) const {
+  const StoreLevel* level = level_of(tier);
+  return level ? level->bytes(level->came_tokens()) : 0;
+}
+
+void Store::check() const {
+  int64_t stored_tokens = 0;
+  std::size_t slots_in_use = 0;
+  std::vector<int64_t> entries(levels_.size());
+  for (Slot slot = 0; slot < records_.size(); ++slot) {
+    const Record& record = records_[slot];
+    slots_in_use += record.in_use;
+    KVCAP_CHECK(record.in_use ? slots_.find(record.key) == slot : record.levels == 0);
+    KVCAP_CHECK(!record.aging || record.levels != 0);
+    int64_t nearer_tokens = record.length;
+    for (std::size_t i = 0; i < levels_.size(); ++i) {
+      const StoreLevel::Entry& entry = levels_[i].entry(slot);
+      KVCAP_CHECK(levels_[i].has(slot) == ((record.levels & (1U << i)) != 0));
+      if (entry.tokens == 0) continue;
+      ++entries[i];
+      KVCAP_CHECK(entry.held == (record.pins > 0 || entry.source || !entry.complete()));
+      KVCAP_CHECK(!entry.source || host_level(slot) < i);
+      KVCAP_CHECK(entry.tokens <= nearer_tokens);
+      if (i >= first_host()) nearer_tokens = entry.tokens;
+    }
+    stored_tokens += kept_tokens(slot);
+  }
+  KVCAP_CHECK(slots_.size() == slots_in_use && records_.size() == slots_in_use + free_slots_.size());
+  KVCAP_CHECK(entered_tokens_ - dropped_tokens_ == stored_tokens);
+  KVCAP_CHECK(moves_.empty());
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    levels_[i].check(entries[i]);
+    KVCAP_CHECK(leaving_tokens_[i] >= 0);
+  }
+}
+
+}  // namespace kvcap

@@ -1,0 +1,80 @@
+#include "workload/calls.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+
+namespace kvcap {
+namespace {
+
+class Divider {
+ public:
+  Divider(const Workload& asked, const MapOptions& options) : asked_(asked), options_(options) {}
+
+  Workload divide() {
+    divided_.piece_begin.push_back(0);
+    for (std::size_t turn = 0; turn < asked_.sessions.size(); ++turn) divide(turn);
+    return std::move(divided_);
+  }
+
+ private:
+  void divide(std::size_t turn) {
+    const Turn& whole = asked_.turns[asked_.sessions[turn].first_turn];
+    const std::span<const Piece> chunks = asked_.prompt_pieces_of(asked_.sessions[turn].first_turn);
+    uint32_t question_tokens = whole.input_tokens;
+    for (const Piece& chunk : chunks) question_tokens -= chunk.tokens;
+    const bool reduce = options_.kind == MapKind::reduce;
+    for (const Piece& chunk : chunks) {
+      const uint32_t generated = options_.map_tokens + (reduce ? 0 : whole.output_tokens);
+      add({chunk.tokens + question_tokens, generated, whole.time_s}, {&chunk, 1},
+          {.turn = static_cast<uint32_t>(turn), .answers = false});
+    }
+    if (!chunks.empty() && !reduce) return;
+    const auto count = static_cast<uint32_t>(chunks.size());
+    add({count * options_.map_tokens + question_tokens, whole.output_tokens, whole.time_s}, {},
+        {.turn = static_cast<uint32_t>(turn), .after = count});
+  }
+
+  void add(const Turn& turn, std::span<const Piece> pieces, const Call& call) {
+    divided_.sessions.push_back(
+        {.first_turn = static_cast<uint32_t>(divided_.turns.size()), .turn_count = 1});
+    divided_.turns.push_back(turn);
+    divided_.turns.back().input_tokens = std::max<uint32_t>(turn.input_tokens, 1);
+    divided_.pieces.insert(divided_.pieces.end(), pieces.begin(), pieces.end());
+    divided_.piece_begin.push_back(divided_.pieces.size());
+    divided_.calls.push_back(call);
+  }
+
+  const Workload& asked_;
+  const MapOptions options_;
+  Workload divided_;
+};
+
+}  // namespace
+
+Workload divided_into_calls(const Workload& asked, const MapOptions& options) {
+  KVCAP_CHECK(!asked.piece_begin.empty() && asked.piece_keys == PieceKeys::text && asked.calls.empty());
+  Workload divided = Divider(asked, options).divide();
+  divided.piece_keys = asked.piece_keys;
+  divided.absolute_times = asked.absolute_times;
+  divided.warm_start = asked.warm_start;
+  divided.warmup_turns = asked.warmup_turns;
+  divided.sessions_per_s = asked.sessions_per_s;
+  divided.bad_rows_skipped = asked.bad_rows_skipped;
+  divided.notes = asked.notes;
+  const std::string tokens = std::to_string(options.map_tokens);
+  divided.notes.push_back(options.kind == MapKind::reduce
+                              ? "each turn is one call a chunk, for summaries of " + tokens +
+                                    " tokens, and one over all summaries (policy.map_tokens is an "
+                                    "assumption); TTFT counts to the "
+                                    "first token of the last"
+                              : "each turn is one call a chunk, for an answer and a score of " + tokens +
+                                    " tokens (policy.map_tokens is an assumption); TTFT counts to the end of "
+                                    "the last, for no answer "
+                                    "is picked before");
+  return divided;
+}
+
+}  // namespace kvcap
