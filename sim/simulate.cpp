@@ -79,6 +79,7 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.slo_ttft_ms = scenario.slo.ttft_ms.value_or(-1);
   facts.slo_tpot_ms = scenario.slo.tpot_ms.value_or(-1);
   facts.stored_bytes_per_token = machine.policy().stored_bytes_per_token();
+  facts.reserved_bytes = machine.policy().kv_buffer().reserved_tokens * scenario.model.kv_bytes_per_token();
   facts.gpu_usd_per_hour =
       static_cast<double>(scenario.hardware.gpu.count) * scenario.hardware.gpu.price_usd_per_hour;
   for (const StoreTier& tier : machine.tiers()) {
@@ -186,6 +187,7 @@ Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t 
     }
   }
   if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load)");
+  max_model_len_ = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
   choose_tiers(scenario);
   choose_policy(scenario, mean_history_tokens, context_tokens);
   choose_memory(scenario);
@@ -208,6 +210,7 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
                          .planned_tier = planned_tier,
                          .step_tokens = scenario.serving.max_num_batched_tokens,
                          .split_tokens = options_.split_tokens.value_or(mean_history_tokens),
+                         .max_model_len = max_model_len_,
                          .seed = static_cast<uint64_t>(scenario.seed)});
   if (policy_->reuse() == Reuse::everything) tiers_.clear();
   if (policy_->reuse() == Reuse::nothing) {
@@ -279,7 +282,15 @@ void Machine::choose_memory(const Scenario& scenario) {
     }
     kv_capacity_tokens_ -= front_tokens;
   }
-  max_model_len_ = serving.max_model_len.value_or(scenario.model.max_position_embeddings);
+  const double reserved_tokens = policy_->kv_buffer().reserved_tokens;
+  if (reserved_tokens > static_cast<double>(kv_capacity_tokens_)) {
+    throw InputError(
+        format("serving.max_model_len: found %lld, of which %s reserves %.1f KV tokens a sequence, allowed: "
+               "what fits "
+               "the GPU's KV memory, %lld tokens",
+               static_cast<long long>(max_model_len_), options_.name.c_str(), reserved_tokens,
+               static_cast<long long>(kv_capacity_tokens_)));
+  }
   if (scenario.hardware.gpu.count > serving.tensor_parallel_size) {
     notes_.push_back(format("%lld of %lld GPUs are used (tensor_parallel_size); all are paid for",
                             static_cast<long long>(serving.tensor_parallel_size),
@@ -310,7 +321,6 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
        .world = world.get(),
        .restorer = restorer.get(),
        .recorder = &recorder,
-       .idle_rates = machine.idle_rates(),
        .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
        .serving = scenario.serving,
        .keeping = keeping_of(machine),

@@ -102,7 +102,8 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   Scenario scenario = scenario_for(args, policy);
   const Tier tier = scenario.policy.tiers->front().kind;
   // One context alone is never short of memory here; whether it fits is the business of run.
-  scenario.serving.kv_capacity_tokens = 2 * (args.tokens + args.new_tokens + scenario.serving.block_size);
+  const int64_t longest = std::max(args.tokens + args.new_tokens, *scenario.serving.max_model_len);
+  scenario.serving.kv_capacity_tokens = 2 * (longest + scenario.serving.block_size);
   const Workload workload = one_context(args.tokens, args.new_tokens);
   const Machine machine(scenario, args.tokens, args.tokens);
 
@@ -140,10 +141,12 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
     Context context{.history_tokens = args.tokens, .new_tokens = args.new_tokens};
     context.use[index(tier)] = machine.policy().use({args.tokens, 0, args.tokens});
     restoration = machine.policy().restore(context, {&hit, 1}, machine.idle_rates());
+  }
+  if (!restoration.empty()) {
     closed_form_s = makespan_s(restoration, machine.idle_rates()) - (restoration.fused ? prefill_s : 0);
     flops = restore_flops(restoration, machine.cost(), args.tokens);
     bound = bound_of(restoration, machine, tier, prefill_s);
-  } else if (machine.policy().reuse() == Reuse::nothing) {
+  } else if (machine.policy().reuse() != Reuse::everything) {
     const PrefillChunk whole{args.tokens + args.new_tokens, 0};
     closed_form_s = machine.cost().prefill_s(whole) - prefill_s;
     flops = static_cast<double>(scenario.model.num_hidden_layers) *
@@ -157,7 +160,10 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
                         {"start_s", static_cast<double>(turn.restore_s)},
                         {"end_s", turn.ttft_s}});
   }
-  const Schedule schedule = machine.policy().schedule(args.tokens, tier);
+  Schedule schedule = machine.policy().schedule(args.tokens, tier);
+  if (machine.policy().reuse() == Reuse::stored && restoration.empty()) {
+    schedule = {.recompute_layers = scenario.model.num_hidden_layers};  // in the steps of the new tokens
+  }
   Json entry = {{"policy", policy},
                 {"restore_s", turn.ttft_s - prefill_s},
                 {"prefill_s", prefill_s},

@@ -176,10 +176,16 @@ double CostModel::project_kv_layer_s(int64_t tokens) const {
 }
 
 double CostModel::elementwise_s(double bytes) const {
+  const std::optional<Elementwise>& elementwise = state_->hardware.gpu.elementwise;
+  if (!elementwise || bytes <= 0) return 0;
+  return device_copy_s(bytes / 2) + elementwise->constant_s;
+}
+
+double CostModel::device_copy_s(double bytes) const {
   const Gpu& gpu = state_->hardware.gpu;
-  if (!gpu.elementwise || bytes <= 0) return 0;
-  const double rate = gpu.memory_bandwidth_bytes_per_s * gpu.elementwise->bandwidth_efficiency;
-  return bytes / static_cast<double>(state_->tensor_parallel_size) / rate + gpu.elementwise->constant_s;
+  const double share = gpu.elementwise ? gpu.elementwise->bandwidth_efficiency : 1;
+  const auto gpus = static_cast<double>(state_->tensor_parallel_size);
+  return 2 * bytes / gpus / (gpu.memory_bandwidth_bytes_per_s * share);
 }
 
 double CostModel::all_reduce_s(double bytes) const { return state_->ring_s(bytes, 2); }

@@ -77,6 +77,9 @@ class CostModel {
   // An element-wise kernel over one layer's state that reads and writes `bytes` in all, each GPU its share.
   // 0 where the profile has no element-wise kernels of their own.
   double elementwise_s(double bytes) const;
+  // Moving `bytes` of all layers' state within device memory, each GPU its share: read and written at the
+  // memory's bandwidth, or at the share of it that element-wise kernels reach where the profile has it.
+  double device_copy_s(double bytes) const;
 
   // Collectives over the group, ring algorithm, `bytes` = size of the full buffer; 0 for a single GPU.
   double all_reduce_s(double bytes) const;

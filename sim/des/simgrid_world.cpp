@@ -30,7 +30,12 @@ class SimgridLane : public Lane {
 
   void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) override {
     queue_.push_back({alone_s, latency_s, std::move(on_phase)});
+    queued_s_ += alone_s;
     waiting_->release();
+  }
+
+  double pending_s() const override {
+    return queued_s_ + (carried_ ? carried_->get_remaining() / route_.bytes_per_s() : 0);
   }
 
   // The body of the lane's actor.
@@ -43,9 +48,15 @@ class SimgridLane : public Lane {
       transfer.on_phase(TransferPhase::began);
       if (transfer.latency_s > kResolution_s) sg4::this_actor::sleep_for(transfer.latency_s);
       if (transfer.alone_s > kResolution_s) {
-        sg4::Comm::sendto(from_, to_,
-                          static_cast<uint64_t>(std::llround(transfer.alone_s * route_.bytes_per_s())));
+        const sg4::CommPtr carried = sg4::Comm::sendto_async(
+            from_, to_, static_cast<uint64_t>(std::llround(transfer.alone_s * route_.bytes_per_s())));
+        leave_queue(transfer);
+        carried_ = carried;
+        carried_->wait();
+        carried_ = nullptr;
         report(transfer.alone_s, began_s, sg4::Engine::get_clock());
+      } else {
+        leave_queue(transfer);
       }
       transfer.on_phase(TransferPhase::ended);
     }
@@ -57,6 +68,10 @@ class SimgridLane : public Lane {
     double latency_s;
     std::function<void(TransferPhase)> on_phase;
   };
+
+  void leave_queue(const Transfer& transfer) {
+    queued_s_ = queue_.empty() ? 0 : queued_s_ - transfer.alone_s;
+  }
 
   void report(double alone_s, double began_s, double ended_s) const {
     const double bytes = alone_s * route_.bytes_per_s();
@@ -71,6 +86,8 @@ class SimgridLane : public Lane {
   const LinkObserver& observer_;
   sg4::SemaphorePtr waiting_;
   std::deque<Transfer> queue_;
+  double queued_s_ = 0;   // of what is not under way
+  sg4::CommPtr carried_;  // what is
 };
 
 class SimgridComputeQueue : public ComputeQueue {

@@ -25,6 +25,8 @@ class Lane {
   // `alone_s`: what the bytes take on an idle route (Route::seconds), after `latency_s` in which none flow.
   // `on_phase` is called when the transfer leaves the queue and when its last byte has arrived.
   virtual void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) = 0;
+  // Seconds that the bytes asked for and not yet carried take on an idle route.
+  virtual double pending_s() const = 0;
 };
 
 // A server of restoration work on the GPU, first come first served, one at a time.

@@ -32,6 +32,7 @@ struct Recorded {
   int64_t preemptions = 0;
   int64_t reloaded_tokens = 0;
   double reloaded_bytes = 0;
+  double copied_bytes = 0, copied_s = 0;  // within KV buffers
 
   RecordedLevel& operator[](Level which) { return levels[static_cast<std::size_t>(which)]; }
   const RecordedLevel& operator[](Level which) const { return levels[static_cast<std::size_t>(which)]; }

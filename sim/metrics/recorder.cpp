@@ -62,6 +62,11 @@ void Recorder::reloaded(int64_t tokens, double bytes) {
   state_->reloaded_bytes += bytes;
 }
 
+void Recorder::copied(double bytes, double seconds) {
+  state_->copied_bytes += bytes;
+  state_->copied_s += seconds;
+}
+
 RunResult Recorder::finish(const RunFacts& facts) {
   for (RecordedLevel& level : state_->levels)
     level.series.add(level.value, level.since_s, std::max(facts.duration_s, level.since_s));

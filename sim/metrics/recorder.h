@@ -38,6 +38,7 @@ struct RunFacts {
   std::vector<std::string> notes;
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
+  double reserved_bytes = 0;    // KV memory that a sequence takes when it is admitted; 0: it grows
   double gpu_usd_per_hour = 0;  // all GPUs of the profile
   PerTier tier_usd_per_hour{};  // provisioned capacity
   double remote_usd_per_request = 0;
@@ -65,6 +66,8 @@ class Recorder {
   // A preempted request lost its KV; `reloaded_tokens` were brought back from the store again.
   void preempted();
   void reloaded(int64_t tokens, double bytes);
+  // Windows of KV moved within their buffers.
+  void copied(double bytes, double seconds);
 
   RunResult finish(const RunFacts& facts);
 

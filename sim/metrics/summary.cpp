@@ -62,6 +62,7 @@ class Summary {
     add_hits();
     add_tiers();
     add_utilization();
+    add_kv_buffer();
     add_breakdown();
     add_cost();
     add_endurance();
@@ -195,6 +196,16 @@ class Summary {
     add("preemptions", recorded_.preemptions);
     add("reloaded_tokens", recorded_.reloaded_tokens);
     add("reloaded_bytes", recorded_.reloaded_bytes);
+  }
+
+  void add_kv_buffer() {
+    const auto per_token = [&](double total) {
+      return output_tokens_ > 0 ? total / static_cast<double>(output_tokens_) : kNaN;
+    };
+    add("kv_buffer.reserved_bytes", facts_.reserved_bytes);
+    add("kv_buffer.copied_bytes", recorded_.copied_bytes);
+    add("kv_buffer.copied_bytes_per_output_token", per_token(recorded_.copied_bytes));
+    add("kv_buffer.copy_ms_per_output_token", per_token(1e3 * recorded_.copied_s));
   }
 
   // Exposed time only. Prefill is what remains, so that the parts sum to mean_ttft_ms.

@@ -70,6 +70,7 @@ struct PolicyOptions {
   std::optional<Split> split;
   std::optional<int64_t> split_tokens;  // history length the stored form is chosen for; absent: the mean
   std::optional<bool> store_hidden_for_recomputed;
+  std::optional<double> reserved_windows;  // npu_*: KV buffer of a sequence, in windows of max_model_len - 1
 };
 
 }  // namespace kvcap

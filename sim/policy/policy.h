@@ -36,7 +36,18 @@ struct PolicyInputs {
   std::optional<Tier> planned_tier;  // where contexts are expected to lie; none when no host tier is in use
   int64_t step_tokens = 0;           // the engine's token budget of one step
   int64_t split_tokens = 0;          // history length that stored forms are chosen for
+  int64_t max_model_len = 0;         // tokens of the longest sequence
   uint64_t seed = 1;                 // of what a policy draws
+};
+
+// What the engine does beside a turn that is about to be restored.
+struct EngineLoad {
+  double next_step_s = 0;  // of its next step without the turn; 0: it serves nobody else
+  int64_t next_rows = 0;   // tokens that step computes
+  double decode_step_s = 0;
+  int64_t decode_rows = 0;  // sequences that decode meanwhile, and what a step of theirs lasts
+  // Others without a token: being restored or prefilled, or kept waiting for admission.
+  int64_t waiting_turns = 0;
 };
 
 // A stretch of a node, that is, of text that is found as a whole or not at all: a piece of a prompt or a
@@ -72,6 +83,7 @@ struct Context {
   int64_t resident_tokens = 0;
   uint64_t turn = 0;                            // a number of its own, for draws
   std::array<PartUse, kTiers.size()> use = {};  // of the tokens found in each tier; for policies that select
+  EngineLoad engine;
 };
 
 // What saving costs the step that produces the tokens, for `layers` alike: a layer lasts at least
@@ -81,6 +93,15 @@ struct SaveFloor {
   int64_t layers = 0;
   double copy_s_per_token = 0;
   double write_s_per_sequence = 0;
+};
+
+// A static graph wants the KV of a sequence in one piece of memory: a window of the newest tokens, moved on
+// by one with every token that is decoded, which is a copy when the buffer around it ends.
+struct KvBuffer {
+  double reserved_tokens = 0;     // a sequence's KV memory from its admission on; 0: it grows in blocks
+  int64_t copy_every_tokens = 0;  // of a sequence's decoded tokens the one that copies the window; 0: none
+  double copy_bytes = 0;          // one such copy
+  double copy_s = 0;              // by which it lengthens the step
 };
 
 // How the layers of a stored context divide, for reports.
@@ -98,6 +119,7 @@ class Policy {
   virtual Reuse reuse() const = 0;
   // Bytes that a token of context takes in a host tier.
   virtual double stored_bytes_per_token() const { return 0; }
+  // Empty when the hits are not worth bringing back: steps then compute them with the new tokens.
   // REQUIRES: hits are in host tiers, one a tier; their tokens and the resident ones add up to at least 1 and
   // at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
@@ -110,6 +132,7 @@ class Policy {
   virtual double weight(const PartUse&) const { return 1; }
   // Empty when saving never holds a step up.
   virtual std::vector<SaveFloor> save_floors() const { return {}; }
+  virtual KvBuffer kv_buffer() const { return {}; }
   // Pieces that a save or a demotion of `tokens` tokens is written in.
   virtual double save_requests(int64_t tokens) const;
   // The layers of a context of `tokens` tokens in `tier` on an idle machine.

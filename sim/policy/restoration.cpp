@@ -9,6 +9,8 @@ namespace {
 
 double layers_of(const LayerWork& work) { return static_cast<double>(work.layers); }
 
+double gpu_delay_s(const LoadRates& rates) { return rates[index(Tier::hbm)].delay_s; }
+
 // A group of n layers alike, loads a_t apart from tier t and computation c each, begun when tier t is at
 // l_t and the GPU at f: the last layer is computed at
 //   max(f + n c, max over t of max(l_t + a_t + n c, l_t + n a_t + c)),
@@ -16,7 +18,7 @@ double layers_of(const LayerWork& work) { return static_cast<double>(work.layers
 double unlimited_makespan_s(const Restoration& restoration, const LoadRates& rates) {
   PerTier loaded_s{};
   for (Tier tier : kTiers) loaded_s[index(tier)] = rates[index(tier)].delay_s;
-  double computed_s = 0;
+  double computed_s = gpu_delay_s(rates);
   for (const LayerWork& work : restoration.work) {
     const double n = layers_of(work);
     double end_s = computed_s + n * work.compute_s;
@@ -64,11 +66,11 @@ double total_load_s(const Restoration& restoration, Tier tier, const Route& rout
 }
 
 double makespan_s(const Restoration& restoration, const LoadRates& rates) {
+  if (restoration.empty()) return 0;
   const auto waits = [](const LayerWork& work) { return work.waits; };
   const bool free_to_load = std::none_of(restoration.work.begin(), restoration.work.end(), waits);
   if (restoration.ahead == kUnlimited && free_to_load) return unlimited_makespan_s(restoration, rates);
-  const std::vector<LayerSpan> spans = layer_spans(restoration, rates);
-  return spans.empty() ? 0 : spans.back().compute_end_s;
+  return layer_spans(restoration, rates).back().compute_end_s;
 }
 
 std::vector<LayerSpan> layer_spans(const Restoration& restoration, const LoadRates& rates) {
@@ -76,7 +78,7 @@ std::vector<LayerSpan> layer_spans(const Restoration& restoration, const LoadRat
   std::vector<LayerSpan> spans;
   PerTier loaded_s{};
   for (Tier tier : kTiers) loaded_s[index(tier)] = rates[index(tier)].delay_s;
-  double computed_s = 0;
+  double computed_s = gpu_delay_s(rates);
   int64_t layer = 0;
   for (const LayerWork& work : restoration.work) {
     for (int64_t i = 0; i < work.layers; ++i) {

@@ -65,6 +65,7 @@ struct LoadRate {
   double stretch = 1;  // measured seconds / seconds on an idle route
   double delay_s = 0;
 };
+// Under hbm, which has no route: how late computation may start.
 using LoadRates = std::array<LoadRate, 4>;
 
 // Seconds that one layer's load takes from a tier; 0 when it loads nothing from there.

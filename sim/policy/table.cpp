@@ -45,6 +45,9 @@ void prefer_chunks(PolicyOptions& options, double retention, EvictionKind evicti
   prefer(options.eviction, eviction);
 }
 
+template <int kPercent>
+constexpr auto kReserve = [](PolicyOptions& options) { prefer(options.reserved_windows, kPercent / 100.0); };
+
 constexpr double kImportantShare = 0.25;  // HyperInfer VI-B; COPA 0.5
 
 constexpr std::array kPolicies = {
@@ -64,8 +67,10 @@ constexpr std::array kPolicies = {
               "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache "
               "when KV is "
               "twice the hidden state and the link is the bottleneck",
-              "preload: none | layerwise (none); read_buffer_layers: layers (unlimited); tiers", true, kAsIs,
-              make_kv_offload},
+              "preload: none | layerwise (none); read_buffer_layers: layers (unlimited); stored_bits: 16 | 8 "
+              "| 4 (16); "
+              "tiers",
+              true, kAsIs, make_kv_offload},
     PolicyRow{
         "cached_attention",
         "keep the KV of sessions in DRAM and SSD, fetch and evict by what waits in the queue",
@@ -97,9 +102,8 @@ constexpr std::array kPolicies = {
         "wins with multi-head attention when link and GPU are balanced: half the bytes of KV, a sixth of "
         "recomputation's work; loses with grouped-query attention, where hidden states are larger than KV",
         "split: best | paper | hidden_only | naive_hybrid | token | token_rounded (best); split_tokens: "
-        "tokens (mean "
-        "history); save: background | direct_io (background); store_hidden_for_recomputed: bool (false); "
-        "tiers",
+        "tokens (mean history); save: background | direct_io (background); "
+        "store_hidden_for_recomputed: bool (false); stored_bits: 16 | 8 | 4 (16); tiers",
         true, kAsIs, make_hcache},
     PolicyRow{
         "cacheblend", "load chunks wherever they stand, compute a share of their tokens again",
@@ -187,6 +191,34 @@ constexpr std::array kPolicies = {
                 prefer(options.score, Score::frequency);
               },
               make_hyperinfer},
+    PolicyRow{
+        "adaptive", "keep what hcache would, choose turn by turn how it comes back",
+        "hidden states of most layers, KV of the rest; KV alone where it is smaller",
+        "leading layers recomputed, hidden states projected, KV loaded, or the whole history prefilled with "
+        "the new tokens: whatever gives the first token first behind what links and GPU have to do",
+        "wins where lengths or load vary, and never loses much: it falls back on the best of the others; "
+        "keeps more bytes than hcache where that recomputes layers, and cannot load as KV what it keeps "
+        "as hidden states",
+        "split_tokens: tokens (mean history); stored_bits: 16 | 8 | 4 (16); tiers", true, kAsIs,
+        make_adaptive},
+    PolicyRow{"npu_copy", "static-graph NPU: KV windows in place, copied with every token",
+              "KV, in host tiers; of running sequences max_model_len slots in one piece",
+              "KV copied into the window, then the new tokens prefilled",
+              "the least memory of the three; each decoded token reads and writes the whole window",
+              "reserved_windows: windows (1); stored_bits: 16 | 8 | 4 (16); tiers", true, kReserve<100>,
+              make_npu_buffers},
+    PolicyRow{"npu_reserve_2x", "static-graph NPU: buffers of two windows, never copied within one",
+              "KV, in host tiers; of running sequences 2 (max_model_len - 1) slots in one piece",
+              "KV copied into the window, then the new tokens prefilled",
+              "the fastest decode of the three, at twice the memory; impractical where models are large",
+              "reserved_windows: windows (2); stored_bits: 16 | 8 | 4 (16); tiers", true, kReserve<200>,
+              make_npu_buffers},
+    PolicyRow{"npu_reserve_1_5x", "static-graph NPU: buffers of one and a half windows, seldom copied",
+              "KV, in host tiers; of running sequences 1.5 (max_model_len - 1) slots in one piece",
+              "KV copied into the window, then the new tokens prefilled",
+              "the compromise: an answer longer than half a window pauses for one copy",
+              "reserved_windows: windows (1.5); stored_bits: 16 | 8 | 4 (16); tiers", true, kReserve<150>,
+              make_npu_buffers},
 };
 
 constexpr auto kNames = [] {

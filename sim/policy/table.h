@@ -38,5 +38,7 @@ std::unique_ptr<Policy> make_kv_offload(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_hcache(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_cacheblend(const PolicyInputs& inputs);
 std::unique_ptr<Policy> make_hyperinfer(const PolicyInputs& inputs);
+std::unique_ptr<Policy> make_adaptive(const PolicyInputs& inputs);
+std::unique_ptr<Policy> make_npu_buffers(const PolicyInputs& inputs);
 
 }  // namespace kvcap

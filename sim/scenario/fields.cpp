@@ -456,6 +456,12 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
            .absent = "the workload's mean"});
   v.field("store_hidden_for_recomputed", o.store_hidden_for_recomputed,
           {.meaning = "recomputed layers are stored too", .absent = "the preset's"});
+  v.field("reserved_windows", o.reserved_windows,
+          {.meaning =
+               "npu_*: KV buffer of a sequence, in windows of max_model_len - 1 tokens; 1: copy every token",
+           .min = 1,
+           .max = 100,
+           .absent = "the preset's"});
 }
 
 static void describe(FieldVisitor& v, SloOptions& o) {

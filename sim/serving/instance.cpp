@@ -28,6 +28,7 @@ void remove(Pointers& pointers, const void* request) {
 Instance::Instance(const InstanceParts& parts)
     : parts_(parts),
       step_time_(*parts.cost, parts.policy->save_floors()),
+      kv_buffer_(parts.policy->kv_buffer()),
       arrivals_(*parts.workload),
       blocks_(parts.kv_capacity_tokens, parts.serving.block_size),
       watermark_blocks_(static_cast<int64_t>(kWatermark * static_cast<double>(blocks_.total()))) {
@@ -69,7 +70,13 @@ double Instance::next_event_s() const {
 // ---- arrival ----
 
 void Instance::take_arrivals(double now_s) {
-  while (arrivals_.next_s() <= now_s + kResolution_s) arrive(arrivals_.pop());
+  while (arrivals_.next_s() <= now_s + kResolution_s) {
+    const Arrival arrival = arrivals_.pop();
+    arrive(arrival);
+    // Behind a blocked queue it is seen late.
+    parts_.recorder->level(Level::waiting, static_cast<double>(waiting_.size()),
+                           std::min(arrival.time_s, now_s));
+  }
 }
 
 void Instance::arrive(const Arrival& arrival) {
@@ -142,7 +149,7 @@ bool Instance::take_pieces(Request& request) {
 
 bool Instance::fits_at_all(const Request& request) const {
   const int64_t tokens = request.history_tokens + request.input_tokens + request.output_tokens;
-  return tokens <= parts_.max_model_len && blocks_.needed(tokens) <= blocks_.total();
+  return tokens <= parts_.max_model_len && blocks_needed(tokens) <= blocks_.total();
 }
 
 // The session ends with a refused turn; those that would have followed are refused with it.
@@ -176,14 +183,14 @@ bool Instance::try_admit(double now_s) {
   Request& request = *waiting_.front();
   // An empty machine admits what fits at all.
   const int64_t reserve = admitted_.empty() ? 0 : watermark_blocks_;
-  const bool fits = blocks_.needed(request.prompt_tokens()) + reserve <= blocks_.free();
+  const bool fits = blocks_needed(request.prompt_tokens()) + reserve <= blocks_.free();
   // Only what lies on the GPU at no cost can make it fit; else there is nothing to look up.
   const bool may_be_free = parts_.policy->reuse() == Reuse::everything || parts_.store->has(Tier::hbm);
   if (!fits && !may_be_free) return false;
   if (is_fetched_now(request)) return false;
   const Found found = find(request);
   const int64_t free_tokens = found.on_gpu();
-  const int64_t blocks = blocks_.needed(request.prompt_tokens() - free_tokens);
+  const int64_t blocks = blocks_needed(request.prompt_tokens() - free_tokens);
   if (blocks + reserve > blocks_.free()) return false;
 
   blocks_.take(blocks);
@@ -271,14 +278,20 @@ Context Instance::context_of(const Request& request, const Found& found) const {
 }
 
 void Instance::restore(Request& request, const Found& found, double now_s) {
-  for (const Hit& hit : found.hits) {
-    parts_.store->touch(hit.key, now_s);
-    if (hit.tier != Tier::hbm) perform(parts_.store->promote(hit.key, now_s));
-  }
   const std::vector<Hit> hits = found.by_tier();
-  Restoration restoration = parts_.policy->restore(context_of(request, found), hits, parts_.idle_rates);
+  Context context = context_of(request, found);
+  context.engine = engine_load();
+  Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
   const PerTier bytes = restoration.total_bytes();
+  for (const Hit& hit : found.hits) {
+    parts_.store->touch(hit.key, now_s);
+    if (hit.tier != Tier::hbm && !restoration.empty()) perform(parts_.store->promote(hit.key, now_s));
+  }
+  if (restoration.empty()) {
+    prefilling_.push_back(&request);
+    return;
+  }
   const bool first = request.generated == 0 && request.admitted_s == now_s;
   leave_out(request, restoration, first);
   for (const Hit& hit : hits) {
@@ -314,6 +327,28 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
       });
 }
 
+// As it stands before the turn that is being admitted.
+EngineLoad Instance::engine_load() {
+  const std::size_t others = waiting_.size() + admitted_.size() - decoding_.size() - 1;
+  EngineLoad load{.decode_rows = static_cast<int64_t>(decoding_.size()),
+                  .waiting_turns = static_cast<int64_t>(others)};
+  // Those that have only just arrived may be admitted with it.
+  const double now_s = parts_.world->now_s();
+  for (auto last = waiting_.rbegin(); last != waiting_.rend(); ++last) {
+    if ((*last)->arrival.time_s < now_s - kResolution_s) break;
+    --load.waiting_turns;
+  }
+  if (load.decode_rows > 0) {
+    const int64_t context_tokens = decoding_context_tokens_ + load.decode_rows;
+    load.decode_step_s = step_time_.decode(load.decode_rows, context_tokens).sum_s(1);
+  }
+  plan_chunks();
+  load.next_rows = load.decode_rows;
+  for (const Chunk& chunk : step_.chunks) load.next_rows += chunk.tokens;
+  load.next_step_s = step_.chunks.empty() ? load.decode_step_s : mixed_step_s();
+  return load;
+}
+
 // What takes no part in the turn needs no room.
 void Instance::leave_out(Request& request, const Restoration& restoration, bool first) {
   for (Tier tier : kTiers) {
@@ -323,7 +358,7 @@ void Instance::leave_out(Request& request, const Restoration& restoration, bool 
     if (first) request.record.tier_used_tokens[index(tier)] -= static_cast<uint32_t>(unused);
   }
   request.cached_tokens = request.free_tokens;
-  const int64_t blocks = blocks_.needed(request.prompt_tokens() - request.free_tokens);
+  const int64_t blocks = blocks_needed(request.prompt_tokens() - request.free_tokens);
   blocks_.give_back(request.blocks - blocks);
   request.blocks = blocks;
 }
@@ -515,7 +550,7 @@ void Instance::check() const {
   KVCAP_CHECK(static_cast<int64_t>(admitted_.size()) <= parts_.serving.max_num_seqs);
   int64_t blocks = 0;
   for (const RequestPtr& request : admitted_) {
-    KVCAP_CHECK(request->blocks >= blocks_.needed(request->resident_tokens()));
+    KVCAP_CHECK(request->blocks >= blocks_needed(request->resident_tokens()));
     blocks += request->blocks;
   }
   KVCAP_CHECK(blocks + blocks_.free() == blocks_.total());

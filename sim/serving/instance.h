@@ -61,7 +61,6 @@ struct InstanceParts {
   World* world = nullptr;
   Restorer* restorer = nullptr;
   Recorder* recorder = nullptr;
-  LoadRates idle_rates{};  // loads to the GPU
   std::function<const Route&(Tier from, Tier to)> route;
   ServingOptions serving;
   KeepingOptions keeping;
@@ -98,6 +97,7 @@ class Instance {
     int64_t free_tokens = 0;    // of its KV that take no room here: ideal's history, contexts in the hbm tier
     int64_t cached_tokens = 0;  // KV on the GPU
     int64_t unused_tokens = 0;  // of its history, found and not important: they take no part
+    int64_t decodes_from = 0;   // of them, those that were there when it began to decode
     int64_t generated = 0;
     int64_t blocks = 0;
     double last_token_s = 0;
@@ -128,7 +128,8 @@ class Instance {
     int64_t steps = 1;
     int64_t most_steps = 1;
     std::vector<Chunk> chunks;
-    DecodeRun run;  // of decode-only steps
+    DecodeRun run;       // of decode-only steps
+    int64_t copies = 0;  // of KV windows, in each step
   };
 
   void take_arrivals(double now_s);
@@ -145,12 +146,16 @@ class Instance {
   Context context_of(const Request& request, const Found& found) const;
   void restore(Request& request, const Found& found, double now_s);
   void leave_out(Request& request, const Restoration& restoration, bool first);
+  EngineLoad engine_load();
   void take_restored(double now_s);
 
   double start_step(double now_s);
   void plan_chunks();
   void secure_blocks();
   void preempt();
+  double mixed_step_s();
+  int64_t blocks_needed(int64_t tokens) const;
+  int64_t copies_due(int64_t& for_steps) const;
   bool blocks_for(int64_t steps) const;
   int64_t most_steps_in_memory(int64_t at_most) const;
   double end_of_step(double now_s);
@@ -181,6 +186,7 @@ class Instance {
 
   InstanceParts parts_;
   StepTime step_time_;
+  KvBuffer kv_buffer_;
   Arrivals arrivals_;
   KvBlocks blocks_;
   int64_t watermark_blocks_;

@@ -17,18 +17,50 @@ struct Share {
   double taken_s(double at_s) const { return rate * (std::clamp(at_s, since_s, until_s) - since_s); }
 };
 
-class RequestRestorer : public Restorer {
+// What both fidelities know.
+class AnyRestorer : public Restorer {
  public:
-  RequestRestorer(World& world, const LoadRates& routes, LinkObserver observer)
+  AnyRestorer(World& world, const LoadRates& routes, LinkObserver observer)
       : world_(world), routes_(routes), observer_(std::move(observer)) {}
 
+  LoadRates current_rates() const override {
+    LoadRates rates = routes_;
+    for (Tier tier : kTiers) {
+      LoadRate& rate = rates[index(tier)];
+      if (rate.route) rate.delay_s += world_.lane(tier, Tier::hbm).pending_s();
+    }
+    const double now_s = world_.now_s();
+    rates[index(Tier::hbm)].delay_s = std::max(0.0, asked_s_ - (now_s - progress_s(now_s)));
+    return rates;
+  }
+
+ protected:
+  World& world_;
+  LoadRates routes_;
+  LinkObserver observer_;
+  double asked_s_ = 0;  // seconds of computation of all restorations so far
+};
+
+class RequestRestorer : public AnyRestorer {
+ public:
+  using AnyRestorer::AnyRestorer;
+
   void start(Restoration restoration, std::function<void(RestoreTimes)> ready) override {
+    settle_progress();
     auto run = std::make_shared<Run>();
     run->start_s = world_.now_s();
     run->restoration = std::move(restoration);
     run->compute_s = run->restoration.total_compute_s();
+    asked_s_ += run->compute_s;
     run->leading_s = leading_compute_s(run->restoration);
     run->rates = routes_;
+    // What needs no load is computed at once, one restoration after the other.
+    const double lead_start_s = std::max(run->start_s, lead_free_s_);
+    run->lead_end_s = lead_start_s + run->leading_s;
+    if (run->leading_s > 0) {
+      lead_free_s_ = run->lead_end_s;
+      run->rates[index(Tier::hbm)].delay_s = lead_start_s - run->start_s;
+    }
     run->ready = std::move(ready);
     ++run->under_way;  // this function: a transfer may end before it does
     for (Tier tier : kTiers) {
@@ -42,24 +74,30 @@ class RequestRestorer : public Restorer {
           });
     }
     if (--run->under_way > 0) {
-      expect(*run, run->start_s, run->start_s + run->leading_s, run->leading_s);
+      expect(*run, lead_start_s, run->lead_end_s, run->leading_s);
     } else {
       // Nothing to load: the end follows now, and is reported through the compute queue like any other.
       world_.restore_compute().run(0, [this, run] { finish(run); });
     }
   }
 
+  // Work that comes faster than the GPU serves it is served later: progress stands still meanwhile, so it is
+  // the most that was ever left. That peaks where shares begin.
   double progress_s(double at_s) const override {
-    double taken_s = taken_s_;
-    for (const Share& share : shares_) taken_s += share.taken_s(at_s);
-    return at_s - taken_s;
+    double most_s = std::max(progress_s_, left_s(at_s));
+    for (const Share& share : shares_) {
+      if (share.since_s > progress_at_s_ && share.since_s < at_s)
+        most_s = std::max(most_s, left_s(share.since_s));
+    }
+    return most_s;
   }
 
   double when(double progress_s) const override {
     // Progress is linear between the dates at which shares begin and end.
     double at_s = world_.now_s();
+    if (this->progress_s(at_s) >= progress_s) return at_s;
     for (;;) {
-      const double here_s = this->progress_s(at_s);
+      const double here_s = left_s(at_s);
       if (here_s >= progress_s) return at_s;
       double rate = 1;
       double until_s = std::numeric_limits<double>::infinity();
@@ -69,10 +107,8 @@ class RequestRestorer : public Restorer {
         if (on) rate -= share.rate;
         until_s = std::min(until_s, on ? share.until_s : share.since_s);
       }
-      // Restorations may ask for more than the whole GPU for a while: steps then lose ground.
-      if (rate > 1e-12 && at_s + (progress_s - here_s) / rate <= until_s) {
-        return at_s + (progress_s - here_s) / rate;
-      }
+      const double reached_s = at_s + (progress_s - here_s) / rate;
+      if (rate > 1e-12 && reached_s <= until_s) return reached_s;
       at_s = until_s;
     }
   }
@@ -83,6 +119,7 @@ class RequestRestorer : public Restorer {
     Restoration restoration;
     double compute_s = 0;
     double leading_s = 0;  // of it, before the first load is needed
+    double lead_end_s = 0;
     LoadRates rates;
     PerTier began_s{};
     int under_way = 0;
@@ -91,6 +128,19 @@ class RequestRestorer : public Restorer {
     std::function<void(RestoreTimes)> ready;
   };
   using RunPtr = std::shared_ptr<Run>;
+
+  // What work that is served as it comes leaves of the time up to `at_s`.
+  double left_s(double at_s) const {
+    double taken_s = taken_s_;
+    for (const Share& share : shares_) taken_s += share.taken_s(at_s);
+    return at_s - taken_s;
+  }
+
+  // Before shares change.
+  void settle_progress() {
+    progress_s_ = progress_s(world_.now_s());
+    progress_at_s_ = world_.now_s();
+  }
 
   static double leading_compute_s(const Restoration& restoration) {
     double leading_s = 0;
@@ -111,13 +161,14 @@ class RequestRestorer : public Restorer {
   }
 
   void began(const RunPtr& run, Tier tier) {
+    settle_progress();
     const double now_s = world_.now_s();
     run->began_s[index(tier)] = now_s;
     if (run->compute_s <= run->leading_s || run->began) return;
     run->began = true;
     // As on an idle machine from here on; recomputed layers may have had a head start.
     const double rest_s = run->compute_s - run->leading_s;
-    const double lead_end_s = std::max(now_s, run->start_s + run->leading_s);
+    const double lead_end_s = std::max(now_s, run->lead_end_s);
     const double expected_end_s = now_s + makespan_s(run->restoration, routes_);
     expect(*run, lead_end_s, std::max(expected_end_s, lead_end_s + rest_s), rest_s);
   }
@@ -146,6 +197,7 @@ class RequestRestorer : public Restorer {
 
   // What was expected is replaced by what is known: the rest of the work is done by `end_s`.
   void settle(const Run& run, double now_s, double end_s) {
+    settle_progress();
     double done_s = 0;
     for (const Share& own : run.shares) {
       const double own_s = own.taken_s(now_s);
@@ -168,24 +220,25 @@ class RequestRestorer : public Restorer {
     }
   }
 
-  World& world_;
-  LoadRates routes_;
-  LinkObserver observer_;
   std::vector<Share> shares_;
   uint64_t next_share_ = 0;
   double taken_s_ = 0;     // by shares that are over
-  double gpu_free_s_ = 0;  // the GPU has done all restorations' work so far
+  double progress_s_ = 0;  // up to progress_at_s_
+  double progress_at_s_ = 0;
+  double gpu_free_s_ = 0;   // the GPU has done all restorations' work so far
+  double lead_free_s_ = 0;  // and all that needed no load
 };
 
-class LayerRestorer : public Restorer {
+class LayerRestorer : public AnyRestorer {
  public:
   LayerRestorer(World& world, const LoadRates& routes, LinkObserver observer,
                 std::function<void(const RestoreActivity&)> observe)
-      : world_(world), routes_(routes), observer_(std::move(observer)), observe_(std::move(observe)) {}
+      : AnyRestorer(world, routes, std::move(observer)), observe_(std::move(observe)) {}
 
   void start(Restoration restoration, std::function<void(RestoreTimes)> ready) override {
     auto run = std::make_shared<Run>();
     run->number = runs_++;
+    asked_s_ += restoration.total_compute_s();
     run->ahead = restoration.ahead;
     run->loaded_s = world_.now_s();
     run->ready = std::move(ready);
@@ -322,9 +375,6 @@ class LayerRestorer : public Restorer {
     if (observe_) observe_(activity);
   }
 
-  World& world_;
-  LoadRates routes_;
-  LinkObserver observer_;
   std::function<void(const RestoreActivity&)> observe_;
   uint64_t runs_ = 0;
   std::vector<RunPtr> ready_;  // whose next layer can be computed

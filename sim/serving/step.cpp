@@ -21,11 +21,12 @@ double Instance::start_step(double now_s) {
   step_.start_s = now_s;
   step_.progress_s = parts_.restorer->progress_s(now_s);
   step_.steps = step_.most_steps = 1;
-  const int64_t context_tokens = decoding_context_tokens_ + sequences;
+  int64_t most = std::numeric_limits<int64_t>::max();
+  step_.copies = copies_due(most);
+  const double copies_s = static_cast<double>(step_.copies) * kv_buffer_.copy_s;
   if (step_.chunks.empty()) {
-    step_.run = step_time_.decode(sequences, context_tokens);
+    step_.run = step_time_.decode(sequences, decoding_context_tokens_ + sequences, copies_s);
     if (parts_.fidelity == Fidelity::request) {
-      int64_t most = std::numeric_limits<int64_t>::max();
       for (const Request* request : decoding_) {
         most = std::min(most, request->gap_open ? 1 : request->output_tokens - request->generated);
       }
@@ -33,15 +34,34 @@ double Instance::start_step(double now_s) {
     }
     step_.work_s = step_.run.sum_s(1);
   } else {
-    chunks_.clear();
-    int64_t sampled = sequences;
-    for (const Chunk& chunk : step_.chunks) {
-      chunks_.push_back({chunk.tokens, chunk.request->cached_tokens});
-      if (chunk.request->cached_tokens + chunk.tokens == chunk.request->prompt_tokens()) ++sampled;
-    }
-    step_.work_s = step_time_.mixed_s(chunks_, sequences, context_tokens, sampled);
+    step_.work_s = mixed_step_s() + copies_s;
   }
   return end_of_step(now_s);
+}
+
+// Of the planned chunks beside all sequences that decode.
+double Instance::mixed_step_s() {
+  const auto sequences = static_cast<int64_t>(decoding_.size());
+  chunks_.clear();
+  int64_t sampled = sequences;
+  for (const Chunk& chunk : step_.chunks) {
+    chunks_.push_back({chunk.tokens, chunk.request->cached_tokens});
+    if (chunk.request->cached_tokens + chunk.tokens == chunk.request->prompt_tokens()) ++sampled;
+  }
+  return step_time_.mixed_s(chunks_, sequences, decoding_context_tokens_ + sequences, sampled);
+}
+
+// Sequences that copy their windows in the next step; so many in each of at most `for_steps` steps.
+int64_t Instance::copies_due(int64_t& for_steps) const {
+  const int64_t every = kv_buffer_.copy_every_tokens;
+  if (every <= 1) return every * static_cast<int64_t>(decoding_.size());
+  int64_t copies = 0;
+  for (const Request* request : decoding_) {
+    const int64_t before = every - 1 - (request->cached_tokens - request->decodes_from) % every;
+    if (before == 0) ++copies;
+    for_steps = std::min(for_steps, std::max<int64_t>(before, 1));
+  }
+  return copies;
 }
 
 void Instance::plan_chunks() {
@@ -55,11 +75,16 @@ void Instance::plan_chunks() {
   }
 }
 
+// Of a sequence with so many tokens of its own.
+int64_t Instance::blocks_needed(int64_t tokens) const {
+  return blocks_.needed(std::max(tokens, static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens))));
+}
+
 // True iff every decoding sequence can grow by `steps` tokens in the blocks that are free.
 bool Instance::blocks_for(int64_t steps) const {
   int64_t needed = 0;
   for (const Request* request : decoding_) {
-    needed += blocks_.needed(request->resident_tokens() + steps) - request->blocks;
+    needed += blocks_needed(request->resident_tokens() + steps) - request->blocks;
   }
   return needed <= blocks_.free();
 }
@@ -129,6 +154,10 @@ void Instance::finish_step(double now_s) {
   step_.running = false;
   parts_.recorder->busy(Resource::gpu, step_.work_s, step_.start_s, now_s);
   record_collectives(now_s);
+  const auto copies = static_cast<double>(step_.copies * step_.steps);
+  if (copies > 0) {
+    parts_.recorder->copied(copies * kv_buffer_.copy_bytes, copies * kv_buffer_.copy_s);
+  }
   // Sequences that end their prompts here decode from the next step on.
   decoded_.assign(decoding_.begin(), decoding_.end());
   record_gaps(now_s);
@@ -184,7 +213,7 @@ void Instance::finish_decoding(double now_s) {
     request->cached_tokens += step_.steps;
     decoding_context_tokens_ += step_.steps;
     request->last_token_s = now_s;
-    const int64_t grown = blocks_.needed(request->resident_tokens()) - request->blocks;
+    const int64_t grown = blocks_needed(request->resident_tokens()) - request->blocks;
     if (grown > 0) {
       blocks_.take(grown);
       request->blocks += grown;
@@ -231,6 +260,7 @@ void Instance::first_token(Request& request, double now_s) {
 }
 
 void Instance::start_decoding(Request& request) {
+  request.decodes_from = request.cached_tokens;
   decoding_.push_back(&request);
   decoding_context_tokens_ += request.cached_tokens;
 }

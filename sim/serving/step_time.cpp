@@ -73,7 +73,7 @@ double StepTime::mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding,
   return layers_s(cost_.linear_layer_s(rows) + attention_s, rows, decoding) + head_s;
 }
 
-DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens) const {
+DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extra_s) const {
   const DecodeAttention attention = cost_.decode_attention_layer_s(decoding);
   const double layer_growth_s = attention.per_context_token_s * static_cast<double>(decoding);
   const double first_layer_s = cost_.linear_layer_s(decoding) + attention.fixed_s +
@@ -96,7 +96,7 @@ DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens) const {
         end = std::min(end, std::max(crossing, begin + 1));
       }
     }
-    ramps.push_back({.first_s = layers_s(layer_s, decoding, decoding) + head_s,
+    ramps.push_back({.first_s = layers_s(layer_s, decoding, decoding) + head_s + extra_s,
                      .growth_s = layer_growth_s * static_cast<double>(growing_layers),
                      .steps = end == kForever ? kForever : end - begin});
     begin = end;

@@ -49,8 +49,9 @@ class StepTime {
   // ones included), `sampled` tokens out.
   double mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
                  int64_t sampled) const;
-  // Steps of `decoding` sequences whose lengths add up to `context_tokens` in the first one.
-  DecodeRun decode(int64_t decoding, int64_t context_tokens) const;
+  // Steps of `decoding` sequences whose lengths add up to `context_tokens` in the first one, each lengthened
+  // by `extra_s`.
+  DecodeRun decode(int64_t decoding, int64_t context_tokens, double extra_s = 0) const;
 
  private:
   double layers_s(double layer_s, int64_t rows, int64_t decoding) const;

@@ -53,7 +53,8 @@ std::span<const Paper> papers() {
   static constexpr Paper kPapers[] = {{"hcache", hcache_checks},
                                       {"ca", cached_attention_checks},
                                       {"blend", cacheblend_checks},
-                                      {"hyper", hyperinfer_checks}};
+                                      {"hyper", hyperinfer_checks},
+                                      {"htp", npu_checks}};
   return kPapers;
 }
 

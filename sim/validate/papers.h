@@ -21,6 +21,7 @@ std::vector<Check> hcache_checks(Lab& lab);
 std::vector<Check> cached_attention_checks(Lab& lab);
 std::vector<Check> cacheblend_checks(Lab& lab);
 std::vector<Check> hyperinfer_checks(Lab& lab);
+std::vector<Check> npu_checks(Lab& lab);
 
 struct Paper {
   std::string_view prefix;  // of its ids

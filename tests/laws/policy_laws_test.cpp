@@ -40,7 +40,9 @@ TEST_P(EveryPolicy, LosesNoTurnWhenMemoryAndStoreAreTight) {
   const RunResult result = run(tight, workload);
   EXPECT_EQ(result.number("completed") + result.number("rejected"),
             static_cast<double>(workload.turns.size()));
-  EXPECT_GT(result.number("preemptions"), 0) << "the case is meant to be tight";
+  if (result.number("kv_buffer.reserved_bytes") == 0) {  // what is reserved is never missing later
+    EXPECT_GT(result.number("preemptions"), 0) << "the case is meant to be tight";
+  }
   for (Tier tier : {Tier::dram, Tier::ssd}) {
     EXPECT_LE(result.number("peak_stored_bytes." + std::string(name(tier))), tier == Tier::dram ? 3e9 : 6e9);
   }
@@ -56,10 +58,11 @@ TEST_P(EveryPolicy, ReadsWhatItHits) {
   if (!lossless()) return;
   const RunResult result = run(scenario(policy()), chats(150, 0.2));
   if (result.number("stored_bytes_per_token") == 0) return;  // nothing is read
-  // bytes read = hit tokens x stored bytes a token
-  EXPECT_NEAR(result.number("read_bytes.ssd"),
-              result.number("hit_tokens.ssd") * result.number("stored_bytes_per_token"),
-              1e-9 * result.number("read_bytes.ssd"));
+  // bytes read = hit tokens x stored bytes a token, less what adaptive computes instead
+  const double stored_bytes = result.number("hit_tokens.ssd") * result.number("stored_bytes_per_token");
+  EXPECT_LE(result.number("read_bytes.ssd"), stored_bytes * (1 + 1e-9));
+  if (policy() == "adaptive") return;
+  EXPECT_NEAR(result.number("read_bytes.ssd"), stored_bytes, 1e-9 * stored_bytes);
 }
 
 TEST_P(EveryPolicy, ObeysLittlesLaw) {
@@ -197,6 +200,43 @@ TEST_P(EveryPolicy, AgreesAcrossFidelitiesOnTimestampedArrivals) {
               0.01 * runs[1].number("mean_ttft_ms"));
   EXPECT_NEAR(runs[0].number("mean_itl_ms"), runs[1].number("mean_itl_ms"),
               0.01 * runs[1].number("mean_itl_ms"));
+}
+
+// Whether a policy's loads wait for what computation finds: others load meanwhile, which one transfer a
+// restoration cannot show.
+bool loads_wait(const Machine& machine, int64_t tokens) {
+  if (machine.policy().reuse() != Reuse::stored) return false;
+  const Hit hit{.tier = Tier::ssd, .tokens = tokens};
+  Context context{.history_tokens = tokens, .new_tokens = 64};
+  context.use[index(Tier::ssd)] = machine.policy().use({tokens, 0, tokens});
+  const Restoration restoration = machine.policy().restore(context, {&hit, 1}, machine.idle_rates());
+  return std::any_of(restoration.work.begin(), restoration.work.end(),
+                     [](const LayerWork& work) { return work.waits; });
+}
+
+// Eight at once: restorations' work piles up on the GPU, and steps wait for all of it.
+TEST_P(EveryPolicy, AgreesAcrossFidelitiesWhenTurnsCrowd) {
+  Workload crowd;
+  crowd.warm_start = true;
+  for (uint32_t s = 0; s < 8; ++s) {
+    crowd.sessions.push_back(
+        {.first_turn = s, .turn_count = 1, .context_tokens = 1500, .history_grows = false});
+    crowd.turns.push_back({.input_tokens = 64, .output_tokens = 20, .time_s = 0.01 * s});
+  }
+  for (int64_t ssds : {1, 4}) {
+    Scenario by_request = scenario(policy());
+    by_request.model = llama_2_13b();
+    by_request.hardware.gpu.memory_bytes = 1e12;
+    by_request.hardware.ssd->count = ssds;
+    if (loads_wait(Machine(by_request, crowd), 1500)) return;
+    Scenario by_layer = by_request;
+    by_layer.fidelity = Fidelity::layer;
+    const std::vector<RunResult> runs = run_all({{by_request, crowd}, {by_layer, crowd}});
+    for (const char* same : {"mean_ttft_ms", "p99_ttft_ms", "mean_e2el_ms"}) {
+      EXPECT_NEAR(runs[0].number(same), runs[1].number(same), 0.03 * runs[1].number(same))
+          << same << ", SSDs: " << ssds;
+    }
+  }
 }
 
 TEST_P(EveryPolicy, AgreesAcrossFidelitiesInAClosedLoopWithEviction) {

@@ -65,6 +65,7 @@ class FakeWorld : public World {
       world_.at(begin_s, [on_phase] { on_phase(TransferPhase::began); });
       world_.at(free_s_, [on_phase] { on_phase(TransferPhase::ended); });
     }
+    double pending_s() const override { return std::max(0.0, free_s_ - world_.now_s_); }
 
    private:
     FakeWorld& world_;

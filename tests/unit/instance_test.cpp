@@ -48,7 +48,6 @@ class Engine {
          .world = &world,
          .restorer = restorer_.get(),
          .recorder = &recorder_,
-         .idle_rates = machine_.idle_rates(),
          .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
          .serving = scenario.serving,
          .kv_capacity_tokens = machine_.kv_capacity_tokens(),

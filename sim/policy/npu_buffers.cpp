@@ -1,0 +1,87 @@
+// KV buffers of a static-graph NPU: the graph reads keys and values of a whole window of S - 1 tokens, padded
+// on the left, as one piece of memory a head and layer, and gives those of one new token. Appending it moves
+// the window on by a token (S: serving.max_model_len; KV Cache Implementation for inference on HTP).
+//
+//   npu_copy          S slots: every decoded token copies the window
+//   npu_reserve_2x    2 (S - 1) slots: the window is a pointer that moves; within S tokens it never copies
+//   npu_reserve_1_5x  1.5 (S - 1) slots: one copy of the window after every (S - 1)/2 moves
+//
+// A copy moves the whole window, padding included, at the speed of device memory, reading and writing it.
+// Stored contexts are KV in host tiers; a hit is copied into the window before the new tokens are prefilled.
+// Prefill writes its KV straight into the window. Not charged: attention over padding.
+#include <cmath>
+#include <cstdio>
+
+#include "policy/stored_layers.h"
+#include "policy/table.h"
+
+namespace kvcap {
+namespace {
+
+class NpuBuffers : public Policy {
+ public:
+  explicit NpuBuffers(const PolicyInputs& inputs)
+      : name_(inputs.options.name),
+        kept_(*inputs.cost, inputs.options.stored_bits.value_or(16)),
+        layers_(inputs.cost->model().num_hidden_layers),
+        window_tokens_(std::max<int64_t>(1, inputs.max_model_len - 1)) {
+    const auto window = static_cast<double>(window_tokens_);
+    const double windows = inputs.options.reserved_windows.value_or(1);
+    buffer_.reserved_tokens = std::max(window + 1, windows * window);
+    const auto moves = static_cast<int64_t>(std::floor((windows - 1) * window));  // without a copy
+    buffer_.copy_every_tokens = moves + 1;
+    buffer_.copy_bytes = window * inputs.cost->model().kv_bytes_per_token();
+    buffer_.copy_s = inputs.cost->device_copy_s(buffer_.copy_bytes);
+  }
+
+  Reuse reuse() const override { return Reuse::stored; }
+
+  double stored_bytes_per_token() const override { return static_cast<double>(layers_) * kept_.kv_bytes(); }
+
+  Restoration restore(const Context&, std::span<const Hit> hits, const LoadRates&) const override {
+    return {.work = {kept_.kv(layers_, hits)}};
+  }
+
+  KvBuffer kv_buffer() const override { return buffer_; }
+
+  double save_requests(int64_t tokens) const override {
+    return static_cast<double>(layers_ * chunks(tokens));
+  }
+
+  Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
+
+  std::vector<std::string> notes() const override {
+    char text[240];
+    std::snprintf(text, sizeof text, "%s reserves %.1f KV slots a sequence for a window of %lld; ",
+                  name_.c_str(), buffer_.reserved_tokens, static_cast<long long>(window_tokens_));
+    std::string first = text;
+    if (buffer_.copy_every_tokens > window_tokens_) {
+      first += "the window is never copied";
+    } else {
+      const std::string which = buffer_.copy_every_tokens == 1
+                                    ? "each"
+                                    : "each " + std::to_string(buffer_.copy_every_tokens) + "th";
+      std::snprintf(text, sizeof text, "%s decoded token of a sequence copies %.1f MB in %.2f ms",
+                    which.c_str(), buffer_.copy_bytes / 1e6, buffer_.copy_s * 1e3);
+      first += text;
+    }
+    return {first, "attention over the padding of a static graph's window is not charged"};
+  }
+
+  std::string quality_note() const override { return kept_.quality_note(false, true); }
+
+ private:
+  std::string name_;
+  StoredLayers kept_;
+  int64_t layers_;
+  int64_t window_tokens_;
+  KvBuffer buffer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_npu_buffers(const PolicyInputs& inputs) {
+  return std::make_unique<NpuBuffers>(inputs);
+}
+
+}  // namespace kvcap
