@@ -201,16 +201,16 @@ void print_table(const Json& report) {
               report["model"].get<std::string>().c_str(), report["hardware"].get<std::string>().c_str(),
               report["tokens"].get<long long>(), report["tier"].get<std::string>().c_str(),
               report["new_tokens"].get<long long>());
-  std::printf("%-17s %10s %10s %12s %22s %12s %9s\n", "", "restore", "TTFT", "closed form",
+  std::printf("%-17s %9s %9s %12s %21s %10s %9s\n", "", "restore", "TTFT", "closed form",
               "layers hidden/KV/re", "stored", "bound by");
-  std::printf("%-17s %10s %10s %12s %22s %12s %9s\n", "", "ms", "ms", "ms", "", "KiB/token", "");
+  std::printf("%-17s %9s %9s %12s %21s %10s %9s\n", "", "ms", "ms", "ms", "", "KiB/token", "");
   const Json* fastest = nullptr;
   for (const Json& entry : report["policies"]) {
     const Json& schedule = entry["schedule"];
     char layers[60];
     std::snprintf(layers, sizeof layers, "%lld/%lld/%lld", schedule["hidden_layers"].get<long long>(),
                   schedule["kv_layers"].get<long long>(), schedule["recompute_layers"].get<long long>());
-    std::printf("%-17s %10.2f %10.2f %12.2f %22s %12.1f %9s\n", entry["policy"].get<std::string>().c_str(),
+    std::printf("%-17s %9.2f %9.2f %12.2f %21s %10.1f %9s\n", entry["policy"].get<std::string>().c_str(),
                 1e3 * entry["restore_s"].get<double>(), 1e3 * entry["ttft_s"].get<double>(),
                 1e3 * entry["closed_form_restore_s"].get<double>(), layers,
                 entry["stored_bytes_per_token"].get<double>() / 1024,

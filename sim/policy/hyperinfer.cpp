@@ -29,6 +29,7 @@
 #include <optional>
 
 #include "cost/importance.h"
+#include "policy/stored_layers.h"
 #include "policy/table.h"
 
 namespace kvcap {
@@ -40,6 +41,7 @@ class HyperInfer : public Policy {
  public:
   explicit HyperInfer(const PolicyInputs& inputs)
       : cost_(*inputs.cost),
+        stored_(cost_, inputs.options.stored_bits.value_or(16)),
         identification_{.retention = inputs.options.retention.value_or(1),
                         .probe_heads = kProbeHeads,
                         .alpha = inputs.options.threshold_exponent.value_or(0.6)},
@@ -51,7 +53,7 @@ class HyperInfer : public Policy {
         layers_(cost_.model().num_hidden_layers),
         heads_(cost_.model().num_key_value_heads) {
     const ModelSpec& model = cost_.model();
-    const double bytes = model.kv_bytes_per_token_layer();
+    const double bytes = stored_.kv_bytes();
     // A latent is key and value of all heads at once.
     key_bytes_ = model.latent ? bytes : bytes / 2;
     value_bytes_ = bytes - key_bytes_;
@@ -105,12 +107,16 @@ class HyperInfer : public Policy {
                                found_tokens - unused_tokens};
     // A prompt of several steps cannot be computed in one pass beside the loads.
     restoration.fused = prefill.new_tokens <= step_tokens_;
-    const double layer_s = restoration.fused ? cost_.prefill_layer_s(prefill) : 0;
+    const int64_t loaded_tokens =
+        prefill.cached_tokens - context.resident_tokens + restoration.unused_tokens[index(Tier::hbm)];
+    const double layer_s =
+        stored_.expand_kv_s(loaded_tokens) + (restoration.fused ? cost_.prefill_layer_s(prefill) : 0);
     // Queries meet the keys of tokens that turn out unimportant: half of attention's work.
-    const double scores_s = restoration.fused ? (cost_.attention_layer_s({prefill.new_tokens, found_tokens}) -
-                                                 cost_.attention_layer_s(prefill)) /
-                                                    2
-                                              : 0;
+    double scores_s = 0;
+    if (restoration.fused) {
+      const double all_s = cost_.attention_layer_s({prefill.new_tokens, found_tokens});
+      scores_s = std::max(0.0, all_s - cost_.attention_layer_s(prefill)) / 2;
+    }
     if (!selects()) {
       restoration.work.push_back(everything(context));
       restoration.work.back().compute_s = layer_s;
@@ -119,7 +125,7 @@ class HyperInfer : public Policy {
         statistics_ ? statistics_->fallback_layers(found_tokens, context.turn) : layers_;
     for (int64_t layer = 0; selects() && layer < layers_; ++layer) {
       const bool falls_back = layer >= layers_ - fallen_back;
-      add_layer(context, falls_back, {layer_s, std::max(scores_s, 0.0)}, restoration.work);
+      add_layer(context, falls_back, {layer_s, scores_s}, restoration.work);
       if (prefetch_ && statistics_ && layer > 0 && !falls_back) guess(layer_s, rates, restoration.work);
     }
     if (restoration.fused) {
@@ -149,14 +155,15 @@ class HyperInfer : public Policy {
   }
 
   std::string quality_note() const override {
-    if (!selects()) return "";
-    char text[200];
-    std::snprintf(
-        text, sizeof text,
-        "%g %% of a prefix's tokens are used: accuracy 0.2 %% below recomputing in the mean of four "
-        "data sets at 25 to 50 %%, less than 1 %% down to 5 %% (HyperInfer VI-B)",
-        100 * identification_.retention);
-    return text;
+    char text[200] = "";
+    if (selects()) {
+      std::snprintf(
+          text, sizeof text,
+          "%g %% of a prefix's tokens are used: accuracy 0.2 %% below recomputing in the mean of four "
+          "data sets at 25 to 50 %%, less than 1 %% down to 5 %% (HyperInfer VI-B)",
+          100 * identification_.retention);
+    }
+    return joined_notes(text, stored_.quality_note(false, true));
   }
 
  private:
@@ -262,6 +269,7 @@ class HyperInfer : public Policy {
   }
 
   const CostModel& cost_;
+  StoredLayers stored_;
   Identification identification_;
   int64_t chunk_tokens_;
   bool reorder_, prefetch_;

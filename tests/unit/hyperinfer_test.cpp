@@ -182,6 +182,13 @@ TEST_F(HyperInfer, WeighsAChunkByItsImportantShare) {
   EXPECT_NEAR(sum.nodes, 1, 1e-12);
 }
 
+TEST_F(HyperInfer, LoadsQuantisedChunks) {
+  // 8.5 bits an element instead of 16.
+  const Policy& quantised = policy({.name = "as_like", .stored_bits = 8});
+  EXPECT_DOUBLE_EQ(bytes(quantised, Tier::dram), kLayers * kFound * kTokenBytes * 8.5 / 16);
+  EXPECT_NE(quantised.quality_note(), "");
+}
+
 TEST_F(HyperInfer, KeepsProbeHeadsTwice) {
   EXPECT_DOUBLE_EQ(agreeing().stored_bytes_per_token(), kLayers * (kTokenBytes + kKeys * 3 / 32));
 }
