@@ -271,8 +271,8 @@ void end_to_end(Sheet& sheet) {
 void ablations(Sheet& sheet) {
   Numbers shares;
   for (const auto& [model, dataset] : {std::pair{"opt-30b", "rte"}, {"opt-13b", "copa"}}) {
-    const auto ttft = [&](const Overrides& of) {
-      return sheet.lab().metric("hyperinfer/figure_19", on(model, dataset) + of, kTtft);
+    const auto ttft = [&, setting = on(model, dataset)](const Overrides& of) {
+      return sheet.lab().metric("hyperinfer/figure_19", setting + of, kTtft);
     };
     const double before = ttft(system("h2o_lfu", dataset)), after = ttft(system("hyperinfer", dataset));
     const double first = ttft(identified(dataset)), second = ttft(reordered(dataset));

@@ -23,6 +23,7 @@ TurnRecord turn(uint32_t session, uint32_t number, double arrival_s, double ttft
   record.output_tokens = 11;
   record.hit_tokens = 256 * number;
   record.tier_hit_tokens[index(Tier::ssd)] = record.hit_tokens;
+  record.tier_used_tokens[index(Tier::ssd)] = record.hit_tokens / 4;
   record.cold = number == 0;
   record.arrival_s = arrival_s;
   record.ttft_s = ttft_s;
@@ -126,6 +127,7 @@ TEST(Recorder, HitRatesCountHistoryAndNewTokensOnceATurn) {
   EXPECT_DOUBLE_EQ(result.number("request_hit_rate"), 0.5);
   EXPECT_EQ(result.number("hit_tokens.ssd"), 512);
   EXPECT_EQ(result.number("hit_tokens.dram"), 0);
+  EXPECT_EQ(result.number("used_tokens.ssd"), 128);
 }
 
 TEST(Recorder, WarmUpAndRejectedTurnsAreLeftOutOfLatenciesAndHits) {

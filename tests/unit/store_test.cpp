@@ -455,6 +455,16 @@ TEST(Store, DemotesBeforeATierIsFullToKeepAShareFree) {
   store.check();
 }
 
+TEST(Store, PreloadsAnInclusiveCopyIntoEveryTierWithRoom) {
+  Store store({tier(Tier::dram, 600), tier(Tier::ssd, 2000)}, {.inclusive = true});
+  for (Key key : {1, 2}) store.preload(key, 50);
+  EXPECT_EQ(store.find(1)->tier, Tier::dram);
+  EXPECT_EQ(store.find(2)->tier, Tier::ssd);
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::ssd), 1000);
+  EXPECT_DOUBLE_EQ(store.entered_bytes(), 1000);  // a context counts once
+  store.check();
+}
+
 TEST(Store, BringsAnInclusiveCopyDownWithoutAMove) {
   Store store({tier(Tier::dram, 500), tier(Tier::ssd, 2000)}, {.inclusive = true});
   for (Key key : {1, 2}) finish(store, store.put(key, 50, static_cast<Order>(key)));

@@ -1,0 +1,57 @@
+// The parts of prompts: pieces, or chunks of them, and what a store has of them.
+#include "serving/prompt.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace kvcap {
+namespace {
+
+// One prompt of 150 and 64 tokens in pieces, 16 without, and an answer that completes 30 more.
+Workload one_prompt() {
+  Workload workload;
+  workload.sessions.push_back({.first_turn = 0, .turn_count = 1});
+  workload.turns.push_back({.input_tokens = 230, .output_tokens = 20});
+  workload.pieces = {{7, 150}, {8, 64}, {9, 30}};
+  workload.piece_begin = {0, 3};
+  return workload;
+}
+
+TEST(Prompt, HasItsPiecesAsParts) {
+  const Pieces pieces = pieces_of(one_prompt(), 0, Match::prefix);
+  ASSERT_EQ(pieces.prompt.size(), 2U);
+  EXPECT_EQ(pieces.prompt[0].key, 7U);
+  EXPECT_EQ(pieces.prompt[0].tokens, 150);
+  EXPECT_EQ(pieces.prompt[0].node_tokens, 150);
+  ASSERT_EQ(pieces.answer.size(), 1U);
+  EXPECT_EQ(pieces.answer[0].key, 9U);
+}
+
+TEST(Prompt, HasChunksOfItsPiecesAsParts) {
+  const Pieces pieces = pieces_of(one_prompt(), 0, Match::prefix, 64);
+  // 150 = 64 + 64 + 22, and 64 is one chunk.
+  ASSERT_EQ(pieces.prompt.size(), 4U);
+  const int64_t tokens[] = {64, 64, 22, 64}, first[] = {0, 64, 128, 0}, node[] = {150, 150, 150, 64};
+  std::set<Key> keys;
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(pieces.prompt[i].tokens, tokens[i]);
+    EXPECT_EQ(pieces.prompt[i].first_token, first[i]);
+    EXPECT_EQ(pieces.prompt[i].node_tokens, node[i]);
+    keys.insert(pieces.prompt[i].key);
+  }
+  EXPECT_EQ(keys.size(), 4U);
+  EXPECT_EQ(pieces.prompt[0].key, 7U);  // the first chunk has its piece's key
+  EXPECT_EQ(pieces.answer.size(), 1U);
+}
+
+TEST(Prompt, IsFoundUpToTheFirstChunkThatIsMissing) {
+  const std::vector<Part> prompt = pieces_of(one_prompt(), 0, Match::prefix, 64).prompt;
+  Store store({{.kind = Tier::dram, .capacity_bytes = 1e6, .bytes_per_token = 1}});
+  for (std::size_t i : {0U, 1U, 3U}) store.preload(prompt[i].key, prompt[i].tokens);
+  EXPECT_EQ(find_parts(store, prompt, Match::prefix).all_tokens(), 128);
+  EXPECT_EQ(find_parts(store, prompt, Match::chunk).all_tokens(), 192);
+}
+
+}  // namespace
+}  // namespace kvcap
