@@ -196,9 +196,10 @@ constexpr std::array kPolicies = {
         "hidden states of most layers, KV of the rest; KV alone where it is smaller",
         "leading layers recomputed, hidden states projected, KV loaded, or the whole history prefilled with "
         "the new tokens: whatever gives the first token first behind what links and GPU have to do",
-        "wins where lengths or load vary, and never loses much: it falls back on the best of the others; "
-        "keeps more bytes than hcache where that recomputes layers, and cannot load as KV what it keeps "
-        "as hidden states",
+        "wins where lengths or load vary, as long as the machine keeps up; once turns queue for memory "
+        "kv_offload is ahead, for projecting takes GPU time and what is kept as hidden states cannot come "
+        "back "
+        "otherwise; keeps more bytes than hcache where that recomputes layers",
         "split_tokens: tokens (mean history); stored_bits: 16 | 8 | 4 (16); tiers", true, kAsIs,
         make_adaptive},
     PolicyRow{"npu_copy", "static-graph NPU: KV windows in place, copied with every token",

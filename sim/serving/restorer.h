@@ -7,9 +7,9 @@
 //
 //   layer    every layer's load and computation is an activity of the World. The reference.
 //   request  one transfer a tier; when the last has ended, the restoration's end follows from makespan_s with
-//   the
-//            transfers' measured rates. Its seconds of computation are spread evenly from the first byte to
-//            the end.
+//            the transfers' measured rates. Layers that need no load are computed at its start, behind those
+//            of restorations before it; its other seconds of computation are spread evenly from the first
+//            byte to the end. Where these add up to more than one GPU, the rest is served later.
 #pragma once
 
 #include <functional>
