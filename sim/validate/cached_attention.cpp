@@ -10,7 +10,8 @@
 namespace kvcap {
 namespace {
 
-const std::vector<std::string> kGemm = {"a100-80g-10tb: gpu.gemm.efficiency"};
+const std::vector<std::string> kGemm = {"a100-80g-2gpu-10tb: gpu.gemm.efficiency",
+                                        "a100-80g-4gpu-10tb: gpu.gemm.efficiency"};
 constexpr const char* kEndToEnd = "cached_attention/figures_13_to_17";
 constexpr double kMiB = 1048576;
 
