@@ -284,7 +284,7 @@ Context Instance::context_of(const Request& request, const Found& found) const {
 void Instance::restore(Request& request, const Found& found, double now_s) {
   const std::vector<Hit> hits = found.by_tier();
   Context context = context_of(request, found);
-  context.engine = engine_load();
+  if (parts_.policy->heeds_engine()) context.engine = engine_load();
   Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
   const PerTier bytes = restoration.total_bytes();
