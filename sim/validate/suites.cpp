@@ -12,10 +12,10 @@ namespace {
 
 struct Suite {
   std::string_view name;
-  std::vector<Check> (*checks)();
+  std::vector<Check> (*checks)(const SuiteOptions& options);
 };
 
-std::vector<Check> paper_checks() { return checks_of(papers()); }
+std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()); }
 
 constexpr std::array kSuites = {Suite{"papers", paper_checks}};
 
@@ -27,7 +27,7 @@ std::string suite_names() {
   return names;
 }
 
-std::vector<Check> run_suites(const std::vector<std::string>& names) {
+std::vector<Check> run_suites(const std::vector<std::string>& names, const SuiteOptions& options) {
   for (const std::string& name : names) {
     std::vector<std::string_view> known;
     for (const Suite& suite : kSuites) known.push_back(suite.name);
@@ -39,7 +39,7 @@ std::vector<Check> run_suites(const std::vector<std::string>& names) {
   std::vector<Check> checks;
   for (const Suite& suite : kSuites) {
     if (!names.empty() && std::find(names.begin(), names.end(), suite.name) == names.end()) continue;
-    std::vector<Check> more = suite.checks();
+    std::vector<Check> more = suite.checks(options);
     checks.insert(checks.end(), more.begin(), more.end());
   }
   return checks;

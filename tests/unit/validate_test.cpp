@@ -50,6 +50,27 @@ TEST(Check, NotANumberIsNeverInside) {
   EXPECT_EQ(check(Claim::range, {1.5, nan, 1.5}, {1, 2}).verdict, Verdict::outside);
 }
 
+TEST(Check, AMeanIsInsideWithinItsHalfWidth) {
+  Check mean = check(Claim::exact, {1.3}, {1.2});
+  EXPECT_EQ(mean.verdict, Verdict::near);
+  mean.half_width = {0.11};
+  judge(mean);
+  EXPECT_EQ(mean.verdict, Verdict::inside);
+  EXPECT_NE(validation_table({mean}).find("1.30 +-0.11"), std::string::npos);
+  mean.half_width = {0.09};
+  judge(mean);
+  EXPECT_EQ(mean.verdict, Verdict::near);
+}
+
+TEST(Check, APromiseIsBrokenByWhatIsOutsideAndByNothingElse) {
+  Check far = check(Claim::exact, {2}, {1}), close = check(Claim::exact, {1.05}, {1});
+  EXPECT_TRUE(promises_hold({far, close}));
+  close.promised = true;
+  EXPECT_TRUE(promises_hold({far, close}));
+  far.promised = true;
+  EXPECT_FALSE(promises_hold({far, close}));
+}
+
 TEST(Check, AnOrderHoldsOrNot) {
   Check order;
   order.claim = Claim::order;
