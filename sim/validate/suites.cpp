@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/input_error.h"
+#include "validate/measured.h"
 #include "validate/papers.h"
 
 namespace kvcap {
@@ -17,7 +18,14 @@ struct Suite {
 
 std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()); }
 
-constexpr std::array kSuites = {Suite{"papers", paper_checks}};
+std::vector<Check> measured_checks(const SuiteOptions& options) {
+  std::vector<Check> checks = kernel_checks(options.data);
+  const std::vector<Check> run = vllm_run_checks(options.data);
+  checks.insert(checks.end(), run.begin(), run.end());
+  return checks;
+}
+
+constexpr std::array kSuites = {Suite{"papers", paper_checks}, Suite{"measured", measured_checks}};
 
 }  // namespace
 

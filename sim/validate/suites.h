@@ -10,6 +10,7 @@ namespace kvcap {
 
 struct SuiteOptions {
   bool quick = false;  // fewer replications and cases, the same claims: all suites within three minutes
+  std::string data = "../shared/data";  // measurements that are no part of the project
 };
 
 std::string suite_names();

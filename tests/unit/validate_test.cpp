@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -104,6 +105,24 @@ TEST(Papers, EveryPublishedNumberHasExactlyOneCheck) {
       EXPECT_EQ(std::count_if(checks.begin(), checks.end(), same), 1) << id;
     }
     for (const Check& one : checks) EXPECT_FALSE(one.what.empty()) << one.id;
+  }
+}
+
+TEST(MeasuredSuite, KeepsWhatReadmePromisesAndSaysWhyOfTheRest) {
+  const std::string data = KVCAP_SOURCE_DIR "/../shared/data";
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no measured data at ../shared/data";
+  const std::vector<Check> checks = run_suites({"measured"}, {.data = data});
+  EXPECT_GT(checks.size(), 40U);
+  EXPECT_TRUE(promises_hold(checks)) << validation_table(checks);
+  for (const Check& check : checks) {
+    EXPECT_TRUE(check.verdict != Verdict::outside || !check.reason.empty()) << check.id;
+  }
+}
+
+TEST(MeasuredSuite, ComparesNothingWithoutTheMeasurements) {
+  for (const Check& check : run_suites({"measured"}, {.data = "/nowhere"})) {
+    EXPECT_EQ(check.verdict, Verdict::not_comparable) << check.id;
+    EXPECT_NE(check.reason.find("/nowhere"), std::string::npos) << check.id;
   }
 }
 
