@@ -28,7 +28,7 @@ void Forecast::served() {
   if (!looks_ahead_) return;
   const Waiting turn = waiting_.front();
   waiting_.pop_front();
-  if (fetched_ > 0) --fetched_;
+  fetched_ = 0;  // what is read for it may take the place of what has been fetched
   if (expected_ == 0) return;
   --expected_;
   for (const Item& item : *turn.prompt) {
@@ -56,7 +56,7 @@ void Forecast::expect(const Waiting& turn) {
   }
 }
 
-std::vector<Move> Forecast::look_ahead(double now_s) {
+std::vector<Move> Forecast::look_ahead(std::size_t running, double now_s) {
   std::vector<Move> moves;
   const double left_bytes = static_cast<double>(left_tokens_) * bytes_per_token_;
   if (!looks_ahead_ || left_bytes == 0) return moves;
@@ -68,7 +68,8 @@ std::vector<Move> Forecast::look_ahead(double now_s) {
   const auto known = static_cast<std::size_t>(host_bytes / mean_bytes);
   while (expected_ < waiting_.size() && expected_ < known) expect(waiting_[expected_++]);
   if (!store_.has(Tier::dram)) return moves;
-  const auto near = static_cast<std::size_t>(store_.capacity_bytes(Tier::dram) / mean_bytes);
+  const auto places = static_cast<std::size_t>(store_.capacity_bytes(Tier::dram) / mean_bytes);
+  const std::size_t near = places > running ? places - running : 1;
   while (fetched_ < expected_ && fetched_ < near && fetch(waiting_[fetched_], now_s, moves)) ++fetched_;
   return moves;
 }
@@ -108,6 +109,7 @@ void Forecast::foresee(const Arrival& turn, const std::vector<Part>& prompt, con
 
 void Forecast::left(int64_t tokens) {
   ++ended_;
+  fetched_ = 0;  // what it leaves may as well
   left_tokens_ += tokens;
 }
 

@@ -3,8 +3,9 @@
 //   look-ahead   The queue (CachedAttention 3.3). Turns are served in order of arrival, so a turn's number is
 //                the time at which it uses what its prompt reuses. With S_kv the mean size of what a turn
 //                leaves behind, the first (host capacity) / S_kv waiting turns are known uses, which
-//                evictions respect, and what the first (DRAM capacity) / S_kv of them reuse is fetched into
-//                DRAM.
+//                evictions respect. DRAM has (its capacity) / S_kv places; those that running turns leave are
+//                for the first waiting ones: what these reuse is fetched, and fetched again when it had to
+//                leave.
 //   clairvoyant  Every use as soon as it can be known, as a date: a session's next turn, and when others ask
 //                for what it shares. Nobody knows as much: a bound (Belady).
 //
@@ -47,8 +48,9 @@ class Forecast {
   // A turn has ended that leaves so many tokens behind, old ones counted.
   void left(int64_t tokens);
 
-  // Tells the store what the queue needs. Returns the moves that fetch the first of it.
-  std::vector<Move> look_ahead(double now_s);
+  // Tells the store what the queue needs, while `running` turns are served. Returns the moves that fetch the
+  // first of it.
+  std::vector<Move> look_ahead(std::size_t running, double now_s);
   // Some of it is on its way into DRAM: to read it a second time would take longer than to wait.
   bool fetches(const std::vector<Part>& prompt) const;
 
@@ -70,7 +72,8 @@ class Forecast {
   double bytes_per_token_;
   std::unique_ptr<NextUses> next_uses_;  // of what sessions share; clairvoyant only
   std::deque<Waiting> waiting_;
-  std::size_t expected_ = 0, fetched_ = 0;            // of waiting_, the first: known to the store, fetched
+  std::size_t expected_ = 0;                          // of waiting_, the first: known to the store
+  std::size_t fetched_ = 0;                           // and fetched, since something last had to leave
   std::unordered_map<Key, std::set<Order>> numbers_;  // of those known, by what they use
   int64_t ended_ = 0, left_tokens_ = 0;
 };

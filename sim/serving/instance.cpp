@@ -55,7 +55,7 @@ double Instance::advance(double now_s) {
   take_restored(now_s);
   if (parts_.keeping.expires) parts_.store->expire(now_s);
   admit(now_s);
-  perform(forecast_.look_ahead(now_s));
+  perform(forecast_.look_ahead(admitted_.size(), now_s));
   if (parts_.check_invariants) check();
   if (arrivals_.ended()) {
     ended_s_ = now_s;

@@ -38,7 +38,7 @@ TEST_F(ForecastTest, FetchesWhatTheFirstTurnsNeedInPlaceOfWhatNobodyNeeds) {
   const std::vector<Part> first = prompt({1}), second = prompt({2, 5});
   forecast_.joins(first, 1);
   forecast_.joins(second, 2);
-  const std::vector<Move> moves = forecast_.look_ahead(10);
+  const std::vector<Move> moves = forecast_.look_ahead(0, 10);
   EXPECT_TRUE(forecast_.fetches(first));
   finish(moves);
   EXPECT_FALSE(forecast_.fetches(first));
@@ -52,12 +52,52 @@ TEST_F(ForecastTest, SeesAsManyTurnsAsFitIntoDram) {
   const std::vector<Part> prompts[] = {prompt({1}), prompt({3}), prompt({2})};
   Order number = 0;
   for (const std::vector<Part>& one : prompts) forecast_.joins(one, ++number);
-  finish(forecast_.look_ahead(10));
+  finish(forecast_.look_ahead(0, 10));
   EXPECT_EQ(where(1), Tier::dram);
   EXPECT_EQ(where(2), Tier::ssd);
   forecast_.served();
-  finish(forecast_.look_ahead(11));
+  finish(forecast_.look_ahead(0, 11));
   EXPECT_EQ(where(2), Tier::dram);
+}
+
+// Contexts of running turns take their places in DRAM.
+TEST_F(ForecastTest, LeavesRunningTurnsTheirPlaces) {
+  store_.pin(3);
+  const std::vector<Part> prompts[] = {prompt({4}), prompt({1}), prompt({2})};
+  Order number = 0;
+  for (const std::vector<Part>& one : prompts) forecast_.joins(one, ++number);
+  finish(forecast_.look_ahead(1, 10));  // 4 is there, 1 takes the place of 5, 3 keeps its own
+  EXPECT_EQ(where(1), Tier::dram);
+  EXPECT_EQ(where(2), Tier::ssd);
+  forecast_.served();
+  EXPECT_TRUE(forecast_.look_ahead(2, 11).empty());
+  finish(forecast_.look_ahead(0, 12));
+  EXPECT_EQ(where(2), Tier::dram);
+}
+
+TEST_F(ForecastTest, FetchesTheFirstEvenWhenRunningTurnsFillDram) {
+  const std::vector<Part> first = prompt({1}), second = prompt({2});
+  forecast_.joins(first, 1);
+  forecast_.joins(second, 2);
+  finish(forecast_.look_ahead(24, 10));
+  EXPECT_EQ(where(1), Tier::dram);
+  EXPECT_EQ(where(2), Tier::ssd);
+}
+
+// A turn that ends puts its context over what has been fetched; the next look brings that back.
+TEST_F(ForecastTest, FetchesAgainWhatHadToLeave) {
+  const std::vector<Part> prompts[] = {prompt({3}), prompt({4}), prompt({1})};
+  Order number = 0;
+  for (const std::vector<Part>& one : prompts) forecast_.joins(one, ++number);
+  finish(forecast_.look_ahead(0, 10));
+  ASSERT_EQ(where(1), Tier::dram);
+  finish(store_.put(6, 10, 11));
+  ASSERT_EQ(where(1), Tier::ssd);
+  EXPECT_TRUE(forecast_.look_ahead(0, 11).empty());  // nothing says that anything has changed
+  forecast_.left(10);
+  finish(forecast_.look_ahead(0, 12));
+  EXPECT_EQ(where(1), Tier::dram);
+  EXPECT_EQ(where(6), Tier::ssd);
 }
 
 // Three turns use 1; the place of 1 is that of the first of them that still waits.
@@ -68,15 +108,15 @@ TEST_F(ForecastTest, KnowsTheFirstOfSeveralUses) {
   for (const std::vector<Part>* each : {&one, &three, &again, &four, &five, &again}) {
     forecast_.joins(*each, ++number);
   }
-  finish(forecast_.look_ahead(10));  // 1, 3 and 4: 5 is needed last
+  finish(forecast_.look_ahead(0, 10));  // 1, 3 and 4: 5 is needed last
   EXPECT_EQ(where(1), Tier::dram);
   EXPECT_EQ(where(5), Tier::ssd);
   forecast_.served();
-  finish(forecast_.look_ahead(11));
+  finish(forecast_.look_ahead(0, 11));
   EXPECT_EQ(where(1), Tier::dram);  // as the use that comes after 3's
   forecast_.served();
   forecast_.served();
-  finish(forecast_.look_ahead(12));
+  finish(forecast_.look_ahead(0, 12));
   EXPECT_EQ(where(5), Tier::dram);
   EXPECT_EQ(where(3), Tier::ssd);  // no more uses
 }
@@ -85,13 +125,13 @@ TEST_F(ForecastTest, TakesATurnThatComesBackForTheFirst) {
   const std::vector<Part> prompts[] = {prompt({1}), prompt({3}), prompt({4}), prompt({5})};
   Order number = 0;
   for (const std::vector<Part>& one : prompts) forecast_.joins(one, ++number);
-  finish(forecast_.look_ahead(10));
+  finish(forecast_.look_ahead(0, 10));
   forecast_.served();
-  finish(forecast_.look_ahead(11));
+  finish(forecast_.look_ahead(0, 11));
   EXPECT_EQ(where(1), Tier::ssd);
   forecast_.comes_back(prompts[0], 1);
   EXPECT_EQ(forecast_.waiting(), 4U);
-  finish(forecast_.look_ahead(12));
+  finish(forecast_.look_ahead(0, 12));
   EXPECT_EQ(where(1), Tier::dram);
   EXPECT_EQ(where(5), Tier::ssd);
 }
@@ -102,12 +142,12 @@ TEST_F(ForecastTest, KnowsNothingBeforeATurnHasEndedOrWhenNotAsked) {
   Forecast blind{workload_, arrivals_, store_, {}, 1};
   for (Forecast* forecast : {&fresh, &blind}) {
     forecast->joins(first, 1);
-    EXPECT_TRUE(forecast->look_ahead(10).empty());
+    EXPECT_TRUE(forecast->look_ahead(0, 10).empty());
     forecast->served();
   }
   blind.left(10);
   blind.joins(first, 2);
-  EXPECT_TRUE(blind.look_ahead(11).empty());
+  EXPECT_TRUE(blind.look_ahead(0, 11).empty());
 }
 
 }  // namespace
