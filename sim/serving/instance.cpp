@@ -12,9 +12,6 @@
 namespace kvcap {
 namespace {
 
-// Two dates closer than this are one: the World resolves no finer.
-constexpr double kResolution_s = 2e-9;
-
 // vLLM keeps this share of its blocks free when it admits a request, against immediate preemption.
 constexpr double kWatermark = 0.01;
 

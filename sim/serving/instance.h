@@ -69,6 +69,9 @@ class Instance {
   double ended_s() const { return ended_s_; }
 
  private:
+  // Two dates closer than this are one: the World resolves no finer.
+  static constexpr double kResolution_s = 2e-9;
+
   struct Request {
     Arrival arrival;
     std::vector<Part> prompt;  // what of it can be reused: its history in parts

@@ -133,19 +133,25 @@ void Instance::preempt() {
 // ---- the clock ----
 
 // When the step is over, as far as is known now. A run of decode steps ends with the first step that an event
-// falls into, but never before the step in progress.
+// falls into, but never before the step in progress. Where restorations may still take of the GPU's time,
+// only the event itself tells which step that is.
 double Instance::end_of_step(double now_s) {
   const Restorer& restorer = *parts_.restorer;
+  double event_s = std::numeric_limits<double>::infinity();
   if (step_.most_steps > 1) {
-    const double event_s = next_event_s();
+    event_s = next_event_s();
     step_.steps = step_.most_steps;
     if (!std::isinf(event_s)) {
       const double until_s = restorer.progress_s(std::max(event_s, now_s)) - step_.progress_s;
       step_.steps = step_.run.steps_to_reach(until_s - 1e-9, step_.most_steps);
+      if (event_s <= now_s + kResolution_s) step_.most_steps = step_.steps;
     }
     step_.work_s = step_.run.sum_s(step_.steps);
   }
-  return restorer.when(step_.progress_s + step_.work_s);
+  const double end_s = restorer.when(step_.progress_s + step_.work_s);
+  const bool uncertain =
+      event_s > now_s + kResolution_s && event_s < end_s && restorer.pending_compute_s() > 1e-9;
+  return uncertain ? event_s : end_s;
 }
 
 // ---- finishing ----
@@ -188,7 +194,7 @@ void Instance::record_gaps(double now_s) {
     }
   }
   if (steady == 0) return;
-  if (step_.most_steps == 1) {
+  if (step_.steps == 1) {
     parts_.recorder->inter_token(now_s - step_.start_s, steady);
     return;
   }

@@ -18,7 +18,7 @@ Workload workload_of(const Scenario& scenario, const StoredContexts& contexts) {
 }  // namespace
 
 Scenario Lab::scenario(const std::string& file, const Overrides& overrides) const {
-  const std::string path = "scenarios/papers/" + file + ".json";
+  const std::string path = folder_ + file + ".json";
   for (const EmbeddedFile& embedded : embedded_files()) {
     if (embedded.path == path) return parse_scenario(embedded.text, path, overrides);
   }

@@ -1,5 +1,5 @@
-// Lab: where checks get their simulated numbers. The scenario files of scenarios/papers/ are part of the
-// binary; a check names one, changes fields, and asks for a metric or a restoration time.
+// Lab: where checks get their simulated numbers. The files of scenarios/ are part of the binary; a check
+// names one, changes fields, and asks for a metric or a restoration time.
 //
 // Checks are straight-line code that is evaluated twice: the first time every simulation they ask for is only
 // noted (its metrics are NaN), then all of them run side by side in workers, and the second time the numbers
@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "metrics/result.h"
@@ -22,7 +23,10 @@ using Overrides = std::vector<std::string>;
 
 class Lab {
  public:
-  // `file` below scenarios/papers/, without its suffix, e.g. "hcache/figure_9".
+  // `folder`: below which files are named.
+  explicit Lab(std::string folder) : folder_(std::move(folder)) {}
+
+  // `file`: without its suffix, e.g. "hcache/figure_9" in scenarios/papers/.
   Scenario scenario(const std::string& file, const Overrides& overrides) const;
   Workload workload(const std::string& file, const Overrides& overrides) const;
   // The machine of a scenario, for what needs no clock; its stored forms are chosen for `tokens`.
@@ -48,6 +52,7 @@ class Lab {
   };
   const Run& run(const std::string& file, const Overrides& overrides, const StoredContexts& contexts);
 
+  std::string folder_;
   std::map<std::string, Run> runs_;
 };
 

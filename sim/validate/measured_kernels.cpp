@@ -33,10 +33,10 @@ const KernelSet kGemms[] = {
     {"gemm.rtx-4090", "rtx-4090", "gemm_llmservingsim.csv", "rtx4090", 0.09, 0.25},
     {"gemm.rtx-pro-6000", "rtx-pro-6000", "gemm_llmservingsim.csv", "rtxpro6000", 0.09, 0.25},
     {"gemm.h100-sxm", "h100-sxm", "gemm_aic_bf16.csv", "h100", 0.09, 0.25},
-    {"gemm.h100-sxm.vllm", "h100-sxm", "gemm_llmservingsim.csv", "h100", 0.09, 0.25},
+    {"gemm.h100.vllm", "h100-sxm", "gemm_llmservingsim.csv", "h100", 0.09, 0.25},
     {"gemm.h200-sxm", "h200-sxm", "gemm_aic_bf16.csv", "h200", 0.09, 0.25},
     {"gemm.a100-80g-sxm", "a100-80g-sxm", "gemm_aic_bf16.csv", "a100", 0.09, 0.25},
-    {"gemm.a100-80g-sxm.vidur", "a100-80g-sxm", "gemm_vidur.csv", "a100", 0.09, 0.25,
+    {"gemm.a100-80g.vidur", "a100-80g-sxm", "gemm_vidur.csv", "a100", 0.09, 0.25,
      "another A100 and an older cuBLAS than those the profile is fitted to"},
 };
 const KernelSet kPrefixes[] = {
@@ -124,7 +124,7 @@ using Errors = std::vector<double> (*)(const KernelSet& set, const std::string& 
 
 void add(std::vector<Check>& checks, const KernelSet& set, const std::string& kernel,
          const std::string& folder, Errors errors_of) {
-  Check check{.id = "measured." + set.id,
+  Check check{.id = set.id,
               .suite = "measured",
               .what = kernel + ", profile " + set.profile + ": relative error of its time, median and p90",
               .claim = Claim::range,

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/input_error.h"
+#include "validate/fidelity.h"
 #include "validate/measured.h"
 #include "validate/papers.h"
 
@@ -25,7 +26,10 @@ std::vector<Check> measured_checks(const SuiteOptions& options) {
   return checks;
 }
 
-constexpr std::array kSuites = {Suite{"papers", paper_checks}, Suite{"measured", measured_checks}};
+std::vector<Check> agreement_checks(const SuiteOptions& options) { return fidelity_checks(options.quick); }
+
+constexpr std::array kSuites = {Suite{"papers", paper_checks}, Suite{"measured", measured_checks},
+                                Suite{"fidelity", agreement_checks}};
 
 }  // namespace
 

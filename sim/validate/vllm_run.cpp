@@ -132,7 +132,7 @@ class VllmSheet {
 
  private:
   static Check begin(const std::string& id, const std::string& what) {
-    return {.id = "measured.vllm." + id, .suite = "measured", .what = what, .promised = true};
+    return {.id = "vllm." + id, .suite = "measured", .what = what, .promised = true};
   }
   void finish(Check check) {
     judge(check);
@@ -148,10 +148,8 @@ std::vector<Check> vllm_run_checks(const std::string& data) {
   const std::string path =
       std::filesystem::absolute(data + "/vllm-real/rtx4090-llama3.1-8b-tp1.csv").string();
   if (!std::filesystem::exists(path)) {
-    return {{.id = "measured.vllm",
-             .suite = "measured",
-             .what = "a real vLLM run",
-             .reason = "no " + path + " (--data)"}};
+    return {
+        {.id = "vllm", .suite = "measured", .what = "a real vLLM run", .reason = "no " + path + " (--data)"}};
   }
   const Latencies measured = measured_latencies(path);
   const Latencies simulated = latencies_of(simulated_run(path));

@@ -95,7 +95,7 @@ TEST(Suites, AnUnknownNameIsRefusedWithTheNearest) {
 
 // The first pass of the checks: everything but what simulations give. ./dev validate runs them all.
 TEST(Papers, EveryPublishedNumberHasExactlyOneCheck) {
-  Lab lab;
+  Lab lab("scenarios/papers/");
   for (const Paper& paper : papers()) {
     const std::vector<Check> checks = paper.checks(lab);
     const std::vector<std::string> ids = published_ids(std::string(paper.prefix));
