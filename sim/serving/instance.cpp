@@ -65,9 +65,9 @@ double Instance::advance(double now_s) {
 }
 
 double Instance::next_event_s() const {
-  double next_s = std::numeric_limits<double>::infinity();
-  // A newcomer behind a blocked queue changes nothing before memory is freed.
-  if (waiting_.empty()) next_s = arrivals_.next_s();
+  double next_s = fetched_s_;
+  // A newcomer behind a blocked queue changes nothing before memory is freed, but for what is fetched for it.
+  if (waiting_.empty() || parts_.keeping.look_ahead) next_s = std::min(next_s, arrivals_.next_s());
   return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
 }
 
@@ -179,6 +179,8 @@ void Instance::refuse(Request& request) {
 // ---- admission and restoration ----
 
 void Instance::admit(double now_s) {
+  waits_for_fetch_ = false;
+  fetched_s_ = std::numeric_limits<double>::infinity();
   while (!waiting_.empty() && try_admit(now_s)) {
   }
 }
@@ -192,7 +194,8 @@ bool Instance::try_admit(double now_s) {
   // Only what lies on the GPU at no cost can make it fit; else there is nothing to look up.
   const bool may_be_free = parts_.policy->reuse() == Reuse::everything || parts_.store->has(Tier::hbm);
   if (!fits && !may_be_free) return false;
-  if (forecast_.fetches(request.prompt)) return false;
+  waits_for_fetch_ = forecast_.fetches(request.prompt);
+  if (waits_for_fetch_) return false;
   const Found found = find(request);
   const int64_t free_tokens = found.on_gpu();
   const int64_t blocks = blocks_needed(request.prompt_tokens() - free_tokens);
@@ -449,8 +452,11 @@ void Instance::perform(const std::vector<Move>& moves) {
                 if (phase != TransferPhase::ended) return;
                 parts_.recorder->wrote(move.to, bytes, requests);
                 parts_.store->done(move);
-                // Somebody may wait for what has been fetched.
-                if (parts_.keeping.look_ahead && move.from > move.to) parts_.world->wake();
+                if (!parts_.keeping.look_ahead || move.from < move.to) return;
+                if (waits_for_fetch_ && !forecast_.fetches(waiting_.front()->prompt)) {
+                  fetched_s_ = parts_.world->now_s();
+                }
+                parts_.world->wake();
               });
   }
 }

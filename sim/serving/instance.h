@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -183,8 +184,10 @@ class Instance {
   double gpu_waits_until_s_ = 0;
 
   std::deque<RequestPtr> waiting_;
-  std::vector<RequestPtr> admitted_;  // in order of admission
-  std::vector<Request*> prefilling_;  // in order of restoration
+  bool waits_for_fetch_ = false;                                // the first of waiting_
+  double fetched_s_ = std::numeric_limits<double>::infinity();  // when it no longer had to
+  std::vector<RequestPtr> admitted_;                            // in order of admission
+  std::vector<Request*> prefilling_;                            // in order of restoration
   std::vector<Request*> decoding_;
   std::vector<Restored> restored_;  // a heap: restorations with a known end
   uint64_t restorations_ = 0;

@@ -9,12 +9,9 @@ namespace kvcap {
 namespace {
 
 constexpr const char* kFusedReason =
-    "restoration that prefills while it loads: request fidelity shares the GPU between it and the steps of "
-    "others by the whole, not layer by layer";
-constexpr const char* kBufferReason =
-    "the link stands still while the read buffer is full and the GPU serves others; request fidelity does "
-    "not "
-    "see it";
+    "restoration that prefills while it loads: request fidelity spreads its computation evenly. That moves "
+    "single turns by milliseconds, which decide who meets on a busy link: over eight seeds (slow link, 0.15 "
+    "sessions/s) the mean TTFT differs by -2 % +- 3 %";
 constexpr const char* kProbeReason =
     "loads that wait for the probe of each layer interleave on the link; request fidelity serves them one "
     "after the other";
@@ -31,13 +28,14 @@ class FidelitySheet {
   // Without a reason README promises to be within one percent.
   void compare(const std::string& id, const std::string& what, const std::string& file,
                const Overrides& setting, const std::string& reason = "") {
-    Check check{.id = id,
-                .suite = "fidelity",
-                .what = what + ": mean TTFT, p99 TTFT and mean end to end in ms, request against layer fidelity",
-                .exact_tolerance = 0.01,
-                .tolerance = reason.empty() ? 0.01 : 0.05,
-                .promised = reason.empty(),
-                .reason = reason};
+    Check check{
+        .id = id,
+        .suite = "fidelity",
+        .what = what + ": mean TTFT, p99 TTFT and mean end to end in ms, request against layer fidelity",
+        .exact_tolerance = 0.01,
+        .tolerance = reason.empty() ? 0.01 : 0.05,
+        .promised = reason.empty(),
+        .reason = reason};
     for (const char* metric : {"mean_ttft_ms", "p99_ttft_ms", "mean_e2el_ms"}) {
       check.simulated.push_back(lab_.metric(file, setting + Overrides{"fidelity=request"}, metric));
       check.reference.push_back(lab_.metric(file, setting + Overrides{"fidelity=layer"}, metric));
@@ -76,9 +74,15 @@ std::vector<Check> evaluate(Lab& lab, bool quick) {
       chat("hcache", "hcache", {}, "");
       chat("adaptive", "adaptive", {}, link.id == "slow" ? kFusedReason : "");
       chat("cached_attention", "cached_attention", {}, kFusedReason);
-      chat("cached_attention", "buffer_2", {"policy.read_buffer_layers=2"}, kBufferReason);
+      chat("cached_attention", "buffer_2", {"policy.read_buffer_layers=2"}, "");
     }
   }
+  sheet.compare("look_ahead.queue", "cached_attention with DRAM and SSD, four at once, 0.2 sessions/s",
+                "demo",
+                chats + policy("cached_attention") +
+                    Overrides{R"(policy.tiers=[{"kind": "dram", "capacity_bytes": 2e10}, {"kind": "ssd"}])",
+                              "policy.read_buffer_layers=2", "serving.max_num_seqs=4",
+                              "workload.arrivals.sessions_per_s=0.2"});
   const Overrides one_at_a_time = {quick ? "workload.sessions=30" : "workload.sessions=50"};
   for (const std::string name : {"cacheblend", "full_reuse", "prefix_caching"}) {
     sheet.compare(name + ".single", name + ", one request at a time", "papers/cacheblend/figure_12",
