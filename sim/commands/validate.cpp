@@ -17,11 +17,15 @@ struct ValidateArgs {
   std::vector<std::string> suites;
   SuiteOptions options;
   bool json = false;
+  bool markdown = false;
 };
 
 void validate(const ValidateArgs& args) {
   const std::vector<Check> checks = run_suites(args.suites, args.options);
-  std::fputs((args.json ? validation_json(checks) : validation_table(checks)).c_str(), stdout);
+  const std::string text = args.json       ? validation_json(checks)
+                           : args.markdown ? validation_markdown(checks, headlines())
+                                           : validation_table(checks);
+  std::fputs(text.c_str(), stdout);
   if (!promises_hold(checks)) throw CheckFailed("a number is farther off than README promises; see above");
 }
 
@@ -39,6 +43,7 @@ void add_validate(CLI::App& app) {
   command->add_option("--data", args->options.data, "folder of the measured data, which some suites read")
       ->capture_default_str();
   command->add_flag("--json", args->json, "print the checks as JSON");
+  command->add_flag("--markdown", args->markdown, "print README's accuracy table: a row a suite");
   command->footer("Example: kvcap validate --suite papers");
   command->callback([args] { validate(*args); });
 }

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/check.h"
 #include "metrics/format.h"
+#include "metrics/quantiles.h"
 
 namespace kvcap {
 namespace {
@@ -80,8 +82,11 @@ std::string line(const std::string& id, const std::string& simulated, const std:
          "  " + std::string(verdict) + "\n";
 }
 
+// A tenth of a permille is as good as nothing.
+std::string error_percent(double error) { return format_percent(error < 1e-4 ? 0 : error); }
+
 std::string error_text(const Check& check) {
-  return check.absolute ? format_number(100 * check.error) + " pp" : format_percent(check.error);
+  return check.absolute ? format_number(100 * check.error) + " pp" : error_percent(check.error);
 }
 
 std::string tolerance_text(const Check& check) {
@@ -93,6 +98,8 @@ bool judged(const Check& check) { return check.verdict != Verdict::not_comparabl
 struct Tally {
   std::array<int, std::size(kVerdictNames)> counts{};
   const Check* worst = nullptr;
+  std::vector<double> errors;  // relative ones
+  std::set<std::string> tuned;
 };
 
 std::vector<std::pair<std::string, Tally>> tallies(const std::vector<Check>& checks) {
@@ -101,6 +108,8 @@ std::vector<std::pair<std::string, Tally>> tallies(const std::vector<Check>& che
     if (list.empty() || list.back().first != check.suite) list.push_back({check.suite, {}});
     Tally& tally = list.back().second;
     ++tally.counts[static_cast<std::size_t>(check.verdict)];
+    tally.tuned.insert(check.tuned.begin(), check.tuned.end());
+    if (judged(check) && check.claim != Claim::order && !check.absolute) tally.errors.push_back(check.error);
     if (judged(check) && (!tally.worst || check.error > tally.worst->error)) tally.worst = &check;
   }
   return list;
@@ -190,6 +199,32 @@ std::string validation_table(const std::vector<Check>& checks) {
     if (tally.worst) sentence += "; worst " + tally.worst->id + ", " + error_text(*tally.worst);
     text += "\n";
     for (const std::string& part : wrap(sentence, kColumns, "  ")) text += part + "\n";
+  }
+  return text;
+}
+
+std::string validation_markdown(const std::vector<Check>& checks,
+                                std::span<const std::string_view> headlines) {
+  std::string text =
+      "| suite | inside | near | outside | not comparable | median error | tuned | farthest off |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+  for (auto& [suite, tally] : tallies(checks)) {
+    text += "| " + suite;
+    for (const int count : tally.counts) text += " | " + std::to_string(count);
+    std::sort(tally.errors.begin(), tally.errors.end());
+    text += " | " + (tally.errors.empty() ? "-" : error_percent(quantile_of_sorted(tally.errors, 0.5)));
+    text += " | " + std::to_string(tally.tuned.size());
+    const bool off = tally.worst && tally.worst->error > 0;
+    text += " | " + (off ? "`" + tally.worst->id + "`, " + error_text(*tally.worst) : "-") + " |\n";
+  }
+  text += "\n| number | simulated | reference | error | tuned |\n| --- | --- | --- | --- | --- |\n";
+  for (const std::string_view id : headlines) {
+    const auto check =
+        std::find_if(checks.begin(), checks.end(), [&](const Check& one) { return one.id == id; });
+    if (check == checks.end() || !judged(*check)) continue;
+    text += "| " + check->what + " (`" + check->id + "`) | " + simulated_text(*check) + " | " +
+            reference_text(*check) + " | " + error_text(*check) + " | " +
+            std::to_string(check->tuned.size()) + " |\n";
   }
   return text;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,5 +50,8 @@ bool promises_hold(const std::vector<Check>& checks);
 std::string validation_json(const std::vector<Check>& checks);
 // At most 100 columns: a line a check, the reasons of what is not inside, and a summary a suite.
 std::string validation_table(const std::vector<Check>& checks);
+// For README: a row a suite (verdicts, median error, tuned parameters, the worst), and a row a headline.
+std::string validation_markdown(const std::vector<Check>& checks,
+                                std::span<const std::string_view> headlines);
 
 }  // namespace kvcap

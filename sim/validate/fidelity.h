@@ -8,8 +8,8 @@
 
 namespace kvcap {
 
-// Mean and p99 TTFT and mean end to end over a designed set: how a context comes back, how fast the link is, how
-// loaded the machine, from an empty one to one that just keeps up. `quick`: shorter workloads.
+// Mean and p99 TTFT and mean end to end over a designed set: how a context comes back, how fast the link is,
+// how loaded the machine, from an empty one to one that just keeps up. `quick`: shorter workloads.
 std::vector<Check> fidelity_checks(bool quick);
 
 }  // namespace kvcap

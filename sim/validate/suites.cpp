@@ -39,6 +39,27 @@ std::string suite_names() {
   return names;
 }
 
+std::span<const std::string_view> headlines() {
+  static constexpr std::string_view kHeadlines[] = {"hcache.f9.ttft_vs_offload",
+                                                    "hcache.f9.ttft_vs_recompute",
+                                                    "hcache.f11.gpu_vs_offload",
+                                                    "hcache.t3.7b",
+                                                    "ca.f13.hit_rate",
+                                                    "ca.f16.gpu_time",
+                                                    "blend.f12.ttft_vs_recompute",
+                                                    "hyper.f17.ttft",
+                                                    "hyper.6b.p99",
+                                                    "htp.full",
+                                                    "vllm.ttft.mean",
+                                                    "vllm.ttft.p99",
+                                                    "vllm.tpot.mean",
+                                                    "vllm.e2el.mean",
+                                                    "gemm.a100-80g-sxm.median",
+                                                    "gemm.h100-sxm.median",
+                                                    "prefix.rtx-4090.median"};
+  return kHeadlines;
+}
+
 std::vector<Check> run_suites(const std::vector<std::string>& names, const SuiteOptions& options) {
   for (const std::string& name : names) {
     std::vector<std::string_view> known;

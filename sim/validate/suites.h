@@ -1,7 +1,9 @@
 // The suites of kvcap validate.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "validate/check.h"
@@ -14,6 +16,8 @@ struct SuiteOptions {
 };
 
 std::string suite_names();
+// Ids of the numbers that README shows one by one.
+std::span<const std::string_view> headlines();
 // The checks of the named suites, in the order of the table; of all when none is named. Throws InputError for
 // an unknown name.
 std::vector<Check> run_suites(const std::vector<std::string>& names, const SuiteOptions& options = {});
