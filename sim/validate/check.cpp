@@ -80,12 +80,15 @@ std::string line(const std::string& id, const std::string& simulated, const std:
          "  " + std::string(verdict) + "\n";
 }
 
+// Nothing to speak of, as rounding leaves it, is "~0 %".
+std::string percent_text(double share) { return share > 0 && share < 1e-5 ? "~0 %" : format_percent(share); }
+
 std::string error_text(const Check& check) {
-  return check.absolute ? format_number(100 * check.error) + " pp" : format_percent(check.error);
+  return check.absolute ? format_number(100 * check.error) + " pp" : percent_text(check.error);
 }
 
 std::string tolerance_text(const Check& check) {
-  return check.absolute ? format_number(100 * check.tolerance) + " pp" : format_percent(check.tolerance);
+  return check.absolute ? format_number(100 * check.tolerance) + " pp" : percent_text(check.tolerance);
 }
 
 bool judged(const Check& check) { return check.verdict != Verdict::not_comparable; }

@@ -17,7 +17,8 @@ struct Suite {
 
 std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()); }
 
-constexpr std::array kSuites = {Suite{"papers", paper_checks}};
+constexpr std::array kSuites = {Suite{"papers", paper_checks},  //
+                                Suite{"queueing", queueing_checks}};
 
 }  // namespace
 

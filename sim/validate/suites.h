@@ -12,6 +12,9 @@ struct SuiteOptions {
   bool quick = false;  // fewer replications and cases, the same claims: all suites within three minutes
 };
 
+// One file each: xxx_checks is sim/validate/xxx.cpp.
+std::vector<Check> queueing_checks(const SuiteOptions& options);
+
 std::string suite_names();
 // The checks of the named suites, in the order of the table; of all when none is named. Throws InputError for
 // an unknown name.

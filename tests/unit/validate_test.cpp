@@ -88,7 +88,8 @@ TEST(Suites, AnUnknownNameIsRefusedWithTheNearest) {
     run_suites({"paper"});
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "--suite: found \"paper\", allowed: papers; did you mean \"papers\"?");
+    EXPECT_EQ(error.what(),
+              "--suite: found \"paper\", allowed: " + suite_names() + "; did you mean \"papers\"?");
   }
 }
 
