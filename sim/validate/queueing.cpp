@@ -102,13 +102,13 @@ Experiment md1(double load, const std::string& name, double service_s, std::size
             return std::vector<double>{wait_s, exceeds(run, kNoWait * service_s), exceeds(run, service_s),
                                        wait_s, lindley_wait_s(workload, service_s)};
           },
-      .predictions = {{"md1.load_" + name + ".mean", "mean wait, s," + of,
-                       mg1_wait_s(load / service_s, service_s, 0)},
+      .predictions = {{"md1.load_" + name + ".mean", "mean wait, in services," + of, mg1_wait_s(load, 1, 0)},
                       {"md1.load_" + name + ".waits", "share that waits" + of, load},
                       {"md1.load_" + name + ".tail", "share that waits longer than a service" + of,
                        md1_wait_exceeds(load, 1)},
                       {"md1.lindley_" + name,
-                       "mean wait, s, against Lindley's recursion on the same arrivals" + of, std::nullopt}}};
+                       "mean wait, in services, against Lindley's recursion on the same arrivals" + of,
+                       std::nullopt}}};
 }
 
 // c^2 of geometric answers is 1 - 1 / mean: an M/M/1 but for a thousandth.
@@ -119,10 +119,10 @@ Experiment mm1(double load, const std::string& name, double token_s, std::size_t
           .workload = [=](uint64_t seed) { return requests(turns, load / service_s, seed, true); },
           .measure =
               [=](const Workload&, const RunResult& run) {
-                return std::vector<double>{mean_of(run, queue_s), exceeds(run, 2 * service_s)};
+                return std::vector<double>{mean_of(run, queue_s) / service_s, exceeds(run, 2 * service_s)};
               },
-          .predictions = {{"mm1.load_" + name + ".mean", "mean wait, s," + of,
-                           mg1_wait_s(load / service_s, service_s, std::exp(-1 / kMeanTokens))},
+          .predictions = {{"mm1.load_" + name + ".mean", "mean wait, in services," + of,
+                           mg1_wait_s(load, 1, std::exp(-1 / kMeanTokens))},
                           {"mm1.load_" + name + ".tail", "share that waits longer than two services" + of,
                            mmc_wait_exceeds(1, load, 2)}}};
 }
@@ -132,26 +132,27 @@ Experiment mm4(double load, const std::string& name, double token_s, std::size_t
   constexpr int kServers = 4;
   const double service_s = mean_drawn_tokens() * token_s;
   const std::string of = " of M/M/4, a batch of four with exponential answers, load " + name;
-  return {.scenario = server_scenario(kServers),
-          .workload = [=](uint64_t seed) { return requests(turns, kServers * load / service_s, seed, true); },
-          .measure =
-              [=](const Workload&, const RunResult& run) {
-                std::vector<double> measured{mean_of(run, queue_s), exceeds(run, 0.5 * service_s)};
-                for (double side : littles_sides(run, "waiting", queue_s)) measured.push_back(side);
-                for (double side : littles_sides(
-                         run, "running", [](const TurnRecord& turn) { return turn.e2el_s - queue_s(turn); }))
-                  measured.push_back(side);
-                return measured;
-              },
-          .predictions = {{"mm4.load_" + name + ".mean", "mean wait, s," + of,
-                           mmc_wait_s(kServers, kServers * load, service_s)},
-                          {"mm4.load_" + name + ".tail", "share that waits longer than half a service" + of,
-                           mmc_wait_exceeds(kServers, kServers * load, 0.5)},
-                          // Little 1961: on a run that begins and ends empty both sides are the same sum.
-                          {"little.waiting", "mean queue against rate x mean wait, of every run" + of,
-                           std::nullopt},
-                          {"little.running", "mean batch against rate x mean service, of every run" + of,
-                           std::nullopt}}};
+  return {
+      .scenario = server_scenario(kServers),
+      .workload = [=](uint64_t seed) { return requests(turns, kServers * load / service_s, seed, true); },
+      .measure =
+          [=](const Workload&, const RunResult& run) {
+            std::vector<double> measured{mean_of(run, queue_s) / service_s, exceeds(run, 0.5 * service_s)};
+            for (double side : littles_sides(run, "waiting", queue_s)) measured.push_back(side);
+            for (double side : littles_sides(
+                     run, "running", [](const TurnRecord& turn) { return turn.e2el_s - queue_s(turn); }))
+              measured.push_back(side);
+            return measured;
+          },
+      .predictions = {{"mm4.load_" + name + ".mean", "mean wait, in services," + of,
+                       mmc_wait_s(kServers, kServers * load, 1)},
+                      {"mm4.load_" + name + ".tail", "share that waits longer than half a service" + of,
+                       mmc_wait_exceeds(kServers, kServers * load, 0.5)},
+                      // Little 1961: on a run that begins and ends empty both sides are the same sum.
+                      {"little.waiting", "mean queue against rate x mean wait, of every run" + of,
+                       std::nullopt},
+                      {"little.running", "mean batch against rate x mean service, of every run" + of,
+                       std::nullopt}}};
 }
 
 // ---- links ----
@@ -181,10 +182,10 @@ Experiment waiting_for_a_link(std::size_t turns) {
               },
           .measure =
               [=](const Workload&, const RunResult& run) {
-                return std::vector<double>{mean_of(run, wait_s), share_beyond(run, kNoWait * load_s),
+                return std::vector<double>{mean_of(run, wait_s) / load_s, share_beyond(run, kNoWait * load_s),
                                            share_beyond(run, load_s)};
               },
-          .predictions = {{"link.md1.mean", "mean wait, s," + of, mg1_wait_s(kLoad / load_s, load_s, 0)},
+          .predictions = {{"link.md1.mean", "mean wait, in loads," + of, mg1_wait_s(kLoad, 1, 0)},
                           {"link.md1.waits", "share that waits" + of, kLoad},
                           {"link.md1.tail", "share that waits longer than a load" + of,
                            md1_wait_exceeds(kLoad, 1)}}};
@@ -348,13 +349,6 @@ Workload drawn_references(const std::vector<double>& popularity, const std::vect
   return workload;
 }
 
-// A second apart: every request is over, and what it leaves stored, before the next.
-std::vector<double> seconds_apart(std::size_t count) {
-  std::vector<double> arrivals_s(count);
-  std::iota(arrivals_s.begin(), arrivals_s.end(), 0.0);
-  return arrivals_s;
-}
-
 double hit_rate(const RunResult& run) {
   return mean_of(run, [](const TurnRecord& turn) { return turn.hit_tokens > 0 ? 1.0 : 0.0; });
 }
@@ -438,7 +432,7 @@ std::vector<Check> transfer_checks() {
   return {first_come_first_served(), max_min(), flow_shop(), read_buffer()};
 }
 
-int replications(const SuiteOptions& options) { return options.quick ? 16 : 48; }
+int replications(const SuiteOptions& options) { return options.quick ? 16 : 32; }
 
 std::vector<Check> queueing_checks(const SuiteOptions& options) {
   std::vector<Experiment> experiments = waiting_experiments(options);

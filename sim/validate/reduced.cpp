@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/random.h"
@@ -133,6 +134,12 @@ std::vector<double> poisson_arrivals_s(std::size_t count, double rate, uint64_t 
   std::vector<double> arrivals_s(count);
   double now_s = 0;
   for (std::size_t i = 0; i < count; ++i) arrivals_s[i] = now_s += random.exponential(i) / rate;
+  return arrivals_s;
+}
+
+std::vector<double> seconds_apart(std::size_t count) {
+  std::vector<double> arrivals_s(count);
+  std::iota(arrivals_s.begin(), arrivals_s.end(), 0.0);
   return arrivals_s;
 }
 

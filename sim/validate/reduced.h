@@ -39,6 +39,8 @@ Scenario cache_scenario(EvictionKind eviction, std::size_t pieces);
 
 // Dates of a Poisson process.
 std::vector<double> poisson_arrivals_s(std::size_t count, double rate, uint64_t seed);
+// Every request is over, and what it leaves stored, before the next.
+std::vector<double> seconds_apart(std::size_t count);
 // One turn a session with a prompt of one token; session i arrives at arrivals_s[i].
 Workload turns_alone(std::span<const double> arrivals_s,
                      const std::function<uint32_t(uint64_t i)>& output_tokens);

@@ -17,8 +17,9 @@ struct Suite {
 
 std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()); }
 
-constexpr std::array kSuites = {Suite{"papers", paper_checks},  //
-                                Suite{"queueing", queueing_checks}};
+constexpr std::array kSuites = {Suite{"papers", paper_checks},       //
+                                Suite{"queueing", queueing_checks},  //
+                                Suite{"hits", hits_checks}};
 
 }  // namespace
 
