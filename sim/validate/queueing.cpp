@@ -98,9 +98,9 @@ Experiment md1(double load, const std::string& name, double service_s, std::size
       .workload = [=](uint64_t seed) { return requests(turns, load / service_s, seed, false); },
       .measure =
           [=](const Workload& workload, const RunResult& run) {
-            const double wait_s = mean_of(run, queue_s);
-            return std::vector<double>{wait_s, exceeds(run, kNoWait * service_s), exceeds(run, service_s),
-                                       wait_s, lindley_wait_s(workload, service_s)};
+            const double wait = mean_of(run, queue_s) / service_s;
+            return std::vector<double>{wait, exceeds(run, kNoWait * service_s), exceeds(run, service_s), wait,
+                                       lindley_wait_s(workload, service_s) / service_s};
           },
       .predictions = {{"md1.load_" + name + ".mean", "mean wait, in services," + of, mg1_wait_s(load, 1, 0)},
                       {"md1.load_" + name + ".waits", "share that waits" + of, load},
