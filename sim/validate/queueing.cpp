@@ -35,9 +35,10 @@ double queue_s(const TurnRecord& turn) { return turn.ttft_s - turn.service_ttft_
 // ---- waiting for a server ----
 
 constexpr int64_t kWarmup = 1000;
-std::size_t turns_of(const SuiteOptions& options) { return options.quick ? 10000 : 21000; }
 constexpr uint32_t kConstantTokens = 40;
 constexpr double kMeanTokens = 1000;
+
+std::size_t turns_of(const SuiteOptions& options) { return options.quick ? 10000 : 21000; }
 
 // 1 + floor(m E) of an exponential E is geometric, with mean 1 / (1 - e^(-1/m)) and c^2 = e^(-1/m).
 uint32_t drawn_tokens(const RandomStream& random, uint64_t i) {
