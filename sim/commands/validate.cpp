@@ -40,7 +40,7 @@ void add_validate(CLI::App& app) {
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_flag("--quick", args->options.quick, "fewer replications and cases, within three minutes");
-  command->add_option("--data", args->options.data, "folder of the measured data, which some suites read")
+  command->add_option("--data", args->options.data_folder, "folder of the measured data, which some suites read")
       ->capture_default_str();
   command->add_flag("--json", args->json, "print the checks as JSON");
   command->add_flag("--markdown", args->markdown, "print README's accuracy table: a row a suite");

@@ -72,7 +72,7 @@ double student_t_quantile(double p, int degrees) {
   }
 }
 
-MeanInterval mean_interval(std::span<const double> values) {
+MeanInterval mean_interval(std::span<const double> values, double confidence) {
   const auto count = static_cast<double>(values.size());
   double sum = 0;
   for (double value : values) sum += value;
@@ -81,7 +81,7 @@ MeanInterval mean_interval(std::span<const double> values) {
   double squares = 0;
   for (double value : values) squares += (value - mean) * (value - mean);
   const double error = std::sqrt(squares / (count - 1) / count);
-  return {mean, student_t_quantile(0.975, static_cast<int>(values.size()) - 1) * error};
+  return {mean, student_t_quantile(0.5 + 0.5 * confidence, static_cast<int>(values.size()) - 1) * error};
 }
 
 RunResult combine_replications(std::vector<RunResult> runs) {

@@ -82,15 +82,15 @@ std::string line(const std::string& id, const std::string& simulated, const std:
          "  " + std::string(verdict) + "\n";
 }
 
-// A tenth of a permille is as good as nothing.
-std::string error_percent(double error) { return format_percent(error < 1e-4 ? 0 : error); }
+// Nothing to speak of, as rounding leaves it, is "~0 %".
+std::string percent_text(double share) { return share > 0 && share < 1e-5 ? "~0 %" : format_percent(share); }
 
 std::string error_text(const Check& check) {
-  return check.absolute ? format_number(100 * check.error) + " pp" : error_percent(check.error);
+  return check.absolute ? format_number(100 * check.error) + " pp" : percent_text(check.error);
 }
 
 std::string tolerance_text(const Check& check) {
-  return check.absolute ? format_number(100 * check.tolerance) + " pp" : format_percent(check.tolerance);
+  return check.absolute ? format_number(100 * check.tolerance) + " pp" : percent_text(check.tolerance);
 }
 
 bool judged(const Check& check) { return check.verdict != Verdict::not_comparable; }
@@ -212,7 +212,7 @@ std::string validation_markdown(const std::vector<Check>& checks,
     text += "| " + suite;
     for (const int count : tally.counts) text += " | " + std::to_string(count);
     std::sort(tally.errors.begin(), tally.errors.end());
-    text += " | " + (tally.errors.empty() ? "-" : error_percent(quantile_of_sorted(tally.errors, 0.5)));
+    text += " | " + (tally.errors.empty() ? "-" : percent_text(quantile_of_sorted(tally.errors, 0.5)));
     text += " | " + std::to_string(tally.tuned.size());
     const bool off = tally.worst && tally.worst->error > 0;
     text += " | " + (off ? "`" + tally.worst->id + "`, " + error_text(*tally.worst) : "-") + " |\n";

@@ -1,9 +1,8 @@
-#include "validate/fidelity.h"
-
 #include <string>
 
 #include "validate/lab.h"
 #include "validate/sheet.h"
+#include "validate/suites.h"
 
 namespace kvcap {
 namespace {
@@ -106,11 +105,11 @@ std::vector<Check> evaluate(Lab& lab, bool quick) {
 
 }  // namespace
 
-std::vector<Check> fidelity_checks(bool quick) {
+std::vector<Check> fidelity_checks(const SuiteOptions& options) {
   Lab lab("scenarios/");
-  evaluate(lab, quick);
+  evaluate(lab, options.quick);
   lab.run_missing();
-  return evaluate(lab, quick);
+  return evaluate(lab, options.quick);
 }
 
 }  // namespace kvcap

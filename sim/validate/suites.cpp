@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "base/input_error.h"
-#include "validate/fidelity.h"
 #include "validate/measured.h"
 #include "validate/papers.h"
 
@@ -19,17 +18,9 @@ struct Suite {
 
 std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()); }
 
-std::vector<Check> measured_checks(const SuiteOptions& options) {
-  std::vector<Check> checks = kernel_checks(options.data);
-  const std::vector<Check> run = vllm_run_checks(options.data);
-  checks.insert(checks.end(), run.begin(), run.end());
-  return checks;
-}
-
-std::vector<Check> agreement_checks(const SuiteOptions& options) { return fidelity_checks(options.quick); }
-
-constexpr std::array kSuites = {Suite{"papers", paper_checks}, Suite{"measured", measured_checks},
-                                Suite{"fidelity", agreement_checks}};
+constexpr std::array kSuites = {Suite{"papers", paper_checks}, Suite{"queueing", queueing_checks},
+                                Suite{"measured", measured_checks}, Suite{"hits", hits_checks},
+                                Suite{"fidelity", fidelity_checks}};
 
 }  // namespace
 
@@ -58,6 +49,13 @@ std::span<const std::string_view> headlines() {
                                                     "gemm.h100-sxm.median",
                                                     "prefix.rtx-4090.median"};
   return kHeadlines;
+}
+
+std::vector<Check> measured_checks(const SuiteOptions& options) {
+  std::vector<Check> checks = kernel_checks(options.data_folder);
+  const std::vector<Check> run = vllm_run_checks(options.data_folder);
+  checks.insert(checks.end(), run.begin(), run.end());
+  return checks;
 }
 
 std::vector<Check> run_suites(const std::vector<std::string>& names, const SuiteOptions& options) {

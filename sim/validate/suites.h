@@ -12,8 +12,20 @@ namespace kvcap {
 
 struct SuiteOptions {
   bool quick = false;  // fewer replications and cases, the same claims: all suites within three minutes
-  std::string data = "../shared/data";  // measurements that are no part of the project
+  // Real traces and measurements that are no part of the project. What needs some that are not there cannot
+  // be compared.
+  std::string data_folder = "../shared/data";
 };
+
+// One file each: xxx_checks is sim/validate/xxx.cpp.
+std::vector<Check> queueing_checks(const SuiteOptions& options);
+// Kernels (measured_kernels.cpp) and a whole run (vllm_run.cpp).
+std::vector<Check> measured_checks(const SuiteOptions& options);
+std::vector<Check> hits_checks(const SuiteOptions& options);
+// `request` fidelity, which a run has unless told otherwise, against `layer`, which moves and computes every
+// layer: mean and p99 TTFT and mean end to end over a designed set: how a context comes back, how fast the
+// link is, how loaded the machine.
+std::vector<Check> fidelity_checks(const SuiteOptions& options);
 
 std::string suite_names();
 // Ids of the numbers that README shows one by one.

@@ -7,6 +7,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/sums.h"
+
 namespace kvcap {
 namespace {
 
@@ -49,23 +51,6 @@ std::vector<Access> accesses_of(const Workload& workload) {
                    [](const Access& a, const Access& b) { return a.time_s < b.time_s; });
   return accesses;
 }
-
-// Sums over ranges of a sequence whose items change (a Fenwick tree).
-class Sums {
- public:
-  explicit Sums(std::size_t size) : tree_(size + 1, 0) {}
-  void add(std::size_t i, int64_t value) {
-    for (++i; i < tree_.size(); i += i & (~i + 1)) tree_[i] += value;
-  }
-  int64_t first(std::size_t count) const {
-    int64_t sum = 0;
-    for (; count > 0; count -= count & (~count + 1)) sum += tree_[count];
-    return sum;
-  }
-
- private:
-  std::vector<int64_t> tree_;
-};
 
 // A store that keeps everything, and the order of last use in it.
 class Everything {

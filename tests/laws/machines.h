@@ -6,11 +6,10 @@
 
 #include "base/random.h"
 #include "metrics/result.h"
-#include "metrics/serialize.h"
-#include "plan/workers.h"
 #include "policy/table.h"
 #include "scenario/scenario.h"
 #include "simulate.h"
+#include "validate/reduced.h"
 
 namespace kvcap::laws {
 
@@ -117,22 +116,8 @@ inline Workload one_turn(uint32_t tokens, uint32_t new_tokens, uint32_t output_t
   return workload;
 }
 
-struct Case {
-  Scenario scenario;
-  Workload workload;
-};
-
 // Runs every case in a process of its own, with all invariants checked after every event.
-inline std::vector<RunResult> run_all(const std::vector<Case>& cases) {
-  const std::vector<std::string> results =
-      run_in_workers(cases.size(), [&](std::size_t i, std::atomic<int64_t>&) {
-        return serialize(simulate(cases[i].scenario, cases[i].workload, {.check_invariants = true}));
-      });
-  std::vector<RunResult> runs;
-  runs.reserve(results.size());
-  for (const std::string& bytes : results) runs.push_back(deserialize(bytes));
-  return runs;
-}
+inline std::vector<RunResult> run_all(const std::vector<Case>& cases) { return run_cases(cases, true); }
 
 inline RunResult run(const Scenario& scenario, const Workload& workload) {
   return run_all({{scenario, workload}}).front();

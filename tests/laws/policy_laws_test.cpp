@@ -7,6 +7,7 @@
 
 #include "cost/cost_model.h"
 #include "laws/machines.h"
+#include "metrics/serialize.h"
 
 namespace kvcap::laws {
 namespace {

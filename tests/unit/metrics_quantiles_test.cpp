@@ -156,6 +156,8 @@ TEST(MeanInterval, IsTheMeanAndTTimesItsStandardError) {
   // sample variance (9 + 1 + 16) / 2 = 13; error sqrt(13 / 3); t(0.975, 2) = 4.30265
   EXPECT_NEAR(interval.half_width, 4.302653 * std::sqrt(13.0 / 3), 1e-5);
   EXPECT_TRUE(std::isnan(mean_interval(std::vector<double>{5.0}).half_width));
+  // t(0.995, 2) = 9.92484
+  EXPECT_NEAR(mean_interval(values, 0.99).half_width, 9.924843 * std::sqrt(13.0 / 3), 1e-5);
 }
 
 }  // namespace

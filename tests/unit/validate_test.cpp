@@ -112,7 +112,7 @@ TEST(Papers, EveryPublishedNumberHasExactlyOneCheck) {
 TEST(MeasuredSuite, KeepsWhatReadmePromisesAndSaysWhyOfTheRest) {
   const std::string data = KVCAP_SOURCE_DIR "/../shared/data";
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "no measured data at ../shared/data";
-  const std::vector<Check> checks = run_suites({"measured"}, {.data = data});
+  const std::vector<Check> checks = run_suites({"measured"}, {.data_folder = data});
   EXPECT_GT(checks.size(), 40U);
   EXPECT_TRUE(promises_hold(checks)) << validation_table(checks);
   for (const Check& check : checks) {
@@ -121,7 +121,7 @@ TEST(MeasuredSuite, KeepsWhatReadmePromisesAndSaysWhyOfTheRest) {
 }
 
 TEST(MeasuredSuite, ComparesNothingWithoutTheMeasurements) {
-  for (const Check& check : run_suites({"measured"}, {.data = "/nowhere"})) {
+  for (const Check& check : run_suites({"measured"}, {.data_folder = "/nowhere"})) {
     EXPECT_EQ(check.verdict, Verdict::not_comparable) << check.id;
     EXPECT_NE(check.reason.find("/nowhere"), std::string::npos) << check.id;
   }
