@@ -27,7 +27,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"plan", {".", "scenario", "metrics", "workload", "base"}},
     {"validate", {".", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
     {"calibration", {"cost", "spec", "base"}},
-    {"commands", {".", "validate", "plan", "scenario", "policy", "metrics", "workload", "base"}},
+    {"commands",
+     {".", "validate", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
 };
 
 std::string folder_of(const std::string& path) {
