@@ -102,7 +102,7 @@ std::optional<double> direct_read_rate(Backend& backend, const Scratch& scratch,
     }
     return summarize(std::move(times_s));
   });
-  return static_cast<double>(bytes / kMostChunkBytes * kMostChunkBytes) / sample.median_s;
+  return static_cast<double>(bytes / kMostChunkBytes * kMostChunkBytes) / sample.time_s;
 }
 
 }  // namespace
@@ -146,7 +146,7 @@ DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder) {
   run_points(sweep, "disk", points, budgets.disk_s);
   for (const DiskTime& one : result.times) {
     if (!one.reading && one.random && one.chunk_bytes == 4096 && one.depth == 1) {
-      result.sync_write_s = one.time.median_s;
+      result.sync_write_s = one.time.time_s;
     }
   }
   result.direct_to_device_bytes_per_s = direct_read_rate(backend, scratch, sweep);

@@ -74,10 +74,10 @@ Rates probe(const Sweep& sweep, Format format) {
           {.batches = 3});
     });
     const auto length = static_cast<double>(side);
-    flops_per_s = 2 * length * length * length / gemm.median_s;
-    if (gemm.median_s >= kLongEnough_s) break;
+    flops_per_s = 2 * length * length * length / gemm.time_s;
+    if (gemm.time_s >= kLongEnough_s) break;
   }
-  return {flops_per_s, 2.0 * kCopyBytes / time_device_copy(sweep, kCopyBytes).median_s};
+  return {flops_per_s, 2.0 * kCopyBytes / time_device_copy(sweep, kCopyBytes).time_s};
 }
 
 // Of each shape the numbers of rows whose call is short enough and whose operands fit.
