@@ -236,7 +236,7 @@ GemmSweep sweep_gemms(const Sweep& sweep) {
   std::snprintf(
       text, sizeof text,
       "%lld of the %lld GEMM shapes that the catalogue's models have on 1, 2, 4 and 8 GPUs were measured, "
-      "at up to %lld rows; random data, weights out of cache, medians; %lld points left out for time",
+      "at up to %lld rows; random data, weights out of cache; %lld points left out for time",
       static_cast<long long>(result.shapes_taken), static_cast<long long>(result.shapes),
       static_cast<long long>(most_rows), static_cast<long long>(left_out));
   result.notes.emplace_back(text);
