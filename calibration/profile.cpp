@@ -346,7 +346,7 @@ NotedProfile make_profile(const Measurements& measured, const std::string& name)
 
 NotedProfile write_profile(Backend& backend, const ProfileOptions& options) {
   const Measurements measured = measure_machine(backend, options);
-  const NotedProfile profile = make_profile(measured, options.out.stem().string());
+  NotedProfile profile = make_profile(measured, options.out.stem().string());
   std::filesystem::path aside = options.out;
   aside += ".part";
   errno = 0;
