@@ -1,0 +1,291 @@
+#include "calibration/check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "base/check.h"
+
+namespace kvcap::calibration {
+namespace {
+
+using Values = std::vector<double>;
+
+double half_value(uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  const double fraction = bits & 1023;
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  if (exponent == 31) return std::nan("");
+  if (exponent == 0) return sign * std::ldexp(fraction, -24);
+  return sign * std::ldexp(fraction + 1024, exponent - 25);
+}
+
+double value_at(Format format, const std::byte* data, int64_t i) {
+  if (format == Format::float32) {
+    float value = 0;
+    std::memcpy(&value, data + i * 4, 4);
+    return static_cast<double>(value);
+  }
+  uint16_t bits = 0;
+  std::memcpy(&bits, data + i * 2, 2);
+  if (format == Format::float16) return half_value(bits);
+  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float value = 0;
+  std::memcpy(&value, &wide, 4);
+  return static_cast<double>(value);
+}
+
+// Half a unit in the last place of the inputs and outputs, with what sums of some hundred terms add.
+double bound_of(Format format) {
+  switch (format) {
+    case Format::float32:
+      return 1e-5;
+    case Format::float16:
+      return 2e-3;
+    case Format::bfloat16:
+      return 1.2e-2;
+  }
+  KVCAP_BUG("unknown format");
+}
+
+// Device arrays of one format: random ones, poisoned ones, and what is in them.
+class Arrays {
+ public:
+  Arrays(Backend& backend, Format format)
+      : backend_(backend), stream_(backend.make_stream()), format_(format) {}
+
+  Stream& stream() { return *stream_; }
+  Format format() const { return format_; }
+
+  void* random(int64_t count) {
+    void* data = make(count);
+    stream_->fill_random(format_, data, count, buffers_.size());
+    return data;
+  }
+  void* poisoned(int64_t count) {
+    void* data = make(count);
+    Buffer nan = backend_.allocate(Place::pinned, count * bytes_of(format_));
+    std::memset(nan.data(), 0xff, static_cast<std::size_t>(nan.bytes()));
+    stream_->copy(data, nan.data(), nan.bytes());
+    stream_->synchronize();
+    return data;
+  }
+  Values values(const void* data, int64_t count) {
+    const Buffer host = backend_.allocate(Place::pinned, count * bytes_of(format_));
+    stream_->copy(host.data(), data, host.bytes());
+    stream_->synchronize();
+    Values values(static_cast<std::size_t>(count));
+    for (int64_t i = 0; i < count; ++i) values[i] = value_at(format_, host.data(), i);
+    return values;
+  }
+
+ private:
+  void* make(int64_t count) {
+    buffers_.push_back(backend_.allocate(Place::device, count * bytes_of(format_)));
+    return buffers_.back().data();
+  }
+
+  Backend& backend_;
+  std::unique_ptr<Stream> stream_;
+  Format format_;
+  std::vector<Buffer> buffers_;
+};
+
+double relative_error(const Values& out, const Values& reference) {
+  KVCAP_CHECK(out.size() == reference.size());
+  double difference = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    difference += (out[i] - reference[i]) * (out[i] - reference[i]);
+    norm += reference[i] * reference[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+double gemm_error(Arrays& arrays, int64_t m, int64_t n, int64_t k) {
+  Gemm gemm{arrays.format(), m, n, k, arrays.random(m * k), arrays.random(n * k), arrays.poisoned(m * n)};
+  arrays.stream().gemm(gemm);
+  const Values a = arrays.values(gemm.a, m * k);
+  const Values w = arrays.values(gemm.w, n * k);
+  Values reference(static_cast<std::size_t>(m * n), 0.0);
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t l = 0; l < k; ++l) reference[i * n + j] += a[i * k + l] * w[j * k + l];
+    }
+  }
+  return relative_error(arrays.values(gemm.c, m * n), reference);
+}
+
+// The output of query `i` of head `h` of sequence `s`, into out[0, head_dim).
+void attend(const Attention& at, const Values& q, const Values& k, const Values& v, int64_t s, int64_t i,
+            int64_t h, double* out) {
+  const int64_t keys = at.cached_tokens + at.new_tokens;
+  const int64_t visible = at.cached_tokens + i + 1;
+  const int64_t kv_start = s * keys * at.kv_stride + h / (at.query_heads / at.kv_heads) * at.head_dim;
+  const double* query = &q[(s * at.new_tokens + i) * at.q_stride + h * at.head_dim];
+  Values weights(static_cast<std::size_t>(visible));
+  for (int64_t j = 0; j < visible; ++j) {
+    for (int64_t d = 0; d < at.head_dim; ++d) weights[j] += query[d] * k[kv_start + j * at.kv_stride + d];
+    weights[j] /= std::sqrt(static_cast<double>(at.head_dim));
+  }
+  const double most = *std::max_element(weights.begin(), weights.end());
+  double sum = 0;
+  for (double& weight : weights) sum += weight = std::exp(weight - most);
+  std::fill(out, out + at.head_dim, 0.0);
+  for (int64_t j = 0; j < visible; ++j) {
+    for (int64_t d = 0; d < at.head_dim; ++d) {
+      out[d] += weights[j] / sum * v[kv_start + j * at.kv_stride + d];
+    }
+  }
+}
+
+struct AttentionCase {
+  int64_t batch, new_tokens, cached_tokens, query_heads, kv_heads, head_dim;
+};
+
+// Keys and values lie side by side in one row, as a K+V projection leaves them.
+double attention_error(Arrays& arrays, const AttentionCase& c) {
+  const int64_t keys = c.cached_tokens + c.new_tokens;
+  Attention at{arrays.format(), c.batch,    c.new_tokens, c.cached_tokens,
+               c.query_heads,   c.kv_heads, c.head_dim};
+  at.q_stride = at.out_stride = c.query_heads * c.head_dim;
+  at.kv_stride = 2 * c.kv_heads * c.head_dim;
+  const int64_t q_count = c.batch * c.new_tokens * at.q_stride;
+  const int64_t kv_count = c.batch * keys * at.kv_stride;
+  auto* kv = static_cast<std::byte*>(arrays.random(kv_count));
+  at.q = arrays.random(q_count);
+  at.k = kv;
+  at.v = kv + c.kv_heads * c.head_dim * bytes_of(arrays.format());
+  at.out = arrays.poisoned(q_count);
+  arrays.stream().attention(at);
+  const Values q = arrays.values(at.q, q_count);
+  const Values k = arrays.values(at.k, kv_count);
+  const Values v(k.begin() + c.kv_heads * c.head_dim, k.end());
+  Values reference(static_cast<std::size_t>(q_count));
+  for (int64_t s = 0; s < c.batch; ++s) {
+    for (int64_t i = 0; i < c.new_tokens; ++i) {
+      for (int64_t h = 0; h < c.query_heads; ++h) {
+        attend(at, q, k, v, s, i, h, &reference[(s * c.new_tokens + i) * at.out_stride + h * c.head_dim]);
+      }
+    }
+  }
+  return relative_error(arrays.values(at.out, q_count), reference);
+}
+
+double rope_error(Arrays& arrays, int64_t tokens, int64_t heads, int64_t head_dim, int64_t first_position) {
+  const int64_t stride = 2 * heads * head_dim;  // the keys of rows that hold keys and values
+  const int64_t count = tokens * stride;
+  Rope rope{arrays.format(), tokens, heads, head_dim, stride, first_position, arrays.random(count)};
+  Values reference = arrays.values(rope.data, count);
+  arrays.stream().rope(rope);
+  for (int64_t t = 0; t < tokens; ++t) {
+    for (int64_t h = 0; h < heads; ++h) {
+      double* x = &reference[t * stride + h * head_dim];
+      for (int64_t i = 0; i < head_dim / 2; ++i) {
+        const double angle = static_cast<double>(first_position + t) *
+                             std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
+        const double low = x[i];
+        const double high = x[i + head_dim / 2];
+        x[i] = low * std::cos(angle) - high * std::sin(angle);
+        x[i + head_dim / 2] = high * std::cos(angle) + low * std::sin(angle);
+      }
+    }
+  }
+  return relative_error(arrays.values(rope.data, count), reference);
+}
+
+double rms_norm_error(Arrays& arrays, int64_t rows, int64_t width) {
+  RmsNorm norm{arrays.format(),
+               rows,
+               width,
+               arrays.random(rows * width),
+               arrays.random(width),
+               arrays.poisoned(rows * width)};
+  arrays.stream().rms_norm(norm);
+  Values reference = arrays.values(norm.in, rows * width);
+  const Values weight = arrays.values(norm.weight, width);
+  for (int64_t row = 0; row < rows; ++row) {
+    double* x = &reference[row * width];
+    double squares = 0;
+    for (int64_t i = 0; i < width; ++i) squares += x[i] * x[i];
+    const double rms = std::sqrt(squares / static_cast<double>(width) + static_cast<double>(kNormEpsilon));
+    for (int64_t i = 0; i < width; ++i) x[i] *= weight[i] / rms;
+  }
+  return relative_error(arrays.values(norm.out, rows * width), reference);
+}
+
+double silu_error(Arrays& arrays, int64_t rows, int64_t width) {
+  SiluMultiply silu{arrays.format(), rows, width, arrays.random(2 * rows * width),
+                    arrays.poisoned(rows * width)};
+  arrays.stream().silu_multiply(silu);
+  const Values in = arrays.values(silu.in, 2 * rows * width);
+  Values reference(static_cast<std::size_t>(rows * width));
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t i = 0; i < width; ++i) {
+      const double gate = in[row * 2 * width + i];
+      reference[row * width + i] = gate / (1 + std::exp(-gate)) * in[row * 2 * width + width + i];
+    }
+  }
+  return relative_error(arrays.values(silu.out, rows * width), reference);
+}
+
+double add_error(Arrays& arrays, int64_t count) {
+  Add add{arrays.format(), count, arrays.random(count), arrays.random(count), arrays.poisoned(count)};
+  arrays.stream().add(add);
+  Values reference = arrays.values(add.a, count);
+  const Values b = arrays.values(add.b, count);
+  for (int64_t i = 0; i < count; ++i) reference[i] += b[i];
+  return relative_error(arrays.values(add.out, count), reference);
+}
+
+// A captured addition, launched three times: x + 3 y.
+double graph_error(Arrays& arrays, int64_t count) {
+  Add add{arrays.format(), count, arrays.random(count), arrays.random(count), nullptr};
+  add.out = const_cast<void*>(add.a);
+  Values reference = arrays.values(add.a, count);
+  const Values y = arrays.values(add.b, count);
+  arrays.stream().begin_capture();
+  arrays.stream().add(add);
+  const std::unique_ptr<Graph> graph = arrays.stream().end_capture();
+  for (int i = 0; i < 3; ++i) arrays.stream().launch(*graph);
+  for (int64_t i = 0; i < count; ++i) reference[i] += 3 * y[i];
+  return relative_error(arrays.values(add.out, count), reference);
+}
+
+std::string text_of(const AttentionCase& c) {
+  const auto number = [](int64_t value) { return std::to_string(value); };
+  return number(c.batch) + " x " + number(c.new_tokens) + " queries over " + number(c.cached_tokens) +
+         " cached, " + number(c.query_heads) + "/" + number(c.kv_heads) + " heads of " + number(c.head_dim);
+}
+
+}  // namespace
+
+std::vector<CheckedOperation> check_backend(Backend& backend) {
+  std::vector<CheckedOperation> done;
+  for (const Format format : backend.info().formats) {
+    const auto check = [&](const std::string& what, const std::function<double(Arrays&)>& error) {
+      Arrays arrays(backend, format);
+      done.push_back({what + " " + name(format), error(arrays), bound_of(format)});
+    };
+    for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 96, 64}, {37, 96, 64}, {130, 256, 512}}) {
+      check("gemm " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k),
+            [=](Arrays& arrays) { return gemm_error(arrays, m, n, k); });
+    }
+    constexpr AttentionCase kCases[] = {
+        {1, 150, 0, 4, 4, 64},   {1, 128, 128, 4, 2, 128}, {2, 100, 37, 8, 2, 128}, {1, 2, 700, 4, 1, 64},
+        {1, 1, 1000, 4, 4, 128}, {3, 1, 515, 8, 2, 128},   {5, 1, 0, 8, 1, 64},     {2, 1, 4000, 16, 2, 128},
+    };
+    for (const AttentionCase& c : kCases) {
+      check("attention " + text_of(c), [c](Arrays& arrays) { return attention_error(arrays, c); });
+    }
+    check("rope", [](Arrays& arrays) { return rope_error(arrays, 50, 3, 128, 700); });
+    check("rms_norm", [](Arrays& arrays) { return rms_norm_error(arrays, 5, 1000); });
+    check("silu_multiply", [](Arrays& arrays) { return silu_error(arrays, 5, 1000); });
+    check("add", [](Arrays& arrays) { return add_error(arrays, 5001); });
+    check("graph", [](Arrays& arrays) { return graph_error(arrays, 1000); });
+  }
+  return done;
+}
+
+}  // namespace kvcap::calibration

@@ -1,0 +1,26 @@
+// kvcap-calibrate's subcommands: one a file, each a few calls.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "calibration/backend.h"
+
+namespace kvcap::calibration {
+
+void add_check(CLI::App& app);
+void add_profile(CLI::App& app);
+
+// "auto" takes the GPU where there is one and says on stderr why not where there is none. Throws InputError.
+std::unique_ptr<Backend> make_backend(const std::string& name);
+// The option --backend, the same for every command.
+void add_backend_option(CLI::App& command, std::string* name);
+
+// A check that failed: exit code 3.
+class CheckFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace kvcap::calibration

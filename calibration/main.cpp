@@ -1,0 +1,43 @@
+// kvcap-calibrate: measures this machine into a hardware profile that kvcap simulates.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <system_error>
+
+#include "base/input_error.h"
+#include "calibration/commands/commands.h"
+
+namespace {
+
+int report(int exit_code, const char* what) {
+  std::fprintf(stderr, "kvcap-calibrate: %s\n", what);
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Measures this machine into a hardware profile for kvcap."};
+  app.name("kvcap-calibrate");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "kvcap-calibrate " KVCAP_VERSION);
+  kvcap::calibration::add_profile(app);
+  kvcap::calibration::add_check(app);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    // Help and version are no errors.
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return report(2, error.what());
+  } catch (const kvcap::InputError& error) {
+    return report(2, error.what());
+  } catch (const kvcap::calibration::CheckFailed& error) {
+    return report(3, error.what());
+  } catch (const std::system_error& error) {
+    // A full disk, a lost folder: the machine's state, not our bug.
+    return report(2, error.what());
+  } catch (const std::exception& error) {
+    return report(1, error.what());
+  }
+}
