@@ -302,7 +302,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   const Machine machine(scenario, asked);
   const std::optional<Workload> calls = divided(asked, machine.options());
   const Workload& workload = calls ? *calls : asked;
-  Recorder recorder(static_cast<int64_t>(workload.turns.size()));
+  Recorder recorder(static_cast<int64_t>(workload.turns.size()), hooks.trace);
   const LinkObserver observer = [&recorder](Resource resource, double busy_s, double from_s, double to_s) {
     recorder.busy(resource, busy_s, from_s, to_s);
   };

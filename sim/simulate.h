@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "metrics/result.h"
+#include "metrics/trace_events.h"
 #include "policy/policy.h"
 #include "scenario/scenario.h"
 #include "serving/restorer.h"
@@ -18,6 +19,7 @@ struct SimulateHooks {
   std::atomic<int64_t>* finished_turns = nullptr;                   // counted up for a progress bar
   bool check_invariants = false;                                    // after every event
   std::function<void(const RestoreActivity&)> on_restore_activity;  // fidelity layer only
+  TraceEvents* trace = nullptr;                                     // of what the machine does
 };
 
 // REQUIRES: the first call in this process (SimGrid has one engine a process). Throws InputError when the

@@ -133,7 +133,7 @@ void compare(const CompareArgs& args) {
   if (args.bounds) add_bounds(scenarios, columns);
   load_columns();
   prepare_folder(args.out);
-  const std::vector<std::vector<RunResult>> runs = run_replications(scenarios, false);
+  const std::vector<std::vector<RunResult>> runs = run_replications(scenarios);
 
   std::vector<std::string> labels;
   std::vector<RunResult> results;

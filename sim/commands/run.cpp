@@ -1,10 +1,14 @@
 // kvcap run: one simulation of one scenario.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/input_error.h"
 #include "commands/commands.h"
 #include "commands/output.h"
 #include "commands/require.h"
@@ -22,14 +26,29 @@ struct RunArgs {
   std::vector<std::string> requirements;
   std::string out;
   bool json = false;
+  std::string perfetto;
   bool check = false;
 };
+
+// Before anything runs: the timeline is written at the end.
+void require_writable_place(const std::string& path) {
+  if (path.empty()) return;
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
+    throw InputError("--perfetto: found \"" + path + "\", allowed: a file in a folder that can be written");
+  }
+  if (std::filesystem::is_directory(path)) {
+    throw InputError("--perfetto: found the folder \"" + path + "\", allowed: a file");
+  }
+}
 
 void run(const RunArgs& args) {
   const Scenario scenario = load_scenario(args.scenario_path, args.overrides);
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
+  require_writable_place(args.perfetto);
   prepare_folder(args.out);
-  const RunResult result = combine_replications(run_replications({scenario}, args.check).front());
+  const RunResult result = combine_replications(
+      run_replications({scenario}, {.check_invariants = args.check, .trace_path = args.perfetto}).front());
   const std::string line = scenario_line(scenario, result);
   if (!args.out.empty()) write_run(args.out, line, result);
   if (args.json) {
@@ -55,6 +74,8 @@ void add_run(CLI::App& app) {
                    "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500'")
       ->type_size(1)
       ->allow_extra_args(false);
+  command->add_option("--perfetto", args->perfetto,
+                      "file for a timeline of the first run, which ui.perfetto.dev opens");
   command->add_flag("--json", args->json, "print the result as JSON");
   command->add_flag("--check", args->check, "check every invariant after every event");
   command->footer([] {

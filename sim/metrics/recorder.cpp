@@ -6,12 +6,14 @@
 
 #include "base/check.h"
 #include "metrics/recorded.h"
+#include "metrics/trace_events.h"
 
 namespace kvcap {
 
 struct Recorder::State : Recorded {};
 
-Recorder::Recorder(int64_t expected_turns) : state_(std::make_unique<State>()) {
+Recorder::Recorder(int64_t expected_turns, TraceEvents* trace)
+    : state_(std::make_unique<State>()), trace_(trace) {
   state_->turns.reserve(static_cast<std::size_t>(std::max<int64_t>(expected_turns, 0)));
 }
 
@@ -28,6 +30,7 @@ void Recorder::inter_token_run(double first_s, double growth_s, int64_t steps, i
 void Recorder::level(Level which, double value, double now_s) {
   RecordedLevel& level = (*state_)[which];
   KVCAP_CHECK(now_s >= level.since_s);
+  if (trace_) trace_->level(which, value, now_s);
   level.series.add(level.value, level.since_s, now_s);
   level.value = value;
   level.since_s = now_s;
@@ -37,6 +40,7 @@ void Recorder::level(Level which, double value, double now_s) {
 void Recorder::busy(Resource which, double busy_s, double from_s, double to_s) {
   KVCAP_CHECK(busy_s >= 0 && from_s >= 0 && to_s >= from_s);
   if (busy_s == 0) return;
+  if (trace_) trace_->busy(which, busy_s, from_s, to_s);
   TimeSeries& series = state_->busy[index(which)];
   if (to_s > from_s) {
     series.add(busy_s / (to_s - from_s), from_s, to_s);

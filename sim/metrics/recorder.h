@@ -48,9 +48,12 @@ struct RunFacts {
   std::vector<CallOfTurn> calls;   // of the sessions, where turns are several calls; else empty
 };
 
+class TraceEvents;
+
 class Recorder {
  public:
-  explicit Recorder(int64_t expected_turns);
+  // `trace`, if any, gets what is busy and the levels as well, and outlives it.
+  explicit Recorder(int64_t expected_turns, TraceEvents* trace = nullptr);
   ~Recorder();
 
   void turn(const TurnRecord& record);
@@ -74,6 +77,7 @@ class Recorder {
  private:
   struct State;
   std::unique_ptr<State> state_;
+  TraceEvents* trace_;
 };
 
 // Replications of one scenario: numbers become means with 95 % intervals (Student t), `stable` holds when

@@ -1,6 +1,8 @@
 #include "plan/replicate.h"
 
 #include "metrics/serialize.h"
+#include "metrics/trace_events.h"
+#include "metrics/write.h"
 #include "plan/workers.h"
 #include "simulate.h"
 #include "workload/workload.h"
@@ -8,19 +10,19 @@
 namespace kvcap {
 
 std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,
-                                                     bool check_invariants) {
+                                                     const ReplicationOptions& options) {
   struct Run {
     std::size_t scenario;
     uint64_t seed;
   };
   std::vector<Run> runs;
-  WorkerOptions options{.label = "simulating"};
+  WorkerOptions workers{.label = "simulating"};
   for (std::size_t s = 0; s < scenarios.size(); ++s) {
     // Bad rows are found before anything runs, and the bar knows its end.
     const Workload workload = make_workload(scenarios[s].workload, scenarios[s].seed);
     for (int64_t r = 0; r < scenarios[s].replications; ++r) {
       runs.push_back({s, scenarios[s].seed + static_cast<uint64_t>(r)});
-      options.total_units += static_cast<int64_t>(workload.turns.size());
+      workers.total_units += static_cast<int64_t>(workload.turns.size());
     }
   }
   const std::vector<std::string> results = run_in_workers(
@@ -29,10 +31,15 @@ std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>
         Scenario scenario = scenarios[runs[job].scenario];
         scenario.seed = runs[job].seed;
         const Workload workload = make_workload(scenario.workload, scenario.seed);
-        return serialize(simulate(scenario, workload,
-                                  {.finished_turns = &done_units, .check_invariants = check_invariants}));
+        SimulateHooks hooks{.finished_turns = &done_units, .check_invariants = options.check_invariants};
+        TraceEvents trace;
+        const bool traced = job == 0 && !options.trace_path.empty();
+        if (traced) hooks.trace = &trace;
+        const RunResult result = simulate(scenario, workload, hooks);
+        if (traced) write_file(options.trace_path, trace.json(scenario.name, result.turns));
+        return serialize(result);
       },
-      options);
+      workers);
   std::vector<std::vector<RunResult>> grouped(scenarios.size());
   for (std::size_t i = 0; i < runs.size(); ++i) grouped[runs[i].scenario].push_back(deserialize(results[i]));
   return grouped;

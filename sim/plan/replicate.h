@@ -1,6 +1,7 @@
 // Replications: the same scenario under seeds seed, seed + 1, ..., several scenarios at once.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "metrics/result.h"
@@ -8,8 +9,13 @@
 
 namespace kvcap {
 
+struct ReplicationOptions {
+  bool check_invariants = false;
+  std::string trace_path;  // where the first run's timeline is written to; empty: nowhere
+};
+
 // runs[s][r] is scenario s under its seed + r. Throws as run_in_workers does.
 std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,
-                                                     bool check_invariants);
+                                                     const ReplicationOptions& options = {});
 
 }  // namespace kvcap

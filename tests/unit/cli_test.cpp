@@ -104,6 +104,29 @@ TEST_F(Cli, WritesTheFolderOfOut) {
   }
 }
 
+TEST_F(Cli, WritesATimelineWithATrackATurn) {
+  const Outcome outcome = kvcap({"run", path("chat.json"), "--perfetto", path("trace.json"), "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json trace = Json::parse(read_file(path("trace.json")));
+  int64_t open = 0, turns = 0, slices = 0, counters = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    const std::string kind = event["ph"];
+    if (kind == "b") ++open;
+    if (kind == "e") --open;
+    turns += kind == "b" && event["name"].get<std::string>().starts_with("session");
+    slices += kind == "X";
+    counters += kind == "C";
+  }
+  EXPECT_EQ(open, 0);
+  EXPECT_EQ(turns, Json::parse(outcome.out)["metrics"]["completed"]);
+  EXPECT_GT(slices, turns);
+  EXPECT_GT(counters, turns);
+  // A run with a timeline is the same run.
+  EXPECT_EQ(kvcap({"run", path("chat.json"), "--json"}).out, outcome.out);
+  const Outcome nowhere = kvcap({"run", path("chat.json"), "--perfetto", path("no/such/trace.json")});
+  EXPECT_EQ(nowhere.exit_code, 2);
+}
+
 TEST_F(Cli, ComparesAgainstTheFirstSetting) {
   const Outcome outcome = kvcap({"compare", path("chat.json"), "--policies", "recompute,hcache", "--json",
                                  "--set", "replications=3", "--out", path("compared")});
