@@ -124,6 +124,8 @@ class Policy {
   // at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
+  // Whether restore() looks at context.engine, which is filled only then.
+  virtual bool heeds_engine() const { return false; }
   // Whether restore() is also asked for what lies on the GPU already.
   virtual bool restores_resident() const { return false; }
   // Default: all of it.

@@ -122,8 +122,8 @@ void Instance::preempt() {
     request.cached_tokens = request.free_tokens = request.unused_tokens = 0;
     unpin(request);
     parts_.recorder->preempted();
+    forecast_.comes_back(request.prompt, request.number);
     waiting_.push_front(std::move(admitted_[i]));
-    ++expected_, ++fetched_;
     admitted_.erase(admitted_.begin() + static_cast<std::ptrdiff_t>(i));
     return;
   }
@@ -249,7 +249,7 @@ void Instance::first_token(Request& request, double now_s) {
     request.record.ttft_s = now_s - request.arrival.time_s;
     request.record.service_ttft_s = now_s - request.admitted_s;
     if (!parts_.workload->piece_begin.empty()) {
-      foresee(request, now_s);
+      forecast_.foresee(request.arrival, request.prompt, request.answer, now_s);
       keep(request.prompt, now_s);
     }
   } else {

@@ -14,19 +14,11 @@
 #include "metrics/result.h"
 #include "scenario/scenario.h"
 #include "simulate.h"
-#include "workload/workload.h"
+#include "workload/stored_contexts.h"
 
 namespace kvcap {
 
 using Overrides = std::vector<std::string>;
-
-// `count` requests at once, each `new_tokens` on top of a stored context of `tokens`.
-struct StoredContexts {
-  int64_t count = 0;  // 0: the scenario's own workload
-  int64_t tokens = 0;
-  int64_t new_tokens = 1;
-  int64_t output_tokens = 1;
-};
 
 class Lab {
  public:
@@ -36,7 +28,8 @@ class Lab {
   // The machine of a scenario, for what needs no clock; its stored forms are chosen for `tokens`.
   Machine machine(const std::string& file, const Overrides& overrides, int64_t tokens) const;
 
-  // A metric of a simulation; NaN as long as it has not run. With `contexts` these replace the workload.
+  // A metric of a simulation; NaN as long as it has not run. Where `contexts` are any, they replace the
+  // scenario's workload.
   double metric(const std::string& file, const Overrides& overrides, const std::string& name,
                 const StoredContexts& contexts = {});
   // Seconds to bring one context back on an empty machine: of recompute its prefill, of others what a
