@@ -44,7 +44,10 @@ void compute(const Gemm& g) {
 
 // Queries [first, first + count) of one head: scores of all keys, softmax, weighted sum of the values.
 void attend(const Attention& at, int64_t sequence, int64_t head, int64_t first, int64_t count) {
-  const int64_t keys = at.cached_tokens + first + count;  // that the last of these queries sees
+  const auto visible_to = [&](int64_t query) {
+    return at.query_positions ? at.query_positions[first + query] + 1 : at.cached_tokens + first + query + 1;
+  };
+  const int64_t keys = visible_to(count - 1);
   const int64_t all_keys = at.cached_tokens + at.new_tokens;
   const int64_t kv_head = head / (at.query_heads / at.kv_heads);
   const int64_t q_row = sequence * at.new_tokens + first;
@@ -56,7 +59,7 @@ void attend(const Attention& at, int64_t sequence, int64_t head, int64_t first, 
   Matrix scores = q * k.transpose();
   scores *= 1.0F / std::sqrt(static_cast<float>(at.head_dim));
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t visible = at.cached_tokens + first + i + 1;
+    const int64_t visible = visible_to(i);
     auto row = scores.row(i);
     const float most = row.head(visible).maxCoeff();
     row.head(visible) = (row.head(visible).array() - most).exp();
@@ -80,14 +83,16 @@ void compute(const Attention& at) {
 
 void compute(const Rope& r) {
   const int64_t half = r.head_dim / 2;
+  std::vector<double> frequency(half);
+  for (int64_t i = 0; i < half; ++i) {
+    frequency[i] = std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(r.head_dim));
+  }
   std::vector<float> cosine(half), sine(half);
   for (int64_t t = 0; t < r.tokens; ++t) {
-    const auto position = static_cast<double>(r.first_position + t);
+    const auto position = static_cast<double>(r.positions ? r.positions[t] : r.first_position + t);
     for (int64_t i = 0; i < half; ++i) {
-      const double angle =
-          position * std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(r.head_dim));
-      cosine[i] = static_cast<float>(std::cos(angle));
-      sine[i] = static_cast<float>(std::sin(angle));
+      cosine[i] = static_cast<float>(std::cos(position * frequency[i]));
+      sine[i] = static_cast<float>(std::sin(position * frequency[i]));
     }
     for (int64_t h = 0; h < r.heads; ++h) {
       float* x = static_cast<float*>(r.data) + t * r.stride + h * r.head_dim;
@@ -122,6 +127,43 @@ void compute(const Add& add) {
   using Array = Eigen::Map<const Eigen::ArrayXf>;
   Eigen::Map<Eigen::ArrayXf>(static_cast<float*>(add.out), add.count) =
       Array(static_cast<const float*>(add.a), add.count) + Array(static_cast<const float*>(add.b), add.count);
+}
+
+void compute(const MoveRows& move) {
+  const auto* in = static_cast<const float*>(move.in);
+  auto* out = static_cast<float*>(move.out);
+  for (int64_t i = 0; i < move.rows; ++i) {
+    const int64_t other = move.index ? move.index[i] : i;
+    const int64_t from = move.scatter ? i : other;
+    const int64_t to = move.scatter ? other : i;
+    std::memcpy(out + to * move.out_stride, in + from * move.in_stride,
+                static_cast<std::size_t>(move.width) * sizeof(float));
+  }
+}
+
+void compute(const AttentionMass& m) {
+  for (int64_t head = 0; head < m.kv_heads; ++head) {
+    Eigen::Map<Eigen::RowVectorXf> mass(m.mass + head * m.keys, m.keys);
+    mass.setZero();
+    const auto k =
+        rows_of(static_cast<const float*>(m.k) + head * m.k_head_stride, m.keys, m.head_dim, m.k_stride);
+    for (int64_t query_head = head * m.group; query_head < (head + 1) * m.group; ++query_head) {
+      const auto q = rows_of(static_cast<const float*>(m.q) + query_head * m.head_dim, m.queries, m.head_dim,
+                             m.q_stride);
+      Matrix scores = q * k.transpose();
+      scores *= 1.0F / std::sqrt(static_cast<float>(m.head_dim));
+      for (int64_t i = 0; i < m.queries; ++i) {
+        scores.row(i) = (scores.row(i).array() - scores.row(i).maxCoeff()).exp();
+        mass += scores.row(i) / scores.row(i).sum();
+      }
+    }
+  }
+}
+
+void compute(const RowDistance& d) {
+  const auto a = rows_of(static_cast<const float*>(d.a), d.rows, d.width, d.a_stride);
+  const auto b = rows_of(static_cast<const float*>(d.b), d.rows, d.width, d.b_stride);
+  for (int64_t row = 0; row < d.rows; ++row) d.out[row] = (a.row(row) - b.row(row)).squaredNorm();
 }
 
 class CpuEvent : public Event {
@@ -199,6 +241,9 @@ class CpuStream : public Stream {
   void rms_norm(const RmsNorm& norm) override { enqueue_kernel(norm); }
   void silu_multiply(const SiluMultiply& silu) override { enqueue_kernel(silu); }
   void add(const Add& add) override { enqueue_kernel(add); }
+  void move_rows(const MoveRows& move) override { enqueue_kernel(move); }
+  void attention_mass(const AttentionMass& mass) override { enqueue_kernel(mass); }
+  void row_distance(const RowDistance& distance) override { enqueue_kernel(distance); }
   void empty_kernel() override {
     enqueue([] {});
   }

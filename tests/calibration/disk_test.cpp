@@ -57,7 +57,7 @@ TEST_P(Disk, WhatWasWrittenIsRead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Disk, testing::Bool(),
-                         [](const auto& info) { return std::string(info.param ? "uring" : "pread"); });
+                         [](const auto& way) { return std::string(way.param ? "uring" : "pread"); });
 
 TEST_F(Disk, AScratchFileHasNoNameEvenWhileItIsOpen) {
   const ScratchFile file(folder_, 1 << 20);
