@@ -1,0 +1,53 @@
+// kvcap-calibrate profile: measures this machine into a hardware profile.
+#include "calibration/profile.h"
+
+#include <cstdio>
+
+#include "base/input_error.h"
+#include "calibration/commands/commands.h"
+
+namespace kvcap::calibration {
+namespace {
+
+struct ProfileArgs {
+  std::string backend = "auto";
+  std::string ssd;
+  std::string out;
+  bool quick = false;
+};
+
+void require_folder_of(const std::filesystem::path& out) {
+  const std::filesystem::path folder = out.has_parent_path() ? out.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder)) {
+    throw InputError("--out: found \"" + out.string() + "\", whose folder does not exist");
+  }
+}
+
+void profile(const ProfileArgs& args) {
+  ProfileOptions options;
+  options.out = args.out;
+  options.quick = args.quick;
+  if (!args.ssd.empty()) options.ssd = args.ssd;
+  if (args.quick) options.budgets = quick_budgets();
+  require_folder_of(options.out);
+  const std::unique_ptr<Backend> backend = make_backend(args.backend);
+  const NotedProfile result = write_profile(*backend, options);
+  for (const std::string& note : result.notes) std::fprintf(stderr, "kvcap-calibrate: %s\n", note.c_str());
+  std::printf("%s\n", args.out.c_str());
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app) {
+  auto args = std::make_shared<ProfileArgs>();
+  CLI::App* command = app.add_subcommand("profile", "measures this machine into a hardware profile");
+  add_backend_option(*command, &args->backend);
+  command->add_option("--ssd", args->ssd, "a folder on the SSD to measure; without it the profile has none");
+  command->add_flag("--quick", args->quick, "under a minute, fewer points");
+  command->add_option("--out", args->out, "the profile; OUT.measurements.jsonl holds every measurement")
+      ->required();
+  command->footer("A run that was stopped goes on where it was when it is started again the same way.");
+  command->callback([args] { profile(*args); });
+}
+
+}  // namespace kvcap::calibration

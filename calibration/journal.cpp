@@ -1,0 +1,69 @@
+#include "calibration/journal.h"
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+namespace kvcap::calibration {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "kvcap.measurements/1";
+
+std::string first_line(const std::string& identity) {
+  return Json{{"schema", kSchema}, {"identity", identity}}.dump();
+}
+
+}  // namespace
+
+Journal::Journal(std::filesystem::path path, const std::string& identity) : path_(std::move(path)) {
+  bool going_on = false;
+  {
+    std::ifstream old(path_);
+    std::string line;
+    going_on = std::getline(old, line) && line == first_line(identity);
+    while (going_on && std::getline(old, line)) {
+      const Json json = Json::parse(line, nullptr, false);
+      if (json.is_discarded()) continue;  // the line that the stopped run was writing
+      if (json.contains("finished")) {
+        going_on = false;
+        samples_.clear();
+      } else {
+        samples_[json.at("key")] = {json.at("median_s"), json.at("min_s"), json.at("spread"),
+                                    json.at("batches")};
+      }
+    }
+  }
+  resumed_ = static_cast<int64_t>(samples_.size());
+  errno = 0;
+  file_.open(path_, going_on ? std::ios::app : std::ios::trunc);
+  if (going_on) {
+    write_line("");  // ends a line that was cut off
+  } else {
+    write_line(first_line(identity));
+  }
+}
+
+Sample Journal::sample(const std::string& key, const std::function<Sample()>& measure) {
+  const auto known = samples_.find(key);
+  if (known != samples_.end()) return known->second;
+  const Sample sample = measure();
+  samples_[key] = sample;
+  write_line(Json{{"key", key},
+                  {"median_s", sample.median_s},
+                  {"min_s", sample.min_s},
+                  {"spread", sample.spread},
+                  {"batches", sample.batches}}
+                 .dump());
+  return sample;
+}
+
+void Journal::finish() { write_line(Json{{"finished", true}}.dump()); }
+
+void Journal::write_line(const std::string& line) {
+  file_ << line << '\n' << std::flush;
+  if (!file_) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(), path_.string());
+}
+
+}  // namespace kvcap::calibration

@@ -1,0 +1,110 @@
+#include "calibration/models.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/embedded.h"
+#include "cost/layer_shapes.h"
+
+namespace kvcap::calibration {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kMaxRows = 16384;
+constexpr int64_t kMaxHeadRows = 512;  // sequences that are decoded at once
+
+std::optional<Experts> experts_of(const Json& file) {
+  if (!file.contains("experts") || file["experts"].is_null()) return std::nullopt;
+  const Json& json = file["experts"];
+  return Experts{json.at("count"), json.at("active"), json.value("shared", int64_t{0}),
+                 json.at("intermediate_size"), json.value("dense_layers", int64_t{0})};
+}
+
+std::optional<LatentAttention> latent_of(const Json& file) {
+  if (!file.contains("kv_lora_rank") || file["kv_lora_rank"].is_null()) return std::nullopt;
+  LatentAttention latent;
+  latent.kv_lora_rank = file["kv_lora_rank"];
+  latent.q_lora_rank = file.value("q_lora_rank", latent.q_lora_rank);
+  latent.qk_rope_head_dim = file.value("qk_rope_head_dim", latent.qk_rope_head_dim);
+  latent.qk_nope_head_dim = file.value("qk_nope_head_dim", latent.qk_nope_head_dim);
+  latent.v_head_dim = file.value("v_head_dim", latent.v_head_dim);
+  return latent;
+}
+
+void add(std::map<std::pair<int64_t, int64_t>, int64_t>* rows, GemmShape shape, int64_t max_rows) {
+  int64_t& most = (*rows)[{shape.n, shape.k}];
+  most = std::max(most, max_rows);
+}
+
+}  // namespace
+
+ModelSpec read_model(std::string_view json) {
+  const Json file = Json::parse(json);
+  ModelSpec model;
+  model.name = file.value("name", "");
+  model.num_hidden_layers = file.at("num_hidden_layers");
+  model.hidden_size = file.at("hidden_size");
+  model.num_attention_heads = file.at("num_attention_heads");
+  model.num_key_value_heads = file.value("num_key_value_heads", model.num_attention_heads);
+  model.head_dim = file.value("head_dim", model.hidden_size / model.num_attention_heads);
+  model.intermediate_size = file.at("intermediate_size");
+  model.vocab_size = file.at("vocab_size");
+  model.ffn = file.value("ffn", "gated") == "plain" ? FfnKind::plain : FfnKind::gated;
+  model.experts = experts_of(file);
+  model.latent = latent_of(file);
+  return model;
+}
+
+std::vector<ModelSpec> catalogue_models() {
+  std::vector<ModelSpec> models;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.path.starts_with("models/")) models.push_back(read_model(file.text));
+  }
+  return models;
+}
+
+std::vector<MeasuredShape> gemm_shapes(const std::vector<ModelSpec>& models) {
+  std::map<std::pair<int64_t, int64_t>, int64_t> rows;  // by (n, k)
+  for (const ModelSpec& model : models) {
+    for (const int64_t t : {1, 2, 4, 8}) {
+      if (model.num_attention_heads % t != 0) continue;
+      const LayerShapes shapes = layer_shapes(model, t);
+      for (const LayerKind& kind : shapes.kinds) {
+        for (const GemmShape& shape : kind.gemms) add(&rows, shape, kMaxRows);
+        if (!kind.experts) continue;
+        for (const GemmShape& shape : kind.experts->gemms) add(&rows, shape, kMaxRows);
+      }
+      add(&rows, shapes.kv_projection, kMaxRows);
+      if (shapes.latent_expansion) add(&rows, *shapes.latent_expansion, kMaxRows);
+      add(&rows, {divide_up(model.vocab_size, t), model.hidden_size}, kMaxHeadRows);
+    }
+  }
+  std::vector<MeasuredShape> list;
+  for (const auto& [shape, most] : rows) list.push_back({{shape.first, shape.second}, most});
+  std::stable_sort(list.begin(), list.end(), [](const MeasuredShape& a, const MeasuredShape& b) {
+    return a.shape.n * a.shape.k < b.shape.n * b.shape.k;
+  });
+  return list;
+}
+
+std::vector<int64_t> staircase_rows() {
+  std::vector<int64_t> rows = {1, 2, 4, 8, 16, 32, 48, 64, 72, 96, 128, 136, 160};
+  for (int64_t step = 192; step <= 512; step += 64) {
+    rows.push_back(step);
+    rows.push_back(step + 8);
+  }
+  for (int64_t step = 640; step <= 1024; step += 128) {
+    rows.push_back(step);
+    rows.push_back(step + 8);
+  }
+  for (const int64_t step :
+       {1152, 1280, 1536, 1792, 2048, 2056, 2560, 3072, 4096, 6144, 8192, 12288, 16384}) {
+    rows.push_back(step);
+  }
+  return rows;
+}
+
+}  // namespace kvcap::calibration

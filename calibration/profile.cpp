@@ -1,0 +1,362 @@
+#include "calibration/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <system_error>
+
+#include "base/input_error.h"
+#include "calibration/fit.h"
+
+namespace kvcap::calibration {
+namespace {
+
+std::string formatted(const char* format, auto... values) {
+  std::array<char, 400> text{};
+  std::snprintf(text.data(), text.size(), format, values...);
+  return text.data();
+}
+
+std::string identity_of(const DeviceInfo& info, const ProfileOptions& options) {
+  return info.backend + ", " + info.name + ", " + info.software + (options.quick ? ", quick" : ", full") +
+         ", ssd " + (options.ssd ? options.ssd->string() : "none") + ", " +
+         formatted("%.3g s, %lld bytes", options.budgets.gemm_s,
+                   static_cast<long long>(options.budgets.disk_bytes));
+}
+
+std::filesystem::path journal_path(const std::filesystem::path& out) {
+  std::filesystem::path path = out;
+  path += ".measurements.jsonl";
+  return path;
+}
+
+std::vector<GemmTime> usual_gemms(const Measurements& measured) {
+  std::vector<GemmTime> usual;
+  for (const GemmTime& time : measured.gemms.times) {
+    if (time.format == measured.info.formats.front() && time.launch == Launch::graph) usual.push_back(time);
+  }
+  return usual;
+}
+
+double best_gemm_rate(const std::vector<GemmTime>& times) {
+  double best = 0;
+  for (const GemmTime& time : times) best = std::max(best, gemm_flops(time) / time.time.median_s);
+  return best;
+}
+
+// Ratio of medians of two kinds of GEMM over the points that both were measured at; its median, or nothing.
+std::optional<double> ratio_of(const std::vector<GemmTime>& all, Format format, Launch launch,
+                               const std::vector<GemmTime>& base) {
+  std::vector<double> ratios;
+  for (const GemmTime& time : all) {
+    if (time.format != format || time.launch != launch) continue;
+    for (const GemmTime& other : base) {
+      if (other.m == time.m && other.n == time.n && other.k == time.k) {
+        ratios.push_back(time.time.median_s / other.time.median_s);
+      }
+    }
+  }
+  if (ratios.empty()) return std::nullopt;
+  return summarize(std::move(ratios)).median_s;
+}
+
+std::string state_text(const DeviceState& state) {
+  std::string text;
+  const auto add = [&](const char* format, const std::optional<double>& value, double unit) {
+    if (value) text += (text.empty() ? "" : ", ") + formatted(format, *value / unit);
+  };
+  add("clock %.0f MHz", state.clock_hz, 1e6);
+  add("memory clock %.0f MHz", state.memory_clock_hz, 1e6);
+  add("%.0f degrees Celsius", state.temperature_c, 1);
+  add("%.0f W", state.power_w, 1);
+  return text.empty() ? "not readable" : text;
+}
+
+// Peak and bandwidth: the vendor's where known, so that efficiencies compare with other profiles; else the
+// best that was measured, so that efficiencies stay below 1.
+void fit_gpu(const Measurements& measured, NotedProfile* out) {
+  Gpu& gpu = out->profile.gpu;
+  const std::vector<GemmTime> gemms = usual_gemms(measured);
+  const std::string format = name(measured.info.formats.front());
+  gpu.name = measured.info.name;
+  gpu.count = measured.info.count;
+  gpu.memory_bytes = measured.info.memory_bytes;
+  gpu.sm_count = measured.info.sm_count;
+  const double best_rate = best_gemm_rate(gemms);
+  gpu.peak_flops = std::max(measured.info.nominal_flops.value_or(0), best_rate);
+  out->gpu_notes.push_back(
+      measured.info.nominal_flops && *measured.info.nominal_flops >= best_rate
+          ? formatted("peak_flops: the vendor's; the best GEMM reached %.3g TFLOP/s, %.0f %% of it",
+                      best_rate / 1e12, 100 * best_rate / gpu.peak_flops)
+          : "peak_flops: the rate of the best " + format + " GEMM that was measured");
+  double best_bandwidth = measured.device_copy_bytes_per_s;
+  for (const GemmTime& time : gemms) {
+    best_bandwidth = std::max(best_bandwidth, gemm_bytes(time) / time.time.median_s);
+  }
+  gpu.memory_bandwidth_bytes_per_s =
+      std::max(measured.info.nominal_bandwidth_bytes_per_s.value_or(0), best_bandwidth);
+  out->gpu_notes.push_back(formatted(
+      "memory_bandwidth_bytes_per_s: %s; a copy within the memory reached %.4g GB/s, read and written",
+      measured.info.nominal_bandwidth_bytes_per_s ? "the vendor's clock times width"
+                                                  : "the best that a copy or a GEMM of few rows reached",
+      measured.device_copy_bytes_per_s / 1e9));
+
+  const FittedModel constant = fit_gemm(EfficiencyModel::constant, gpu, gemms);
+  const FittedModel smooth = fit_gemm(EfficiencyModel::smooth_max, gpu, gemms);
+  const bool whole_table = measured.gemms.shapes_taken == measured.gemms.shapes;
+  gpu.gemm = whole_table                                      ? gemm_table(gemms)
+             : smooth.errors.median <= constant.errors.median ? smooth.efficiency
+                                                              : constant.efficiency;
+  out->gemm_notes = measured.gemms.notes;
+  out->gemm_notes.push_back("GEMMs in " + format + " under a graph");
+  out->gemm_notes.push_back(
+      whole_table ? "model table: every shape that the catalogue's models need"
+                  : "model table was not taken: a machine this slow had no time for every shape");
+  out->gemm_notes.push_back(
+      formatted("smooth_max: efficiency %.3f, bandwidth_efficiency %.3f, constant_s %.3g errs by ",
+                smooth.efficiency.efficiency, smooth.efficiency.bandwidth_efficiency,
+                smooth.efficiency.constant_s) +
+      text_of(smooth.errors));
+  out->gemm_notes.push_back(formatted("constant: efficiency %.3f errs by ", constant.efficiency.efficiency) +
+                            text_of(constant.errors));
+  if (const auto ratio =
+          ratio_of(measured.gemms.times, measured.info.formats.front(), Launch::eager, gemms)) {
+    out->gemm_notes.push_back(
+        formatted("launched one by one, not in a graph, a GEMM takes %.2f times as long", *ratio));
+  }
+  for (std::size_t i = 1; i < measured.info.formats.size(); ++i) {
+    const Format other = measured.info.formats[i];
+    if (const auto ratio = ratio_of(measured.gemms.times, other, Launch::graph, gemms)) {
+      out->gemm_notes.push_back(
+          formatted("in %s a GEMM takes %.2f times as long", name(other).c_str(), *ratio));
+    }
+  }
+}
+
+// What serving engines' kernels reach of the vendor's peak on whole prompts, fitted with the wave model
+// (hwprofiles/README.md).
+std::optional<double> engine_efficiency(const std::string& gpu_name) {
+  for (const auto& [part, efficiency] : {std::pair{"H200", 0.60}, {"H100", 0.60}, {"A100", 0.54}}) {
+    if (gpu_name.find(part) != std::string::npos) return efficiency;
+  }
+  return std::nullopt;
+}
+
+void fit_attention_models(const Measurements& measured, NotedProfile* out) {
+  Gpu& gpu = out->profile.gpu;
+  out->attention_notes = measured.attention_notes;
+  if (measured.attention.size() < 3) {
+    gpu.attention = {.model = EfficiencyModel::constant, .efficiency = 0.3};
+    out->attention_notes.emplace_back("too few points were measured: efficiency is assumed");
+    return;
+  }
+  std::optional<FittedModel> best;
+  for (const EfficiencyModel model :
+       {EfficiencyModel::wave, EfficiencyModel::smooth_max, EfficiencyModel::constant}) {
+    const FittedModel fitted = fit_attention(model, gpu, measured.attention);
+    const Efficiency& e = fitted.efficiency;
+    const char* name = model == EfficiencyModel::wave         ? "wave"
+                       : model == EfficiencyModel::smooth_max ? "smooth_max"
+                                                              : "constant";
+    out->attention_notes.push_back(
+        formatted("%s: efficiency %.3f, bandwidth_efficiency %.3f, constant_s %.3g, block_m %lld errs by ",
+                  name, e.efficiency, e.bandwidth_efficiency, e.constant_s,
+                  static_cast<long long>(e.block_m)) +
+        text_of(fitted.errors));
+    if (!best || fitted.errors.median < best->errors.median) best = fitted;
+  }
+  gpu.attention = best->efficiency;
+  double best_rate = 0;
+  for (const AttentionTime& time : measured.attention) {
+    if (time.new_tokens > 1) best_rate = std::max(best_rate, attention_flops(time) / time.time.median_s);
+  }
+  out->attention_notes.push_back(
+      formatted("this program's own kernel reached %.1f %% of peak_flops at best (%.3g TFLOP/s)",
+                100 * best_rate / gpu.peak_flops, best_rate / 1e12));
+  if (const auto engine = engine_efficiency(gpu.name)) {
+    out->attention_notes.push_back(formatted(
+        "serving engines' kernels reach an efficiency of %.2f on whole prompts: multiply efficiency by %.2f "
+        "for them",
+        *engine, *engine / gpu.attention.efficiency));
+  }
+}
+
+std::vector<TransferTime> transfers(const std::vector<CopyTime>& copies, const std::string& way) {
+  std::vector<TransferTime> list;
+  for (const CopyTime& copy : copies) {
+    if (copy.way == way) list.push_back({copy.bytes, copy.time.median_s});
+  }
+  return list;
+}
+
+std::optional<double> rate_of(const std::vector<CopyTime>& copies, const std::string& way) {
+  for (const CopyTime& copy : copies) {
+    if (copy.way == way) return copy.bytes / copy.time.median_s;
+  }
+  return std::nullopt;
+}
+
+void fit_pcie(const Measurements& measured, NotedProfile* out) {
+  const FittedLink h2d = fit_link(transfers(measured.copies, "h2d pinned"));
+  const FittedLink d2h = fit_link(transfers(measured.copies, "d2h pinned"));
+  out->profile.pcie = {h2d.bytes_per_s, d2h.bytes_per_s, (h2d.fixed_s + d2h.fixed_s) / 2};
+  out->pcie_notes = {
+      "to the device: time = request_overhead_s + bytes / bandwidth errs by " + text_of(h2d.errors),
+      "from the device: errs by " + text_of(d2h.errors),
+      formatted("request_overhead_s: %.3g s to the device, %.3g s from it", h2d.fixed_s, d2h.fixed_s)};
+  for (const char* way : {"h2d pageable", "d2h pageable"}) {
+    const std::vector<TransferTime> list = transfers(measured.copies, way);
+    if (list.size() < 2) continue;
+    const FittedLink link = fit_link(list);
+    out->pcie_notes.push_back(
+        formatted("%s: %.4g GB/s, %.3g s a copy", way, link.bytes_per_s / 1e9, link.fixed_s));
+  }
+  for (const char* way :
+       {"both ways", "h2d 1 streams", "h2d 2 streams", "h2d 4 streams", "h2d beside GEMMs"}) {
+    if (const auto rate = rate_of(measured.copies, way)) {
+      out->pcie_notes.push_back(
+          formatted("%s: %.4g GB/s%s", way, *rate / 1e9,
+                    std::string(way) == "both ways" ? " in each direction at once" : ""));
+    }
+  }
+}
+
+void fit_disk(const DiskSweep& disk, bool gpu_direct, NotedProfile* out) {
+  // Random chunks with many requests in flight: what a tier sees.
+  std::vector<TransferTime> reads, writes;
+  int most_depth = 1;
+  for (const DiskTime& time : disk.times) most_depth = std::max(most_depth, time.depth);
+  for (const DiskTime& time : disk.times) {
+    if (!time.random || time.depth != std::min(16, most_depth)) continue;
+    (time.reading ? reads : writes).push_back({static_cast<double>(time.chunk_bytes), time.time.median_s});
+  }
+  if (reads.size() < 2 || writes.size() < 2) {
+    throw InputError("--ssd: too few transfers ended in the time given; is the device busy?");
+  }
+  const FittedLink read = fit_link(reads);
+  const FittedLink write = fit_link(writes);
+  Ssd ssd;
+  ssd.capacity_bytes = disk.info.capacity_bytes;
+  ssd.read_bandwidth_bytes_per_s = read.bytes_per_s;
+  ssd.write_bandwidth_bytes_per_s = write.bytes_per_s;
+  ssd.request_overhead_s = (read.fixed_s + write.fixed_s) / 2;
+  ssd.sync_write_s = disk.sync_write_s.value_or(ssd.sync_write_s);
+  ssd.gpu_direct = gpu_direct;
+  out->profile.ssd = ssd;
+  out->ssd_notes = {
+      "one device: " + disk.info.device + ", file system " + disk.info.file_system,
+      "requests by " + disk.way +
+          (disk.direct ? ", O_DIRECT" : "; no O_DIRECT here: the page cache took part"),
+      "random chunks, 16 in flight; time of one = request_overhead_s + bytes / bandwidth: reads err by " +
+          text_of(read.errors) + "; writes by " + text_of(write.errors),
+      formatted("request_overhead_s: %.3g s reading, %.3g s writing", read.fixed_s, write.fixed_s),
+      "sync_write_s: the median of random writes of 4 KiB, one at a time",
+      disk.direct_to_device_bytes_per_s
+          ? formatted("gpu_direct: 16 MiB reads straight to the device reach %.3g GB/s, one at a time",
+                      *disk.direct_to_device_bytes_per_s / 1e9)
+          : "gpu_direct: GPUDirect Storage is not there",
+      "endurance_bytes, price_usd_per_gb_hour: not measured, 0"};
+}
+
+}  // namespace
+
+Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
+  Measurements measured;
+  measured.info = backend.info();
+  // What is wrong with the disk is said before minutes are spent.
+  if (options.ssd) const ScratchFile space(*options.ssd, options.budgets.disk_bytes);
+  measured.checks = check_backend(backend);
+  measured.before = backend.state();
+  Journal journal(journal_path(options.out), identity_of(measured.info, options));
+  measured.resumed_points = journal.resumed();
+  Progress progress;
+  Bench bench(backend);
+  const Sweep sweep{bench, journal, progress, !options.quick};
+  const Budgets& budgets = options.budgets;
+
+  const int64_t copy_bytes = std::min<int64_t>(budgets.copy_bytes, 256 << 20);
+  measured.launches = sweep_launches(sweep);
+  measured.device_copy_bytes_per_s =
+      2 * static_cast<double>(copy_bytes) / time_device_copy(sweep, copy_bytes).median_s;
+  measured.host_memory = sweep_host_memory(sweep, copy_bytes);
+  measured.copies = sweep_copies(sweep, budgets);
+  measured.gemms = sweep_gemms(sweep, budgets.gemm_s);
+  measured.attention = sweep_attention(sweep, best_gemm_rate(measured.gemms.times), budgets.attention_s,
+                                       &measured.attention_notes);
+  measured.elementwise = sweep_elementwise(sweep, budgets.elementwise_s);
+  if (options.ssd) measured.disk = sweep_disk(sweep, *options.ssd, budgets);
+  measured.peer_link = backend.peer_link();
+  measured.after = backend.state();
+  std::vector<double> spreads;
+  for (const auto& [key, sample] : journal.samples()) spreads.push_back(sample.spread);
+  measured.median_spread = summarize(std::move(spreads)).median_s;
+  return measured;
+}
+
+NotedProfile make_profile(const Measurements& measured, const std::string& name) {
+  NotedProfile out;
+  HardwareProfile& profile = out.profile;
+  profile.name = name;
+  profile.provenance_kind = "measured";
+  profile.provenance_source = "kvcap-calibrate profile on this machine: " + measured.info.name + ", " +
+                              measured.info.software + ", backend " + measured.info.backend;
+  out.notes = measured.info.notes;
+  out.notes.push_back("before: " + state_text(measured.before) + "; after: " + state_text(measured.after));
+  out.notes.push_back(
+      formatted("samples spread by %.1f %% of their median in the median", 100 * measured.median_spread) +
+      (measured.median_spread > kQuietSpread ? ": this machine was NOT quiet" : ""));
+  int64_t wrong = 0;
+  for (const CheckedOperation& check : measured.checks) {
+    if (check.right()) continue;
+    ++wrong;
+    out.notes.push_back("WRONG result of " + check.what + formatted(": error %.2g", check.error));
+  }
+  out.notes.push_back(formatted("%lld operations compared with a reference in float64, %lld wrong",
+                                static_cast<long long>(measured.checks.size()),
+                                static_cast<long long>(wrong)));
+  fit_gpu(measured, &out);
+  fit_attention_models(measured, &out);
+  const FittedElementwise elementwise = fit_elementwise(profile.gpu, measured.elementwise);
+  profile.gpu.elementwise = elementwise.elementwise;
+  out.elementwise_notes = {
+      "rms_norm, silu_multiply, add, rope and the copy of hidden states under a graph: errs by " +
+      text_of(elementwise.errors)};
+  out.gpu_notes.push_back(
+      formatted("one empty kernel takes %.3g s launched alone and %.3g s in a graph; kernel_overhead_s is 0, "
+                "because the constants "
+                "above hold it, and host_overhead_per_layer_s is 0, because graphs are assumed",
+                measured.launches.eager_kernel.median_s, measured.launches.graph_kernel.median_s));
+  out.gpu_notes.emplace_back("price_usd_per_hour: not measured, 0");
+  fit_pcie(measured, &out);
+  if (measured.peer_link) {
+    profile.nvlink = Nvlink{measured.peer_link->first, measured.peer_link->second};
+    out.nvlink_notes = {"copies from one GPU to its neighbour, not a collective"};
+  }
+  profile.dram = Dram{.capacity_bytes = measured.info.host_memory_bytes,
+                      .bandwidth_bytes_per_s = measured.host_memory.copy_bandwidth_bytes_per_s};
+  if (measured.info.backend == "cpu") profile.dram->capacity_bytes /= 2;
+  out.dram_notes = {formatted("bandwidth_bytes_per_s: memcpy on %lld threads, bytes read and written",
+                              static_cast<long long>(measured.host_memory.threads)),
+                    "price_usd_per_gb_hour: not measured, 0"};
+  if (measured.disk) fit_disk(*measured.disk, measured.disk->direct_to_device_bytes_per_s.has_value(), &out);
+  return out;
+}
+
+NotedProfile write_profile(Backend& backend, const ProfileOptions& options) {
+  const Measurements measured = measure_machine(backend, options);
+  const NotedProfile profile = make_profile(measured, options.out.stem().string());
+  std::filesystem::path aside = options.out;
+  aside += ".part";
+  errno = 0;
+  std::ofstream file(aside, std::ios::trunc);
+  file << profile_json(profile);
+  file.close();
+  if (!file) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(), aside.string());
+  std::filesystem::rename(aside, options.out);
+  Journal(journal_path(options.out), identity_of(measured.info, options)).finish();
+  return profile;
+}
+
+}  // namespace kvcap::calibration

@@ -1,0 +1,35 @@
+#include <chrono>
+
+#include "calibration/sweeps.h"
+
+namespace kvcap::calibration {
+
+Budgets quick_budgets() {
+  return {.gemm_s = 16,
+          .attention_s = 7,
+          .elementwise_s = 2,
+          .copies_s = 6,
+          .disk_s = 12,
+          .copy_bytes = 64 << 20,
+          .disk_bytes = 512 << 20};
+}
+
+int64_t run_points(const Sweep& sweep, const std::string& what, const std::vector<Point>& points,
+                   double budget_s) {
+  const auto start = std::chrono::steady_clock::now();
+  int64_t left_out = 0;
+  double done = 0;
+  for (const Point& point : points) {
+    sweep.progress.show(what, done++ / static_cast<double>(points.size()));
+    const double spent_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (spent_s > 1.5 * budget_s && !sweep.journal.has(point.key)) {
+      ++left_out;
+      continue;
+    }
+    point.keep(sweep.journal.sample(point.key, point.run));
+  }
+  sweep.progress.show(what, 1);
+  return left_out;
+}
+
+}  // namespace kvcap::calibration
