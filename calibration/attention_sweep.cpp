@@ -63,13 +63,14 @@ std::vector<AttentionTime> wanted(Format format) {
 
 }  // namespace
 
-std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_s, double budget_s,
+std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_s,
                                            std::vector<std::string>* notes) {
+  const double budget_s = sweep.budgets.attention_s;
   Bench& bench = sweep.bench;
   const DeviceInfo info = bench.backend().info();
   const Format format = info.formats.front();
   const Effort effort{.batches = sweep.thorough ? 5 : 3, .batch_s = 3e-4};
-  // A tenth of a GEMM's rate, to be on the safe side; the budget is watched besides.
+  // A quarter of a GEMM's rate, to be on the safe side; the budget is watched besides.
   const auto call_s = [&](const AttentionTime& one) { return pair_flops(one) / (0.25 * flops_per_s) + 1e-5; };
 
   std::vector<AttentionTime> planned = wanted(format);
@@ -85,7 +86,7 @@ std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_
   for (std::size_t i = 0; i < planned.size(); i += stride) taken.push_back(planned[i]);
 
   // Keys and values are cold, as after a layer's GEMMs: calls take them in turn from a pool.
-  int64_t kv_pool_bytes = static_cast<int64_t>(4 * info.cache_bytes);
+  int64_t kv_pool_bytes = sweep.cold_bytes();
   int64_t query_bytes = 0;
   for (const AttentionTime& one : taken) {
     kv_pool_bytes = std::max(kv_pool_bytes, kv_bytes(one));

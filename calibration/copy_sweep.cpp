@@ -17,10 +17,10 @@ struct Ends {
 
 }  // namespace
 
-std::vector<CopyTime> sweep_copies(const Sweep& sweep, const Budgets& budgets) {
+std::vector<CopyTime> sweep_copies(const Sweep& sweep) {
   Bench& bench = sweep.bench;
   Backend& backend = bench.backend();
-  const int64_t most = budgets.copy_bytes;
+  const int64_t most = sweep.budgets.copy_bytes;
   const Ends ends{backend.allocate(Place::device, most), backend.allocate(Place::device, most),
                   backend.allocate(Place::pinned, most), backend.allocate(Place::pinned, most),
                   backend.allocate(Place::pageable, most)};
@@ -103,7 +103,7 @@ std::vector<CopyTime> sweep_copies(const Sweep& sweep, const Budgets& budgets) {
         },
         {.batches = batches, .batch_s = 0, .max_calls = 1});
   });
-  run_points(sweep, "copies", points, budgets.copies_s);
+  run_points(sweep, "copies", points, sweep.budgets.copies_s);
   return times;
 }
 

@@ -29,6 +29,8 @@ using Rows = Eigen::Map<Matrix, 0, Eigen::OuterStride<>>;
 using ConstRows = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
 
 constexpr int64_t kPageBytes = 4096;
+constexpr int64_t kFewRows = 8;  // of a GEMM that is done as products of a matrix and a vector
+constexpr int64_t kWeightRows = 16;
 constexpr int64_t kQueryBlock = 64;  // queries of one head that share a pass over the keys
 
 ConstRows rows_of(const float* data, int64_t rows, int64_t columns, int64_t stride) {
@@ -39,7 +41,18 @@ void compute(const Gemm& g) {
   const auto a = rows_of(static_cast<const float*>(g.a), g.m, g.k, g.k);
   const auto w = rows_of(static_cast<const float*>(g.w), g.n, g.k, g.k);
   Rows c(static_cast<float*>(g.c), g.m, g.n, Eigen::OuterStride<>(g.n));
-  c.noalias() = a * w.transpose();
+  if (g.m > kFewRows) {
+    c.noalias() = a * w.transpose();
+    return;
+  }
+  // Eigen would copy all weights for each product: so few rows are taken one by one over weights that stay in
+  // the cache meanwhile.
+  for (int64_t first = 0; first < g.n; first += kWeightRows) {
+    const int64_t rows = std::min(kWeightRows, g.n - first);
+    for (int64_t i = 0; i < g.m; ++i) {
+      c.row(i).segment(first, rows).transpose().noalias() = w.middleRows(first, rows) * a.row(i).transpose();
+    }
+  }
 }
 
 // Queries [first, first + count) of one head: scores of all keys, softmax, weighted sum of the values.

@@ -21,7 +21,9 @@ constexpr int kWarps = 4;
 constexpr int kPrefillThreads = 32 * kWarps;
 constexpr int kPad = 8;  // elements behind each row in shared memory, so that rows start in different banks
 
-__device__ unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
+__device__ unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
 
 __device__ void load_matrices(unsigned (&r)[4], const void* p) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
@@ -40,7 +42,8 @@ __device__ void load_matrices_transposed(unsigned (&r)[4], const void* p) {
 // c[16, 8] += a[16, 16] b[16, 8]
 __device__ void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, __half) {
   asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
@@ -68,7 +71,8 @@ __device__ void wait_for_loads() {
 
 // Starts to load rows [first, first + kTile) of `from`; rows from `count` on become zeros.
 template <typename T, int kHeadDim>
-__device__ void load_tile(T (*to)[kHeadDim + kPad], const T* from, int64_t stride, int64_t first, int64_t count) {
+__device__ void load_tile(T (*to)[kHeadDim + kPad], const T* from, int64_t stride, int64_t first,
+                          int64_t count) {
   constexpr int kPieces = kHeadDim * static_cast<int>(sizeof(T)) / 16;  // of a row
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
   for (int i = threadIdx.x; i < kTile * kPieces; i += kPrefillThreads) {
@@ -77,7 +81,7 @@ __device__ void load_tile(T (*to)[kHeadDim + kPad], const T* from, int64_t strid
     const bool there = first + row < count;
     const T* source = from + (there ? (first + row) * stride + column : 0);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(&to[row][column])),
-                 "l"(source), "r"(there ? 16 : 0)
+                 "l"(__cvta_generic_to_global(source)), "r"(there ? 16 : 0)
                  : "memory");
   }
 }
@@ -88,8 +92,8 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
   __shared__ alignas(16) T value_tile[kTile][kHeadDim + kPad];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int group = lane / 4;      // row of an accumulator, and that + 8
-  const int in_group = lane % 4;   // its columns 2 in_group and the next
+  const int group = lane / 4;     // row of an accumulator, and that + 8
+  const int in_group = lane % 4;  // its columns 2 in_group and the next
 
   // The last queries see the most keys and start first.
   const int64_t first_query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kTile;
@@ -141,8 +145,7 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
       for (int i = 0; i < 4; ++i) {
         const int64_t key = first_key + n * 8 + in_group * 2 + i % 2;
         const int64_t query = my_query + i / 2 * 8;
-        scores[n][i] =
-            diagonal && key > at.cached_tokens + query ? -INFINITY : scores[n][i] * scale_log2;
+        scores[n][i] = diagonal && key > at.cached_tokens + query ? -INFINITY : scores[n][i] * scale_log2;
       }
     }
 #pragma unroll
@@ -377,7 +380,8 @@ void decode(const Attention& at, float scale_log2, int sm_count, float* workspac
   const int wanted = splits_of(at, groups * at.batch, sm_count);
   const int64_t split_keys = (keys + wanted - 1) / wanted;
   const auto splits = static_cast<int>((keys + split_keys - 1) / split_keys);  // none is empty
-  const dim3 grid(static_cast<unsigned>(splits), static_cast<unsigned>(groups), static_cast<unsigned>(at.batch));
+  const dim3 grid(static_cast<unsigned>(splits), static_cast<unsigned>(groups),
+                  static_cast<unsigned>(at.batch));
   decode_kernel<T, kHeadDim, kGroup>
       <<<grid, kDecodeThreads, 0, stream>>>(at, scale_log2, splits, split_keys, workspace);
   require_launch("decode attention");

@@ -142,10 +142,19 @@ class CudaStream : public Stream {
 
 // Dense half-precision peaks with float32 accumulation, as the vendor's datasheets print them.
 std::optional<double> datasheet_flops(const std::string& name) {
-  constexpr std::pair<const char*, double> kPeaks[] = {
-      {"B200", 2250e12},  {"H200", 989e12},   {"GH200", 989e12},   {"H100 NVL", 835e12}, {"H100 PCIe", 756e12},
-      {"H100", 989e12},   {"A100", 312e12},   {"A30", 165e12},     {"A40", 149.7e12},    {"L40S", 362e12},
-      {"L20", 119.5e12},  {"RTX 4090", 165.2e12}, {"RTX PRO 6000 Blackwell", 467.8e12}};
+  constexpr std::pair<const char*, double> kPeaks[] = {{"B200", 2250e12},
+                                                       {"H200", 989e12},
+                                                       {"GH200", 989e12},
+                                                       {"H100 NVL", 835e12},
+                                                       {"H100 PCIe", 756e12},
+                                                       {"H100", 989e12},
+                                                       {"A100", 312e12},
+                                                       {"A30", 165e12},
+                                                       {"A40", 149.7e12},
+                                                       {"L40S", 362e12},
+                                                       {"L20", 119.5e12},
+                                                       {"RTX 4090", 165.2e12},
+                                                       {"RTX PRO 6000 Blackwell", 467.8e12}};
   for (const auto& [part, flops] : kPeaks) {
     if (name.find(part) != std::string::npos) return flops;
   }
@@ -164,7 +173,8 @@ std::string version_text(int version) {
 
 // One line of what the driver's own tool answers; empty where it is missing.
 std::string ask_driver(const std::string& query) {
-  const std::string command = "nvidia-smi -i 0 --query-gpu=" + query + " --format=csv,noheader,nounits 2>/dev/null";
+  const std::string command =
+      "nvidia-smi -i 0 --query-gpu=" + query + " --format=csv,noheader,nounits 2>/dev/null";
   FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return "";
   char line[256] = {};
@@ -215,7 +225,8 @@ class CudaBackend : public Backend {
     const double width_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth) / 8.0;
     if (clock_hz > 0) info.nominal_bandwidth_bytes_per_s = 2 * clock_hz * width_bytes;
     info.formats = {Format::float16, Format::bfloat16};
-    info.notes = {"attention by this program's own kernels (mma.m16n8k16 for prefill, keys not split over blocks)"};
+    info.notes = {
+        "attention by this program's own kernels (mma.m16n8k16 for prefill, keys not split over blocks)"};
     return info;
   }
   DeviceState state() const override {
@@ -283,8 +294,8 @@ class CudaBackend : public Backend {
       }
       handles_[file] = handle;
     }
-    const ssize_t read = cuFileRead(handles_[file], to.data(), static_cast<std::size_t>(bytes), offset_bytes,
-                                    to_offset_bytes);
+    const ssize_t read =
+        cuFileRead(handles_[file], to.data(), static_cast<std::size_t>(bytes), offset_bytes, to_offset_bytes);
     if (read != bytes) throw BackendError("cuFile: a read of " + std::to_string(bytes) + " bytes failed");
   }
 

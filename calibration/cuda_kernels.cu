@@ -84,18 +84,19 @@ __global__ void rms_norm_kernel(const T* in, const T* weight, T* out, int64_t pa
     P x = row[i];
     const P w = reinterpret_cast<const P*>(weight)[i];
 #pragma unroll
-    for (int j = 0; j < V; ++j) x.values[j] = from_float<T>(to_float(x.values[j]) * scale * to_float(w.values[j]));
+    for (int j = 0; j < V; ++j)
+      x.values[j] = from_float<T>(to_float(x.values[j]) * scale * to_float(w.values[j]));
     to[i] = x;
   }
 }
 
 // A block a token: threadIdx.x is the pair, threadIdx.y walks over the heads.
 template <typename T>
-__global__ void rope_kernel(T* data, int64_t stride, int64_t heads, int64_t head_dim, int64_t first_position) {
+__global__ void rope_kernel(T* data, int64_t stride, int64_t heads, int64_t head_dim,
+                            int64_t first_position) {
   const int half = static_cast<int>(head_dim / 2);
   const int pair = static_cast<int>(threadIdx.x);
-  const float frequency =
-      powf(10000.0F, -2.0F * static_cast<float>(pair) / static_cast<float>(head_dim));
+  const float frequency = powf(10000.0F, -2.0F * static_cast<float>(pair) / static_cast<float>(head_dim));
   float sine = 0;
   float cosine = 0;
   sincosf(static_cast<float>(first_position + blockIdx.x) * frequency, &sine, &cosine);
@@ -177,7 +178,8 @@ void launch(const RmsNorm& norm, cudaStream_t stream) {
 void launch(const Rope& rope, cudaStream_t stream) {
   if (rope.tokens == 0) return;
   const auto pairs = static_cast<unsigned>(rope.head_dim / 2);
-  if (rope.head_dim % 2 != 0 || pairs > 1024) throw BackendError("rope: head_dim must be even and at most 2048");
+  if (rope.head_dim % 2 != 0 || pairs > 1024)
+    throw BackendError("rope: head_dim must be even and at most 2048");
   const dim3 threads(pairs, std::max(1U, static_cast<unsigned>(kThreads) / pairs));
   with_type(rope.format, [&](auto zero) {
     using T = decltype(zero);

@@ -13,7 +13,8 @@
 namespace kvcap::calibration {
 
 inline void require(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw BackendError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
+  if (error != cudaSuccess)
+    throw BackendError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
 }
 inline void require(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS) {

@@ -107,7 +107,8 @@ std::optional<double> direct_read_rate(Backend& backend, const Scratch& scratch,
 
 }  // namespace
 
-DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder, const Budgets& budgets) {
+DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder) {
+  const Budgets& budgets = sweep.budgets;
   Backend& backend = sweep.bench.backend();
   DiskSweep result;
   result.info = disk_info(folder);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "calibration/sweeps.h"
 
 namespace kvcap::calibration {
@@ -43,16 +45,17 @@ const std::vector<Kernel>& kernels() {
 
 }  // namespace
 
-std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep, double budget_s) {
+std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep) {
   Bench& bench = sweep.bench;
   const DeviceInfo info = bench.backend().info();
   const Format format = info.formats.front();
   const Effort effort{.batches = sweep.thorough ? 5 : 3, .batch_s = 3e-4};
   constexpr int64_t kTokens[] = {1, 16, 64, 256, 1024, 4096, 16384};
   // A CPU's one core needs a second where a GPU needs a millisecond: long ones are left out.
-  const int64_t most_tokens = info.backend == "cpu" ? 1024 : 16384;
+  const int64_t most_tokens =
+      std::min<int64_t>(sweep.budgets.elementwise_tokens, info.backend == "cpu" ? 1024 : 16384);
   const int64_t data_bytes = most_tokens * 2 * kFfnWidth * bytes_of(format);
-  const auto places = static_cast<int64_t>(4 * info.cache_bytes) / data_bytes + 1;
+  const auto places = sweep.cold_bytes() / data_bytes + 1;
   const Buffer data = bench.backend().allocate(Place::device, places * data_bytes);
   const Buffer out = bench.backend().allocate(Place::device, data_bytes);
   bench.stream().fill_random(format, data.data(), data.bytes() / bytes_of(format), 5);
@@ -80,7 +83,7 @@ std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep, double budget
                         }});
     }
   }
-  run_points(sweep, "elementwise", points, budget_s);
+  run_points(sweep, "elementwise", points, sweep.budgets.elementwise_s);
   return times;
 }
 

@@ -16,6 +16,8 @@ namespace {
 // Parameters without bounds that the method may move, and the shares and seconds they stand for.
 double share_of(double x) { return 1 / (1 + std::exp(-x)); }
 double seconds_of(double x) { return std::exp(x); }
+// What no clock resolves is nothing.
+double stated_s(double x) { return seconds_of(x) < 1e-9 ? 0 : seconds_of(x); }
 double of_share(double share) { return std::log(share / (1 - share)); }
 
 double squares(const std::vector<double>& values) {
@@ -39,7 +41,7 @@ Efficiency efficiency_of(EfficiencyModel model, const std::vector<double>& x) {
   Efficiency efficiency{.model = model, .efficiency = share_of(x[0])};
   if (model == EfficiencyModel::constant) return efficiency;
   efficiency.bandwidth_efficiency = share_of(x[1]);
-  efficiency.constant_s = seconds_of(x[2]);
+  efficiency.constant_s = stated_s(x[2]);
   return efficiency;
 }
 
@@ -166,7 +168,7 @@ FittedElementwise fit_elementwise(const Gpu& gpu, const std::vector<ElementwiseT
     return log_ratios;
   };
   const std::vector<double> x = least_squares(residuals, {of_share(0.7), std::log(3e-6)});
-  return {{share_of(x[0]), seconds_of(x[1])}, errors_of(residuals(x))};
+  return {{share_of(x[0]), stated_s(x[1])}, errors_of(residuals(x))};
 }
 
 FittedLink fit_link(const std::vector<TransferTime>& times) {
@@ -183,7 +185,7 @@ FittedLink fit_link(const std::vector<TransferTime>& times) {
   };
   const std::vector<double> x =
       least_squares(residuals, {std::log(1e-5), std::log(largest.time_s / largest.bytes)});
-  return {std::exp(x[0]), std::exp(-x[1]), errors_of(residuals(x))};
+  return {stated_s(x[0]), std::exp(-x[1]), errors_of(residuals(x))};
 }
 
 Efficiency gemm_table(const std::vector<GemmTime>& times) {

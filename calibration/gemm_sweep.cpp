@@ -8,6 +8,8 @@ namespace kvcap::calibration {
 namespace {
 
 constexpr int64_t kAlignBytes = 4096;
+constexpr int64_t kMostRows = 16384;
+constexpr int64_t kRowsThatMatter = 1024;
 
 struct Shape {
   GemmShape shape;
@@ -71,14 +73,14 @@ Rates probe(const Sweep& sweep, Format format) {
   return {flops / gemm.median_s, 2.0 * kCopyBytes / copy_s};
 }
 
-// Numbers of rows whose call is short enough, of shapes whose operands fit.
-std::vector<Shape> affordable(const std::vector<MeasuredShape>& wanted, const Rates& rates,
-                              const Effort& effort, int64_t element_bytes, double max_bytes,
-                              double max_call_s) {
+// Of each shape the numbers of rows whose call is short enough and whose operands fit.
+std::vector<Shape> affordable(const std::vector<MeasuredShape>& wanted, const std::vector<int64_t>& rows,
+                              const Rates& rates, const Effort& effort, int64_t element_bytes,
+                              double max_bytes, double max_call_s) {
   std::vector<Shape> shapes;
   for (const MeasuredShape& one : wanted) {
     Shape shape{one.shape, {}, 0};
-    for (const int64_t m : staircase_rows()) {
+    for (const int64_t m : rows) {
       const double call_s = rates.call_s(m, one.shape, element_bytes);
       const double bytes = static_cast<double>(element_bytes) *
                            static_cast<double>(one.shape.n * one.shape.k + m * (one.shape.n + one.shape.k));
@@ -107,6 +109,36 @@ std::vector<Shape> thinned(const std::vector<Shape>& shapes, double budget_s) {
 
 bool is_power_of_two(int64_t value) { return (value & (value - 1)) == 0; }
 
+std::vector<int64_t> powers_of_two(int64_t most) {
+  std::vector<int64_t> rows = staircase_rows();
+  std::erase_if(rows, [most](int64_t m) { return m > most || !is_power_of_two(m); });
+  return rows;
+}
+
+double cost_of(const std::vector<Shape>& shapes) {
+  double cost_s = 0;
+  for (const Shape& shape : shapes) cost_s += shape.cost_s;
+  return cost_s;
+}
+
+// The finest rows at which all shapes fit the time: the staircase, its powers of two, those up to 1024. A
+// machine that is too slow even so takes few shapes, of those that it can measure up to 1024 rows.
+std::vector<Shape> planned(const std::vector<MeasuredShape>& wanted, const Rates& rates, const Effort& effort,
+                           int64_t element_bytes, double max_bytes, double budget_s) {
+  const double max_call_s = std::max(budget_s / 50, 0.005);
+  std::vector<Shape> shapes;
+  for (const std::vector<int64_t>& rows :
+       {staircase_rows(), powers_of_two(kMostRows), powers_of_two(kRowsThatMatter)}) {
+    shapes = affordable(wanted, rows, rates, effort, element_bytes, max_bytes, max_call_s);
+    if (shapes.size() == wanted.size() && cost_of(shapes) <= budget_s) return shapes;
+  }
+  std::vector<Shape> complete;
+  for (const Shape& shape : shapes) {
+    if (shape.rows.back() == kRowsThatMatter) complete.push_back(shape);
+  }
+  return thinned(complete.empty() ? shapes : complete, budget_s);
+}
+
 }  // namespace
 
 Sample time_device_copy(const Sweep& sweep, int64_t bytes) {
@@ -118,7 +150,8 @@ Sample time_device_copy(const Sweep& sweep, int64_t bytes) {
   });
 }
 
-GemmSweep sweep_gemms(const Sweep& sweep, double budget_s) {
+GemmSweep sweep_gemms(const Sweep& sweep) {
+  const double budget_s = sweep.budgets.gemm_s;
   Bench& bench = sweep.bench;
   Backend& backend = bench.backend();
   const DeviceInfo info = backend.info();
@@ -130,14 +163,12 @@ GemmSweep sweep_gemms(const Sweep& sweep, double budget_s) {
   GemmSweep result;
   const std::vector<MeasuredShape> wanted = gemm_shapes(catalogue_models());
   // Of the time, 0.8 go to the usual format under a graph, the rest to the other format and eager launches.
-  const double max_call_s = std::max(budget_s / 100, 0.005);
-  const std::vector<Shape> all =
-      affordable(wanted, rates, effort, element_bytes, info.memory_bytes / 8, max_call_s);
-  const std::vector<Shape> shapes = thinned(all, 0.8 * budget_s);
+  const std::vector<Shape> shapes =
+      planned(wanted, rates, effort, element_bytes, info.memory_bytes / 8, 0.8 * budget_s);
   result.shapes = static_cast<int64_t>(wanted.size());
   result.shapes_taken = static_cast<int64_t>(shapes.size());
 
-  int64_t weight_bytes = static_cast<int64_t>(4 * info.cache_bytes);
+  int64_t weight_bytes = sweep.cold_bytes();
   int64_t a_bytes = kAlignBytes;
   int64_t c_bytes = kAlignBytes;
   int64_t most_rows = 0;

@@ -273,7 +273,7 @@ Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
   measured.resumed_points = journal.resumed();
   Progress progress;
   Bench bench(backend);
-  const Sweep sweep{bench, journal, progress, !options.quick};
+  const Sweep sweep{bench, journal, progress, !options.quick, options.budgets};
   const Budgets& budgets = options.budgets;
 
   const int64_t copy_bytes = std::min<int64_t>(budgets.copy_bytes, 256 << 20);
@@ -281,12 +281,12 @@ Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
   measured.device_copy_bytes_per_s =
       2 * static_cast<double>(copy_bytes) / time_device_copy(sweep, copy_bytes).median_s;
   measured.host_memory = sweep_host_memory(sweep, copy_bytes);
-  measured.copies = sweep_copies(sweep, budgets);
-  measured.gemms = sweep_gemms(sweep, budgets.gemm_s);
-  measured.attention = sweep_attention(sweep, best_gemm_rate(measured.gemms.times), budgets.attention_s,
-                                       &measured.attention_notes);
-  measured.elementwise = sweep_elementwise(sweep, budgets.elementwise_s);
-  if (options.ssd) measured.disk = sweep_disk(sweep, *options.ssd, budgets);
+  measured.copies = sweep_copies(sweep);
+  measured.gemms = sweep_gemms(sweep);
+  measured.attention =
+      sweep_attention(sweep, best_gemm_rate(measured.gemms.times), &measured.attention_notes);
+  measured.elementwise = sweep_elementwise(sweep);
+  if (options.ssd) measured.disk = sweep_disk(sweep, *options.ssd);
   measured.peer_link = backend.peer_link();
   measured.after = backend.state();
   std::vector<double> spreads;

@@ -15,6 +15,18 @@ double rounded(double value) {
   return std::stod(text);
 }
 
+// Stands for the points of a table, which follow one a line: indented they would be six lines each.
+constexpr const char* kPointsHere = "points of the table";
+
+std::string points_text(const std::vector<GemmPoint>& points) {
+  std::string text = "[";
+  for (const GemmPoint& point : points) {
+    const Json line = {{"m", point.m}, {"n", point.n}, {"k", point.k}, {"time_s", rounded(point.time_s)}};
+    text += (text.size() == 1 ? "\n        " : ",\n        ") + line.dump();
+  }
+  return text + "]";
+}
+
 void add_notes(Json* json, const std::vector<std::string>& notes) {
   if (!notes.empty()) (*json)["notes"] = notes;
 }
@@ -39,11 +51,7 @@ Json efficiency_json(const Efficiency& efficiency, const std::vector<std::string
               {"constant_s", rounded(efficiency.constant_s)}};
       break;
     case EfficiencyModel::table:
-      json = {{"model", "table"}, {"points", Json::array()}};
-      for (const GemmPoint& point : efficiency.points) {
-        json["points"].push_back(
-            {{"m", point.m}, {"n", point.n}, {"k", point.k}, {"time_s", rounded(point.time_s)}});
-      }
+      json = {{"model", "table"}, {"points", kPointsHere}};
       break;
   }
   add_notes(&json, notes);
@@ -105,7 +113,12 @@ std::string profile_json(const NotedProfile& noted) {
                    {"gpu_direct", profile.ssd->gpu_direct}};
     add_notes(&json["ssd"], noted.ssd_notes);
   }
-  return json.dump(2) + "\n";
+  std::string text = json.dump(2) + "\n";
+  if (profile.gpu.gemm.model == EfficiencyModel::table) {
+    const std::string mark = '"' + std::string(kPointsHere) + '"';
+    text.replace(text.find(mark), mark.size(), points_text(profile.gpu.gemm.points));
+  }
+  return text;
 }
 
 }  // namespace kvcap::calibration

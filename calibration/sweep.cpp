@@ -5,11 +5,12 @@
 namespace kvcap::calibration {
 
 Budgets quick_budgets() {
-  return {.gemm_s = 16,
+  return {.gemm_s = 12,
           .attention_s = 7,
           .elementwise_s = 2,
           .copies_s = 6,
-          .disk_s = 12,
+          .disk_s = 9,
+          .elementwise_tokens = 4096,
           .copy_bytes = 64 << 20,
           .disk_bytes = 512 << 20};
 }

@@ -26,8 +26,11 @@ struct Budgets {
   double elementwise_s = 10;
   double copies_s = 45;
   double disk_s = 90;
+  int64_t elementwise_tokens = 16384;
   int64_t copy_bytes = 1 << 30;
   int64_t disk_bytes = int64_t{4} << 30;
+  // What operands rotate through, in caches' sizes, so that they are cold.
+  double cold_caches = 4;
 };
 Budgets quick_budgets();
 
@@ -96,6 +99,11 @@ struct Sweep {
   Journal& journal;
   Progress& progress;
   bool thorough = true;  // more batches a point
+  const Budgets& budgets;
+
+  int64_t cold_bytes() const {
+    return static_cast<int64_t>(budgets.cold_caches * bench.backend().info().cache_bytes);
+  }
 };
 
 // Work of known cost. `run` measures through the journal.
@@ -111,14 +119,14 @@ struct Point {
 int64_t run_points(const Sweep& sweep, const std::string& what, const std::vector<Point>& points,
                    double budget_s);
 
-GemmSweep sweep_gemms(const Sweep& sweep, double budget_s);
-std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_s, double budget_s,
+GemmSweep sweep_gemms(const Sweep& sweep);
+std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_s,
                                            std::vector<std::string>* notes);
-std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep, double budget_s);
+std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep);
 Launches sweep_launches(const Sweep& sweep);
-std::vector<CopyTime> sweep_copies(const Sweep& sweep, const Budgets& budgets);
+std::vector<CopyTime> sweep_copies(const Sweep& sweep);
 HostMemory sweep_host_memory(const Sweep& sweep, int64_t bytes);
-DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder, const Budgets& budgets);
+DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder);
 
 // Bytes per second of a copy within the device's memory, read and written bytes both counted.
 Sample time_device_copy(const Sweep& sweep, int64_t bytes);

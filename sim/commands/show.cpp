@@ -1,6 +1,8 @@
 // kvcap show: the catalogue, and where each of its numbers comes from.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,6 +10,7 @@
 
 #include "base/input_error.h"
 #include "commands/commands.h"
+#include "commands/efficiency_plot.h"
 #include "policy/table.h"
 #include "scenario/load.h"
 
@@ -108,6 +111,9 @@ std::vector<Entry> entries_of(const std::string& what) {
                    suggestion(what, kNames));
 }
 
+// A list that is better read by programs.
+constexpr std::size_t kLongList = 20;
+
 void print_lines(const Json& value, const std::string& indent) {
   for (const auto& [key, item] : value.items()) {
     if (item.is_object()) {
@@ -117,6 +123,8 @@ void print_lines(const Json& value, const std::string& indent) {
       std::printf("%s%s:\n", indent.c_str(), key.c_str());
       for (const Json& line : item)
         std::printf("%s  - %s\n", indent.c_str(), line.get<std::string>().c_str());
+    } else if (item.is_array() && item.size() > kLongList) {
+      std::printf("%s%s: %zu entries (--json prints them)\n", indent.c_str(), key.c_str(), item.size());
     } else {
       const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
       std::printf("%s%s: %s\n", indent.c_str(), key.c_str(), text.c_str());
@@ -133,20 +141,41 @@ void show_all(const std::vector<Entry>& entries, bool json) {
   if (json) std::printf("%s\n", list.dump(2).c_str());
 }
 
+void print_entry(const Entry& entry, const ShowArgs& args) {
+  if (args.json) {
+    std::printf("%s\n", entry.details.dump(2).c_str());
+    return;
+  }
+  print_lines(entry.details, "");
+  if (args.what == "hardware") std::printf("\n%s", efficiency_plot(load_hardware(args.name).gpu).c_str());
+}
+
+// A file of the user's: its text, once it has been read without fault.
+Entry file_entry(const ShowArgs& args) {
+  if (args.what == "hardware") load_hardware(args.name);
+  if (args.what == "models") load_model(args.name);
+  std::ifstream file(args.name);
+  return {args.name, "", Json::parse(file)};
+}
+
+bool is_file_of_user(const ShowArgs& args) {
+  return (args.what == "hardware" || args.what == "models") && std::filesystem::is_regular_file(args.name);
+}
+
 void show_one(const std::vector<Entry>& entries, const ShowArgs& args) {
   std::vector<std::string_view> names;
   std::string allowed;
   for (const Entry& entry : entries) {
     if (entry.name == args.name) {
-      if (args.json) {
-        std::printf("%s\n", entry.details.dump(2).c_str());
-      } else {
-        print_lines(entry.details, "");
-      }
+      print_entry(entry, args);
       return;
     }
     names.push_back(entry.name);
     allowed += (allowed.empty() ? "" : ", ") + entry.name;
+  }
+  if (is_file_of_user(args)) {
+    print_entry(file_entry(args), args);
+    return;
   }
   throw InputError("show " + args.what + ": found \"" + args.name + "\", allowed: " + allowed +
                    suggestion(args.name, names));
@@ -167,7 +196,9 @@ void add_show(CLI::App& app) {
   auto args = std::make_shared<ShowArgs>();
   CLI::App* command = app.add_subcommand("show", "the catalogue: policies, models, hardware, workloads");
   command->add_option("what", args->what, "policies, models, hardware or workloads")->required();
-  command->add_option("name", args->name, "one entry: everything about it, and where each number comes from");
+  command->add_option("name", args->name,
+                      "one entry, or the path of a model or hardware file: everything about it, and where "
+                      "each number comes from");
   command->add_flag("--json", args->json, "print JSON");
   command->footer("Examples: kvcap show hardware\n          kvcap show hardware a100-40g-4x-pm9a3");
   command->callback([args] { show(*args); });

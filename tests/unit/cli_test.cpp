@@ -191,6 +191,24 @@ TEST_F(Cli, ShowsTheCatalogue) {
   }
 }
 
+// constant: e of the peak once the GEMM is no longer bound by its bytes, and so a bar of that height.
+TEST_F(Cli, ShowsWhatAMachineOfAFileReachesOfItsPeak) {
+  write("mine.json", R"({"schema": "kvcap.hardware/1", "name": "mine",
+    "provenance": {"kind": "measured", "source": "a test"},
+    "gpu": {"name": "G", "peak_flops": 1e14, "memory_bytes": 8e10, "memory_bandwidth_bytes_per_s": 1e12,
+            "sm_count": 100, "gemm": {"model": "constant", "efficiency": 0.5},
+            "attention": {"model": "constant", "efficiency": 0.25}},
+    "pcie": {"h2d_bandwidth_bytes_per_s": 1e10, "d2h_bandwidth_bytes_per_s": 1e10}})");
+  const Outcome shown = kvcap({"show", "hardware", path("mine.json")});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_NE(
+      shown.out.find("  16384             50.0            50.0               25.0  |##################\n"),
+      std::string::npos)
+      << shown.out;
+  write("broken.json", "{}");
+  EXPECT_EQ(kvcap({"show", "hardware", path("broken.json")}).exit_code, 2);
+}
+
 TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
   std::string policies;
   for (std::string_view name : policy_names()) policies.append(policies.empty() ? "" : ", ").append(name);

@@ -1,5 +1,6 @@
 // Who may know whom: every #include "folder/..." under sim/ must point to the same folder or to one that is
-// listed for it.
+// listed for it; calibration/, which is built without the simulator, knows what machines and models are and
+// what times follow from them.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,7 +26,9 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {".", {"scenario", "serving", "policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
     {"plan", {".", "scenario", "metrics", "workload", "base"}},
     {"validate", {".", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
-    {"commands", {".", "validate", "plan", "scenario", "policy", "metrics", "workload", "base"}},
+    {"calibration", {"cost", "spec", "base"}},
+    {"commands",
+     {".", "validate", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
 };
 
 std::string folder_of(const std::string& path) {
@@ -33,28 +36,48 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
+bool is_source(const std::filesystem::path& file) {
+  const std::string kind = file.extension().string();
+  return kind == ".h" || kind == ".cpp" || kind == ".cu";
+}
+
+// Checks the includes of one file of the folder `from`; returns how many there are.
+int check_includes(const std::filesystem::path& file, const std::string& from) {
+  int includes = 0;
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#include <simgrid/") || line.starts_with("#include <xbt/")) {
+      EXPECT_TRUE(from == "des" && file.extension() == ".cpp") << file << " includes SimGrid";
+    }
+    if (!line.starts_with("#include \"")) continue;
+    ++includes;
+    const std::string to = folder_of(line.substr(10));
+    EXPECT_TRUE(to == from || kMayInclude.at(from).contains(to)) << file << ": " << line;
+  }
+  return includes;
+}
+
 TEST(Layering, FollowsTheArrows) {
   const std::filesystem::path root = std::filesystem::path(KVCAP_SOURCE_DIR) / "sim";
   int includes = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
     const std::string name = std::filesystem::relative(file.path(), root).string();
-    if (!file.is_regular_file() || name == "main.cpp" || (!name.ends_with(".h") && !name.ends_with(".cpp")))
-      continue;
+    if (!is_source(file.path()) || name == "main.cpp") continue;
     const std::string from = folder_of(name);
     ASSERT_TRUE(kMayInclude.contains(from))
         << "sim/" << name << " lies in a folder that has no place in the house";
-    std::ifstream lines(file.path());
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("#include <simgrid/") || line.starts_with("#include <xbt/")) {
-        EXPECT_TRUE(from == "des" && name.ends_with(".cpp")) << "sim/" << name << " includes SimGrid";
-      }
-      if (!line.starts_with("#include \"")) continue;
-      ++includes;
-      const std::string to = folder_of(line.substr(10));
-      EXPECT_TRUE(to == from || kMayInclude.at(from).contains(to)) << "sim/" << name << ": " << line;
-    }
+    includes += check_includes(file.path(), from);
   }
   EXPECT_GT(includes, 100);
+}
+
+TEST(Layering, CalibrationNeedsNoSimulator) {
+  const std::filesystem::path root = std::filesystem::path(KVCAP_SOURCE_DIR) / "calibration";
+  int includes = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
+    if (is_source(file.path())) includes += check_includes(file.path(), "calibration");
+  }
+  EXPECT_GT(includes, 20);
 }
 
 }  // namespace

@@ -1,0 +1,13 @@
+// What a machine reaches of its peak, as text: the share of peak_flops against the number of tokens.
+#pragma once
+
+#include <string>
+
+#include "spec/hardware_profile.h"
+
+namespace kvcap {
+
+// Lines of at most 100 columns: a bar for a wide projection, numbers for a narrow one and for attention.
+std::string efficiency_plot(const Gpu& gpu);
+
+}  // namespace kvcap

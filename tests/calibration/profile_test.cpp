@@ -1,0 +1,188 @@
+#include "calibration/profile.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <string>
+
+#include "base/input_error.h"
+#include "calibration/journal.h"
+#include "scenario/load.h"
+
+namespace kvcap::calibration {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class InFolder : public testing::Test {
+ protected:
+  InFolder() {
+    std::string pattern = (fs::temp_directory_path() / "kvcap-profile.XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~InFolder() override { fs::remove_all(folder_); }
+
+  fs::path folder_;
+};
+
+using JournalOf = InFolder;
+using Profile = InFolder;
+
+constexpr auto kNever = []() -> Sample {
+  ADD_FAILURE() << "measured again";
+  return {};
+};
+
+TEST_F(JournalOf, AStoppedRunGoesOnWhereItWas) {
+  const fs::path path = folder_ / "j";
+  {
+    Journal first(path, "this machine");
+    first.sample("a", [] { return Sample{2e-6, 1e-6, 0.1, 5}; });
+  }
+  std::ofstream(path, std::ios::app) << R"({"key":"b","med)";  // stopped in the middle of a line
+  {
+    Journal second(path, "this machine");
+    EXPECT_EQ(second.resumed(), 1);
+    EXPECT_DOUBLE_EQ(second.sample("a", kNever).median_s, 2e-6);
+    second.sample("b", [] { return Sample{3e-6, 3e-6, 0, 5}; });
+  }
+  Journal third(path, "this machine");
+  EXPECT_EQ(third.resumed(), 2);
+  EXPECT_DOUBLE_EQ(third.sample("b", kNever).median_s, 3e-6);
+}
+
+TEST_F(JournalOf, AnotherMachineOrAFinishedRunBeginsAnew) {
+  const fs::path path = folder_ / "j";
+  {
+    Journal first(path, "this machine");
+    first.sample("a", [] { return Sample{1, 1, 0, 1}; });
+  }
+  {
+    Journal other(path, "another machine");
+    EXPECT_EQ(other.resumed(), 0);
+    other.sample("a", [] { return Sample{2, 2, 0, 1}; });
+    other.finish();
+  }
+  const Journal again(path, "another machine");
+  EXPECT_EQ(again.resumed(), 0);
+  EXPECT_FALSE(again.has("a"));
+}
+
+// Everything at sizes that take a second.
+ProfileOptions toy(const fs::path& folder) {
+  ProfileOptions options;
+  options.out = folder / "toy.json";
+  options.ssd = folder;
+  options.quick = true;
+  options.budgets = {.gemm_s = 0.4,
+                     .attention_s = 0.1,
+                     .elementwise_s = 0.1,
+                     .copies_s = 0.2,
+                     .disk_s = 0.2,
+                     .elementwise_tokens = 16,
+                     .copy_bytes = 1 << 20,
+                     .disk_bytes = 4 << 20,
+                     .cold_caches = 0.01};
+  return options;
+}
+
+TEST_F(Profile, AMeasuredCpuIsAMachineThatTheSimulatorLoads) {
+  const ProfileOptions options = toy(folder_);
+  const std::unique_ptr<Backend> cpu = make_cpu_backend();
+  const NotedProfile written = write_profile(*cpu, options);
+  const HardwareProfile loaded = load_hardware(options.out.string());
+  EXPECT_EQ(loaded.provenance_kind, "measured");
+  EXPECT_NEAR(loaded.gpu.peak_flops / written.profile.gpu.peak_flops, 1, 1e-3);
+  EXPECT_GT(loaded.gpu.peak_flops, 1e8);
+  EXPECT_LE(loaded.gpu.gemm.efficiency, 1);
+  EXPECT_GT(loaded.pcie.h2d_bandwidth_bytes_per_s, 1e7);
+  ASSERT_TRUE(loaded.ssd.has_value());
+  EXPECT_GT(loaded.ssd->read_bandwidth_bytes_per_s, 1e5);
+  EXPECT_FALSE(loaded.ssd->gpu_direct);
+  // The profile and its journal, and nothing that was written to the disk for measuring.
+  int files = 0;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    EXPECT_TRUE(entry.path().filename().string().starts_with("toy.json")) << entry.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 2);
+}
+
+TEST_F(Profile, AnUnfinishedRunLeavesNoProfileAndIsNotMeasuredAgain) {
+  const ProfileOptions options = toy(folder_);
+  const std::unique_ptr<Backend> cpu = make_cpu_backend();
+  const Measurements first =
+      measure_machine(*cpu, options);  // as far as a run that was stopped before its end
+  EXPECT_FALSE(fs::exists(options.out));
+  const Measurements second = measure_machine(*cpu, options);
+  EXPECT_EQ(first.resumed_points, 0);
+  EXPECT_GT(second.resumed_points, 30);
+  // The second run may find time for points that the first left out; what the first measured stands.
+  ASSERT_FALSE(first.copies.empty());
+  ASSERT_GE(second.copies.size(), first.copies.size());
+  for (std::size_t i = 0; i < first.copies.size(); ++i) {
+    EXPECT_EQ(first.copies[i].way, second.copies[i].way);
+    EXPECT_DOUBLE_EQ(first.copies[i].time.median_s, second.copies[i].time.median_s);
+  }
+}
+
+TEST_F(Profile, ADiskThatCannotBeUsedIsRefusedBeforeAnythingIsMeasured) {
+  ProfileOptions options = toy(folder_);
+  const std::unique_ptr<Backend> cpu = make_cpu_backend();
+  options.ssd = folder_ / "none";
+  EXPECT_THROW(write_profile(*cpu, options), InputError);
+  options.ssd = folder_;
+  options.budgets.disk_bytes = int64_t{1} << 60;
+  EXPECT_THROW(write_profile(*cpu, options), InputError);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+// A machine that was measured as fast as the samples say, with a table of every shape.
+TEST(ProfileJson, ATableIsOneLineAPointAndLoads) {
+  NotedProfile noted;
+  noted.profile.name = "table";
+  noted.profile.provenance_kind = "measured";
+  noted.profile.provenance_source = "a test";
+  noted.profile.gpu = {
+      .name = "GPU", .peak_flops = 1e15, .memory_bytes = 8e10, .memory_bandwidth_bytes_per_s = 3e12};
+  noted.profile.gpu.gemm = {.model = EfficiencyModel::table,
+                            .points = {{1, 64, 32, 1e-6}, {2, 64, 32, 1.5e-6}}};
+  noted.profile.pcie = {5e10, 5e10, 3e-6};
+  noted.gemm_notes = {"a note"};
+  const std::string json = profile_json(noted);
+  EXPECT_NE(json.find("{\"m\":2,\"n\":64,\"k\":32,\"time_s\":1.5e-06}"), std::string::npos) << json;
+  const fs::path path = fs::temp_directory_path() / ("kvcap-table-" + std::to_string(getpid()) + ".json");
+  std::ofstream(path) << json;
+  const HardwareProfile loaded = load_hardware(path.string());
+  fs::remove(path);
+  ASSERT_EQ(loaded.gpu.gemm.points.size(), 2U);
+  EXPECT_DOUBLE_EQ(loaded.gpu.gemm.points[1].time_s, 1.5e-6);
+}
+
+int exit_code(const std::string& arguments, const fs::path& errors) {
+  const int status = std::system(
+      (std::string(KVCAP_CALIBRATE) + " " + arguments + " >/dev/null 2>" + errors.string()).c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(Profile, TheProgramNamesWhatItWasGiven) {
+  const fs::path errors = folder_ / "errors";
+  EXPECT_EQ(exit_code("profile --backend cup --out x.json", errors), 2);
+  EXPECT_EQ(text_of(errors),
+            "kvcap-calibrate: --backend: found \"cup\", allowed: auto, cuda, cpu; did you mean \"cpu\"?\n");
+  EXPECT_EQ(exit_code("profile --backend cpu --ssd /nowhere --out " + (folder_ / "x.json").string(), errors),
+            2);
+  EXPECT_EQ(text_of(errors), "kvcap-calibrate: --ssd: found \"/nowhere\", which is no folder\n");
+  EXPECT_EQ(exit_code("profile --backend cpu --out /nowhere/x.json", errors), 2);
+  EXPECT_EQ(exit_code("check --backend cpu", errors), 0);
+}
+
+}  // namespace
+}  // namespace kvcap::calibration
