@@ -734,18 +734,18 @@ struct CaseRun::State {
   }
 };
 
-int64_t stored_bytes(const TwinCase& one, const Transformer& transformer) {
+int64_t stored_bytes(const TwinCase& one, const ModelSpec& model, Format format) {
   if (one.policy == "recompute") return 0;
-  const ModelSpec& model = transformer.model();
-  const int64_t probe_bytes = kProbeHeads * model.head_dim * transformer.element_bytes();
-  const int64_t row_bytes = std::max(transformer.hidden_bytes(), transformer.kv_bytes() + probe_bytes);
-  const int64_t layer_bytes = chunks(one.tokens) * kChunkTokens * row_bytes + 3 * kDirectBytes;
+  const int64_t kv_width = 2 * model.num_key_value_heads * model.head_dim;
+  const int64_t widest = std::max(model.hidden_size, kv_width + kProbeHeads * model.head_dim);
+  const int64_t layer_bytes =
+      chunks(one.tokens) * kChunkTokens * widest * bytes_of(format) + 3 * kDirectBytes;
   return one.requests * model.num_hidden_layers * layer_bytes;
 }
 
-int64_t slot_bytes(const TwinCase& one, const Transformer& transformer) {
-  const int64_t row_bytes = std::max(transformer.hidden_bytes(), transformer.kv_bytes());
-  return chunks(one.tokens) * kChunkTokens * row_bytes + kDirectBytes;
+int64_t slot_bytes(const TwinCase& one, const ModelSpec& model, Format format) {
+  const int64_t widest = std::max(model.hidden_size, 2 * model.num_key_value_heads * model.head_dim);
+  return chunks(one.tokens) * kChunkTokens * widest * bytes_of(format) + kDirectBytes;
 }
 
 CaseRun::CaseRun(Backend& backend, const Transformer& transformer, Vault& vault, Arena& device, Arena& pinned,

@@ -42,9 +42,9 @@ struct TwinCase {
 };
 
 // What a case may take of the vault at most.
-int64_t stored_bytes(const TwinCase& one, const Transformer& transformer);
+int64_t stored_bytes(const TwinCase& one, const ModelSpec& model, Format format);
 // And of one slot for loads from the file.
-int64_t slot_bytes(const TwinCase& one, const Transformer& transformer);
+int64_t slot_bytes(const TwinCase& one, const ModelSpec& model, Format format);
 
 // drawn: random contexts, and important tokens as kvcap's model of importance has them (its draws, for a
 // random transformer finds nothing important). computed: contexts that were really prefilled, and important

@@ -42,12 +42,12 @@ class Restored : public ::testing::TestWithParam<std::tuple<Tier, int64_t>> {
         : one(of),
           backend(make_cpu_backend()),
           model(*backend, shape, Format::float32, 7),
-          vault(*backend, Format::float32, stored_bytes(one, model), std::filesystem::temp_directory_path(),
-                stored_bytes(one, model)),
+          vault(*backend, Format::float32, stored_bytes(one, shape, Format::float32),
+                std::filesystem::temp_directory_path(), stored_bytes(one, shape, Format::float32)),
           device(*backend, Place::device),
           pinned(*backend, Place::pinned),
           run(*backend, model, vault, device, pinned, one, Contents::computed),
-          pipeline(*backend, vault.file(), slot_bytes(one, model), 4) {}
+          pipeline(*backend, vault.file(), slot_bytes(one, shape, Format::float32), 4) {}
     TwinCase one;
     std::unique_ptr<Backend> backend;
     Transformer model;
