@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -12,6 +13,7 @@
 #include <deque>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -94,19 +96,49 @@ void compute(const Attention& at) {
   }
 }
 
+// cos and sin of the angles of all positions so far, [position][pair], as engines keep them.
+class Angles {
+ public:
+  // Of positions below `positions` at least; valid as long as the program.
+  static std::shared_ptr<const Angles> of(int64_t head_dim, int64_t positions) {
+    static std::mutex mutex;
+    static std::map<int64_t, std::shared_ptr<const Angles>> known;
+    const std::scoped_lock lock(mutex);
+    std::shared_ptr<const Angles>& angles = known[head_dim];
+    if (!angles || angles->positions_ < positions) {
+      angles = std::make_shared<const Angles>(head_dim, std::max<int64_t>(2 * positions, 4096));
+    }
+    return angles;
+  }
+  Angles(int64_t head_dim, int64_t positions) : half_(head_dim / 2), positions_(positions) {
+    cosine_.reserve(positions * half_);
+    sine_.reserve(positions * half_);
+    for (int64_t position = 0; position < positions; ++position) {
+      for (int64_t i = 0; i < half_; ++i) {
+        const double angle = static_cast<double>(position) *
+                             std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
+        cosine_.push_back(static_cast<float>(std::cos(angle)));
+        sine_.push_back(static_cast<float>(std::sin(angle)));
+      }
+    }
+  }
+  const float* cosine(int64_t position) const { return cosine_.data() + position * half_; }
+  const float* sine(int64_t position) const { return sine_.data() + position * half_; }
+
+ private:
+  int64_t half_, positions_;
+  std::vector<float> cosine_, sine_;
+};
+
 void compute(const Rope& r) {
   const int64_t half = r.head_dim / 2;
-  std::vector<double> frequency(half);
-  for (int64_t i = 0; i < half; ++i) {
-    frequency[i] = std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(r.head_dim));
-  }
-  std::vector<float> cosine(half), sine(half);
+  const int64_t last =
+      r.positions ? *std::max_element(r.positions, r.positions + r.tokens) : r.first_position + r.tokens - 1;
+  const std::shared_ptr<const Angles> angles = Angles::of(r.head_dim, last + 1);
   for (int64_t t = 0; t < r.tokens; ++t) {
-    const auto position = static_cast<double>(r.positions ? r.positions[t] : r.first_position + t);
-    for (int64_t i = 0; i < half; ++i) {
-      cosine[i] = static_cast<float>(std::cos(position * frequency[i]));
-      sine[i] = static_cast<float>(std::sin(position * frequency[i]));
-    }
+    const int64_t position = r.positions ? r.positions[t] : r.first_position + t;
+    const float* cosine = angles->cosine(position);
+    const float* sine = angles->sine(position);
     for (int64_t h = 0; h < r.heads; ++h) {
       float* x = static_cast<float*>(r.data) + t * r.stride + h * r.head_dim;
       for (int64_t i = 0; i < half; ++i) {

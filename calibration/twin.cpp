@@ -80,6 +80,15 @@ Json options_json(const TwinOptions& options) {
   return json;
 }
 
+// The policy's fields in a scenario, with what this program always does: scattered rows are gathered before
+// GEMMs, which then run at full speed, and nothing is fetched on a guess.
+Json fields_json(const TwinCase& one) {
+  Json json = options_json(one.options);
+  if (one.policy == "cacheblend") json["partial_efficiency"] = 1;
+  if (one.policy == "hyperinfer") json["prefetch"] = false;
+  return json;
+}
+
 const char* dtype_name(Format format) {
   switch (format) {
     case Format::float32:
@@ -205,7 +214,7 @@ std::string twin_json(const TwinTable& table, const std::string& name) {
     const std::vector<double>& times_s = table.mean_ttft_s[i];
     const Sample sample = summarize(times_s);
     cases.push_back({{"policy", one.policy},
-                     {"options", options_json(one.options)},
+                     {"options", fields_json(one)},
                      {"model", one.model},
                      {"tokens", one.tokens},
                      {"new_tokens", one.new_tokens},
@@ -228,6 +237,7 @@ std::string twin_json(const TwinTable& table, const std::string& name) {
   if (table.disk) notes.push_back("ssd: " + table.disk->file_system + " on " + table.disk->device);
   const Json json = {{"schema", "kvcap.twin/1"},
                      {"hardware", name},
+                     {"backend", table.info.backend},
                      {"provenance",
                       {{"kind", "measured"},
                        {"source", "kvcap-calibrate twin: " + table.info.name + ", " + table.info.software +

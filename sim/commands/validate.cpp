@@ -9,18 +9,34 @@
 #include "base/input_error.h"
 #include "commands/commands.h"
 #include "validate/suites.h"
+#include "validate/twin.h"
 
 namespace kvcap {
 namespace {
 
 struct ValidateArgs {
   std::vector<std::string> suites;
+  std::string twin, hardware;
   bool json = false;
 };
 
+std::vector<Check> checks_for(const ValidateArgs& args) {
+  if (args.twin.empty()) {
+    if (!args.hardware.empty()) throw InputError("--hardware: it goes with --twin FILE");
+    return run_suites(args.suites);
+  }
+  if (!args.suites.empty()) throw InputError("--twin FILE: it is a suite of its own, without --suite");
+  return twin_checks_of(args.twin, args.hardware);
+}
+
 void validate(const ValidateArgs& args) {
-  const std::vector<Check> checks = run_suites(args.suites);
+  const std::vector<Check> checks = checks_for(args);
   std::fputs((args.json ? validation_json(checks) : validation_table(checks)).c_str(), stdout);
+  std::string broken;
+  for (const Check& check : checks) {
+    if (check.promised && check.verdict != Verdict::inside) broken += (broken.empty() ? "" : ", ") + check.id;
+  }
+  if (!broken.empty()) throw CheckFailed("promised and not kept: " + broken);
 }
 
 }  // namespace
@@ -33,6 +49,9 @@ void add_validate(CLI::App& app) {
       ->add_option("--suite", args->suites, "only this suite; may be given several times: " + suite_names())
       ->type_size(1)
       ->allow_extra_args(false);
+  command->add_option("--twin", args->twin, "a table of kvcap-calibrate twin instead of the suites");
+  command->add_option("--hardware", args->hardware,
+                      "with --twin: the profile that predicts it; default: the one that it names");
   command->add_flag("--json", args->json, "print the checks as JSON");
   command->footer("Example: kvcap validate --suite papers");
   command->callback([args] { validate(*args); });

@@ -31,6 +31,7 @@ struct Check {
   bool absolute = false;
   double error = 0;  // distance of the worst number; 0 inside a range
   std::vector<std::string> tuned;
+  bool promised = false;  // outside is a failure of the program
   Verdict verdict = Verdict::not_comparable;
   std::string reason;  // why it is not inside or cannot be compared
 };

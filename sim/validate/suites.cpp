@@ -6,6 +6,7 @@
 
 #include "base/input_error.h"
 #include "validate/papers.h"
+#include "validate/twin.h"
 
 namespace kvcap {
 namespace {
@@ -17,7 +18,7 @@ struct Suite {
 
 std::vector<Check> paper_checks() { return checks_of(papers()); }
 
-constexpr std::array kSuites = {Suite{"papers", paper_checks}};
+constexpr std::array kSuites = {Suite{"papers", paper_checks}, Suite{"twin", twin_checks}};
 
 }  // namespace
 
