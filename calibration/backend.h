@@ -206,6 +206,7 @@ struct DeviceInfo {
   // The vendor's figures where they are known.
   std::optional<double> nominal_flops;
   std::optional<double> nominal_bandwidth_bytes_per_s;
+  bool shared = false;  // with other programs: times are minima, since interruptions are not the machine's
   std::vector<Format> formats;     // of GEMMs, the usual one first
   std::vector<std::string> notes;  // what a reader of the figures must know
 };

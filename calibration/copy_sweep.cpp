@@ -135,7 +135,7 @@ HostMemory sweep_host_memory(const Sweep& sweep, int64_t bytes) {
     }
     return summarize(std::move(times_s));
   });
-  return {2.0 * static_cast<double>(threads * share) / sample.min_s, threads};
+  return {2.0 * static_cast<double>(threads * share) / sample.time_s, threads};
 }
 
 }  // namespace kvcap::calibration

@@ -392,11 +392,13 @@ class CpuBackend : public Backend {
         sysconf_or(_SC_PHYS_PAGES, 1 << 20) * sysconf_or(_SC_PAGESIZE, static_cast<double>(kPageBytes));
     info.memory_bytes = info.host_memory_bytes / 2;
     info.cache_bytes = sysconf_or(_SC_LEVEL3_CACHE_SIZE, 32e6);
+    info.shared = true;
     info.formats = {Format::float32};
     info.notes = {
         "the GPU of this profile is one thread of the CPU, in float32: a GEMM takes one core on purpose, so "
         "that "
         "copies and reads beside it have another",
+        "times are minima over batches: other programs interrupt a core",
         "half of the machine's memory stands for the GPU's and half for DRAM; PCIe is memcpy"};
     return info;
   }

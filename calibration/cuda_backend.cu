@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <sstream>
 
 #include "calibration/cuda_support.h"
@@ -284,18 +283,16 @@ class CudaBackend : public Backend {
   bool can_read_direct() const override { return direct_; }
   void read_direct(int file, int64_t offset_bytes, const Buffer& to, int64_t to_offset_bytes,
                    int64_t bytes) override {
-    if (!handles_.contains(file)) {
-      CUfileDescr_t description{};
-      description.handle.fd = file;
-      description.type = CU_FILE_HANDLE_TYPE_OPAQUE_FD;
-      CUfileHandle_t handle = nullptr;
-      if (cuFileHandleRegister(&handle, &description).err != CU_FILE_SUCCESS) {
-        throw BackendError("cuFile: the file cannot be registered");
-      }
-      handles_[file] = handle;
+    CUfileDescr_t description{};
+    description.handle.fd = file;
+    description.type = CU_FILE_HANDLE_TYPE_OPAQUE_FD;
+    CUfileHandle_t handle = nullptr;
+    if (cuFileHandleRegister(&handle, &description).err != CU_FILE_SUCCESS) {
+      throw BackendError("cuFile: the file cannot be registered");
     }
     const ssize_t read =
-        cuFileRead(handles_[file], to.data(), static_cast<std::size_t>(bytes), offset_bytes, to_offset_bytes);
+        cuFileRead(handle, to.data(), static_cast<std::size_t>(bytes), offset_bytes, to_offset_bytes);
+    cuFileHandleDeregister(handle);
     if (read != bytes) throw BackendError("cuFile: a read of " + std::to_string(bytes) + " bytes failed");
   }
 
@@ -305,12 +302,10 @@ class CudaBackend : public Backend {
     direct_ = std::filesystem::exists("/proc/driver/nvidia-fs") && cuFileDriverOpen().err == CU_FILE_SUCCESS;
   }
   void close_direct() {
-    for (const auto& [file, handle] : handles_) cuFileHandleDeregister(handle);
     if (direct_) cuFileDriverClose();
   }
 
   bool direct_ = false;
-  std::map<int, CUfileHandle_t> handles_;
 #else
  private:
   void open_direct() {}

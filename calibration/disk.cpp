@@ -53,7 +53,7 @@ std::string device_model(dev_t number) {
   const std::string entry =
       "/sys/dev/block/" + std::to_string(major(number)) + ":" + std::to_string(minor(number));
   for (const char* below : {"/device/model", "/../device/model"}) {
-    const std::string model = first_line(entry + below);
+    std::string model = first_line(entry + below);
     if (!model.empty()) return model;
   }
   return "";

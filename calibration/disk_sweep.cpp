@@ -82,6 +82,7 @@ Sample time_chunks(const Scratch& scratch, DiskQueue& queue, const DiskTime& poi
   const auto count =
       static_cast<int64_t>(std::clamp(budget_s / kBatches / chunk_s, 1.0, std::max(most, 1.0)));
   std::vector<double> times_s;
+  times_s.reserve(kBatches);
   for (int batch = 0; batch < kBatches; ++batch)
     times_s.push_back(move(std::max<int64_t>(count, point.depth)));
   return summarize(std::move(times_s));
@@ -93,6 +94,7 @@ std::optional<double> direct_read_rate(Backend& backend, const Scratch& scratch,
   const Sample sample = sweep.journal.sample("disk/direct to device", [&] {
     const Buffer device = backend.allocate(Place::device, bytes);
     std::vector<double> times_s;
+    times_s.reserve(4);
     for (int i = 0; i < 4; ++i) {
       times_s.push_back(seconds_of([&] {
         for (int64_t offset = 0; offset + kMostChunkBytes <= bytes; offset += kMostChunkBytes) {
@@ -102,7 +104,8 @@ std::optional<double> direct_read_rate(Backend& backend, const Scratch& scratch,
     }
     return summarize(std::move(times_s));
   });
-  return static_cast<double>(bytes / kMostChunkBytes * kMostChunkBytes) / sample.median_s;
+  const int64_t whole_bytes = bytes / kMostChunkBytes * kMostChunkBytes;
+  return static_cast<double>(whole_bytes) / sample.time_s;
 }
 
 }  // namespace
@@ -129,6 +132,7 @@ DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder) {
   }
   const double each_s = budgets.disk_s / static_cast<double>(wanted.size() + 1);
   std::vector<Point> points;
+  points.reserve(wanted.size());
   for (const DiskTime& one : wanted) {
     points.push_back({"disk/" + std::string(one.reading ? "read/" : "write/") +
                           (one.random ? "random/" : "sequential/") + std::to_string(one.chunk_bytes) + "/" +
@@ -146,7 +150,7 @@ DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder) {
   run_points(sweep, "disk", points, budgets.disk_s);
   for (const DiskTime& one : result.times) {
     if (!one.reading && one.random && one.chunk_bytes == 4096 && one.depth == 1) {
-      result.sync_write_s = one.time.median_s;
+      result.sync_write_s = one.time.time_s;
     }
   }
   result.direct_to_device_bytes_per_s = direct_read_rate(backend, scratch, sweep);

@@ -26,10 +26,11 @@ double squares(const std::vector<double>& values) {
   return sum;
 }
 
-Errors errors_of(const std::vector<double>& log_ratios) {
-  KVCAP_CHECK(!log_ratios.empty());
+Errors errors_of(const std::vector<double>& ratios) {
+  KVCAP_CHECK(!ratios.empty());
   std::vector<double> errors;
-  for (const double ratio : log_ratios) errors.push_back(std::abs(std::exp(ratio) - 1));
+  errors.reserve(ratios.size());
+  for (const double ratio : ratios) errors.push_back(std::abs(std::exp(ratio) - 1));
   std::sort(errors.begin(), errors.end());
   const auto at = [&](double share) {
     return errors[static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1))];
@@ -69,17 +70,22 @@ double model_s(const Efficiency& efficiency, const Gpu& gpu, const AttentionTime
          decode.per_context_token_s * static_cast<double>(time.batch * (time.cached_tokens + 1));
 }
 
+// ln(model / measured) of every point.
+template <typename Time, typename Model>
+std::vector<double> log_ratios(const std::vector<Time>& times, const Model& model) {
+  std::vector<double> ratios;
+  ratios.reserve(times.size());
+  for (const Time& time : times) ratios.push_back(std::log(model(time) / time.time.time_s));
+  return ratios;
+}
+
 template <typename Time>
 FittedModel fit_model(EfficiencyModel model, const Gpu& gpu, const std::vector<Time>& times,
                       int64_t block_m) {
   const auto residuals = [&](const std::vector<double>& x) {
     Efficiency efficiency = efficiency_of(model, x);
     efficiency.block_m = block_m;
-    std::vector<double> log_ratios;
-    for (const Time& time : times) {
-      log_ratios.push_back(std::log(model_s(efficiency, gpu, time) / time.time.median_s));
-    }
-    return log_ratios;
+    return log_ratios(times, [&](const Time& time) { return model_s(efficiency, gpu, time); });
   };
   const std::vector<double> x = least_squares(residuals, start_of(model));
   FittedModel fitted{efficiency_of(model, x), errors_of(residuals(x))};
@@ -161,11 +167,7 @@ FittedElementwise fit_elementwise(const Gpu& gpu, const std::vector<ElementwiseT
     return time.bytes / (gpu.memory_bandwidth_bytes_per_s * share_of(x[0])) + seconds_of(x[1]);
   };
   const auto residuals = [&](const std::vector<double>& x) {
-    std::vector<double> log_ratios;
-    for (const ElementwiseTime& time : times) {
-      log_ratios.push_back(std::log(model(x, time) / time.time.median_s));
-    }
-    return log_ratios;
+    return log_ratios(times, [&](const ElementwiseTime& time) { return model(x, time); });
   };
   const std::vector<double> x = least_squares(residuals, {of_share(0.7), std::log(3e-6)});
   return {{share_of(x[0]), stated_s(x[1])}, errors_of(residuals(x))};
@@ -177,11 +179,12 @@ FittedLink fit_link(const std::vector<TransferTime>& times) {
       *std::max_element(times.begin(), times.end(),
                         [](const TransferTime& a, const TransferTime& b) { return a.bytes < b.bytes; });
   const auto residuals = [&](const std::vector<double>& x) {
-    std::vector<double> log_ratios;
+    std::vector<double> ratios;
+    ratios.reserve(times.size());
     for (const TransferTime& time : times) {
-      log_ratios.push_back(std::log((std::exp(x[0]) + time.bytes * std::exp(x[1])) / time.time_s));
+      ratios.push_back(std::log((std::exp(x[0]) + time.bytes * std::exp(x[1])) / time.time_s));
     }
-    return log_ratios;
+    return ratios;
   };
   const std::vector<double> x =
       least_squares(residuals, {std::log(1e-5), std::log(largest.time_s / largest.bytes)});
@@ -190,7 +193,7 @@ FittedLink fit_link(const std::vector<TransferTime>& times) {
 
 Efficiency gemm_table(const std::vector<GemmTime>& times) {
   Efficiency table{.model = EfficiencyModel::table};
-  for (const GemmTime& time : times) table.points.push_back({time.m, time.n, time.k, time.time.median_s});
+  for (const GemmTime& time : times) table.points.push_back({time.m, time.n, time.k, time.time.time_s});
   return table;
 }
 

@@ -17,7 +17,8 @@ std::string first_line(const std::string& identity) {
 
 }  // namespace
 
-Journal::Journal(std::filesystem::path path, const std::string& identity) : path_(std::move(path)) {
+Journal::Journal(std::filesystem::path path, const std::string& identity, bool minima)
+    : path_(std::move(path)), minima_(minima) {
   bool going_on = false;
   {
     std::ifstream old(path_);
@@ -30,8 +31,8 @@ Journal::Journal(std::filesystem::path path, const std::string& identity) : path
         going_on = false;
         samples_.clear();
       } else {
-        samples_[json.at("key")] = {json.at("median_s"), json.at("min_s"), json.at("spread"),
-                                    json.at("batches")};
+        samples_[json.at("key")] = {json.at(minima_ ? "min_s" : "median_s"), json.at("median_s"),
+                                    json.at("min_s"), json.at("spread"), json.at("batches")};
       }
     }
   }
@@ -48,7 +49,8 @@ Journal::Journal(std::filesystem::path path, const std::string& identity) : path
 Sample Journal::sample(const std::string& key, const std::function<Sample()>& measure) {
   const auto known = samples_.find(key);
   if (known != samples_.end()) return known->second;
-  const Sample sample = measure();
+  Sample sample = measure();
+  sample.time_s = minima_ ? sample.min_s : sample.median_s;
   samples_[key] = sample;
   write_line(Json{{"key", key},
                   {"median_s", sample.median_s},

@@ -16,7 +16,8 @@ class Journal {
  public:
   // `identity` says what was measured and how; a journal of another identity, or of a run that ended, is
   // begun anew. Throws std::system_error where the file cannot be written.
-  Journal(std::filesystem::path path, const std::string& identity);
+  // `minima`: the time that speaks is the minimum of a sample and not its median.
+  Journal(std::filesystem::path path, const std::string& identity, bool minima = false);
 
   int64_t resumed() const { return resumed_; }  // points that an earlier run measured
   // The sample of this key: from the file, else `measure`d now and added.
@@ -30,6 +31,7 @@ class Journal {
   void write_line(const std::string& line);
 
   std::filesystem::path path_;
+  bool minima_;
   std::ofstream file_;
   std::map<std::string, Sample> samples_;
   int64_t resumed_ = 0;

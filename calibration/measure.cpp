@@ -33,6 +33,7 @@ Sample summarize(std::vector<double> times_s) {
   std::sort(times_s.begin(), times_s.end());
   Sample sample;
   sample.median_s = quantile(times_s, 0.5);
+  sample.time_s = sample.median_s;
   sample.min_s = times_s.front();
   sample.spread = (quantile(times_s, 0.75) - quantile(times_s, 0.25)) / sample.median_s;
   sample.batches = static_cast<int64_t>(times_s.size());

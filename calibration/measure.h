@@ -14,6 +14,7 @@ namespace kvcap::calibration {
 
 // Of one call.
 struct Sample {
+  double time_s = 0;  // the one that speaks: the median, or the minimum where interruptions are others' doing
   double median_s = 0;
   double min_s = 0;
   double spread = 0;  // distance of the quartiles over the median

@@ -42,7 +42,7 @@ std::vector<GemmTime> usual_gemms(const Measurements& measured) {
 
 double best_gemm_rate(const std::vector<GemmTime>& times) {
   double best = 0;
-  for (const GemmTime& time : times) best = std::max(best, gemm_flops(time) / time.time.median_s);
+  for (const GemmTime& time : times) best = std::max(best, gemm_flops(time) / time.time.time_s);
   return best;
 }
 
@@ -54,7 +54,7 @@ std::optional<double> ratio_of(const std::vector<GemmTime>& all, Format format, 
     if (time.format != format || time.launch != launch) continue;
     for (const GemmTime& other : base) {
       if (other.m == time.m && other.n == time.n && other.k == time.k) {
-        ratios.push_back(time.time.median_s / other.time.median_s);
+        ratios.push_back(time.time.time_s / other.time.time_s);
       }
     }
   }
@@ -93,7 +93,7 @@ void fit_gpu(const Measurements& measured, NotedProfile* out) {
           : "peak_flops: the rate of the best " + format + " GEMM that was measured");
   double best_bandwidth = measured.device_copy_bytes_per_s;
   for (const GemmTime& time : gemms) {
-    best_bandwidth = std::max(best_bandwidth, gemm_bytes(time) / time.time.median_s);
+    best_bandwidth = std::max(best_bandwidth, gemm_bytes(time) / time.time.time_s);
   }
   gpu.memory_bandwidth_bytes_per_s =
       std::max(measured.info.nominal_bandwidth_bytes_per_s.value_or(0), best_bandwidth);
@@ -170,7 +170,7 @@ void fit_attention_models(const Measurements& measured, NotedProfile* out) {
   gpu.attention = best->efficiency;
   double best_rate = 0;
   for (const AttentionTime& time : measured.attention) {
-    if (time.new_tokens > 1) best_rate = std::max(best_rate, attention_flops(time) / time.time.median_s);
+    if (time.new_tokens > 1) best_rate = std::max(best_rate, attention_flops(time) / time.time.time_s);
   }
   out->attention_notes.push_back(
       formatted("this program's own kernel reached %.1f %% of peak_flops at best (%.3g TFLOP/s)",
@@ -186,14 +186,14 @@ void fit_attention_models(const Measurements& measured, NotedProfile* out) {
 std::vector<TransferTime> transfers(const std::vector<CopyTime>& copies, const std::string& way) {
   std::vector<TransferTime> list;
   for (const CopyTime& copy : copies) {
-    if (copy.way == way) list.push_back({copy.bytes, copy.time.median_s});
+    if (copy.way == way) list.push_back({copy.bytes, copy.time.time_s});
   }
   return list;
 }
 
 std::optional<double> rate_of(const std::vector<CopyTime>& copies, const std::string& way) {
   for (const CopyTime& copy : copies) {
-    if (copy.way == way) return copy.bytes / copy.time.median_s;
+    if (copy.way == way) return copy.bytes / copy.time.time_s;
   }
   return std::nullopt;
 }
@@ -230,7 +230,7 @@ void fit_disk(const DiskSweep& disk, bool gpu_direct, NotedProfile* out) {
   for (const DiskTime& time : disk.times) most_depth = std::max(most_depth, time.depth);
   for (const DiskTime& time : disk.times) {
     if (!time.random || time.depth != std::min(16, most_depth)) continue;
-    (time.reading ? reads : writes).push_back({static_cast<double>(time.chunk_bytes), time.time.median_s});
+    (time.reading ? reads : writes).push_back({static_cast<double>(time.chunk_bytes), time.time.time_s});
   }
   if (reads.size() < 2 || writes.size() < 2) {
     throw InputError("--ssd: too few transfers ended in the time given; is the device busy?");
@@ -269,7 +269,7 @@ Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
   if (options.ssd) const ScratchFile space(*options.ssd, options.budgets.disk_bytes);
   measured.checks = check_backend(backend);
   measured.before = backend.state();
-  Journal journal(journal_path(options.out), identity_of(measured.info, options));
+  Journal journal(journal_path(options.out), identity_of(measured.info, options), measured.info.shared);
   measured.resumed_points = journal.resumed();
   Progress progress;
   Bench bench(backend);
@@ -279,7 +279,7 @@ Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
   const int64_t copy_bytes = std::min<int64_t>(budgets.copy_bytes, 256 << 20);
   measured.launches = sweep_launches(sweep);
   measured.device_copy_bytes_per_s =
-      2 * static_cast<double>(copy_bytes) / time_device_copy(sweep, copy_bytes).median_s;
+      2 * static_cast<double>(copy_bytes) / time_device_copy(sweep, copy_bytes).time_s;
   measured.host_memory = sweep_host_memory(sweep, copy_bytes);
   measured.copies = sweep_copies(sweep);
   measured.gemms = sweep_gemms(sweep);
@@ -327,7 +327,7 @@ NotedProfile make_profile(const Measurements& measured, const std::string& name)
       formatted("one empty kernel takes %.3g s launched alone and %.3g s in a graph; kernel_overhead_s is 0, "
                 "because the constants "
                 "above hold it, and host_overhead_per_layer_s is 0, because graphs are assumed",
-                measured.launches.eager_kernel.median_s, measured.launches.graph_kernel.median_s));
+                measured.launches.eager_kernel.time_s, measured.launches.graph_kernel.time_s));
   out.gpu_notes.emplace_back("price_usd_per_hour: not measured, 0");
   fit_pcie(measured, &out);
   if (measured.peer_link) {
@@ -346,7 +346,7 @@ NotedProfile make_profile(const Measurements& measured, const std::string& name)
 
 NotedProfile write_profile(Backend& backend, const ProfileOptions& options) {
   const Measurements measured = measure_machine(backend, options);
-  const NotedProfile profile = make_profile(measured, options.out.stem().string());
+  NotedProfile profile = make_profile(measured, options.out.stem().string());
   std::filesystem::path aside = options.out;
   aside += ".part";
   errno = 0;

@@ -5,7 +5,7 @@
 namespace kvcap::calibration {
 
 Budgets quick_budgets() {
-  return {.gemm_s = 12,
+  return {.gemm_s = 15,
           .attention_s = 7,
           .elementwise_s = 2,
           .copies_s = 6,

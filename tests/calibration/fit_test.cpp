@@ -11,7 +11,7 @@ namespace {
 
 Gpu gpu() { return {.peak_flops = 1e15, .memory_bandwidth_bytes_per_s = 4e12, .sm_count = 100}; }
 
-Sample taking(double time_s) { return {time_s, time_s, 0, 5}; }
+Sample taking(double time_s) { return {time_s, time_s, time_s, 0, 5}; }
 
 std::vector<GemmTime> gemms_by(const Efficiency& efficiency) {
   std::vector<GemmTime> times;

@@ -44,30 +44,37 @@ TEST_F(JournalOf, AStoppedRunGoesOnWhereItWas) {
   const fs::path path = folder_ / "j";
   {
     Journal first(path, "this machine");
-    first.sample("a", [] { return Sample{2e-6, 1e-6, 0.1, 5}; });
+    first.sample("a", [] { return Sample{2e-6, 2e-6, 1e-6, 0.1, 5}; });
   }
   std::ofstream(path, std::ios::app) << R"({"key":"b","med)";  // stopped in the middle of a line
   {
     Journal second(path, "this machine");
     EXPECT_EQ(second.resumed(), 1);
-    EXPECT_DOUBLE_EQ(second.sample("a", kNever).median_s, 2e-6);
-    second.sample("b", [] { return Sample{3e-6, 3e-6, 0, 5}; });
+    EXPECT_DOUBLE_EQ(second.sample("a", kNever).time_s, 2e-6);
+    second.sample("b", [] { return Sample{3e-6, 3e-6, 3e-6, 0, 5}; });
   }
   Journal third(path, "this machine");
   EXPECT_EQ(third.resumed(), 2);
   EXPECT_DOUBLE_EQ(third.sample("b", kNever).median_s, 3e-6);
 }
 
+TEST_F(JournalOf, AMachineThatIsSharedSpeaksInMinima) {
+  Journal journal(folder_ / "j", "shared", true);
+  EXPECT_DOUBLE_EQ(journal.sample("a", [] { return Sample{2e-6, 2e-6, 1e-6, 0.1, 5}; }).time_s, 1e-6);
+  Journal again(folder_ / "j", "shared", true);
+  EXPECT_DOUBLE_EQ(again.sample("a", kNever).time_s, 1e-6);
+}
+
 TEST_F(JournalOf, AnotherMachineOrAFinishedRunBeginsAnew) {
   const fs::path path = folder_ / "j";
   {
     Journal first(path, "this machine");
-    first.sample("a", [] { return Sample{1, 1, 0, 1}; });
+    first.sample("a", [] { return Sample{1, 1, 1, 0, 1}; });
   }
   {
     Journal other(path, "another machine");
     EXPECT_EQ(other.resumed(), 0);
-    other.sample("a", [] { return Sample{2, 2, 0, 1}; });
+    other.sample("a", [] { return Sample{2, 2, 2, 0, 1}; });
     other.finish();
   }
   const Journal again(path, "another machine");
