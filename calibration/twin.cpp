@@ -20,19 +20,6 @@ using Json = nlohmann::ordered_json;
 constexpr int kDiskDepth = 16;
 constexpr uint64_t kWeightSeed = 11;
 
-ModelSpec llama_like(const std::string& name, int64_t layers, int64_t hidden, int64_t intermediate) {
-  ModelSpec model;
-  model.name = name;
-  model.num_hidden_layers = layers;
-  model.hidden_size = hidden;
-  model.head_dim = hidden >= 1024 ? 128 : 32;
-  model.num_attention_heads = model.num_key_value_heads = hidden / model.head_dim;
-  model.intermediate_size = intermediate;
-  model.vocab_size = hidden >= 1024 ? 8192 : 512;
-  model.max_position_embeddings = 16384;
-  return model;
-}
-
 // Every policy on `tokens` tokens, `requests` at once.
 void add_cases(const std::string& model, int64_t layers, int64_t tokens, int64_t requests, bool with_ssd,
                std::vector<TwinCase>* cases) {
@@ -128,11 +115,12 @@ TwinPlan twin_plan(const DeviceInfo& info, bool quick, bool with_ssd) {
   TwinPlan plan;
   if (quick) {
     plan.repeats = 2;
-    add_model(&plan, llama_like("twin-128", 4, 128, 352), {{130, 1}, {130, 2}}, with_ssd);
+    add_model(&plan, toy_model(), {{130, 1}, {130, 2}}, with_ssd);
   } else if (info.backend == "cpu") {
-    add_model(&plan, llama_like("twin-1024", 8, 1024, 2816),
-              {{256, 1}, {256, 2}, {256, 4}, {512, 1}, {512, 2}, {1024, 1}}, with_ssd);
-    add_model(&plan, llama_like("twin-2048", 8, 2048, 5632), {{256, 1}}, with_ssd);
+    // A core needs seconds where a GPU needs milliseconds.
+    const std::vector<ModelSpec> models = cpu_models();
+    add_model(&plan, models.front(), {{128, 1}, {128, 2}, {128, 4}, {256, 1}, {512, 1}}, with_ssd);
+    add_model(&plan, models.back(), {{128, 1}}, with_ssd);
   } else {
     for (const ModelSpec& model : catalogue_models()) {
       if (model.name == "llama-2-7b" || model.name == "llama-2-13b" || model.name == "llama-3-8b") {
