@@ -34,7 +34,9 @@ const Check& of(const std::vector<Check>& checks, const std::string& id) {
 TEST(Twin, ErrorsWithinThePromiseAreInside) {
   const std::vector<Check> checks = judge_twin("m", outcomes(20, 0.08), kCpuPromise);
   for (const Check& check : checks) {
-    if (check.promised) EXPECT_EQ(check.verdict, Verdict::inside) << check.id;
+    if (check.promised) {
+      EXPECT_EQ(check.verdict, Verdict::inside) << check.id;
+    }
   }
   EXPECT_NEAR(of(checks, "m.median_error").simulated[0], 0.08, 1e-12);
   EXPECT_NEAR(of(checks, "m.bias.b").simulated[0], 0.08, 1e-12);
