@@ -152,25 +152,205 @@ struct Pipeline::Machine {
   std::thread reader, copier;  // last: they use the members above
 };
 
-namespace {
+// Contexts on their way back, as the calling thread sees them. It holds the machine's mutex but while it
+// enqueues, waits for the device or asks for loads.
+class Pipeline::Session {
+ public:
+  Session(Machine& machine, std::vector<Restoring> contexts, const MakeStep& make_step, int64_t step_tokens)
+      : machine_(machine),
+        make_step_(make_step),
+        step_tokens_(step_tokens),
+        runs_(contexts.size()),
+        start_(Clock::now()),
+        lock_(machine.mutex) {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      Run& run = runs_[i];
+      run.restoring = std::move(contexts[i]);
+      run.loaded.assign(run.restoring.stages.size(), false);
+      run.skipped = run.loaded;
+      ask_ahead(run);
+      if (run.restoring.stages.empty()) is_restored(run);
+    }
+  }
 
-struct Run {
-  Restoring restoring;
-  std::vector<bool> loaded, skipped;  // by stage
-  std::size_t asked = 0;              // stages whose loads have been asked for
-  std::size_t enqueued = 0;           // stages whose computation has been
-  std::size_t computed = 0;           // stages whose computation is done
-  bool settling = false;              // the next stage waits for what follows the last one enqueued
-  bool waits_for_step = false;
-  Answered answered;
+  std::vector<Answered> perform() {
+    while (answered_ < runs_.size() && !machine_.error) {
+      if (in_flight_.size() < kInFlight) {
+        if (const std::optional<Piece> piece = next_piece()) {
+          enqueue(*piece);
+          continue;
+        }
+      }
+      if (answered_ == runs_.size()) break;
+      if (!in_flight_.empty()) {
+        finish_first();
+      } else {
+        machine_.changed.wait(lock_);
+      }
+    }
+    if (machine_.error) std::rethrow_exception(machine_.error);
+    std::vector<Answered> result;
+    for (const Run& run : runs_) result.push_back(run.answered);
+    return result;
+  }
+
+ private:
+  struct Run {
+    Restoring restoring;
+    std::vector<bool> loaded, skipped;  // by stage
+    std::size_t asked = 0;              // stages whose loads have been asked for
+    std::size_t enqueued = 0;           // stages whose computation has been
+    std::size_t computed = 0;           // stages whose computation is done
+    bool settling = false;              // the next stage waits for what follows the last one enqueued
+    bool waits_for_step = false;
+    Answered answered;
+
+    bool all_enqueued() const { return enqueued == restoring.stages.size(); }
+    bool next_computes() const { return restoring.stages[enqueued].compute && !skipped[enqueued]; }
+  };
+  struct Piece {
+    std::optional<std::size_t> context;  // none: of the step
+    std::size_t stage = 0;
+  };
+
+  double now_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  // ---- loads ----
+
+  void ask(Run& run, std::size_t stage) {
+    const Stage& one = run.restoring.stages[stage];
+    run.skipped[stage] = one.skipped && one.skipped();
+    if (run.skipped[stage] || !one.load) {
+      run.loaded[stage] = true;
+      return;
+    }
+    lock_.unlock();
+    machine_.ask(one.load(), [&run, stage] { run.loaded[stage] = true; });
+    lock_.lock();
+  }
+
+  void ask_ahead(Run& run) {
+    while (run.asked < run.restoring.stages.size()) {
+      const auto ahead = static_cast<int64_t>(run.asked - run.computed);
+      if (ahead >= run.restoring.ahead || (ahead > 0 && run.restoring.stages[run.asked].waits)) return;
+      ask(run, run.asked++);
+    }
+  }
+
+  // ---- what is next ----
+
+  std::optional<Piece> next_piece() {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      Run& run = runs_[i];
+      pass(run);
+      if (run.settling || run.all_enqueued()) continue;
+      if (run.loaded[run.enqueued] && run.next_computes()) return Piece{i, run.enqueued};
+    }
+    if (in_step_.empty()) begin_step();
+    if (step_enqueued_ < step_.size()) return Piece{std::nullopt, step_enqueued_};
+    return std::nullopt;
+  }
+
+  // Stages that compute nothing are done as soon as they are loaded and it is their turn.
+  void pass(Run& run) {
+    while (run.computed == run.enqueued && !run.all_enqueued() && run.loaded[run.enqueued] &&
+           !run.next_computes()) {
+      ++run.enqueued;
+      computed(run);
+    }
+  }
+
+  void begin_step() {
+    step_.clear();
+    step_enqueued_ = 0;
+    int64_t tokens = 0;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (!runs_[i].waits_for_step) continue;
+      tokens += runs_[i].restoring.step_tokens;
+      if (tokens > step_tokens_ && !in_step_.empty()) break;
+      runs_[i].waits_for_step = false;
+      in_step_.push_back(static_cast<int64_t>(i));
+    }
+    if (!in_step_.empty()) step_ = make_step_(in_step_);
+  }
+
+  void enqueue(const Piece& piece) {
+    lock_.unlock();
+    Stream& stream = *machine_.compute;
+    if (piece.context) {
+      runs_[*piece.context].restoring.stages[piece.stage].compute(stream);
+    } else {
+      step_[piece.stage](stream);
+    }
+    stream.record(*machine_.computed[next_event_++ % kInFlight]);
+    lock_.lock();
+    in_flight_.push_back(piece);
+    if (!piece.context) {
+      ++step_enqueued_;
+      return;
+    }
+    Run& run = runs_[*piece.context];
+    ++run.enqueued;
+    run.settling = static_cast<bool>(run.restoring.stages[piece.stage].after);
+  }
+
+  // ---- what is done ----
+
+  void finish_first() {
+    const Piece piece = in_flight_.front();
+    lock_.unlock();
+    machine_.computed[first_event_++ % kInFlight]->synchronize();
+    if (piece.context) {
+      const Stage& stage = runs_[*piece.context].restoring.stages[piece.stage];
+      if (stage.after) stage.after();
+    }
+    lock_.lock();
+    in_flight_.pop_front();
+    if (piece.context) {
+      Run& run = runs_[*piece.context];
+      if (run.restoring.stages[piece.stage].after) run.settling = false;
+      computed(run);
+    } else if (piece.stage + 1 == step_.size()) {
+      for (const int64_t context : in_step_) has_first_token(runs_[static_cast<std::size_t>(context)]);
+      in_step_.clear();
+      step_.clear();
+      step_enqueued_ = 0;
+    }
+  }
+
+  void computed(Run& run) {
+    ++run.computed;
+    ask_ahead(run);
+    if (run.computed == run.restoring.stages.size()) is_restored(run);
+  }
+
+  void is_restored(Run& run) {
+    run.answered.restored_s = run.restoring.stages.empty() ? 0 : now_s();
+    if (run.restoring.fused) {
+      has_first_token(run);
+    } else {
+      run.waits_for_step = true;
+    }
+  }
+
+  void has_first_token(Run& run) {
+    run.answered.first_token_s = now_s();
+    ++answered_;
+  }
+
+  Machine& machine_;
+  const MakeStep& make_step_;
+  int64_t step_tokens_;
+  std::vector<Run> runs_;
+  std::vector<int64_t> in_step_;  // contexts
+  Step step_;
+  std::size_t step_enqueued_ = 0;
+  std::deque<Piece> in_flight_;
+  std::size_t next_event_ = 0, first_event_ = 0;
+  std::size_t answered_ = 0;
+  Clock::time_point start_;
+  std::unique_lock<std::mutex> lock_;
 };
-
-struct Piece {
-  int64_t context = -1;  // -1: of the step
-  std::size_t stage = 0;
-};
-
-}  // namespace
 
 Pipeline::Pipeline(Backend& backend, const ScratchFile* file, int64_t slot_bytes, int disk_depth)
     : machine_(std::make_unique<Machine>(backend, file, slot_bytes, disk_depth)) {}
@@ -179,153 +359,7 @@ Pipeline::~Pipeline() = default;
 
 std::vector<Answered> Pipeline::run(std::vector<Restoring> contexts, const MakeStep& make_step,
                                     int64_t step_tokens) {
-  Machine& machine = *machine_;
-  std::vector<Run> runs(contexts.size());
-  std::vector<int64_t> in_step;  // contexts
-  Step step;
-  std::size_t step_enqueued = 0;
-  std::deque<Piece> in_flight;
-  std::size_t next_event = 0, first_event = 0;
-  std::size_t answered = 0;
-  const Clock::time_point start = Clock::now();
-  const auto now_s = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-
-  std::unique_lock lock(machine.mutex);
-  const auto ask = [&](Run& run, std::size_t stage) {
-    const Stage& one = run.restoring.stages[stage];
-    run.skipped[stage] = one.skipped && one.skipped();
-    if (run.skipped[stage] || !one.load) {
-      run.loaded[stage] = true;
-      return;
-    }
-    lock.unlock();
-    Load load = one.load();
-    machine.ask(std::move(load), [&run, stage] { run.loaded[stage] = true; });
-    lock.lock();
-  };
-  const auto ask_ahead = [&](Run& run) {
-    while (run.asked < run.restoring.stages.size()) {
-      const auto ahead = static_cast<int64_t>(run.asked - run.computed);
-      if (ahead >= run.restoring.ahead || (ahead > 0 && run.restoring.stages[run.asked].waits)) return;
-      ask(run, run.asked++);
-    }
-  };
-  const auto is_restored = [&](Run& run) {
-    run.answered.restored_s = run.restoring.stages.empty() ? 0 : now_s();
-    if (run.restoring.fused) {
-      run.answered.first_token_s = now_s();
-      ++answered;
-    } else {
-      run.waits_for_step = true;
-    }
-  };
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i].restoring = std::move(contexts[i]);
-    runs[i].loaded.assign(runs[i].restoring.stages.size(), false);
-    runs[i].skipped = runs[i].loaded;
-    ask_ahead(runs[i]);
-    if (runs[i].restoring.stages.empty()) is_restored(runs[i]);
-  }
-
-  const auto computes = [](const Run& run) {
-    return run.restoring.stages[run.enqueued].compute && !run.skipped[run.enqueued];
-  };
-  // Stages that compute nothing are done as soon as they are their turn and loaded.
-  const auto pass = [&](Run& run) {
-    while (run.computed == run.enqueued && run.enqueued < run.restoring.stages.size() &&
-           run.loaded[run.enqueued] && !computes(run)) {
-      ++run.enqueued, ++run.computed;
-      ask_ahead(run);
-      if (run.computed == run.restoring.stages.size()) is_restored(run);
-    }
-  };
-  const auto next_piece = [&]() -> std::optional<Piece> {
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      Run& run = runs[i];
-      pass(run);
-      if (run.settling || run.enqueued == run.restoring.stages.size()) continue;
-      if (run.loaded[run.enqueued] && computes(run)) {
-        return Piece{static_cast<int64_t>(i), run.enqueued};
-      }
-    }
-    if (in_step.empty()) {
-      int64_t tokens = 0;
-      for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (!runs[i].waits_for_step) continue;
-        tokens += runs[i].restoring.step_tokens;
-        if (tokens > step_tokens && !in_step.empty()) break;
-        runs[i].waits_for_step = false;
-        in_step.push_back(static_cast<int64_t>(i));
-      }
-      if (in_step.empty()) return std::nullopt;
-      step = make_step(in_step);
-      step_enqueued = 0;
-    }
-    if (step_enqueued < step.size()) return Piece{-1, step_enqueued};
-    return std::nullopt;
-  };
-  const auto enqueue = [&](const Piece& piece) {
-    lock.unlock();
-    if (piece.context < 0) {
-      step[piece.stage](*machine.compute);
-    } else {
-      runs[static_cast<std::size_t>(piece.context)].restoring.stages[piece.stage].compute(*machine.compute);
-    }
-    machine.compute->record(*machine.computed[next_event++ % kInFlight]);
-    lock.lock();
-    in_flight.push_back(piece);
-    if (piece.context < 0) {
-      ++step_enqueued;
-    } else {
-      Run& run = runs[static_cast<std::size_t>(piece.context)];
-      ++run.enqueued;
-      run.settling = static_cast<bool>(run.restoring.stages[piece.stage].after);
-    }
-  };
-  const auto finish_first = [&] {
-    lock.unlock();
-    machine.computed[first_event++ % kInFlight]->synchronize();
-    const Piece piece = in_flight.front();
-    if (piece.context >= 0) {
-      const Stage& stage = runs[static_cast<std::size_t>(piece.context)].restoring.stages[piece.stage];
-      if (stage.after) stage.after();
-    }
-    lock.lock();
-    in_flight.pop_front();
-    if (piece.context >= 0) {
-      Run& run = runs[static_cast<std::size_t>(piece.context)];
-      if (run.restoring.stages[piece.stage].after) run.settling = false;
-      ++run.computed;
-      ask_ahead(run);
-      if (run.computed == run.restoring.stages.size()) is_restored(run);
-    } else if (piece.stage + 1 == step.size()) {
-      for (const int64_t context : in_step) {
-        runs[static_cast<std::size_t>(context)].answered.first_token_s = now_s();
-        ++answered;
-      }
-      in_step.clear();
-    }
-  };
-
-  while (answered < runs.size()) {
-    if (machine.error) break;
-    if (in_flight.size() < kInFlight) {
-      if (const std::optional<Piece> piece = next_piece()) {
-        enqueue(*piece);
-        continue;
-      }
-    }
-    if (answered == runs.size()) break;
-    if (!in_flight.empty()) {
-      finish_first();
-    } else {
-      machine.changed.wait(lock);
-    }
-  }
-  if (machine.error) std::rethrow_exception(machine.error);
-  std::vector<Answered> result;
-  for (const Run& run : runs) result.push_back(run.answered);
-  return result;
+  return Session(*machine_, std::move(contexts), make_step, step_tokens).perform();
 }
 
 }  // namespace kvcap::calibration

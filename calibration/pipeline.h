@@ -75,6 +75,7 @@ class Pipeline {
 
  private:
   struct Machine;
+  class Session;
   std::unique_ptr<Machine> machine_;
 };
 
