@@ -37,6 +37,7 @@ struct Pipeline::Machine {
     copies = backend.make_stream();
     for (auto& event : computed) event = backend.make_event();
     for (auto& event : copied) event = backend.make_event();
+    arrived = backend.make_event();
     if (file) {
       for (std::size_t i = 0; i < kSlots; ++i) {
         slots.push_back(backend.allocate(Place::pinned, slot_bytes));
@@ -104,6 +105,7 @@ struct Pipeline::Machine {
       changed.notify_all();
     }
   }
+  bool loads_idle() const { return to_read.empty() && to_copy.empty() && !reading && !copying; }
   bool may_read() const { return to_read.front().load.pieces.empty() || !free_slots.empty(); }
 
   void copy() {
@@ -116,6 +118,7 @@ struct Pipeline::Machine {
       if (!to_copy.empty() && under_way.size() < kInFlight) {
         Task task = std::move(to_copy.front());
         to_copy.pop_front();
+        copying = true;
         lock.unlock();
         task.load.enqueue(*copies, task.slot == kSlots ? nullptr : slots[task.slot].data());
         copies->record(*copied[next_event++ % kInFlight]);
@@ -131,6 +134,7 @@ struct Pipeline::Machine {
       under_way.pop_front();
       if (task.slot != kSlots) free_slots.push_back(task.slot);
       task.done();
+      copying = !under_way.empty();
       changed.notify_all();
     }
   }
@@ -139,7 +143,7 @@ struct Pipeline::Machine {
   const ScratchFile* file;
   DiskQueue disk;
   std::unique_ptr<Stream> compute, copies;
-  std::unique_ptr<Event> computed[kInFlight], copied[kInFlight];
+  std::unique_ptr<Event> computed[kInFlight], copied[kInFlight], arrived;
   std::vector<Buffer> slots;
 
   std::mutex mutex;  // of all that follows, and of the contexts' `loaded`
@@ -147,6 +151,7 @@ struct Pipeline::Machine {
   std::vector<std::size_t> free_slots;
   std::deque<Task> to_read, to_copy;
   bool reading = false;
+  bool copying = false;
   bool ending = false;
   std::exception_ptr error;
   std::thread reader, copier;  // last: they use the members above
@@ -167,7 +172,7 @@ class Pipeline::Session {
       Run& run = runs_[i];
       run.restoring = std::move(contexts[i]);
       run.loaded.assign(run.restoring.stages.size(), false);
-      run.skipped = run.loaded;
+      run.skipped = run.arrives = run.loaded;
       ask_ahead(run);
       if (run.restoring.stages.empty()) is_restored(run);
     }
@@ -197,11 +202,12 @@ class Pipeline::Session {
  private:
   struct Run {
     Restoring restoring;
-    std::vector<bool> loaded, skipped;  // by stage
-    std::size_t asked = 0;              // stages whose loads have been asked for
-    std::size_t enqueued = 0;           // stages whose computation has been
-    std::size_t computed = 0;           // stages whose computation is done
-    bool settling = false;              // the next stage waits for what follows the last one enqueued
+    // By stage. arrives: the device has still to wait for what it loads.
+    std::vector<bool> loaded, skipped, arrives;
+    std::size_t asked = 0;     // stages whose loads have been asked for
+    std::size_t enqueued = 0;  // stages whose computation has been
+    std::size_t computed = 0;  // stages whose computation is done
+    bool settling = false;     // the next stage waits for what follows the last one enqueued
     bool waits_for_step = false;
     Answered answered;
 
@@ -225,7 +231,17 @@ class Pipeline::Session {
       return;
     }
     lock_.unlock();
-    machine_.ask(one.load(), [&run, stage] { run.loaded[stage] = true; });
+    Load load = one.load();
+    lock_.lock();
+    // What was waited for and finds nothing before it: the device waits for it, not this thread.
+    if (one.waits && load.pieces.empty() && machine_.loads_idle()) {
+      load.enqueue(*machine_.copies, nullptr);
+      machine_.copies->record(*machine_.arrived);
+      run.loaded[stage] = run.arrives[stage] = true;
+      return;
+    }
+    lock_.unlock();
+    machine_.ask(std::move(load), [&run, stage] { run.loaded[stage] = true; });
     lock_.lock();
   }
 
@@ -278,7 +294,9 @@ class Pipeline::Session {
     lock_.unlock();
     Stream& stream = *machine_.compute;
     if (piece.context) {
-      runs_[*piece.context].restoring.stages[piece.stage].compute(stream);
+      const Run& run = runs_[*piece.context];
+      if (run.arrives[piece.stage]) stream.wait(*machine_.arrived);
+      run.restoring.stages[piece.stage].compute(stream);
     } else {
       step_[piece.stage](stream);
     }
