@@ -160,8 +160,8 @@ TEST_P(Restored, WhatIsSavedAsideIsTheNewTokensKv) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiers, Restored,
-                         ::testing::Combine(::testing::Values(Tier::dram, Tier::ssd),
-                                            ::testing::Values(1, 3)),
+                         ::testing::Values(std::tuple{Tier::dram, int64_t{3}},
+                                           std::tuple{Tier::ssd, int64_t{1}}),
                          [](const auto& instance) {
                            return std::string(name(std::get<0>(instance.param))) + "_" +
                                   std::to_string(std::get<1>(instance.param)) + "_at_once";

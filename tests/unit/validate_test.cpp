@@ -67,7 +67,7 @@ TEST(Suites, AnUnknownNameIsRefusedWithTheNearest) {
     run_suites({"paper"});
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "--suite: found \"paper\", allowed: papers; did you mean \"papers\"?");
+    EXPECT_STREQ(error.what(), "--suite: found \"paper\", allowed: papers, twin; did you mean \"papers\"?");
   }
 }
 
