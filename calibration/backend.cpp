@@ -16,6 +16,14 @@ std::string name(Format format) {
   KVCAP_BUG("unknown format");
 }
 
+void Stream::move_rows(const MoveRows&) { throw BackendError("this backend cannot move rows"); }
+
+void Stream::attention_mass(const AttentionMass&) {
+  throw BackendError("this backend cannot tell how much attention keys get");
+}
+
+void Stream::row_distance(const RowDistance&) { throw BackendError("this backend cannot compare rows"); }
+
 void Backend::read_direct(int, int64_t, const Buffer&, int64_t, int64_t) {
   KVCAP_BUG("this backend cannot read files into device memory");
 }

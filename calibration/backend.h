@@ -63,7 +63,8 @@ struct Gemm {
 // `cached_tokens` + `new_tokens` keys. Query i sees the keys up to cached_tokens + i. Scores are scaled by
 // 1/sqrt(head_dim). Rows are tokens: query h of a token starts h head_dim elements into its row. A row is
 // `*_stride` elements after the one before; sequences follow each other without a gap. new_tokens 1 is
-// decode.
+// decode. With query_positions (batch 1) the queries are scattered over the keys: query i sees the keys up to
+// query_positions[i], which ascend.
 struct Attention {
   Format format = Format::float32;
   int64_t batch = 1, new_tokens = 0, cached_tokens = 0;
@@ -73,14 +74,16 @@ struct Attention {
   const void* k = nullptr;
   const void* v = nullptr;
   void* out = nullptr;
+  const int32_t* query_positions = nullptr;
 };
 
-// Rotary embedding in place: row t is turned by position first_position + t. Pairs are (i, i + head_dim/2),
-// frequencies 10000^(-2i/head_dim).
+// Rotary embedding in place: row t is turned by position first_position + t, or positions[t] where given.
+// Pairs are (i, i + head_dim/2), frequencies 10000^(-2i/head_dim).
 struct Rope {
   Format format = Format::float32;
   int64_t tokens = 0, heads = 0, head_dim = 0, stride = 0, first_position = 0;
   void* data = nullptr;
+  const int32_t* positions = nullptr;
 };
 
 // out[rows, width] = in / sqrt(mean(in^2) + kNormEpsilon) * weight[width].
@@ -108,6 +111,38 @@ struct Add {
   const void* a = nullptr;
   const void* b = nullptr;
   void* out = nullptr;
+};
+
+// Rows from one place to another, either of which may be pinned host memory: out row i is in row index[i]
+// (gather), or out row index[i] is in row i (scatter). Without an index rows keep their order.
+struct MoveRows {
+  Format format = Format::float32;
+  int64_t rows = 0, width = 0, in_stride = 0, out_stride = 0;
+  const void* in = nullptr;
+  void* out = nullptr;
+  const int32_t* index = nullptr;
+  bool scatter = false;
+};
+
+// How much attention keys get: mass[head, key] is the sum over queries of softmax(q k / sqrt(head_dim)) over
+// all `keys` keys, in float32, of each KV head's `group` query heads together. Rows of q as in Attention; key
+// i of head h begins h k_head_stride + i k_stride elements into k.
+struct AttentionMass {
+  Format format = Format::float32;
+  int64_t queries = 0, keys = 0, kv_heads = 0, group = 1, head_dim = 0;
+  int64_t q_stride = 0, k_stride = 0, k_head_stride = 0;
+  const void* q = nullptr;
+  const void* k = nullptr;
+  float* mass = nullptr;
+};
+
+// out[row] = the squared distance of row a from row b, in float32.
+struct RowDistance {
+  Format format = Format::float32;
+  int64_t rows = 0, width = 0, a_stride = 0, b_stride = 0;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  float* out = nullptr;
 };
 
 // A point in a stream's work, and when it was reached.
@@ -141,6 +176,10 @@ class Stream {
   virtual void rms_norm(const RmsNorm& norm) = 0;
   virtual void silu_multiply(const SiluMultiply& silu) = 0;
   virtual void add(const Add& add) = 0;
+  // What only restoring needs; throw BackendError where a backend has none.
+  virtual void move_rows(const MoveRows& move);
+  virtual void attention_mass(const AttentionMass& mass);
+  virtual void row_distance(const RowDistance& distance);
   virtual void empty_kernel() = 0;  // what one launch costs
 
   virtual void record(Event& event) = 0;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -12,6 +13,7 @@
 #include <deque>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -57,7 +59,10 @@ void compute(const Gemm& g) {
 
 // Queries [first, first + count) of one head: scores of all keys, softmax, weighted sum of the values.
 void attend(const Attention& at, int64_t sequence, int64_t head, int64_t first, int64_t count) {
-  const int64_t keys = at.cached_tokens + first + count;  // that the last of these queries sees
+  const auto visible_to = [&](int64_t query) {
+    return at.query_positions ? at.query_positions[first + query] + 1 : at.cached_tokens + first + query + 1;
+  };
+  const int64_t keys = visible_to(count - 1);
   const int64_t all_keys = at.cached_tokens + at.new_tokens;
   const int64_t kv_head = head / (at.query_heads / at.kv_heads);
   const int64_t q_row = sequence * at.new_tokens + first;
@@ -69,7 +74,7 @@ void attend(const Attention& at, int64_t sequence, int64_t head, int64_t first, 
   Matrix scores = q * k.transpose();
   scores *= 1.0F / std::sqrt(static_cast<float>(at.head_dim));
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t visible = at.cached_tokens + first + i + 1;
+    const int64_t visible = visible_to(i);
     auto row = scores.row(i);
     const float most = row.head(visible).maxCoeff();
     row.head(visible) = (row.head(visible).array() - most).exp();
@@ -91,17 +96,49 @@ void compute(const Attention& at) {
   }
 }
 
+// cos and sin of the angles of all positions so far, [position][pair], as engines keep them.
+class Angles {
+ public:
+  // Of positions below `positions` at least; valid as long as the program.
+  static std::shared_ptr<const Angles> of(int64_t head_dim, int64_t positions) {
+    static std::mutex mutex;
+    static std::map<int64_t, std::shared_ptr<const Angles>> known;
+    const std::scoped_lock lock(mutex);
+    std::shared_ptr<const Angles>& angles = known[head_dim];
+    if (!angles || angles->positions_ < positions) {
+      angles = std::make_shared<const Angles>(head_dim, std::max<int64_t>(2 * positions, 4096));
+    }
+    return angles;
+  }
+  Angles(int64_t head_dim, int64_t positions) : half_(head_dim / 2), positions_(positions) {
+    cosine_.reserve(positions * half_);
+    sine_.reserve(positions * half_);
+    for (int64_t position = 0; position < positions; ++position) {
+      for (int64_t i = 0; i < half_; ++i) {
+        const double angle = static_cast<double>(position) *
+                             std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
+        cosine_.push_back(static_cast<float>(std::cos(angle)));
+        sine_.push_back(static_cast<float>(std::sin(angle)));
+      }
+    }
+  }
+  const float* cosine(int64_t position) const { return cosine_.data() + position * half_; }
+  const float* sine(int64_t position) const { return sine_.data() + position * half_; }
+
+ private:
+  int64_t half_, positions_;
+  std::vector<float> cosine_, sine_;
+};
+
 void compute(const Rope& r) {
   const int64_t half = r.head_dim / 2;
-  std::vector<float> cosine(half), sine(half);
+  const int64_t last =
+      r.positions ? *std::max_element(r.positions, r.positions + r.tokens) : r.first_position + r.tokens - 1;
+  const std::shared_ptr<const Angles> angles = Angles::of(r.head_dim, last + 1);
   for (int64_t t = 0; t < r.tokens; ++t) {
-    const auto position = static_cast<double>(r.first_position + t);
-    for (int64_t i = 0; i < half; ++i) {
-      const double angle =
-          position * std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(r.head_dim));
-      cosine[i] = static_cast<float>(std::cos(angle));
-      sine[i] = static_cast<float>(std::sin(angle));
-    }
+    const int64_t position = r.positions ? r.positions[t] : r.first_position + t;
+    const float* cosine = angles->cosine(position);
+    const float* sine = angles->sine(position);
     for (int64_t h = 0; h < r.heads; ++h) {
       float* x = static_cast<float*>(r.data) + t * r.stride + h * r.head_dim;
       for (int64_t i = 0; i < half; ++i) {
@@ -135,6 +172,43 @@ void compute(const Add& add) {
   using Array = Eigen::Map<const Eigen::ArrayXf>;
   Eigen::Map<Eigen::ArrayXf>(static_cast<float*>(add.out), add.count) =
       Array(static_cast<const float*>(add.a), add.count) + Array(static_cast<const float*>(add.b), add.count);
+}
+
+void compute(const MoveRows& move) {
+  const auto* in = static_cast<const float*>(move.in);
+  auto* out = static_cast<float*>(move.out);
+  for (int64_t i = 0; i < move.rows; ++i) {
+    const int64_t other = move.index ? move.index[i] : i;
+    const int64_t from = move.scatter ? i : other;
+    const int64_t to = move.scatter ? other : i;
+    std::memcpy(out + to * move.out_stride, in + from * move.in_stride,
+                static_cast<std::size_t>(move.width) * sizeof(float));
+  }
+}
+
+void compute(const AttentionMass& m) {
+  for (int64_t head = 0; head < m.kv_heads; ++head) {
+    Eigen::Map<Eigen::RowVectorXf> mass(m.mass + head * m.keys, m.keys);
+    mass.setZero();
+    const auto k =
+        rows_of(static_cast<const float*>(m.k) + head * m.k_head_stride, m.keys, m.head_dim, m.k_stride);
+    for (int64_t query_head = head * m.group; query_head < (head + 1) * m.group; ++query_head) {
+      const auto q = rows_of(static_cast<const float*>(m.q) + query_head * m.head_dim, m.queries, m.head_dim,
+                             m.q_stride);
+      Matrix scores = q * k.transpose();
+      scores *= 1.0F / std::sqrt(static_cast<float>(m.head_dim));
+      for (int64_t i = 0; i < m.queries; ++i) {
+        scores.row(i) = (scores.row(i).array() - scores.row(i).maxCoeff()).exp();
+        mass += scores.row(i) / scores.row(i).sum();
+      }
+    }
+  }
+}
+
+void compute(const RowDistance& d) {
+  const auto a = rows_of(static_cast<const float*>(d.a), d.rows, d.width, d.a_stride);
+  const auto b = rows_of(static_cast<const float*>(d.b), d.rows, d.width, d.b_stride);
+  for (int64_t row = 0; row < d.rows; ++row) d.out[row] = (a.row(row) - b.row(row)).squaredNorm();
 }
 
 class CpuEvent : public Event {
@@ -212,6 +286,9 @@ class CpuStream : public Stream {
   void rms_norm(const RmsNorm& norm) override { enqueue_kernel(norm); }
   void silu_multiply(const SiluMultiply& silu) override { enqueue_kernel(silu); }
   void add(const Add& add) override { enqueue_kernel(add); }
+  void move_rows(const MoveRows& move) override { enqueue_kernel(move); }
+  void attention_mass(const AttentionMass& mass) override { enqueue_kernel(mass); }
+  void row_distance(const RowDistance& distance) override { enqueue_kernel(distance); }
   void empty_kernel() override {
     enqueue([] {});
   }

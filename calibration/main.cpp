@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "kvcap-calibrate " KVCAP_VERSION);
   kvcap::calibration::add_profile(app);
+  kvcap::calibration::add_twin(app);
   kvcap::calibration::add_check(app);
   try {
     app.parse(argc, argv);

@@ -39,6 +39,19 @@ void add(std::map<std::pair<int64_t, int64_t>, int64_t>* rows, GemmShape shape, 
   most = std::max(most, max_rows);
 }
 
+ModelSpec llama_like(const std::string& name, int64_t layers, int64_t hidden, int64_t intermediate) {
+  ModelSpec model;
+  model.name = name;
+  model.num_hidden_layers = layers;
+  model.hidden_size = hidden;
+  model.head_dim = hidden >= 1024 ? 128 : 32;
+  model.num_attention_heads = model.num_key_value_heads = hidden / model.head_dim;
+  model.intermediate_size = intermediate;
+  model.vocab_size = hidden >= 1024 ? 8192 : 512;
+  model.max_position_embeddings = 16384;
+  return model;
+}
+
 }  // namespace
 
 ModelSpec read_model(std::string_view json) {
@@ -66,11 +79,17 @@ std::vector<ModelSpec> catalogue_models() {
   return models;
 }
 
-std::vector<MeasuredShape> gemm_shapes(const std::vector<ModelSpec>& models) {
+ModelSpec toy_model() { return llama_like("twin-128", 4, 128, 352); }
+
+std::vector<ModelSpec> cpu_models() {
+  return {llama_like("twin-1024", 8, 1024, 2816), llama_like("twin-2048", 8, 2048, 5632)};
+}
+
+std::vector<MeasuredShape> gemm_shapes(const std::vector<ModelSpec>& models, bool split_over_gpus) {
   std::map<std::pair<int64_t, int64_t>, int64_t> rows;  // by (n, k)
   for (const ModelSpec& model : models) {
     for (const int64_t t : {1, 2, 4, 8}) {
-      if (model.num_attention_heads % t != 0) continue;
+      if (model.num_attention_heads % t != 0 || (t > 1 && !split_over_gpus)) continue;
       const LayerShapes shapes = layer_shapes(model, t);
       for (const LayerKind& kind : shapes.kinds) {
         for (const GemmShape& shape : kind.gemms) add(&rows, shape, kMaxRows);

@@ -22,6 +22,13 @@ std::unique_ptr<Backend> make_backend(const std::string& name) {
   return make_cpu_backend();
 }
 
+void require_folder_of(const std::filesystem::path& out) {
+  const std::filesystem::path folder = out.has_parent_path() ? out.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder)) {
+    throw InputError("--out: found \"" + out.string() + "\", whose folder does not exist");
+  }
+}
+
 void add_backend_option(CLI::App& command, std::string* name) {
   command.add_option("--backend", *name, "auto (default), cuda or cpu");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -11,11 +12,15 @@ namespace kvcap::calibration {
 
 void add_check(CLI::App& app);
 void add_profile(CLI::App& app);
+void add_twin(CLI::App& app);
 
 // "auto" takes the GPU where there is one and says on stderr why not where there is none. Throws InputError.
 std::unique_ptr<Backend> make_backend(const std::string& name);
 // The option --backend, the same for every command.
 void add_backend_option(CLI::App& command, std::string* name);
+
+// Throws InputError where the folder that `out` is to be written to does not exist.
+void require_folder_of(const std::filesystem::path& out);
 
 // A check that failed: exit code 3.
 class CheckFailed : public std::runtime_error {

@@ -16,13 +16,6 @@ struct ProfileArgs {
   bool quick = false;
 };
 
-void require_folder_of(const std::filesystem::path& out) {
-  const std::filesystem::path folder = out.has_parent_path() ? out.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder)) {
-    throw InputError("--out: found \"" + out.string() + "\", whose folder does not exist");
-  }
-}
-
 void profile(const ProfileArgs& args) {
   ProfileOptions options;
   options.out = args.out;

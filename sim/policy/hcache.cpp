@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/input_error.h"
 #include "policy/stored_layers.h"
 #include "policy/table.h"
 
@@ -48,6 +49,7 @@ class HCache : public Policy {
       sync_write_s_ = inputs.hardware->ssd->sync_write_s;
     }
     stored_ = divide(split_tokens_, planned_tier_);
+    if (inputs.options.recomputed_layers || inputs.options.kv_layers) stored_ = by_hand(inputs.options);
   }
 
   Reuse reuse() const override { return Reuse::stored; }
@@ -164,6 +166,16 @@ class HCache : public Policy {
         return by_tokens(tokens, tier);
     }
     return {};
+  }
+
+  Division by_hand(const PolicyOptions& options) const {
+    Division division{.recomputed = options.recomputed_layers.value_or(0),
+                      .kv = options.kv_layers.value_or(0)};
+    division.hidden = layers_ - division.recomputed - division.kv;
+    if (division.hidden >= 0) return division;
+    throw InputError("policy.recomputed_layers + policy.kv_layers: found " +
+                     std::to_string(division.recomputed + division.kv) + ", allowed: at most the " +
+                     std::to_string(layers_) + " layers of " + cost_.model().name);
   }
 
   // The share of `total` that hidden states take when the other method's time per unit is `other_s`.

@@ -68,6 +68,9 @@ struct PolicyOptions {
   std::optional<int64_t> read_buffer_layers;  // how many layers loads may run ahead of computation
   std::optional<SaveMode> save;
   std::optional<Split> split;
+  // HCache, in place of split: leading layers that are recomputed and last layers that are kept as KV, the
+  // others as hidden states.
+  std::optional<int64_t> recomputed_layers, kv_layers;
   std::optional<int64_t> split_tokens;  // history length the stored form is chosen for; absent: the mean
   std::optional<bool> store_hidden_for_recomputed;
   std::optional<double> reserved_windows;  // npu_*: KV buffer of a sequence, in windows of max_model_len - 1

@@ -101,8 +101,9 @@ constexpr std::array kPolicies = {
         "that link and GPU finish together",
         "wins with multi-head attention when link and GPU are balanced: half the bytes of KV, a sixth of "
         "recomputation's work; loses with grouped-query attention, where hidden states are larger than KV",
-        "split: best | paper | hidden_only | naive_hybrid | token | token_rounded (best); split_tokens: "
-        "tokens (mean history); save: background | direct_io (background); "
+        "split: best | paper | hidden_only | naive_hybrid | token | token_rounded (best); "
+        "recomputed_layers, kv_layers: layers, in place of split; split_tokens: tokens (mean history); save: "
+        "background | direct_io (background); "
         "store_hidden_for_recomputed: bool (false); stored_bits: 16 | 8 | 4 (16); tiers",
         true, kAsIs, make_hcache},
     PolicyRow{

@@ -12,6 +12,7 @@ std::vector<CatalogueEntry> entries_below(std::string_view folder) {
     if (!file.path.starts_with(folder)) continue;
     std::string_view name = file.path.substr(folder.size());
     name.remove_suffix(std::string_view(".json").size());
+    if (name.find('/') != std::string_view::npos) continue;  // of a folder below, which holds something else
     entries.push_back({name, file.text});
   }
   return entries;

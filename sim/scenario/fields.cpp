@@ -449,6 +449,18 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
       {.meaning = "how far ahead", .unit = "layers", .min = 1, .max = kMaxCount, .absent = "the preset's"});
   v.field("save", o.save, {.meaning = "how new state is written", .absent = "the preset's"});
   v.field("split", o.split, {.meaning = "how layers are divided over forms", .absent = "the preset's"});
+  v.field("recomputed_layers", o.recomputed_layers,
+          {.meaning = "hcache: leading layers that are recomputed, in place of split",
+           .unit = "layers",
+           .min = 0,
+           .max = kMaxCount,
+           .absent = "split decides; with kv_layers 0"});
+  v.field("kv_layers", o.kv_layers,
+          {.meaning = "hcache: last layers that are kept as KV, in place of split",
+           .unit = "layers",
+           .min = 0,
+           .max = kMaxCount,
+           .absent = "split decides; with recomputed_layers 0"});
   v.field("split_tokens", o.split_tokens,
           {.meaning = "history length the division is chosen for",
            .unit = "tokens",

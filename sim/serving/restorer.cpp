@@ -347,9 +347,11 @@ class LayerRestorer : public AnyRestorer {
     const double compute_s = next_compute_s(*run);
     world_.restore_compute().run(compute_s, [this, run, compute_s] {
       const double end_s = world_.now_s();
-      observer_(Resource::gpu, compute_s, end_s - compute_s, end_s);
+      // What began at 0 may seem to have begun a rounding error before.
+      const double start_s = std::max(0.0, end_s - compute_s);
+      observer_(Resource::gpu, compute_s, start_s, end_s);
       const Layer& layer = run->layers[run->computed];
-      note({"compute", layer.number, layer.work.form, end_s - compute_s, end_s});
+      note({"compute", layer.number, layer.work.form, start_s, end_s});
       serving_ = false;
       computed(run);
       serve();

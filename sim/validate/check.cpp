@@ -144,9 +144,12 @@ void judge(Check& check) {
   }
 }
 
-bool promises_hold(const std::vector<Check>& checks) {
-  return std::none_of(checks.begin(), checks.end(),
-                      [](const Check& check) { return check.promised && check.verdict == Verdict::outside; });
+std::string broken_promises(const std::vector<Check>& checks) {
+  std::string ids;
+  for (const Check& check : checks) {
+    if (check.promised && check.verdict == Verdict::outside) ids += (ids.empty() ? "" : ", ") + check.id;
+  }
+  return ids;
 }
 
 std::string validation_json(const std::vector<Check>& checks) {

@@ -43,8 +43,8 @@ struct Check {
 // Fills error and verdict. REQUIRES: as many references as the claim asks for.
 void judge(Check& check);
 
-// Whether all that is promised is inside or near.
-bool promises_hold(const std::vector<Check>& checks);
+// Ids of what is promised and outside.
+std::string broken_promises(const std::vector<Check>& checks);
 
 // "schema": "kvcap.validation/1".
 std::string validation_json(const std::vector<Check>& checks);

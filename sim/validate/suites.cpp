@@ -7,6 +7,7 @@
 #include "base/input_error.h"
 #include "validate/measured.h"
 #include "validate/papers.h"
+#include "validate/twin.h"
 
 namespace kvcap {
 namespace {
@@ -17,10 +18,11 @@ struct Suite {
 };
 
 std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()); }
+std::vector<Check> stored_twin_checks(const SuiteOptions&) { return twin_checks(); }
 
-constexpr std::array kSuites = {Suite{"papers", paper_checks}, Suite{"queueing", queueing_checks},
+constexpr std::array kSuites = {Suite{"papers", paper_checks},      Suite{"queueing", queueing_checks},
                                 Suite{"measured", measured_checks}, Suite{"hits", hits_checks},
-                                Suite{"fidelity", fidelity_checks}};
+                                Suite{"fidelity", fidelity_checks}, Suite{"twin", stored_twin_checks}};
 
 }  // namespace
 

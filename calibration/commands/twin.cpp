@@ -1,0 +1,49 @@
+// kvcap-calibrate twin: performs restorations on this machine and writes what they took.
+#include "calibration/twin.h"
+
+#include <cstdio>
+
+#include "base/input_error.h"
+#include "calibration/commands/commands.h"
+
+namespace kvcap::calibration {
+namespace {
+
+struct TwinArgs {
+  std::string backend = "auto";
+  std::string ssd;
+  std::string out;
+  bool quick = false;
+};
+
+void twin(const TwinArgs& args) {
+  TwinOptionsOfRun options{.out = args.out, .quick = args.quick};
+  if (!args.ssd.empty()) options.ssd = args.ssd;
+  require_folder_of(options.out);
+  const std::unique_ptr<Backend> backend = make_backend(args.backend);
+  const TwinTable table = write_twin(*backend, options);
+  std::fprintf(stderr,
+               "kvcap-calibrate: %zu cases, %lld times each; `kvcap validate --suite twin` predicts them\n",
+               table.plan.cases.size(), static_cast<long long>(table.plan.repeats));
+  std::printf("%s\n", args.out.c_str());
+}
+
+}  // namespace
+
+void add_twin(CLI::App& app) {
+  auto args = std::make_shared<TwinArgs>();
+  CLI::App* command =
+      app.add_subcommand("twin", "performs restorations on this machine and writes what they took");
+  add_backend_option(*command, &args->backend);
+  command->add_option("--ssd", args->ssd, "a folder on the SSD to restore from; without it only host memory");
+  command->add_flag("--quick", args->quick, "toy sizes, seconds: whether it works, not how long it takes");
+  command
+      ->add_option("--out", args->out,
+                   "the table, named as the profile that predicts it; "
+                   "OUT.measurements.jsonl holds every repeat")
+      ->required();
+  command->footer("A run that was stopped goes on where it was when it is started again the same way.");
+  command->callback([args] { twin(*args); });
+}
+
+}  // namespace kvcap::calibration

@@ -1,0 +1,256 @@
+#include "calibration/twin.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/check.h"
+#include "base/input_error.h"
+#include "calibration/journal.h"
+#include "calibration/models.h"
+#include "calibration/progress.h"
+
+namespace kvcap::calibration {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kDiskDepth = 16;
+constexpr uint64_t kWeightSeed = 11;
+
+// Every policy on `tokens` tokens, `requests` at once.
+void add_cases(const std::string& model, int64_t layers, int64_t tokens, int64_t requests, bool with_ssd,
+               std::vector<TwinCase>* cases) {
+  const int64_t some_layers = std::max<int64_t>(1, layers / 4);
+  const std::vector<std::pair<std::string, TwinOptions>> policies = {
+      {"kv_offload", {}},
+      {"hcache", {.recomputed_layers = 0, .kv_layers = 0}},
+      {"hcache", {.recomputed_layers = 0, .kv_layers = some_layers}},
+      {"hcache", {.recomputed_layers = std::max<int64_t>(1, layers / 8), .kv_layers = 0}},
+      {"cached_attention", {.read_buffer_layers = 2}},
+      {"cacheblend", {.recompute_ratio = 0.15, .full_layers = 2}},
+      {"hyperinfer", {.retention = 0.25}}};
+  constexpr int64_t kNewTokens = 16;
+  cases->push_back({"recompute", {}, model, tokens, kNewTokens, Tier::dram, requests});
+  for (const Tier tier : {Tier::dram, Tier::ssd}) {
+    if (tier == Tier::ssd && !with_ssd) continue;
+    for (const auto& [policy, options] : policies) {
+      cases->push_back({policy, options, model, tokens, kNewTokens, tier, requests});
+    }
+  }
+}
+
+struct Size {
+  int64_t tokens, requests;
+};
+
+void add_model(TwinPlan* plan, const ModelSpec& model, std::initializer_list<Size> sizes, bool with_ssd) {
+  plan->models.push_back(model);
+  for (const Size& size : sizes) {
+    add_cases(model.name, model.num_hidden_layers, size.tokens, size.requests, with_ssd, &plan->cases);
+  }
+}
+
+Json options_json(const TwinOptions& options) {
+  Json json = Json::object();
+  const auto add = [&json](const char* name, const auto& value) {
+    if (value) json[name] = *value;
+  };
+  add("recomputed_layers", options.recomputed_layers);
+  add("kv_layers", options.kv_layers);
+  add("read_buffer_layers", options.read_buffer_layers);
+  add("recompute_ratio", options.recompute_ratio);
+  add("full_layers", options.full_layers);
+  add("retention", options.retention);
+  return json;
+}
+
+// The policy's fields in a scenario, with what this program always does: scattered rows are gathered before
+// GEMMs, which then run at full speed, and nothing is fetched on a guess.
+Json fields_json(const TwinCase& one) {
+  Json json = options_json(one.options);
+  if (one.policy == "cacheblend") json["partial_efficiency"] = 1;
+  if (one.policy == "hyperinfer") json["prefetch"] = false;
+  return json;
+}
+
+const char* dtype_name(Format format) {
+  switch (format) {
+    case Format::float32:
+      return "float32";
+    case Format::float16:
+      return "float16";
+    case Format::bfloat16:
+      return "bfloat16";
+  }
+  KVCAP_BUG("unknown format");
+}
+
+Json model_json(const ModelSpec& model, Format format) {
+  return {{"schema", "kvcap.model/1"},
+          {"name", model.name},
+          {"num_hidden_layers", model.num_hidden_layers},
+          {"hidden_size", model.hidden_size},
+          {"num_attention_heads", model.num_attention_heads},
+          {"num_key_value_heads", model.num_key_value_heads},
+          {"head_dim", model.head_dim},
+          {"intermediate_size", model.intermediate_size},
+          {"vocab_size", model.vocab_size},
+          {"max_position_embeddings", model.max_position_embeddings},
+          {"torch_dtype", dtype_name(format)},
+          {"ffn", "gated"},
+          {"position_encoding", "rope"}};
+}
+
+std::filesystem::path with_suffix(std::filesystem::path path, const char* suffix) {
+  path += suffix;
+  return path;
+}
+
+}  // namespace
+
+TwinPlan twin_plan(const DeviceInfo& info, bool quick, bool with_ssd) {
+  TwinPlan plan;
+  if (quick) {
+    plan.repeats = 2;
+    add_model(&plan, toy_model(), {{130, 1}, {130, 2}}, with_ssd);
+  } else if (info.backend == "cpu") {
+    // A core needs seconds where a GPU needs milliseconds.
+    const std::vector<ModelSpec> models = cpu_models();
+    add_model(&plan, models.front(), {{128, 1}, {128, 2}, {128, 4}, {256, 1}, {512, 1}}, with_ssd);
+    add_model(&plan, models.back(), {{128, 1}}, with_ssd);
+  } else {
+    for (const ModelSpec& model : catalogue_models()) {
+      if (model.name == "llama-2-7b" || model.name == "llama-2-13b" || model.name == "llama-3-8b") {
+        add_model(&plan, model, {{512, 1}, {2048, 1}, {2048, 2}, {2048, 4}, {8192, 1}, {16384, 1}}, with_ssd);
+      }
+    }
+  }
+  return plan;
+}
+
+std::string id_of(const TwinCase& one) {
+  std::string id = one.policy;
+  const Json options = options_json(one.options);
+  for (const auto& [name, value] : options.items()) id += " " + name + "=" + value.dump();
+  return id + "/" + one.model + "/" + std::to_string(one.tokens) + "/" + std::string(name(one.tier)) + "/" +
+         std::to_string(one.requests);
+}
+
+TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
+  TwinTable table;
+  table.info = backend.info();
+  table.plan = twin_plan(table.info, options.quick, options.ssd.has_value());
+  if (options.ssd) table.disk = disk_info(*options.ssd);
+  table.mean_ttft_s.resize(table.plan.cases.size());
+  const Format format = table.info.formats.front();
+
+  std::string identity = "twin, " + table.info.backend + ", " + table.info.name + ", " + table.info.software;
+  for (const TwinCase& one : table.plan.cases) identity += ", " + id_of(one);
+  Journal journal(with_suffix(options.out, ".measurements.jsonl"), identity);
+  table.resumed = journal.resumed();
+  Progress progress;
+  Arena device(backend, Place::device);
+  Arena pinned(backend, Place::pinned);
+
+  // The vault is as large as the largest case needs; its file is refused before models are made.
+  std::vector<std::unique_ptr<Transformer>> models;
+  int64_t host_bytes = 0, file_bytes = 0;
+  for (const TwinCase& one : table.plan.cases) {
+    const auto model = std::find_if(table.plan.models.begin(), table.plan.models.end(),
+                                    [&](const ModelSpec& some) { return some.name == one.model; });
+    int64_t& bytes = one.tier == Tier::ssd ? file_bytes : host_bytes;
+    bytes = std::max(bytes, stored_bytes(one, *model, format));
+  }
+  Vault vault(backend, format, host_bytes, options.ssd.value_or(""), file_bytes);
+  for (const ModelSpec& model : table.plan.models) {
+    models.push_back(std::make_unique<Transformer>(backend, model, format, kWeightSeed));
+  }
+
+  for (int64_t repeat = 0; repeat < table.plan.repeats; ++repeat) {
+    for (std::size_t i = 0; i < table.plan.cases.size(); ++i) {
+      const TwinCase& one = table.plan.cases[i];
+      const auto cases = static_cast<double>(table.plan.cases.size());
+      progress.show("twin", (static_cast<double>(repeat) + static_cast<double>(i) / cases) /
+                                static_cast<double>(table.plan.repeats));
+      const Sample sample = journal.sample(id_of(one) + "/" + std::to_string(repeat), [&] {
+        const auto model = std::find_if(models.begin(), models.end(),
+                                        [&](const auto& some) { return some->model().name == one.model; });
+        CaseRun run(backend, **model, vault, device, pinned, one, Contents::drawn);
+        Pipeline pipeline(backend, one.tier == Tier::ssd ? vault.file() : nullptr,
+                          slot_bytes(one, (*model)->model(), format), kDiskDepth);
+        double sum_s = 0;
+        for (const Answered& answered : run.perform(pipeline)) sum_s += answered.first_token_s;
+        return summarize({sum_s / static_cast<double>(one.requests)});
+      });
+      table.mean_ttft_s[i].push_back(sample.median_s);
+    }
+  }
+  journal.finish();
+  return table;
+}
+
+std::string twin_json(const TwinTable& table, const std::string& name) {
+  const Format format = table.info.formats.front();
+  Json models = Json::object();
+  for (const ModelSpec& model : table.plan.models) models[model.name] = model_json(model, format);
+  Json cases = Json::array();
+  for (std::size_t i = 0; i < table.plan.cases.size(); ++i) {
+    const TwinCase& one = table.plan.cases[i];
+    const std::vector<double>& times_s = table.mean_ttft_s[i];
+    const Sample sample = summarize(times_s);
+    cases.push_back({{"policy", one.policy},
+                     {"options", fields_json(one)},
+                     {"model", one.model},
+                     {"tokens", one.tokens},
+                     {"new_tokens", one.new_tokens},
+                     {"tier", kvcap::name(one.tier)},
+                     {"requests", one.requests},
+                     {"mean_ttft_s",
+                      {{"minimum", sample.min_s},
+                       {"median", sample.median_s},
+                       {"spread", (sample.median_s - sample.min_s) / sample.min_s},
+                       {"repeats", times_s}}}});
+  }
+  Json notes = table.info.notes;
+  notes.push_back(
+      "mean_ttft_s: from the start of a case, at which all its requests arrive, to the first token of each; "
+      "spread: of the median over the minimum, as a share of it");
+  notes.push_back(
+      "contexts are random; which tokens hyperinfer finds important is drawn from kvcap's model of "
+      "importance, "
+      "the work of identifying them is done");
+  if (table.disk) notes.push_back("ssd: " + table.disk->file_system + " on " + table.disk->device);
+  const Json json = {{"schema", "kvcap.twin/1"},
+                     {"hardware", name},
+                     {"backend", table.info.backend},
+                     {"provenance",
+                      {{"kind", "measured"},
+                       {"source", "kvcap-calibrate twin: " + table.info.name + ", " + table.info.software +
+                                      ", backend " + table.info.backend}}},
+                     {"notes", notes},
+                     {"repeats", table.plan.repeats},
+                     {"models", models}};
+  // A case a line: a table that people can read and compare.
+  std::string text = json.dump(2);
+  text.resize(text.size() - 2);
+  text += ",\n  \"cases\": [";
+  for (std::size_t i = 0; i < cases.size(); ++i) text += (i == 0 ? "\n    " : ",\n    ") + cases[i].dump();
+  return text + "\n  ]\n}\n";
+}
+
+TwinTable write_twin(Backend& backend, const TwinOptionsOfRun& options) {
+  TwinTable table = perform_twin(backend, options);
+  const std::filesystem::path aside = with_suffix(options.out, ".part");
+  errno = 0;
+  std::ofstream file(aside, std::ios::trunc);
+  file << twin_json(table, options.out.stem().string());
+  file.close();
+  if (!file) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(), aside.string());
+  std::filesystem::rename(aside, options.out);
+  return table;
+}
+
+}  // namespace kvcap::calibration

@@ -1,0 +1,235 @@
+#include "validate/twin.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+
+#include "base/embedded.h"
+#include "base/input_error.h"
+#include "base/json_error.h"
+#include "metrics/format.h"
+#include "metrics/quantiles.h"
+#include "plan/workers.h"
+#include "scenario/load.h"
+#include "simulate.h"
+#include "workload/stored_contexts.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFolder = "hwprofiles/twins/";
+constexpr double kLeastNoise = 0.02;  // of a time, below which no two are said to differ
+
+std::vector<double> errors_of(const std::vector<TwinOutcome>& outcomes, bool with_sign) {
+  std::vector<double> errors;
+  for (const TwinOutcome& one : outcomes) {
+    errors.push_back(with_sign ? one.error() : std::abs(one.error()));
+  }
+  std::sort(errors.begin(), errors.end());
+  return errors;
+}
+
+double quantile_of(const std::vector<double>& sorted, double q) {
+  return sorted.empty() ? std::nan("") : quantile_of_sorted(sorted, q);
+}
+
+Check in_range(const std::string& id, const std::string& what, double value, double low, double high) {
+  Check check;
+  check.id = id;
+  check.suite = "twin";
+  check.what = what;
+  check.claim = Claim::range;
+  check.simulated = {value};
+  check.reference = {low, high};
+  check.absolute = true;
+  check.tolerance = 0;
+  check.promised = true;
+  judge(check);
+  return check;
+}
+
+Check remark(const std::string& id, const std::string& what, std::vector<double> numbers,
+             const std::string& reason) {
+  Check check;
+  check.id = id;
+  check.suite = "twin";
+  check.what = what;
+  check.simulated = std::move(numbers);
+  check.reason = reason;
+  return check;
+}
+
+std::string summary(const std::vector<TwinOutcome>& outcomes) {
+  const std::vector<double> errors = errors_of(outcomes, false);
+  return std::to_string(outcomes.size()) + " cases, error " + format_percent(quantile_of(errors, 0.5)) +
+         " in the median, " + format_percent(quantile_of(errors, 0.9)) + " at the 90th percentile, bias " +
+         format_percent(quantile_of(errors_of(outcomes, true), 0.5));
+}
+
+// ---- predicting ----
+
+std::string policy_label(const Json& one) {
+  std::string label = one.at("policy");
+  const Json& options = one.at("options");
+  if (options.value("recomputed_layers", 0) > 0) label += "+recompute";
+  if (options.value("kv_layers", 0) > 0) label += "+kv";
+  return label;
+}
+
+double predicted_s(const Json& table, const Json& one, const std::string& hardware) {
+  const int64_t tokens = one.at("tokens");
+  const int64_t new_tokens = one.at("new_tokens");
+  const int64_t requests = one.at("requests");
+  Json policy = {{"name", one.at("policy")}};
+  policy.update(one.at("options"));
+  const Json text = {{"schema", "kvcap.scenario/1"},
+                     {"name", "twin"},
+                     {"model", table.at("models").at(one.at("model").get<std::string>())},
+                     {"hardware", hardware},
+                     {"serving",
+                      {{"max_num_batched_tokens", tokens + new_tokens},
+                       {"max_model_len", tokens + new_tokens + 1},
+                       {"kv_capacity_tokens", 2 * (requests + 1) * (tokens + new_tokens + 16)}}},
+                     {"workload", {{"source", {{"kind", "chat"}}}}},
+                     {"policy", policy},
+                     {"fidelity", "layer"}};
+  Scenario scenario = parse_scenario(text.dump(), "twin", {});
+  const bool on_disk = one.at("tier") == "ssd";
+  scenario.policy.tiers = {{.kind = on_disk ? Tier::ssd : Tier::dram}};
+  const RunResult result =
+      simulate(scenario, requests_at_once({.count = requests, .tokens = tokens, .new_tokens = new_tokens}));
+  double sum_s = 0;
+  for (const TurnRecord& turn : result.turns) sum_s += turn.ttft_s;
+  return sum_s / static_cast<double>(requests);
+}
+
+std::vector<Check> checks_of_table(const std::string& text, const std::string& path,
+                                   const std::string& hardware) {
+  Json table;
+  try {
+    table = Json::parse(text);
+    if (table.value("schema", "") != "kvcap.twin/1") {
+      throw InputError(path + ": schema: found \"" + table.value("schema", "") + "\", allowed: kvcap.twin/1");
+    }
+    const std::string profile = hardware.empty() ? table.at("hardware").get<std::string>() : hardware;
+    const Json& cases = table.at("cases");
+    const std::vector<std::string> predictions =
+        run_in_workers(cases.size(),
+                       [&](std::size_t i, std::atomic<int64_t>& done) {
+                         char number[40];
+                         std::snprintf(number, sizeof number, "%.17g", predicted_s(table, cases[i], profile));
+                         ++done;
+                         return std::string(number);
+                       },
+                       {.total_units = static_cast<int64_t>(cases.size()), .label = "predicting"});
+    std::vector<TwinOutcome> outcomes;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const Json& one = cases[i];
+      const std::string tier = one.at("policy") == "recompute" ? "" : one.at("tier");
+      outcomes.push_back({.policy = policy_label(one),
+                          .setting = one.at("model").get<std::string>() + "/" + one.at("tokens").dump() +
+                                     "/" + one.at("requests").dump() + "/" + tier,
+                          .measured_s = one.at("mean_ttft_s").at("minimum"),
+                          .spread = one.at("mean_ttft_s").at("spread"),
+                          .predicted_s = std::stod(predictions[i])});
+    }
+    return judge_twin(table.at("hardware"), outcomes,
+                      table.at("backend") == "cpu" ? kCpuPromise : kGpuPromise);
+  } catch (const nlohmann::json::exception& error) {
+    throw InputError(path + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+Ranking rank(const std::vector<TwinOutcome>& outcomes) {
+  Ranking ranking;
+  const auto noise_s = [](const TwinOutcome& one) {
+    return one.measured_s * std::max(one.spread, kLeastNoise);
+  };
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    for (std::size_t j = i + 1; j < outcomes.size(); ++j) {
+      const TwinOutcome& a = outcomes[i];
+      const TwinOutcome& b = outcomes[j];
+      // What needs no tier, recomputation, stands beside those of every tier.
+      const bool together =
+          a.setting.ends_with("/")
+              ? b.setting.starts_with(a.setting)
+              : b.setting == a.setting || (b.setting.ends_with("/") && a.setting.starts_with(b.setting));
+      if (!together || a.policy == b.policy) continue;
+      const double difference_s = a.measured_s - b.measured_s;
+      if (std::abs(difference_s) <= std::max(noise_s(a), noise_s(b))) continue;
+      ++ranking.pairs;
+      if ((difference_s > 0) == (a.predicted_s > b.predicted_s)) ++ranking.right;
+    }
+  }
+  return ranking;
+}
+
+std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOutcome>& outcomes,
+                              const TwinPromise& promise) {
+  std::vector<TwinOutcome> quiet, noisy;
+  std::map<std::string, std::vector<TwinOutcome>> by_policy;
+  for (const TwinOutcome& one : outcomes) {
+    (one.spread > kMostSpread ? noisy : quiet).push_back(one);
+    if (one.spread <= kMostSpread) by_policy[one.policy].push_back(one);
+  }
+  const std::vector<double> errors = errors_of(quiet, false);
+  std::vector<Check> checks;
+  checks.push_back(in_range(name + ".median_error", "median of |predicted / measured - 1|",
+                            quantile_of(errors, 0.5), 0, promise.median_error));
+  checks.push_back(in_range(name + ".p90_error", "90th percentile of |predicted / measured - 1|",
+                            quantile_of(errors, 0.9), 0, promise.p90_error));
+  for (const auto& [policy, some] : by_policy) {
+    checks.push_back(in_range(name + ".bias." + policy, "median of predicted / measured - 1",
+                              quantile_of(errors_of(some, true), 0.5), -kMostBias, kMostBias));
+  }
+  const Ranking ranking = rank(quiet);
+  checks.push_back(in_range(name + ".ranking",
+                            "pairs of policies in the right order, of those that differ by more than noise",
+                            ranking.share(), kRightlyRanked, 1));
+  checks.push_back(in_range(name + ".cases", "cases that nothing disturbed",
+                            static_cast<double>(quiet.size()), static_cast<double>(promise.least_cases),
+                            static_cast<double>(outcomes.size())));
+  for (const auto& [policy, some] : by_policy) {
+    checks.push_back(remark(name + ".policy." + policy, "errors of one policy",
+                            {static_cast<double>(some.size())}, summary(some)));
+  }
+  checks.push_back(remark(name + ".pairs", "pairs of policies compared", {static_cast<double>(ranking.pairs)},
+                          std::to_string(ranking.right) + " of " + std::to_string(ranking.pairs) +
+                              " pairs of policies are in the right order"));
+  if (!noisy.empty()) {
+    checks.push_back(remark(name + ".noisy", "cases whose repeats spread too far",
+                            {static_cast<double>(noisy.size())},
+                            "left out above, for their repeats spread by more than " +
+                                format_percent(kMostSpread) + ": " + summary(noisy)));
+  }
+  return checks;
+}
+
+std::vector<Check> twin_checks() {
+  std::vector<Check> checks;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with(kFolder)) continue;
+    std::vector<Check> more = checks_of_table(std::string(file.text), std::string(file.path), "");
+    checks.insert(checks.end(), more.begin(), more.end());
+  }
+  return checks;
+}
+
+std::vector<Check> twin_checks_of(const std::string& path, const std::string& hardware) {
+  std::ifstream file(path);
+  if (!file) throw InputError("--twin: found \"" + path + "\", which cannot be read");
+  std::stringstream text;
+  text << file.rdbuf();
+  return checks_of_table(text.str(), path, hardware);
+}
+
+}  // namespace kvcap

@@ -1,0 +1,171 @@
+// A small random transformer's contexts, really stored and really restored by every policy, against the same
+// contexts prefilled as a whole.
+#include "calibration/case_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+namespace kvcap::calibration {
+namespace {
+
+ModelSpec small_model(int64_t kv_heads = 8) {
+  ModelSpec model;
+  model.name = "small";
+  model.num_hidden_layers = 5;
+  model.hidden_size = 128;
+  model.num_attention_heads = 8;
+  model.num_key_value_heads = kv_heads;
+  model.head_dim = 16;
+  model.intermediate_size = 192;
+  model.vocab_size = 300;
+  model.weight_bytes_per_element = model.kv_bytes_per_element = model.hidden_bytes_per_element = 4;
+  return model;
+}
+
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return std::sqrt(difference / norm);
+}
+
+class Restored : public ::testing::TestWithParam<std::tuple<Tier, int64_t>> {
+ protected:
+  // Everything of one case, small enough to be made anew.
+  struct Machine {
+    Machine(const TwinCase& of, const ModelSpec& shape)
+        : one(of),
+          backend(make_cpu_backend()),
+          model(*backend, shape, Format::float32, 7),
+          vault(*backend, Format::float32, stored_bytes(one, shape, Format::float32),
+                std::filesystem::temp_directory_path(), stored_bytes(one, shape, Format::float32)),
+          device(*backend, Place::device),
+          pinned(*backend, Place::pinned),
+          run(*backend, model, vault, device, pinned, one, Contents::computed),
+          pipeline(*backend, vault.file(), slot_bytes(one, shape, Format::float32), 4) {}
+    TwinCase one;
+    std::unique_ptr<Backend> backend;
+    Transformer model;
+    Vault vault;
+    Arena device, pinned;
+    CaseRun run;
+    Pipeline pipeline;
+  };
+
+  TwinCase one(const std::string& policy, const TwinOptions& options) const {
+    const auto [tier, requests] = GetParam();
+    return {.policy = policy,
+            .options = options,
+            .model = "small",
+            .tokens = 150,
+            .new_tokens = 9,
+            .tier = tier,
+            .requests = requests};
+  }
+
+  // Keys, values and the next token's logits as if the whole prompt had been prefilled.
+  void expect_original(const TwinCase& one) {
+    Machine machine(one, small_model());
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      const std::vector<Answered> answered = machine.run.perform(machine.pipeline);
+      ASSERT_EQ(answered.size(), static_cast<std::size_t>(one.requests));
+      for (int64_t request = 0; request < one.requests; ++request) {
+        const CaseRun::Values original = machine.run.original(request);
+        const CaseRun::Values restored = machine.run.restored(request);
+        for (std::size_t layer = 0; layer < original.kv.size(); ++layer) {
+          EXPECT_LT(distance(restored.kv[layer], original.kv[layer]), 1e-5) << "layer " << layer;
+        }
+        if (one.requests == 1) {
+          EXPECT_LT(distance(restored.logits, original.logits), 1e-5);
+        }
+        EXPECT_GE(answered[static_cast<std::size_t>(request)].first_token_s,
+                  answered[static_cast<std::size_t>(request)].restored_s);
+      }
+    }
+  }
+};
+
+TEST_P(Restored, RecomputationIsPrefill) { expect_original(one("recompute", {})); }
+
+TEST_P(Restored, LoadedKvIsTheOriginal) { expect_original(one("kv_offload", {})); }
+
+TEST_P(Restored, ProjectedHiddenStatesAreTheOriginalKv) { expect_original(one("hcache", {})); }
+
+TEST_P(Restored, HiddenStatesAndKvOfDifferentLayersMeet) {
+  expect_original(one("hcache", {.recomputed_layers = 0, .kv_layers = 2}));
+}
+
+TEST_P(Restored, RecomputedLayersAndHiddenStatesMeet) {
+  expect_original(one("hcache", {.recomputed_layers = 2, .kv_layers = 0}));
+}
+
+TEST_P(Restored, KvWithoutPositionsGetsThemBackLayerByLayer) {
+  expect_original(one("cached_attention", {.read_buffer_layers = 2}));
+}
+
+TEST_P(Restored, BlendingAllTokensIsPrefill) {
+  expect_original(one("cacheblend", {.recompute_ratio = 1, .full_layers = 2}));
+}
+
+TEST_P(Restored, BlendingMoreTokensComesNearerToPrefill) {
+  double before = 2;  // of rows that have nothing to do with each other: sqrt(2)
+  for (const double ratio : {0.05, 0.3, 0.7}) {
+    Machine machine(one("cacheblend", {.recompute_ratio = ratio, .full_layers = 2}), small_model());
+    machine.run.perform(machine.pipeline);
+    const CaseRun::Values original = machine.run.original(0);
+    const CaseRun::Values restored = machine.run.restored(0);
+    EXPECT_LT(distance(restored.kv[1], original.kv[1]), 1e-5) << "a layer that computes all tokens";
+    const double error = distance(restored.kv.back(), original.kv.back());
+    EXPECT_GT(error, 1e-3);
+    EXPECT_LT(error, 0.95 * before);
+    before = error;
+  }
+}
+
+TEST_P(Restored, AllTokensImportantIsPrefill) {
+  Machine machine(one("hyperinfer", {.retention = 1}), small_model());
+  machine.run.perform(machine.pipeline);
+  const CaseRun::Values original = machine.run.original(0);
+  const CaseRun::Values restored = machine.run.restored(0);
+  EXPECT_LT(distance(restored.logits, original.logits), 1e-5);
+}
+
+TEST_P(Restored, FewerImportantTokensChangeTheAnswerLittleByLittle) {
+  double before = 0;
+  for (const double retention : {0.9, 0.5, 0.2}) {
+    Machine machine(one("hyperinfer", {.retention = retention}), small_model());
+    machine.run.perform(machine.pipeline);
+    const double error = distance(machine.run.restored(0).logits, machine.run.original(0).logits);
+    EXPECT_GT(error, before);
+    EXPECT_LT(error, 1);
+    before = error;
+  }
+}
+
+TEST_P(Restored, WhatIsSavedAsideIsTheNewTokensKv) {
+  Machine machine(one("cached_attention", {.read_buffer_layers = 1}), small_model());
+  machine.run.perform(machine.pipeline);
+  // Values have no positions: they are the cache's own rows behind the history.
+  for (int64_t layer = 0; layer < 5; ++layer) {
+    const std::vector<float> saved = machine.run.saved(0, layer);
+    double sum = 0;
+    for (float value : saved) sum += std::abs(value);
+    EXPECT_GT(sum, 0) << "layer " << layer;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiers, Restored,
+                         ::testing::Values(std::tuple{Tier::dram, int64_t{3}},
+                                           std::tuple{Tier::ssd, int64_t{1}}),
+                         [](const auto& instance) {
+                           return std::string(name(std::get<0>(instance.param))) + "_" +
+                                  std::to_string(std::get<1>(instance.param)) + "_at_once";
+                         });
+
+}  // namespace
+}  // namespace kvcap::calibration

@@ -1,0 +1,98 @@
+// kvcap-calibrate twin as a program, at toy sizes.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace kvcap::calibration {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TwinProgram : public testing::Test {
+ protected:
+  TwinProgram() {
+    std::string pattern = (fs::temp_directory_path() / "kvcap-twin.XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    fs::create_directory(folder_ / "ssd");
+  }
+  ~TwinProgram() override { fs::remove_all(folder_); }
+
+  // Exit code; stdout and stderr are in folder_/out and folder_/err.
+  int run(const std::string& command) {
+    const std::string line = command + " >" + (folder_ / "out").string() + " 2>" + (folder_ / "err").string();
+    return WEXITSTATUS(std::system(line.c_str()));
+  }
+  int twin(const std::string& more) {
+    return run(std::string(KVCAP_CALIBRATE) + " twin --backend cpu --quick --out " +
+               (folder_ / "toy.json").string() + more);
+  }
+  std::string text(const std::string& name) const {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(TwinProgram, PerformsEveryPolicyAndLeavesNothingBehind) {
+  ASSERT_EQ(twin(" --ssd " + (folder_ / "ssd").string()), 0) << text("err");
+  EXPECT_TRUE(fs::is_empty(folder_ / "ssd"));
+  const auto table = nlohmann::json::parse(text("toy.json"));
+  EXPECT_EQ(table["schema"], "kvcap.twin/1");
+  EXPECT_EQ(table["hardware"], "toy");
+  EXPECT_EQ(table["cases"].size(), 30U);  // recomputation, and 7 ways on 2 tiers, for 1 and 2 at once
+  for (const auto& one : table["cases"]) {
+    EXPECT_EQ(one["mean_ttft_s"]["repeats"].size(), 2U);
+    EXPECT_GT(one["mean_ttft_s"]["minimum"], 0);
+    EXPECT_LE(one["mean_ttft_s"]["minimum"], one["mean_ttft_s"]["median"]);
+  }
+}
+
+TEST_F(TwinProgram, TheSimulatorPredictsEveryCaseAndSaysWhatItCannotKeep) {
+  ASSERT_EQ(twin(" --ssd " + (folder_ / "ssd").string()), 0) << text("err");
+  // Not this machine: it predicts, and the promise is broken.
+  EXPECT_EQ(run(std::string(KVCAP_BINARY) + " validate --hardware h100-sxm --twin " +
+                (folder_ / "toy.json").string()),
+            3)
+      << text("err");
+  EXPECT_NE(text("err").find("toy.median_error"), std::string::npos);
+  EXPECT_NE(text("out").find("toy.ranking"), std::string::npos);
+}
+
+TEST_F(TwinProgram, AStoppedRunGoesOnAndRepeatsNothing) {
+  ASSERT_EQ(twin(""), 0) << text("err");
+  const fs::path journal = folder_ / "toy.json.measurements.jsonl";
+  std::string lines = text(journal.filename());
+  lines = lines.substr(0, lines.find("{\"finished\""));
+  std::ofstream(journal, std::ios::trunc) << lines;
+  const std::string before = text("toy.json");
+  ASSERT_EQ(twin(""), 0) << text("err");
+  EXPECT_EQ(text("toy.json"), before) << "every repeat was there already";
+}
+
+TEST_F(TwinProgram, RefusesFoldersThatCannotBeUsed) {
+  EXPECT_EQ(twin(" --ssd " + (folder_ / "nowhere").string()), 2);
+  EXPECT_NE(text("err").find("--ssd"), std::string::npos);
+  EXPECT_EQ(run(std::string(KVCAP_CALIBRATE) + " twin --backend cpu --quick --out " +
+                (folder_ / "nowhere" / "toy.json").string()),
+            2);
+  EXPECT_FALSE(fs::exists(folder_ / "toy.json"));
+}
+
+TEST_F(TwinProgram, AGpuPerformsTheSame) {
+  const int code = run(std::string(KVCAP_CALIBRATE) + " twin --backend cuda --quick --out " +
+                       (folder_ / "toy.json").string());
+  if (code == 2) GTEST_SKIP() << "no GPU was tested: " << text("err");
+  if (text("err").find("this backend cannot") != std::string::npos) {
+    GTEST_SKIP() << "no GPU was tested: " << text("err");
+  }
+  EXPECT_EQ(code, 0) << text("err");
+}
+
+}  // namespace
+}  // namespace kvcap::calibration

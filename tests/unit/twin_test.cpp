@@ -1,0 +1,106 @@
+// How the suite twin judges: errors, biases, order of policies, and what it leaves out.
+#include "validate/twin.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/input_error.h"
+#include "scenario/load.h"
+#include "simulate.h"
+
+namespace kvcap {
+namespace {
+
+// Every policy 1 s apart in `count` settings, predicted with a relative error.
+std::vector<TwinOutcome> outcomes(int count, double error) {
+  std::vector<TwinOutcome> list;
+  for (int i = 0; i < count; ++i) {
+    for (int policy = 0; policy < 3; ++policy) {
+      list.push_back({.policy = std::string(1, static_cast<char>('a' + policy)),
+                      .setting = "model/" + std::to_string(i) + "/dram",
+                      .measured_s = 1.0 + policy,
+                      .spread = 0.05,
+                      .predicted_s = (1.0 + policy) * (1 + error)});
+    }
+  }
+  return list;
+}
+
+const Check& of(const std::vector<Check>& checks, const std::string& id) {
+  return *std::find_if(checks.begin(), checks.end(), [&](const Check& check) { return check.id == id; });
+}
+
+TEST(Twin, ErrorsWithinThePromiseAreInside) {
+  const std::vector<Check> checks = judge_twin("m", outcomes(20, 0.08), kCpuPromise);
+  for (const Check& check : checks) {
+    if (check.promised) {
+      EXPECT_EQ(check.verdict, Verdict::inside) << check.id;
+    }
+  }
+  EXPECT_NEAR(of(checks, "m.median_error").simulated[0], 0.08, 1e-12);
+  EXPECT_NEAR(of(checks, "m.bias.b").simulated[0], 0.08, 1e-12);
+  EXPECT_EQ(of(checks, "m.cases").simulated[0], 60);
+}
+
+TEST(Twin, ABiasBeyondATenthIsBroken) {
+  const std::vector<Check> checks = judge_twin("m", outcomes(20, -0.11), kCpuPromise);
+  EXPECT_EQ(of(checks, "m.median_error").verdict, Verdict::inside);
+  EXPECT_EQ(of(checks, "m.bias.a").verdict, Verdict::outside);
+}
+
+TEST(Twin, DisturbedCasesAreLeftOutAndCounted) {
+  std::vector<TwinOutcome> list = outcomes(20, 0);
+  list[0].spread = 0.16;
+  list[0].predicted_s = 100;
+  const std::vector<Check> checks = judge_twin("m", list, kCpuPromise);
+  EXPECT_EQ(of(checks, "m.noisy").simulated[0], 1);
+  EXPECT_EQ(of(checks, "m.cases").simulated[0], 59);
+  EXPECT_EQ(of(checks, "m.cases").verdict, Verdict::outside) << "60 were promised";
+  EXPECT_EQ(of(checks, "m.p90_error").simulated[0], 0);
+}
+
+TEST(Twin, OnlyDifferencesBeyondNoiseAreRanked) {
+  const auto one = [](const char* policy, const char* setting, double measured_s, double predicted_s) {
+    return TwinOutcome{policy, setting, measured_s, 0.05, predicted_s};
+  };
+  // 1.00 and 1.04 are the same; 1.00 and 2.00 are not, and lie in the wrong order.
+  const Ranking ranking =
+      rank({one("a", "m/1/dram", 1, 3), one("b", "m/1/dram", 1.04, 1), one("c", "m/1/dram", 2, 2)});
+  EXPECT_EQ(ranking.pairs, 2);
+  EXPECT_EQ(ranking.right, 1);
+}
+
+TEST(Twin, RecomputationStandsBesideThePoliciesOfEveryTier) {
+  const Ranking ranking = rank({{"recompute", "m/1/", 3, 0, 3},
+                                {"a", "m/1/dram", 1, 0, 1},
+                                {"a", "m/1/ssd", 2, 0, 2},
+                                {"a", "m/2/ssd", 2, 0, 2}});
+  EXPECT_EQ(ranking.pairs, 2);
+  EXPECT_EQ(ranking.right, 2);
+}
+
+TEST(Twin, AFileThatIsNoTableIsRefused) {
+  EXPECT_THROW(twin_checks_of("no such file", ""), InputError);
+  EXPECT_THROW(twin_checks_of(std::string(KVCAP_SOURCE_DIR) + "/models/llama-2-7b.json", ""), InputError);
+}
+
+Machine hcache_by_hand(const std::string& recomputed, const std::string& kv) {
+  const Scenario scenario = parse_scenario(
+      R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-40g-4x-pm9a3",
+          "workload": {"source": {"kind": "chat"}}})",
+      "test", {"policy.name=hcache", "policy.recomputed_layers=" + recomputed, "policy.kv_layers=" + kv});
+  return {scenario, 2048, 2048};
+}
+
+TEST(Twin, LayersCanBeDividedByHand) {
+  const Machine machine = hcache_by_hand("3", "4");
+  const Schedule schedule = machine.policy().schedule(2048, Tier::ssd);
+  EXPECT_EQ(schedule.recompute_layers, 3);
+  EXPECT_EQ(schedule.hidden_layers, 25);  // of 32
+  EXPECT_EQ(schedule.kv_layers, 4);
+  EXPECT_THROW(hcache_by_hand("30", "3"), InputError);
+}
+
+}  // namespace
+}  // namespace kvcap
