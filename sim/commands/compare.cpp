@@ -96,7 +96,7 @@ std::string folder_name(const Column& column) {
 // What the last setting that stores anything could gain: nothing kept, everything kept, and eviction that
 // knows the future.
 void add_bounds(std::vector<Scenario>& scenarios, std::vector<Column>& columns) {
-  const auto stores = [](const Scenario& scenario) { return policy_stores(scenario.policy.name); };
+  const auto stores = [](const Scenario& scenario) { return kvcap::stores(with_preset(scenario.policy)); };
   const auto last = std::find_if(scenarios.rbegin(), scenarios.rend(), stores);
   if (last == scenarios.rend()) {
     throw InputError(

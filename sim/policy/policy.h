@@ -124,6 +124,9 @@ class Policy {
   // at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
+  // Whether only the important part of what is found takes part in a turn: policy.retention is its share
+  // then, and else of a context what is kept after a turn.
+  virtual bool selects() const { return false; }
   // Whether restore() is also asked for what lies on the GPU already.
   virtual bool restores_resident() const { return false; }
   // Default: all of it.

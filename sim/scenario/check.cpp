@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "policy/table.h"
 #include "scenario/fields.h"
 #include "workload/few_shot.h"
 #include "workload/long_context.h"
@@ -68,6 +69,34 @@ void check_tiers(const Scenario& scenario, const Places& places) {
       fail(places, below(path, "capacity_bytes"), number_text(*tiers[i].capacity_bytes),
            "at most " + number_text(*available) + " (what the hardware has)");
     }
+  }
+}
+
+// What is kept has to be something that comes back so; of the two keys the one that the user has written is
+// to blame.
+void check_form(const Scenario& scenario, const Places& places) {
+  const PolicyOptions options = with_preset(scenario.policy);
+  const Keep keep = *options.keep;
+  const Restore restore = *options.restore;
+  if (goes_together(keep, restore)) return;
+  std::string keeps, restores;
+  const auto add = [](std::string& list, std::string_view one) {
+    list += (list.empty() ? "" : ", ") + std::string(one);
+  };
+  for (const RestoreRow& row : restore_table()) {
+    for (Keep one : row.keeps) {
+      if (row.restore == restore) add(keeps, name(one));
+      if (one == keep) add(restores, name(row.restore));
+    }
+  }
+  const auto quoted = [](std::string_view one) { return "\"" + std::string(one) + "\""; };
+  const std::string kept = quoted(name(keep)), restored = quoted(name(restore));
+  const std::string allowed =
+      "with keep " + kept + " restore: " + restores + "; with restore " + restored + " keep: " + keeps;
+  if (scenario.policy.restore) {
+    fail(places, "policy.restore", restored + " with keep " + kept, allowed);
+  } else {
+    fail(places, "policy.keep", kept + " with restore " + restored, allowed);
   }
 }
 
@@ -159,6 +188,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_model(scenario.model, places, "model");
   check_hardware(scenario.hardware, places, "hardware");
   check_parallelism(scenario, places);
+  check_form(scenario, places);
   check_tiers(scenario, places);
   check_source(scenario, places);
   check_arrivals(scenario, places);
