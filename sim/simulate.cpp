@@ -272,7 +272,8 @@ void Machine::choose_tiers(const Scenario& scenario) {
                                             : options.capacity_bytes.value_or(
                                                   profile_capacity_bytes(hardware_, options.kind)),
                       .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
-                      .free_fraction = options.free_fraction});
+                      .free_fraction = options.free_fraction,
+                      .exclusive = options.exclusive});
   }
 }
 

@@ -62,6 +62,13 @@ void check_tiers(const Scenario& scenario, const Places& places) {
       fail(places, below(path, "kind"), quoted + " after \"" + std::string(name(tiers[i - 1].kind)) + "\"",
            "tiers from near to far: " + joined(kTierNames));
     }
+    if (tiers[i].exclusive && tier != Tier::hbm) {
+      fail(places, below(path, "exclusive"), "true for " + quoted, "false; true for hbm");
+    }
+    if (tiers[i].exclusive && with_preset(scenario.policy).keep == Keep::hidden) {
+      fail(places, below(path, "exclusive"), "true with policy.keep \"hidden\"",
+           "false; true with \"kv\" (the GPU has no hidden states to give back)");
+    }
     const std::optional<double> available = available_bytes(scenario, tier);
     if (!available)
       fail(places, below(path, "kind"), quoted, tiers_of(scenario) + " (what the hardware has)");

@@ -363,6 +363,8 @@ static void describe(FieldVisitor& v, TierOptions& o) {
   v.field("eviction", o.eviction, {.meaning = "what goes first", .absent = "the policy's"});
   v.field("free_fraction", o.free_fraction,
           {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
+  v.field("exclusive", o.exclusive,
+          {.meaning = "hbm: what lies here takes no room in the first host tier, if a farther one has it"});
 }
 
 static void describe(FieldVisitor& v, PolicyOptions& o) {

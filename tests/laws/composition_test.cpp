@@ -78,7 +78,7 @@ TEST_P(EveryPreset, PlacesWhateverComesBack) {
         Scenario tight = composed(policy(), keep, row.restore);
         tight.serving.max_model_len = 8192;
         tight.serving.max_num_batched_tokens = 8192;
-        tight.policy.tiers = {{.kind = Tier::hbm, .capacity_bytes = 2e9},
+        tight.policy.tiers = {{.kind = Tier::hbm, .capacity_bytes = 2e9, .exclusive = keep == Keep::kv},
                               {.kind = Tier::dram, .capacity_bytes = 4e9},
                               {.kind = Tier::ssd, .capacity_bytes = 20e9}};
         cases.push_back({tight, workload});

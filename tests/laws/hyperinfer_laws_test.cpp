@@ -152,6 +152,24 @@ TEST(HyperInferLaws, AgreesAcrossFidelities) {
   }
 }
 
+// What lies on the GPU takes no room in DRAM: 10 and 14 GB without a chunk twice hold what 10 and 24 hold
+// where DRAM has the GPU's chunks as well, and more than 10 and 14 do so.
+TEST(HyperInferLaws, AnExclusiveGpuTierSparesItsBytesInDram) {
+  const Workload workload = few_shot("rte", 150);
+  const auto caches = [](double dram_bytes, bool exclusive) {
+    Scenario result = cached("hyperinfer");
+    result.policy.tiers->at(0).exclusive = exclusive;
+    result.policy.tiers->at(1).capacity_bytes = dram_bytes;
+    return result;
+  };
+  const std::vector<RunResult> runs = run_all(
+      {{caches(14e9, true), workload}, {caches(24e9, false), workload}, {caches(14e9, false), workload}});
+  EXPECT_LT(runs[0].number("read_bytes.ssd"), 0.9 * runs[2].number("read_bytes.ssd"));
+  EXPECT_NEAR(runs[0].number("mean_ttft_ms"), runs[1].number("mean_ttft_ms"),
+              0.03 * runs[1].number("mean_ttft_ms"));
+  EXPECT_GT(runs[0].number("written_bytes.dram"), runs[1].number("written_bytes.dram"));  // copied back
+}
+
 // Prefixes that nobody has stored yet are computed, stored and found by the next.
 TEST(HyperInferLaws, StoresWhatItHadToCompute) {
   Workload workload = few_shot("rte", 100);
