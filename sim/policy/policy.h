@@ -6,7 +6,8 @@
 //   save()     what is written for new tokens, and what that costs the running step
 //   use()      which part of what is found a turn needs at all, and so what it is worth in a cache
 //
-// Adding a policy is one file with a make_ function and one line in table.cpp.
+// Adding one that brings contexts back in a new way is one file with a make_ function, its name in options.h
+// and one line in each table of table.cpp; adding a preset of what is there is one line.
 #pragma once
 
 #include <array>
