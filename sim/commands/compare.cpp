@@ -43,6 +43,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 struct Column {
   std::string label;
   std::vector<std::string> overrides;
+  bool is_bound = false;
 };
 
 // Every combination of the values of several fields.
@@ -84,7 +85,7 @@ std::string folder_name(const Column& column) {
   for (const std::string& change : column.overrides) {
     name += (name.empty() ? "" : ",") + (change.starts_with("policy.name=") ? column.label : change);
   }
-  if (name.empty()) name = column.label;
+  if (column.is_bound) name = column.label;
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
         std::string_view("_-.=,").find(c) == std::string_view::npos)
@@ -94,36 +95,44 @@ std::string folder_name(const Column& column) {
 }
 
 // What the last setting that stores anything could gain: nothing kept, everything kept, and eviction that
-// knows the future.
-void add_bounds(std::vector<Scenario>& scenarios, std::vector<Column>& columns) {
+// knows the future. Each is a setting that --set could make, so that its result reproduces it.
+void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Column>& columns) {
   const auto stores = [](const Scenario& scenario) { return kvcap::stores(with_preset(scenario.policy)); };
   const auto last = std::find_if(scenarios.rbegin(), scenarios.rend(), stores);
   if (last == scenarios.rend()) {
     throw InputError(
         "--bounds: found no policy that stores anything, allowed: at least one of them compared");
   }
-  const Scenario base = *last;
-  Scenario nothing = base, everything = base, belady = base;
-  nothing.policy = {.name = "recompute", .tiers = std::vector<TierOptions>{}};
-  everything.policy.unbounded = true;
-  belady.policy.look_ahead = false;
-  belady.policy.eviction = EvictionKind::belady;
-  if (belady.policy.tiers) {
-    for (TierOptions& tier : *belady.policy.tiers) tier.eviction = EvictionKind::belady;
+  const std::vector<std::string> base =
+      columns[static_cast<std::size_t>(scenarios.rend() - last) - 1].overrides;
+  const auto add = [&](const char* label, std::initializer_list<const char*> changes) {
+    Column& column = columns.emplace_back(Column{label, base, true});
+    column.overrides.insert(column.overrides.end(), changes.begin(), changes.end());
+  };
+  add("no cache",
+      {"policy.name=recompute", "policy.keep=none", "policy.restore=recompute", "policy.tiers=[]"});
+  add("infinite", {"policy.unbounded=true"});
+  add("belady", {"policy.look_ahead=false", "policy.eviction=belady"});
+  if (!last->policy.tiers) return;
+  for (std::size_t tier = 0; tier < last->policy.tiers->size(); ++tier) {
+    columns.back().overrides.push_back("policy.tiers." + std::to_string(tier) + ".eviction=belady");
   }
-  scenarios.insert(scenarios.end(), {nothing, everything, belady});
-  for (const char* label : {"no cache", "infinite", "belady"}) columns.push_back({label, {}});
 }
 
 void compare(const CompareArgs& args) {
   std::vector<Column> columns = columns_of(args);
   std::vector<Scenario> scenarios;
-  for (const Column& column : columns) {
-    std::vector<std::string> overrides = args.overrides;
-    overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
-    scenarios.push_back(load_scenario(args.scenario_path, overrides));
-  }
+  const auto load_columns = [&] {
+    while (scenarios.size() < columns.size()) {
+      std::vector<std::string> overrides = args.overrides;
+      const Column& column = columns[scenarios.size()];
+      overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
+      scenarios.push_back(load_scenario(args.scenario_path, overrides));
+    }
+  };
+  load_columns();
   if (args.bounds) add_bounds(scenarios, columns);
+  load_columns();
   prepare_folder(args.out);
   const std::vector<std::vector<RunResult>> runs = run_replications(scenarios, false);
 

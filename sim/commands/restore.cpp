@@ -15,6 +15,7 @@
 #include "policy/table.h"
 #include "scenario/load.h"
 #include "simulate.h"
+#include "workload/stored_contexts.h"
 
 namespace kvcap {
 namespace {
@@ -69,18 +70,6 @@ Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
   return scenario;
 }
 
-Workload one_context(int64_t tokens, int64_t new_tokens) {
-  Workload workload;
-  workload.sessions.push_back({.first_turn = 0,
-                               .turn_count = 1,
-                               .context_tokens = static_cast<uint32_t>(tokens),
-                               .history_grows = false});
-  workload.turns.push_back(
-      {.input_tokens = static_cast<uint32_t>(new_tokens), .output_tokens = 1, .time_s = 0});
-  workload.warm_start = true;
-  return workload;
-}
-
 const char* bound_of(const Restoration& restoration, const Machine& machine, Tier tier, double prefill_s) {
   const double io_s = total_load_s(restoration, tier, machine.route(tier, Tier::hbm));
   const double compute_s = restoration.total_compute_s() - (restoration.fused ? prefill_s : 0);
@@ -104,7 +93,8 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   // One context alone is never short of memory here; whether it fits is the business of run.
   const int64_t longest = std::max(args.tokens + args.new_tokens, *scenario.serving.max_model_len);
   scenario.serving.kv_capacity_tokens = 2 * (longest + scenario.serving.block_size);
-  const Workload workload = one_context(args.tokens, args.new_tokens);
+  const Workload workload =
+      requests_at_once({.count = 1, .tokens = args.tokens, .new_tokens = args.new_tokens});
   const Machine machine(scenario, args.tokens, args.tokens);
 
   for (const StoreTier& store : machine.tiers()) {

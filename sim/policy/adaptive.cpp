@@ -37,6 +37,7 @@ class Adaptive : public Policy {
   }
 
   Reuse reuse() const override { return Reuse::stored; }
+  bool heeds_engine() const override { return true; }
 
   double stored_bytes_per_token() const override {
     return static_cast<double>(hidden_layers_) * kept_.hidden_bytes() +

@@ -62,6 +62,7 @@ constexpr std::array kKeys = {
     PolicyKey{"prefetch", set<&O::prefetch>, identifying},
     PolicyKey{"score", set<&O::score>, [](const Use& use) { return use.where.scores; }},
     PolicyKey{"stored_bits", set<&O::stored_bits>, in_host_tiers},
+    PolicyKey{"unbounded", [](const O& options) { return options.unbounded; }, where_kept},
     PolicyKey{"ideal_load", set<&O::ideal_load>, in_host_tiers},
     PolicyKey{"recompute_ratio", set<&O::recompute_ratio>, restoring<Restore::blend>},
     PolicyKey{"full_layers", set<&O::full_layers>, restoring<Restore::blend>},

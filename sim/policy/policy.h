@@ -128,6 +128,8 @@ class Policy {
   // Whether only the important part of what is found takes part in a turn: policy.retention is its share
   // then, and else of a context what is kept after a turn.
   virtual bool selects() const { return false; }
+  // Whether restore() looks at context.engine, which is filled only then.
+  virtual bool heeds_engine() const { return false; }
   // Whether restore() is also asked for what lies on the GPU already.
   virtual bool restores_resident() const { return false; }
   // Default: all of it.

@@ -1,7 +1,8 @@
-# Writes OUT: the files of models/, hwprofiles/, traces/*.json and scenarios/papers/ under ROOT as character
-# arrays. Arrays of numbers, because ISO C++ bounds the length of a string literal and not that of an array.
+# Writes OUT: the files of models/, hwprofiles/, traces/*.json and scenarios/ under ROOT as character arrays.
+# Arrays of numbers, because ISO C++ bounds the length of a string literal and not that of an array.
 file(GLOB files RELATIVE ${ROOT} ${ROOT}/models/*.json ${ROOT}/hwprofiles/*.json ${ROOT}/traces/*.json
-     ${ROOT}/scenarios/papers/*.json ${ROOT}/scenarios/papers/*/*.json)
+     ${ROOT}/scenarios/*.json ${ROOT}/scenarios/measured/*.json ${ROOT}/scenarios/papers/*.json
+     ${ROOT}/scenarios/papers/*/*.json)
 list(SORT files)
 
 set(arrays "")

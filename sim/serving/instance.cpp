@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
 
 namespace kvcap {
 namespace {
-
-// Two dates closer than this are one: the World resolves no finer.
-constexpr double kResolution_s = 2e-9;
 
 // vLLM keeps this share of its blocks free when it admits a request, against immediate preemption.
 constexpr double kWatermark = 0.01;
@@ -23,6 +22,11 @@ void remove(Pointers& pointers, const void* request) {
   if (found != pointers.end()) pointers.erase(found);
 }
 
+int64_t tokens_of(const std::vector<Part>& parts) {
+  return std::transform_reduce(parts.begin(), parts.end(), int64_t{0}, std::plus<>(),
+                               [](const Item& item) { return item.tokens; });
+}
+
 }  // namespace
 
 Instance::Instance(const InstanceParts& parts)
@@ -30,12 +34,12 @@ Instance::Instance(const InstanceParts& parts)
       step_time_(*parts.cost, parts.policy->save_floors()),
       kv_buffer_(parts.policy->kv_buffer()),
       arrivals_(*parts.workload),
+      forecast_(*parts.workload, arrivals_, *parts.store, parts.keeping,
+                parts.policy->stored_bytes_per_token()),
       blocks_(parts.kv_capacity_tokens, parts.serving.block_size),
       watermark_blocks_(static_cast<int64_t>(kWatermark * static_cast<double>(blocks_.total()))) {
   history_.reserve(parts.workload->sessions.size());
   for (const Session& session : parts.workload->sessions) history_.push_back(session.context_tokens);
-  if (parts.keeping.clairvoyant)
-    next_uses_ = std::make_unique<NextUses>(*parts.workload, parts.keeping.match, parts.keeping.chunk_tokens);
 }
 
 double Instance::advance(double now_s) {
@@ -48,7 +52,7 @@ double Instance::advance(double now_s) {
   take_restored(now_s);
   if (parts_.keeping.expires) parts_.store->expire(now_s);
   admit(now_s);
-  look_ahead(now_s);
+  perform(forecast_.look_ahead(admitted_.size(), now_s));
   if (parts_.check_invariants) check();
   if (arrivals_.ended()) {
     ended_s_ = now_s;
@@ -61,9 +65,9 @@ double Instance::advance(double now_s) {
 }
 
 double Instance::next_event_s() const {
-  double next_s = std::numeric_limits<double>::infinity();
-  // A newcomer behind a blocked queue changes nothing before memory is freed.
-  if (waiting_.empty()) next_s = arrivals_.next_s();
+  double next_s = fetched_s_;
+  // A newcomer behind a blocked queue changes nothing before memory is freed, but for what is fetched for it.
+  if (waiting_.empty() || parts_.keeping.look_ahead) next_s = std::min(next_s, arrivals_.next_s());
   return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
 }
 
@@ -98,6 +102,7 @@ void Instance::arrive(const Arrival& arrival) {
   request->number = static_cast<double>(arrived_);
   ++arrived_;
   if (fits_at_all(*request)) {
+    forecast_.joins(request->prompt, request->number);
     waiting_.push_back(std::move(request));
   } else {
     refuse(*request);
@@ -174,6 +179,8 @@ void Instance::refuse(Request& request) {
 // ---- admission and restoration ----
 
 void Instance::admit(double now_s) {
+  waits_for_fetch_ = false;
+  fetched_s_ = std::numeric_limits<double>::infinity();
   while (!waiting_.empty() && try_admit(now_s)) {
   }
 }
@@ -187,7 +194,8 @@ bool Instance::try_admit(double now_s) {
   // Only what lies on the GPU at no cost can make it fit; else there is nothing to look up.
   const bool may_be_free = parts_.policy->reuse() == Reuse::everything || parts_.store->has(Tier::hbm);
   if (!fits && !may_be_free) return false;
-  if (is_fetched_now(request)) return false;
+  waits_for_fetch_ = forecast_.fetches(request.prompt);
+  if (waits_for_fetch_) return false;
   const Found found = find(request);
   const int64_t free_tokens = found.on_gpu();
   const int64_t blocks = blocks_needed(request.prompt_tokens() - free_tokens);
@@ -209,11 +217,7 @@ bool Instance::try_admit(double now_s) {
   pin(request);
   admitted_.push_back(std::move(waiting_.front()));
   waiting_.pop_front();
-  if (expected_ > 0) {
-    --expected_;
-    for (const Item& item : request.prompt) parts_.store->expect(item.key, kNever);
-  }
-  if (fetched_ > 0) --fetched_;
+  forecast_.served();
   const bool asks = parts_.policy->restores_resident() && found.on_gpu() > 0;
   if (found.all_tokens() > found.on_gpu() || asks) {
     restore(request, found, now_s);
@@ -280,7 +284,7 @@ Context Instance::context_of(const Request& request, const Found& found) const {
 void Instance::restore(Request& request, const Found& found, double now_s) {
   const std::vector<Hit> hits = found.by_tier();
   Context context = context_of(request, found);
-  context.engine = engine_load();
+  if (parts_.policy->heeds_engine()) context.engine = engine_load();
   Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
   const PerTier bytes = restoration.total_bytes();
@@ -397,8 +401,9 @@ void Instance::complete(Request& request, double now_s) {
 }
 
 void Instance::keep_context(const Request& request, double now_s) {
-  foresee(request, now_s);
+  forecast_.foresee(request.arrival, request.prompt, request.answer, now_s);
   if (!parts_.workload->piece_begin.empty()) {
+    forecast_.left(tokens_of(request.prompt) + tokens_of(request.answer));
     keep(request.answer, now_s);  // the prompt's pieces are kept since they were computed
     return;
   }
@@ -407,7 +412,7 @@ void Instance::keep_context(const Request& request, double now_s) {
       request.history_tokens + (grows ? request.input_tokens + request.output_tokens : int64_t{0});
   const auto tokens =
       static_cast<int64_t>(std::llround(parts_.keeping.retained_share * static_cast<double>(all_tokens)));
-  kept_tokens_ += tokens;
+  forecast_.left(tokens);
   if (tokens < all_tokens) parts_.store->shrink(request.prompt.front().key, tokens);
   history_[request.arrival.session] = static_cast<uint32_t>(tokens);
   keep({{{request.prompt.front().key, tokens}, tokens, 0}}, now_s);
@@ -447,8 +452,11 @@ void Instance::perform(const std::vector<Move>& moves) {
                 if (phase != TransferPhase::ended) return;
                 parts_.recorder->wrote(move.to, bytes, requests);
                 parts_.store->done(move);
-                // Somebody may wait for what has been fetched.
-                if (parts_.keeping.look_ahead && move.from > move.to) parts_.world->wake();
+                if (!parts_.keeping.look_ahead || move.from < move.to) return;
+                if (waits_for_fetch_ && !forecast_.fetches(waiting_.front()->prompt)) {
+                  fetched_s_ = parts_.world->now_s();
+                }
+                parts_.world->wake();
               });
   }
 }
@@ -464,63 +472,6 @@ double Instance::requests_of(const Move& move) const {
   double requests = 0;
   for (const Moved& moved : move.items) requests += parts_.policy->save_requests(moved.tokens);
   return requests;
-}
-
-// ---- what is known of the future ----
-
-// The uses that come after this turn's.
-void Instance::foresee(const Request& request, double now_s) {
-  if (!parts_.keeping.clairvoyant) return;
-  const auto tell = [&](const std::vector<Part>& items) {
-    for (const Item& item : items)
-      parts_.store->expect(item.key, next_uses_->after(item.key, request.arrival.time_s));
-  };
-  tell(request.answer);
-  const Session& session = parts_.workload->sessions[request.arrival.session];
-  if (session.document != kOwnContext || !parts_.workload->piece_begin.empty()) return tell(request.prompt);
-  const uint32_t next = request.arrival.turn + 1;
-  const bool returns = next < session.turn_count;
-  parts_.store->expect(request.prompt.front().key,
-                       returns ? arrivals_.time_after(request.arrival, now_s) : kNever);
-}
-
-// Tells the store which contexts the next turns need, and fetches the first of them. Turns are served in
-// order of arrival, so a turn's number is its time of use.
-void Instance::look_ahead(double now_s) {
-  if (!parts_.keeping.look_ahead || completed_ == 0 || kept_tokens_ == 0) return;
-  const double mean_bytes = static_cast<double>(kept_tokens_) / static_cast<double>(completed_) *
-                            parts_.policy->stored_bytes_per_token();
-  double host_bytes = 0;
-  for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
-    if (parts_.store->has(tier)) host_bytes += parts_.store->capacity_bytes(tier);
-  }
-  const auto known = static_cast<std::size_t>(host_bytes / mean_bytes);
-  while (expected_ < waiting_.size() && expected_ < known) {
-    const Request& request = *waiting_[expected_++];
-    for (const Item& item : request.prompt) parts_.store->expect(item.key, request.number);
-  }
-  if (!parts_.store->has(Tier::dram)) return;
-  const auto near = static_cast<std::size_t>(parts_.store->capacity_bytes(Tier::dram) / mean_bytes);
-  while (fetched_ < expected_ && fetched_ < near && fetch(*waiting_[fetched_], now_s)) ++fetched_;
-}
-
-// To read it a second time while it is on its way would take longer than to wait.
-bool Instance::is_fetched_now(const Request& request) const {
-  if (!parts_.keeping.look_ahead) return false;
-  return std::any_of(request.prompt.begin(), request.prompt.end(),
-                     [&](const Item& item) { return parts_.store->fetching(item.key); });
-}
-
-// False while there is no room for it.
-bool Instance::fetch(const Request& request, double now_s) {
-  for (const Item& item : request.prompt) {
-    const std::optional<Hit> hit = parts_.store->find(item.key);
-    if (!hit || hit->tier <= Tier::dram) continue;
-    const std::vector<Move> moves = parts_.store->prefetch(item.key, now_s);
-    if (moves.empty()) return false;
-    perform(moves);
-  }
-  return true;
 }
 
 void Instance::release(Request& request) {
@@ -546,6 +497,7 @@ void Instance::record_levels(double now_s) {
 // Every structural invariant, re-derived from the parts.
 void Instance::check() const {
   const auto in_flight = static_cast<int64_t>(waiting_.size() + admitted_.size());
+  KVCAP_CHECK(!parts_.keeping.look_ahead || forecast_.waiting() == waiting_.size());
   KVCAP_CHECK(arrived_ == completed_ + refused_ + in_flight);
   KVCAP_CHECK(static_cast<int64_t>(admitted_.size()) <= parts_.serving.max_num_seqs);
   int64_t blocks = 0;

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
@@ -26,8 +27,9 @@
 #include "metrics/recorder.h"
 #include "policy/policy.h"
 #include "serving/arrivals.h"
+#include "serving/forecast.h"
+#include "serving/keeping.h"
 #include "serving/kv_blocks.h"
-#include "serving/next_uses.h"
 #include "serving/options.h"
 #include "serving/prompt.h"
 #include "serving/restorer.h"
@@ -36,21 +38,6 @@
 #include "workload/workload.h"
 
 namespace kvcap {
-
-// What an instance does with the state that turns leave behind, whatever its form.
-struct KeepingOptions {
-  Match match = Match::session;
-  // Scheduler-aware fetch and eviction (CachedAttention 3.3): of the waiting turns the first (host capacity)
-  // / (mean context) count as known uses, and the first (DRAM capacity) / (mean context) are fetched.
-  bool look_ahead = false;
-  bool clairvoyant = false;          // every next use is known as soon as it can be (Belady's bound)
-  bool decoupled_positions = false;  // what overflow leaves of a context stays valid
-  double retained_share = 1;         // of a context, at the end of each turn (a token discard list)
-  bool expires = false;              // the store has a TTL
-  int64_t chunk_tokens = 0;          // pieces are kept in chunks of so many tokens; 0: whole
-  bool weighs = false;               // some tier keeps the highest scores
-  bool blocking_save = false;        // the GPU waits at the end of a turn until its state has been copied out
-};
 
 // What an instance works with; all outlive it.
 struct InstanceParts {
@@ -83,6 +70,9 @@ class Instance {
   double ended_s() const { return ended_s_; }
 
  private:
+  // Two dates closer than this are one: the World resolves no finer.
+  static constexpr double kResolution_s = 2e-9;
+
   struct Request {
     Arrival arrival;
     std::vector<Part> prompt;  // what of it can be reused: its history in parts
@@ -174,10 +164,6 @@ class Instance {
   void perform(const std::vector<Move>& moves);
   double save_s(const Move& move) const;
   double requests_of(const Move& move) const;
-  void look_ahead(double now_s);
-  bool is_fetched_now(const Request& request) const;
-  bool fetch(const Request& request, double now_s);
-  void foresee(const Request& request, double now_s);
 
   double next_event_s() const;
   void release(Request& request);
@@ -188,21 +174,20 @@ class Instance {
   StepTime step_time_;
   KvBuffer kv_buffer_;
   Arrivals arrivals_;
+  Forecast forecast_;
   KvBlocks blocks_;
   int64_t watermark_blocks_;
   std::vector<uint32_t> history_;               // of each session, tokens that its next turn finds
-  std::unique_ptr<NextUses> next_uses_;         // of what sessions share; clairvoyant only
   std::unordered_set<Key> seen_;                // keys of what some turn has left
   std::unordered_map<Key, ChunkScore> scores_;  // where some tier keeps the highest
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
-
-  int64_t kept_tokens_ = 0;  // by completed turns, each counted
   double gpu_waits_until_s_ = 0;
 
   std::deque<RequestPtr> waiting_;
-  std::size_t expected_ = 0, fetched_ = 0;  // of waiting_, the first: known to the store, fetched
-  std::vector<RequestPtr> admitted_;        // in order of admission
-  std::vector<Request*> prefilling_;        // in order of restoration
+  bool waits_for_fetch_ = false;                                // the first of waiting_
+  double fetched_s_ = std::numeric_limits<double>::infinity();  // when it no longer had to
+  std::vector<RequestPtr> admitted_;                            // in order of admission
+  std::vector<Request*> prefilling_;                            // in order of restoration
   std::vector<Request*> decoding_;
   std::vector<Restored> restored_;  // a heap: restorations with a known end
   uint64_t restorations_ = 0;

@@ -18,13 +18,12 @@ Key chained(Key before, Key piece) {
 Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_t chunk_tokens) {
   Pieces pieces;
   const bool chain = match == Match::prefix && workload.piece_keys == PieceKeys::text;
-  const int64_t prompt_tokens = workload.turns[turn].input_tokens;
+  std::size_t prompt_pieces = workload.prompt_pieces_of(turn).size();
   Key before = 0;
-  int64_t end = 0;
   for (const Piece& piece : workload.pieces_of(turn)) {
     before = chain ? chained(before, piece.key) : piece.key;
-    end += piece.tokens;
-    std::vector<Part>& parts = end <= prompt_tokens ? pieces.prompt : pieces.answer;
+    std::vector<Part>& parts = prompt_pieces > 0 ? pieces.prompt : pieces.answer;
+    if (prompt_pieces > 0) --prompt_pieces;
     const int64_t step = chunk_tokens > 0 ? chunk_tokens : piece.tokens;
     // The first chunk has its piece's key.
     for (int64_t first = 0; first < piece.tokens; first += step) {

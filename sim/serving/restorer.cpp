@@ -29,9 +29,13 @@ class AnyRestorer : public Restorer {
       LoadRate& rate = rates[index(tier)];
       if (rate.route) rate.delay_s += world_.lane(tier, Tier::hbm).pending_s();
     }
-    const double now_s = world_.now_s();
-    rates[index(Tier::hbm)].delay_s = std::max(0.0, asked_s_ - (now_s - progress_s(now_s)));
+    rates[index(Tier::hbm)].delay_s = pending_compute_s();
     return rates;
+  }
+
+  double pending_compute_s() const override {
+    const double now_s = world_.now_s();
+    return std::max(0.0, asked_s_ - (now_s - progress_s(now_s)));
   }
 
  protected:

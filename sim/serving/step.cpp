@@ -122,8 +122,8 @@ void Instance::preempt() {
     request.cached_tokens = request.free_tokens = request.unused_tokens = 0;
     unpin(request);
     parts_.recorder->preempted();
+    forecast_.comes_back(request.prompt, request.number);
     waiting_.push_front(std::move(admitted_[i]));
-    ++expected_, ++fetched_;
     admitted_.erase(admitted_.begin() + static_cast<std::ptrdiff_t>(i));
     return;
   }
@@ -133,19 +133,25 @@ void Instance::preempt() {
 // ---- the clock ----
 
 // When the step is over, as far as is known now. A run of decode steps ends with the first step that an event
-// falls into, but never before the step in progress.
+// falls into, but never before the step in progress. Where restorations may still take of the GPU's time,
+// only the event itself tells which step that is.
 double Instance::end_of_step(double now_s) {
   const Restorer& restorer = *parts_.restorer;
+  double event_s = std::numeric_limits<double>::infinity();
   if (step_.most_steps > 1) {
-    const double event_s = next_event_s();
+    event_s = next_event_s();
     step_.steps = step_.most_steps;
     if (!std::isinf(event_s)) {
       const double until_s = restorer.progress_s(std::max(event_s, now_s)) - step_.progress_s;
       step_.steps = step_.run.steps_to_reach(until_s - 1e-9, step_.most_steps);
+      if (event_s <= now_s + kResolution_s) step_.most_steps = step_.steps;
     }
     step_.work_s = step_.run.sum_s(step_.steps);
   }
-  return restorer.when(step_.progress_s + step_.work_s);
+  const double end_s = restorer.when(step_.progress_s + step_.work_s);
+  const bool uncertain =
+      event_s > now_s + kResolution_s && event_s < end_s && restorer.pending_compute_s() > 1e-9;
+  return uncertain ? event_s : end_s;
 }
 
 // ---- finishing ----
@@ -188,7 +194,7 @@ void Instance::record_gaps(double now_s) {
     }
   }
   if (steady == 0) return;
-  if (step_.most_steps == 1) {
+  if (step_.steps == 1) {
     parts_.recorder->inter_token(now_s - step_.start_s, steady);
     return;
   }
@@ -249,7 +255,7 @@ void Instance::first_token(Request& request, double now_s) {
     request.record.ttft_s = now_s - request.arrival.time_s;
     request.record.service_ttft_s = now_s - request.admitted_s;
     if (!parts_.workload->piece_begin.empty()) {
-      foresee(request, now_s);
+      forecast_.foresee(request.arrival, request.prompt, request.answer, now_s);
       keep(request.prompt, now_s);
     }
   } else {

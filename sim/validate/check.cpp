@@ -33,6 +33,8 @@ double error_of(const Check& check, std::size_t i) {
     return simulated >= low && simulated <= high ? 0 : std::max(low - simulated, simulated - high);
   }
   if (check.claim == Claim::range) return distance(check.simulated[i], reference[0], reference[1]);
+  const double off = std::abs(check.simulated[i] - reference[i]);
+  if (!check.half_width.empty() && off <= check.half_width[i]) return 0;
   if (reference[i] == 0) return check.simulated[i] == 0 ? 0 : 1;
   return std::abs(check.simulated[i] / reference[i] - 1);
 }
@@ -43,7 +45,10 @@ std::string simulated_text(const Check& check) {
   if (numbers.empty()) return "-";
   if (check.claim == Claim::exact) {
     std::string text;
-    for (double number : numbers) text += (text.empty() ? "" : " / ") + format_number(number);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      text += (text.empty() ? "" : " / ") + format_number(numbers[i]);
+      if (!check.half_width.empty()) text += " +-" + format_number(check.half_width[i]);
+    }
     return text;
   }
   const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
@@ -68,13 +73,19 @@ std::string cell(std::string text, std::size_t width, bool right) {
 }
 
 std::string line(const std::string& id, const std::string& simulated, const std::string& reference,
-                 const std::string& error, std::string_view tuned, std::string_view verdict) {
-  return cell(id, 32, false) + " " + cell(simulated, 18, true) + " " + cell(reference, 18, true) + " " +
-         cell(error, 7, true) + " " + cell(std::string(tuned), 5, true) + "  " + std::string(verdict) + "\n";
+                 const std::string& error, const std::string& tolerance, std::string_view tuned,
+                 std::string_view verdict) {
+  return cell(id, 28, false) + " " + cell(simulated, 16, true) + " " + cell(reference, 16, true) + " " +
+         cell(error, 8, true) + " " + cell(tolerance, 6, true) + " " + cell(std::string(tuned), 5, true) +
+         "  " + std::string(verdict) + "\n";
 }
 
 std::string error_text(const Check& check) {
   return check.absolute ? format_number(100 * check.error) + " pp" : format_percent(check.error);
+}
+
+std::string tolerance_text(const Check& check) {
+  return check.absolute ? format_number(100 * check.tolerance) + " pp" : format_percent(check.tolerance);
 }
 
 bool judged(const Check& check) { return check.verdict != Verdict::not_comparable; }
@@ -124,6 +135,11 @@ void judge(Check& check) {
   }
 }
 
+bool promises_hold(const std::vector<Check>& checks) {
+  return std::none_of(checks.begin(), checks.end(),
+                      [](const Check& check) { return check.promised && check.verdict == Verdict::outside; });
+}
+
 std::string validation_json(const std::vector<Check>& checks) {
   Json list = Json::array();
   for (const Check& check : checks) {
@@ -134,6 +150,7 @@ std::string validation_json(const std::vector<Check>& checks) {
                     {"reference", number_or_list(check.reference)},
                     {"error", judged(check) ? Json(check.error) : Json(nullptr)},
                     {"tolerance", check.tolerance},
+                    {"promised", check.promised},
                     {"tuned", check.tuned},
                     {"verdict", name(check.verdict)},
                     {"reason", check.reason.empty() ? Json(nullptr) : Json(check.reason)}});
@@ -147,14 +164,20 @@ std::string validation_json(const std::vector<Check>& checks) {
 }
 
 std::string validation_table(const std::vector<Check>& checks) {
-  std::string text = line("", "simulated", "reference", "error", "tuned", "verdict");
+  std::string text = line("", "simulated", "reference", "error", "near", "tuned", "verdict");
   for (const Check& check : checks) {
     const bool has_error = judged(check) && check.claim != Claim::order;
     text += line(check.id, simulated_text(check), reference_text(check), has_error ? error_text(check) : "-",
-                 std::to_string(check.tuned.size()), name(check.verdict));
+                 has_error ? tolerance_text(check) : "-", std::to_string(check.tuned.size()),
+                 name(check.verdict));
   }
   text += "\n";
   for (const Check& check : checks) {
+    if (check.promised && check.verdict == Verdict::outside) {
+      for (const std::string& part :
+           wrap(check.id + ": README promises to be near: " + check.what, kColumns, "  "))
+        text += part + "\n";
+    }
     if (check.verdict == Verdict::inside || check.reason.empty()) continue;
     for (const std::string& part : wrap(check.id + ": " + check.reason, kColumns, "  ")) text += part + "\n";
   }

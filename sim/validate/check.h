@@ -1,5 +1,6 @@
 // A check: what the simulator gives beside what a paper prints, a table lists or a theory says, with what was
-// tuned for it and a verdict. kvcap validate prints checks; it never adjusts anything.
+// tuned for it and a verdict. kvcap validate prints checks; it never adjusts anything. What README promises
+// is marked: outside, it makes the command fail.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,9 @@ struct Check {
   double exact_tolerance = 0.02;
   double tolerance = 0.1;
   bool absolute = false;
+  bool promised = false;
+  // Of simulated means, at the stated confidence: an exact number within its half-width is inside.
+  std::vector<double> half_width;
   double error = 0;  // distance of the worst number; 0 inside a range
   std::vector<std::string> tuned;
   Verdict verdict = Verdict::not_comparable;
@@ -37,6 +41,9 @@ struct Check {
 
 // Fills error and verdict. REQUIRES: as many references as the claim asks for.
 void judge(Check& check);
+
+// Whether all that is promised is inside or near.
+bool promises_hold(const std::vector<Check>& checks);
 
 // "schema": "kvcap.validation/1".
 std::string validation_json(const std::vector<Check>& checks);

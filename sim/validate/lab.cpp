@@ -11,20 +11,6 @@
 namespace kvcap {
 namespace {
 
-Workload requests_at_once(const StoredContexts& contexts) {
-  Workload workload;
-  workload.warm_start = true;
-  for (int64_t i = 0; i < contexts.count; ++i) {
-    workload.sessions.push_back({.first_turn = static_cast<uint32_t>(i),
-                                 .turn_count = 1,
-                                 .context_tokens = static_cast<uint32_t>(contexts.tokens),
-                                 .history_grows = contexts.tokens == 0});
-    workload.turns.push_back({.input_tokens = static_cast<uint32_t>(contexts.new_tokens),
-                              .output_tokens = static_cast<uint32_t>(contexts.output_tokens)});
-  }
-  return workload;
-}
-
 Workload workload_of(const Scenario& scenario, const StoredContexts& contexts) {
   return contexts.count > 0 ? requests_at_once(contexts) : make_workload(scenario.workload, scenario.seed);
 }
@@ -32,7 +18,7 @@ Workload workload_of(const Scenario& scenario, const StoredContexts& contexts) {
 }  // namespace
 
 Scenario Lab::scenario(const std::string& file, const Overrides& overrides) const {
-  const std::string path = "scenarios/papers/" + file + ".json";
+  const std::string path = folder_ + file + ".json";
   for (const EmbeddedFile& embedded : embedded_files()) {
     if (embedded.path == path) return parse_scenario(embedded.text, path, overrides);
   }

@@ -59,7 +59,7 @@ std::span<const Paper> papers() {
 }
 
 std::vector<Check> checks_of(std::span<const Paper> some) {
-  Lab lab;
+  Lab lab("scenarios/papers/");
   // The first pass only notes what has to run.
   for (const Paper& paper : some) paper.checks(lab);
   lab.run_missing();

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "base/input_error.h"
+#include "validate/fidelity.h"
+#include "validate/measured.h"
 #include "validate/papers.h"
 
 namespace kvcap {
@@ -12,12 +14,22 @@ namespace {
 
 struct Suite {
   std::string_view name;
-  std::vector<Check> (*checks)();
+  std::vector<Check> (*checks)(const SuiteOptions& options);
 };
 
-std::vector<Check> paper_checks() { return checks_of(papers()); }
+std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()); }
 
-constexpr std::array kSuites = {Suite{"papers", paper_checks}};
+std::vector<Check> measured_checks(const SuiteOptions& options) {
+  std::vector<Check> checks = kernel_checks(options.data);
+  const std::vector<Check> run = vllm_run_checks(options.data);
+  checks.insert(checks.end(), run.begin(), run.end());
+  return checks;
+}
+
+std::vector<Check> agreement_checks(const SuiteOptions& options) { return fidelity_checks(options.quick); }
+
+constexpr std::array kSuites = {Suite{"papers", paper_checks}, Suite{"measured", measured_checks},
+                                Suite{"fidelity", agreement_checks}};
 
 }  // namespace
 
@@ -27,7 +39,7 @@ std::string suite_names() {
   return names;
 }
 
-std::vector<Check> run_suites(const std::vector<std::string>& names) {
+std::vector<Check> run_suites(const std::vector<std::string>& names, const SuiteOptions& options) {
   for (const std::string& name : names) {
     std::vector<std::string_view> known;
     for (const Suite& suite : kSuites) known.push_back(suite.name);
@@ -39,7 +51,7 @@ std::vector<Check> run_suites(const std::vector<std::string>& names) {
   std::vector<Check> checks;
   for (const Suite& suite : kSuites) {
     if (!names.empty() && std::find(names.begin(), names.end(), suite.name) == names.end()) continue;
-    std::vector<Check> more = suite.checks();
+    std::vector<Check> more = suite.checks(options);
     checks.insert(checks.end(), more.begin(), more.end());
   }
   return checks;

@@ -268,6 +268,38 @@ TEST(HCache, AgreesAcrossFidelitiesWhenLayersAreRecomputed) {
               0.01 * runs[1].number("mean_ttft_ms"));
 }
 
+// The link stands still while the buffer is full, and steps that a restoration holds up end where an arrival
+// falls into them.
+TEST(CachedAttention, AgreesAcrossFidelitiesWithAReadBuffer) {
+  Scenario by_request = scenario("cached_attention");
+  by_request.hardware.ssd->read_bandwidth_bytes_per_s = 0.5e9;
+  by_request.policy.read_buffer_layers = 2;
+  Scenario by_layer = by_request;
+  by_layer.fidelity = Fidelity::layer;
+  const Workload workload = chats(100, 0.15);
+  const std::vector<RunResult> runs = run_all({{by_request, workload}, {by_layer, workload}});
+  for (const char* same : {"mean_ttft_ms", "p99_ttft_ms", "mean_e2el_ms"}) {
+    EXPECT_NEAR(runs[0].number(same), runs[1].number(same), 1e-5 * runs[1].number(same)) << same;
+  }
+}
+
+// A turn whose context is on its way into DRAM is admitted after the step in which it arrives, at either
+// fidelity.
+TEST(CachedAttention, AgreesAcrossFidelitiesWhenTurnsWaitForTheirFetch) {
+  Scenario by_request = scenario("cached_attention");
+  by_request.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 20e9}, {.kind = Tier::ssd}};
+  by_request.serving.max_num_seqs = 4;
+  by_request.hardware.ssd->read_bandwidth_bytes_per_s = 0.5e9;
+  by_request.policy.read_buffer_layers = 2;
+  Scenario by_layer = by_request;
+  by_layer.fidelity = Fidelity::layer;
+  const Workload workload = chats(100, 0.2);
+  const std::vector<RunResult> runs = run_all({{by_request, workload}, {by_layer, workload}});
+  for (const char* same : {"mean_ttft_ms", "p99_ttft_ms", "mean_e2el_ms"}) {
+    EXPECT_NEAR(runs[0].number(same), runs[1].number(same), 1e-5 * runs[1].number(same)) << same;
+  }
+}
+
 // CachedAttention's look-ahead sees only what waits: with an empty queue it is LRU, under overload it is not.
 TEST(CachedAttention, IsLruWhileNobodyWaitsAndBetterWhenManyDo) {
   const auto with = [](bool look_ahead, int64_t slots) {

@@ -143,6 +143,34 @@ TEST(Chunks, AreFoundAtLeastAsOftenAnywhereAsBehindTheSameText) {
   }
 }
 
+// What the queue will ask for next has been brought into DRAM before its turn, and what nobody asks for
+// leaves.
+TEST(LookAhead, FetchesThePiecesOfTurnsThatWait) {
+  const auto with = [](const std::string& policy, bool look_ahead) {
+    Scenario tight = ask(policy);
+    tight.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 20e9},
+                          {.kind = Tier::ssd, .capacity_bytes = 100e9}};
+    tight.policy.eviction = look_ahead ? EvictionKind::next_use : EvictionKind::lru;
+    tight.policy.look_ahead = look_ahead;
+    tight.serving.max_num_seqs = 2;
+    return tight;
+  };
+  const Workload crowd = rag(20);
+  const std::vector<RunResult> runs = run_all({{with("prefix_caching", true), crowd},
+                                               {with("prefix_caching", false), crowd},
+                                               {with("cacheblend", true), crowd},
+                                               {with("cacheblend", false), crowd}});
+  const auto dram_share = [](const RunResult& run) {
+    return run.number("hit_tokens.dram") / (run.number("hit_tokens.dram") + run.number("hit_tokens.ssd"));
+  };
+  for (std::size_t i : {0U, 2U}) {
+    EXPECT_GT(runs[i + 1].number("hit_tokens.ssd"), 0) << i;
+    EXPECT_GT(runs[i].number("token_hit_rate"), runs[i + 1].number("token_hit_rate")) << i;
+    EXPECT_GT(dram_share(runs[i]), 0.9) << i;
+    EXPECT_LT(dram_share(runs[i + 1]), 0.5) << i;
+  }
+}
+
 TEST(PrefixCaching, LoadsInNoTimeAndCountsWhatItReads) {
   const std::vector<RunResult> runs =
       run_all({{ask("prefix_caching"), one_question(6)}, {ask("ideal"), one_question(6)}});

@@ -134,6 +134,26 @@ TEST_F(Cli, ComparesAnyField) {
   EXPECT_NE(outcome.out.find("TTFT mean"), std::string::npos);
 }
 
+TEST_F(Cli, ABoundsResultHoldsTheScenarioThatReproducesIt) {
+  for (const char* tiers : {R"([{"kind": "dram", "capacity_bytes": 2e10, "eviction": "fifo"}])", R"(null)"}) {
+    write("tight.json", read_file(path("chat.json")));
+    const Outcome outcome = kvcap({"compare", path("tight.json"), "--policies", "cached_attention,ideal",
+                                   "--bounds", "--set", std::string("policy.tiers=") + tiers, "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Json results = Json::parse(outcome.out)["results"];
+    ASSERT_EQ(results.size(), 5U);
+    for (std::size_t i = 2; i < 5; ++i) {
+      write("again.json", results[i]["scenario"].dump());
+      const Outcome again = kvcap({"run", path("again.json"), "--json"});
+      ASSERT_EQ(again.exit_code, 0) << again.err;
+      EXPECT_EQ(Json::parse(again.out)["metrics"], results[i]["metrics"]) << i << " " << tiers;
+    }
+    EXPECT_EQ(results[2]["scenario"]["policy"]["name"], "recompute");
+    EXPECT_EQ(results[3]["scenario"]["policy"]["unbounded"], true);
+    EXPECT_EQ(results[4]["scenario"]["policy"]["eviction"], "belady");
+  }
+}
+
 TEST_F(Cli, RestoresOneContextWithEveryPolicy) {
   const Outcome outcome = kvcap(
       {"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "2048", "--json"});

@@ -56,6 +56,7 @@ const std::vector<KeyCase> kCases = {
     {"prefetch", "false", {"hyperinfer"}, {"hyperinfer"}},
     {"score", "\"importance\"", {"hyperinfer", "h2o_lfu"}, {"hyperinfer", "h2o_lfu"}},
     {"stored_bits", "8", kStoring, kStoring},
+    {"unbounded", "true", kStoring, kStoring},
     {"ideal_load", "true", kStoring, kStoring},
     {"recompute_ratio", "0.5", kBlending, kBlending},
     {"full_layers", "2", kBlending, kBlending},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -50,6 +51,27 @@ TEST(Check, NotANumberIsNeverInside) {
   EXPECT_EQ(check(Claim::range, {1.5, nan, 1.5}, {1, 2}).verdict, Verdict::outside);
 }
 
+TEST(Check, AMeanIsInsideWithinItsHalfWidth) {
+  Check mean = check(Claim::exact, {1.3}, {1.2});
+  EXPECT_EQ(mean.verdict, Verdict::near);
+  mean.half_width = {0.11};
+  judge(mean);
+  EXPECT_EQ(mean.verdict, Verdict::inside);
+  EXPECT_NE(validation_table({mean}).find("1.30 +-0.11"), std::string::npos);
+  mean.half_width = {0.09};
+  judge(mean);
+  EXPECT_EQ(mean.verdict, Verdict::near);
+}
+
+TEST(Check, APromiseIsBrokenByWhatIsOutsideAndByNothingElse) {
+  Check far = check(Claim::exact, {2}, {1}), close = check(Claim::exact, {1.05}, {1});
+  EXPECT_TRUE(promises_hold({far, close}));
+  close.promised = true;
+  EXPECT_TRUE(promises_hold({far, close}));
+  far.promised = true;
+  EXPECT_FALSE(promises_hold({far, close}));
+}
+
 TEST(Check, AnOrderHoldsOrNot) {
   Check order;
   order.claim = Claim::order;
@@ -67,13 +89,14 @@ TEST(Suites, AnUnknownNameIsRefusedWithTheNearest) {
     run_suites({"paper"});
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "--suite: found \"paper\", allowed: papers; did you mean \"papers\"?");
+    EXPECT_EQ(error.what(),
+              "--suite: found \"paper\", allowed: " + suite_names() + "; did you mean \"papers\"?");
   }
 }
 
 // The first pass of the checks: everything but what simulations give. ./dev validate runs them all.
 TEST(Papers, EveryPublishedNumberHasExactlyOneCheck) {
-  Lab lab;
+  Lab lab("scenarios/papers/");
   for (const Paper& paper : papers()) {
     const std::vector<Check> checks = paper.checks(lab);
     const std::vector<std::string> ids = published_ids(std::string(paper.prefix));
@@ -83,6 +106,24 @@ TEST(Papers, EveryPublishedNumberHasExactlyOneCheck) {
       EXPECT_EQ(std::count_if(checks.begin(), checks.end(), same), 1) << id;
     }
     for (const Check& one : checks) EXPECT_FALSE(one.what.empty()) << one.id;
+  }
+}
+
+TEST(MeasuredSuite, KeepsWhatReadmePromisesAndSaysWhyOfTheRest) {
+  const std::string data = KVCAP_SOURCE_DIR "/../shared/data";
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no measured data at ../shared/data";
+  const std::vector<Check> checks = run_suites({"measured"}, {.data = data});
+  EXPECT_GT(checks.size(), 40U);
+  EXPECT_TRUE(promises_hold(checks)) << validation_table(checks);
+  for (const Check& check : checks) {
+    EXPECT_TRUE(check.verdict != Verdict::outside || !check.reason.empty()) << check.id;
+  }
+}
+
+TEST(MeasuredSuite, ComparesNothingWithoutTheMeasurements) {
+  for (const Check& check : run_suites({"measured"}, {.data = "/nowhere"})) {
+    EXPECT_EQ(check.verdict, Verdict::not_comparable) << check.id;
+    EXPECT_NE(check.reason.find("/nowhere"), std::string::npos) << check.id;
   }
 }
 

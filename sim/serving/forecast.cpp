@@ -1,0 +1,116 @@
+#include "serving/forecast.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+namespace kvcap {
+
+Forecast::Forecast(const Workload& workload, const Arrivals& arrivals, Store& store,
+                   const KeepingOptions& keeping, double bytes_per_token)
+    : workload_(workload),
+      arrivals_(arrivals),
+      store_(store),
+      match_(keeping.match),
+      looks_ahead_(keeping.look_ahead),
+      clairvoyant_(keeping.clairvoyant),
+      bytes_per_token_(bytes_per_token) {
+  if (clairvoyant_) next_uses_ = std::make_unique<NextUses>(workload, keeping.match, keeping.chunk_tokens);
+}
+
+// ---- the queue ----
+
+void Forecast::joins(const std::vector<Part>& prompt, Order number) {
+  if (looks_ahead_) waiting_.push_back({&prompt, number});
+}
+
+void Forecast::served() {
+  if (!looks_ahead_) return;
+  const Waiting turn = waiting_.front();
+  waiting_.pop_front();
+  fetched_ = 0;  // what is read for it may take the place of what has been fetched
+  if (expected_ == 0) return;
+  --expected_;
+  for (const Item& item : *turn.prompt) {
+    const auto of_item = numbers_.find(item.key);
+    if (of_item == numbers_.end()) continue;  // stands in the prompt twice
+    of_item->second.erase(turn.number);
+    store_.expect(item.key, of_item->second.empty() ? kNever : *of_item->second.begin());
+    if (of_item->second.empty()) numbers_.erase(of_item);
+  }
+}
+
+void Forecast::comes_back(const std::vector<Part>& prompt, Order number) {
+  if (!looks_ahead_) return;
+  waiting_.push_front({&prompt, number});
+  expect(waiting_.front());
+  ++expected_;
+  fetched_ = 0;
+}
+
+void Forecast::expect(const Waiting& turn) {
+  for (const Item& item : *turn.prompt) {
+    std::set<Order>& numbers = numbers_[item.key];
+    numbers.insert(turn.number);
+    store_.expect(item.key, *numbers.begin());
+  }
+}
+
+std::vector<Move> Forecast::look_ahead(std::size_t running, double now_s) {
+  std::vector<Move> moves;
+  const double left_bytes = static_cast<double>(left_tokens_) * bytes_per_token_;
+  if (!looks_ahead_ || left_bytes == 0) return moves;
+  const double mean_bytes = left_bytes / static_cast<double>(ended_);
+  double host_bytes = 0;
+  for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+    if (store_.has(tier)) host_bytes += store_.capacity_bytes(tier);
+  }
+  const auto known = static_cast<std::size_t>(host_bytes / mean_bytes);
+  while (expected_ < waiting_.size() && expected_ < known) expect(waiting_[expected_++]);
+  if (!store_.has(Tier::dram)) return moves;
+  const auto places = static_cast<std::size_t>(store_.capacity_bytes(Tier::dram) / mean_bytes);
+  const std::size_t near = places > running ? places - running : 1;
+  while (fetched_ < expected_ && fetched_ < near && fetch(waiting_[fetched_], now_s, moves)) ++fetched_;
+  return moves;
+}
+
+// False while there is no room for it.
+bool Forecast::fetch(const Waiting& turn, double now_s, std::vector<Move>& moves) {
+  for (const Item& item : *turn.prompt) {
+    const std::optional<Hit> hit = store_.find(item.key);
+    if (!hit && match_ != Match::chunk) break;  // what follows a gap is of no use
+    if (!hit || hit->tier <= Tier::dram || store_.fetching(item.key)) continue;
+    std::vector<Move> fetching = store_.prefetch(item.key, now_s);
+    if (fetching.empty()) return false;
+    std::move(fetching.begin(), fetching.end(), std::back_inserter(moves));
+  }
+  return true;
+}
+
+bool Forecast::fetches(const std::vector<Part>& prompt) const {
+  return looks_ahead_ && std::any_of(prompt.begin(), prompt.end(),
+                                     [&](const Item& item) { return store_.fetching(item.key); });
+}
+
+// ---- turns that end ----
+
+void Forecast::foresee(const Arrival& turn, const std::vector<Part>& prompt, const std::vector<Part>& answer,
+                       double now_s) {
+  if (!clairvoyant_) return;
+  const auto tell = [&](const std::vector<Part>& items) {
+    for (const Item& item : items) store_.expect(item.key, next_uses_->after(item.key, turn.time_s));
+  };
+  tell(answer);
+  const Session& session = workload_.sessions[turn.session];
+  if (session.document != kOwnContext || !workload_.piece_begin.empty()) return tell(prompt);
+  const bool returns = turn.turn + 1 < session.turn_count;
+  store_.expect(prompt.front().key, returns ? arrivals_.time_after(turn, now_s) : kNever);
+}
+
+void Forecast::left(int64_t tokens) {
+  ++ended_;
+  fetched_ = 0;  // what it leaves may as well
+  left_tokens_ += tokens;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cost/cost_model.h"
+#include "metrics/quantiles.h"
+#include "scenario/load.h"
+#include "validate/measured.h"
+#include "workload/csv.h"
+
+namespace kvcap {
+namespace {
+
+// Decode attention is timed over the same keys and values again and again: less than this stays in part in
+// the L2 cache of some GPU, and no engine finds it there.
+constexpr double kLeastKvBytes = 256e6;
+
+// Below 64 rows a GEMM streams its weights and its time is a constant; the models are made for prompts.
+constexpr int64_t kLeastTokens = 64;
+
+struct KernelSet {
+  std::string id;
+  std::string profile;
+  std::string file;
+  std::string device;          // as the file names it
+  double median = 0, p90 = 0;  // relative errors up to which README vouches for it
+  std::string reason = {};     // why it is farther off and nothing is promised
+};
+
+// All kinds: GEMM tables, prefill over a cached prefix, decode.
+const KernelSet kGemms[] = {
+    {"gemm.rtx-4090", "rtx-4090", "gemm_llmservingsim.csv", "rtx4090", 0.09, 0.25},
+    {"gemm.rtx-pro-6000", "rtx-pro-6000", "gemm_llmservingsim.csv", "rtxpro6000", 0.09, 0.25},
+    {"gemm.h100-sxm", "h100-sxm", "gemm_aic_bf16.csv", "h100", 0.09, 0.25},
+    {"gemm.h100.vllm", "h100-sxm", "gemm_llmservingsim.csv", "h100", 0.09, 0.25},
+    {"gemm.h200-sxm", "h200-sxm", "gemm_aic_bf16.csv", "h200", 0.09, 0.25},
+    {"gemm.a100-80g-sxm", "a100-80g-sxm", "gemm_aic_bf16.csv", "a100", 0.09, 0.25},
+    {"gemm.a100-80g.vidur", "a100-80g-sxm", "gemm_vidur.csv", "a100", 0.09, 0.25,
+     "another A100 and an older cuBLAS than those the profile is fitted to"},
+};
+const KernelSet kPrefixes[] = {
+    {"prefix.rtx-4090", "rtx-4090", "attn_chunked_prefill.csv", "rtx4090", 0.09, 0.26},
+    {"prefix.rtx-pro-6000", "rtx-pro-6000", "attn_chunked_prefill.csv", "rtxpro6000", 0.09, 0.26},
+    {"prefix.h100-sxm", "h100-sxm", "attn_chunked_prefill.csv", "h100", 0.09, 0.26,
+     "16 heads, FlashAttention-2 of vLLM 0; the profile has FlashAttention-3 over whole prompts"},
+};
+const KernelSet kDecodes[] = {
+    {"decode.h100-sxm", "h100-sxm", "attn_decode_aic.csv", "h100", 0.09, 0.26},
+    {"decode.h200-sxm", "h200-sxm", "attn_decode_aic.csv", "h200", 0.09, 0.26},
+    {"decode.a100-80g-sxm", "a100-80g-sxm", "attn_decode_aic.csv", "a100", 0.09, 0.26},
+    {"decode.rtx-pro-6000", "rtx-pro-6000", "attn_decode_aic.csv", "rtxpro6000", 0.09, 0.26},
+};
+
+// The columns of one row as numbers, after the text ones.
+struct Columns {
+  std::vector<CsvColumn> names;
+  std::size_t texts = 0;
+};
+
+using Take = std::function<void(const CsvRow& row, const std::vector<double>& numbers)>;
+
+void for_each_row(const std::string& path, const Columns& columns, const Take& take) {
+  std::vector<double> numbers(columns.names.size() - columns.texts);
+  // Rows in quotes are remarks of other kernels.
+  for_each_csv_row(path, BadRow::skip, columns.names, true, [&](const CsvRow& row) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = std::strtod(std::string(row.text(columns.texts + i)).c_str(), nullptr);
+    }
+    take(row, numbers);
+    return true;
+  });
+}
+
+int64_t whole(double number) { return static_cast<int64_t>(number); }
+
+std::vector<double> gemm_errors(const KernelSet& set, const std::string& folder) {
+  const Gpu gpu = load_hardware(set.profile).gpu;
+  std::vector<double> errors;
+  for_each_row(folder + set.file, {{{"device"}, {"tokens"}, {"n"}, {"k"}, {"t_ms"}}, 1},
+               [&](const CsvRow& row, const std::vector<double>& x) {
+                 if (row.text(0) != set.device || x[0] < kLeastTokens) return;
+                 const double modelled_s = gemm_s(gpu.gemm, gpu, whole(x[0]), whole(x[1]), whole(x[2]), 2, 2);
+                 errors.push_back(std::abs(modelled_s / (x[3] * 1e-3) - 1));
+               });
+  return errors;
+}
+
+std::vector<double> prefix_errors(const KernelSet& set, const std::string& folder) {
+  const Gpu gpu = load_hardware(set.profile).gpu;
+  std::vector<double> errors;
+  for_each_row(
+      folder + set.file, {{{"device"}, {"chunk"}, {"cached_kv"}, {"q_heads"}, {"kv_heads"}, {"t_ms"}}, 1},
+      [&](const CsvRow& row, const std::vector<double>& x) {
+        if (row.text(0) != set.device || x[1] == 0) return;
+        const double modelled_s =
+            attention_s(gpu.attention, gpu, {.new_tokens = whole(x[0]), .cached_tokens = whole(x[1])},
+                        whole(x[2]), whole(x[3]), 128, 2);
+        errors.push_back(std::abs(modelled_s / (x[4] * 1e-3) - 1));
+      });
+  return errors;
+}
+
+std::vector<double> decode_errors(const KernelSet& set, const std::string& folder) {
+  HardwareProfile hardware = load_hardware(set.profile);
+  ModelSpec model{.num_hidden_layers = 1, .hidden_size = 1024, .head_dim = 128, .intermediate_size = 1024};
+  std::vector<double> errors;
+  for_each_row(folder + set.file,
+               {{{"device"}, {"stack"}, {"q_heads"}, {"kv_heads"}, {"batch"}, {"ctx"}, {"t_ms"}}, 2},
+               [&](const CsvRow& row, const std::vector<double>& x) {
+                 if (row.text(0) != set.device || !row.text(1).starts_with("vllm")) return;
+                 if (x[1] * x[2] * x[3] * 128 * 2 * 2 < kLeastKvBytes) return;
+                 model.num_attention_heads = whole(x[0]);
+                 model.num_key_value_heads = whole(x[1]);
+                 const DecodeAttention time =
+                     CostModel(model, hardware, 1).decode_attention_layer_s(whole(x[2]));
+                 const double modelled_s = time.fixed_s + time.per_context_token_s * x[2] * x[3];
+                 errors.push_back(std::abs(modelled_s / (x[4] * 1e-3) - 1));
+               });
+  return errors;
+}
+
+using Errors = std::vector<double> (*)(const KernelSet& set, const std::string& folder);
+
+void add(std::vector<Check>& checks, const KernelSet& set, const std::string& kernel,
+         const std::string& folder, Errors errors_of) {
+  Check check{.id = set.id,
+              .suite = "measured",
+              .what = kernel + ", profile " + set.profile + ": relative error of its time, median and p90",
+              .claim = Claim::range,
+              .promised = set.reason.empty(),
+              .reason = set.reason};
+  if (!std::filesystem::exists(folder + set.file)) {
+    check.promised = false;
+    check.reason = "no " + folder + set.file + " (--data)";
+    checks.push_back(std::move(check));
+    return;
+  }
+  std::vector<double> errors = errors_of(set, folder);
+  std::sort(errors.begin(), errors.end());
+  check.what += " of " + std::to_string(errors.size());
+  const auto promise = [&](const std::string& which, double quantile, double most) {
+    Check one = check;
+    one.id += which;
+    one.simulated = {quantile_of_sorted(errors, quantile)};
+    one.reference = {0, most};
+    one.tolerance = 0;
+    judge(one);
+    checks.push_back(std::move(one));
+  };
+  promise(".median", 0.5, set.median);
+  promise(".p90", 0.9, set.p90);
+}
+
+}  // namespace
+
+std::vector<Check> kernel_checks(const std::string& data) {
+  const std::string folder = data + "/hardware/";
+  std::vector<Check> checks;
+  for (const KernelSet& set : kGemms) add(checks, set, "a GEMM", folder, gemm_errors);
+  for (const KernelSet& set : kPrefixes) {
+    add(checks, set, "prefill attention over a cached prefix", folder, prefix_errors);
+  }
+  for (const KernelSet& set : kDecodes) add(checks, set, "decode attention", folder, decode_errors);
+  return checks;
+}
+
+}  // namespace kvcap
