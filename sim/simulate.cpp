@@ -345,8 +345,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
   // Where loads wait for computation, the link stands still or not as layers come: no closed form knows.
-  const bool buffered =
-      machine.options().read_buffer_layers.value_or(kUnlimited) < scenario.model.num_hidden_layers;
+  const bool buffered = machine.policy().read_buffer_layers() < scenario.model.num_hidden_layers;
   const std::unique_ptr<Restorer> restorer =
       make_restorer(buffered ? Fidelity::layer : scenario.fidelity, *world, machine.idle_rates(), observer,
                     hooks.on_restore_activity);

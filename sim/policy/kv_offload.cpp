@@ -24,6 +24,7 @@ class KvOffload : public Policy {
         step_tokens_(inputs.step_tokens) {}
 
   Reuse reuse() const override { return Reuse::stored; }
+  int64_t read_buffer_layers() const override { return ahead_; }
 
   double stored_bytes_per_token() const override { return static_cast<double>(layers_) * stored_.kv_bytes(); }
 

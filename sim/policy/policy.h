@@ -128,6 +128,8 @@ class Policy {
   // Whether only the important part of what is found takes part in a turn: policy.retention is its share
   // then, and else of a context what is kept after a turn.
   virtual bool selects() const { return false; }
+  // How many layers the loads of its restorations may run ahead of computation.
+  virtual int64_t read_buffer_layers() const { return kUnlimited; }
   // Whether restore() looks at context.engine, which is filled only then.
   virtual bool heeds_engine() const { return false; }
   // Whether restore() is also asked for what lies on the GPU already.
