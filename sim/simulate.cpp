@@ -11,6 +11,7 @@
 #include "cost/prices.h"
 #include "des/world.h"
 #include "metrics/recorder.h"
+#include "policy/keys.h"
 #include "policy/table.h"
 #include "serving/instance.h"
 #include "serving/prompt.h"
@@ -65,10 +66,10 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.scenario_json = scenario.resolved_json;
   facts.policy = scenario.policy.name;
   facts.hardware_provenance = scenario.hardware.provenance_kind;
-  facts.policy_summary = policy_summary(scenario.policy.name);
+  facts.policy_summary = policy_summary(machine.options());
   facts.is_bound =
       machine.policy().reuse() == Reuse::everything || machine.clairvoyant() || scenario.policy.unbounded;
-  facts.quality_note = machine.policy().quality_note();
+  facts.quality_note = machine.quality_note();
   facts.notes = scenario.notes;
   facts.notes.insert(facts.notes.end(), workload.notes.begin(), workload.notes.end());
   facts.notes.insert(facts.notes.end(), machine.notes().begin(), machine.notes().end());
@@ -96,11 +97,15 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   return facts;
 }
 
-// The calls of the model that the policy makes of the workload's turns. Only texts can be asked about one by
-// one; what has none is asked as it is.
+// Only texts can be asked about one by one; what has none is asked as it is.
+bool has_texts(const Workload& workload) {
+  return !workload.piece_begin.empty() && workload.piece_keys == PieceKeys::text;
+}
+
+// The calls of the model that the policy makes of the workload's turns.
 std::optional<Workload> divided(const Workload& asked, const PolicyOptions& options) {
   const Calls calls = options.calls.value_or(Calls::single);
-  if (calls == Calls::single || asked.piece_begin.empty() || asked.piece_keys != PieceKeys::text) return {};
+  if (calls == Calls::single) return {};
   return divided_into_calls(asked, {.kind = calls == Calls::map_reduce ? MapKind::reduce : MapKind::rerank,
                                     .map_tokens = static_cast<uint32_t>(options.map_tokens.value_or(64))});
 }
@@ -146,18 +151,27 @@ void preload(const Workload& workload, const Machine& machine, Store& store) {
   for (const Used& part : parts) store.preload(part.item.key, part.item.tokens);
 }
 
+bool has_host_tier(const std::vector<StoreTier>& tiers) {
+  return std::any_of(tiers.begin(), tiers.end(),
+                     [](const StoreTier& tier) { return tier.kind != Tier::hbm; });
+}
+
+bool keeps_scores(const std::vector<StoreTier>& tiers) {
+  return std::any_of(tiers.begin(), tiers.end(),
+                     [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; });
+}
+
 KeepingOptions keeping_of(const Machine& machine) {
   const PolicyOptions& options = machine.options();
   return {.match = machine.match(),
-          .look_ahead = options.look_ahead.value_or(false),
+          .look_ahead = options.look_ahead.value_or(false) && has_host_tier(machine.tiers()),
           .clairvoyant = machine.clairvoyant(),
           .decoupled_positions = options.decoupled_positions.value_or(false),
           // Policies that select keep everything and load that share.
-          .retained_share = machine.policy().restores_resident() ? 1 : options.retention.value_or(1),
+          .retained_share = machine.policy().selects() ? 1 : options.retention.value_or(1),
           .expires = options.ttl_s.has_value(),
           .chunk_tokens = options.chunk_tokens.value_or(0),
-          .weighs = std::any_of(machine.tiers().begin(), machine.tiers().end(),
-                                [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; }),
+          .weighs = keeps_scores(machine.tiers()),
           .blocking_save = options.save == SaveMode::blocking};
 }
 
@@ -171,6 +185,9 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
   } else if (options_.match.value_or(Match::session) != Match::session) {
     notes_.emplace_back("prompts have no pieces: a session's whole history is found under its own key");
   }
+  options_.match = match_;
+  if (!has_texts(workload)) options_.calls = Calls::single;
+  note_unused_keys(scenario.policy, workload);
 }
 
 Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens)
@@ -223,6 +240,21 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
   for (std::string& note : policy_->notes()) notes_.push_back(std::move(note));
 }
 
+void Machine::note_unused_keys(const PolicyOptions& given, const Workload& workload) {
+  const std::vector<std::string_view> unused = unused_keys(given, options_,
+                                                           {.keeps = !tiers_.empty(),
+                                                            .host_tiers = has_host_tier(tiers_),
+                                                            .scores = keeps_scores(tiers_),
+                                                            .pieces = !workload.piece_begin.empty(),
+                                                            .texts = has_texts(workload)});
+  if (unused.empty()) return;
+  std::string note = options_.name + " makes no use of ";
+  for (std::string_view key : unused) {
+    note += (key == unused.front() ? "policy." : ", policy.") + std::string(key);
+  }
+  notes_.push_back(std::move(note));
+}
+
 bool Machine::clairvoyant() const {
   return std::any_of(tiers_.begin(), tiers_.end(),
                      [](const StoreTier& tier) { return tier.eviction == EvictionKind::belady; });
@@ -240,7 +272,8 @@ void Machine::choose_tiers(const Scenario& scenario) {
                                             : options.capacity_bytes.value_or(
                                                   profile_capacity_bytes(hardware_, options.kind)),
                       .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
-                      .free_fraction = options.free_fraction});
+                      .free_fraction = options.free_fraction,
+                      .exclusive = options.exclusive});
   }
 }
 
@@ -312,8 +345,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
   // Where loads wait for computation, the link stands still or not as layers come: no closed form knows.
-  const bool buffered =
-      machine.options().read_buffer_layers.value_or(kUnlimited) < scenario.model.num_hidden_layers;
+  const bool buffered = machine.policy().read_buffer_layers() < scenario.model.num_hidden_layers;
   const std::unique_ptr<Restorer> restorer =
       make_restorer(buffered ? Fidelity::layer : scenario.fidelity, *world, machine.idle_rates(), observer,
                     hooks.on_restore_activity);

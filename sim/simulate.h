@@ -8,7 +8,7 @@
 
 #include "metrics/result.h"
 #include "metrics/trace_events.h"
-#include "policy/policy.h"
+#include "policy/table.h"
 #include "scenario/scenario.h"
 #include "serving/restorer.h"
 #include "workload/workload.h"
@@ -32,6 +32,7 @@ class Machine {
   // Stored forms are chosen for histories of `mean_history_tokens`, and for the nearest tier that could hold
   // `context_tokens`, all contexts of the workload together. Throws InputError as simulate() does.
   Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens);
+  // Notes as well which keys of the policy change nothing.
   Machine(const Scenario& scenario, const Workload& workload);
 
   const HardwareProfile& hardware() const { return hardware_; }
@@ -40,6 +41,7 @@ class Machine {
   const LoadRates& idle_rates() const { return idle_rates_; }
   const Route& route(Tier from, Tier to) const;
   const std::vector<StoreTier>& tiers() const { return tiers_; }
+  std::string quality_note() const { return kvcap::quality_note(options_, *policy_); }
   // How this workload's prompts are looked up.
   Match match() const { return match_; }
   // The scenario's, with what the policy's name stands for.
@@ -54,6 +56,7 @@ class Machine {
   void choose_tiers(const Scenario& scenario);
   void choose_policy(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens);
   void choose_memory(const Scenario& scenario);
+  void note_unused_keys(const PolicyOptions& given, const Workload& workload);
 
   PolicyOptions options_;
   Match match_ = Match::session;

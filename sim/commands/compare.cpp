@@ -97,7 +97,7 @@ std::string folder_name(const Column& column) {
 // What the last setting that stores anything could gain: nothing kept, everything kept, and eviction that
 // knows the future. Each is a setting that --set could make, so that its result reproduces it.
 void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Column>& columns) {
-  const auto stores = [](const Scenario& scenario) { return policy_stores(scenario.policy.name); };
+  const auto stores = [](const Scenario& scenario) { return kvcap::stores(with_preset(scenario.policy)); };
   const auto last = std::find_if(scenarios.rbegin(), scenarios.rend(), stores);
   if (last == scenarios.rend()) {
     throw InputError(
@@ -109,7 +109,8 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Column>& col
     Column& column = columns.emplace_back(Column{label, base, true});
     column.overrides.insert(column.overrides.end(), changes.begin(), changes.end());
   };
-  add("no cache", {"policy.name=recompute", "policy.tiers=[]"});
+  add("no cache",
+      {"policy.name=recompute", "policy.keep=none", "policy.restore=recompute", "policy.tiers=[]"});
   add("infinite", {"policy.unbounded=true"});
   add("belady", {"policy.look_ahead=false", "policy.eviction=belady"});
   if (!last->policy.tiers) return;

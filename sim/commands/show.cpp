@@ -50,17 +50,28 @@ std::string billions(const ModelSpec& model) {
   return text;
 }
 
+// "policy.restore: project": what it does, and what has to be kept for it.
+Json ways_to_restore() {
+  Json ways = Json::array();
+  for (const RestoreRow& row : restore_table()) {
+    std::string keeps;
+    for (Keep keep : row.keeps) keeps += (keeps.empty() ? "" : " or ") + std::string(name(keep));
+    ways.push_back("restore: " + std::string(name(row.restore)) + " (keep: " + keeps +
+                   "): " + std::string(row.summary));
+  }
+  return ways;
+}
+
 std::vector<Entry> policies() {
   std::vector<Entry> entries;
   for (const PolicyRow& row : policy_table()) {
-    entries.push_back({std::string(row.name),
-                       std::string(row.summary),
-                       {{"name", row.name},
-                        {"summary", row.summary},
-                        {"keeps", row.keeps},
-                        {"restores", row.restores},
-                        {"when", row.wins},
-                        {"options", row.options}}});
+    Json details = {{"name", row.name},       {"summary", row.summary},
+                    {"keep", name(row.keep)}, {"restore", name(row.restore)},
+                    {"keeps", row.keeps},     {"restores", row.restores},
+                    {"when", row.wins},       {"options", row.options}};
+    if (!row.leaves_out.empty()) details["not_modelled"] = row.leaves_out;
+    details["ways_to_restore"] = ways_to_restore();
+    entries.push_back({std::string(row.name), std::string(row.summary), std::move(details)});
   }
   return entries;
 }

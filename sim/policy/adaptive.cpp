@@ -2,11 +2,11 @@
 //
 // Kept: hidden states of the first layers and KV of the rest, so divided that a history of split_tokens comes
 // back first on an idle machine; KV of every layer where hidden states are no smaller (grouped queries,
-// latent attention). Nothing is left out for layers that might be recomputed. Back: any leading run of layers
-// may be recomputed from tokens while the rest is on its way; or nothing is brought back, and the engine's
-// steps compute the history with the new tokens. The turn takes what gives its first token first: the
-// makespan behind what links and GPU have still to do for others, then the steps that the turn waits for and
-// takes part in.
+// latent attention), or where KV is to be kept. Nothing is left out for layers that might be recomputed.
+// Back: any leading run of layers may be recomputed from tokens while the rest is on its way; or nothing is
+// brought back, and the engine's steps compute the history with the new tokens. The turn takes what gives its
+// first token first: the makespan behind what links and GPU have still to do for others, then the steps that
+// the turn waits for and takes part in.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -33,7 +33,7 @@ class Adaptive : public Policy {
         split_tokens_(std::max<int64_t>(1, inputs.split_tokens)),
         copy_bytes_per_s_(static_cast<double>(cost_.tensor_parallel_size()) *
                           inputs.hardware->pcie.d2h_bandwidth_bytes_per_s) {
-    hidden_layers_ = plan();
+    hidden_layers_ = inputs.options.keep == Keep::kv ? 0 : plan();
   }
 
   Reuse reuse() const override { return Reuse::stored; }

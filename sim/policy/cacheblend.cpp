@@ -44,6 +44,7 @@ class CacheBlend : public Policy {
         planned_tokens_(std::max<int64_t>(1, inputs.split_tokens)) {}
 
   Reuse reuse() const override { return Reuse::stored; }
+  int64_t read_buffer_layers() const override { return ahead_; }
   bool restores_resident() const override { return true; }
 
   double stored_bytes_per_token() const override {

@@ -65,8 +65,9 @@ class HCache : public Policy {
            static_cast<double>(stored_.kv) * kept_.kv_bytes() + tokens_bytes;
   }
 
-  Restoration restore(const Context&, std::span<const Hit> hits, const LoadRates& rates) const override {
-    return build(division_for(hits, rates), hits);
+  Restoration restore(const Context& context, std::span<const Hit> hits,
+                      const LoadRates& rates) const override {
+    return build(division_for(hits, rates, context.resident_tokens), hits, context.resident_tokens);
   }
 
   std::vector<SaveFloor> save_floors() const override {
@@ -88,7 +89,7 @@ class HCache : public Policy {
 
   Schedule schedule(int64_t tokens, Tier tier) const override {
     const Hit hit{.tier = tier, .tokens = tokens};
-    const Division division = division_for({&hit, 1}, idle_rates_);
+    const Division division = division_for({&hit, 1}, idle_rates_, 0);
     if (division.tokenwise) {
       Schedule schedule{.hidden_layers = layers_, .hidden_tokens = hidden_tokens(division, tokens)};
       (division.rest == LayerForm::kv ? schedule.kv_layers : schedule.recompute_layers) = layers_;
@@ -223,7 +224,7 @@ class HCache : public Policy {
     Division least;
     double least_s = std::numeric_limits<double>::infinity();
     const auto consider = [&](const Division& candidate) {
-      const double candidate_s = makespan_s(build(candidate, {&hit, 1}), idle_rates_);
+      const double candidate_s = makespan_s(build(candidate, {&hit, 1}, 0), idle_rates_);
       if (candidate_s >= least_s * (1 - 1e-12)) return;
       least_s = candidate_s;
       least = candidate;
@@ -237,7 +238,7 @@ class HCache : public Policy {
 
   // What this context, stored as `stored_`, comes back as. With hidden states of every layer at hand a
   // request has a choice: any leading run of layers may be recomputed instead.
-  Division division_for(std::span<const Hit> hits, const LoadRates& rates) const {
+  Division division_for(std::span<const Hit> hits, const LoadRates& rates, int64_t resident) const {
     if (!hidden_everywhere_ || stored_.tokenwise) return stored_;
     if (split_ == Split::paper) {
       if (stored_.kv > 0) return stored_;
@@ -251,7 +252,7 @@ class HCache : public Policy {
     for (int64_t recomputed = 0; recomputed + stored_.kv <= layers_; ++recomputed) {
       const Division candidate{
           .recomputed = recomputed, .hidden = layers_ - recomputed - stored_.kv, .kv = stored_.kv};
-      const double candidate_s = makespan_s(build(candidate, hits), rates);
+      const double candidate_s = makespan_s(build(candidate, hits, resident), rates);
       if (candidate_s >= least_s) break;
       least_s = candidate_s;
       least = candidate;
@@ -267,19 +268,20 @@ class HCache : public Policy {
     return hidden;
   }
 
-  Restoration build(const Division& division, std::span<const Hit> hits) const {
+  // Behind `resident` tokens that are on the GPU already.
+  Restoration build(const Division& division, std::span<const Hit> hits, int64_t resident) const {
     const int64_t tokens = total_tokens(hits);
     Restoration restoration;
     if (tokens == 0) return restoration;
     if (division.tokenwise) {
-      restoration.work.push_back(mixed_layers(division, hits, tokens));
+      restoration.work.push_back(mixed_layers(division, hits, tokens, resident));
       return restoration;
     }
     if (division.recomputed > 0) {
       restoration.work.push_back({.layers = division.recomputed,
                                   .form = LayerForm::tokens,
-                                  .compute_s = cost_.prefill_layer_s({tokens, 0}),
-                                  .recomputed = {tokens, 0}});
+                                  .compute_s = cost_.prefill_layer_s({tokens, resident}),
+                                  .recomputed = {tokens, resident}});
     }
     if (division.hidden > 0) restoration.work.push_back(kept_.hidden(division.hidden, hits));
     if (division.kv > 0) restoration.work.push_back(kept_.kv(division.kv, hits));
@@ -287,7 +289,8 @@ class HCache : public Policy {
   }
 
   // The leading tokens by the other method, the rest from hidden states, in every layer.
-  LayerWork mixed_layers(const Division& division, std::span<const Hit> hits, int64_t tokens) const {
+  LayerWork mixed_layers(const Division& division, std::span<const Hit> hits, int64_t tokens,
+                         int64_t resident) const {
     LayerWork work{.layers = layers_, .form = LayerForm::mixed};
     const int64_t from_hidden = hidden_tokens(division, tokens);
     const int64_t rest = tokens - from_hidden;
@@ -306,7 +309,7 @@ class HCache : public Policy {
     if (load_rest) {
       work.compute_s += kept_.expand_kv_s(rest);
     } else {
-      work.recomputed = {rest, 0};
+      work.recomputed = {rest, resident};
       work.compute_s += cost_.prefill_layer_s(work.recomputed);
     }
     return work;

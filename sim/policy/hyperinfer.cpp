@@ -57,7 +57,7 @@ class HyperInfer : public Policy {
     // A latent is key and value of all heads at once.
     key_bytes_ = model.latent ? bytes : bytes / 2;
     value_bytes_ = bytes - key_bytes_;
-    const bool wanted = selects() && inputs.options.identification.value_or(false);
+    const bool wanted = identification_.retention < 1 && inputs.options.identification.value_or(false);
     has_key_heads_ = !model.latent && heads_ > kProbeHeads;
     if (wanted && has_key_heads_) {
       statistics_.emplace(ImportanceModel{}, identification_, layers_, inputs.seed);
@@ -66,6 +66,7 @@ class HyperInfer : public Policy {
   }
 
   Reuse reuse() const override { return Reuse::stored; }
+  bool selects() const override { return identification_.retention < 1; }
   bool restores_resident() const override { return selects(); }
 
   double stored_bytes_per_token() const override {
@@ -174,7 +175,6 @@ class HyperInfer : public Policy {
     double scores_s = 0;  // all queries' scores with keys that this leaves out
   };
 
-  bool selects() const { return identification_.retention < 1; }
   double probe_share() const {
     return statistics_ ? static_cast<double>(kProbeHeads) / static_cast<double>(heads_) : 0;
   }

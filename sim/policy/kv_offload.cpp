@@ -21,11 +21,10 @@ class KvOffload : public Policy {
         layers_(cost_.model().num_hidden_layers),
         layerwise_(inputs.options.preload.value_or(Preload::none) == Preload::layerwise),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
-        step_tokens_(inputs.step_tokens),
-        match_(inputs.options.match.value_or(Match::prefix)),
-        calls_(inputs.options.calls.value_or(Calls::single)) {}
+        step_tokens_(inputs.step_tokens) {}
 
   Reuse reuse() const override { return Reuse::stored; }
+  int64_t read_buffer_layers() const override { return ahead_; }
 
   double stored_bytes_per_token() const override { return static_cast<double>(layers_) * stored_.kv_bytes(); }
 
@@ -53,34 +52,15 @@ class KvOffload : public Policy {
 
   Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
 
-  std::string quality_note() const override {
-    return joined_notes(baseline_note(), stored_.quality_note(false, true));
-  }
+  std::string quality_note() const override { return stored_.quality_note(false, true); }
 
  private:
-  // What the RAG baselines do to answers.
-  const char* baseline_note() const {
-    if (calls_ == Calls::map_reduce) {
-      return "answers from summaries of single chunks: F1 below cacheblend's (CacheBlend 7.2)";
-    }
-    if (calls_ == Calls::map_rerank) {
-      return "answers from single chunks: much worse than cacheblend's (CacheBlend 7.2)";
-    }
-    if (match_ == Match::chunk) {
-      return "chunks take no notice of what stands before them: F1 or Rouge-L 0.15 to 0.35 below "
-             "cacheblend's (CacheBlend 7)";
-    }
-    return "";
-  }
-
   const CostModel& cost_;
   StoredLayers stored_;
   int64_t layers_;
   bool layerwise_;
   int64_t ahead_;
   int64_t step_tokens_;
-  Match match_;
-  Calls calls_;
 };
 
 }  // namespace

@@ -2,9 +2,11 @@
 // An absent field means the preset's value.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "state/options.h"
@@ -22,8 +24,18 @@ enum class Split : uint8_t { best, paper, hidden_only, naive_hybrid, token, toke
 // the same text, or text anywhere.
 enum class Match : uint8_t { session, prefix, chunk };
 
-// What is kept of a chunk.
-enum class Keep : uint8_t { kv, hidden };
+// What is kept of a context: nothing, keys and values, hidden states (KV or tokens of layers that come back
+// sooner so), or everything, on the GPU and at no cost.
+enum class Keep : uint8_t { none, kv, hidden, all };
+inline constexpr std::array<std::string_view, 4> kKeepNames = {"none", "kv", "hidden", "all"};
+constexpr std::string_view name(Keep keep) { return kKeepNames[static_cast<std::size_t>(keep)]; }
+// How it comes back: nothing has to; the prompt is prefilled again; KV is loaded, or copied into the window
+// of a static graph; hidden states are projected (HCache); whatever is fastest, turn by turn; a share of what
+// is loaded is computed again (CacheBlend); what the turn attends to most is loaded (HyperInfer).
+enum class Restore : uint8_t { none, recompute, load, copy, project, fastest, blend, important };
+inline constexpr std::array<std::string_view, 8> kRestoreNames = {
+    "none", "recompute", "load", "copy", "project", "fastest", "blend", "important"};
+constexpr std::string_view name(Restore restore) { return kRestoreNames[static_cast<std::size_t>(restore)]; }
 // Calls of the model that a turn takes: one, or one a chunk of its prompt (LangChain's MapReduce and
 // MapRerank, CacheBlend 7.1). map_reduce: each sums its chunk up, and one more answers from the summaries;
 // map_rerank: each answers and scores its answer.
@@ -34,6 +46,8 @@ enum class Score : uint8_t { frequency, importance };
 
 struct PolicyOptions {
   std::string name = "hcache";
+  std::optional<Keep> keep;
+  std::optional<Restore> restore;
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size
   std::optional<EvictionKind> eviction;           // of tiers that name none
   std::optional<Match> match;
@@ -55,7 +69,6 @@ struct PolicyOptions {
   std::optional<int64_t> stored_bits;  // of an element in host tiers: 16, 8 or 4
   bool unbounded = false;              // a bound: the tiers never fill; they cost what their capacity costs
   std::optional<bool> ideal_load;      // loads take no time
-  std::optional<Keep> keep;
   // CacheBlend: share of the found tokens that every layer computes again (absent: the loading controller
   // chooses for each request), leading layers that compute all tokens, and the speed of the others' scattered
   // tokens relative to a whole prefill.

@@ -6,7 +6,8 @@
 //   save()     what is written for new tokens, and what that costs the running step
 //   use()      which part of what is found a turn needs at all, and so what it is worth in a cache
 //
-// Adding a policy is one file with a make_ function and one line in table.cpp.
+// Adding one that brings contexts back in a new way is one file with a make_ function, its name in options.h
+// and one line in each table of table.cpp; adding a preset of what is there is one line.
 #pragma once
 
 #include <array>
@@ -124,6 +125,11 @@ class Policy {
   // at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
+  // Whether only the important part of what is found takes part in a turn: policy.retention is its share
+  // then, and else of a context what is kept after a turn.
+  virtual bool selects() const { return false; }
+  // How many layers the loads of its restorations may run ahead of computation.
+  virtual int64_t read_buffer_layers() const { return kUnlimited; }
   // Whether restore() looks at context.engine, which is filled only then.
   virtual bool heeds_engine() const { return false; }
   // Whether restore() is also asked for what lies on the GPU already.

@@ -1,5 +1,6 @@
 #include "policy/table.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -37,18 +38,21 @@ constexpr auto kMapRerank = [](PolicyOptions& options) {
 };
 // HyperInfer's store, which its baselines share: chunks of prefixes, all of them on SSD, the tiers above
 // copies.
-void prefer_chunks(PolicyOptions& options, double retention, EvictionKind eviction) {
+void prefer_chunks(PolicyOptions& options, EvictionKind eviction) {
   prefer(options.match, Match::prefix);
   prefer(options.chunk_tokens, kChunkTokens);
   prefer(options.inclusive, true);
-  prefer(options.retention, retention);
   prefer(options.eviction, eviction);
+}
+// The baselines load whatever some head finds important.
+void prefer_all_keys(PolicyOptions& options) {
+  prefer(options.identification, false);
+  prefer(options.reorder, false);
+  prefer(options.prefetch, false);
 }
 
 template <int kPercent>
 constexpr auto kReserve = [](PolicyOptions& options) { prefer(options.reserved_windows, kPercent / 100.0); };
-
-constexpr double kImportantShare = 0.25;  // HyperInfer VI-B; COPA 0.5
 
 constexpr std::array kPolicies = {
     PolicyRow{"recompute", "keep nothing, prefill the whole prompt every turn", "nothing",
@@ -56,12 +60,12 @@ constexpr std::array kPolicies = {
               "wins when turns are short, storage is slow or dear, or the GPU has nothing else to do; loses "
               "as histories "
               "grow, since its work grows with their length and more",
-              "tiers: only a tier of kind hbm is used", false, kAsIs, make_recompute},
+              "tiers: only a tier of kind hbm is used", Keep::none, Restore::recompute, kAsIs},
     PolicyRow{"ideal", "all history on the GPU at no cost: the lower bound",
               "everything, in memory that costs nothing",
               "nothing to restore; only the new tokens are prefilled",
               "cannot be built; no lossless policy beats it, so it shows what a policy still loses", "none",
-              false, kAsIs, make_ideal},
+              Keep::all, Restore::none, kAsIs},
     PolicyRow{"kv_offload", "keep KV in host tiers, load it back", "keys and values of every layer",
               "all layers loaded, then the new tokens prefilled; or layer by layer with preload: layerwise",
               "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache "
@@ -70,7 +74,7 @@ constexpr std::array kPolicies = {
               "preload: none | layerwise (none); read_buffer_layers: layers (unlimited); stored_bits: 16 | 8 "
               "| 4 (16); "
               "tiers",
-              true, kAsIs, make_kv_offload},
+              Keep::kv, Restore::load, kAsIs},
     PolicyRow{
         "cached_attention",
         "keep the KV of sessions in DRAM and SSD, fetch and evict by what waits in the queue",
@@ -84,15 +88,14 @@ constexpr std::array kPolicies = {
         "layerwise (layerwise); "
         "read_buffer_layers: layers (unlimited); save: background | blocking (background); ttl_s: s (never); "
         "retention: share kept after a turn (1); tiers, eviction (next_use)",
-        true,
+        Keep::kv, Restore::load,
         [](PolicyOptions& options) {
           prefer(options.preload, Preload::layerwise);
           prefer(options.look_ahead, true);
           prefer(options.inclusive, true);
           prefer(options.decoupled_positions, true);
           prefer(options.eviction, EvictionKind::next_use);
-        },
-        make_kv_offload},
+        }},
     PolicyRow{
         "hcache", "keep hidden states, project them back to KV while loading",
         "hidden states of most layers, KV or tokens of the rest",
@@ -103,9 +106,9 @@ constexpr std::array kPolicies = {
         "recomputation's work; loses with grouped-query attention, where hidden states are larger than KV",
         "split: best | paper | hidden_only | naive_hybrid | token | token_rounded (best); "
         "recomputed_layers, kv_layers: layers, in place of split; split_tokens: tokens (mean history); save: "
-        "background | direct_io (background); "
+        "background | direct_io | blocking (background); "
         "store_hidden_for_recomputed: bool (false); stored_bits: 16 | 8 | 4 (16); tiers",
-        true, kAsIs, make_hcache},
+        Keep::hidden, Restore::project, kAsIs},
     PolicyRow{
         "cacheblend", "load chunks wherever they stand, compute a share of their tokens again",
         "keys and values of chunks, without positions (or their hidden states)",
@@ -117,36 +120,37 @@ constexpr std::array kPolicies = {
         "recompute_ratio: share (as much as loading hides, at least 0.15); full_layers: layers (1); "
         "partial_efficiency: share of a whole prefill's speed (0.5); keep: kv | hidden (kv); "
         "read_buffer_layers: layers (unlimited); tiers",
-        true, kChunksAnywhere, make_cacheblend},
+        Keep::kv, Restore::blend, kChunksAnywhere},
     PolicyRow{
         "prefix_caching", "load the leading chunks that stand as they stood before",
         "keys and values of every chunk, once for each text that stood before it",
         "the chunks up to the first that is missing are loaded, the rest is prefilled",
         "wins where prompts begin alike; loses where only the first chunk is found, and keeps many versions "
         "of the same chunk. As CacheBlend compares it: loading is free",
-        "ideal_load: loads take no time (true); tiers and the options of kv_offload", true, kPrefixCaching,
-        make_kv_offload},
+        "ideal_load: loads take no time (true); tiers and the options of kv_offload", Keep::kv, Restore::load,
+        kPrefixCaching},
     PolicyRow{"full_reuse", "load chunks wherever they stand and take them as they are",
               "keys and values of chunks, without positions",
               "layer by layer under the prefill of what was not found, nothing computed again",
               "answers first of all that load; its answers suffer, for no chunk knows of those before it",
-              "tiers and the options of kv_offload; preload (layerwise)", true, kFullReuse, make_kv_offload},
+              "tiers and the options of kv_offload; preload (layerwise)", Keep::kv, Restore::load,
+              kFullReuse},
     PolicyRow{"map_reduce", "one call a chunk for a summary, one more over the summaries",
               "keys and values of chunks, each at the beginning of its own call",
               "each call loads its chunk; all arrive together, the last when the others have been answered. "
               "A summary "
               "has map_tokens tokens, the last call the summaries and the question as its prompt",
               "hardly ever: it generates a summary of every chunk before the answer begins",
-              "map_tokens: of a summary (64); tiers and the options of kv_offload", true, kMapReduce,
-              make_kv_offload},
+              "map_tokens: of a summary (64); tiers and the options of kv_offload", Keep::kv, Restore::load,
+              kMapReduce},
     PolicyRow{"map_rerank", "one call a chunk, each with an answer and its score",
               "keys and values of chunks, each at the beginning of its own call",
               "each call loads its chunk, answers and scores; all arrive together. Which answer is picked, "
               "and so its "
               "first token, is known when the last has ended",
               "wins where answers are short and stand in one chunk; its answers suffer elsewhere",
-              "map_tokens: of a score (8); tiers and the options of kv_offload", true, kMapRerank,
-              make_kv_offload},
+              "map_tokens: of a score (8); tiers and the options of kv_offload", Keep::kv, Restore::load,
+              kMapRerank},
     PolicyRow{
         "hyperinfer", "load only what the request attends to most of a shared prefix",
         "keys and values of every layer in chunks, the most important tokens first, and three heads' keys "
@@ -158,21 +162,25 @@ constexpr std::array kPolicies = {
         "retention: share of the tokens (0.25); identification: bool (true); threshold_exponent (0.6); "
         "reorder: bool (true); prefetch: bool (true); score: frequency | importance (importance); "
         "chunk_tokens: tokens (64); eviction (score); inclusive: bool (true); tiers",
-        true,
+        Keep::kv, Restore::important,
         [](PolicyOptions& options) {
-          prefer_chunks(options, kImportantShare, EvictionKind::score);
-          prefer(options.identification, true);
-          prefer(options.reorder, true);
-          prefer(options.prefetch, true);
+          prefer_chunks(options, EvictionKind::score);
           prefer(options.score, Score::importance);
         },
-        make_hyperinfer},
+        "sorting and rewriting chunks every 10 minutes, which the paper does aside in less than a minute in "
+        "all (IV-D1, VI-E): tokens are in order from the start and stay so, nothing is written for it; the "
+        "look-up in mapping lists, under 2 % of the TTFT"},
     PolicyRow{"as_like", "load all of a shared prefix: HyperInfer's AS-like, without look-ahead",
               "keys and values of every layer in chunks",
               "layer by layer under the prefill of the new tokens",
               "lossless; loses to hyperinfer where loading takes longer than the prefill",
-              "chunk_tokens: tokens (64); eviction (lru); inclusive: bool (true); tiers", true,
-              [](PolicyOptions& options) { prefer_chunks(options, 1, EvictionKind::lru); }, make_hyperinfer},
+              "chunk_tokens: tokens (64); eviction (lru); inclusive: bool (true); tiers", Keep::kv,
+              Restore::important,
+              [](PolicyOptions& options) {
+                prefer_chunks(options, EvictionKind::lru);
+                prefer_all_keys(options);
+                prefer(options.retention, 1.0);
+              }},
     PolicyRow{
         "h2o_lru", "load all keys of a shared prefix, and the values that each head finds important",
         "keys and values of every layer in chunks",
@@ -180,18 +188,22 @@ constexpr std::array kPolicies = {
         "as hyperinfer, but all keys are loaded",
         "retention: share of the tokens (0.25); chunk_tokens: tokens (64); eviction (lru); inclusive: bool "
         "(true); tiers",
-        true, [](PolicyOptions& options) { prefer_chunks(options, kImportantShare, EvictionKind::lru); },
-        make_hyperinfer},
+        Keep::kv, Restore::important,
+        [](PolicyOptions& options) {
+          prefer_chunks(options, EvictionKind::lru);
+          prefer_all_keys(options);
+        }},
     PolicyRow{"h2o_lfu", "h2o_lru with caches that keep what is used most often",
               "keys and values of every layer in chunks",
               "layer by layer: all keys, then every head's own important values; HyperInfer's AS+H2O+LFU",
               "as h2o_lru; better where the same prefixes stay popular",
-              "as h2o_lru; eviction (score); score: frequency | importance (frequency)", true,
+              "as h2o_lru; eviction (score); score: frequency | importance (frequency)", Keep::kv,
+              Restore::important,
               [](PolicyOptions& options) {
-                prefer_chunks(options, kImportantShare, EvictionKind::score);
+                prefer_chunks(options, EvictionKind::score);
+                prefer_all_keys(options);
                 prefer(options.score, Score::frequency);
-              },
-              make_hyperinfer},
+              }},
     PolicyRow{
         "adaptive", "keep what hcache would, choose turn by turn how it comes back",
         "hidden states of most layers, KV of the rest; KV alone where it is smaller",
@@ -201,26 +213,26 @@ constexpr std::array kPolicies = {
         "kv_offload is ahead, for projecting takes GPU time and what is kept as hidden states cannot come "
         "back "
         "otherwise; keeps more bytes than hcache where that recomputes layers",
-        "split_tokens: tokens (mean history); stored_bits: 16 | 8 | 4 (16); tiers", true, kAsIs,
-        make_adaptive},
+        "split_tokens: tokens (mean history); stored_bits: 16 | 8 | 4 (16); tiers", Keep::hidden,
+        Restore::fastest, kAsIs},
     PolicyRow{"npu_copy", "static-graph NPU: KV windows in place, copied with every token",
               "KV, in host tiers; of running sequences max_model_len slots in one piece",
               "KV copied into the window, then the new tokens prefilled",
               "the least memory of the three; each decoded token reads and writes the whole window",
-              "reserved_windows: windows (1); stored_bits: 16 | 8 | 4 (16); tiers", true, kReserve<100>,
-              make_npu_buffers},
+              "reserved_windows: windows (1); stored_bits: 16 | 8 | 4 (16); tiers", Keep::kv, Restore::copy,
+              kReserve<100>},
     PolicyRow{"npu_reserve_2x", "static-graph NPU: buffers of two windows, never copied within one",
               "KV, in host tiers; of running sequences 2 (max_model_len - 1) slots in one piece",
               "KV copied into the window, then the new tokens prefilled",
               "the fastest decode of the three, at twice the memory; impractical where models are large",
-              "reserved_windows: windows (2); stored_bits: 16 | 8 | 4 (16); tiers", true, kReserve<200>,
-              make_npu_buffers},
+              "reserved_windows: windows (2); stored_bits: 16 | 8 | 4 (16); tiers", Keep::kv, Restore::copy,
+              kReserve<200>},
     PolicyRow{"npu_reserve_1_5x", "static-graph NPU: buffers of one and a half windows, seldom copied",
               "KV, in host tiers; of running sequences 1.5 (max_model_len - 1) slots in one piece",
               "KV copied into the window, then the new tokens prefilled",
               "the compromise: an answer longer than half a window pauses for one copy",
-              "reserved_windows: windows (1.5); stored_bits: 16 | 8 | 4 (16); tiers", true, kReserve<150>,
-              make_npu_buffers},
+              "reserved_windows: windows (1.5); stored_bits: 16 | 8 | 4 (16); tiers", Keep::kv, Restore::copy,
+              kReserve<150>},
 };
 
 constexpr auto kNames = [] {
@@ -229,11 +241,52 @@ constexpr auto kNames = [] {
   return names;
 }();
 
-const PolicyRow& row_of(std::string_view name) {
-  for (const PolicyRow& row : kPolicies) {
-    if (row.name == name) return row;
+constexpr Keep kNone[] = {Keep::none};
+constexpr Keep kAll[] = {Keep::all};
+constexpr Keep kKv[] = {Keep::kv};
+constexpr Keep kHidden[] = {Keep::hidden};
+constexpr Keep kKvOrHidden[] = {Keep::kv, Keep::hidden};
+
+constexpr double kImportantShare = 0.25;  // HyperInfer VI-B; COPA 0.5
+constexpr auto kImportant = [](PolicyOptions& options) {
+  prefer(options.retention, kImportantShare);
+  prefer(options.identification, true);
+  prefer(options.reorder, true);
+  prefer(options.prefetch, true);
+};
+
+constexpr std::array kRestorations = {
+    RestoreRow{Restore::none, "nothing has to come back", kAll, kAsIs, make_ideal},
+    RestoreRow{Restore::recompute, "the whole prompt is prefilled", kNone, kAsIs, make_recompute},
+    RestoreRow{Restore::load, "KV of every layer is loaded, with preload: layerwise under the prefill", kKv,
+               kAsIs, make_kv_offload},
+    RestoreRow{Restore::copy, "KV is copied into the window of a static graph (npu_*)", kKv, kAsIs,
+               make_npu_buffers},
+    RestoreRow{Restore::project, "hidden states are loaded and projected, layers divided by split (hcache)",
+               kHidden, kAsIs, make_hcache},
+    RestoreRow{Restore::fastest, "turn by turn the first of recomputing, projecting and loading (adaptive)",
+               kKvOrHidden, kAsIs, make_adaptive},
+    RestoreRow{Restore::blend, "layers are loaded and a share of the tokens computed again (cacheblend)",
+               kKvOrHidden, kAsIs, make_cacheblend},
+    RestoreRow{Restore::important, "what the turn attends to most is loaded (hyperinfer)", kKv, kImportant,
+               make_hyperinfer},
+};
+static_assert(kRestorations.size() == kRestoreNames.size());
+
+// Calls about single chunks, and chunks that are taken as others left them.
+std::string reuse_note(const PolicyOptions& options) {
+  switch (options.calls.value_or(Calls::single)) {
+    case Calls::map_reduce:
+      return "answers from summaries of single chunks: F1 below cacheblend's (CacheBlend 7.2)";
+    case Calls::map_rerank:
+      return "answers from single chunks: much worse than cacheblend's (CacheBlend 7.2)";
+    case Calls::single:
+      break;
   }
-  KVCAP_BUG("a policy that is not in the table");
+  const bool as_they_are = stores(options) && options.restore != Restore::blend;
+  if (options.match != Match::chunk || !as_they_are) return "";
+  return "chunks take no notice of what stands before them: F1 or Rouge-L 0.15 to 0.35 below "
+         "cacheblend's (CacheBlend 7)";
 }
 
 }  // namespace
@@ -241,21 +294,55 @@ const PolicyRow& row_of(std::string_view name) {
 std::span<const PolicyRow> policy_table() { return kPolicies; }
 std::span<const std::string_view> policy_names() { return kNames; }
 
-bool policy_stores(std::string_view name) { return row_of(name).stores; }
-std::string_view policy_summary(std::string_view name) { return row_of(name).summary; }
+const PolicyRow& policy_row(std::string_view name) {
+  for (const PolicyRow& row : kPolicies) {
+    if (row.name == name) return row;
+  }
+  KVCAP_BUG("a policy that is not in the table");
+}
+
+std::span<const RestoreRow> restore_table() { return kRestorations; }
+const RestoreRow& restore_row(Restore restore) { return kRestorations[static_cast<std::size_t>(restore)]; }
 
 PolicyOptions with_preset(PolicyOptions options) {
-  row_of(options.name).preset(options);
+  const PolicyRow& row = policy_row(options.name);
+  prefer(options.keep, row.keep);
+  prefer(options.restore, row.restore);
+  row.preset(options);
+  restore_row(*options.restore).preset(options);
   return options;
 }
 
+bool goes_together(Keep keep, Restore restore) {
+  const std::span<const Keep> keeps = restore_row(restore).keeps;
+  return std::find(keeps.begin(), keeps.end(), keep) != keeps.end();
+}
+
+bool stores(const PolicyOptions& options) { return options.keep == Keep::kv || options.keep == Keep::hidden; }
+
+std::string policy_summary(const PolicyOptions& options) {
+  const PolicyRow& row = policy_row(options.name);
+  std::string summary(row.summary);
+  std::string instead;
+  if (options.keep != row.keep) instead += "keep " + std::string(name(*options.keep));
+  if (options.restore != row.restore) {
+    instead += (instead.empty() ? "" : ", ") + ("restore " + std::string(name(*options.restore)));
+  }
+  return instead.empty() ? summary : summary + " (but " + instead + ")";
+}
+
+std::string quality_note(const PolicyOptions& options, const Policy& policy) {
+  return joined_notes(reuse_note(options), policy.quality_note());
+}
+
 std::unique_ptr<Policy> make_policy(const PolicyInputs& inputs) {
-  const PolicyRow& row = row_of(inputs.options.name);
-  if (row.stores && !inputs.planned_tier) {
-    throw InputError("policy.tiers: found no host tier, but " + inputs.options.name +
+  const PolicyOptions& options = inputs.options;
+  KVCAP_CHECK(goes_together(*options.keep, *options.restore));
+  if (stores(options) && !inputs.planned_tier) {
+    throw InputError("policy.tiers: found no host tier, but " + options.name +
                      " needs one of dram, ssd, remote");
   }
-  return row.make(inputs);
+  return restore_row(*options.restore).make(inputs);
 }
 
 }  // namespace kvcap

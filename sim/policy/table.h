@@ -1,8 +1,11 @@
-// The table of policies: a name is a preset that every option may override.
+// The tables of policies. A policy is what is kept x how it comes back x where it may lie x what counts as
+// the same; a name is a preset of all four, and every option may override it. What is kept and how it comes
+// back have to go together, which the table of restorations says.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "policy/policy.h"
@@ -11,23 +14,47 @@ namespace kvcap {
 
 struct PolicyRow {
   std::string_view name;
-  std::string_view summary;                // one line
-  std::string_view keeps;                  // what is kept of a context
-  std::string_view restores;               // how it comes back
-  std::string_view wins;                   // when it is the right choice, and when not
-  std::string_view options;                // the keys it listens to, with defaults
-  bool stores;                             // needs a host tier
-  void (*preset)(PolicyOptions& options);  // fills in what the name stands for and the scenario leaves open
+  std::string_view summary;   // one line
+  std::string_view keeps;     // what is kept of a context
+  std::string_view restores;  // how it comes back
+  std::string_view wins;      // when it is the right choice, and when not
+  std::string_view options;   // the keys it listens to, with defaults
+  Keep keep;
+  Restore restore;
+  // Fills in what else the name stands for and the scenario leaves open.
+  void (*preset)(PolicyOptions& options);
+  std::string_view leaves_out = {};  // of the paper's system
+};
+
+struct RestoreRow {
+  Restore restore;
+  std::string_view summary;     // one line
+  std::span<const Keep> keeps;  // what can come back so
+  // Fills in what it needs and nobody has set.
+  void (*preset)(PolicyOptions& options);
   std::unique_ptr<Policy> (*make)(const PolicyInputs&);
 };
 
 std::span<const PolicyRow> policy_table();
 std::span<const std::string_view> policy_names();
-bool policy_stores(std::string_view name);
-std::string_view policy_summary(std::string_view name);
+const PolicyRow& policy_row(std::string_view name);
+std::span<const RestoreRow> restore_table();  // in the order of the enumeration
+const RestoreRow& restore_row(Restore restore);
+
 // The options with all that the policy's name stands for. REQUIRES: the name is in the table.
 PolicyOptions with_preset(PolicyOptions options);
-// REQUIRES: the options have their preset. Throws InputError when the policy stores contexts and there is no
+
+// The functions below REQUIRE that the options have their preset.
+
+// Whether what is kept can come back so.
+bool goes_together(Keep keep, Restore restore);
+// Whether contexts are kept in host tiers.
+bool stores(const PolicyOptions& options);
+// The name's line, and what the options have in place of its form and restoration.
+std::string policy_summary(const PolicyOptions& options);
+// What is known of how answers suffer, from what the policy leaves out and from what counts as the same.
+std::string quality_note(const PolicyOptions& options, const Policy& policy);
+// REQUIRES: what is kept can come back so. Throws InputError when the policy stores contexts and there is no
 // host tier.
 std::unique_ptr<Policy> make_policy(const PolicyInputs& inputs);
 

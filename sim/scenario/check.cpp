@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "policy/table.h"
 #include "scenario/fields.h"
 #include "workload/few_shot.h"
 #include "workload/long_context.h"
@@ -61,6 +62,13 @@ void check_tiers(const Scenario& scenario, const Places& places) {
       fail(places, below(path, "kind"), quoted + " after \"" + std::string(name(tiers[i - 1].kind)) + "\"",
            "tiers from near to far: " + joined(kTierNames));
     }
+    if (tiers[i].exclusive && tier != Tier::hbm) {
+      fail(places, below(path, "exclusive"), "true for " + quoted, "false; true for hbm");
+    }
+    if (tiers[i].exclusive && with_preset(scenario.policy).keep == Keep::hidden) {
+      fail(places, below(path, "exclusive"), "true with policy.keep \"hidden\"",
+           "false; true with \"kv\" (the GPU has no hidden states to give back)");
+    }
     const std::optional<double> available = available_bytes(scenario, tier);
     if (!available)
       fail(places, below(path, "kind"), quoted, tiers_of(scenario) + " (what the hardware has)");
@@ -68,6 +76,34 @@ void check_tiers(const Scenario& scenario, const Places& places) {
       fail(places, below(path, "capacity_bytes"), number_text(*tiers[i].capacity_bytes),
            "at most " + number_text(*available) + " (what the hardware has)");
     }
+  }
+}
+
+// What is kept has to be something that comes back so; of the two keys the one that the user has written is
+// to blame.
+void check_form(const Scenario& scenario, const Places& places) {
+  const PolicyOptions options = with_preset(scenario.policy);
+  const Keep keep = *options.keep;
+  const Restore restore = *options.restore;
+  if (goes_together(keep, restore)) return;
+  std::string keeps, restores;
+  const auto add = [](std::string& list, std::string_view one) {
+    list += (list.empty() ? "" : ", ") + std::string(one);
+  };
+  for (const RestoreRow& row : restore_table()) {
+    for (Keep one : row.keeps) {
+      if (row.restore == restore) add(keeps, name(one));
+      if (one == keep) add(restores, name(row.restore));
+    }
+  }
+  const auto quoted = [](std::string_view one) { return "\"" + std::string(one) + "\""; };
+  const std::string kept = quoted(name(keep)), restored = quoted(name(restore));
+  const std::string allowed =
+      "with keep " + kept + " restore: " + restores + "; with restore " + restored + " keep: " + keeps;
+  if (scenario.policy.restore) {
+    fail(places, "policy.restore", restored + " with keep " + kept, allowed);
+  } else {
+    fail(places, "policy.keep", kept + " with restore " + restored, allowed);
   }
 }
 
@@ -159,6 +195,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_model(scenario.model, places, "model");
   check_hardware(scenario.hardware, places, "hardware");
   check_parallelism(scenario, places);
+  check_form(scenario, places);
   check_tiers(scenario, places);
   check_source(scenario, places);
   check_arrivals(scenario, places);

@@ -363,10 +363,14 @@ static void describe(FieldVisitor& v, TierOptions& o) {
   v.field("eviction", o.eviction, {.meaning = "what goes first", .absent = "the policy's"});
   v.field("free_fraction", o.free_fraction,
           {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
+  v.field("exclusive", o.exclusive,
+          {.meaning = "hbm: what lies here takes no room in the first host tier, if a farther one has it"});
 }
 
 static void describe(FieldVisitor& v, PolicyOptions& o) {
   v.field("name", o.name, {.meaning = "a preset for all that follows", .allowed = policy_names()});
+  v.field("keep", o.keep, {.meaning = "what is kept of a context", .absent = "the preset's"});
+  v.field("restore", o.restore, {.meaning = "how it comes back", .absent = "the preset's"});
   v.field("tiers", o.tiers,
           {.meaning = "where state may lie, near to far", .absent = "every tier of the profile"});
   v.field("eviction", o.eviction,
@@ -388,7 +392,8 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
   v.field("decoupled_positions", o.decoupled_positions,
           {.meaning = "what overflow leaves of a context stays valid", .absent = "the preset's"});
   v.field("retention", o.retention,
-          {.meaning = "share of a context's tokens that is kept or loaded",
+          {.meaning = "restore important: share of the tokens found that is loaded; else of a history, kept "
+                      "after a turn",
            .min = 0,
            .max = 1,
            .above_min = true,
@@ -418,7 +423,6 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
            .integers = kStoredBits});
   v.field("unbounded", o.unbounded, {.meaning = "a bound: tiers never fill, whatever their capacity"});
   v.field("ideal_load", o.ideal_load, {.meaning = "loads take no time", .absent = "the preset's"});
-  v.field("keep", o.keep, {.meaning = "cacheblend: what is kept of a chunk", .absent = "kv"});
   v.field("recompute_ratio", o.recompute_ratio,
           {.meaning = "cacheblend: share of the found tokens that a layer computes again",
            .min = 0,

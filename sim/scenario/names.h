@@ -29,7 +29,6 @@ inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "expo
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
-inline constexpr std::string_view kKeepNames[] = {"kv", "hidden"};
 inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_rerank"};
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
@@ -59,6 +58,7 @@ constexpr Names names_of(ThinkDistribution) { return kThinkDistributionNames; }
 constexpr Names names_of(Preload) { return kPreloadNames; }
 constexpr Names names_of(Match) { return kMatchNames; }
 constexpr Names names_of(Keep) { return kKeepNames; }
+constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr Names names_of(Calls) { return kCallsNames; }
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
 constexpr Names names_of(Split) { return kSplitNames; }

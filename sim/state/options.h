@@ -17,6 +17,7 @@ struct TierOptions {
   std::optional<double> capacity_bytes;  // absent: all that the profile has
   std::optional<EvictionKind> eviction;  // absent: the policy's, else lru
   double free_fraction = 0;              // share that evictions in the background keep free, 0 <= f < 1
+  bool exclusive = false;                // hbm: what lies here takes no room in the first host tier
 };
 
 }  // namespace kvcap

@@ -158,6 +158,7 @@ void Store::evict_victims(std::size_t level) {
 void Store::evict(std::size_t level, Slot slot) {
   const int64_t kept = kept_tokens(slot);
   if (host_level(slot) == level) move_down(slot, levels_[level].tokens(slot));
+  if (levels_[level].options().exclusive) return_to_host(slot);
   if (levels_[level].has(slot)) leave(level, slot, true);
   dropped_tokens_ += kept - kept_tokens(slot);
   forget_if_gone(slot);
@@ -183,13 +184,42 @@ void Store::put_front(Slot slot, int64_t tokens) {
   if (tokens <= before) {
     front.eviction().renew(slot);
   } else if (front.choose_victims(slot, tokens - before, front.capacity_tokens(), false)) {
+    if (front.options().exclusive) {
+      free_host_place(slot);  // first: a victim may take it
+      ++records_[slot].pins;  // what victims displace in turn is not its own copy
+      settle(slot);
+    }
     evict_victims(0);
+    if (front.options().exclusive) --records_[slot].pins;
     reserve(0, slot, tokens);
     front.show(slot);
-    front.settle(slot, records_[slot].pins > 0);
+    settle(slot);
   } else if (before > 0) {
     leave(0, slot, false);
   }
+}
+
+void Store::free_host_place(Slot slot) {
+  const StoreLevel::Entry& here = levels_[first_host()].entry(slot);
+  if (here.tokens == 0 || here.source || !here.complete()) return;
+  for (std::size_t level = first_host() + 1; level < levels_.size(); ++level) {
+    const StoreLevel::Entry& copy = levels_[level].entry(slot);
+    if (copy.tokens != here.tokens || copy.source || !copy.complete()) continue;
+    return leave(first_host(), slot, false);
+  }
+}
+
+void Store::return_to_host(Slot slot) {
+  const std::optional<std::size_t> at = host_level(slot);
+  if (!at || *at == first_host()) return;
+  StoreLevel& below = levels_[*at];
+  const int64_t kept = below.tokens(slot);
+  if (!below.entry(slot).complete() || levels_[0].tokens(slot) < kept) return;
+  below.set_source(slot, true);  // what is demoted for it does not displace the copy that it has
+  settle(slot);
+  place(first_host(), slot, kept, std::nullopt);
+  below.set_source(slot, false);
+  settle(slot);
 }
 
 void Store::put_one(Slot slot, int64_t tokens, Order now) {

@@ -7,7 +7,9 @@
 // tier's are dropped, and a context that is read from farther than DRAM is promoted into DRAM, which it
 // passes on its way. In an inclusive store a copy stays behind when a context moves up, and one that comes
 // down again to such a copy costs no move. In front may stand an `hbm` tier, which holds contexts as KV
-// between turns without giving up the copy behind it.
+// between turns without giving up the copy behind it. Where it is exclusive, what enters it gives up its
+// place in the first host tier if a farther one has all of it, and what it evicts goes back there if that
+// takes it.
 //
 // Space is reserved when a Move is issued and visible to find() when it is done, so occupancy never exceeds
 // capacity. A context is held, that is, cannot be evicted, while it is pinned, while a move brings part of it
@@ -126,6 +128,8 @@ class Store {
   void settle(Slot slot);
   void put_one(Slot slot, int64_t tokens, Order now);
   void put_front(Slot slot, int64_t tokens);
+  void free_host_place(Slot slot);
+  void return_to_host(Slot slot);
   bool place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from);
   void evict(std::size_t level, Slot slot);
   bool move_down(Slot slot, int64_t tokens);

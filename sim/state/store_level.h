@@ -21,6 +21,7 @@ struct StoreTier {
   EvictionKind eviction = EvictionKind::lru;
   double bytes_per_token = 0;  // of a context in this tier
   double free_fraction = 0;    // 0 <= f < 1
+  bool exclusive = false;      // hbm: what lies here takes no room in the first host tier
 };
 
 class StoreLevel {

@@ -152,6 +152,25 @@ TEST(HyperInferLaws, AgreesAcrossFidelities) {
   }
 }
 
+// 32 GB of prefixes: 10 on the GPU and 14 in DRAM, which has the GPU's chunks as well or those that come
+// next. It fills up from SSD once the GPU has taken its share of what lay there.
+TEST(HyperInferLaws, AnExclusiveGpuTierSparesItsBytesInDram) {
+  const Workload workload = few_shot("rte", 150);
+  const auto caches = [](double dram_bytes, bool exclusive) {
+    Scenario result = cached("hyperinfer");
+    result.policy.tiers->at(0).exclusive = exclusive;
+    result.policy.tiers->at(1).capacity_bytes = dram_bytes;
+    return result;
+  };
+  const std::vector<RunResult> runs =
+      run_all({{caches(14e9, false), workload}, {caches(14e9, true), workload}});
+  EXPECT_EQ(runs[1].number("hit_tokens.hbm"), runs[0].number("hit_tokens.hbm"));
+  EXPECT_LT(runs[1].number("read_bytes.ssd"), 0.25 * runs[0].number("read_bytes.ssd"));
+  EXPECT_LT(runs[1].number("mean_ttft_ms"), 0.7 * runs[0].number("mean_ttft_ms"));
+  EXPECT_EQ(runs[0].number("written_bytes.dram"), 0);
+  EXPECT_GT(runs[1].number("written_bytes.dram"), 0);  // what the GPU evicts
+}
+
 // Prefixes that nobody has stored yet are computed, stored and found by the next.
 TEST(HyperInferLaws, StoresWhatItHadToCompute) {
   Workload workload = few_shot("rte", 100);

@@ -16,7 +16,7 @@ class EveryPolicy : public testing::TestWithParam<std::string_view> {
  protected:
   std::string policy() const { return std::string(GetParam()); }
   // Policies that leave tokens out load less than they hit, and may beat ideal.
-  bool lossless() const { return Machine(scenario(policy()), 1000, 1000).policy().quality_note().empty(); }
+  bool lossless() const { return Machine(scenario(policy()), 1000, 1000).quality_note().empty(); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Table, EveryPolicy, testing::ValuesIn(policy_names().begin(), policy_names().end()),
@@ -357,6 +357,52 @@ TEST(CachedAttention, ForgetsWhatExpiresAndWhatIsDiscarded) {
   EXPECT_EQ(runs[1].turns[1].history_tokens, 300U);  // of 600
   EXPECT_EQ(runs[1].turns[2].history_tokens, 200U);  // of 300 + 50 + 50
   EXPECT_EQ(runs[1].turns[2].hit_tokens, 200U);
+}
+
+// Two turns start together; the first ends after 20 tokens, and the second decodes on. Until the first one's
+// KV has been copied out the GPU waits, so the second ends later by 600 + 20 tokens x 524,288 bytes at 26
+// GB/s, 12.5 ms. Nobody is left to wait for its own.
+TEST(CachedAttention, HoldsOthersUpByTheSecondsOfABlockingSave) {
+  Workload workload;
+  workload.sessions = {{.first_turn = 0, .turn_count = 1}, {.first_turn = 1, .turn_count = 1}};
+  workload.turns = {{600, 20, 0}, {600, 200, 0}};
+  const auto saving = [](SaveMode save) {
+    Scenario result = scenario("cached_attention");
+    result.policy.tiers = {{.kind = Tier::dram}};
+    result.policy.save = save;
+    return result;
+  };
+  for (Fidelity fidelity : {Fidelity::request, Fidelity::layer}) {
+    Scenario behind = saving(SaveMode::background), blocking = saving(SaveMode::blocking);
+    behind.fidelity = blocking.fidelity = fidelity;
+    const std::vector<RunResult> runs = run_all({{behind, workload}, {blocking, workload}});
+    EXPECT_NEAR(runs[1].turns[0].e2el_s, runs[0].turns[0].e2el_s, 1e-9);
+    const double save_s = (600 + 20) * 524288.0 / 26e9;
+    EXPECT_NEAR(runs[1].turns[1].e2el_s - runs[0].turns[1].e2el_s, save_s, 1e-6);
+    EXPECT_NEAR(runs[1].number("duration") - runs[0].number("duration"), save_s, 1e-6);
+  }
+}
+
+// A token discard list is nobody's own: cacheblend keeps the newest half of a session as well. What selects
+// keeps all and loads its share.
+TEST(Retention, IsOfTheHistoryForAllThatDoNotSelect) {
+  Workload workload;
+  workload.sessions.push_back({.first_turn = 0, .turn_count = 3});
+  workload.turns = {{300, 300, 0}, {50, 50, 10}, {100, 1, 100}};
+  const auto half = [](const std::string& policy) {
+    Scenario result = scenario(policy);
+    result.policy.retention = 0.5;
+    return result;
+  };
+  const std::vector<RunResult> runs =
+      run_all({{half("cacheblend"), workload}, {half("hcache"), workload}, {half("hyperinfer"), workload}});
+  for (std::size_t i : {0, 1}) {
+    EXPECT_EQ(runs[i].turns[1].history_tokens, 300U) << i;  // of 600
+    EXPECT_EQ(runs[i].turns[2].history_tokens, 200U) << i;  // of 300 + 50 + 50
+    EXPECT_EQ(runs[i].turns[2].hit_tokens, 200U) << i;
+  }
+  EXPECT_EQ(runs[2].turns[2].history_tokens, 700U);
+  EXPECT_EQ(runs[2].number("used_tokens.ssd"), 300 + 350);  // of 600 and 700
 }
 
 // No eviction finds more than the one that knows the future, and infinite room finds all that was seen.

@@ -174,6 +174,7 @@ TEST(CacheBlend, ChoosesItsRatioForEachRequestByWhereItsChunksLie) {
 TEST(CacheBlend, ComputesWhatLiesOnTheGpuAgainAsWell) {
   const Scenario scenario = blend(0.15);
   EXPECT_TRUE(Machine(scenario, 1, 1).policy().restores_resident());
+  EXPECT_FALSE(Machine(scenario, 1, 1).policy().selects());
   const Restoration loaded = restoration_of(scenario);
   const Restoration resident = restoration_of(scenario, kFound, 0, kFound);
   EXPECT_EQ(resident.total_bytes()[index(Tier::ssd)], 0);
@@ -223,7 +224,7 @@ TEST(CacheBlend, SaysWhatItsControllerChoseAndWhereChunksShouldLie) {
 
 TEST(RagBaselines, SayThatTheirAnswersSuffer) {
   const auto note = [](const std::string& policy) {
-    return Machine(laws::scenario(policy), 1, 1).policy().quality_note();
+    return Machine(laws::scenario(policy), 1, 1).quality_note();
   };
   for (const char* lossy : {"full_reuse", "map_reduce", "map_rerank"}) EXPECT_NE(note(lossy), "") << lossy;
   for (const char* lossless : {"prefix_caching", "kv_offload"}) EXPECT_EQ(note(lossless), "") << lossless;

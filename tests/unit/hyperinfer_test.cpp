@@ -82,6 +82,7 @@ TEST_F(HyperInfer, AsLikeLoadsAllKeysAndValues) {
   EXPECT_EQ(restoration.work.front().load_requests[index(Tier::ssd)], 32);
   EXPECT_EQ(restoration.unused_tokens[index(Tier::ssd)], 0);
   EXPECT_EQ(as_like.quality_note(), "");
+  EXPECT_FALSE(as_like.selects());
   EXPECT_FALSE(as_like.restores_resident());
   EXPECT_DOUBLE_EQ(as_like.stored_bytes_per_token(), kLayers * kTokenBytes);
 }
@@ -121,6 +122,7 @@ TEST_F(HyperInfer, ReadsWholeChunksFromSsdFewerOfThemInOrderOfImportance) {
 
 TEST_F(HyperInfer, LoadsNothingOfWhatLiesOnTheGpu) {
   const Policy& hyperinfer = agreeing();
+  EXPECT_TRUE(hyperinfer.selects());
   EXPECT_TRUE(hyperinfer.restores_resident());
   const Restoration restoration = restore(hyperinfer, Tier::hbm);
   for (double tier_bytes : restoration.total_bytes()) EXPECT_EQ(tier_bytes, 0);

@@ -124,6 +124,64 @@ TEST(Store, ServesFromTheGpuTierAndKeepsTheCopyBehindIt) {
   store.check();
 }
 
+StoreTier exclusive(double capacity_bytes, EvictionKind eviction = EvictionKind::lru) {
+  StoreTier front = tier(Tier::hbm, capacity_bytes, eviction);
+  front.exclusive = true;
+  return front;
+}
+
+// 50 tokens on the GPU, 50 in DRAM, all of them on SSD: two contexts near at hand, not one twice.
+TEST(Store, GivesRoomInDramToOthersForWhatLiesOnAnExclusiveGpuTier) {
+  Store store({exclusive(500), tier(Tier::dram, 500), tier(Tier::ssd, 5000)}, {.inclusive = true});
+  for (Key key : {1, 2, 3}) store.preload(key, 50);
+  EXPECT_EQ(store.find(1)->tier, Tier::dram);
+  EXPECT_TRUE(store.put(1, 50, 1).empty());  // it is on SSD as well: nothing is written
+  EXPECT_EQ(store.find(1)->tier, Tier::hbm);
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::dram), 0);
+  EXPECT_TRUE(store.promote(2, 2).empty());
+  EXPECT_EQ(store.find(2)->tier, Tier::dram);
+
+  // 2 takes the place on the GPU, and 1 the one that 2 leaves in DRAM: a copy out of the GPU.
+  const std::vector<Move> moves = store.put(2, 50, 3);
+  ASSERT_EQ(moves.size(), 1U);
+  EXPECT_EQ(moves[0].from, Tier::hbm);
+  EXPECT_EQ(moves[0].to, Tier::dram);
+  EXPECT_EQ(moves[0].tokens, 50);
+  EXPECT_EQ(moves[0].items[0].key, 1U);
+  EXPECT_EQ(store.find(2)->tier, Tier::hbm);
+  EXPECT_EQ(store.find(1)->tier, Tier::ssd);  // until it has arrived
+  finish(store, moves);
+  EXPECT_EQ(store.find(1)->tier, Tier::dram);
+  store.check();
+}
+
+TEST(Store, KeepsTheOnlyCopyInDramOfWhatLiesOnAnExclusiveGpuTier) {
+  Store store({exclusive(500), tier(Tier::dram, 500), tier(Tier::ssd, 5000)}, {.inclusive = true});
+  finish(store, store.put(1, 50, 1));
+  EXPECT_EQ(store.find(1)->tier, Tier::hbm);
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::dram), 500);
+  EXPECT_TRUE(store.put(1, 50, 2).empty());
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::dram), 500);  // the SSD still has none
+  store.check();
+}
+
+TEST(Store, DropsWhatLeavesAnExclusiveGpuTierAndIsWorthLessThanAllInDram) {
+  Store store({exclusive(500, EvictionKind::score), tier(Tier::dram, 500, EvictionKind::score),
+               tier(Tier::ssd, 5000, EvictionKind::score)},
+              {.inclusive = true});
+  for (Key key : {1, 2, 3}) store.preload(key, 50);
+  store.weigh(1, 1);
+  EXPECT_TRUE(store.put(1, 50, 1).empty());  // on the GPU
+  store.weigh(2, 2);
+  EXPECT_TRUE(store.promote(2, 2).empty());  // in DRAM
+  store.weigh(3, 3);
+  EXPECT_TRUE(store.put(3, 50, 3).empty());  // 3 displaces 1, which displaces nobody
+  EXPECT_EQ(store.find(1)->tier, Tier::ssd);
+  EXPECT_EQ(store.find(2)->tier, Tier::dram);
+  EXPECT_EQ(store.find(3)->tier, Tier::hbm);
+  store.check();
+}
+
 TEST(Store, ShowsADemotedContextWhenItsBytesHaveArrived) {
   Store store({tier(Tier::dram, 500), tier(Tier::ssd, 1000)});
   finish(store, store.put(1, 50, 1));
