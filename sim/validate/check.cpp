@@ -206,6 +206,17 @@ std::string validation_table(const std::vector<Check>& checks) {
   return text;
 }
 
+namespace {
+
+// A bar would end the cell.
+std::string in_a_cell(std::string text) {
+  for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2))
+    text.insert(at, 1, '\\');
+  return text;
+}
+
+}  // namespace
+
 std::string validation_markdown(const std::vector<Check>& checks,
                                 std::span<const std::string_view> headlines) {
   std::string text =
@@ -225,7 +236,7 @@ std::string validation_markdown(const std::vector<Check>& checks,
     const auto check =
         std::find_if(checks.begin(), checks.end(), [&](const Check& one) { return one.id == id; });
     if (check == checks.end() || !judged(*check)) continue;
-    text += "| " + check->what + " (`" + check->id + "`) | " + simulated_text(*check) + " | " +
+    text += "| " + in_a_cell(check->what) + " (`" + check->id + "`) | " + simulated_text(*check) + " | " +
             reference_text(*check) + " | " + error_text(*check) + " | " +
             std::to_string(check->tuned.size()) + " |\n";
   }

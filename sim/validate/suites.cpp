@@ -54,7 +54,9 @@ std::span<const std::string_view> headlines() {
                                                     "vllm.e2el.mean",
                                                     "gemm.a100-80g-sxm.median",
                                                     "gemm.h100-sxm.median",
-                                                    "prefix.rtx-4090.median"};
+                                                    "prefix.rtx-4090.median",
+                                                    "epyc-2-cores.median_error",
+                                                    "epyc-2-cores.ranking"};
   return kHeadlines;
 }
 

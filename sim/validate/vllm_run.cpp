@@ -132,7 +132,8 @@ class VllmSheet {
 
  private:
   static Check begin(const std::string& id, const std::string& what) {
-    return {.id = "vllm." + id, .suite = "measured", .what = what, .promised = true};
+    return {
+        .id = "vllm." + id, .suite = "measured", .what = "vLLM on an RTX 4090: " + what, .promised = true};
   }
   void finish(Check check) {
     judge(check);
