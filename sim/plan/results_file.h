@@ -1,5 +1,6 @@
 // The results of a sweep: one SQLite file. Every transaction is on the disk when it is over, so that a
-// process that is killed, a full disk or a power cut loses what was not put yet and nothing else.
+// process that is killed, a full disk or a power cut loses what was not put yet and nothing else. One thread
+// at a time may use it.
 //
 //   points   one row a different point that has ended: key, status, error, scenario, one column a metric,
 //            intervals, notes, quality_note, build

@@ -17,6 +17,7 @@
 #include "metrics/serialize.h"
 #include "plan/point.h"
 #include "plan/results_file.h"
+#include "plan/row_writer.h"
 #include "plan/workers.h"
 #include "simulate.h"
 #include "workload/workload.h"
@@ -96,7 +97,7 @@ PointRow row_of(const std::string& key, RunResult result) {
 class Runner {
  public:
   Runner(const CheckedSweep& checked, ResultsFile& file, const PointCache& cache, SweepSummary& summary)
-      : checked_(checked), file_(file), cache_(cache), summary_(summary) {}
+      : checked_(checked), writer_(file), cache_(cache), summary_(summary) {}
 
   void run(const std::vector<std::size_t>& points, int at_once) {
     for (std::size_t point : points) {
@@ -111,6 +112,7 @@ class Runner {
          .memory_bytes = checked_.sweep.limits().memory_bytes,
          .label = "sweeping",
          .remark = [this] { return remark(); }});
+    writer_.finish();
     summary_.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
@@ -147,7 +149,7 @@ class Runner {
         waiting_.erase(point);
       }
     }
-    if (!rows.empty()) file_.put(rows);
+    if (!rows.empty()) writer_.put(std::move(rows));
   }
 
   PointRow row_of_ended(std::size_t point, Waiting ended) {
@@ -176,7 +178,7 @@ class Runner {
   }
 
   const CheckedSweep& checked_;
-  ResultsFile& file_;
+  RowWriter writer_;
   const PointCache& cache_;
   SweepSummary& summary_;
   std::vector<std::pair<std::size_t, int32_t>> jobs_;
@@ -248,7 +250,7 @@ SweepSummary run_sweep(const CheckedSweep& checked, const std::string& results_p
   }
   summary.ok = summary.had + summary.cached;
   if (!found.empty()) file.put(found);
-  Runner(checked, file, cache, summary).run(missing, options.at_once);
+  if (!missing.empty()) Runner(checked, file, cache, summary).run(missing, options.at_once);
   return summary;
 }
 
