@@ -16,6 +16,7 @@
 #include "metrics/format.h"
 #include "plan/export.h"
 #include "plan/run_sweep.h"
+#include "plan/slurm.h"
 
 namespace kvcap {
 namespace {
@@ -28,6 +29,7 @@ struct SweepArgs {
   int jobs = 0;
   bool resume = false;
   std::string shard;
+  std::string launcher = "local";
   std::string cache;
   bool collect = false;
   bool csv = false;
@@ -94,18 +96,49 @@ void collect(const CheckedSweep& checked, const SweepArgs& args, const std::stri
   }
 }
 
+std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+void launch_on_slurm(const CheckedSweep& checked, const SweepArgs& args) {
+  if (!args.resume && !shard_files(args.out).empty()) {
+    throw InputError(args.out +
+                     "/shards: is there already; --resume completes it, another --out starts anew");
+  }
+  constexpr std::size_t kTasks = 16;
+  SlurmArray array;
+  array.shards = std::min(args.jobs > 0 ? static_cast<std::size_t>(args.jobs) : kTasks, checked.first.size());
+  array.folder = absolute(args.out) + "/slurm";
+  array.arguments = {"sweep", absolute(args.sweep_path), "--out", absolute(args.out), "--resume"};
+  if (!args.cache.empty()) array.arguments.insert(array.arguments.end(), {"--cache", absolute(args.cache)});
+  prepare_folder(array.folder);
+  prepare_folder(args.out + "/shards");
+  const std::vector<std::size_t> missing = run_on_slurm(array, [&](std::size_t index) {
+    const Shard shard{index, array.shards};
+    return shard_has_ended(checked, shard, shard_path(args.out, shard));
+  });
+  if (missing.empty()) return;
+  throw CheckFailed("shards " + slurm_list(missing) + " of " + std::to_string(array.shards) +
+                    " have not ended after " + std::to_string(array.at_most) + " arrays; " + array.folder +
+                    " has their logs");
+}
+
 void sweep(const SweepArgs& args) {
   if (args.csv && args.json) throw InputError("sweep: found --csv and --json, allowed: one of them");
   if (args.collect && !args.shard.empty())
     throw InputError("sweep: found --collect and --shard, allowed: one of them");
+  const bool slurm = args.launcher == "slurm";
+  if (slurm && !args.shard.empty())
+    throw InputError("sweep: found --launcher slurm and --shard, allowed: one of them");
+  if (slurm && !args.collect && (args.csv || args.json))
+    throw InputError("sweep: found --csv or --json with --launcher slurm, allowed: with --collect");
   const Shard shard = args.shard.empty() ? Shard{} : shard_of(args.shard);
   const Sweep asked = load_sweep(args.sweep_path);
-  const CheckedSweep checked = check_sweep(asked, args.jobs);
+  const CheckedSweep checked = check_sweep(asked, slurm ? 0 : args.jobs);
   prepare_folder(args.out);
   std::string results = args.out + "/results.sqlite";
+  if (slurm) launch_on_slurm(checked, args);
   if (args.collect) {
     collect(checked, args, results);
-  } else {
+  } else if (!slurm) {
     if (!args.shard.empty()) {
       prepare_folder(args.out + "/shards");
       results = shard_path(args.out, shard);
@@ -127,11 +160,18 @@ void add_sweep(CLI::App& app) {
   CLI::App* command = app.add_subcommand("sweep", "every point of a grid, a list or a sample into one file");
   command->add_option("sweep", args->sweep_path, "sweep file (JSON)")->required();
   command->add_option("--out", args->out, "folder for results.sqlite")->required();
-  command->add_option("--jobs", args->jobs, "simulations at once; one a core if not given")
+  command
+      ->add_option("--jobs", args->jobs,
+                   "simulations at once (one a core); with --launcher slurm the array's tasks (16)")
       ->check(CLI::Range(1, 4096));
   command->add_flag("--resume", args->resume, "complete a file that is there: what is missing or failed");
   command->add_option("--shard", args->shard, "only part I (from 0) of N, into OUT/shards: I/N");
-  command->add_flag("--collect", args->collect, "run nothing, merge OUT/shards into OUT/results.sqlite");
+  command
+      ->add_option("--launcher", args->launcher,
+                   "local: workers on this machine; slurm: a job array of shards, waited for")
+      ->check(CLI::IsMember({"local", "slurm"}));
+  command->add_flag("--collect", args->collect,
+                    "merge OUT/shards into OUT/results.sqlite; without a launcher nothing runs");
   command->add_option("--cache", args->cache, "folder of finished points that sweeps share");
   command->add_flag("--csv", args->csv, "then print the results as CSV");
   command->add_flag("--json", args->json, "then print the results as JSON");

@@ -68,7 +68,7 @@ class SweepCommand : public Cli {
 TEST_F(SweepCommand, WritesARowAPointWithItsMetrics) {
   write_sweep("s.json", R"("grid": {"policy.name": ["kv_offload", "hcache"], "seed": [1, 2]},
       "points": [{"workload.sessions": 20}])");
-  const Outcome outcome = kvcap(command("s.json", "out"));
+  const Outcome outcome = kvcap(command("s.json", "swept"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(outcome.err.starts_with("sweep: 4 points: 4 ok; ")) << outcome.err;
@@ -76,7 +76,7 @@ TEST_F(SweepCommand, WritesARowAPointWithItsMetrics) {
                              "seed=2", "--set", "workload.sessions=20"});
   const Json result = Json::parse(run.out);
   const Rows rows =
-      sql(results("out"), R"(SELECT point, status, error, mean_ttft_ms, "cost.total_usd", bound_by,
+      sql(results("swept"), R"(SELECT point, status, error, mean_ttft_ms, "cost.total_usd", bound_by,
       stable, intervals, scenario FROM results WHERE "policy.name" = 'hcache' AND seed = 2)");
   ASSERT_EQ(rows.size(), 1U);
   const std::vector<std::string>& row = rows[0];
@@ -89,17 +89,17 @@ TEST_F(SweepCommand, WritesARowAPointWithItsMetrics) {
   EXPECT_EQ(row[6], "1");
   EXPECT_EQ(row[7], "NULL");
   EXPECT_EQ(Json::parse(row[8]), result["scenario"]);
-  EXPECT_EQ(sql(results("out"), "PRAGMA journal_mode"), Rows{{"wal"}});
+  EXPECT_EQ(sql(results("swept"), "PRAGMA journal_mode"), Rows{{"wal"}});
   // Nothing but the file is left.
-  EXPECT_EQ(std::distance(fs::directory_iterator(path("out")), {}), 1);
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("swept")), {}), 1);
 }
 
 TEST_F(SweepCommand, CombinesReplications) {
   write_sweep("s.json", R"("points": [{"workload.sessions": 20, "replications": 3}])");
-  ASSERT_EQ(kvcap(command("s.json", "out")).exit_code, 0);
+  ASSERT_EQ(kvcap(command("s.json", "swept")).exit_code, 0);
   const Outcome run =
       kvcap({"run", path("chat.json"), "--json", "--set", "workload.sessions=20", "--set", "replications=3"});
-  const Rows rows = sql(results("out"), "SELECT mean_ttft_ms, intervals FROM results");
+  const Rows rows = sql(results("swept"), "SELECT mean_ttft_ms, intervals FROM results");
   const Json result = Json::parse(run.out), intervals = Json::parse(rows.at(0)[1]);
   EXPECT_NEAR(std::stod(rows[0][0]), result["metrics"]["mean_ttft_ms"].get<double>(), 1e-9);
   EXPECT_EQ(intervals, result["intervals"]);
@@ -107,19 +107,20 @@ TEST_F(SweepCommand, CombinesReplications) {
 
 TEST_F(SweepCommand, ComputesIdenticalPointsOnce) {
   write_sweep("s.json", R"("points": [{"workload.sessions": 20}, {"workload.sessions": 20, "seed": 1}])");
-  const Outcome outcome = kvcap(command("s.json", "out"));
+  const Outcome outcome = kvcap(command("s.json", "swept"));
   EXPECT_TRUE(outcome.err.starts_with("sweep: 2 points, 1 different: 1 ok; ")) << outcome.err;
-  EXPECT_EQ(sql(results("out"), "SELECT count(*) FROM points"), Rows{{"1"}});
-  EXPECT_EQ(sql(results("out"), "SELECT count(mean_ttft_ms) FROM results"), Rows{{"2"}});
+  EXPECT_EQ(sql(results("swept"), "SELECT count(*) FROM points"), Rows{{"1"}});
+  EXPECT_EQ(sql(results("swept"), "SELECT count(mean_ttft_ms) FROM results"), Rows{{"2"}});
 }
 
 TEST_F(SweepCommand, MakesARowOfWhatFailsAndGoesOn) {
-  write_sweep("s.json", R"("limits": {"timeout_s": 2}, "points": [{"workload.sessions": 20},
+  write_sweep("s.json", R"("limits": {"timeout_s": 1}, "points": [{"workload.sessions": 20},
       {"model": "llama-2-70b"}, {"workload.sessions": 200000, "fidelity": "layer"}])");
-  const Outcome outcome = kvcap(command("s.json", "out"));
+  const Outcome outcome = kvcap(command("s.json", "swept"));
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_NE(outcome.err.find("3 points: 1 ok, 1 failed, 1 timed out"), std::string::npos) << outcome.err;
-  const Rows rows = sql(results("out"), "SELECT status, error, mean_ttft_ms IS NULL, scenario FROM results");
+  const Rows rows =
+      sql(results("swept"), "SELECT status, error, mean_ttft_ms IS NULL, scenario FROM results");
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0][0], "ok");
   EXPECT_EQ(rows[1][0], "failed");
@@ -127,26 +128,26 @@ TEST_F(SweepCommand, MakesARowOfWhatFailsAndGoesOn) {
   EXPECT_EQ(rows[1][2], "1");
   EXPECT_EQ(Json::parse(rows[1][3])["model"]["name"], "llama-2-70b");
   EXPECT_EQ(rows[2][0], "timeout");
-  EXPECT_EQ(rows[2][1], "a simulation took longer than 2 s");
+  EXPECT_EQ(rows[2][1], "a simulation took longer than 1 s");
 }
 
 TEST_F(SweepCommand, LooksAtEverythingBeforeItRunsAnything) {
   write_sweep("s.json", R"("points": [{"seed": 1}, {"seed": -1}])");
-  Outcome outcome = kvcap(command("s.json", "out"));
+  Outcome outcome = kvcap(command("s.json", "swept"));
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.err,
             "kvcap: " + path("s.json") +
                 ": points.1: seed=-1: found -1, allowed: an integer from 0 to 9007199254740991\n");
-  EXPECT_FALSE(fs::exists(path("out")));
+  EXPECT_FALSE(fs::exists(path("swept")));
   write("bad.jsonl", "{\"id\": 1}\n");
   write_sweep("s.json",
               R"("points": [{"seed": 1}, {"workload.source": {"kind": "sessions", "path": "bad.jsonl"}}])");
-  outcome = kvcap(command("s.json", "out"));
+  outcome = kvcap(command("s.json", "swept"));
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("bad.jsonl:1"), std::string::npos) << outcome.err;
-  EXPECT_FALSE(fs::exists(path("out")));
+  EXPECT_FALSE(fs::exists(path("swept")));
   for (const char* shard : {"2/2", "1", "-1/2", "a/b", "1/2x"}) {
-    outcome = kvcap(command("s.json", "out", {"--shard", shard}));
+    outcome = kvcap(command("s.json", "swept", {"--shard", shard}));
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(outcome.err, "kvcap: --shard: found \"" + std::string(shard) +
                                "\", allowed: I/N with I from 0 to N - 1, e.g. 0/8\n");
@@ -155,20 +156,20 @@ TEST_F(SweepCommand, LooksAtEverythingBeforeItRunsAnything) {
 
 TEST_F(SweepCommand, ResumesOnlyWhatIsMissingOrFailed) {
   write_sweep("s.json", R"("points": [{"workload.sessions": 20}, {"model": "llama-2-70b"}])");
-  ASSERT_EQ(kvcap(command("s.json", "out")).exit_code, 0);
-  Outcome outcome = kvcap(command("s.json", "out"));
+  ASSERT_EQ(kvcap(command("s.json", "swept")).exit_code, 0);
+  Outcome outcome = kvcap(command("s.json", "swept"));
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_EQ(outcome.err, "kvcap: " + results("out") +
+  EXPECT_EQ(outcome.err, "kvcap: " + results("swept") +
                              ": is there already; --resume completes it, another --out starts anew\n");
   // One more point, and a mark on the row that has to stay.
-  sql(results("out"), "UPDATE points SET notes = 'kept' WHERE status = 'ok'");
+  sql(results("swept"), "UPDATE points SET notes = 'kept' WHERE status = 'ok'");
   write_sweep(
       "s.json",
       R"("points": [{"workload.sessions": 20}, {"model": "llama-2-70b"}, {"workload.sessions": 21}])");
-  outcome = kvcap(command("s.json", "out", {"--resume"}));
+  outcome = kvcap(command("s.json", "swept", {"--resume"}));
   EXPECT_TRUE(outcome.err.starts_with("sweep: 3 points: 2 ok (1 before), 1 failed; ")) << outcome.err;
-  EXPECT_EQ(sql(results("out"), "SELECT status, notes = 'kept' FROM results"),
-            (Rows{{"ok", "1"}, {"failed", "NULL"}, {"ok", "NULL"}}));
+  EXPECT_EQ(sql(results("swept"), "SELECT status, notes = 'kept' FROM results"),
+            (Rows{{"ok", "1"}, {"failed", "NULL"}, {"ok", "0"}}));
   write("other", "no results");
   fs::create_directory(path("strange"));
   fs::rename(path("other"), results("strange"));
@@ -198,8 +199,8 @@ TEST_F(SweepCommand, FindsFinishedPointsOfOtherSweeps) {
 TEST_F(SweepCommand, PrintsCsvAndJson) {
   write_sweep("s.json",
               R"("points": [{"workload.sessions": 20, "name": "a \"b\", c"}, {"model": "llama-2-70b"}])");
-  const Outcome json = kvcap(command("s.json", "out", {"--json"}));
-  const Outcome csv = kvcap(command("s.json", "out", {"--collect", "--csv"}));
+  const Outcome json = kvcap(command("s.json", "swept", {"--json"}));
+  const Outcome csv = kvcap(command("s.json", "swept", {"--collect", "--csv"}));
   const Json object = Json::parse(json.out);
   EXPECT_EQ(object["schema"], "kvcap.sweep_results/1");
   ASSERT_EQ(object["results"].size(), 2U);
@@ -259,15 +260,15 @@ TEST_F(SweepCommand, SurvivesAFullDisk) {
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, SIG_IGN);
   };
-  const Outcome full = finish(start(command("s.json", "out"), small_disk));
+  const Outcome full = finish(start(command("s.json", "swept"), small_disk));
   EXPECT_EQ(full.exit_code, 2);
   EXPECT_NE(full.err.find("results.sqlite"), std::string::npos) << full.err;
   EXPECT_EQ(std::count(full.err.begin(), full.err.end(), '\n'), 1) << full.err;
-  EXPECT_EQ(sql(results("out"), "PRAGMA integrity_check"), Rows{{"ok"}});
-  const Rows left = sql(results("out"), "SELECT count(*) FROM points");
+  EXPECT_EQ(sql(results("swept"), "PRAGMA integrity_check"), Rows{{"ok"}});
+  const Rows left = sql(results("swept"), "SELECT count(*) FROM points");
   EXPECT_GT(std::stoi(left[0][0]), 0);
   EXPECT_LT(std::stoi(left[0][0]), 60);
-  const Outcome outcome = kvcap(command("s.json", "out", {"--resume"}));
+  const Outcome outcome = kvcap(command("s.json", "swept", {"--resume"}));
   EXPECT_TRUE(outcome.err.starts_with("sweep: 60 points: 60 ok (" + left[0][0] + " before); "))
       << outcome.err;
 }
@@ -275,24 +276,24 @@ TEST_F(SweepCommand, SurvivesAFullDisk) {
 TEST_F(SweepCommand, ExitsWith130AndKeepsWhatHasEndedWhenInterrupted) {
   write_sweep("s.json", R"("points": [{"workload.sessions": 20}, {"workload.sessions": 21},
       {"workload.sessions": 200000, "fidelity": "layer"}])");
-  const pid_t pid = start(command("s.json", "out", {"--jobs", "1"}));
+  const pid_t pid = start(command("s.json", "swept", {"--jobs", "1"}));
   for (int i = 0; i < 200; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (!fs::exists(results("out"))) continue;
-    if (sql(results("out"), "SELECT 1 FROM sqlite_master WHERE name = 'points'").empty()) continue;
-    if (sql(results("out"), "SELECT count(*) FROM points") == Rows{{"2"}}) break;
+    if (!fs::exists(results("swept"))) continue;
+    if (sql(results("swept"), "SELECT 1 FROM sqlite_master WHERE name = 'points'").empty()) continue;
+    if (sql(results("swept"), "SELECT count(*) FROM points") == Rows{{"2"}}) break;
   }
   // Nobody else may write meanwhile.
   const Outcome second = [&] {
-    const Outcome refused = kvcap(command("s.json", "out", {"--resume"}));
+    const Outcome refused = kvcap(command("s.json", "swept", {"--resume"}));
     return refused;
   }();
   EXPECT_EQ(second.exit_code, 2);
-  EXPECT_EQ(second.err, "kvcap: " + results("out") + ": is being written by another kvcap sweep\n");
+  EXPECT_EQ(second.err, "kvcap: " + results("swept") + ": is being written by another kvcap sweep\n");
   kill(pid, SIGINT);
   const Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 130);
-  EXPECT_EQ(sql(results("out"), "SELECT count(*) FROM results WHERE status = 'ok'"), Rows{{"2"}});
+  EXPECT_EQ(sql(results("swept"), "SELECT count(*) FROM results WHERE status = 'ok'"), Rows{{"2"}});
 }
 
 TEST_F(SweepCommand, GivesTheSameRowsFromShards) {

