@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace kvcap {
@@ -35,7 +36,8 @@ std::string csv_cell(const Cell& cell) {
 
 std::string json_cell(const std::string& column, const Cell& cell) {
   if (const auto* integer = std::get_if<int64_t>(&cell)) return std::to_string(*integer);
-  if (const auto* number = std::get_if<double>(&cell)) return digits(*number);
+  const auto* number = std::get_if<double>(&cell);
+  if (number && std::isfinite(*number)) return digits(*number);
   if (const auto* text = std::get_if<std::string>(&cell))
     return is_json(column) ? *text : nlohmann::json(*text).dump();
   return "null";

@@ -21,7 +21,7 @@ class SweepReader {
   Sweep read() {
     if (!json_.is_object()) throw InputError(file_ + ": found " + shown(json_) + ", allowed: an object");
     refuse_unknown(json_, "",
-                   {"schema", "name", "notes", "base", "limits", "grid", "zip", "points", "sample"});
+                   {"schema", "notes", "base", "limits", "grid", "zip", "points", "sample"});
     check_schema();
     std::string base_text, base_file;
     read_base(base_text, base_file);

@@ -169,6 +169,18 @@ TEST(Sweep, SaysInOneLineWhatIsWrong) {
   EXPECT_THROW(parse_sweep(R"({"schema": "kvcap.sweep/1", "base": "none.json"})", "s.json"), InputError);
 }
 
+TEST(Sweep, OfEachExampleHasOnlyGoodPoints) {
+  std::size_t files = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::string(KVCAP_SOURCE_DIR) + "/scenarios/sweeps")) {
+    const Sweep sweep = load_sweep(file.path().string());
+    EXPECT_GT(sweep.size(), 1U);
+    for (std::size_t i = 0; i < sweep.size(); ++i) EXPECT_NO_THROW(sweep.scenario(i)) << file.path();
+    ++files;
+  }
+  EXPECT_GE(files, 2U);
+}
+
 TEST(Sha256, NamesTheExamplesOfItsStandard) {
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <random>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -93,20 +94,40 @@ class SlurmSweep : public Cli {
   std::string configuration() const {
     const passwd* user = getpwuid(getuid());
     const std::string name = user ? user->pw_name : "root";
-    return "ClusterName=kvcap\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=" +
-           std::to_string(free_port()) + "\nSlurmdPort=" + std::to_string(free_port()) +
-           "\nSlurmUser=" + name + "\nSlurmdUser=" + name +
-           "\nAuthType=auth/munge\nCredType=cred/munge\nAuthInfo=socket=" + path("munge") +
-           "\nStateSaveLocation=" + path("state") + "\nSlurmdSpoolDir=" + path("spool") +
-           "\nSlurmctldPidFile=" + path("slurmctld.pid") + "\nSlurmdPidFile=" + path("slurmd.pid") +
-           "\nSlurmctldLogFile=" + path("slurmctld.log") + "\nSlurmdLogFile=" + path("slurmd.log") +
-           "\nProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/"
-           "none\n"
-           "AccountingStorageType=accounting_storage/"
-           "none\nMpiDefault=none\nSlurmdParameters=config_overrides\n"
-           "SchedulerParameters=sched_interval=2\nReturnToService=2\nSelectType=select/cons_tres\n"
-           "SelectTypeParameters=CR_CPU\nNodeName=node NodeAddr=127.0.0.1 NodeHostname=localhost CPUs=2 "
-           "State=UNKNOWN\nPartitionName=all Nodes=node Default=YES MaxTime=INFINITE State=UP\n";
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    std::string text = "ClusterName=kvcap\n";
+    const auto set = [&text](const std::string& key, const std::string& value) {
+      text += key + "=" + value + "\n";
+    };
+    set("SlurmctldHost", host.data() + std::string("(127.0.0.1)"));
+    set("SlurmctldPort", std::to_string(free_port()));
+    set("SlurmdPort", std::to_string(free_port()));
+    set("SlurmUser", name);
+    set("SlurmdUser", name);
+    set("AuthType", "auth/munge");
+    set("CredType", "cred/munge");
+    set("AuthInfo", "socket=" + path("munge"));
+    set("StateSaveLocation", path("state"));
+    set("SlurmdSpoolDir", path("spool"));
+    set("SlurmctldPidFile", path("slurmctld.pid"));
+    set("SlurmdPidFile", path("slurmd.pid"));
+    set("SlurmctldLogFile", path("slurmctld.log"));
+    set("SlurmdLogFile", path("slurmd.log"));
+    set("ProctrackType", "proctrack/linuxproc");
+    set("TaskPlugin", "task/none");
+    set("JobAcctGatherType", "jobacct_gather/none");
+    set("AccountingStorageType", "accounting_storage/none");
+    set("MpiDefault", "none");
+    set("SlurmdParameters", "config_overrides");
+    set("SchedulerParameters", "sched_interval=2");
+    set("ReturnToService", "2");
+    set("SelectType", "select/cons_tres");
+    set("SelectTypeParameters", "CR_CPU");
+    set("NodeName",
+        "node NodeAddr=127.0.0.1 NodeHostname=" + std::string(host.data()) + " CPUs=2 State=UNKNOWN");
+    set("PartitionName", "all Nodes=node Default=YES MaxTime=INFINITE State=UP");
+    return text;
   }
 
   static pid_t start_daemon(const std::vector<std::string>& command) {
@@ -147,7 +168,7 @@ class SlurmSweep : public Cli {
 };
 
 TEST_F(SlurmSweep, GivesTheRowsOfALocalRunThoughATaskIsKilledAndTheNodeDrained) {
-  write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", "points": [{"workload.sessions": 1500}],
+  write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", "points": [{"workload.sessions": 3000}],
       "grid": {"policy.name": ["kv_offload", "hcache"], "seed": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}})");
   ASSERT_EQ(kvcap({"sweep", path("s.json"), "--out", path("local")}).exit_code, 0);
   const std::string local =
@@ -155,12 +176,16 @@ TEST_F(SlurmSweep, GivesTheRowsOfALocalRunThoughATaskIsKilledAndTheNodeDrained) 
 
   const pid_t launcher = start({"sweep", path("s.json"), "--out", path("slurm"), "--launcher", "slurm",
                                 "--jobs", "4", "--collect", "--json"});
-  std::string running;
+  // A task that computes: its shard's file is there.
+  std::string task;
   ASSERT_TRUE(comes_true([&] {
-    running = said({"squeue", "-h", "-t", "RUNNING", "-o", "%i"});
-    return !running.empty();
+    std::istringstream running(said({"squeue", "-h", "-t", "RUNNING", "-o", "%i"}));
+    while (std::getline(running, task)) {
+      const std::string number = task.substr(task.find('_') + 1);
+      if (fs::exists(path("slurm") + "/shards/" + number + "-of-4.sqlite")) return true;
+    }
+    return false;
   }));
-  const std::string task = running.substr(0, running.find('\n'));
   said({"scancel", "--signal=KILL", "--batch", task});
   said({"scontrol", "update", "NodeName=node", "State=DRAIN", "Reason=test"});
   EXPECT_NE(said({"sinfo", "-h", "-o", "%T"}).find("drain"), std::string::npos);
