@@ -20,8 +20,7 @@ class SweepReader {
 
   Sweep read() {
     if (!json_.is_object()) throw InputError(file_ + ": found " + shown(json_) + ", allowed: an object");
-    refuse_unknown(json_, "",
-                   {"schema", "notes", "base", "limits", "grid", "zip", "points", "sample"});
+    refuse_unknown(json_, "", {"schema", "notes", "base", "limits", "grid", "zip", "points", "sample"});
     check_schema();
     std::string base_text, base_file;
     read_base(base_text, base_file);
@@ -106,8 +105,9 @@ class SweepReader {
   // `where`: the part of the file that sets it.
   Override setting(const std::string& where, const std::string& path, const Json& value) const {
     std::string text = value.dump();
-    std::string shown_text = text.size() <= 80 ? text : shown(value);
-    return {path, std::move(text), file_ + ": " + where + ": " + path + "=" + shown_text, folder_};
+    std::string place = file_ + ": ";
+    place.append(where).append(": ").append(path).append("=").append(text.size() <= 80 ? text : shown(value));
+    return {path, std::move(text), std::move(place), folder_};
   }
 
   // No path may be set by two parts of the file.

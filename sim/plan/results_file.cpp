@@ -258,8 +258,12 @@ void ResultsFile::take_from(const std::string& path) {
   Statement attach(database_, path, "ATTACH ? AS other");
   attach.bind(path);
   attach.run();
-  check_columns("other", path);
-  {
+  Statement objects(database_, path, "SELECT count(*) FROM other.sqlite_master");
+  objects.step();
+  const bool is_empty = objects.integer(0) == 0;  // its writer was stopped before its first transaction
+  objects.run();
+  if (!is_empty) {
+    check_columns("other", path);
     Transaction transaction(database_, path_);
     Statement take(database_, path_,
                    "INSERT OR REPLACE INTO points SELECT * FROM other.points AS one WHERE build = ? AND "
@@ -287,8 +291,8 @@ std::map<std::string, PointStatus> ResultsFile::ended() const {
 
 void ResultsFile::each_result(const OnRow& on_row) const {
   Statement rows(database_, path_, "SELECT * FROM results ORDER BY point");
-  std::vector<std::string> columns;
-  for (int i = 0; i < rows.columns(); ++i) columns.push_back(rows.name(i));
+  std::vector<std::string> columns(static_cast<std::size_t>(rows.columns()));
+  for (int i = 0; i < rows.columns(); ++i) columns[static_cast<std::size_t>(i)] = rows.name(i);
   std::vector<Cell> row(columns.size());
   while (rows.step()) {
     for (int i = 0; i < rows.columns(); ++i) row[static_cast<std::size_t>(i)] = rows.cell(i);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -143,6 +144,7 @@ class Runner {
       } else if (waiting.row.error.empty()) {
         waiting.row.status = outcome.end == JobEnd::timed_out ? PointStatus::timeout : PointStatus::failed;
         waiting.row.error = std::move(outcome.text);
+        std::replace(waiting.row.error.begin(), waiting.row.error.end(), '\n', ' ');
       }
       if (++waiting.ended == checked_.runs[point]) {
         rows.push_back(row_of_ended(point, std::move(waiting)));
@@ -203,6 +205,7 @@ CheckedSweep check_sweep(const Sweep& sweep, int at_once) {
     }
   }
   std::vector<std::size_t> readers;
+  readers.reserve(sources.size());
   for (const auto& [files, point] : sources) readers.push_back(point);
   run_in_workers(readers.size(),
                  [&](std::size_t i, std::atomic<int64_t>&) -> std::string {

@@ -29,6 +29,7 @@ struct Ran {
 // One of Slurm's programs, found in PATH.
 Ran run_program(const std::vector<std::string>& command) {
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   int ends[2];
