@@ -105,8 +105,10 @@ class SweepReader {
   // `where`: the part of the file that sets it.
   Override setting(const std::string& where, const std::string& path, const Json& value) const {
     std::string text = value.dump();
-    std::string place = file_ + ": ";
-    place.append(where).append(": ").append(path).append("=").append(text.size() <= 80 ? text : shown(value));
+    std::string place = file_;
+    for (const std::string& part :
+         {": " + where, ": " + path, "=" + (text.size() <= 80 ? text : shown(value))})
+      place += part;
     return {path, std::move(text), std::move(place), folder_};
   }
 

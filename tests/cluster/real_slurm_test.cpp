@@ -67,7 +67,7 @@ class SlurmSweep : public Cli {
     ASSERT_TRUE(comes_true([this] { return fs::exists(path("munge")); })) << read_file(path("munged.log"));
     daemons_.push_back(start_daemon({program("slurmctld"), "-D", "-f", configuration}));
     daemons_.push_back(start_daemon({program("slurmd"), "-D", "-f", configuration, "-N", "node"}));
-    ASSERT_TRUE(comes_true([this] {
+    ASSERT_TRUE(comes_true([] {
       return said({"sinfo", "-h", "-o", "%T"}) == "idle\n";
     })) << read_file(path("slurmctld.log"))
         << read_file(path("slurmd.log"));
@@ -136,6 +136,7 @@ class SlurmSweep : public Cli {
     const int nowhere = open("/dev/null", O_RDWR);
     for (int file : {0, 1, 2}) dup2(nowhere, file);
     std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
     for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     execv(argv[0], argv.data());
