@@ -4,17 +4,23 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <optional>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "base/check.h"
 #include "base/input_error.h"
@@ -77,31 +83,37 @@ class SharedCounters {
 
 class ProgressBar {
  public:
-  ProgressBar(const WorkerOptions& options, const SharedCounters& counters)
+  ProgressBar(const WorkerOptions& options, std::size_t jobs, const SharedCounters& counters)
       : options_(options),
+        jobs_(jobs),
         counters_(counters),
-        shown_(options.total_units > 0 && isatty(STDERR_FILENO) == 1) {}
+        shown_(!options.label.empty() && isatty(STDERR_FILENO) == 1) {}
   ~ProgressBar() {
     if (drawn_) std::fputs("\r\033[K", stderr);
   }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void draw() {
+  void draw(std::size_t ended) {
     const double elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
     if (!shown_ || elapsed_s < 1) return;
-    const double share = std::clamp(
-        static_cast<double>(counters_.sum()) / static_cast<double>(options_.total_units), 0.0, 1.0);
+    const double share =
+        std::clamp(options_.total_units > 0
+                       ? static_cast<double>(counters_.sum()) / static_cast<double>(options_.total_units)
+                       : static_cast<double>(ended) / static_cast<double>(jobs_),
+                   0.0, 1.0);
     constexpr int kWidth = 40;
     const int filled = static_cast<int>(share * kWidth);
-    std::fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%  %.0f s left\033[K", options_.label.c_str(), filled,
+    std::fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%  %.0f s left%s\033[K", options_.label.c_str(), filled,
                  "########################################", kWidth - filled, "", 100 * share,
-                 share > 0 ? elapsed_s * (1 - share) / share : 0.0);
+                 share > 0 ? elapsed_s * (1 - share) / share : 0.0,
+                 options_.remark ? options_.remark().c_str() : "");
     drawn_ = true;
   }
 
  private:
   const WorkerOptions& options_;
+  std::size_t jobs_;
   const SharedCounters& counters_;
   bool shown_;
   bool drawn_ = false;
@@ -122,9 +134,27 @@ void write_all(int fd, const std::string& text) {
   }
 }
 
-[[noreturn]] void work(int fd, const Job& job, std::size_t which, std::atomic<int64_t>& counter) {
+// Memory that runs out ends a worker from wherever it is: no exception leaves SimGrid's actors.
+int message_fd = -1;
+[[noreturn]] void out_of_memory() {
+  constexpr std::string_view kMessage = "Fa simulation ran out of memory";
+  const ssize_t written = write(message_fd, kMessage.data(), kMessage.size());
+  _exit(written < 0 ? 1 : 0);
+}
+
+void limit_memory(int64_t bytes) {
+  if (bytes <= 0) return;
+  const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
+  setrlimit(RLIMIT_AS, &limit);
+  std::set_new_handler(out_of_memory);
+}
+
+[[noreturn]] void work(int fd, const Job& job, std::size_t which, std::atomic<int64_t>& counter,
+                       int64_t memory_bytes) {
   signal(SIGINT, SIG_IGN);  // the parent decides
   signal(SIGTERM, SIG_DFL);
+  message_fd = fd;
+  limit_memory(memory_bytes);
   std::string message;
   try {
     message = kResult + job(which, counter);
@@ -142,13 +172,24 @@ struct Worker {
   std::size_t job = 0;
   pid_t pid = -1;
   int fd = -1;
+  std::optional<Clock::time_point> deadline;
   std::string message;
 };
 
+JobEnd end_of(char kind) {
+  if (kind == kResult) return JobEnd::done;
+  return kind == kInputError ? JobEnd::bad_input : JobEnd::failed;
+}
+
 class Pool {
  public:
-  Pool(std::size_t jobs, const Job& job, const WorkerOptions& options)
-      : job_(job), options_(options), counters_(jobs), bar_(options, counters_), results_(jobs) {}
+  Pool(std::size_t jobs, const Job& job, const OnOutcomes& on_outcomes, const WorkerOptions& options)
+      : jobs_(jobs),
+        job_(job),
+        on_outcomes_(on_outcomes),
+        options_(options),
+        counters_(jobs),
+        bar_(options, jobs, counters_) {}
   ~Pool() {
     for (Worker& worker : workers_) {
       kill(worker.pid, SIGKILL);
@@ -159,17 +200,18 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  std::vector<std::string> run() {
+  void run() {
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
     const std::size_t at_once = options_.at_once > 0 ? static_cast<std::size_t>(options_.at_once) : cores;
     std::size_t next = 0;
-    while (next < results_.size() || !workers_.empty()) {
-      while (next < results_.size() && workers_.size() < at_once) start(next++);
-      listen();
-      bar_.draw();
+    while (next < jobs_ || !workers_.empty() || !ended_.empty()) {
+      while (!interrupted && next < jobs_ && workers_.size() < at_once) start(next++);
+      if (!ended_.empty()) on_outcomes_(std::exchange(ended_, {}));
       if (interrupted) throw Interrupted();
+      if (!workers_.empty()) listen();
+      stop_late_ones();
+      bar_.draw(next - workers_.size());
     }
-    return std::move(results_);
   }
 
  private:
@@ -177,6 +219,7 @@ class Pool {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
     std::fflush(nullptr);
+    const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid < 0) {
       close(ends[0]);
@@ -184,20 +227,38 @@ class Pool {
       throw std::system_error(errno, std::generic_category(), "fork");
     }
     if (pid == 0) {
+      // A worker does not outlive its parent, however that ends.
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(1);
       close(ends[0]);
-      work(ends[1], job_, which, counters_[which]);
+      work(ends[1], job_, which, counters_[which], options_.memory_bytes);
     }
     close(ends[1]);
-    workers_.push_back({which, pid, ends[0], {}});
+    Worker& worker = workers_.emplace_back(Worker{.job = which, .pid = pid, .fd = ends[0]});
+    if (options_.timeout_s > 0) {
+      worker.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(options_.timeout_s));
+    }
   }
 
   void listen() {
     std::vector<pollfd> ready;
     for (const Worker& worker : workers_) ready.push_back({worker.fd, POLLIN, 0});
-    if (poll(ready.data(), ready.size(), 100) <= 0) return;
+    if (poll(ready.data(), ready.size(), patience_ms()) <= 0) return;
     for (std::size_t i = ready.size(); i-- > 0;) {
-      if (ready[i].revents != 0 && !receive(workers_[i])) finish(i);
+      if (ready[i].revents != 0 && !receive(workers_[i])) finish(i, false);
     }
+  }
+
+  // Until the bar is drawn again or the next deadline.
+  int patience_ms() const {
+    double patience_s = 0.1;
+    for (const Worker& worker : workers_) {
+      if (!worker.deadline) continue;
+      const double left_s = std::chrono::duration<double>(*worker.deadline - Clock::now()).count();
+      patience_s = std::clamp(left_s, 0.0, patience_s);
+    }
+    return static_cast<int>(std::ceil(1e3 * patience_s));
   }
 
   // False at the end of the worker's message.
@@ -209,36 +270,76 @@ class Pool {
     return got > 0;
   }
 
-  void finish(std::size_t i) {
+  void stop_late_ones() {
+    if (options_.timeout_s <= 0) return;
+    const Clock::time_point now = Clock::now();
+    for (std::size_t i = workers_.size(); i-- > 0;) {
+      if (now < *workers_[i].deadline) continue;
+      kill(workers_[i].pid, SIGKILL);
+      finish(i, true);
+    }
+  }
+
+  void finish(std::size_t i, bool late) {
     Worker worker = std::move(workers_[i]);
     workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(i));
     close(worker.fd);
     int status = 0;
-    waitpid(worker.pid, &status, 0);
-    if (WIFSIGNALED(status)) {
-      throw std::runtime_error("a simulation died: " + std::string(strsignal(WTERMSIG(status))));
+    rusage used{};
+    wait4(worker.pid, &status, 0, &used);
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+    };
+    JobOutcome& outcome = ended_.emplace_back();
+    outcome.job = worker.job;
+    outcome.cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime);
+    if (late) {
+      char text[80];
+      std::snprintf(text, sizeof text, "a simulation took longer than %g s", options_.timeout_s);
+      outcome.end = JobEnd::timed_out;
+      outcome.text = text;
+    } else if (WIFSIGNALED(status)) {
+      outcome.end = JobEnd::failed;
+      outcome.text = "a simulation died: " + std::string(strsignal(WTERMSIG(status)));
+    } else if (worker.message.empty()) {
+      outcome.end = JobEnd::failed;
+      outcome.text = "a simulation ended without a result";
+    } else {
+      outcome.end = end_of(worker.message.front());
+      outcome.text = std::move(worker.message);
+      outcome.text.erase(0, 1);
     }
-    if (worker.message.empty()) throw std::runtime_error("a simulation ended without a result");
-    const char kind = worker.message.front();
-    worker.message.erase(0, 1);
-    if (kind == kInputError) throw InputError(worker.message);
-    if (kind != kResult) throw std::runtime_error(worker.message);
-    results_[worker.job] = std::move(worker.message);
   }
 
+  const std::size_t jobs_;
   const Job& job_;
+  const OnOutcomes& on_outcomes_;
   const WorkerOptions& options_;
   InterruptGuard guard_;
   SharedCounters counters_;
   ProgressBar bar_;
-  std::vector<std::string> results_;
   std::vector<Worker> workers_;
+  std::vector<JobOutcome> ended_;  // and not told yet
 };
 
 }  // namespace
 
+void run_each_in_worker(std::size_t jobs, const Job& job, const OnOutcomes& on_outcomes,
+                        const WorkerOptions& options) {
+  Pool(jobs, job, on_outcomes, options).run();
+}
+
 std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options) {
-  return Pool(jobs, job, options).run();
+  std::vector<std::string> results(jobs);
+  const auto keep = [&results](std::vector<JobOutcome> ended) {
+    for (JobOutcome& outcome : ended) {
+      if (outcome.end == JobEnd::bad_input) throw InputError(outcome.text);
+      if (outcome.end != JobEnd::done) throw std::runtime_error(outcome.text);
+      results[outcome.job] = std::move(outcome.text);
+    }
+  };
+  run_each_in_worker(jobs, job, keep, options);
+  return results;
 }
 
 }  // namespace kvcap

@@ -18,9 +18,12 @@ class Interrupted : public std::runtime_error {
 };
 
 struct WorkerOptions {
-  int at_once = 0;          // 0: one a core
-  int64_t total_units = 0;  // what the jobs' counters add up to when all is done; 0: no progress bar
-  std::string label;        // in front of the bar
+  int at_once = 0;           // 0: one a core
+  double timeout_s = 0;      // a job that takes longer is killed; 0: it may take for ever
+  int64_t memory_bytes = 0;  // of a worker's address space; 0: what the machine has
+  int64_t total_units = 0;   // what the jobs' counters add up to when all is done; 0: the bar counts jobs
+  std::string label;         // in front of the bar; empty: no bar
+  std::function<std::string()> remark = nullptr;  // behind the bar
 };
 
 // A job returns bytes and counts its finished units in `done_units` for the progress bar (drawn on stderr
@@ -30,5 +33,19 @@ using Job = std::function<std::string(std::size_t job, std::atomic<int64_t>& don
 // Returns what each job returned, in order. An InputError thrown by a job is thrown here again; a job that
 // dies throws std::runtime_error with what it died of; the other workers are stopped in both cases.
 std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options = {});
+
+enum class JobEnd : uint8_t { done, bad_input, failed, timed_out };
+struct JobOutcome {
+  std::size_t job = 0;
+  JobEnd end = JobEnd::done;
+  std::string text;  // what the job returned, or in one line why it did not
+  double cpu_s = 0;
+};
+using OnOutcomes = std::function<void(std::vector<JobOutcome> ended)>;
+
+// The same for jobs that may fail: `on_outcomes` is told, here in the parent, which jobs have ended since it
+// was told last, while the next ones run already. What it throws stops all workers.
+void run_each_in_worker(std::size_t jobs, const Job& job, const OnOutcomes& on_outcomes,
+                        const WorkerOptions& options = {});
 
 }  // namespace kvcap

@@ -1,4 +1,5 @@
-// JSON as the loader passes it around. Private to scenario/: the JSON library stays out of other modules.
+// JSON as the loader passes it around. Private to scenario/ and to readers of files that hold scenarios: the
+// JSON library stays out of other modules.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scenario/load.h"
 #include "scenario/places.h"
 #include "scenario/scenario.h"
 
@@ -38,7 +40,9 @@ Json model_of_hugging_face(const Json& config, const std::string& name, const st
 
 // Replaces names and paths of models, hardware and policies by what they stand for, then applies overrides.
 Document resolve_scenario(std::string_view text, const std::string& file,
-                          const std::vector<std::string>& overrides);
+                          const std::vector<Override>& overrides);
+// "path=value" as given to --set.
+Override override_of(const std::string& argument);
 Document resolve_model(const std::string& name_or_path);
 Document resolve_hardware(const std::string& name_or_path);
 

@@ -9,7 +9,14 @@
 namespace kvcap {
 
 Scenario parse_scenario(std::string_view text, const std::string& file,
-                        const std::vector<std::string>& overrides) {
+                        const std::vector<std::string>& arguments) {
+  std::vector<Override> overrides;
+  for (const std::string& argument : arguments) overrides.push_back(override_of(argument));
+  return parse_scenario_with(text, file, overrides);
+}
+
+Scenario parse_scenario_with(std::string_view text, const std::string& file,
+                             const std::vector<Override>& overrides) {
   const Document document = resolve_scenario(text, file, overrides);
   Scenario scenario = read_scenario(document);
   if (!scenario.serving.max_model_len) {

@@ -3,6 +3,7 @@
 // the field's path, what was found, what is allowed and the nearest valid name.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,18 @@ Scenario load_scenario(const std::string& path, const std::vector<std::string>& 
 // The same from text; `file` is used in messages and to resolve relative paths.
 Scenario parse_scenario(std::string_view text, const std::string& file,
                         const std::vector<std::string>& overrides);
+
+// A field set from outside the scenario's file.
+struct Override {
+  std::string path;              // "policy.tiers.0.capacity_bytes"
+  std::string value;             // JSON; what is none is a string
+  std::string place;             // as messages call it: "--set seed=2"
+  std::filesystem::path folder;  // that relative paths in `value` start from
+};
+
+// The same with overrides that come from elsewhere than the command line.
+Scenario parse_scenario_with(std::string_view text, const std::string& file,
+                             const std::vector<Override>& overrides);
 
 // The files of models/, hwprofiles/ and traces/ are part of the binary; `kvcap show` lists them.
 enum class Catalogue : uint8_t { models, hardware, workloads };

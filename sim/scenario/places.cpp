@@ -27,9 +27,10 @@ void Places::add_file(std::string_view path, const std::string& file, const std:
   origins_.push_back({std::string(path), file, folder, is_reference, ""});
 }
 
-void Places::add_override(std::string_view path, std::string_view created, const std::string& argument) {
+void Places::add_override(std::string_view path, std::string_view created, const std::string& place,
+                          const std::filesystem::path& folder) {
   forget(created);
-  origins_.push_back({std::string(created), "--set " + argument, {}, false, std::string(path)});
+  origins_.push_back({std::string(created), place, folder, false, std::string(path)});
 }
 
 const Places::Origin& Places::origin(std::string_view path) const {

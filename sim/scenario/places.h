@@ -1,4 +1,4 @@
-// Places: which file (or --set) a field of the resolved scenario came from, so that a message about it
+// Places: which file, --set or sweep a field of the resolved scenario came from, so that a message about it
 // names what the user can change, and relative paths are taken from the right folder.
 #pragma once
 
@@ -14,9 +14,10 @@ class Places {
   // Everything at and below `path` ("" is the root) is what `file` holds. Forgets what was below `path`.
   void add_file(std::string_view path, const std::string& file, const std::filesystem::path& folder,
                 bool is_reference);
-  // The field at `path` was set on the command line by `argument`, and with it everything at and below
-  // `created`: `path` itself, or the first object on the way to it that was not there before.
-  void add_override(std::string_view path, std::string_view created, const std::string& argument);
+  // The field at `path` was set from outside, which messages call `place`, and with it everything at and
+  // below `created`: `path` itself, or the first object on the way to it that was not there before.
+  void add_override(std::string_view path, std::string_view created, const std::string& place,
+                    const std::filesystem::path& folder);
 
   // "chat.json: serving.max_num_seqs", "--set seed=x" or, for the root, "chat.json".
   std::string at(std::string_view path) const;
@@ -30,7 +31,7 @@ class Places {
     std::string path, place;
     std::filesystem::path folder;
     bool is_reference = false;
-    std::string overridden;  // the field that --set names; empty for files
+    std::string overridden;  // the field that was set; empty for files
   };
   const Origin& origin(std::string_view path) const;
   void forget(std::string_view path);

@@ -133,26 +133,20 @@ Json& step_into(Json& node, const std::string& part, const std::string& path, co
   return node[index];
 }
 
-void apply_override(Document& document, const std::string& argument) {
-  const std::string place = "--set " + argument;
-  const std::size_t equals = argument.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw InputError(place + ": allowed: path=value, for example --set serving.max_num_seqs=64");
-  }
-  const std::string path = argument.substr(0, equals);
-  const std::string text = argument.substr(equals + 1);
-  Json value = Json::parse(text, nullptr, false);
-  if (value.is_discarded()) value = text;
+void apply_override(Document& document, const Override& override) {
+  const std::string& path = override.path;
+  Json value = Json::parse(override.value, nullptr, false);
+  if (value.is_discarded()) value = override.value;
 
   Json* node = &document.json;
   std::string walked, created;
   for (const std::string& part : split_path(path)) {
-    node = &step_into(*node, part, walked, place);
+    node = &step_into(*node, part, walked, override.place);
     walked = below(walked, part);
     if (created.empty() && node->is_null()) created = walked;
   }
   *node = std::move(value);
-  document.places.add_override(path, created.empty() ? path : created, argument);
+  document.places.add_override(path, created.empty() ? path : created, override.place, override.folder);
   if (path == "model" || path == "hardware" || path == "policy") resolve_reference(document, path);
 }
 
@@ -175,15 +169,24 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+Override override_of(const std::string& argument) {
+  const std::size_t equals = argument.find('=');
+  const std::string place = "--set " + argument;
+  if (equals == std::string::npos || equals == 0) {
+    throw InputError(place + ": allowed: path=value, for example --set serving.max_num_seqs=64");
+  }
+  return {argument.substr(0, equals), argument.substr(equals + 1), place, {}};
+}
+
 Document resolve_scenario(std::string_view text, const std::string& file,
-                          const std::vector<std::string>& overrides) {
+                          const std::vector<Override>& overrides) {
   Document document{parse_json(text, file), {}};
   document.places.add_file("", file, fs::path(file).parent_path(), false);
   if (!document.json.is_object()) {
     throw InputError(file + ": found " + shown(document.json) + ", allowed: an object");
   }
   for (std::string_view key : {"model", "hardware", "policy"}) resolve_reference(document, key);
-  for (const std::string& argument : overrides) apply_override(document, argument);
+  for (const Override& override : overrides) apply_override(document, override);
   return document;
 }
 

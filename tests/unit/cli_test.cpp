@@ -1,14 +1,12 @@
 // The program as its users meet it: exit codes, what goes to stdout and stderr, files of --out.
+#include "unit/cli.h"
+
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -21,54 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// A folder of its own, gone afterwards.
-class Cli : public testing::Test {
- protected:
-  Cli() : folder_(fs::temp_directory_path() / ("kvcap_cli_" + std::to_string(getpid()))) {
-    fs::create_directories(folder_);
-    write("chat.json",
-          R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-40g-4x-pm9a3",
-        "workload": {"source": {"kind": "chat"}, "arrivals": {"sessions_per_s": 0.1}, "sessions": 60},
-        "policy": {"name": "hcache", "tiers": [{"kind": "ssd"}]}})");
-  }
-  ~Cli() override { fs::remove_all(folder_); }
-
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-  }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  struct Outcome {
-    int exit_code;
-    std::string out, err;
-  };
-
-  pid_t start(const std::vector<std::string>& arguments) const {
-    const pid_t pid = fork();
-    if (pid != 0) return pid;
-    std::vector<char*> argv = {const_cast<char*>(KVCAP_BINARY)};
-    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    if (!freopen(path("out").c_str(), "w", stdout) || !freopen(path("err").c_str(), "w", stderr)) _exit(126);
-    execv(KVCAP_BINARY, argv.data());
-    _exit(127);
-  }
-  Outcome finish(pid_t pid) const {
-    int status = 0;
-    waitpid(pid, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
-            read_file(path("err"))};
-  }
-  Outcome kvcap(const std::vector<std::string>& arguments) const { return finish(start(arguments)); }
-
-  fs::path folder_;
-};
 
 TEST_F(Cli, PrintsTheResultOnStdoutAndNothingElse) {
   const Outcome outcome = kvcap({"run", path("chat.json"), "--json"});
@@ -240,9 +190,8 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "kvcap: --set policy.name=hcahce: found \"hcahce\", allowed: " + policies +
            "; did you mean \"hcache\"?\n"},
       {{"rum", path("chat.json")},
-       "kvcap: found the command \"rum\", allowed: run, compare, restore, validate, trace, show; did you "
-       "mean "
-       "\"run\"?\n"},
+       "kvcap: found the command \"rum\", allowed: run, compare, restore, sweep, validate, trace, "
+       "show; did you mean \"run\"?\n"},
       {{"run", path("chat.json"), "--require", "p99_ttft_m<=5"},
        "kvcap: --require: found the metric \"p99_ttft_m\", allowed: a number of the result; did you mean "
        "\"p99_ttft_ms\"?\n"},

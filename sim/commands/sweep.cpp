@@ -1,0 +1,185 @@
+// kvcap sweep: every point of a grid, a list or a sample into one file.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/input_error.h"
+#include "commands/commands.h"
+#include "commands/output.h"
+#include "metrics/format.h"
+#include "plan/export.h"
+#include "plan/run_sweep.h"
+#include "plan/slurm.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SweepArgs {
+  std::string sweep_path;
+  std::string out;
+  int jobs = 0;
+  bool resume = false;
+  std::string shard;
+  std::string launcher = "local";
+  std::string cache;
+  bool collect = false;
+  bool csv = false;
+  bool json = false;
+};
+
+std::string count(std::size_t number) { return format_count(static_cast<int64_t>(number)); }
+
+// "3/8": the fourth of eight.
+Shard shard_of(const std::string& text) {
+  Shard shard;
+  const char* end = text.data() + text.size();
+  const auto index = std::from_chars(text.data(), end, shard.index);
+  if (index.ec == std::errc() && index.ptr != end && *index.ptr == '/') {
+    const auto last = std::from_chars(index.ptr + 1, end, shard.count);
+    if (last.ec == std::errc() && last.ptr == end && shard.index < shard.count) return shard;
+  }
+  throw InputError("--shard: found \"" + text + "\", allowed: I/N with I from 0 to N - 1, e.g. 0/8");
+}
+
+std::string shard_path(const std::string& out, const Shard& shard) {
+  return out + "/shards/" + std::to_string(shard.index) + "-of-" + std::to_string(shard.count) + ".sqlite";
+}
+
+std::vector<std::string> shard_files(const std::string& out) {
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(out + "/shards", none)) {
+    if (entry.path().extension() == ".sqlite") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void say(const SweepSummary& summary, int at_once) {
+  std::string line = "sweep: " + count(summary.points) + " points";
+  if (summary.different < summary.points) line += ", " + count(summary.different) + " different";
+  line += ": " + count(summary.ok) + " ok";
+  if (summary.had > 0) line += " (" + count(summary.had) + " before)";
+  if (summary.cached > 0) line += " (" + count(summary.cached) + " cached)";
+  if (summary.failed > 0) line += ", " + count(summary.failed) + " failed";
+  if (summary.timed_out > 0) line += ", " + count(summary.timed_out) + " timed out";
+  if (summary.worker_cpu_s > 0) {
+    char text[80];
+    std::snprintf(text, sizeof text, "; %.1f s, %d workers busy %.0f %%", summary.wall_s, at_once,
+                  100 * summary.worker_cpu_s / (at_once * summary.wall_s));
+    line += text;
+  }
+  std::fprintf(stderr, "%s\n", line.c_str());
+  if (!summary.first_error.empty())
+    std::fprintf(stderr, "sweep: the first failure: %s\n", summary.first_error.c_str());
+}
+
+void collect(const CheckedSweep& checked, const SweepArgs& args, const std::string& results) {
+  const std::vector<std::string> shards = shard_files(args.out);
+  const std::vector<std::size_t> missing = collect_shards(checked, shards, results);
+  std::fprintf(stderr, "sweep: %s of %s different points collected from %s shards\n",
+               count(checked.first.size() - missing.size()).c_str(), count(checked.first.size()).c_str(),
+               count(shards.size()).c_str());
+  if (!missing.empty()) {
+    throw CheckFailed(count(missing.size()) + " points are missing, the first is point " +
+                      std::to_string(missing.front()) +
+                      "; run their shards again with --resume, or all of them with --resume alone");
+  }
+}
+
+std::string absolute(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+void launch_on_slurm(const CheckedSweep& checked, const SweepArgs& args) {
+  if (!args.resume && !shard_files(args.out).empty()) {
+    throw InputError(args.out +
+                     "/shards: is there already; --resume completes it, another --out starts anew");
+  }
+  constexpr std::size_t kTasks = 16;
+  SlurmArray array;
+  array.shards = std::min(args.jobs > 0 ? static_cast<std::size_t>(args.jobs) : kTasks, checked.first.size());
+  array.folder = absolute(args.out) + "/slurm";
+  array.arguments = {"sweep", absolute(args.sweep_path), "--out", absolute(args.out), "--resume"};
+  if (!args.cache.empty()) array.arguments.insert(array.arguments.end(), {"--cache", absolute(args.cache)});
+  prepare_folder(array.folder);
+  prepare_folder(args.out + "/shards");
+  const std::vector<std::size_t> missing = run_on_slurm(array, [&](std::size_t index) {
+    const Shard shard{index, array.shards};
+    return shard_has_ended(checked, shard, shard_path(args.out, shard));
+  });
+  if (missing.empty()) return;
+  throw CheckFailed("shards " + slurm_list(missing) + " of " + std::to_string(array.shards) +
+                    " have not ended after " + std::to_string(array.at_most) + " arrays; " + array.folder +
+                    " has their logs");
+}
+
+void sweep(const SweepArgs& args) {
+  if (args.csv && args.json) throw InputError("sweep: found --csv and --json, allowed: one of them");
+  if (args.collect && !args.shard.empty())
+    throw InputError("sweep: found --collect and --shard, allowed: one of them");
+  const bool slurm = args.launcher == "slurm";
+  if (slurm && !args.shard.empty())
+    throw InputError("sweep: found --launcher slurm and --shard, allowed: one of them");
+  if (slurm && !args.collect && (args.csv || args.json))
+    throw InputError("sweep: found --csv or --json with --launcher slurm, allowed: with --collect");
+  const Shard shard = args.shard.empty() ? Shard{} : shard_of(args.shard);
+  const Sweep asked = load_sweep(args.sweep_path);
+  const CheckedSweep checked = check_sweep(asked, slurm ? 0 : args.jobs);
+  prepare_folder(args.out);
+  std::string results = args.out + "/results.sqlite";
+  if (slurm) launch_on_slurm(checked, args);
+  if (args.collect) {
+    collect(checked, args, results);
+  } else if (!slurm) {
+    if (!args.shard.empty()) {
+      prepare_folder(args.out + "/shards");
+      results = shard_path(args.out, shard);
+    }
+    const int at_once = args.jobs > 0 ? args.jobs : static_cast<int>(std::thread::hardware_concurrency());
+    const SweepSummary summary =
+        run_sweep(checked, results,
+                  {.at_once = at_once, .resume = args.resume, .shard = shard, .cache_folder = args.cache});
+    say(summary, at_once);
+  }
+  if (args.csv) export_csv(ResultsFile(results), std::cout);
+  if (args.json) export_json(ResultsFile(results), std::cout);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app) {
+  auto args = std::make_shared<SweepArgs>();
+  CLI::App* command = app.add_subcommand("sweep", "every point of a grid, a list or a sample into one file");
+  command->add_option("sweep", args->sweep_path, "sweep file (JSON)")->required();
+  command->add_option("--out", args->out, "folder for results.sqlite")->required();
+  command
+      ->add_option("--jobs", args->jobs,
+                   "simulations at once (one a core); with --launcher slurm the array's tasks (16)")
+      ->check(CLI::Range(1, 4096));
+  command->add_flag("--resume", args->resume, "complete a file that is there: what is missing or failed");
+  command->add_option("--shard", args->shard, "only part I (from 0) of N, into OUT/shards: I/N");
+  command
+      ->add_option("--launcher", args->launcher,
+                   "local: workers on this machine; slurm: a job array of shards, waited for")
+      ->check(CLI::IsMember({"local", "slurm"}));
+  command->add_flag("--collect", args->collect,
+                    "merge OUT/shards into OUT/results.sqlite; without a launcher nothing runs");
+  command->add_option("--cache", args->cache, "folder of finished points that sweeps share");
+  command->add_flag("--csv", args->csv, "then print the results as CSV");
+  command->add_flag("--json", args->json, "then print the results as JSON");
+  command->footer(
+      "Examples: kvcap sweep scenarios/sweeps/ssds.json --out build/ssds\n"
+      "          sqlite3 build/ssds/results.sqlite 'SELECT * FROM results'\n"
+      "          kvcap sweep scenarios/sweeps/ssds.json --out build/ssds --resume --csv > ssds.csv");
+  command->callback([args] { sweep(*args); });
+}
+
+}  // namespace kvcap

@@ -1,0 +1,303 @@
+#include "plan/results_file.h"
+
+#include <sqlite3.h>
+
+#include <cerrno>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "base/check.h"
+#include "base/input_error.h"
+
+namespace kvcap {
+namespace {
+
+constexpr int kApplicationId = 0x6b766361;  // "kvca"
+constexpr int kFormat = 1;
+
+[[noreturn]] void fail(sqlite3* database, const std::string& path) {
+  const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
+  const std::string what = database ? sqlite3_errmsg(database) : "out of memory";
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
+    throw InputError(path + ": is no results file of a sweep: " + what);
+  }
+  const bool full = code == SQLITE_FULL;
+  throw std::system_error(full ? ENOSPC : EIO, std::generic_category(), path + ": " + what);
+}
+
+std::string quoted(const std::string& name) {
+  std::string text = "\"";
+  for (char c : name) text += c == '"' ? "\"\"" : std::string(1, c);
+  return text + "\"";
+}
+
+class Statement {
+ public:
+  Statement(sqlite3* database, const std::string& path, const std::string& sql)
+      : database_(database), path_(path) {
+    if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement_, nullptr) != SQLITE_OK)
+      kvcap::fail(database, path);
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  // Parameters from left to right.
+  void bind_null() { check(sqlite3_bind_null(statement_, ++bound_)); }
+  void bind(int64_t value) { check(sqlite3_bind_int64(statement_, ++bound_, value)); }
+  void bind(double value) { check(sqlite3_bind_double(statement_, ++bound_, value)); }  // NaN becomes null
+  void bind(bool value) { bind(int64_t{value}); }
+  void bind(const std::string& text) {
+    check(sqlite3_bind_text(statement_, ++bound_, text.c_str(), static_cast<int>(text.size()),
+                            SQLITE_TRANSIENT));
+  }
+  void bind_or_null(const std::string& text) { text.empty() ? bind_null() : bind(text); }
+
+  // True when there is a row.
+  bool step() {
+    const int code = sqlite3_step(statement_);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) kvcap::fail(database_, path_);
+    return code == SQLITE_ROW;
+  }
+  void run() {
+    while (step()) {
+    }
+    sqlite3_reset(statement_);
+    bound_ = 0;
+  }
+
+  int columns() const { return sqlite3_column_count(statement_); }
+  std::string name(int column) const { return sqlite3_column_name(statement_, column); }
+  int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
+  std::string text(int column) const {
+    const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+    return bytes ? std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)))
+                 : "";
+  }
+  Cell cell(int column) const {
+    switch (sqlite3_column_type(statement_, column)) {
+      case SQLITE_NULL:
+        return {};
+      case SQLITE_INTEGER:
+        return integer(column);
+      case SQLITE_FLOAT:
+        return sqlite3_column_double(statement_, column);
+      default:
+        return text(column);
+    }
+  }
+
+ private:
+  void check(int code) {
+    if (code != SQLITE_OK) kvcap::fail(database_, path_);
+  }
+
+  sqlite3* database_;
+  const std::string& path_;
+  sqlite3_stmt* statement_ = nullptr;
+  int bound_ = 0;
+};
+
+// Rolls back unless it is committed.
+class Transaction {
+ public:
+  Transaction(sqlite3* database, const std::string& path) : database_(database), path_(path) {
+    Statement(database, path, "BEGIN IMMEDIATE").run();
+  }
+  ~Transaction() {
+    if (!committed_) sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit() {
+    Statement(database_, path_, "COMMIT").run();
+    committed_ = true;
+  }
+
+ private:
+  sqlite3* database_;
+  const std::string& path_;
+  bool committed_ = false;
+};
+
+// Columns of `points` with their SQL types.
+std::vector<std::pair<std::string, std::string>> point_columns() {
+  std::vector<std::pair<std::string, std::string>> columns = {
+      {"key", "TEXT PRIMARY KEY NOT NULL"},
+      {"status", "TEXT NOT NULL CHECK (status IN ('ok', 'failed', 'timeout'))"},
+      {"error", "TEXT"},
+      {"scenario", "TEXT NOT NULL"}};
+  for (const Metric& metric : metric_columns()) {
+    const bool is_text = std::holds_alternative<std::string>(metric.value);
+    const bool is_flag = std::holds_alternative<bool>(metric.value);
+    // Integers too: their mean over replications is none.
+    columns.emplace_back(metric.name, is_text ? "TEXT" : is_flag ? "INTEGER" : "NUMERIC");
+  }
+  columns.insert(
+      columns.end(),
+      {{"intervals", "TEXT"}, {"notes", "TEXT"}, {"quality_note", "TEXT"}, {"build", "TEXT NOT NULL"}});
+  return columns;
+}
+
+// {"mean_ttft_ms": {"mean": 51.3, "half_width": 0.8}, ...}
+std::string intervals_json(const std::vector<Interval>& intervals) {
+  if (intervals.empty()) return "";
+  nlohmann::ordered_json object;
+  for (const Interval& one : intervals)
+    object[one.name] = {{"mean", one.mean}, {"half_width", one.half_width}};
+  return object.dump();
+}
+
+}  // namespace
+
+ResultsFile::ResultsFile(const std::string& path) : path_(path) {
+  const int code =
+      sqlite3_open_v2(path.c_str(), &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  try {
+    if (code != SQLITE_OK) fail(database_, path_);
+    sqlite3_busy_timeout(database_, 60'000);
+    Statement(database_, path_, "PRAGMA journal_mode = WAL").run();
+    Statement(database_, path_, "PRAGMA synchronous = FULL").run();
+    make_tables();
+    check_columns("main", path_);
+  } catch (...) {
+    sqlite3_close(database_);
+    throw;
+  }
+}
+
+ResultsFile::~ResultsFile() { sqlite3_close(database_); }
+
+void ResultsFile::make_tables() {
+  Transaction transaction(database_, path_);
+  Statement objects(database_, path_, "SELECT count(*) FROM sqlite_master");
+  objects.step();
+  if (objects.integer(0) > 0) return;
+  Statement(database_, path_, "PRAGMA application_id = " + std::to_string(kApplicationId)).run();
+  Statement(database_, path_, "PRAGMA user_version = " + std::to_string(kFormat)).run();
+  std::string sql;
+  for (const auto& [name, type] : point_columns())
+    sql += (sql.empty() ? "" : ", ") + quoted(name) + " " + type;
+  Statement(database_, path_, "CREATE TABLE points (" + sql + ")").run();
+  transaction.commit();
+}
+
+void ResultsFile::check_columns(const std::string& schema, const std::string& path) const {
+  const auto pragma = [&](const char* name) {
+    Statement statement(database_, path, "PRAGMA " + schema + "." + name);
+    statement.step();
+    return statement.integer(0);
+  };
+  if (pragma("application_id") != kApplicationId) throw InputError(path + ": is no results file of a sweep");
+  Statement info(database_, path, "PRAGMA " + schema + ".table_info(points)");
+  bool same = pragma("user_version") == kFormat;
+  for (const auto& [name, type] : point_columns()) same = same && info.step() && info.text(1) == name;
+  if (!same || info.step()) {
+    throw InputError(path + ": was written by another version of kvcap; choose another folder");
+  }
+}
+
+void ResultsFile::set_swept(const std::vector<std::string>& paths, std::size_t points,
+                            const std::function<SweptPoint(std::size_t)>& point) {
+  Transaction transaction(database_, path_);
+  Statement(database_, path_, "DROP VIEW IF EXISTS results").run();
+  Statement(database_, path_, "DROP TABLE IF EXISTS swept").run();
+  std::string columns, values, view = "swept.point, swept.key";
+  for (const std::string& path : paths) {
+    columns += ", " + quoted(path);
+    values += ", json_extract(?, '$')";
+    view += ", swept." + quoted(path);
+  }
+  for (const auto& [name, type] : point_columns()) {
+    if (name != "key") view += ", points." + quoted(name);
+  }
+  Statement(database_, path_,
+            "CREATE TABLE swept (point INTEGER PRIMARY KEY, key TEXT NOT NULL" + columns + ")")
+      .run();
+  Statement(database_, path_,
+            "CREATE VIEW results AS SELECT " + view + " FROM swept LEFT JOIN points USING (key)")
+      .run();
+  Statement insert(database_, path_, "INSERT INTO swept VALUES (?, ?" + values + ")");
+  for (std::size_t i = 0; i < points; ++i) {
+    const SweptPoint row = point(i);
+    insert.bind(static_cast<int64_t>(row.point));
+    insert.bind(row.key);
+    for (const std::string& value : row.values) insert.bind_or_null(value);
+    insert.run();
+  }
+  transaction.commit();
+}
+
+void ResultsFile::put(const std::vector<PointRow>& rows) {
+  Transaction transaction(database_, path_);
+  const std::size_t columns = point_columns().size();
+  const std::size_t metrics = columns - 8;
+  std::string places = "?";
+  for (std::size_t i = 1; i < columns; ++i) places += ", ?";
+  Statement insert(database_, path_, "INSERT OR REPLACE INTO points VALUES (" + places + ")");
+  for (const PointRow& row : rows) {
+    KVCAP_CHECK(row.metrics.empty() || row.metrics.size() == metrics);
+    insert.bind(row.key);
+    insert.bind(std::string(kPointStatusNames[static_cast<std::size_t>(row.status)]));
+    insert.bind_or_null(row.error);
+    insert.bind(row.scenario_json);
+    for (const Metric& metric : row.metrics)
+      std::visit([&insert](const auto& value) { insert.bind(value); }, metric.value);
+    for (std::size_t i = row.metrics.size(); i < metrics; ++i) insert.bind_null();
+    insert.bind_or_null(intervals_json(row.intervals));
+    insert.bind_or_null(row.notes.empty() ? "" : nlohmann::json(row.notes).dump());
+    insert.bind_or_null(row.quality_note);
+    insert.bind(program_build());
+    insert.run();
+  }
+  transaction.commit();
+}
+
+void ResultsFile::take_from(const std::string& path) {
+  Statement attach(database_, path, "ATTACH ? AS other");
+  attach.bind(path);
+  attach.run();
+  Statement objects(database_, path, "SELECT count(*) FROM other.sqlite_master");
+  objects.step();
+  const bool is_empty = objects.integer(0) == 0;  // its writer was stopped before its first transaction
+  objects.run();
+  if (!is_empty) {
+    check_columns("other", path);
+    Transaction transaction(database_, path_);
+    Statement take(database_, path_,
+                   "INSERT OR REPLACE INTO points SELECT * FROM other.points AS one WHERE build = ? AND "
+                   "key IN (SELECT key FROM swept) AND NOT EXISTS (SELECT 1 FROM main.points AS had WHERE "
+                   "had.key = one.key AND had.status = 'ok' AND had.build = one.build)");
+    take.bind(program_build());
+    take.run();
+    transaction.commit();
+  }
+  Statement(database_, path, "DETACH other").run();
+}
+
+std::map<std::string, PointStatus> ResultsFile::ended() const {
+  std::map<std::string, PointStatus> ended;
+  Statement rows(database_, path_, "SELECT key, status FROM points WHERE build = ?");
+  rows.bind(program_build());
+  while (rows.step()) {
+    const std::string status = rows.text(1);
+    ended[rows.text(0)] = status == "ok"       ? PointStatus::ok
+                          : status == "failed" ? PointStatus::failed
+                                               : PointStatus::timeout;
+  }
+  return ended;
+}
+
+void ResultsFile::each_result(const OnRow& on_row) const {
+  Statement rows(database_, path_, "SELECT * FROM results ORDER BY point");
+  std::vector<std::string> columns(static_cast<std::size_t>(rows.columns()));
+  for (int i = 0; i < rows.columns(); ++i) columns[static_cast<std::size_t>(i)] = rows.name(i);
+  std::vector<Cell> row(columns.size());
+  while (rows.step()) {
+    for (int i = 0; i < rows.columns(); ++i) row[static_cast<std::size_t>(i)] = rows.cell(i);
+    on_row(columns, row);
+  }
+}
+
+}  // namespace kvcap

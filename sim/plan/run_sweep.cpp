@@ -1,0 +1,283 @@
+#include "plan/run_sweep.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+
+#include "base/input_error.h"
+#include "metrics/recorder.h"
+#include "metrics/serialize.h"
+#include "plan/point.h"
+#include "plan/results_file.h"
+#include "plan/row_writer.h"
+#include "plan/workers.h"
+#include "simulate.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Held by the one process that writes a results file; gone with it, however it ends. Workers do not inherit
+// it.
+class WriterLock {
+ public:
+  explicit WriterLock(const std::string& results_path) : path_(results_path + ".lock") {
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file_ < 0) throw std::system_error(errno, std::generic_category(), path_);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (fcntl(file_, F_SETLK, &lock) == 0) return;
+    const int code = errno;
+    close(file_);
+    if (code == EACCES || code == EAGAIN)
+      throw InputError(results_path + ": is being written by another kvcap sweep");
+    throw std::system_error(code, std::generic_category(), path_);
+  }
+  ~WriterLock() {
+    unlink(path_.c_str());
+    close(file_);
+  }
+  WriterLock(const WriterLock&) = delete;
+  WriterLock& operator=(const WriterLock&) = delete;
+
+ private:
+  std::string path_;
+  int file_ = -1;
+};
+
+void set_swept(ResultsFile& file, const CheckedSweep& checked, const std::vector<std::size_t>& points) {
+  file.set_swept(checked.sweep.paths(), points.size(), [&](std::size_t i) {
+    return ResultsFile::SweptPoint{points[i], checked.keys[points[i]], checked.sweep.values(points[i])};
+  });
+}
+
+std::vector<std::size_t> all_points(const CheckedSweep& checked) {
+  std::vector<std::size_t> points(checked.keys.size());
+  for (std::size_t i = 0; i < points.size(); ++i) points[i] = i;
+  return points;
+}
+
+// One point for each of the shard's keys.
+std::vector<std::size_t> firsts_of(const CheckedSweep& checked, const Shard& shard) {
+  std::vector<std::size_t> mine;
+  for (std::size_t i = shard.index; i < checked.first.size(); i += shard.count)
+    mine.push_back(checked.first[i]);
+  return mine;
+}
+
+// Rows do not have what a plot of one run needs.
+RunResult without_curves(RunResult result) {
+  result.turns.clear();
+  result.series.clear();
+  result.distributions.clear();
+  return result;
+}
+
+PointRow row_of(const std::string& key, RunResult result) {
+  return {.key = key,
+          .scenario_json = std::move(result.scenario_json),
+          .metrics = std::move(result.metrics),
+          .intervals = std::move(result.intervals),
+          .notes = std::move(result.notes),
+          .quality_note = std::move(result.quality_note)};
+}
+
+// The points that have to run, and what has come back of them.
+class Runner {
+ public:
+  Runner(const CheckedSweep& checked, ResultsFile& file, const PointCache& cache, SweepSummary& summary)
+      : checked_(checked), writer_(file), cache_(cache), summary_(summary) {}
+
+  void run(const std::vector<std::size_t>& points, int at_once) {
+    for (std::size_t point : points) {
+      for (int32_t run = 0; run < checked_.runs[point]; ++run) jobs_.emplace_back(point, run);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    run_each_in_worker(
+        jobs_.size(), [this](std::size_t job, std::atomic<int64_t>&) { return simulated(job); },
+        [this](std::vector<JobOutcome> ended) { take(std::move(ended)); },
+        {.at_once = at_once,
+         .timeout_s = checked_.sweep.limits().timeout_s,
+         .memory_bytes = checked_.sweep.limits().memory_bytes,
+         .label = "sweeping",
+         .remark = [this] { return remark(); }});
+    writer_.finish();
+    summary_.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+ private:
+  struct Waiting {
+    std::map<int32_t, RunResult> runs;  // by replication, so that their order is not that of their ends
+    int32_t ended = 0;
+    PointRow row;  // of the first failure
+  };
+
+  // In the worker.
+  std::string simulated(std::size_t job) const {
+    const auto [point, run] = jobs_[job];
+    Scenario scenario = checked_.sweep.scenario(point);
+    scenario.seed += static_cast<uint64_t>(run);
+    const Workload workload = make_workload(scenario.workload, scenario.seed);
+    return serialize(without_curves(simulate(scenario, workload)));
+  }
+
+  void take(std::vector<JobOutcome> ended) {
+    std::vector<PointRow> rows;
+    for (JobOutcome& outcome : ended) {
+      summary_.worker_cpu_s += outcome.cpu_s;
+      const auto [point, run] = jobs_[outcome.job];
+      Waiting& waiting = waiting_[point];
+      if (outcome.end == JobEnd::done) {
+        waiting.runs[run] = deserialize(outcome.text);
+      } else if (waiting.row.error.empty()) {
+        waiting.row.status = outcome.end == JobEnd::timed_out ? PointStatus::timeout : PointStatus::failed;
+        waiting.row.error = std::move(outcome.text);
+        std::replace(waiting.row.error.begin(), waiting.row.error.end(), '\n', ' ');
+      }
+      if (++waiting.ended == checked_.runs[point]) {
+        rows.push_back(row_of_ended(point, std::move(waiting)));
+        waiting_.erase(point);
+      }
+    }
+    if (!rows.empty()) writer_.put(std::move(rows));
+  }
+
+  PointRow row_of_ended(std::size_t point, Waiting ended) {
+    const std::string& key = checked_.keys[point];
+    PointRow& row = ended.row;
+    if (row.status != PointStatus::ok) {
+      ++(row.status == PointStatus::timeout ? summary_.timed_out : summary_.failed);
+      if (summary_.first_error.empty()) summary_.first_error = row.error;
+      row.key = key;
+      row.scenario_json = checked_.sweep.scenario(point).resolved_json;
+      return std::move(row);
+    }
+    ++summary_.ok;
+    std::vector<RunResult> runs;
+    for (auto& [number, run] : ended.runs) runs.push_back(std::move(run));
+    RunResult result = combine_replications(std::move(runs));
+    cache_.keep(key, result);
+    return row_of(key, std::move(result));
+  }
+
+  std::string remark() const {
+    std::string text;
+    if (summary_.failed > 0) text += ", " + std::to_string(summary_.failed) + " failed";
+    if (summary_.timed_out > 0) text += ", " + std::to_string(summary_.timed_out) + " timed out";
+    return text;
+  }
+
+  const CheckedSweep& checked_;
+  RowWriter writer_;
+  const PointCache& cache_;
+  SweepSummary& summary_;
+  std::vector<std::pair<std::size_t, int32_t>> jobs_;
+  std::unordered_map<std::size_t, Waiting> waiting_;
+};
+
+}  // namespace
+
+CheckedSweep check_sweep(const Sweep& sweep, int at_once) {
+  CheckedSweep checked{.sweep = sweep, .keys = {}, .runs = {}, .first = {}};
+  PointKeys keys;
+  std::set<std::string> known;
+  std::map<std::string, std::size_t> sources;  // a point that reads the file
+  for (std::size_t point = 0; point < sweep.size(); ++point) {
+    const Scenario scenario = sweep.scenario(point);
+    checked.keys.push_back(keys.key(scenario));
+    checked.runs.push_back(static_cast<int32_t>(scenario.replications));
+    if (known.insert(checked.keys.back()).second) checked.first.push_back(point);
+    const SourceOptions& source = scenario.workload.source;
+    if (!source.path.empty()) {
+      sources.try_emplace(source.path + "\n" + source.token_counts + "\n" + source.hash_ids, point);
+    }
+  }
+  std::vector<std::size_t> readers;
+  readers.reserve(sources.size());
+  for (const auto& [files, point] : sources) readers.push_back(point);
+  run_in_workers(readers.size(),
+                 [&](std::size_t i, std::atomic<int64_t>&) -> std::string {
+                   const Scenario scenario = sweep.scenario(readers[i]);
+                   make_workload(scenario.workload, scenario.seed);
+                   return {};
+                 },
+                 {.at_once = at_once, .label = "reading"});
+  return checked;
+}
+
+SweepSummary run_sweep(const CheckedSweep& checked, const std::string& results_path,
+                       const SweepOptions& options) {
+  if (fs::exists(results_path) && !options.resume) {
+    throw InputError(results_path + ": is there already; --resume completes it, another --out starts anew");
+  }
+  const WriterLock lock(results_path);
+  ResultsFile file(results_path);
+  const PointCache cache(options.cache_folder);
+  const std::vector<std::size_t> mine = firsts_of(checked, options.shard);
+  std::set<std::string_view> my_keys;
+  for (std::size_t point : mine) my_keys.insert(checked.keys[point]);
+  std::vector<std::size_t> swept;
+  for (std::size_t point = 0; point < checked.keys.size(); ++point) {
+    if (my_keys.contains(checked.keys[point])) swept.push_back(point);
+  }
+  set_swept(file, checked, swept);
+
+  SweepSummary summary{.points = swept.size(), .different = mine.size()};
+  const std::map<std::string, PointStatus> ended = file.ended();
+  std::vector<std::size_t> missing;
+  std::vector<PointRow> found;
+  for (std::size_t point : mine) {
+    const std::string& key = checked.keys[point];
+    const auto had = ended.find(key);
+    RunResult result;
+    if (had != ended.end() && had->second == PointStatus::ok) {
+      ++summary.had;
+    } else if (cache.find(key, result)) {
+      ++summary.cached;
+      found.push_back(row_of(key, std::move(result)));
+    } else {
+      missing.push_back(point);
+    }
+  }
+  summary.ok = summary.had + summary.cached;
+  if (!found.empty()) file.put(found);
+  if (!missing.empty()) Runner(checked, file, cache, summary).run(missing, options.at_once);
+  return summary;
+}
+
+std::vector<std::size_t> collect_shards(const CheckedSweep& checked, const std::vector<std::string>& shards,
+                                        const std::string& results_path) {
+  const WriterLock lock(results_path);
+  ResultsFile file(results_path);
+  set_swept(file, checked, all_points(checked));
+  for (const std::string& shard : shards) file.take_from(shard);
+  const std::map<std::string, PointStatus> ended = file.ended();
+  std::vector<std::size_t> missing;
+  for (std::size_t point : checked.first) {
+    if (!ended.contains(checked.keys[point])) missing.push_back(point);
+  }
+  return missing;
+}
+
+bool shard_has_ended(const CheckedSweep& checked, const Shard& shard, const std::string& results_path) {
+  if (!fs::exists(results_path)) return false;
+  const std::map<std::string, PointStatus> ended = ResultsFile(results_path).ended();
+  for (std::size_t point : firsts_of(checked, shard)) {
+    if (!ended.contains(checked.keys[point])) return false;
+  }
+  return true;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,66 @@
+// The program in a process of its own, with a folder that is gone afterwards.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace kvcap {
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Cli : public testing::Test {
+ protected:
+  Cli() : folder_(std::filesystem::temp_directory_path() / ("kvcap_cli_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+    write("chat.json",
+          R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-40g-4x-pm9a3",
+        "workload": {"source": {"kind": "chat"}, "arrivals": {"sessions_per_s": 0.1}, "sessions": 60},
+        "policy": {"name": "hcache", "tiers": [{"kind": "ssd"}]}})");
+  }
+  ~Cli() override { std::filesystem::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  struct Outcome {
+    int exit_code;
+    std::string out, err;
+  };
+
+  // `prepare` runs in the new process.
+  pid_t start(const std::vector<std::string>& arguments, void (*prepare)() = nullptr) const {
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    if (prepare) prepare();
+    std::vector<char*> argv = {const_cast<char*>(KVCAP_BINARY)};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    if (!freopen(path("out").c_str(), "w", stdout) || !freopen(path("err").c_str(), "w", stderr)) _exit(126);
+    execv(KVCAP_BINARY, argv.data());
+    _exit(127);
+  }
+  Outcome finish(pid_t pid) const {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
+            read_file(path("err"))};
+  }
+  Outcome kvcap(const std::vector<std::string>& arguments) const { return finish(start(arguments)); }
+
+  std::filesystem::path folder_;
+};
+
+}  // namespace kvcap
