@@ -126,7 +126,8 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
   const int64_t visible = last_key(at, first_query + kTile - 1) + 1;
   const int64_t visible_to_all = last_key(at, first_query) + 1;
   const int64_t my_query = first_query + warp * 16 + group;
-  const int64_t my_last_key[2] = {last_key(at, my_query), last_key(at, my_query + 8)};
+  const int my_last_key[2] = {static_cast<int>(last_key(at, my_query)),
+                              static_cast<int>(last_key(at, my_query + 8))};
 
   load_tile<T, kHeadDim>(key_tile, k, at.kv_stride, 0, visible);
   for (int64_t first_key = 0; first_key < visible; first_key += kTile) {
@@ -150,7 +151,7 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
     for (int n = 0; n < kTile / 8; ++n) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int64_t key = first_key + n * 8 + in_group * 2 + i % 2;
+        const int key = static_cast<int>(first_key) + n * 8 + in_group * 2 + i % 2;
         scores[n][i] = diagonal && key > my_last_key[i / 2] ? -INFINITY : scores[n][i] * scale_log2;
       }
     }
