@@ -12,8 +12,6 @@
 namespace kvcap::calibration {
 namespace {
 
-constexpr float kLog2E = 1.4426950408889634F;
-
 // ---- prefill ----
 
 constexpr int kTile = 64;  // queries of a block, keys of a step
@@ -86,13 +84,14 @@ __device__ void load_tile(T (*to)[kHeadDim + kPad], const T* from, int64_t strid
   }
 }
 
-// The last key that a query sees. Queries of a block that are beyond the last see what the last one does.
+// The last key that a query sees; a query behind the last one sees any.
+template <bool kScattered>
 __device__ int64_t last_key(const Attention& at, int64_t query) {
-  query = min(query, at.new_tokens - 1);
-  return at.query_positions ? at.query_positions[query] : at.cached_tokens + query;
+  if constexpr (kScattered) return at.query_positions[min(query, at.new_tokens - 1)];
+  return at.cached_tokens + query;
 }
 
-template <typename T, int kHeadDim>
+template <typename T, int kHeadDim, bool kScattered>
 __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, float scale_log2) {
   __shared__ alignas(16) T key_tile[kTile][kHeadDim + kPad];
   __shared__ alignas(16) T value_tile[kTile][kHeadDim + kPad];
@@ -123,11 +122,11 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
   float out[kHeadDim / 8][4] = {};
   float most[2] = {-INFINITY, -INFINITY};  // of the two rows of this thread, in units of log2
   float sum[2] = {0, 0};                   // over this thread's columns alone, until the end
-  const int64_t visible = last_key(at, first_query + kTile - 1) + 1;
-  const int64_t visible_to_all = last_key(at, first_query) + 1;
+  const int64_t last_query = min(first_query + kTile, at.new_tokens) - 1;
+  const int64_t visible = last_key<kScattered>(at, last_query) + 1;
+  const int64_t visible_to_all = last_key<kScattered>(at, first_query) + 1;
   const int64_t my_query = first_query + warp * 16 + group;
-  const int my_last_key[2] = {static_cast<int>(last_key(at, my_query)),
-                              static_cast<int>(last_key(at, my_query + 8))};
+  const int64_t my_last_key[2] = {last_key<kScattered>(at, my_query), last_key<kScattered>(at, my_query + 8)};
 
   load_tile<T, kHeadDim>(key_tile, k, at.kv_stride, 0, visible);
   for (int64_t first_key = 0; first_key < visible; first_key += kTile) {
@@ -151,7 +150,7 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
     for (int n = 0; n < kTile / 8; ++n) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int key = static_cast<int>(first_key) + n * 8 + in_group * 2 + i % 2;
+        const int64_t key = first_key + n * 8 + in_group * 2 + i % 2;
         scores[n][i] = diagonal && key > my_last_key[i / 2] ? -INFINITY : scores[n][i] * scale_log2;
       }
     }
@@ -365,7 +364,11 @@ template <typename T, int kHeadDim>
 void prefill(const Attention& at, float scale_log2, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>((at.new_tokens + kTile - 1) / kTile),
                   static_cast<unsigned>(at.query_heads), static_cast<unsigned>(at.batch));
-  prefill_kernel<T, kHeadDim><<<grid, kPrefillThreads, 0, stream>>>(at, scale_log2);
+  if (at.query_positions) {
+    prefill_kernel<T, kHeadDim, true><<<grid, kPrefillThreads, 0, stream>>>(at, scale_log2);
+  } else {
+    prefill_kernel<T, kHeadDim, false><<<grid, kPrefillThreads, 0, stream>>>(at, scale_log2);
+  }
   require_launch("prefill attention");
 }
 

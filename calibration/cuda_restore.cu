@@ -75,7 +75,6 @@ __global__ void row_distance_kernel(RowDistance d, int64_t packs_per_row, int64_
 // head. Softmax takes two passes over the keys: maxima and sums of each tile, which are joined, and then the
 // weights themselves. Scores are in units of log2.
 
-constexpr float kLog2E = 1.4426950408889634F;
 constexpr int kMassKeys = 64;  // of a block: two a lane
 constexpr int kMassWarps = 4;
 constexpr int kWarpRows = 4;                       // that a warp computes at once

@@ -74,6 +74,7 @@ void launch(const MoveRows& move, cudaStream_t stream);
 void launch(const RowDistance& distance, cudaStream_t stream);
 void launch_fill_random(Format format, void* data, int64_t count, uint64_t seed, cudaStream_t stream);
 void launch_empty(cudaStream_t stream);
+inline constexpr float kLog2E = 1.4426950408889634F;
 // `workspace` of kAttentionWorkspaceBytes belongs to the stream.
 inline constexpr int64_t kAttentionWorkspaceBytes = 64 << 20;
 void launch(const Attention& attention, int sm_count, float* workspace, cudaStream_t stream);
