@@ -800,6 +800,13 @@ std::vector<float> CaseRun::saved(int64_t request, int64_t layer) const {
       state.one.new_tokens * 2 * state.transformer.kv_width());
 }
 
+std::vector<float> CaseRun::cached_new(int64_t request, int64_t layer) const {
+  const State& state = *state_;
+  const KvRows& kv = state.contexts[static_cast<std::size_t>(request)].kv[static_cast<std::size_t>(layer)];
+  KVCAP_CHECK(kv.stride == 2 * state.transformer.kv_width());
+  return state.floats(state.transformer.key(kv, state.one.tokens), state.one.new_tokens * kv.stride);
+}
+
 int64_t CaseRun::used_tokens(int64_t request, int64_t layer) const {
   return std::ssize(
       state_->contexts[static_cast<std::size_t>(request)].important[static_cast<std::size_t>(layer)]);

@@ -70,8 +70,10 @@ class CaseRun {
   Values restored(int64_t request) const;
   // The same context prefilled as a whole.
   Values original(int64_t request) const;
-  // What cached_attention has saved of the new tokens at a layer.
+  // What cached_attention has saved of the new tokens at a layer: keys, without positions, and values.
   std::vector<float> saved(int64_t request, int64_t layer) const;
+  // And what its cache holds of them, with positions.
+  std::vector<float> cached_new(int64_t request, int64_t layer) const;
   // Tokens that hyperinfer used at a layer.
   int64_t used_tokens(int64_t request, int64_t layer) const;
 

@@ -59,30 +59,48 @@ class Arrays {
   Format format() const { return format_; }
 
   void* random(int64_t count) {
-    void* data = make(count);
+    void* data = make(count, format_);
     stream_->fill_random(format_, data, count, buffers_.size());
     return data;
   }
-  void* poisoned(int64_t count) {
-    void* data = make(count);
-    Buffer nan = backend_.allocate(Place::pinned, count * bytes_of(format_));
+  void* poisoned(int64_t count) { return poisoned(count, format_); }
+  float* poisoned_floats(int64_t count) { return static_cast<float*>(poisoned(count, Format::float32)); }
+  Values values(const void* data, int64_t count) { return values(data, count, format_); }
+  Values values_of_floats(const float* data, int64_t count) { return values(data, count, Format::float32); }
+  // The same values in the host's memory.
+  void* on_host(const void* data, int64_t count) {
+    buffers_.push_back(backend_.allocate(Place::pinned, count * bytes_of(format_)));
+    stream_->copy(buffers_.back().data(), data, buffers_.back().bytes());
+    stream_->synchronize();
+    return buffers_.back().data();
+  }
+  const int32_t* indices(const std::vector<int32_t>& list, Place place) {
+    const auto bytes = std::ssize(list) * static_cast<int64_t>(sizeof(int32_t));
+    buffers_.push_back(backend_.allocate(place, bytes));
+    stream_->copy(buffers_.back().data(), list.data(), bytes);
+    stream_->synchronize();
+    return reinterpret_cast<const int32_t*>(buffers_.back().data());
+  }
+
+ private:
+  void* poisoned(int64_t count, Format format) {
+    void* data = make(count, format);
+    Buffer nan = backend_.allocate(Place::pinned, count * bytes_of(format));
     std::memset(nan.data(), 0xff, static_cast<std::size_t>(nan.bytes()));
     stream_->copy(data, nan.data(), nan.bytes());
     stream_->synchronize();
     return data;
   }
-  Values values(const void* data, int64_t count) {
-    const Buffer host = backend_.allocate(Place::pinned, count * bytes_of(format_));
+  Values values(const void* data, int64_t count, Format format) {
+    const Buffer host = backend_.allocate(Place::pinned, count * bytes_of(format));
     stream_->copy(host.data(), data, host.bytes());
     stream_->synchronize();
     Values values(static_cast<std::size_t>(count));
-    for (int64_t i = 0; i < count; ++i) values[i] = value_at(format_, host.data(), i);
+    for (int64_t i = 0; i < count; ++i) values[i] = value_at(format, host.data(), i);
     return values;
   }
-
- private:
-  void* make(int64_t count) {
-    buffers_.push_back(backend_.allocate(Place::device, count * bytes_of(format_)));
+  void* make(int64_t count, Format format) {
+    buffers_.push_back(backend_.allocate(Place::device, count * bytes_of(format)));
     return buffers_.back().data();
   }
 
@@ -117,11 +135,10 @@ double gemm_error(Arrays& arrays, int64_t m, int64_t n, int64_t k) {
   return relative_error(arrays.values(gemm.c, m * n), reference);
 }
 
-// The output of query `i` of head `h` of sequence `s`, into out[0, head_dim).
+// The output of query `i` of head `h` of sequence `s`, which sees `visible` keys, into out[0, head_dim).
 void attend(const Attention& at, const Values& q, const Values& k, const Values& v, int64_t s, int64_t i,
-            int64_t h, double* out) {
+            int64_t h, int64_t visible, double* out) {
   const int64_t keys = at.cached_tokens + at.new_tokens;
-  const int64_t visible = at.cached_tokens + i + 1;
   const int64_t kv_start = s * keys * at.kv_stride + h / (at.query_heads / at.kv_heads) * at.head_dim;
   const double* query = &q[(s * at.new_tokens + i) * at.q_stride + h * at.head_dim];
   Values weights(static_cast<std::size_t>(visible));
@@ -142,7 +159,15 @@ void attend(const Attention& at, const Values& q, const Values& k, const Values&
 
 struct AttentionCase {
   int64_t batch, new_tokens, cached_tokens, query_heads, kv_heads, head_dim;
+  bool scattered = false;
 };
+
+// `count` rows of `all`, ascending and evenly spread up to the last.
+std::vector<int32_t> spread(int64_t count, int64_t all) {
+  std::vector<int32_t> rows;
+  for (int64_t i = 1; i <= count; ++i) rows.push_back(static_cast<int32_t>(i * all / count - 1));
+  return rows;
+}
 
 // Keys and values lie side by side in one row, as a K+V projection leaves them.
 double attention_error(Arrays& arrays, const AttentionCase& c) {
@@ -158,6 +183,8 @@ double attention_error(Arrays& arrays, const AttentionCase& c) {
   at.k = kv;
   at.v = kv + c.kv_heads * c.head_dim * bytes_of(arrays.format());
   at.out = arrays.poisoned(q_count);
+  const std::vector<int32_t> positions = spread(c.new_tokens, keys);
+  if (c.scattered) at.query_positions = arrays.indices(positions, Place::device);
   arrays.stream().attention(at);
   const Values q = arrays.values(at.q, q_count);
   const Values k = arrays.values(at.k, kv_count);
@@ -165,25 +192,31 @@ double attention_error(Arrays& arrays, const AttentionCase& c) {
   Values reference(static_cast<std::size_t>(q_count));
   for (int64_t s = 0; s < c.batch; ++s) {
     for (int64_t i = 0; i < c.new_tokens; ++i) {
+      const int64_t visible = (c.scattered ? positions[i] : c.cached_tokens + i) + 1;
       for (int64_t h = 0; h < c.query_heads; ++h) {
-        attend(at, q, k, v, s, i, h, &reference[(s * c.new_tokens + i) * at.out_stride + h * c.head_dim]);
+        attend(at, q, k, v, s, i, h, visible,
+               &reference[(s * c.new_tokens + i) * at.out_stride + h * c.head_dim]);
       }
     }
   }
   return relative_error(arrays.values(at.out, q_count), reference);
 }
 
-double rope_error(Arrays& arrays, int64_t tokens, int64_t heads, int64_t head_dim, int64_t first_position) {
+// Positions from `first_position` on, or the given ones.
+double rope_error(Arrays& arrays, int64_t tokens, int64_t heads, int64_t head_dim, int64_t first_position,
+                  const std::vector<int32_t>& positions = {}) {
   const int64_t stride = 2 * heads * head_dim;  // the keys of rows that hold keys and values
   const int64_t count = tokens * stride;
   Rope rope{arrays.format(), tokens, heads, head_dim, stride, first_position, arrays.random(count)};
+  if (!positions.empty()) rope.positions = arrays.indices(positions, Place::device);
   Values reference = arrays.values(rope.data, count);
   arrays.stream().rope(rope);
   for (int64_t t = 0; t < tokens; ++t) {
+    const int64_t position = positions.empty() ? first_position + t : positions[t];
     for (int64_t h = 0; h < heads; ++h) {
       double* x = &reference[t * stride + h * head_dim];
       for (int64_t i = 0; i < head_dim / 2; ++i) {
-        const double angle = static_cast<double>(first_position + t) *
+        const double angle = static_cast<double>(position) *
                              std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim));
         const double low = x[i];
         const double high = x[i + head_dim / 2];
@@ -239,6 +272,104 @@ double add_error(Arrays& arrays, int64_t count) {
   return relative_error(arrays.values(add.out, count), reference);
 }
 
+struct MoveCase {
+  const char* what;
+  int64_t rows, all_rows, width;  // rows are moved between an array of `rows` and one of `all_rows`
+  bool indexed, scatter;
+  bool from_host;  // rows and index
+};
+
+// What is not moved to stays as it was.
+double move_error(Arrays& arrays, const MoveCase& c) {
+  const int64_t in_rows = c.scatter ? c.rows : c.all_rows;
+  const int64_t out_rows = c.scatter ? c.all_rows : c.rows;
+  const int64_t in_stride = c.width + 24;
+  const int64_t out_stride = c.width + 8;
+  const std::vector<int32_t> index = spread(c.rows, c.all_rows);
+  MoveRows move{arrays.format(),
+                c.rows,
+                c.width,
+                in_stride,
+                out_stride,
+                arrays.random(in_rows * in_stride),
+                arrays.random(out_rows * out_stride)};
+  const Values in = arrays.values(move.in, in_rows * in_stride);
+  Values reference = arrays.values(move.out, out_rows * out_stride);
+  if (c.from_host) move.in = arrays.on_host(move.in, in_rows * in_stride);
+  if (c.indexed) move.index = arrays.indices(index, c.from_host ? Place::pinned : Place::device);
+  move.scatter = c.scatter;
+  arrays.stream().move_rows(move);
+  for (int64_t i = 0; i < c.rows; ++i) {
+    const int64_t other = c.indexed ? index[i] : i;
+    const double* from = &in[(c.scatter ? i : other) * in_stride];
+    std::copy(from, from + c.width, &reference[(c.scatter ? other : i) * out_stride]);
+  }
+  return relative_error(arrays.values(move.out, out_rows * out_stride), reference);
+}
+
+// The last KV heads of rows of `all_heads`, whose keys lie head by head or side by side in a row.
+struct MassCase {
+  int64_t queries, keys, all_heads, kv_heads, group, head_dim;
+  bool side_by_side;
+};
+
+double mass_error(Arrays& arrays, const MassCase& c) {
+  const int64_t first = c.all_heads - c.kv_heads;
+  const int64_t q_stride = c.all_heads * c.group * c.head_dim;
+  const int64_t k_stride = c.side_by_side ? c.all_heads * c.head_dim : c.head_dim;
+  const int64_t k_head_stride = c.side_by_side ? c.head_dim : c.keys * c.head_dim;
+  const int64_t q_start = first * c.group * c.head_dim;
+  const int64_t k_start = first * k_head_stride;
+  auto* q = static_cast<std::byte*>(arrays.random(c.queries * q_stride));
+  auto* k = static_cast<std::byte*>(arrays.random(c.keys * c.all_heads * c.head_dim));
+  const int64_t bytes = bytes_of(arrays.format());
+  float* mass = arrays.poisoned_floats(c.kv_heads * c.keys);
+  arrays.stream().attention_mass({arrays.format(), c.queries, c.keys, c.kv_heads, c.group, c.head_dim,
+                                  q_stride, k_stride, k_head_stride, q + q_start * bytes, k + k_start * bytes,
+                                  mass});
+  const Values queries = arrays.values(q, c.queries * q_stride);
+  const Values keys = arrays.values(k, c.keys * c.all_heads * c.head_dim);
+  Values reference(static_cast<std::size_t>(c.kv_heads * c.keys), 0.0);
+  for (int64_t head = 0; head < c.kv_heads * c.group; ++head) {
+    for (int64_t i = 0; i < c.queries; ++i) {
+      const double* query = &queries[q_start + i * q_stride + head * c.head_dim];
+      Values weights(static_cast<std::size_t>(c.keys));
+      double sum = 0;
+      for (int64_t j = 0; j < c.keys; ++j) {
+        const double* key = &keys[k_start + head / c.group * k_head_stride + j * k_stride];
+        double score = 0;
+        for (int64_t d = 0; d < c.head_dim; ++d) score += query[d] * key[d];
+        sum += weights[j] = std::exp(score / std::sqrt(static_cast<double>(c.head_dim)));
+      }
+      for (int64_t j = 0; j < c.keys; ++j) reference[head / c.group * c.keys + j] += weights[j] / sum;
+    }
+  }
+  return relative_error(arrays.values_of_floats(mass, c.kv_heads * c.keys), reference);
+}
+
+double distance_error(Arrays& arrays, int64_t rows, int64_t width) {
+  const int64_t a_stride = width + 16;
+  const int64_t b_stride = width + 8;
+  RowDistance distance{arrays.format(),
+                       rows,
+                       width,
+                       a_stride,
+                       b_stride,
+                       arrays.random(rows * a_stride),
+                       arrays.random(rows * b_stride),
+                       arrays.poisoned_floats(rows)};
+  arrays.stream().row_distance(distance);
+  const Values a = arrays.values(distance.a, rows * a_stride);
+  const Values b = arrays.values(distance.b, rows * b_stride);
+  Values reference(static_cast<std::size_t>(rows), 0.0);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t i = 0; i < width; ++i) {
+      reference[row] += std::pow(a[row * a_stride + i] - b[row * b_stride + i], 2);
+    }
+  }
+  return relative_error(arrays.values_of_floats(distance.out, rows), reference);
+}
+
 // A captured addition, launched three times: x + 3 y.
 double graph_error(Arrays& arrays, int64_t count) {
   Add add{arrays.format(), count, arrays.random(count), arrays.random(count), nullptr};
@@ -256,7 +387,14 @@ double graph_error(Arrays& arrays, int64_t count) {
 std::string text_of(const AttentionCase& c) {
   const auto number = [](int64_t value) { return std::to_string(value); };
   return number(c.batch) + " x " + number(c.new_tokens) + " queries over " + number(c.cached_tokens) +
-         " cached, " + number(c.query_heads) + "/" + number(c.kv_heads) + " heads of " + number(c.head_dim);
+         " cached, " + number(c.query_heads) + "/" + number(c.kv_heads) + " heads of " + number(c.head_dim) +
+         (c.scattered ? ", scattered" : "");
+}
+
+std::string text_of(const MassCase& c) {
+  const auto number = [](int64_t value) { return std::to_string(value); };
+  return number(c.queries) + " queries on " + number(c.keys) + " keys, " + number(c.kv_heads) + " of " +
+         number(c.all_heads) + " heads of " + number(c.head_dim) + ", group " + number(c.group);
 }
 
 }  // namespace
@@ -264,25 +402,55 @@ std::string text_of(const AttentionCase& c) {
 std::vector<CheckedOperation> check_backend(Backend& backend) {
   std::vector<CheckedOperation> done;
   for (const Format format : backend.info().formats) {
-    const auto check = [&](const std::string& what, const std::function<double(Arrays&)>& error) {
+    const auto check_to = [&](double bound, const std::string& what,
+                              const std::function<double(Arrays&)>& error) {
       Arrays arrays(backend, format);
-      done.push_back({what + " " + name(format), error(arrays), bound_of(format)});
+      done.push_back({what + " " + name(format), error(arrays), bound});
     };
+    const auto check = [&](const std::string& what, const std::function<double(Arrays&)>& error) {
+      check_to(bound_of(format), what, error);
+    };
+    // Of what is written in float32, whatever is read.
+    const double float_bound = bound_of(Format::float32);
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 96, 64}, {37, 96, 64}, {130, 256, 512}}) {
       check("gemm " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k),
             [=](Arrays& arrays) { return gemm_error(arrays, m, n, k); });
     }
     constexpr AttentionCase kCases[] = {
-        {1, 150, 0, 4, 4, 64},   {1, 128, 128, 4, 2, 128}, {2, 100, 37, 8, 2, 128}, {1, 2, 700, 4, 1, 64},
-        {1, 1, 1000, 4, 4, 128}, {3, 1, 515, 8, 2, 128},   {5, 1, 0, 8, 1, 64},     {2, 1, 4000, 16, 2, 128},
+        {1, 150, 0, 4, 4, 64},       {1, 128, 128, 4, 2, 128},    {2, 100, 37, 8, 2, 128},
+        {1, 2, 700, 4, 1, 64},       {1, 1, 1000, 4, 4, 128},     {3, 1, 515, 8, 2, 128},
+        {5, 1, 0, 8, 1, 64},         {2, 1, 4000, 16, 2, 128},    {1, 150, 550, 4, 2, 128, true},
+        {1, 64, 64, 4, 4, 64, true}, {1, 1, 99, 4, 1, 128, true},
     };
     for (const AttentionCase& c : kCases) {
       check("attention " + text_of(c), [c](Arrays& arrays) { return attention_error(arrays, c); });
     }
     check("rope", [](Arrays& arrays) { return rope_error(arrays, 50, 3, 128, 700); });
+    check("rope at positions",
+          [](Arrays& arrays) { return rope_error(arrays, 50, 3, 128, 0, spread(50, 3000)); });
     check("rms_norm", [](Arrays& arrays) { return rms_norm_error(arrays, 5, 1000); });
     check("silu_multiply", [](Arrays& arrays) { return silu_error(arrays, 5, 1000); });
     check("add", [](Arrays& arrays) { return add_error(arrays, 5001); });
+    constexpr MoveCase kMoves[] = {{"a gather", 70, 300, 128, true, false, false},
+                                   {"a gather from the host", 3000, 9000, 512, true, false, true},
+                                   {"a gather of odd rows", 70, 300, 61, true, false, false},
+                                   {"a scatter", 70, 300, 128, true, true, false},
+                                   {"a copy from the host", 70, 90, 384, false, false, true}};
+    for (const MoveCase& c : kMoves) {
+      check_to(0, std::string("move_rows, ") + c.what, [c](Arrays& arrays) { return move_error(arrays, c); });
+    }
+    constexpr MassCase kMasses[] = {{16, 1000, 3, 3, 1, 128, false},
+                                    {9, 150, 8, 5, 4, 128, true},
+                                    {7, 64, 4, 3, 2, 64, false},
+                                    {1, 3, 4, 4, 8, 64, true}};
+    for (const MassCase& c : kMasses) {
+      check_to(float_bound, "attention_mass, " + text_of(c),
+               [c](Arrays& arrays) { return mass_error(arrays, c); });
+    }
+    for (const int64_t width : {int64_t{1024}, int64_t{77}}) {
+      check_to(float_bound, "row_distance of " + std::to_string(width),
+               [width](Arrays& arrays) { return distance_error(arrays, 99, width); });
+    }
     check("graph", [](Arrays& arrays) { return graph_error(arrays, 1000); });
   }
   return done;

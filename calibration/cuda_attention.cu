@@ -12,8 +12,6 @@
 namespace kvcap::calibration {
 namespace {
 
-constexpr float kLog2E = 1.4426950408889634F;
-
 // ---- prefill ----
 
 constexpr int kTile = 64;  // queries of a block, keys of a step
@@ -86,7 +84,14 @@ __device__ void load_tile(T (*to)[kHeadDim + kPad], const T* from, int64_t strid
   }
 }
 
-template <typename T, int kHeadDim>
+// The last key that a query sees; a query behind the last one sees any.
+template <bool kScattered>
+__device__ int64_t last_key(const Attention& at, int64_t query) {
+  if constexpr (kScattered) return at.query_positions[min(query, at.new_tokens - 1)];
+  return at.cached_tokens + query;
+}
+
+template <typename T, int kHeadDim, bool kScattered>
 __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, float scale_log2) {
   __shared__ alignas(16) T key_tile[kTile][kHeadDim + kPad];
   __shared__ alignas(16) T value_tile[kTile][kHeadDim + kPad];
@@ -118,8 +123,10 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
   float most[2] = {-INFINITY, -INFINITY};  // of the two rows of this thread, in units of log2
   float sum[2] = {0, 0};                   // over this thread's columns alone, until the end
   const int64_t last_query = min(first_query + kTile, at.new_tokens) - 1;
-  const int64_t visible = at.cached_tokens + last_query + 1;
+  const int64_t visible = last_key<kScattered>(at, last_query) + 1;
+  const int64_t visible_to_all = last_key<kScattered>(at, first_query) + 1;
   const int64_t my_query = first_query + warp * 16 + group;
+  const int64_t my_last_key[2] = {last_key<kScattered>(at, my_query), last_key<kScattered>(at, my_query + 8)};
 
   load_tile<T, kHeadDim>(key_tile, k, at.kv_stride, 0, visible);
   for (int64_t first_key = 0; first_key < visible; first_key += kTile) {
@@ -138,14 +145,13 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
       }
     }
     // Scores in units of log2, causal: only tiles at the diagonal need the comparison.
-    const bool diagonal = first_key + kTile > at.cached_tokens + first_query;
+    const bool diagonal = first_key + kTile > visible_to_all;
 #pragma unroll
     for (int n = 0; n < kTile / 8; ++n) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int64_t key = first_key + n * 8 + in_group * 2 + i % 2;
-        const int64_t query = my_query + i / 2 * 8;
-        scores[n][i] = diagonal && key > at.cached_tokens + query ? -INFINITY : scores[n][i] * scale_log2;
+        scores[n][i] = diagonal && key > my_last_key[i / 2] ? -INFINITY : scores[n][i] * scale_log2;
       }
     }
 #pragma unroll
@@ -358,7 +364,11 @@ template <typename T, int kHeadDim>
 void prefill(const Attention& at, float scale_log2, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>((at.new_tokens + kTile - 1) / kTile),
                   static_cast<unsigned>(at.query_heads), static_cast<unsigned>(at.batch));
-  prefill_kernel<T, kHeadDim><<<grid, kPrefillThreads, 0, stream>>>(at, scale_log2);
+  if (at.query_positions) {
+    prefill_kernel<T, kHeadDim, true><<<grid, kPrefillThreads, 0, stream>>>(at, scale_log2);
+  } else {
+    prefill_kernel<T, kHeadDim, false><<<grid, kPrefillThreads, 0, stream>>>(at, scale_log2);
+  }
   require_launch("prefill attention");
 }
 
@@ -393,7 +403,7 @@ void decode(const Attention& at, float scale_log2, int sm_count, float* workspac
 template <typename T, int kHeadDim>
 void attend(const Attention& at, int sm_count, float* workspace, cudaStream_t stream) {
   const float scale_log2 = kLog2E / std::sqrt(static_cast<float>(kHeadDim));
-  if (at.new_tokens > 1) return prefill<T, kHeadDim>(at, scale_log2, stream);
+  if (at.new_tokens > 1 || at.query_positions) return prefill<T, kHeadDim>(at, scale_log2, stream);
   const int64_t queries_per_kv = at.query_heads / at.kv_heads;
   if (queries_per_kv % 8 == 0) return decode<T, kHeadDim, 8>(at, scale_log2, sm_count, workspace, stream);
   if (queries_per_kv % 4 == 0) return decode<T, kHeadDim, 4>(at, scale_log2, sm_count, workspace, stream);
@@ -408,6 +418,7 @@ void launch(const Attention& at, int sm_count, float* workspace, cudaStream_t st
   if (at.head_dim != 64 && at.head_dim != 128) {
     throw BackendError("attention: head_dim must be 64 or 128 on the CUDA backend");
   }
+  if (at.query_positions && at.batch != 1) throw BackendError("attention: scattered queries of one sequence");
   if (at.q_stride % 8 != 0 || at.kv_stride % 8 != 0 || at.out_stride % 2 != 0) {
     throw BackendError("attention: rows must start at multiples of 16 bytes on the CUDA backend");
   }

@@ -93,12 +93,18 @@ class CudaStream : public Stream {
   }
   void attention(const Attention& attention) override {
     prepare();
-    calibration::launch(attention, sm_count_, reinterpret_cast<float*>(attention_workspace_.data()), stream_);
+    calibration::launch(attention, sm_count_, attention_workspace(), stream_);
   }
   void rope(const Rope& rope) override { calibration::launch(rope, stream_); }
   void rms_norm(const RmsNorm& norm) override { calibration::launch(norm, stream_); }
   void silu_multiply(const SiluMultiply& silu) override { calibration::launch(silu, stream_); }
   void add(const Add& add) override { calibration::launch(add, stream_); }
+  void move_rows(const MoveRows& move) override { calibration::launch(move, stream_); }
+  void attention_mass(const AttentionMass& mass) override {
+    prepare();
+    calibration::launch(mass, attention_workspace(), stream_);
+  }
+  void row_distance(const RowDistance& distance) override { calibration::launch(distance, stream_); }
   void empty_kernel() override { launch_empty(stream_); }
 
   void record(Event& event) override {
@@ -132,6 +138,8 @@ class CudaStream : public Stream {
     require(cublasSetStream(cublas_, stream_), "stream");
     require(cublasSetWorkspace(cublas_, cublas_workspace_.data(), kCublasWorkspaceBytes), "workspace");
   }
+
+  float* attention_workspace() const { return reinterpret_cast<float*>(attention_workspace_.data()); }
 
   cudaStream_t stream_ = nullptr;
   int sm_count_;

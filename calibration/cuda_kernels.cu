@@ -1,24 +1,9 @@
 // Element-wise kernels. All are bound by memory: a thread moves 16 bytes at a time where the width allows.
-#include <algorithm>
-
 #include "calibration/cuda_support.h"
 #include "calibration/random_value.h"
 
 namespace kvcap::calibration {
 namespace {
-
-constexpr int kThreads = 256;
-constexpr int64_t kMostBlocks = 1 << 16;  // further elements are reached by strides over the grid
-constexpr int kWide = 8;                  // elements of 16 bytes
-
-template <typename T, int V>
-struct alignas(sizeof(T) * V) Pack {
-  T values[V];
-};
-
-unsigned blocks_for(int64_t items) {
-  return static_cast<unsigned>(std::clamp<int64_t>((items + kThreads - 1) / kThreads, 1, kMostBlocks));
-}
 
 template <typename T>
 __global__ void fill_random_kernel(T* data, int64_t count, uint64_t seed) {
@@ -92,14 +77,15 @@ __global__ void rms_norm_kernel(const T* in, const T* weight, T* out, int64_t pa
 
 // A block a token: threadIdx.x is the pair, threadIdx.y walks over the heads.
 template <typename T>
-__global__ void rope_kernel(T* data, int64_t stride, int64_t heads, int64_t head_dim,
-                            int64_t first_position) {
+__global__ void rope_kernel(T* data, int64_t stride, int64_t heads, int64_t head_dim, int64_t first_position,
+                            const int32_t* positions) {
   const int half = static_cast<int>(head_dim / 2);
   const int pair = static_cast<int>(threadIdx.x);
   const float frequency = powf(10000.0F, -2.0F * static_cast<float>(pair) / static_cast<float>(head_dim));
+  const int64_t position = positions ? positions[blockIdx.x] : first_position + blockIdx.x;
   float sine = 0;
   float cosine = 0;
-  sincosf(static_cast<float>(first_position + blockIdx.x) * frequency, &sine, &cosine);
+  sincosf(static_cast<float>(position) * frequency, &sine, &cosine);
   for (int64_t h = threadIdx.y; h < heads; h += blockDim.y) {
     T* x = data + blockIdx.x * stride + h * head_dim + pair;
     const float low = to_float(x[0]);
@@ -184,7 +170,8 @@ void launch(const Rope& rope, cudaStream_t stream) {
   with_type(rope.format, [&](auto zero) {
     using T = decltype(zero);
     rope_kernel<T><<<static_cast<unsigned>(rope.tokens), threads, 0, stream>>>(
-        static_cast<T*>(rope.data), rope.stride, rope.heads, rope.head_dim, rope.first_position);
+        static_cast<T*>(rope.data), rope.stride, rope.heads, rope.head_dim, rope.first_position,
+        rope.positions);
   });
   require_launch("rope");
 }

@@ -6,6 +6,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <string>
 
 #include "calibration/backend.h"
@@ -37,6 +38,20 @@ inline __device__ __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
+// Element-wise kernels: threads of a block, and elements of 16 bytes, which a thread moves at a time.
+inline constexpr int kThreads = 256;
+inline constexpr int kWide = 8;
+
+template <typename T, int V>
+struct alignas(sizeof(T) * V) Pack {
+  T values[V];
+};
+
+// One item a thread; what is beyond the most blocks is reached by strides over the grid.
+inline unsigned blocks_for(int64_t items, int64_t most_blocks = 1 << 16) {
+  return static_cast<unsigned>(std::clamp<int64_t>((items + kThreads - 1) / kThreads, 1, most_blocks));
+}
+
 // Calls work(T{}) with the type of the format.
 template <typename Work>
 void with_type(Format format, const Work& work) {
@@ -50,15 +65,19 @@ void with_type(Format format, const Work& work) {
   }
 }
 
-// Enqueue the operations of backend.h (cuda_kernels.cu, cuda_attention.cu).
+// Enqueue the operations of backend.h (cuda_kernels.cu, cuda_attention.cu, cuda_restore.cu).
 void launch(const Rope& rope, cudaStream_t stream);
 void launch(const RmsNorm& norm, cudaStream_t stream);
 void launch(const SiluMultiply& silu, cudaStream_t stream);
 void launch(const Add& add, cudaStream_t stream);
+void launch(const MoveRows& move, cudaStream_t stream);
+void launch(const RowDistance& distance, cudaStream_t stream);
 void launch_fill_random(Format format, void* data, int64_t count, uint64_t seed, cudaStream_t stream);
 void launch_empty(cudaStream_t stream);
+inline constexpr float kLog2E = 1.4426950408889634F;
 // `workspace` of kAttentionWorkspaceBytes belongs to the stream.
 inline constexpr int64_t kAttentionWorkspaceBytes = 64 << 20;
 void launch(const Attention& attention, int sm_count, float* workspace, cudaStream_t stream);
+void launch(const AttentionMass& mass, float* workspace, cudaStream_t stream);
 
 }  // namespace kvcap::calibration

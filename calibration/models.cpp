@@ -44,7 +44,7 @@ ModelSpec llama_like(const std::string& name, int64_t layers, int64_t hidden, in
   model.name = name;
   model.num_hidden_layers = layers;
   model.hidden_size = hidden;
-  model.head_dim = hidden >= 1024 ? 128 : 32;
+  model.head_dim = hidden >= 1024 ? 128 : 64;
   model.num_attention_heads = model.num_key_value_heads = hidden / model.head_dim;
   model.intermediate_size = intermediate;
   model.vocab_size = hidden >= 1024 ? 8192 : 512;
@@ -79,7 +79,7 @@ std::vector<ModelSpec> catalogue_models() {
   return models;
 }
 
-ModelSpec toy_model() { return llama_like("twin-128", 4, 128, 352); }
+ModelSpec toy_model() { return llama_like("twin-256", 4, 256, 704); }
 
 std::vector<ModelSpec> cpu_models() {
   return {llama_like("twin-1024", 8, 1024, 2816), llama_like("twin-2048", 8, 2048, 5632)};

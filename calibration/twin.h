@@ -16,6 +16,8 @@ struct TwinPlan {
   std::vector<ModelSpec> models;
   std::vector<TwinCase> cases;
   int64_t repeats = 5;  // of every case, interleaved: all cases once, then all again
+  // Every case once more before its first repeat: a GPU loads its kernels at their first use.
+  bool warms_up = false;
 };
 
 // What a machine of this kind performs: toy sizes when `quick`; SSD cases only `with_ssd`.

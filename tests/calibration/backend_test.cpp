@@ -12,7 +12,7 @@ namespace {
 
 void expect_all_right(Backend& backend) {
   const std::vector<CheckedOperation> operations = check_backend(backend);
-  EXPECT_GE(operations.size(), 15U);
+  EXPECT_GE(operations.size(), 31U);
   for (const CheckedOperation& operation : operations) {
     EXPECT_TRUE(operation.right()) << operation.what << ": error " << operation.error << ", allowed "
                                    << operation.bound;

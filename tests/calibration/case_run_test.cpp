@@ -147,15 +147,39 @@ TEST_P(Restored, FewerImportantTokensChangeTheAnswerLittleByLittle) {
   }
 }
 
-TEST_P(Restored, WhatIsSavedAsideIsTheNewTokensKv) {
-  Machine machine(one("cached_attention", {.read_buffer_layers = 1}), small_model());
+// Keys of `rows` tokens (rows hold keys and values) as they are at positions from `position` on.
+std::vector<float> at_positions(std::vector<float> rows, const ModelSpec& model, int64_t position) {
+  const int64_t width = model.num_key_value_heads * model.head_dim;
+  const int64_t half = model.head_dim / 2;
+  for (int64_t start = 0; start < std::ssize(rows); start += 2 * width, ++position) {
+    for (int64_t head = 0; head < model.num_key_value_heads; ++head) {
+      float* key = &rows[static_cast<std::size_t>(start + head * model.head_dim)];
+      for (int64_t i = 0; i < half; ++i) {
+        const double angle =
+            static_cast<double>(position) *
+            std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(model.head_dim));
+        const double low = key[i], high = key[i + half];
+        key[i] = static_cast<float>(low * std::cos(angle) - high * std::sin(angle));
+        key[i + half] = static_cast<float>(high * std::cos(angle) + low * std::sin(angle));
+      }
+    }
+  }
+  return rows;
+}
+
+TEST_P(Restored, WhatIsSavedAsideIsTheNewTokensKvWithoutPositions) {
+  const ModelSpec model = small_model();
+  Machine machine(one("cached_attention", {.read_buffer_layers = 1}), model);
   machine.run.perform(machine.pipeline);
-  // Values have no positions: they are the cache's own rows behind the history.
-  for (int64_t layer = 0; layer < 5; ++layer) {
-    const std::vector<float> saved = machine.run.saved(0, layer);
-    double sum = 0;
-    for (float value : saved) sum += std::abs(value);
-    EXPECT_GT(sum, 0) << "layer " << layer;
+  for (int64_t request = 0; request < machine.one.requests; ++request) {
+    for (int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
+      const std::vector<float> saved = machine.run.saved(request, layer);
+      const std::vector<float> cached = machine.run.cached_new(request, layer);
+      EXPECT_EQ(std::ssize(saved), machine.one.new_tokens * 2 * 8 * 16);
+      EXPECT_GT(distance(saved, cached), 0.1) << "keys have positions in the cache";
+      EXPECT_LT(distance(at_positions(saved, model, machine.one.tokens), cached), 1e-5)
+          << "request " << request << ", layer " << layer;
+    }
   }
 }
 
