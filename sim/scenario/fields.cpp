@@ -238,6 +238,12 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
   v.field("tensor_parallel_size", o.tensor_parallel_size,
           {.meaning = "GPUs that share every layer", .unit = "GPUs", .min = 1, .max = 1024});
   v.field("max_num_seqs", o.max_num_seqs, count("requests admitted at once"));
+  v.field("max_queued_turns", o.max_queued_turns,
+          {.meaning = "waiting beside a full batch; more are rejected",
+           .unit = "turns",
+           .min = 0,
+           .max = kMaxCount,
+           .absent = "any number"});
   v.field("max_num_batched_tokens", o.max_num_batched_tokens,
           {.meaning = "budget of one step", .unit = "tokens", .min = 1, .max = 1e9});
   v.field("block_size", o.block_size, {.meaning = "of a KV block", .unit = "tokens", .min = 1, .max = 65536});

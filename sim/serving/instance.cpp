@@ -66,8 +66,10 @@ double Instance::advance(double now_s) {
 
 double Instance::next_event_s() const {
   double next_s = fetched_s_;
-  // A newcomer behind a blocked queue changes nothing before memory is freed, but for what is fetched for it.
-  if (waiting_.empty() || parts_.keeping.look_ahead) next_s = std::min(next_s, arrivals_.next_s());
+  // A newcomer behind a blocked queue changes nothing before memory is freed, but for what is fetched for it
+  // and for a queue that is full.
+  if (waiting_.empty() || parts_.keeping.look_ahead || parts_.serving.max_queued_turns)
+    next_s = std::min(next_s, arrivals_.next_s());
   return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
 }
 
@@ -101,7 +103,7 @@ void Instance::arrive(const Arrival& arrival) {
                      .arrival_s = arrival.time_s};
   request->number = static_cast<double>(arrived_);
   ++arrived_;
-  if (fits_at_all(*request)) {
+  if (fits_at_all(*request) && may_wait()) {
     forecast_.joins(request->prompt, request->number);
     waiting_.push_back(std::move(request));
   } else {
@@ -155,6 +157,13 @@ bool Instance::take_pieces(Request& request) {
 bool Instance::fits_at_all(const Request& request) const {
   const int64_t tokens = request.history_tokens + request.input_tokens + request.output_tokens;
   return tokens <= parts_.max_model_len && blocks_needed(tokens) <= blocks_.total();
+}
+
+// Whether there is a place in the batch or in the queue.
+bool Instance::may_wait() const {
+  if (!parts_.serving.max_queued_turns) return true;
+  const auto inside = static_cast<int64_t>(admitted_.size() + waiting_.size());
+  return inside < parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns;
 }
 
 // The session ends with a refused turn; those that would have followed are refused with it.

@@ -127,6 +127,7 @@ class Instance {
   bool take_history(Request& request);
   bool take_pieces(Request& request);
   bool fits_at_all(const Request& request) const;
+  bool may_wait() const;
   void refuse(Request& request);
 
   void admit(double now_s);

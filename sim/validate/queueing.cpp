@@ -156,6 +156,31 @@ Experiment mm4(double load, const std::string& name, double token_s, std::size_t
                        std::nullopt}}};
 }
 
+// No queue: who finds the batch full is turned away. A place that is freed in the running step is taken by
+// who comes within that step, a thousandth of a service.
+Experiment loss(double offered, const std::string& name, double token_s, std::size_t turns) {
+  constexpr int kServers = 4;
+  const double service_s = mean_drawn_tokens() * token_s;
+  Scenario scenario = server_scenario(kServers);
+  scenario.serving.max_queued_turns = 0;
+  return {.scenario = std::move(scenario),
+          .workload = [=](uint64_t seed) { return requests(turns, offered / service_s, seed, true); },
+          .measure =
+              [](const Workload&, const RunResult& run) {
+                double rejected = 0, counted = 0;
+                for (const TurnRecord& turn : run.turns) {
+                  if (turn.warmup) continue;
+                  rejected += turn.rejected;
+                  ++counted;
+                }
+                return std::vector<double>{rejected / counted};
+              },
+          .predictions = {{"loss.offered_" + name,
+                           "share rejected by a batch of four without a queue, exponential answers, " + name +
+                               " services offered at a time",
+                           erlang_b(kServers, offered)}}};
+}
+
 // ---- links ----
 
 // Other arrivals than those that wait for a server.
@@ -417,7 +442,8 @@ std::vector<Experiment> waiting_experiments(const SuiteOptions& options) {
   const double service_s = idle_s(1, kConstantTokens);
   const double token_s = idle_s(1, static_cast<uint32_t>(kMeanTokens)) / kMeanTokens;
   return {md1(0.4, "0.4", service_s, turns), md1(0.7, "0.7", service_s, turns),
-          mm1(0.6, "0.6", token_s, turns), mm4(0.7, "0.7", token_s, turns)};
+          mm1(0.6, "0.6", token_s, turns),   mm4(0.7, "0.7", token_s, turns),
+          loss(2, "2", token_s, turns),      loss(6, "6", token_s, turns)};
 }
 
 std::vector<Experiment> link_experiments(const SuiteOptions& options) {

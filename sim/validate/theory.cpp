@@ -53,11 +53,16 @@ double md1_wait_exceeds(double load, double t_services) {
   return 1 - (1 - load) * sum;
 }
 
-double erlang_c(int servers, double offered) {
-  KVCAP_CHECK(offered < servers);
-  // Erlang B, one server after the other.
+double erlang_b(int servers, double offered) {
+  // One server after the other.
   double blocked = 1;
   for (int n = 1; n <= servers; ++n) blocked = offered * blocked / (n + offered * blocked);
+  return blocked;
+}
+
+double erlang_c(int servers, double offered) {
+  KVCAP_CHECK(offered < servers);
+  const double blocked = erlang_b(servers, offered);
   return blocked / (1 - offered / servers * (1 - blocked));
 }
 

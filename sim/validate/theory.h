@@ -22,6 +22,8 @@ double mg1_wait_s(double rate, double service_s, double variation);
 // (-rho (t - k))^k / k! (Erlang 1909). Its terms alternate: good to about t = 20.
 double md1_wait_exceeds(double load, double t_services);
 
+// Erlang B: the share that M/G/c without a queue turns away, at `offered` = lambda E[S] (Erlang 1917).
+double erlang_b(int servers, double offered);
 // Erlang C: the probability to wait in M/M/c at `offered` = lambda E[S] < c (Erlang 1917).
 double erlang_c(int servers, double offered);
 // Of those who wait in M/M/c the wait is exponential with rate (c - offered) / E[S].

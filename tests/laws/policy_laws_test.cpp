@@ -269,6 +269,21 @@ TEST(HCache, AgreesAcrossFidelitiesWhenLayersAreRecomputed) {
               0.01 * runs[1].number("mean_ttft_ms"));
 }
 
+// Three at once where one is served and one may wait: the third is turned away, whoever else comes later.
+TEST(Serving, ATurnThatFindsTheQueueFullIsRejected) {
+  Workload workload;
+  for (uint32_t s = 0; s < 4; ++s) {
+    workload.sessions.push_back({.first_turn = s, .turn_count = 1});
+    workload.turns.push_back({.input_tokens = 64, .output_tokens = 20, .time_s = s < 3 ? 0.001 * s : 60.0});
+  }
+  Scenario bounded = scenario("recompute");
+  bounded.serving.max_num_seqs = 1;
+  bounded.serving.max_queued_turns = 1;
+  const RunResult result = run(bounded, workload);
+  ASSERT_EQ(result.turns.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(result.turns[i].rejected, i == 2) << i;
+}
+
 // The link stands still while the buffer is full, and steps that a restoration holds up end where an arrival
 // falls into them.
 TEST(CachedAttention, AgreesAcrossFidelitiesWithAReadBuffer) {

@@ -13,6 +13,12 @@
 namespace kvcap {
 namespace {
 
+TEST(ErlangB, TurnsAwayWhatTheSumSays) {
+  // a^c / c! over the sum of a^k / k!, c = 4, a = 2: (16 / 24) / (1 + 2 + 2 + 8 / 6 + 16 / 24) = 2 / 21
+  EXPECT_NEAR(erlang_b(4, 2), 2.0 / 21, 1e-12);
+  EXPECT_EQ(erlang_b(1, 0), 0);
+}
+
 TEST(QueueTheory, HasTheTextbookWaits) {
   EXPECT_DOUBLE_EQ(mg1_wait_s(0.5, 1, 0), 0.5);  // M/D/1: rho S / (2 (1 - rho))
   EXPECT_DOUBLE_EQ(mg1_wait_s(0.5, 1, 1), 1);    // M/M/1: rho S / (1 - rho)
