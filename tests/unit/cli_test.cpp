@@ -240,7 +240,8 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "kvcap: --set policy.name=hcahce: found \"hcahce\", allowed: " + policies +
            "; did you mean \"hcache\"?\n"},
       {{"rum", path("chat.json")},
-       "kvcap: found the command \"rum\", allowed: run, compare, restore, validate, trace, show; did you "
+       "kvcap: found the command \"rum\", allowed: run, compare, restore, plan, validate, trace, show; did "
+       "you "
        "mean "
        "\"run\"?\n"},
       {{"run", path("chat.json"), "--require", "p99_ttft_m<=5"},
