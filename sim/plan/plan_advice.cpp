@@ -13,9 +13,7 @@ namespace {
 
 bool is_searched(const Plan& plan, const std::string& path) {
   return std::any_of(plan.search.begin(), plan.search.end(), [&](const Dimension& dimension) {
-    return std::any_of(dimension.paths.begin(), dimension.paths.end(), [&](const std::string& one) {
-      return path == one || path.starts_with(one + ".") || one.starts_with(path + ".");
-    });
+    return std::find(dimension.paths.begin(), dimension.paths.end(), path) != dimension.paths.end();
   });
 }
 
@@ -118,6 +116,8 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
     if (candidates[i]->verdict == Verdict::cannot_run) continue;
     const MeanInterval objective = paired(*candidates[i], best, plan.minimize);
     const MeanInterval quality = paired(*candidates[i], best, kFrontMetric);
+    // More of what the answer does not use.
+    if (objective.mean == 0 && quality.mean == 0) continue;
     marginals.push_back({probes[i].what, candidates[i], objective, quality});
   }
   std::stable_sort(marginals.begin(), marginals.end(),

@@ -338,12 +338,10 @@ class Search {
       if (candidate->verdict == Verdict::cannot_run) continue;
       result_.judged.push_back(candidate);
     }
-    const auto by_objective = [&](const Candidate* a, const Candidate* b) {
-      if (better(*a, *b)) return true;
-      return !better(*b, *a) && a->changes < b->changes;
-    };
-    std::sort(result_.judged.begin(), result_.judged.end(), by_objective);
-    std::sort(result_.rivals.begin(), result_.rivals.end(), by_objective);
+    // Equals stay in the order of the plan's values, small ones first.
+    const auto by_objective = [&](const Candidate* a, const Candidate* b) { return better(*a, *b); };
+    std::stable_sort(result_.judged.begin(), result_.judged.end(), by_objective);
+    std::stable_sort(result_.rivals.begin(), result_.rivals.end(), by_objective);
     for (const Candidate* candidate : result_.judged) {
       if (!result_.nearest || total_violation(plan_, *candidate) < total_violation(plan_, *result_.nearest)) {
         result_.nearest = candidate;

@@ -30,7 +30,7 @@ std::string interval_text(const MeanInterval& value) {
   return format_interval(value.mean, same ? std::numeric_limits<double>::quiet_NaN() : value.half_width);
 }
 
-std::string values_of(const Candidate& candidate, const char* separator = "  ") {
+std::string values_of(const Candidate& candidate) {
   std::string text;
   for (const std::string& change : candidate.changes) {
     // "hardware.ssd.count=2" as "ssd.count=2": the last two names tell which.
@@ -39,7 +39,7 @@ std::string values_of(const Candidate& candidate, const char* separator = "  ") 
     const std::size_t last = path.rfind('.');
     const std::size_t before = last == std::string::npos || last == 0 ? last : path.rfind('.', last - 1);
     if (before != std::string::npos) path = path.substr(before + 1);
-    text += (text.empty() ? "" : separator) + path + value;
+    text += (text.empty() ? "" : " ") + path + value;
   }
   return text;
 }
@@ -105,7 +105,7 @@ void add_front(Page& page, const PlanReport& report) {
     std::snprintf(row, sizeof row, " %c %20s %20s %8s   ", letter(i),
                   interval_text(one.metric(plan.minimize)).c_str(),
                   interval_text(one.metric(kFrontMetric)).c_str(), verdict_text(one));
-    page.sentence(row + values_of(one), std::string(55, ' '));
+    page.sentence(row + values_of(one), "        ");
   }
   add_chart(page, report);
 }
@@ -136,21 +136,25 @@ void add_binding(Page& page, const PlanReport& report) {
   }
   // What the next cheaper ones lack.
   const auto& judged = report.result.judged;
-  const auto place = std::find(judged.begin(), judged.end(), &best);
+  const double objective = best.metric(plan.minimize).mean;
+  auto place = std::find(judged.begin(), judged.end(), &best);
+  const auto is_cheaper = [&](const Candidate& one) {
+    return one.metric(plan.minimize).mean < objective - 1e-9 * std::abs(objective);
+  };
+  while (place != judged.begin() && !is_cheaper(**(place - 1))) --place;
   if (place == judged.begin()) {
     page.sentence("Nothing cheaper had to be judged on the whole workload.");
     return;
   }
   const Candidate& cheaper = **(place - 1);
   std::string why = "misses " + cheaper.reason;
-  if (cheaper.verdict == Verdict::meets) why = "is as good";
   if (cheaper.verdict == Verdict::unclear) why = "may meet " + cheaper.reason + " or not";
   if (cheaper.reason == "unstable") {
     why = "is unstable";
   } else if (!cheaper.reason.empty()) {
     why += " (" + interval_text(cheaper.metric(cheaper.reason)) + ")";
   }
-  page.sentence("The next cheaper one that was judged, " + values_of(cheaper, " ") + " at " +
+  page.sentence("The next cheaper one that was judged, " + values_of(cheaper) + " at " +
                 interval_text(cheaper.metric(plan.minimize)) + ", " + why + ".");
 }
 
@@ -198,16 +202,16 @@ void add_robustness(Page& page, const PlanReport& report) {
         text += "cannot run: " + one.candidate->reason;
         break;
     }
-    const bool is_metric =
-        !one.candidate->runs.empty() && one.candidate->reason != "unstable" && !one.candidate->reason.empty();
-    if (is_metric) text += " (" + interval_text(one.candidate->metric(one.candidate->reason)) + ")";
+    const std::string& reason = one.candidate->reason;
+    const bool is_other = !reason.empty() && reason != "unstable" && reason != kFrontMetric;
+    if (is_other) text += " (" + interval_text(one.candidate->metric(reason)) + ")";
     page.sentence(text + ", " + kFrontMetric + " " + interval_text(one.candidate->metric(kFrontMetric)),
                   "    ");
   }
   for (const PriceChange& one : report.prices) {
     std::string text = "  " + one.what + ": " + format_number(one.objective);
     text += one.best == report.result.best ? ", still the best of what was judged"
-                                           : "; then better: " + values_of(*one.best, " ");
+                                           : "; then better: " + values_of(*one.best);
     page.sentence(text, "    ");
   }
 }
@@ -218,7 +222,7 @@ void add_answer(Page& page, const PlanReport& report) {
   if (!result.best) {
     page.sentence("No configuration meets every target.");
     if (result.nearest) {
-      page.sentence("Nearest: " + values_of(*result.nearest, " ") +
+      page.sentence("Nearest: " + values_of(*result.nearest) +
                     (result.nearest->stable() ? "" : " (unstable)") + ":");
       add_targets(page, report, *result.nearest);
       page.line("  " + candidate_command(plan, *result.nearest));
@@ -238,7 +242,7 @@ void add_answer(Page& page, const PlanReport& report) {
   }
   page.sentence("Not clear after " + std::to_string(plan.max_replications) + " seeds:");
   for (const Candidate* rival : result.rivals) {
-    std::string text = "  " + values_of(*rival, " ") + " at " + interval_text(rival->metric(plan.minimize));
+    std::string text = "  " + values_of(*rival) + " at " + interval_text(rival->metric(plan.minimize));
     text += rival->verdict == Verdict::unclear ? " may meet " + rival->reason + " or not (" +
                                                      interval_text(rival->metric(rival->reason)) + ")"
                                                : " is not told apart";
