@@ -8,6 +8,7 @@
 
 #include "base/input_error.h"
 #include "commands/commands.h"
+#include "plan/break_even.h"
 #include "plan/plan_simulate.h"
 #include "plan/plan_text.h"
 
@@ -99,8 +100,58 @@ Json report_object(const PlanReport& report) {
   return object;
 }
 
+Json number_or_null(double value) { return std::isnan(value) ? Json() : Json(value); }
+
+Json break_even_object(const Plan& plan, const BreakEvenMap& map) {
+  const BreakEven& asked = *plan.break_even;
+  const auto policy = [&](int which) {
+    return which < 0 ? Json() : Json(asked.policies[static_cast<std::size_t>(which)]);
+  };
+  Json object = {{"schema", "kvcap.break_even/1"}, {"name", plan.name},      {"across", asked.across.name()},
+                 {"down", asked.down.name()},      {"cells", Json::array()}, {"boundaries", Json::array()}};
+  for (std::size_t r = 0; r < map.rows.size(); ++r) {
+    for (std::size_t c = 0; c < map.rows[r].size(); ++c) {
+      const BreakEvenCell& cell = map.rows[r][c];
+      Json entry = {
+          {"across", asked.across.values[c]},  {"down", asked.down.values[r]},
+          {"winner", policy(cell.winner)},     {"closed_form_winner", policy(cell.closed_form_winner)},
+          {"lead", number_or_null(cell.lead)}, {"policies", Json::array()}};
+      for (std::size_t p = 0; p < cell.policies.size(); ++p) {
+        const Contestant& one = cell.policies[p];
+        entry["policies"].push_back({{"policy", asked.policies[p]},
+                                     {"ttft_s", number_or_null(one.ttft_s)},
+                                     {"closed_form_ttft_s", number_or_null(one.closed_form_ttft_s)},
+                                     {"reason", one.reason.empty() ? Json() : Json(one.reason)}});
+      }
+      object["cells"].push_back(std::move(entry));
+    }
+  }
+  for (const Boundary& one : map.boundaries) {
+    object["boundaries"].push_back({{"down", asked.down.values[one.row]},
+                                    {"from", policy(one.from)},
+                                    {"to", policy(one.to)},
+                                    {"simulated", number_or_null(one.simulated)},
+                                    {"closed_form", number_or_null(one.closed_form)}});
+  }
+  return object;
+}
+
+void break_even(const PlanArgs& args, const Plan& plan) {
+  if (!plan.break_even) throw InputError(args.path + ": break_even: missing, required for --break-even");
+  const BreakEvenMap map = break_even_map(plan);
+  if (args.json) {
+    std::printf("%s\n", break_even_object(plan, map).dump(2).c_str());
+  } else {
+    std::fputs(break_even_text(plan, map).c_str(), stdout);
+  }
+}
+
 void plan(const PlanArgs& args) {
   const Plan plan = load_plan(args.path);
+  if (args.break_even) {
+    break_even(args, plan);
+    return;
+  }
   if (plan.search.empty()) throw InputError(args.path + ": search: missing, required");
   check_values(plan, args.path);
   Simulator simulator(plan);
@@ -127,8 +178,12 @@ void add_plan(CLI::App& app) {
   auto args = std::make_shared<PlanArgs>();
   CLI::App* command = app.add_subcommand("plan", "the cheapest configuration that meets the targets");
   command->add_option("plan", args->path, "plan file (JSON)")->required();
+  command->add_flag("--break-even", args->break_even,
+                    "instead: which policy wins where, over the two fields of break_even");
   command->add_flag("--json", args->json, "print everything as JSON");
-  command->footer("Example: kvcap plan scenarios/plans/chat-13b.json");
+  command->footer(
+      "Examples: kvcap plan scenarios/plans/chat-13b.json\n"
+      "          kvcap plan scenarios/plans/break-even-7b.json --break-even");
   command->callback([args] { plan(*args); });
 }
 

@@ -32,7 +32,7 @@ struct Target {
 };
 
 // Where who wins: `policies` bring one context back on an otherwise idle machine, at every pair of values.
-// A path is a scenario's, or one of kContextPaths.
+// A path is a scenario's, or tokens, new_tokens or contexts.
 struct BreakEven {
   std::vector<std::string> policies;
   Dimension across, down;
@@ -41,7 +41,6 @@ struct BreakEven {
   int64_t new_tokens = 64;
   int64_t contexts = 1;  // that are asked for at once
 };
-inline constexpr const char* kContextPaths[] = {"tokens", "new_tokens", "contexts"};
 
 struct Plan {
   std::string name;

@@ -12,6 +12,7 @@
 
 #include "base/input_error.h"
 #include "base/random.h"
+#include "plan/break_even.h"
 #include "plan/plan_advice.h"
 #include "plan/plan_search.h"
 #include "plan/plan_simulate.h"
@@ -106,7 +107,7 @@ double exhaustive(const Plan& plan, const std::function<Served(const Values&)>& 
 
 TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
   int with_answer = 0;
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
     const RandomStream random(seed, "plan");
     uint64_t draws = 0;
     const auto uniform = [&] { return random.uniform(draws++); };
@@ -138,7 +139,7 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
     // 15 x 6 x 40 points, three runs each, would be 10,800.
     EXPECT_LT(evaluator.full_runs, 3000) << seed;
   }
-  EXPECT_GT(with_answer, 100);
+  EXPECT_GT(with_answer, 20);
 }
 
 // 1,000 values: the ends, and log2(1,000) = 10 between them; three runs each.
@@ -283,7 +284,7 @@ TEST_F(PlanFile, IsRefusedWithOneLineThatSaysWhere) {
             "\"step\"}");
   EXPECT_EQ(refusal(kSearch, kMeet, R"(, "minimise": "x")"),
             "plan.json: minimise: unknown field, allowed: schema, name, base, search, meet, notes, minimize, "
-            "max_replications; did you mean \"minimize\"?");
+            "max_replications, break_even; did you mean \"minimize\"?");
   EXPECT_EQ(refusal(kSearch, kMeet, R"(, "max_replications": 0)"),
             "plan.json: max_replications: found 0, allowed: an integer from 1 to 1000");
 }
@@ -306,7 +307,7 @@ TEST_F(PlanFile, FindsBySimulationWhatExhaustiveSearchFinds) {
       R"({"hardware": ["l40s", "a100-80g-sxm"], "policy.name": ["recompute", "hcache"],
           "hardware.dram.capacity_bytes": {"min": 1e10, "max": 8e10, "factor": 2},
           "policy.tiers": [[{"kind": "dram"}]]})",
-      R"({"token_hit_rate": {"min": 0.85}, "p99_ttft_ms": {"max": 400}})", R"(, "max_replications": 3)");
+      R"({"token_hit_rate": {"min": 0.75}, "p99_ttft_ms": {"max": 300}})", R"(, "max_replications": 3)");
   const Plan plan = load_plan(path);
   Simulator simulator(plan);
   Judge judge(plan, simulator);
@@ -334,6 +335,33 @@ TEST_F(PlanFile, FindsBySimulationWhatExhaustiveSearchFinds) {
   EXPECT_GT(meeting, 0);
   EXPECT_LT(meeting, static_cast<int>(all.size()));
   EXPECT_DOUBLE_EQ(result.best->metric("cost.usd_per_hour").mean, least);
+}
+
+// hcache reads half of what kv_offload reads: with one SSD it is first; recompute is where nothing is worth
+// reading, for a few tokens.
+TEST_F(PlanFile, MapsWhoWinsWhereAndWhereTheClosedFormPutsTheLine) {
+  const Plan plan = load_plan(write(kSearch, kMeet,
+                                    R"(, "break_even": {"policies": ["recompute", "kv_offload", "hcache"],
+      "across": {"tokens": [64, 256, 1024, 4096]}, "down": {"hardware.ssd.count": [1, 8]},
+      "set": {"hardware.ssd.request_overhead_s": 5e-4}})"));
+  const BreakEvenMap map = break_even_map(plan);
+  ASSERT_EQ(map.rows.size(), 2U);
+  for (const std::vector<BreakEvenCell>& row : map.rows) {
+    for (const BreakEvenCell& cell : row) {
+      ASSERT_GE(cell.winner, 0);
+      EXPECT_GE(cell.lead, 1);
+      for (const Contestant& one : cell.policies) {
+        EXPECT_EQ(one.reason, "");
+        EXPECT_NEAR(one.ttft_s, one.closed_form_ttft_s, 0.02 * one.closed_form_ttft_s);
+      }
+    }
+  }
+  EXPECT_EQ(map.rows[0][0].winner, 0);
+  EXPECT_EQ(map.rows[0][3].winner, 2);
+  ASSERT_FALSE(map.boundaries.empty());
+  for (const Boundary& one : map.boundaries) {
+    EXPECT_NEAR(one.simulated, one.closed_form, 0.1 * one.closed_form);
+  }
 }
 
 }  // namespace
