@@ -163,7 +163,7 @@ void plan(const PlanArgs& args) {
     report.stresses = stress(plan, report.result, judge);
     report.prices = price_changes(plan, report.result);
   }
-  report.simulations = judge.simulations();
+  report.simulations = simulator.simulations();
   if (args.json) {
     std::printf("%s\n", report_object(report).dump(2).c_str());
   } else {

@@ -386,17 +386,10 @@ MeanInterval Candidate::metric(const std::string& name) const {
 
 bool Candidate::stable() const { return !runs.empty() && std::all_of(runs.begin(), runs.end(), is_stable); }
 
-std::vector<Answer> Judge::run(const std::vector<Ask>& asks) {
-  simulations_ += static_cast<int64_t>(asks.size());
-  std::vector<Answer> answers = evaluator_.run(asks);
-  KVCAP_CHECK(answers.size() == asks.size());
-  return answers;
-}
-
 std::vector<Answer> Judge::glance(const std::vector<Changes>& wanted, double share) {
   std::vector<Ask> asks;
   for (const Changes& changes : wanted) asks.push_back({.changes = changes, .share = share});
-  return run(asks);
+  return evaluator_.run(asks);
 }
 
 void Judge::run_up_to(const std::vector<Entry*>& entries, int64_t replications) {
@@ -409,7 +402,8 @@ void Judge::run_up_to(const std::vector<Entry*>& entries, int64_t replications) 
       owners.push_back(entry);
     }
   }
-  std::vector<Answer> answers = run(asks);
+  std::vector<Answer> answers = evaluator_.run(asks);
+  KVCAP_CHECK(answers.size() == asks.size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     Candidate& candidate = owners[i]->candidate;
     if (answers[i].reason.empty()) {

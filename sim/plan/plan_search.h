@@ -64,7 +64,6 @@ class Judge {
   bool replicate(const Candidate& candidate);
   // One run each of a part of the workload.
   std::vector<Answer> glance(const std::vector<Changes>& wanted, double share);
-  int64_t simulations() const { return simulations_; }
 
  private:
   struct Entry {
@@ -73,12 +72,10 @@ class Judge {
   };
   void run_up_to(const std::vector<Entry*>& entries, int64_t replications);
   void decide(Candidate& candidate) const;
-  std::vector<Answer> run(const std::vector<Ask>& asks);
 
   const Plan& plan_;
   Evaluator& evaluator_;
   std::map<std::pair<Changes, double>, Entry> entries_;
-  int64_t simulations_ = 0;
 };
 
 struct PlanResult {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/input_error.h"
@@ -40,9 +41,9 @@ void lengthen(Workload& workload, double scale) {
   for (Turn& turn : workload.turns) turn.input_tokens = std::max(1U, scaled(turn.input_tokens));
 }
 
-std::string simulate_one(const Plan& plan, const Ask& ask, std::atomic<int64_t>& done_units) {
+std::string simulate_one(Scenario scenario, const Ask& ask, std::atomic<int64_t>& done_units) {
+  std::string message;
   try {
-    Scenario scenario = load_scenario(plan.base, ask.changes);
     scenario.seed += static_cast<uint64_t>(ask.replication);
     shorten(scenario, ask.share);
     Workload workload = make_workload(scenario.workload, scenario.seed);
@@ -56,46 +57,98 @@ std::string simulate_one(const Plan& plan, const Ask& ask, std::atomic<int64_t>&
     result.distributions.clear();
     result.series.clear();
     result.scenario_json.clear();
-    ++done_units;
-    return kRan + serialize(result);
+    message = kRan + serialize(result);
   } catch (const InputError& error) {
-    ++done_units;
-    return kRefused + std::string(error.what());
+    message = kRefused + std::string(error.what());
   }
+  ++done_units;
+  return message;
+}
+
+bool keeps_anything(const Scenario& scenario) {
+  const Keep keep = *with_preset(scenario.policy).keep;
+  return keep != Keep::none && keep != Keep::all;
+}
+
+bool keeps_in(const Scenario& scenario, Tier tier) {
+  if (!keeps_anything(scenario)) return false;
+  if (!scenario.policy.tiers) return true;
+  return std::any_of(scenario.policy.tiers->begin(), scenario.policy.tiers->end(),
+                     [tier](const TierOptions& one) { return one.kind == tier; });
+}
+
+// Which those that keep nothing may have as well: prefixes stay on the GPU.
+bool has_hbm_tier(const Scenario& scenario) {
+  return scenario.policy.tiers && !scenario.policy.tiers->empty() &&
+         scenario.policy.tiers->front().kind == Tier::hbm;
+}
+
+// What the run depends on: the scenario without storage that nothing is kept in. SSDs that are read through
+// DRAM need its bandwidth, whatever its size.
+std::string key_of(const Scenario& scenario, const Ask& ask) {
+  nlohmann::json key = nlohmann::json::parse(scenario.resolved_json);
+  nlohmann::json& hardware = key["hardware"];
+  if (!keeps_in(scenario, Tier::dram) && scenario.hardware.dram) hardware["dram"].erase("capacity_bytes");
+  if (!keeps_in(scenario, Tier::ssd)) hardware.erase("ssd");
+  if (!keeps_in(scenario, Tier::remote)) hardware.erase("remote");
+  if (!keeps_anything(scenario) && !has_hbm_tier(scenario)) key["policy"].erase("tiers");
+  key["ask"] = {ask.share, ask.replication, ask.context_scale};
+  return key.dump();
 }
 
 std::string sized(double bytes) {
   return bytes >= 1e12 ? format_number(bytes / 1e12) + " TB" : format_number(bytes / 1e9) + " GB";
 }
 
-// What is provisioned of a tier: all that the profile has, where the scenario asks for no less.
+// What is provisioned of a tier: all that the profile has, where the scenario does not ask for less.
 std::optional<double> provisioned_bytes(const Scenario& scenario, Tier tier, double all_bytes) {
+  if (!keeps_in(scenario, tier)) return {};
   if (!scenario.policy.tiers) return all_bytes;
-  for (const TierOptions& one : *scenario.policy.tiers) {
-    if (one.kind == tier) return one.capacity_bytes.value_or(all_bytes);
-  }
-  return {};
+  const auto found = std::find_if(scenario.policy.tiers->begin(), scenario.policy.tiers->end(),
+                                  [tier](const TierOptions& one) { return one.kind == tier; });
+  return found->capacity_bytes.value_or(all_bytes);
 }
 
 }  // namespace
 
 std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
+  struct Missing {
+    std::string key;
+    Scenario scenario;
+    const Ask* ask;
+  };
+  std::vector<std::string> keys;
+  std::vector<Missing> missing;
+  for (const Ask& ask : asks) {
+    try {
+      Scenario scenario = load_scenario(plan_.base, ask.changes);
+      keys.push_back(key_of(scenario, ask));
+      if (answers_.try_emplace(keys.back()).second) {
+        missing.push_back({keys.back(), std::move(scenario), &ask});
+      }
+    } catch (const InputError& error) {
+      keys.emplace_back(error.what());
+      answers_[keys.back()].reason = error.what();
+    }
+  }
+  simulations_ += static_cast<int64_t>(missing.size());
   const std::vector<std::string> messages =
-      run_in_workers(asks.size(),
+      run_in_workers(missing.size(),
                      [&](std::size_t job, std::atomic<int64_t>& done_units) {
-                       return simulate_one(plan_, asks[job], done_units);
+                       return simulate_one(missing[job].scenario, *missing[job].ask, done_units);
                      },
-                     {.total_units = static_cast<int64_t>(asks.size()), .label = "simulating"});
-  std::vector<Answer> answers;
-  for (const std::string& message : messages) {
-    Answer& answer = answers.emplace_back();
-    const std::string_view rest = std::string_view(message).substr(1);
-    if (message.front() == kRan) {
+                     {.total_units = static_cast<int64_t>(missing.size()), .label = "simulating"});
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    Answer& answer = answers_[missing[i].key];
+    const std::string_view rest = std::string_view(messages[i]).substr(1);
+    if (messages[i].front() == kRan) {
       answer.result = deserialize(rest);
     } else {
       answer.reason = rest;
     }
   }
+  std::vector<Answer> answers;
+  for (const std::string& key : keys) answers.push_back(answers_.at(key));
   return answers;
 }
 
@@ -173,9 +226,7 @@ std::string purchase(const Plan& plan, const Changes& changes) {
     const auto bytes = provisioned_bytes(scenario, Tier::remote, hardware.remote->capacity_bytes);
     if (bytes) add(sized(*bytes) + " of remote storage");
   }
-  const bool keeps =
-      with_preset(scenario.policy).keep != Keep::none && with_preset(scenario.policy).keep != Keep::all;
-  if (keeps && !stores.empty()) text += " with " + stores + " for stored state";
+  if (!stores.empty()) text += " with " + stores + " for stored state";
   return text + ", serving " + scenario.model.name + " with " + scenario.policy.name +
          (scenario.serving.tensor_parallel_size > 1
               ? " over " + std::to_string(scenario.serving.tensor_parallel_size) + " GPUs"

@@ -1,6 +1,7 @@
 // Runs configurations of a plan by simulation, each run in a process of its own.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,14 @@ class Simulator : public Evaluator {
  public:
   explicit Simulator(const Plan& plan) : plan_(plan) {}
   // Results come without their turns and texts. A scenario that is refused is an answer with its reason.
+  // Configurations that differ in nothing but storage that neither uses are run once.
   std::vector<Answer> run(const std::vector<Ask>& asks) override;
+  int64_t simulations() const { return simulations_; }
 
  private:
   const Plan& plan_;
+  int64_t simulations_ = 0;
+  std::map<std::string, Answer> answers_;  // by what the simulation depends on
 };
 
 // Throws InputError for the first value that no configuration accepts: it can be no answer.
