@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   kvcap::add_compare(app);
   kvcap::add_restore(app);
   kvcap::add_sweep(app);
+  kvcap::add_plan(app);
   kvcap::add_validate(app);
   kvcap::add_trace(app);
   kvcap::add_show(app);

@@ -35,15 +35,6 @@ bool holds(const Requirement& requirement, double value) {
   return value == requirement.bound;
 }
 
-// The numbers of every result; an empty one has them all.
-std::vector<std::string> metric_names() {
-  std::vector<std::string> names;
-  for (const Metric& metric : Recorder(0).finish({}).metrics) {
-    if (!std::holds_alternative<std::string>(metric.value)) names.push_back(metric.name);
-  }
-  return names;
-}
-
 }  // namespace
 
 std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts) {

@@ -78,6 +78,15 @@ RunResult Recorder::finish(const RunFacts& facts) {
   return summarise(std::move(static_cast<Recorded&>(*state_)), facts);
 }
 
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  // An empty result has them all.
+  for (const Metric& metric : Recorder(0).finish({}).metrics) {
+    if (!std::holds_alternative<std::string>(metric.value)) names.push_back(metric.name);
+  }
+  return names;
+}
+
 double RunResult::number(std::string_view metric) const {
   for (const Metric& candidate : metrics) {
     if (candidate.name != metric) continue;

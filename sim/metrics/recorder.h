@@ -80,6 +80,9 @@ class Recorder {
   TraceEvents* trace_;
 };
 
+// The names of the metrics of every result that are numbers.
+std::vector<std::string> metric_names();
+
 // Replications of one scenario: numbers become means with 95 % intervals (Student t), `stable` holds when
 // it does in every run, distributions are averaged quantile by quantile; series and turns are the first
 // run's. A single run is returned as it is.

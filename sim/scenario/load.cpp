@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/input_error.h"
 #include "scenario/check.h"
 #include "scenario/json.h"
 #include "scenario/read_text.h"
@@ -35,7 +36,16 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
 }
 
 Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides) {
-  return parse_scenario(read_text(path), path, overrides);
+  const std::size_t hash = path.rfind('#');
+  if (hash == std::string::npos || std::filesystem::exists(path)) {
+    return parse_scenario(read_text(path), path, overrides);
+  }
+  const std::string file = path.substr(0, hash), member = path.substr(hash + 1);
+  const Json whole = parse_json(read_text(file), file);
+  if (!whole.is_object() || !whole.contains(member)) {
+    throw InputError(path + ": " + file + " has no member \"" + member + "\"");
+  }
+  return parse_scenario(whole[member].dump(), path, overrides);
 }
 
 ModelSpec load_model(const std::string& name_or_path) {

@@ -1,0 +1,190 @@
+// kvcap plan: the cheapest configuration that meets the targets, and what surrounds it.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/input_error.h"
+#include "commands/commands.h"
+#include "plan/break_even.h"
+#include "plan/plan_simulate.h"
+#include "plan/plan_text.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PlanArgs {
+  std::string path;
+  bool break_even = false;
+  bool json = false;
+};
+
+const char* name_of(Verdict verdict) {
+  constexpr const char* kNames[] = {"cannot_run", "misses", "unclear", "meets"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+// The interval is [low, high], null with a single run.
+Json interval_object(const MeanInterval& value) {
+  Json interval;
+  if (!std::isnan(value.half_width))
+    interval = {value.mean - value.half_width, value.mean + value.half_width};
+  return {{"mean", value.mean}, {"interval", interval}};
+}
+
+Json candidate_object(const Plan& plan, const Candidate& candidate, bool has_command = true) {
+  Json metrics = Json::object();
+  if (!candidate.runs.empty()) {
+    for (const std::string& name : {plan.minimize, std::string(kFrontMetric)}) {
+      metrics[name] = interval_object(candidate.metric(name));
+    }
+    for (const Target& target : plan.meet) {
+      metrics[target.metric] = interval_object(candidate.metric(target.metric));
+    }
+  }
+  Json object = {{"changes", candidate.changes},
+                 {"verdict", name_of(candidate.verdict)},
+                 {"reason", candidate.reason.empty() ? Json() : Json(candidate.reason)},
+                 {"stable", candidate.stable()},
+                 {"replications", candidate.runs.size()},
+                 {"metrics", metrics}};
+  object["command"] = has_command ? Json(candidate_command(plan, candidate)) : Json();
+  return object;
+}
+
+Json candidate_list(const Plan& plan, const std::vector<const Candidate*>& candidates) {
+  Json list = Json::array();
+  for (const Candidate* one : candidates) list.push_back(candidate_object(plan, *one));
+  return list;
+}
+
+Json report_object(const PlanReport& report) {
+  const Plan& plan = *report.plan;
+  const PlanResult& result = report.result;
+  Json object = {{"schema", "kvcap.plan_result/1"},   {"name", plan.name},
+                 {"minimize", plan.minimize},         {"configurations", result.configurations},
+                 {"simulations", report.simulations}, {"dropped", result.dropped},
+                 {"cannot_run", result.cannot_run},   {"clear", result.is_clear()}};
+  object["answer"] = result.best ? candidate_object(plan, *result.best) : Json();
+  object["purchase"] = result.best ? Json(report.purchase) : Json();
+  const Target* binding = result.best ? binding_target(plan, *result.best) : nullptr;
+  object["binding"] = binding ? Json(binding->metric) : Json();
+  object["nearest"] = !result.best && result.nearest ? candidate_object(plan, *result.nearest) : Json();
+  object["rivals"] = candidate_list(plan, result.rivals);
+  object["front"] = candidate_list(plan, result.front);
+  object["judged"] = candidate_list(plan, result.judged);
+  object["marginal"] = Json::array();
+  for (const Marginal& one : report.marginals) {
+    object["marginal"].push_back(
+        {{"what", one.what},
+         {"change",
+          {{plan.minimize, interval_object(one.objective)}, {kFrontMetric, interval_object(one.quality)}}},
+         {"candidate", candidate_object(plan, *one.candidate)}});
+  }
+  object["robustness"] = Json::array();
+  for (const Stress& one : report.stresses) {
+    object["robustness"].push_back(
+        {{"what", one.what}, {"candidate", candidate_object(plan, *one.candidate, one.has_command)}});
+  }
+  object["prices"] = Json::array();
+  for (const PriceChange& one : report.prices) {
+    object["prices"].push_back({{"what", one.what},
+                                {"objective", one.objective},
+                                {"still_best", one.best == result.best},
+                                {"best", one.best->changes}});
+  }
+  return object;
+}
+
+Json number_or_null(double value) { return std::isnan(value) ? Json() : Json(value); }
+
+Json break_even_object(const Plan& plan, const BreakEvenMap& map) {
+  const BreakEven& asked = *plan.break_even;
+  const auto policy = [&](int which) {
+    return which < 0 ? Json() : Json(asked.policies[static_cast<std::size_t>(which)]);
+  };
+  Json object = {{"schema", "kvcap.break_even/1"}, {"name", plan.name},      {"across", asked.across.name()},
+                 {"down", asked.down.name()},      {"cells", Json::array()}, {"boundaries", Json::array()}};
+  for (std::size_t r = 0; r < map.rows.size(); ++r) {
+    for (std::size_t c = 0; c < map.rows[r].size(); ++c) {
+      const BreakEvenCell& cell = map.rows[r][c];
+      Json entry = {
+          {"across", asked.across.values[c]},  {"down", asked.down.values[r]},
+          {"winner", policy(cell.winner)},     {"closed_form_winner", policy(cell.closed_form_winner)},
+          {"lead", number_or_null(cell.lead)}, {"policies", Json::array()}};
+      for (std::size_t p = 0; p < cell.policies.size(); ++p) {
+        const Contestant& one = cell.policies[p];
+        entry["policies"].push_back({{"policy", asked.policies[p]},
+                                     {"ttft_s", number_or_null(one.ttft_s)},
+                                     {"closed_form_ttft_s", number_or_null(one.closed_form_ttft_s)},
+                                     {"reason", one.reason.empty() ? Json() : Json(one.reason)}});
+      }
+      object["cells"].push_back(std::move(entry));
+    }
+  }
+  for (const Boundary& one : map.boundaries) {
+    object["boundaries"].push_back({{"down", asked.down.values[one.row]},
+                                    {"from", policy(one.from)},
+                                    {"to", policy(one.to)},
+                                    {"simulated", number_or_null(one.simulated)},
+                                    {"closed_form", number_or_null(one.closed_form)}});
+  }
+  return object;
+}
+
+void break_even(const PlanArgs& args, const Plan& plan) {
+  if (!plan.break_even) throw InputError(args.path + ": break_even: missing, required for --break-even");
+  const BreakEvenMap map = break_even_map(plan);
+  if (args.json) {
+    std::printf("%s\n", break_even_object(plan, map).dump(2).c_str());
+  } else {
+    std::fputs(break_even_text(plan, map).c_str(), stdout);
+  }
+}
+
+void plan(const PlanArgs& args) {
+  const Plan plan = load_plan(args.path);
+  if (args.break_even) {
+    break_even(args, plan);
+    return;
+  }
+  if (plan.search.empty()) throw InputError(args.path + ": search: missing, required");
+  check_values(plan, args.path);
+  Simulator simulator(plan);
+  Judge judge(plan, simulator);
+  PlanReport report{.plan = &plan, .result = find_plan(plan, judge)};
+  if (report.result.best) {
+    report.purchase = purchase(plan, report.result.best->changes);
+    report.marginals = marginal_values(plan, report.result, judge);
+    report.stresses = stress(plan, report.result, judge);
+    report.prices = price_changes(plan, report.result);
+  }
+  report.simulations = simulator.simulations();
+  if (args.json) {
+    std::printf("%s\n", report_object(report).dump(2).c_str());
+  } else {
+    std::fputs(plan_text(report).c_str(), stdout);
+  }
+  if (!report.result.best) throw CheckFailed(args.path + ": no configuration meets every target");
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app) {
+  auto args = std::make_shared<PlanArgs>();
+  CLI::App* command = app.add_subcommand("plan", "the cheapest configuration that meets the targets");
+  command->add_option("plan", args->path, "plan file (JSON)")->required();
+  command->add_flag("--break-even", args->break_even,
+                    "instead: which policy wins where, over the two fields of break_even");
+  command->add_flag("--json", args->json, "print everything as JSON");
+  command->footer(
+      "Examples: kvcap plan scenarios/plans/chat-13b.json\n"
+      "          kvcap plan scenarios/plans/break-even-7b.json --break-even");
+  command->callback([args] { plan(*args); });
+}
+
+}  // namespace kvcap

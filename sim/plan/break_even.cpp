@@ -1,0 +1,247 @@
+#include "plan/break_even.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/input_error.h"
+#include "metrics/format.h"
+#include "plan/workers.h"
+#include "scenario/load.h"
+#include "simulate.h"
+#include "workload/stored_contexts.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// What is asked of one policy at one pair of values.
+struct Duel {
+  Changes changes;
+  StoredContexts contexts;
+};
+
+void apply(const std::string& path, const std::string& value, Duel& duel) {
+  const auto tokens = [&] { return static_cast<int64_t>(std::stod(value)); };
+  if (path == "tokens") {
+    duel.contexts.tokens = tokens();
+  } else if (path == "new_tokens") {
+    duel.contexts.new_tokens = tokens();
+  } else if (path == "contexts") {
+    duel.contexts.count = tokens();
+  } else {
+    duel.changes.push_back(std::string(path).append("=").append(value));
+  }
+}
+
+Duel duel_at(const BreakEven& asked, std::size_t row, std::size_t column) {
+  Duel duel{.changes = asked.changes,
+            .contexts = {.count = asked.contexts, .tokens = asked.tokens, .new_tokens = asked.new_tokens}};
+  for (const std::string& path : asked.down.paths) apply(path, asked.down.values[row], duel);
+  for (const std::string& path : asked.across.paths) apply(path, asked.across.values[column], duel);
+  return duel;
+}
+
+// Where contexts lie: the first tier that the scenario names, else the SSDs, else what there is.
+Tier tier_of(const Scenario& scenario) {
+  if (scenario.policy.tiers && !scenario.policy.tiers->empty()) return scenario.policy.tiers->front().kind;
+  for (Tier tier : {Tier::ssd, Tier::dram, Tier::remote}) {
+    if (has_tier(scenario.hardware, tier)) return tier;
+  }
+  throw InputError("break_even: hardware " + scenario.hardware.name + " has no host tier");
+}
+
+double closed_form_ttft_s(const Machine& machine, const StoredContexts& contexts, Tier tier) {
+  const PrefillChunk suffix{contexts.new_tokens, contexts.tokens};
+  const double prefill_s = machine.cost().prefill_s(suffix);
+  if (machine.policy().reuse() == Reuse::everything) return prefill_s;
+  Restoration restoration;
+  if (machine.policy().reuse() == Reuse::stored) {
+    const Hit hit{.tier = tier, .tokens = contexts.tokens};
+    Context context{.history_tokens = contexts.tokens, .new_tokens = contexts.new_tokens};
+    context.use[index(tier)] = machine.policy().use({contexts.tokens, 0, contexts.tokens});
+    restoration = machine.policy().restore(context, {&hit, 1}, machine.idle_rates());
+  }
+  if (restoration.empty()) return machine.cost().prefill_s({contexts.tokens + contexts.new_tokens, 0});
+  return makespan_s(restoration, machine.idle_rates()) + (restoration.fused ? 0 : prefill_s);
+}
+
+Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) {
+  Contestant contestant{.ttft_s = kNaN, .closed_form_ttft_s = kNaN};
+  try {
+    Changes changes = duel.changes;
+    changes.push_back("policy.name=" + policy);
+    Scenario scenario = load_scenario(plan.base, changes);
+    const StoredContexts& contexts = duel.contexts;
+    const Tier tier = tier_of(scenario);
+    const int64_t length = contexts.tokens + contexts.new_tokens + 1;
+    scenario.policy.tiers = {{.kind = tier}};
+    scenario.fidelity = Fidelity::layer;
+    scenario.serving.max_num_batched_tokens = length;
+    scenario.serving.max_model_len = std::max(scenario.serving.max_model_len.value_or(0), length);
+    // What is asked is how fast, not whether all of them fit the GPU.
+    scenario.serving.kv_capacity_tokens =
+        2 * contexts.count * (*scenario.serving.max_model_len + scenario.serving.block_size);
+    if (contexts.count == 1) {
+      const Machine machine(scenario, contexts.tokens, contexts.tokens);
+      contestant.closed_form_ttft_s = closed_form_ttft_s(machine, contexts, tier);
+    }
+    const RunResult result = simulate(scenario, requests_at_once(contexts));
+    contestant.ttft_s = 1e-3 * result.number("mean_ttft_ms");
+  } catch (const InputError& error) {
+    contestant.reason = error.what();
+  }
+  return contestant;
+}
+
+// Between forked processes of one binary, as in metrics/serialize.h.
+std::string packed(const Contestant& one) {
+  std::string bytes(2 * sizeof(double), '\0');
+  std::memcpy(bytes.data(), &one.ttft_s, sizeof(double));
+  std::memcpy(bytes.data() + sizeof(double), &one.closed_form_ttft_s, sizeof(double));
+  return bytes + one.reason;
+}
+Contestant unpacked(const std::string& bytes) {
+  Contestant one;
+  std::memcpy(&one.ttft_s, bytes.data(), sizeof(double));
+  std::memcpy(&one.closed_form_ttft_s, bytes.data() + sizeof(double), sizeof(double));
+  one.reason = bytes.substr(2 * sizeof(double));
+  return one;
+}
+
+int least(const std::vector<Contestant>& all, double Contestant::*time) {
+  int best = -1;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (std::isnan(all[i].*time)) continue;
+    if (best < 0 || all[i].*time < all[static_cast<std::size_t>(best)].*time) best = static_cast<int>(i);
+  }
+  return best;
+}
+
+void judge(BreakEvenCell& cell) {
+  cell.winner = least(cell.policies, &Contestant::ttft_s);
+  cell.closed_form_winner = least(cell.policies, &Contestant::closed_form_ttft_s);
+  double second_s = kNaN;
+  for (std::size_t i = 0; i < cell.policies.size(); ++i) {
+    if (static_cast<int>(i) != cell.winner) second_s = std::fmin(second_s, cell.policies[i].ttft_s);
+  }
+  cell.lead = cell.winner < 0 ? kNaN : second_s / cell.policies[static_cast<std::size_t>(cell.winner)].ttft_s;
+}
+
+// Where in the row `to` becomes faster than `from`; NaN where it does not.
+double crossing(const std::vector<double>& across, const std::vector<BreakEvenCell>& row, int from, int to,
+                double Contestant::*time) {
+  const auto difference = [&](std::size_t i) {
+    const std::vector<Contestant>& policies = row[i].policies;
+    return policies[static_cast<std::size_t>(to)].*time - policies[static_cast<std::size_t>(from)].*time;
+  };
+  for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+    const double left = difference(i), right = difference(i + 1);
+    if (left >= 0 && right < 0) return across[i] + (across[i + 1] - across[i]) * left / (left - right);
+  }
+  return kNaN;
+}
+
+std::vector<Boundary> boundaries_of(const BreakEven& asked, const BreakEvenMap& map) {
+  std::vector<Boundary> boundaries;
+  for (std::size_t r = 0; r < map.rows.size(); ++r) {
+    const std::vector<BreakEvenCell>& row = map.rows[r];
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      const int from = row[i].winner, to = row[i + 1].winner;
+      if (from < 0 || to < 0 || from == to) continue;
+      const std::vector<double> ends(asked.across.numbers.begin() + static_cast<std::ptrdiff_t>(i),
+                                     asked.across.numbers.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+      const std::vector<BreakEvenCell> pair = {row[i], row[i + 1]};
+      boundaries.push_back(
+          {.row = r,
+           .from = from,
+           .to = to,
+           .simulated = crossing(ends, pair, from, to, &Contestant::ttft_s),
+           .closed_form = crossing(asked.across.numbers, row, from, to, &Contestant::closed_form_ttft_s)});
+    }
+  }
+  return boundaries;
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
+
+}  // namespace
+
+BreakEvenMap break_even_map(const Plan& plan) {
+  const BreakEven& asked = *plan.break_even;
+  const std::size_t columns = asked.across.values.size(), rows = asked.down.values.size();
+  const std::size_t policies = asked.policies.size();
+  const std::vector<std::string> messages =
+      run_in_workers(rows * columns * policies,
+                     [&](std::size_t job, std::atomic<int64_t>& done_units) {
+                       const std::size_t cell = job / policies;
+                       const Duel duel = duel_at(asked, cell / columns, cell % columns);
+                       const std::string message = packed(fight(plan, duel, asked.policies[job % policies]));
+                       ++done_units;
+                       return message;
+                     },
+                     {.total_units = static_cast<int64_t>(rows * columns * policies), .label = "simulating"});
+  BreakEvenMap map;
+  std::vector<std::string> refusals(policies);
+  std::vector<bool> ran(policies, false);
+  for (std::size_t r = 0; r < rows; ++r) {
+    std::vector<BreakEvenCell>& row = map.rows.emplace_back(columns);
+    for (std::size_t c = 0; c < columns; ++c) {
+      for (std::size_t p = 0; p < policies; ++p) {
+        row[c].policies.push_back(unpacked(messages[(r * columns + c) * policies + p]));
+        if (row[c].policies[p].reason.empty()) ran[p] = true;
+        if (refusals[p].empty()) refusals[p] = row[c].policies[p].reason;
+      }
+      judge(row[c]);
+    }
+  }
+  for (std::size_t p = 0; p < policies; ++p) {
+    if (!ran[p]) throw InputError("break_even: " + asked.policies[p] + " runs nowhere: " + refusals[p]);
+  }
+  map.boundaries = boundaries_of(asked, map);
+  return map;
+}
+
+std::string break_even_text(const Plan& plan, const BreakEvenMap& map) {
+  const BreakEven& asked = *plan.break_even;
+  std::string text = plan.name + ": who answers first, and how many times sooner than the second\n";
+  for (std::size_t p = 0; p < asked.policies.size(); ++p) {
+    text += std::string(p == 0 ? "" : ", ") + static_cast<char>('a' + p) + " = " + asked.policies[p];
+  }
+  text += "; *: the closed form says another\n\n";
+  std::size_t name_width = asked.down.name().size();
+  for (const std::string& value : asked.down.values) name_width = std::max(name_width, value.size());
+  std::size_t width = 9;
+  for (const std::string& value : asked.across.values) width = std::max(width, value.size() + 2);
+  text += padded("", name_width) + "  " + asked.across.name() + "\n" + padded(asked.down.name(), name_width);
+  for (const std::string& value : asked.across.values) text += padded(value, width);
+  text += '\n';
+  for (std::size_t r = 0; r < map.rows.size(); ++r) {
+    text += padded(asked.down.values[r], name_width);
+    for (const BreakEvenCell& cell : map.rows[r]) {
+      std::string shown = "-";
+      if (cell.winner >= 0) {
+        const bool differs = cell.closed_form_winner >= 0 && cell.closed_form_winner != cell.winner;
+        shown = std::string(1, static_cast<char>('a' + cell.winner)) + (differs ? "*" : "") + " " +
+                format_number(cell.lead);
+      }
+      text += padded(shown, width);
+    }
+    text += '\n';
+  }
+  if (map.boundaries.empty()) return text + "\nNowhere across does the winner change.\n";
+  text += "\nWhere the winner changes, simulated (closed form):\n";
+  for (const Boundary& one : map.boundaries) {
+    text += "  " + asked.down.name() + "=" + asked.down.values[one.row] + ": " +
+            asked.policies[static_cast<std::size_t>(one.from)] + " -> " +
+            asked.policies[static_cast<std::size_t>(one.to)] + " at " + asked.across.name() + " " +
+            format_number(one.simulated) + " (" + format_number(one.closed_form) + ")\n";
+  }
+  return text;
+}
+
+}  // namespace kvcap

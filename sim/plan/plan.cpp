@@ -1,0 +1,47 @@
+#include "plan/plan.h"
+
+#include <cctype>
+#include <string_view>
+
+namespace kvcap {
+namespace {
+
+std::string quoted(const std::string& word) {
+  const auto is_plain = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_-./=,:+").find(letter) != std::string_view::npos;
+  };
+  std::string text = "'";
+  bool plain = true;
+  for (char letter : word) {
+    plain = plain && is_plain(letter);
+    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  }
+  return plain ? word : text + "'";
+}
+
+}  // namespace
+
+std::string Dimension::name() const {
+  std::string text;
+  for (const std::string& path : paths) text += (text.empty() ? "" : ",") + path;
+  return text;
+}
+
+Changes changes_at(const std::vector<Dimension>& search, const Point& point) {
+  Changes changes;
+  for (std::size_t d = 0; d < search.size(); ++d) {
+    for (const std::string& path : search[d].paths) {
+      changes.push_back(std::string(path).append("=").append(search[d].values[point[d]]));
+    }
+  }
+  return changes;
+}
+
+std::string run_command(const Plan& plan, const Changes& changes) {
+  std::string command = "kvcap run " + quoted(plan.base);
+  for (const std::string& change : changes) command += " --set " + quoted(change);
+  return command;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,236 @@
+#include "plan/plan_simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/input_error.h"
+#include "metrics/format.h"
+#include "metrics/serialize.h"
+#include "plan/workers.h"
+#include "scenario/load.h"
+#include "simulate.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+namespace {
+
+// A part of a workload shows little when only a few sessions are in it.
+constexpr double kLeastSessions = 50;
+
+constexpr char kRan = 'R';
+constexpr char kRefused = 'X';
+
+// The first sessions of the workload, and of its warm-up as large a share.
+void shorten(Scenario& scenario, double share) {
+  if (share >= 1) return;
+  const Workload whole = make_workload(scenario.workload, scenario.seed);
+  const auto sessions = static_cast<double>(whole.sessions.size());
+  const double fewer = std::min(sessions, std::max(kLeastSessions, std::ceil(share * sessions)));
+  scenario.workload.sessions = static_cast<int64_t>(fewer);
+  scenario.workload.warmup_turns =
+      static_cast<int64_t>(fewer / sessions * static_cast<double>(scenario.workload.warmup_turns));
+}
+
+void lengthen(Workload& workload, double scale) {
+  const auto scaled = [scale](uint32_t tokens) {
+    return static_cast<uint32_t>(std::llround(scale * static_cast<double>(tokens)));
+  };
+  for (Session& session : workload.sessions) session.context_tokens = scaled(session.context_tokens);
+  for (Turn& turn : workload.turns) turn.input_tokens = std::max(1U, scaled(turn.input_tokens));
+}
+
+std::string simulate_one(Scenario scenario, const Ask& ask, std::atomic<int64_t>& done_units) {
+  std::string message;
+  try {
+    scenario.seed += static_cast<uint64_t>(ask.replication);
+    shorten(scenario, ask.share);
+    Workload workload = make_workload(scenario.workload, scenario.seed);
+    // Pieces of prompts have the lengths that their texts have.
+    if (ask.context_scale != 1 && !workload.piece_begin.empty()) {
+      throw InputError("prompts in pieces cannot be made longer");
+    }
+    if (ask.context_scale != 1) lengthen(workload, ask.context_scale);
+    RunResult result = simulate(scenario, workload);
+    result.turns.clear();
+    result.distributions.clear();
+    result.series.clear();
+    result.scenario_json.clear();
+    message = kRan + serialize(result);
+  } catch (const InputError& error) {
+    message = kRefused + std::string(error.what());
+  }
+  ++done_units;
+  return message;
+}
+
+bool keeps_anything(const Scenario& scenario) {
+  const Keep keep = *with_preset(scenario.policy).keep;
+  return keep != Keep::none && keep != Keep::all;
+}
+
+bool keeps_in(const Scenario& scenario, Tier tier) {
+  if (!keeps_anything(scenario)) return false;
+  if (!scenario.policy.tiers) return true;
+  return std::any_of(scenario.policy.tiers->begin(), scenario.policy.tiers->end(),
+                     [tier](const TierOptions& one) { return one.kind == tier; });
+}
+
+// Which those that keep nothing may have as well: prefixes stay on the GPU.
+bool has_hbm_tier(const Scenario& scenario) {
+  return scenario.policy.tiers && !scenario.policy.tiers->empty() &&
+         scenario.policy.tiers->front().kind == Tier::hbm;
+}
+
+// What the run depends on: the scenario without storage that nothing is kept in. SSDs that are read through
+// DRAM need its bandwidth, whatever its size.
+std::string key_of(const Scenario& scenario, const Ask& ask) {
+  nlohmann::json key = nlohmann::json::parse(scenario.resolved_json);
+  nlohmann::json& hardware = key["hardware"];
+  if (!keeps_in(scenario, Tier::dram) && scenario.hardware.dram) hardware["dram"].erase("capacity_bytes");
+  if (!keeps_in(scenario, Tier::ssd)) hardware.erase("ssd");
+  if (!keeps_in(scenario, Tier::remote)) hardware.erase("remote");
+  if (!keeps_anything(scenario) && !has_hbm_tier(scenario)) key["policy"].erase("tiers");
+  key["ask"] = {ask.share, ask.replication, ask.context_scale};
+  return key.dump();
+}
+
+std::string sized(double bytes) {
+  return bytes >= 1e12 ? format_number(bytes / 1e12) + " TB" : format_number(bytes / 1e9) + " GB";
+}
+
+// What is provisioned of a tier: all that the profile has, where the scenario does not ask for less.
+std::optional<double> provisioned_bytes(const Scenario& scenario, Tier tier, double all_bytes) {
+  if (!keeps_in(scenario, tier)) return {};
+  if (!scenario.policy.tiers) return all_bytes;
+  const auto found = std::find_if(scenario.policy.tiers->begin(), scenario.policy.tiers->end(),
+                                  [tier](const TierOptions& one) { return one.kind == tier; });
+  return found->capacity_bytes.value_or(all_bytes);
+}
+
+}  // namespace
+
+std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
+  struct Missing {
+    std::string key;
+    Scenario scenario;
+    const Ask* ask;
+  };
+  std::vector<std::string> keys;
+  std::vector<Missing> missing;
+  for (const Ask& ask : asks) {
+    try {
+      Scenario scenario = load_scenario(plan_.base, ask.changes);
+      keys.push_back(key_of(scenario, ask));
+      if (answers_.try_emplace(keys.back()).second) {
+        missing.push_back({keys.back(), std::move(scenario), &ask});
+      }
+    } catch (const InputError& error) {
+      keys.emplace_back(error.what());
+      answers_[keys.back()].reason = error.what();
+    }
+  }
+  simulations_ += static_cast<int64_t>(missing.size());
+  const std::vector<std::string> messages =
+      run_in_workers(missing.size(),
+                     [&](std::size_t job, std::atomic<int64_t>& done_units) {
+                       return simulate_one(missing[job].scenario, *missing[job].ask, done_units);
+                     },
+                     {.total_units = static_cast<int64_t>(missing.size()), .label = "simulating"});
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    Answer& answer = answers_[missing[i].key];
+    const std::string_view rest = std::string_view(messages[i]).substr(1);
+    if (messages[i].front() == kRan) {
+      answer.result = deserialize(rest);
+    } else {
+      answer.reason = rest;
+    }
+  }
+  std::vector<Answer> answers;
+  for (const std::string& key : keys) answers.push_back(answers_.at(key));
+  return answers;
+}
+
+void check_values(const Plan& plan, const std::string& file) {
+  std::vector<std::vector<bool>> accepted;
+  for (const Dimension& dimension : plan.search) accepted.emplace_back(dimension.values.size(), false);
+  // Values go round together at first, so that a few configurations try them all; then one by one against
+  // every combination of the lists. Of a range the ends are tried.
+  const auto accepts = [&](const Point& point, std::string* why) {
+    try {
+      load_scenario(plan.base, changes_at(plan.search, point));
+    } catch (const InputError& error) {
+      *why = error.what();
+      return false;
+    }
+    for (std::size_t d = 0; d < point.size(); ++d) accepted[d][point[d]] = true;
+    return true;
+  };
+  std::size_t most = 1;
+  for (const Dimension& dimension : plan.search) {
+    if (!dimension.is_range) most = std::max(most, dimension.values.size());
+  }
+  std::string why;
+  for (std::size_t i = 0; i < most; ++i) {
+    Point point;
+    for (const Dimension& dimension : plan.search) {
+      const std::size_t end = dimension.values.size() - 1;
+      point.push_back(dimension.is_range ? (i % 2) * end : i % (end + 1));
+    }
+    accepts(point, &why);
+  }
+  for (std::size_t d = 0; d < plan.search.size(); ++d) {
+    const std::size_t end = plan.search[d].values.size() - 1;
+    for (std::size_t value = 0; value <= end;
+         value += plan.search[d].is_range ? std::max<std::size_t>(end, 1) : 1) {
+      std::string first_refusal;
+      Point point(plan.search.size(), 0);
+      point[d] = value;
+      for (bool more = true; more && !accepted[d][value];) {
+        accepts(point, &why);
+        if (first_refusal.empty()) first_refusal = why;
+        // The next combination of the other values.
+        more = false;
+        for (std::size_t other = 0; other < point.size() && !more; ++other) {
+          if (other == d || plan.search[other].is_range) continue;
+          more = ++point[other] < plan.search[other].values.size();
+          if (!more) point[other] = 0;
+        }
+      }
+      if (accepted[d][value]) continue;
+      throw InputError(file + ": search." + plan.search[d].name() + ": no configuration accepts " +
+                       plan.search[d].values[value] + ": " + first_refusal);
+    }
+  }
+}
+
+std::string purchase(const Plan& plan, const Changes& changes) {
+  const Scenario scenario = load_scenario(plan.base, changes);
+  const HardwareProfile& hardware = scenario.hardware;
+  std::string text = std::to_string(hardware.gpu.count) + "x " + hardware.gpu.name;
+  std::string stores;
+  const auto add = [&](const std::string& store) { stores += (stores.empty() ? "" : " and ") + store; };
+  if (hardware.dram) {
+    const auto bytes = provisioned_bytes(scenario, Tier::dram, hardware.dram->capacity_bytes);
+    if (bytes) add(sized(*bytes) + " of DRAM");
+  }
+  if (hardware.ssd) {
+    const double all = static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes;
+    const auto bytes = provisioned_bytes(scenario, Tier::ssd, all);
+    if (bytes)
+      add(sized(*bytes) + " on " + std::to_string(hardware.ssd->count) + " SSD" +
+          (hardware.ssd->count > 1 ? "s" : ""));
+  }
+  if (hardware.remote) {
+    const auto bytes = provisioned_bytes(scenario, Tier::remote, hardware.remote->capacity_bytes);
+    if (bytes) add(sized(*bytes) + " of remote storage");
+  }
+  if (!stores.empty()) text += " with " + stores + " for stored state";
+  return text + ", serving " + scenario.model.name + " with " + scenario.policy.name +
+         (scenario.serving.tensor_parallel_size > 1
+              ? " over " + std::to_string(scenario.serving.tensor_parallel_size) + " GPUs"
+              : "");
+}
+
+}  // namespace kvcap

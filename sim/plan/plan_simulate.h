@@ -1,0 +1,32 @@
+// Runs configurations of a plan by simulation, each run in a process of its own.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plan/plan_search.h"
+
+namespace kvcap {
+
+class Simulator : public Evaluator {
+ public:
+  explicit Simulator(const Plan& plan) : plan_(plan) {}
+  // Results come without their turns and texts. A scenario that is refused is an answer with its reason.
+  // Configurations that differ in nothing but storage that neither uses are run once.
+  std::vector<Answer> run(const std::vector<Ask>& asks) override;
+  int64_t simulations() const { return simulations_; }
+
+ private:
+  const Plan& plan_;
+  int64_t simulations_ = 0;
+  std::map<std::string, Answer> answers_;  // by what the simulation depends on
+};
+
+// Throws InputError for the first value that no configuration accepts: it can be no answer.
+void check_values(const Plan& plan, const std::string& file);
+
+// What to buy, and what runs on it: "1x H100 80GB SXM5, 64 GB of DRAM and 1x 7.68 TB of SSD for state".
+std::string purchase(const Plan& plan, const Changes& changes);
+
+}  // namespace kvcap

@@ -1,0 +1,288 @@
+#include "plan/plan_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "metrics/format.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+class Page {
+ public:
+  void line(const std::string& text = "") { text_ += text + '\n'; }
+  void sentence(const std::string& text, std::string_view indent = "") {
+    for (const std::string& one : wrap(text, kColumns, indent)) line(one);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string interval_text(const MeanInterval& value) {
+  // What is the same in every run needs no interval.
+  const bool same = std::abs(value.half_width) <= 1e-9 * std::abs(value.mean);
+  return format_interval(value.mean, same ? std::numeric_limits<double>::quiet_NaN() : value.half_width);
+}
+
+std::string values_of(const Candidate& candidate) {
+  std::string text;
+  for (const std::string& change : candidate.changes) {
+    // "hardware.ssd.count=2" as "ssd.count=2": the last two names tell which.
+    std::string path = change.substr(0, change.find('='));
+    const std::string value = change.substr(change.find('='));
+    const std::size_t last = path.rfind('.');
+    const std::size_t before = last == std::string::npos || last == 0 ? last : path.rfind('.', last - 1);
+    if (before != std::string::npos) path = path.substr(before + 1);
+    text += (text.empty() ? "" : " ") + path + value;
+  }
+  return text;
+}
+
+const char* verdict_text(const Candidate& candidate) {
+  switch (candidate.verdict) {
+    case Verdict::meets:
+      return "yes";
+    case Verdict::unclear:
+      return "unclear";
+    case Verdict::misses:
+    case Verdict::cannot_run:
+      return "no";
+  }
+  return "";
+}
+
+char letter(std::size_t i) { return i < 26 ? static_cast<char>('a' + i) : '*'; }
+
+// Rows of the front as letters: the objective to the right, the logarithm of kFrontMetric upwards.
+void add_chart(Page& page, const PlanReport& report) {
+  constexpr int kWidth = 72, kHeight = 12;
+  const std::vector<const Candidate*>& front = report.result.front;
+  if (front.size() < 2) return;
+  const auto x = [&](const Candidate* one) { return one->metric(report.plan->minimize).mean; };
+  const auto y = [](const Candidate* one) { return one->metric(kFrontMetric).mean; };
+  const double left = x(front.front()), right = x(front.back());
+  const double high = y(front.front()), low = y(front.back());
+  if (!(right > left) || !(high > low) || !(low > 0)) return;
+  std::vector<std::string> rows(kHeight, std::string(kWidth, ' '));
+  for (std::size_t i = front.size(); i-- > 0;) {
+    const double across = (x(front[i]) - left) / (right - left);
+    const double up = std::log(y(front[i]) / low) / std::log(high / low);
+    const auto row = static_cast<std::size_t>(std::lround((1 - up) * (kHeight - 1)));
+    rows[row][static_cast<std::size_t>(std::lround(across * (kWidth - 1)))] = letter(i);
+  }
+  page.line();
+  for (int row = 0; row < kHeight; ++row) {
+    const std::string label = row == 0 ? format_number(high) : row == kHeight - 1 ? format_number(low) : "";
+    std::string line = std::string(12 - std::min<std::size_t>(12, label.size()), ' ') + label + " |" +
+                       rows[static_cast<std::size_t>(row)];
+    line.erase(line.find_last_not_of(' ') + 1);
+    page.line(line);
+  }
+  page.line(std::string(13, ' ') + '+' + std::string(kWidth, '-'));
+  const std::string from = format_number(left), to = format_number(right);
+  page.line(std::string(14, ' ') + from + std::string(kWidth - from.size() - to.size(), ' ') + to);
+}
+
+void add_front(Page& page, const PlanReport& report) {
+  const Plan& plan = *report.plan;
+  if (report.result.front.empty()) return;
+  page.line();
+  page.sentence("Pareto front of what has been judged, " + plan.minimize + " against " + kFrontMetric +
+                " (only stable configurations):");
+  page.line();
+  char row[160];
+  std::snprintf(row, sizeof row, "   %20s %20s %8s",
+                plan.minimize.substr(plan.minimize.find('.') + 1).c_str(), kFrontMetric, "meets");
+  page.line(row);
+  for (std::size_t i = 0; i < report.result.front.size(); ++i) {
+    const Candidate& one = *report.result.front[i];
+    std::snprintf(row, sizeof row, " %c %20s %20s %8s   ", letter(i),
+                  interval_text(one.metric(plan.minimize)).c_str(),
+                  interval_text(one.metric(kFrontMetric)).c_str(), verdict_text(one));
+    page.sentence(row + values_of(one), "        ");
+  }
+  add_chart(page, report);
+}
+
+void add_commands(Page& page, const PlanReport& report) {
+  page.line();
+  page.line("Commands that repeat the rows:");
+  for (std::size_t i = 0; i < report.result.front.size(); ++i) {
+    page.line(std::string(" ") + letter(i) + "  " + candidate_command(*report.plan, *report.result.front[i]));
+  }
+}
+
+void add_targets(Page& page, const PlanReport& report, const Candidate& candidate) {
+  for (const Target& target : report.plan->meet) {
+    page.line("  " + target.metric + " " + interval_text(candidate.metric(target.metric)) +
+              ", wanted: " + target_text(target));
+  }
+}
+
+void add_binding(Page& page, const PlanReport& report) {
+  const Plan& plan = *report.plan;
+  const Candidate& best = *report.result.best;
+  page.line();
+  const Target* binding = binding_target(plan, best);
+  if (binding) {
+    page.sentence("Binding: " + binding->metric + " has the least room, " +
+                  format_percent(slack(*binding, best.metric(binding->metric).mean)) + " of its bound.");
+  }
+  // What the next cheaper ones lack.
+  const auto& judged = report.result.judged;
+  const double objective = best.metric(plan.minimize).mean;
+  auto place = std::find(judged.begin(), judged.end(), &best);
+  const auto is_cheaper = [&](const Candidate& one) {
+    return one.metric(plan.minimize).mean < objective - 1e-9 * std::abs(objective);
+  };
+  while (place != judged.begin() && !is_cheaper(**(place - 1))) --place;
+  if (place == judged.begin()) {
+    page.sentence("Nothing cheaper had to be judged on the whole workload.");
+    return;
+  }
+  const Candidate& cheaper = **(place - 1);
+  std::string why = "misses " + cheaper.reason;
+  if (cheaper.verdict == Verdict::unclear) why = "may meet " + cheaper.reason + " or not";
+  if (cheaper.reason == "unstable") {
+    why = "is unstable";
+  } else if (!cheaper.reason.empty()) {
+    why += " (" + interval_text(cheaper.metric(cheaper.reason)) + ")";
+  }
+  page.sentence("The next cheaper one that was judged, " + values_of(cheaper) + " at " +
+                interval_text(cheaper.metric(plan.minimize)) + ", " + why + ".");
+}
+
+std::string signed_text(const MeanInterval& change) {
+  return (change.mean > 0 ? "+" : "") + interval_text(change);
+}
+
+void add_marginals(Page& page, const PlanReport& report) {
+  if (report.marginals.empty()) return;
+  page.line();
+  page.line("A little more of each resource:");
+  for (const Marginal& one : report.marginals) {
+    std::string text = "  " + one.what + ": " + kFrontMetric + " " + signed_text(one.quality) + " for " +
+                       report.plan->minimize + " " + signed_text(one.objective);
+    if (one.candidate->verdict == Verdict::misses) text += "; then misses " + one.candidate->reason;
+    page.sentence(text, "    ");
+  }
+  const Marginal& first = report.marginals.front();
+  if (first.quality.mean + (std::isnan(first.quality.half_width) ? 0 : first.quality.half_width) >= 0) {
+    page.sentence(std::string("None of them clearly lowers ") + kFrontMetric + ".");
+  } else if (first.objective.mean > 0 && report.plan->minimize == "cost.usd_per_hour") {
+    page.sentence("One more dollar an hour buys most as " + first.what.substr(0, first.what.find(' ')) +
+                  ": " + format_number(-first.quality.mean / first.objective.mean) + " ms of p99 TTFT.");
+  } else {
+    page.sentence("Most is gained by " + first.what.substr(0, first.what.find(' ')) + ".");
+  }
+}
+
+void add_robustness(Page& page, const PlanReport& report) {
+  page.line();
+  page.line("How far the answer holds:");
+  for (const Stress& one : report.stresses) {
+    std::string text = "  " + one.what + ": ";
+    switch (one.candidate->verdict) {
+      case Verdict::meets:
+        text += "holds";
+        break;
+      case Verdict::unclear:
+        text += "not clear, " + one.candidate->reason;
+        break;
+      case Verdict::misses:
+        text += "misses " + one.candidate->reason;
+        break;
+      case Verdict::cannot_run:
+        text += "cannot run: " + one.candidate->reason;
+        break;
+    }
+    const std::string& reason = one.candidate->reason;
+    const bool is_other = !reason.empty() && reason != "unstable" && reason != kFrontMetric;
+    if (is_other) text += " (" + interval_text(one.candidate->metric(reason)) + ")";
+    page.sentence(text + ", " + kFrontMetric + " " + interval_text(one.candidate->metric(kFrontMetric)),
+                  "    ");
+  }
+  for (const PriceChange& one : report.prices) {
+    std::string text = "  " + one.what + ": " + format_number(one.objective);
+    text += one.best == report.result.best ? ", still the best of what was judged"
+                                           : "; then better: " + values_of(*one.best);
+    page.sentence(text, "    ");
+  }
+}
+
+void add_answer(Page& page, const PlanReport& report) {
+  const Plan& plan = *report.plan;
+  const PlanResult& result = report.result;
+  if (!result.best) {
+    page.sentence("No configuration meets every target.");
+    if (result.nearest) {
+      page.sentence("Nearest: " + values_of(*result.nearest) +
+                    (result.nearest->stable() ? "" : " (unstable)") + ":");
+      add_targets(page, report, *result.nearest);
+      page.line("  " + candidate_command(plan, *result.nearest));
+    }
+  } else {
+    page.sentence("Buy " + report.purchase + ": " + plan.minimize + " " +
+                  interval_text(result.best->metric(plan.minimize)) + ".");
+    add_targets(page, report, *result.best);
+    page.line("  " + candidate_command(plan, *result.best));
+  }
+  if (result.rivals.empty()) {
+    if (result.best) {
+      page.sentence("Clear: every target is met beyond its 95 % interval over " +
+                    std::to_string(result.best->runs.size()) + " seeds, and nothing judged is as cheap.");
+    }
+    return;
+  }
+  page.sentence("Not clear after " + std::to_string(plan.max_replications) + " seeds:");
+  for (const Candidate* rival : result.rivals) {
+    std::string text = "  " + values_of(*rival) + " at " + interval_text(rival->metric(plan.minimize));
+    text += rival->verdict == Verdict::unclear ? " may meet " + rival->reason + " or not (" +
+                                                     interval_text(rival->metric(rival->reason)) + ")"
+                                               : " is not told apart";
+    page.sentence(text, "    ");
+  }
+}
+
+}  // namespace
+
+std::string target_text(const Target& target) {
+  if (!std::isfinite(target.min)) return "at most " + format_number(target.max);
+  if (!std::isfinite(target.max)) return "at least " + format_number(target.min);
+  return "from " + format_number(target.min) + " to " + format_number(target.max);
+}
+
+std::string candidate_command(const Plan& plan, const Candidate& candidate) {
+  Changes changes = candidate.changes;
+  changes.push_back("replications=" + std::to_string(std::max<std::size_t>(1, candidate.runs.size())));
+  return run_command(plan, changes);
+}
+
+std::string plan_text(const PlanReport& report) {
+  Page page;
+  const PlanResult& result = report.result;
+  page.sentence(report.plan->name + ": " + format_count(result.configurations) + " configurations, " +
+                format_count(report.simulations) + " simulations, " +
+                format_count(static_cast<int64_t>(result.judged.size())) + " judged on the whole workload; " +
+                format_count(result.dropped) + " combinations dropped on short ones, " +
+                format_count(result.cannot_run) + " cannot run" +
+                (result.cannot_run > 0 ? " (the first: " + result.cannot_run_reason + ")" : ""));
+  page.line();
+  add_answer(page, report);
+  add_front(page, report);
+  if (result.best) {
+    add_binding(page, report);
+    add_marginals(page, report);
+    add_robustness(page, report);
+  }
+  if (!result.front.empty()) add_commands(page, report);
+  return page.take();
+}
+
+}  // namespace kvcap

@@ -1,0 +1,31 @@
+// A plan's answer as a person reads it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan_advice.h"
+#include "plan/plan_search.h"
+
+namespace kvcap {
+
+// Everything that follows from a search; the parts after `result` are empty without an answer.
+struct PlanReport {
+  const Plan* plan = nullptr;
+  PlanResult result;
+  int64_t simulations = 0;
+  std::string purchase;
+  std::vector<Marginal> marginals;
+  std::vector<Stress> stresses;
+  std::vector<PriceChange> prices;
+};
+
+std::string plan_text(const PlanReport& report);
+
+// "at most 500", "at least 0.8", "from 1 to 2"
+std::string target_text(const Target& target);
+
+// The command that repeats a candidate's runs.
+std::string candidate_command(const Plan& plan, const Candidate& candidate);
+
+}  // namespace kvcap
