@@ -10,7 +10,7 @@ enum class Overflow : uint8_t { truncate, reject };  // what happens to a prompt
 
 struct ServingOptions {
   int64_t tensor_parallel_size = 1;
-  int64_t max_num_seqs = 256;             // requests admitted at once (restoring, prefilling or decoding)
+  int64_t max_num_seqs = 256;  // requests admitted at once (restoring, prefilling or decoding)
   // Waiting beside a full batch; a turn that finds so many is rejected. Absent: any number.
   std::optional<int64_t> max_queued_turns;
   int64_t max_num_batched_tokens = 2048;  // token budget of one step (chunked prefill)

@@ -42,7 +42,8 @@ class Restorer {
   // What a restoration that starts now would find: its loads behind those that are queued, its computation
   // behind what restorations under way have still to compute.
   virtual LoadRates current_rates() const = 0;
-  // Seconds that restorations under way have still to compute: what progress_s says of later dates may change.
+  // Seconds that restorations under way have still to compute: what progress_s says of later dates may
+  // change.
   virtual double pending_compute_s() const = 0;
   // GPU seconds left to steps up to `at_s`, which is now or later, as far as is known now.
   virtual double progress_s(double at_s) const = 0;
