@@ -219,6 +219,20 @@ struct DeviceState {
   std::optional<double> power_w;
 };
 
+// All devices of the machine summing vectors of float16, in place: what tensor parallelism does after the
+// attention and after the MLP of every layer.
+class Collective {
+ public:
+  virtual ~Collective() = default;
+  virtual int64_t devices() const = 0;
+  virtual int64_t most_bytes() const = 0;
+  virtual std::string library() const = 0;  // "NCCL 2.27.3"
+  // Seconds of one sum of `bytes` a device, the mean of `calls` in a row.
+  virtual double all_reduce_s(int64_t bytes, int calls) = 0;
+  // values[device][element], all as long as the first; what each device then holds.
+  virtual std::vector<std::vector<float>> all_reduce(std::vector<std::vector<float>> values) = 0;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -236,6 +250,8 @@ class Backend {
   virtual bool can_read_direct() const { return false; }
   virtual void read_direct(int file, int64_t offset_bytes, const Buffer& to, int64_t to_offset_bytes,
                            int64_t bytes);
+  // Null with one device, or where no library is there.
+  virtual std::unique_ptr<Collective> make_collective() { return nullptr; }
   // Bytes per second that one device sends to another and the time of a small message; nullopt with one
   // device.
   virtual std::optional<std::pair<double, double>> peer_link() { return std::nullopt; }

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/check.h"
+#include "calibration/random_value.h"
 
 namespace kvcap::calibration {
 namespace {
@@ -453,7 +454,34 @@ std::vector<CheckedOperation> check_backend(Backend& backend) {
     }
     check("graph", [](Arrays& arrays) { return graph_error(arrays, 1000); });
   }
+  if (const std::unique_ptr<Collective> collective = backend.make_collective()) {
+    done.push_back(check_all_reduce(*collective));
+  }
   return done;
+}
+
+CheckedOperation check_all_reduce(Collective& collective) {
+  constexpr std::size_t kCount = 100'003;
+  std::vector<std::vector<float>> values(static_cast<std::size_t>(collective.devices()),
+                                         std::vector<float>(kCount));
+  std::vector<double> expected(kCount, 0);
+  // 64ths of at most 1: so are their sums over up to 32 devices, which float16 holds exactly.
+  for (std::size_t d = 0; d < values.size(); ++d) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      values[d][i] = std::nearbyint(64 * random_value(d, i)) / 64;
+      expected[i] += values[d][i];
+    }
+  }
+  double difference = 0;
+  double size = 0;
+  for (const std::vector<float>& sums : collective.all_reduce(values)) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      difference += std::pow(sums[i] - expected[i], 2);
+      size += std::pow(expected[i], 2);
+    }
+  }
+  return {"all-reduce over " + std::to_string(collective.devices()) + " devices by " + collective.library(),
+          std::sqrt(difference / size), 0};
 }
 
 }  // namespace kvcap::calibration

@@ -19,5 +19,7 @@ struct CheckedOperation {
 };
 
 std::vector<CheckedOperation> check_backend(Backend& backend);
+// Part of the above where there are several devices; all of them must have the sum.
+CheckedOperation check_all_reduce(Collective& collective);
 
 }  // namespace kvcap::calibration

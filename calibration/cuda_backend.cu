@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "calibration/cuda_collective.h"
 #include "calibration/cuda_support.h"
 #ifdef KVCAP_HAS_CUFILE
 #include <cufile.h>
@@ -269,6 +270,7 @@ class CudaBackend : public Backend {
     return static_cast<double>(milliseconds) * 1e-3;
   }
 
+  std::unique_ptr<Collective> make_collective() override { return make_cuda_collective(count_); }
   std::optional<std::pair<double, double>> peer_link() override {
     int reachable = 0;
     if (count_ < 2 || cudaDeviceCanAccessPeer(&reachable, 0, 1) != cudaSuccess || reachable == 0) {

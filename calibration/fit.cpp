@@ -191,6 +191,13 @@ FittedLink fit_link(const std::vector<TransferTime>& times) {
   return {stated_s(x[0]), std::exp(-x[1]), errors_of(residuals(x))};
 }
 
+FittedLink fit_all_reduce(const AllReduceSweep& sums) {
+  const auto t = static_cast<double>(sums.devices);
+  std::vector<TransferTime> sent;
+  for (const CopyTime& sum : sums.times) sent.push_back({2 * (t - 1) / t * sum.bytes, sum.time.time_s});
+  return fit_link(sent);
+}
+
 Efficiency gemm_table(const std::vector<GemmTime>& times) {
   Efficiency table{.model = EfficiencyModel::table};
   for (const GemmTime& time : times) table.points.push_back({time.m, time.n, time.k, time.time.time_s});

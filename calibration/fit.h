@@ -51,6 +51,9 @@ struct TransferTime {
   double time_s = 0;
 };
 FittedLink fit_link(const std::vector<TransferTime>& times);
+// The link of CostModel::all_reduce_s: what one device sends in a ring of t, 2 (t-1)/t of its vector, and a
+// time for each sum.
+FittedLink fit_all_reduce(const AllReduceSweep& sums);
 
 // A table of the measured GEMMs.
 Efficiency gemm_table(const std::vector<GemmTime>& times);

@@ -287,7 +287,11 @@ Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
       sweep_attention(sweep, best_gemm_rate(measured.gemms.times), &measured.attention_notes);
   measured.elementwise = sweep_elementwise(sweep);
   if (options.ssd) measured.disk = sweep_disk(sweep, *options.ssd);
-  measured.peer_link = backend.peer_link();
+  if (const std::unique_ptr<Collective> collective = backend.make_collective()) {
+    measured.all_reduces = sweep_all_reduce(sweep, *collective);
+  } else {
+    measured.peer_link = backend.peer_link();
+  }
   measured.after = backend.state();
   std::vector<double> spreads;
   for (const auto& [key, sample] : journal.samples()) spreads.push_back(sample.spread);
@@ -330,7 +334,14 @@ NotedProfile make_profile(const Measurements& measured, const std::string& name)
                 measured.launches.eager_kernel.time_s, measured.launches.graph_kernel.time_s));
   out.gpu_notes.emplace_back("price_usd_per_hour: not measured, 0");
   fit_pcie(measured, &out);
-  if (measured.peer_link) {
+  if (measured.all_reduces && measured.all_reduces->times.size() >= 2) {
+    const AllReduceSweep& sums = *measured.all_reduces;
+    const FittedLink link = fit_all_reduce(sums);
+    profile.nvlink = Nvlink{link.bytes_per_s, link.fixed_s};
+    out.nvlink_notes = {formatted("all-reduces of float16 over %lld GPUs by %s, 8 KiB to %.3g MB: err by %s",
+                                  static_cast<long long>(sums.devices), sums.library.c_str(),
+                                  sums.times.back().bytes / 1e6, text_of(link.errors).c_str())};
+  } else if (measured.peer_link) {
     profile.nvlink = Nvlink{measured.peer_link->first, measured.peer_link->second};
     out.nvlink_notes = {"copies from one GPU to its neighbour, not a collective"};
   }

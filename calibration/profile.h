@@ -31,7 +31,8 @@ struct Measurements {
   std::vector<CopyTime> copies;
   HostMemory host_memory;
   std::optional<DiskSweep> disk;
-  std::optional<std::pair<double, double>> peer_link;
+  std::optional<AllReduceSweep> all_reduces;           // with several devices and a library for it
+  std::optional<std::pair<double, double>> peer_link;  // with several devices and none
   std::vector<CheckedOperation> checks;
   double median_spread = 0;  // of all samples
   int64_t resumed_points = 0;

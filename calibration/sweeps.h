@@ -128,6 +128,14 @@ std::vector<CopyTime> sweep_copies(const Sweep& sweep);
 HostMemory sweep_host_memory(const Sweep& sweep, int64_t bytes);
 DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder);
 
+// Sums over several devices, of 8 KiB to the most the library's buffers hold.
+struct AllReduceSweep {
+  int64_t devices = 0;
+  std::string library;
+  std::vector<CopyTime> times;  // bytes: of one device's vector
+};
+AllReduceSweep sweep_all_reduce(const Sweep& sweep, Collective& collective);
+
 // Bytes per second of a copy within the device's memory, read and written bytes both counted.
 Sample time_device_copy(const Sweep& sweep, int64_t bytes);
 

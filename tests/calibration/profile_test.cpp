@@ -5,9 +5,12 @@
 #include <sys/wait.h>
 
 #include <fstream>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "base/input_error.h"
+#include "calibration/fit.h"
 #include "calibration/journal.h"
 #include "scenario/load.h"
 
@@ -149,6 +152,54 @@ TEST_F(Profile, ADiskThatCannotBeUsedIsRefusedBeforeAnythingIsMeasured) {
   options.budgets.disk_bytes = int64_t{1} << 60;
   EXPECT_THROW(write_profile(*cpu, options), InputError);
   EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+// Four devices in a ring of 200 GB/s, 9 us a sum. Without GPUs here its sums are the host's.
+class RingOfFour : public Collective {
+ public:
+  explicit RingOfFour(float fault = 0) : fault_(fault) {}
+  int64_t devices() const override { return 4; }
+  int64_t most_bytes() const override { return 64 << 20; }
+  std::string library() const override { return "a ring"; }
+  double all_reduce_s(int64_t bytes, int) override {
+    return 9e-6 + 2 * 3.0 / 4 * static_cast<double>(bytes) / 200e9;
+  }
+  std::vector<std::vector<float>> all_reduce(std::vector<std::vector<float>> values) override {
+    std::vector<float> sum(values.front().size(), 0);
+    for (const std::vector<float>& own : values) {
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += own[i];
+    }
+    values.assign(values.size(), sum);
+    values[2][77] += fault_;
+    return values;
+  }
+
+ private:
+  float fault_;
+};
+
+TEST(AllReduce, ASumThatOneDeviceHasWrongIsSeen) {
+  RingOfFour right;
+  EXPECT_TRUE(check_all_reduce(right).right());
+  RingOfFour wrong(1.0F / 64);
+  EXPECT_FALSE(check_all_reduce(wrong).right());
+  RingOfFour nothing(std::numeric_limits<float>::quiet_NaN());
+  EXPECT_FALSE(check_all_reduce(nothing).right());
+}
+
+TEST_F(Profile, SumsOverSeveralDevicesGiveTheLinkOfTensorParallelism) {
+  const std::unique_ptr<Backend> cpu = make_cpu_backend();
+  Journal journal(folder_ / "j", "a ring");
+  Progress progress;
+  Bench bench(*cpu);
+  const Budgets budgets{.copy_bytes = 1 << 30};
+  RingOfFour ring;
+  Measurements measured;
+  measured.all_reduces = sweep_all_reduce({bench, journal, progress, true, budgets}, ring);
+  ASSERT_EQ(measured.all_reduces->times.size(), 7U);  // 8 KiB, 32 KiB, ... 32 MiB
+  const FittedLink link = fit_all_reduce(*measured.all_reduces);
+  EXPECT_NEAR(link.bytes_per_s, 200e9, 1e6);
+  EXPECT_NEAR(link.fixed_s, 9e-6, 1e-9);
 }
 
 // A machine that was measured as fast as the samples say, with a table of every shape.
