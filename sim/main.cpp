@@ -9,13 +9,21 @@
 
 #include "base/input_error.h"
 #include "commands/commands.h"
+#include "des/world.h"
 #include "plan/workers.h"
+#include "revision.h"
 
 namespace {
 
 int report(int exit_code, const char* what) {
   std::fprintf(stderr, "kvcap: %s\n", what);
   return exit_code;
+}
+
+// What a bug report needs to know.
+std::string version_text() {
+  return std::string("kvcap " KVCAP_VERSION "\nrevision ") + kvcap::kRevision +
+         "\nbuild " KVCAP_BUILD_TYPE ", " KVCAP_COMPILER "\nSimGrid " + kvcap::simgrid_version();
 }
 
 // CLI11 calls an unknown subcommand a missing one; a user wants to hear what was found and what is near.
@@ -39,7 +47,7 @@ int main(int argc, char** argv) {
       "remote tiers."};
   app.name("kvcap");
   app.require_subcommand(1);
-  app.set_version_flag("--version", "kvcap " KVCAP_VERSION);
+  app.set_version_flag("--version", version_text);
   app.footer("Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal");
   kvcap::add_run(app);
   kvcap::add_compare(app);
@@ -49,6 +57,8 @@ int main(int argc, char** argv) {
   kvcap::add_validate(app);
   kvcap::add_trace(app);
   kvcap::add_show(app);
+  kvcap::add_completion(app);
+  kvcap::add_man(app);
   try {
     refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);

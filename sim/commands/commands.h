@@ -25,5 +25,7 @@ void add_plan(CLI::App& app);
 void add_validate(CLI::App& app);
 void add_trace(CLI::App& app);
 void add_show(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_man(CLI::App& app);
 
 }  // namespace kvcap

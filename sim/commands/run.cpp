@@ -80,8 +80,7 @@ void add_run(CLI::App& app) {
   command->add_flag("--check", args->check, "check every invariant after every event");
   command->footer([] {
     return "Example: kvcap run scenarios/demo.json --set policy.name=kv_offload --require "
-           "'p99_ttft_ms<=500'\n\n"
-           "Fields of a scenario:\n" +
+           "'p99_ttft_ms<=500'\n\n" +
            scenario_fields_help();
   });
   command->callback([args] { run(*args); });

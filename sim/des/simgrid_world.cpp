@@ -10,6 +10,10 @@
 #include "base/check.h"
 #include "des/world.h"
 
+// clang-format off
+#include <simgrid/version.h>  // uses macros of the headers above
+// clang-format on
+
 namespace sg4 = simgrid::s4u;
 
 namespace kvcap {
@@ -261,6 +265,15 @@ class SimgridWorld : public World {
 std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
                                           LinkObserver observer) {
   return std::make_unique<SimgridWorld>(hardware, tensor_parallel_size, std::move(observer));
+}
+
+std::string simgrid_version() {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  sg_version_get(&major, &minor, &patch);
+  std::string text = std::to_string(major) + "." + std::to_string(minor);
+  return patch > 0 ? text + "." + std::to_string(patch) : text;
 }
 
 }  // namespace kvcap

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/resource.h"
@@ -62,5 +63,8 @@ using LinkObserver = std::function<void(Resource, double busy_s, double from_s, 
 // REQUIRES: the only World of this process (SimGrid has one engine a process).
 std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
                                           LinkObserver observer);
+
+// "3.32", of the library that runs.
+std::string simgrid_version();
 
 }  // namespace kvcap

@@ -8,7 +8,7 @@ namespace {
 
 class HelpFields : public FieldVisitor {
  public:
-  HelpFields(std::string path, std::string& text) : path_(std::move(path)), text_(text) {}
+  HelpFields(std::string path, std::vector<FieldHelp>& fields) : path_(std::move(path)), fields_(fields) {}
 
   void schema(std::string_view value, bool required) override {
     line("schema", "\"" + std::string(value) + "\"", required ? "required" : "", {});
@@ -32,13 +32,13 @@ class HelpFields : public FieldVisitor {
                                  ? "an object"
                                  : "a " + std::string(spec.reference) + ": a name, a path or an object";
     line(name, what, spec.required ? "required" : absent(spec), spec);
-    HelpFields inner(below(path_, name), text_);
+    HelpFields inner(below(path_, name), fields_);
     describe(inner);
   }
   void list(std::string_view name, std::size_t, bool*, const FieldSpec& spec,
             const DescribeItem& describe_item) override {
     line(name, "an array", absent(spec), spec);
-    HelpFields inner(below(below(path_, name), "0"), text_);
+    HelpFields inner(below(below(path_, name), "0"), fields_);
     describe_item(inner, 0);
   }
 
@@ -52,24 +52,30 @@ class HelpFields : public FieldVisitor {
   }
   void line(std::string_view name, const std::string& allowed, const std::string& usual_value,
             const FieldSpec& spec) {
-    text_ += "  " + below(path_, name) + "\n      " + allowed;
-    if (!spec.unit.empty()) text_ += " [" + std::string(spec.unit) + "]";
-    if (!usual_value.empty()) text_ += ", " + usual_value;
-    if (!spec.meaning.empty()) text_ += ": " + std::string(spec.meaning);
-    text_ += "\n";
+    std::string text = allowed;
+    if (!spec.unit.empty()) text += " [" + std::string(spec.unit) + "]";
+    if (!usual_value.empty()) text += ", " + usual_value;
+    if (!spec.meaning.empty()) text += ": " + std::string(spec.meaning);
+    fields_.push_back({below(path_, name), std::move(text)});
   }
 
   const std::string path_;
-  std::string& text_;
+  std::vector<FieldHelp>& fields_;
 };
 
 }  // namespace
 
-std::string scenario_fields_help() {
+std::vector<FieldHelp> scenario_fields() {
   Scenario scenario;
-  std::string text = "Fields of a scenario (notes are allowed in any object):\n";
-  HelpFields fields("", text);
+  std::vector<FieldHelp> all;
+  HelpFields fields("", all);
   describe(fields, scenario);
+  return all;
+}
+
+std::string scenario_fields_help() {
+  std::string text = "Fields of a scenario (notes are allowed in any object):\n";
+  for (const FieldHelp& field : scenario_fields()) text += "  " + field.path + "\n      " + field.text + "\n";
   return text;
 }
 
