@@ -12,6 +12,7 @@
 #include "report/page.h"
 #include "report/read_inputs.h"
 #include "report/report_data.h"
+#include "report/text_views.h"
 
 namespace kvcap {
 namespace {
@@ -48,6 +49,8 @@ std::string title_of(const std::vector<ReportInput>& inputs) {
 
 std::string report_text(const std::string& format, const Report& report) {
   if (format == "json") return report_json(report);
+  if (format == "markdown") return report_markdown(report);
+  if (format == "csv") return report_csv(report);
   return report_html(embedded_report_page().html, report);
 }
 

@@ -30,7 +30,7 @@ elseif(NPM)
   set(step "npm ci")
   if(NOT installed STREQUAL sum)
     file(REMOVE ${WORK}/installed.sum)
-    execute_process(COMMAND ${NPM} ci --no-audit --no-fund --loglevel=error WORKING_DIRECTORY ${WORK} TIMEOUT 600
+    execute_process(COMMAND ${NPM} ci --include=dev --no-audit --no-fund --loglevel=error WORKING_DIRECTORY ${WORK} TIMEOUT 600
                     RESULT_VARIABLE failed OUTPUT_FILE ${WORK}/npm.log ERROR_FILE ${WORK}/npm.log)
     if(failed EQUAL 0)
       file(WRITE ${WORK}/installed.sum ${sum})
