@@ -133,6 +133,11 @@ std::string stats_json(const TraceStats& stats, const std::vector<std::string>& 
     json["p99_" + name] = number(row.figure->p99);
     json["max_" + name] = number(row.figure->max);
   }
+  json["miss_ratio_curve"] = Json::array();
+  for (const MissRatioPoint& point : stats.miss_ratio_curve) {
+    json["miss_ratio_curve"].push_back(
+        {{"capacity_tokens", point.capacity_tokens}, {"token_miss_ratio", point.token_miss_ratio}});
+  }
   json["notes"] = notes;
   return json.dump(2) + "\n";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <utility>
 #include <vector>
@@ -49,6 +50,28 @@ void average_quantiles(std::vector<RunResult>& runs) {
       for (std::size_t q = 0; q < mean.size(); ++q) mean[q] += other[q];
     }
     for (double& quantile : mean) quantile /= static_cast<double>(runs.size());
+  }
+}
+
+// Every bin's turns of all runs; means weighted by the runs' turns, quantiles averaged the same way.
+void pool_histories(std::vector<RunResult>& runs) {
+  std::map<int64_t, HistoryBin> pooled;
+  for (const RunResult& run : runs) {
+    for (const HistoryBin& bin : run.by_history) {
+      HistoryBin& sum = pooled[bin.min_tokens];
+      const auto weight = static_cast<double>(bin.count);
+      sum = {.min_tokens = bin.min_tokens,
+             .max_tokens = bin.max_tokens,
+             .count = sum.count + bin.count,
+             .mean_ttft_ms = sum.mean_ttft_ms + weight * bin.mean_ttft_ms,
+             .p99_ttft_ms = sum.p99_ttft_ms + weight * bin.p99_ttft_ms};
+    }
+  }
+  runs[0].by_history.clear();
+  for (auto& [min_tokens, bin] : pooled) {
+    bin.mean_ttft_ms /= static_cast<double>(bin.count);
+    bin.p99_ttft_ms /= static_cast<double>(bin.count);
+    runs[0].by_history.push_back(bin);
   }
 }
 
@@ -103,6 +126,7 @@ RunResult combine_replications(std::vector<RunResult> runs) {
     combined.metrics.push_back(std::move(metric));
   }
   average_quantiles(runs);
+  pool_histories(runs);
   join_notes(runs);
   std::swap(runs[0].metrics, combined.metrics);
   std::swap(runs[0].intervals, combined.intervals);

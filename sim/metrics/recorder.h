@@ -84,8 +84,8 @@ class Recorder {
 std::vector<std::string> metric_names();
 
 // Replications of one scenario: numbers become means with 95 % intervals (Student t), `stable` holds when
-// it does in every run, distributions are averaged quantile by quantile; series and turns are the first
-// run's. A single run is returned as it is.
+// it does in every run, distributions are averaged quantile by quantile, the histories' bins weighted by
+// their turns; series and turns are the first run's. A single run is returned as it is.
 RunResult combine_replications(std::vector<RunResult> runs);
 
 // Paired differences setting - against, metric by metric, over replications with equal seeds. They are

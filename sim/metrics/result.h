@@ -55,6 +55,14 @@ struct Interval {
 
 using NamedSeries = std::vector<std::pair<std::string, std::vector<double>>>;
 
+// Turns whose history has min_tokens to max_tokens, both included; the bounds are powers of two, 0 apart.
+struct HistoryBin {
+  int64_t min_tokens = 0, max_tokens = 0;
+  int64_t count = 0;
+  double mean_ttft_ms = 0;
+  double p99_ttft_ms = 0;
+};
+
 struct RunResult {
   std::string scenario_name;
   std::string scenario_json;  // as resolved
@@ -63,8 +71,9 @@ struct RunResult {
   std::string policy_summary;  // what it does, in a line
   bool is_bound = false;       // cannot be built or bought: what others are measured against
   std::vector<Metric> metrics;
-  NamedSeries distributions;  // 99 quantiles each (1 % .. 99 %)
-  NamedSeries series;         // "time_s" first, then one value a bin
+  NamedSeries distributions;           // 99 quantiles each (1 % .. 99 %)
+  NamedSeries series;                  // "time_s" first, then one value a bin
+  std::vector<HistoryBin> by_history;  // ascending; those with turns
   std::vector<Interval> intervals;
   std::vector<std::string> notes;
   std::string quality_note;  // empty: lossless

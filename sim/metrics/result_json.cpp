@@ -32,6 +32,18 @@ Json series_object(const NamedSeries& series) {
   return object;
 }
 
+Json history_array(const RunResult& result) {
+  Json bins = Json::array();
+  for (const HistoryBin& bin : result.by_history) {
+    bins.push_back({{"min_tokens", bin.min_tokens},
+                    {"max_tokens", bin.max_tokens},
+                    {"count", bin.count},
+                    {"mean_ttft_ms", bin.mean_ttft_ms},
+                    {"p99_ttft_ms", bin.p99_ttft_ms}});
+  }
+  return bins;
+}
+
 Json intervals_object(const RunResult& result) {
   Json object = Json::object();
   for (const Interval& interval : result.intervals)
@@ -52,9 +64,12 @@ Json result_object(const RunResult& result) {
   object["scenario"] = scenario_object(result);
   if (!result.setting.empty()) object["setting"] = result.setting;
   object["policy"] = result.policy;
+  object["policy_summary"] = result.policy_summary;
+  object["is_bound"] = result.is_bound;
   object["metrics"] = metrics_object(result);
   object["distributions"] = series_object(result.distributions);
   object["series"] = series_object(result.series);
+  object["by_history"] = history_array(result);
   object["quality_note"] = result.quality_note.empty() ? Json() : Json(result.quality_note);
   object["intervals"] = intervals_object(result);
   object["notes"] = result.notes;

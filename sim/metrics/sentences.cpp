@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/resource.h"
@@ -58,10 +59,9 @@ std::string parts_text(std::vector<std::pair<double, const char*>> parts, double
 
 std::string bound_text(const Setting& setting) {
   std::string_view resource;
-  if (const auto name = std::find_if(setting.result->metrics.begin(), setting.result->metrics.end(),
-                                     [](const Metric& m) { return m.name == "bound_by"; });
-      name != setting.result->metrics.end())
-    resource = std::get<std::string>(name->value);
+  for (const Metric& one : setting.result->metrics)
+    if (const auto* text = std::get_if<std::string>(&one.value); text && one.name == "bound_by")
+      resource = *text;
   for (std::size_t i = 0; i < kResourceCount; ++i) {
     if (kResourceNames[i] != resource) continue;
     const double busy = metric(setting, "utilization." + std::string(resource));
@@ -141,14 +141,6 @@ std::string loss_text(const Setting& setting, const Setting& ideal) {
          " ms of mean TTFT: " + parts_text(parts, loss_ms) + ".";
 }
 
-std::string difference_text(const Difference& difference) {
-  const double size = std::abs(difference.difference);
-  const char* direction = difference.difference < 0 ? " ms lower" : " ms higher";
-  std::string text = difference.setting + " " + format_interval(size, difference.half_width) + direction;
-  if (size <= difference.half_width) text += " (not distinguishable)";
-  return text;
-}
-
 // p99 TTFT of every setting against the first, with the paired interval where replications gave one.
 std::string tail_text(const std::vector<Setting>& settings, const std::vector<Difference>& differences) {
   std::vector<std::string> items;
@@ -158,7 +150,8 @@ std::string tail_text(const std::vector<Setting>& settings, const std::vector<Di
       if (difference.metric != "p99_ttft_ms" || difference.setting != setting.label ||
           difference.against != settings[0].label)
         continue;
-      items.push_back(difference_text(difference));
+      items.push_back(difference.setting + " " +
+                      difference_text(difference.difference, difference.half_width, "ms"));
       has_intervals = has_intervals || !std::isnan(difference.half_width);
     }
   }
@@ -211,31 +204,196 @@ void compare(const std::vector<Setting>& settings, const std::vector<Difference>
                      fastest && cheapest->label == fastest->label ? "" : bound_text(*cheapest)});
 }
 
-void describe_one(const Setting& setting, std::vector<std::string>& paragraphs) {
+std::string hits_text(const Setting& setting) {
+  return "Of every 100 prompt tokens (history and new) " +
+         format_number(100 * metric(setting, "token_hit_rate")) + " came from stored state; " +
+         format_percent(metric(setting, "request_hit_rate")) + " of the turns reused some.";
+}
+
+std::string breakdown_text(const Setting& setting) {
   const double ttft_ms = metric(setting, "mean_ttft_ms");
   std::vector<std::pair<double, const char*>> parts;
   for (const Part& part : kParts) parts.emplace_back(part_ms(setting, part), part.doing);
   const std::string shares = parts_text(parts, ttft_ms);
-  add(paragraphs, {"Of every 100 prompt tokens (history and new) " +
-                       format_number(100 * metric(setting, "token_hit_rate")) + " came from stored state; " +
-                       format_percent(metric(setting, "request_hit_rate")) + " of the turns reused some.",
-                   bound_text(setting)});
-  if (!shares.empty()) add(paragraphs, {"Mean TTFT of " + format_number(ttft_ms) + " ms: " + shares + "."});
+  return shares.empty() ? "" : "Mean TTFT of " + format_number(ttft_ms) + " ms: " + shares + ".";
+}
+
+void describe_one(const Setting& setting, std::vector<std::string>& paragraphs) {
+  add(paragraphs, {hits_text(setting), bound_text(setting)});
+  add(paragraphs, {breakdown_text(setting)});
+}
+
+std::string overload_text(const std::vector<Setting>& settings) {
+  std::vector<std::string> overloaded;
+  for (const Setting& setting : settings)
+    if (!is_stable(setting)) overloaded.push_back(setting.label);
+  if (overloaded.empty()) return "";
+  return "Warning: this machine cannot serve this rate with " + joined(overloaded, " or ") +
+         ": the queue grew throughout.";
+}
+
+// What somebody could build, and of it what serves the rate where anything does.
+std::vector<Setting> eligible(const std::vector<Setting>& settings) {
+  std::vector<Setting> real, stable;
+  for (const Setting& setting : settings) {
+    if (setting.result->is_bound) continue;
+    real.push_back(setting);
+    if (is_stable(setting)) stable.push_back(setting);
+  }
+  return stable.empty() ? real : stable;
+}
+
+double half_width(const Setting& setting, std::string_view metric) {
+  for (const Interval& interval : setting.result->intervals)
+    if (interval.name == metric) return interval.half_width;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+// one - other: paired where the two were compared, else as if their runs were independent.
+Difference difference_of(const Setting& one, const Setting& other, const std::string& name,
+                         const std::vector<Difference>& differences) {
+  Difference found{one.label, other.label, name, metric(one, name) - metric(other, name),
+                   std::hypot(half_width(one, name), half_width(other, name))};
+  for (const Difference& paired : differences) {
+    if (paired.metric != name) continue;
+    if (paired.setting == one.label && paired.against == other.label) return paired;
+    if (paired.setting == other.label && paired.against == one.label) {
+      found.difference = -paired.difference;
+      found.half_width = paired.half_width;
+    }
+  }
+  return found;
+}
+
+// "recompute 0; kv_offload and hcache 95.5": settings by what `value` writes for them.
+template <typename Value>
+std::string grouped(const std::vector<Setting>& settings, Value value) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  for (const Setting& setting : settings) {
+    const std::string text = value(setting);
+    const auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == text; });
+    if (group == groups.end()) {
+      groups.push_back({text, {setting.label}});
+    } else {
+      group->second.push_back(setting.label);
+    }
+  }
+  std::vector<std::string> items;
+  for (const auto& [text, labels] : groups) items.push_back(text + " with " + joined(labels));
+  return joined(items, ", ");
+}
+
+std::string wear_text(const Setting& setting) {
+  constexpr double kRatedYears = 5;  // of ssd_writes.rated_share 1
+  const double share = metric(setting, "ssd_writes.rated_share");
+  if (!(share > 0)) return "";
+  return setting.label + " uses up the rated writes of the SSDs in " + format_number(kRatedYears / share) +
+         " years.";
 }
 
 }  // namespace
+
+std::string difference_text(double difference, double half_width, std::string_view unit) {
+  const double size = std::abs(difference);
+  std::string text = format_interval(size, half_width);
+  if (!unit.empty()) text += " " + std::string(unit);
+  text += difference < 0 ? " lower" : " higher";
+  return size <= half_width ? text + " (cannot tell)" : text;
+}
+
+std::string headline(const std::vector<Setting>& settings, const std::vector<Difference>& differences) {
+  const std::string name = "p99_ttft_ms";
+  const auto p99_ms = [&](const Setting& setting) { return metric(setting, name); };
+  std::vector<Setting> others = eligible(settings);
+  const auto winner = least(others, p99_ms);
+  if (!winner) return "";
+  std::erase_if(others, [&](const Setting& setting) { return setting.label == winner->label; });
+  const auto rival = least(others, p99_ms);
+  if (!rival) return "";
+  const Difference difference = difference_of(*winner, *rival, name, differences);
+  const double ratio = p99_ms(*winner) / p99_ms(*rival);
+  const bool is_clear =
+      !(std::abs(difference.difference) <= difference.half_width) && ratio < 1 - kNoticeable;
+  const std::string numbers =
+      " (" + format_number(p99_ms(*winner)) + " against " + format_number(p99_ms(*rival)) + " ms" +
+      (std::isnan(difference.half_width)
+           ? "; one run, so chance is not excluded)"
+           : ", " + format_interval(std::abs(difference.difference), difference.half_width) +
+                 (difference.difference < 0 ? " ms lower)" : " ms higher)"));
+  const double bytes = metric(*winner, "stored_bytes_per_token");
+  const double saved = 1 - bytes / metric(*rival, "stored_bytes_per_token");
+  const std::string storage = !(bytes > 0)            ? "stores nothing"
+                              : !std::isfinite(saved) ? ""
+                              : std::abs(saved) < kNoticeable
+                                  ? "stores as many bytes"
+                                  : "stores " + format_number(100 * std::abs(saved)) +
+                                        (saved > 0 ? " % fewer bytes" : " % more bytes");
+  if (!is_clear) {
+    return "Whether " + winner->label + " or " + rival->label +
+           " has the lower p99 TTFT these runs cannot tell" + numbers +
+           (storage.empty() ? "." : "; " + winner->label + " " + storage + ".");
+  }
+  const std::string change = std::abs(ratio - 0.5) < 0.02
+                                 ? " halves p99 TTFT against "
+                                 : " lowers p99 TTFT by " + format_percent(1 - ratio) + " against ";
+  return winner->label + change + rival->label + numbers + (storage.empty() ? "." : " and " + storage + ".");
+}
+
+std::vector<std::string> latency_sentences(const std::vector<Setting>& settings,
+                                           const std::vector<Difference>& differences) {
+  std::vector<std::string> paragraphs;
+  add(paragraphs, {headline(settings, differences)});
+  const std::optional<Setting> ideal = find_ideal(settings);
+  const std::vector<Setting> real = eligible(settings);
+  const auto fastest = least(real, [&](const Setting& s) { return bring_back_ms(s, ideal); });
+  if (fastest && real.size() > 1) add(paragraphs, {fastest_text(*fastest, real, ideal)});
+  if (fastest) add(paragraphs, {ideal ? loss_text(*fastest, *ideal) : breakdown_text(*fastest)});
+  add(paragraphs, {tail_text(settings, differences)});
+  return paragraphs;
+}
+
+std::vector<std::string> cache_sentences(const std::vector<Setting>& settings) {
+  std::vector<std::string> paragraphs;
+  if (settings.size() == 1) add(paragraphs, {hits_text(settings[0])});
+  if (settings.size() > 1) {
+    add(paragraphs, {"Of every 100 prompt tokens (history and new) came from stored state: " +
+                     grouped(settings,
+                             [](const Setting& setting) {
+                               return format_number(100 * metric(setting, "token_hit_rate"));
+                             }) +
+                     "."});
+  }
+  std::vector<Setting> storing;
+  for (const Setting& setting : settings)
+    if (!setting.result->is_bound && metric(setting, "stored_bytes_per_token") > 0)
+      storing.push_back(setting);
+  const auto smallest = least(storing, [](const Setting& s) { return metric(s, "stored_bytes_per_token"); });
+  if (smallest) {
+    const std::string kib = format_number(metric(*smallest, "stored_bytes_per_token") / 1024);
+    add(paragraphs,
+        {smallest->label + " stores " + kib + " KiB a token" + (storing.size() > 1 ? ", the least." : "."),
+         storing.size() > 1 ? storage_text(*smallest, storing) : ""});
+  }
+  return paragraphs;
+}
+
+std::vector<std::string> resource_sentences(const std::vector<Setting>& settings) {
+  std::vector<std::string> paragraphs;
+  for (const Setting& setting : settings) {
+    if (setting.result->is_bound && settings.size() > 1) continue;
+    add(paragraphs, {bound_text(setting), wear_text(setting)});
+  }
+  add(paragraphs, {overload_text(settings)});
+  return paragraphs;
+}
 
 std::vector<std::string> sentences(const std::vector<Setting>& settings,
                                    const std::vector<Difference>& differences) {
   std::vector<std::string> paragraphs;
   if (settings.size() == 1) describe_one(settings[0], paragraphs);
   if (settings.size() > 1) compare(settings, differences, paragraphs);
-  std::vector<std::string> overloaded;
-  for (const Setting& setting : settings)
-    if (!is_stable(setting)) overloaded.push_back(setting.label);
-  if (!overloaded.empty())
-    paragraphs.push_back("Warning: this machine cannot serve this rate with " + joined(overloaded, " or ") +
-                         ": the queue grew throughout.");
+  add(paragraphs, {overload_text(settings)});
   return paragraphs;
 }
 

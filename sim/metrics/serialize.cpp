@@ -149,6 +149,7 @@ void each_field(Result& result, Visit visit) {
   visit(result.metrics);
   visit(result.distributions);
   visit(result.series);
+  visit(result.by_history);
   visit(result.intervals);
   visit(result.notes);
   visit(result.policy_summary);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -67,6 +69,7 @@ class Summary {
     add_cost();
     add_endurance();
     add_series();
+    add_history();
     return std::move(result_);
   }
 
@@ -273,6 +276,20 @@ class Summary {
       if (!recorded_.busy[i].is_zero())
         result_.series.emplace_back(std::string(kResourceNames[i]) + "_utilization",
                                     recorded_.busy[i].means(kSeriesBins, duration_s));
+  }
+
+  void add_history() {
+    std::map<int64_t, std::vector<double>> ttfts_ms;  // by the least history of their bin
+    for (const TurnRecord& turn : recorded_.turns)
+      if (is_measured(turn)) ttfts_ms[std::bit_floor(turn.history_tokens)].push_back(1e3 * turn.ttft_s);
+    for (auto& [min_tokens, values_ms] : ttfts_ms) {
+      const Distribution ttft_ms = describe(values_ms);
+      result_.by_history.push_back({.min_tokens = min_tokens,
+                                    .max_tokens = std::max<int64_t>(2 * min_tokens - 1, 0),
+                                    .count = std::ssize(values_ms),
+                                    .mean_ttft_ms = ttft_ms.mean,
+                                    .p99_ttft_ms = ttft_ms.p99});
+    }
   }
 
   const Recorded& recorded_;

@@ -122,6 +122,22 @@ Lines sentence_lines(const std::vector<Setting>& settings, const std::vector<Dif
 
 }  // namespace
 
+std::vector<ResultRow> result_rows(const std::vector<RunResult>& results) {
+  std::vector<ResultRow> rows;
+  std::string_view head;  // "TTFT" of the rows below "TTFT mean" that leave it out
+  for (const Row& row : kRows) {
+    std::string name = row.name;
+    if (name.front() == ' ') {
+      name = std::string(head) + " " + name.substr(name.find_first_not_of(' '));
+    } else {
+      head = std::string_view(row.name).substr(0, name.find(' '));
+    }
+    ResultRow& shown = rows.emplace_back(ResultRow{std::move(name), row.unit, {}});
+    for (const RunResult& result : results) shown.cells.push_back(cell(result, row));
+  }
+  return rows;
+}
+
 std::string result_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                          const std::vector<Difference>& differences, std::string_view header) {
   KVCAP_CHECK(labels.size() == results.size());

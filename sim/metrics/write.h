@@ -24,6 +24,13 @@ std::string requests_csv(const RunResult& result);
 std::string result_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                          const std::vector<Difference>& differences, std::string_view header);
 
+// The rows of that table for other views of it: name, unit and a cell a result.
+struct ResultRow {
+  std::string name, unit;
+  std::vector<std::string> cells;
+};
+std::vector<ResultRow> result_rows(const std::vector<RunResult>& results);
+
 // Writes through a temporary name in the same folder, then renames. Throws std::system_error.
 void write_file(const std::filesystem::path& path, std::string_view text);
 

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <cmath>
+#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -149,6 +151,24 @@ std::string intervals_json(const std::vector<Interval>& intervals) {
   return object.dump();
 }
 
+void each_row(sqlite3* database, const std::string& path, const ResultsFile::OnRow& on_row) {
+  Statement rows(database, path, "SELECT * FROM results ORDER BY point");
+  std::vector<std::string> columns(static_cast<std::size_t>(rows.columns()));
+  for (int i = 0; i < rows.columns(); ++i) columns[static_cast<std::size_t>(i)] = rows.name(i);
+  std::vector<Cell> row(columns.size());
+  while (rows.step()) {
+    for (int i = 0; i < rows.columns(); ++i) row[static_cast<std::size_t>(i)] = rows.cell(i);
+    on_row(columns, row);
+  }
+}
+
+// A path in a URI, where these characters mean something else.
+std::string uri_path(const std::string& path) {
+  std::string text;
+  for (char c : path) text += c == '%' ? "%25" : c == '?' ? "%3f" : c == '#' ? "%23" : std::string(1, c);
+  return text;
+}
+
 }  // namespace
 
 ResultsFile::ResultsFile(const std::string& path) : path_(path) {
@@ -289,14 +309,36 @@ std::map<std::string, PointStatus> ResultsFile::ended() const {
   return ended;
 }
 
-void ResultsFile::each_result(const OnRow& on_row) const {
-  Statement rows(database_, path_, "SELECT * FROM results ORDER BY point");
-  std::vector<std::string> columns(static_cast<std::size_t>(rows.columns()));
-  for (int i = 0; i < rows.columns(); ++i) columns[static_cast<std::size_t>(i)] = rows.name(i);
-  std::vector<Cell> row(columns.size());
-  while (rows.step()) {
-    for (int i = 0; i < rows.columns(); ++i) row[static_cast<std::size_t>(i)] = rows.cell(i);
-    on_row(columns, row);
+void ResultsFile::each_result(const OnRow& on_row) const { each_row(database_, path_, on_row); }
+
+void read_results(const std::string& path, const OnResult& on_result) {
+  // A file that nobody has open in WAL mode is read as it is; SQLite would make a -wal and a -shm beside it.
+  std::error_code none;
+  const auto wal_bytes = std::filesystem::file_size(path + "-wal", none);
+  const bool is_at_rest = none || wal_bytes == 0;
+  const std::string uri = "file:" + uri_path(path) + (is_at_rest ? "?immutable=1" : "?mode=ro");
+  sqlite3* database = nullptr;
+  const int code = sqlite3_open_v2(uri.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+  const std::unique_ptr<sqlite3, int (*)(sqlite3*)> closer(database, sqlite3_close);
+  try {
+    if (code != SQLITE_OK) fail(database, path);
+    sqlite3_busy_timeout(database, 10'000);
+    Statement(database, path, "PRAGMA trusted_schema = OFF").run();
+    Statement id(database, path, "PRAGMA application_id");
+    if (!id.step() || id.integer(0) != kApplicationId)
+      throw InputError(path + ": is no results file of a sweep");
+    Statement objects(database, path,
+                      "SELECT count(*) FROM sqlite_master WHERE name IN ('swept', 'results')");
+    objects.step();
+    if (objects.integer(0) < 2) throw InputError(path + ": holds no points; its sweep was stopped too early");
+    Statement count(database, path, "SELECT count(*) FROM swept");
+    count.step();
+    const int64_t rows = count.integer(0);
+    each_row(database, path, [&](const std::vector<std::string>& columns, const std::vector<Cell>& row) {
+      on_result(columns, row, rows);
+    });
+  } catch (const std::system_error& error) {
+    throw InputError(error.what());
   }
 }
 

@@ -62,4 +62,10 @@ class ResultsFile {
   sqlite3* database_ = nullptr;
 };
 
+// The same view of a file that may be of another build or version and is not written to, its -wal and -shm
+// included; `rows` is how many there are. Throws InputError for what is no results file with points.
+using OnResult =
+    std::function<void(const std::vector<std::string>& columns, const std::vector<Cell>& row, int64_t rows)>;
+void read_results(const std::string& path, const OnResult& on_result);
+
 }  // namespace kvcap

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "workload/miss_ratio.h"
 #include "workload/workload.h"
 
 namespace kvcap {
@@ -51,6 +53,9 @@ struct TraceStats {
   int64_t reuses = 0;
   TraceFigure reuse_distance_tokens;
   TraceFigure reuse_distance_s;
+  // Of an LRU store of contexts, or of pieces; what a prompt's pieces need to be found is taken as if all of
+  // the prompt had been used at once, and with prefix keys a block is found where all before it are.
+  std::vector<MissRatioPoint> miss_ratio_curve;
 };
 
 // Requests are taken at their arrivals, as if every answer took no time.

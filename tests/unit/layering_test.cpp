@@ -25,10 +25,11 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"scenario", {"serving", "policy", "state", "workload", "spec", "base"}},
     {".", {"scenario", "serving", "policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
     {"plan", {".", "scenario", "metrics", "workload", "base"}},
+    {"report", {"plan", "metrics", "base"}},
     {"validate", {".", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
-     {".", "validate", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
+     {".", "report", "validate", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
 };
 
 std::string folder_of(const std::string& path) {

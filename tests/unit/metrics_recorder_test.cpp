@@ -174,6 +174,31 @@ TEST(Recorder, TurnsComeInOrderOfArrival) {
   EXPECT_EQ(result.turns[4].session, 1u);
 }
 
+// Histories 0, 1, 2, 3, 4 and 1000: bins 0, 1, 2..3, 4..7 and 512..1023.
+TEST(Recorder, BinsTtftByPowersOfTwoOfTheHistory) {
+  Recorder recorder(6);
+  uint32_t session = 0;
+  for (uint32_t history : {0, 1, 2, 3, 4, 1000}) {
+    TurnRecord record = turn(session, 0, session, 0.1 * (session + 1));
+    record.history_tokens = history;
+    recorder.turn(record);
+    ++session;
+  }
+  TurnRecord warmup = turn(session, 0, session, 9);
+  warmup.warmup = true;
+  recorder.turn(warmup);
+  const std::vector<HistoryBin> bins = recorder.finish(facts()).by_history;
+  ASSERT_EQ(bins.size(), 5u);
+  const int64_t expected[][3] = {{0, 0, 1}, {1, 1, 1}, {2, 3, 2}, {4, 7, 1}, {512, 1023, 1}};
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    EXPECT_EQ(bins[i].min_tokens, expected[i][0]);
+    EXPECT_EQ(bins[i].max_tokens, expected[i][1]);
+    EXPECT_EQ(bins[i].count, expected[i][2]);
+  }
+  EXPECT_DOUBLE_EQ(bins[2].mean_ttft_ms, 350);
+  EXPECT_DOUBLE_EQ(bins[2].p99_ttft_ms, 300 + 0.99 * 100);
+}
+
 TEST(Recorder, InterTokenGapsMakeItl) {
   Recorder recorder(1);
   recorder.inter_token(0.020, 3);
@@ -349,6 +374,16 @@ TEST(ResultJson, ReadsBackAsTheSameNumbers) {
     EXPECT_EQ(json["series"][name].get<std::vector<double>>(), values) << name;
 }
 
+TEST(ResultJson, HoldsTheBinsOfHistory) {
+  const Json bins = Json::parse(result_json(full_result()))["by_history"];
+  ASSERT_EQ(bins.size(), 2u);  // histories 0 and 300
+  EXPECT_EQ(bins[1]["min_tokens"], 256);
+  EXPECT_EQ(bins[1]["max_tokens"], 511);
+  EXPECT_EQ(bins[1]["count"], 2);
+  EXPECT_TRUE(bins[1]["mean_ttft_ms"].is_number());
+  EXPECT_TRUE(bins[1]["p99_ttft_ms"].is_number());
+}
+
 TEST(ResultJson, HasEveryNameOfTheContract) {
   const Json metrics = Json::parse(result_json(full_result()))["metrics"];
   for (const char* name : {"duration", "completed", "rejected", "stable", "total_input_tokens",
@@ -449,6 +484,21 @@ TEST(Replications, GiveMeansAndTIntervals) {
   EXPECT_TRUE(std::isnan(combined.number("request_goodput")));
   EXPECT_EQ(combined.distributions[0].second, (std::vector<double>{4, 8}));
   EXPECT_EQ(combined.notes, (std::vector<std::string>{"the same", "of 10", "of 12", "of 17"}));
+}
+
+// 0: 1 turn of 10 ms and 3 of 30 ms; 4..7 in one run alone.
+TEST(Replications, PoolTheBinsOfHistoryByTheirTurns) {
+  RunResult one = replication(10, true, 1), other = replication(12, true, 3);
+  one.by_history = {{0, 0, 1, 10, 20}};
+  other.by_history = {{0, 0, 3, 30, 60}, {4, 7, 2, 50, 70}};
+  const std::vector<HistoryBin> bins = combine_replications({one, other}).by_history;
+  ASSERT_EQ(bins.size(), 2u);
+  EXPECT_EQ(bins[0].count, 4);
+  EXPECT_DOUBLE_EQ(bins[0].mean_ttft_ms, (10 + 3 * 30) / 4.0);
+  EXPECT_DOUBLE_EQ(bins[0].p99_ttft_ms, (20 + 3 * 60) / 4.0);
+  EXPECT_EQ(bins[1].max_tokens, 7);
+  EXPECT_EQ(bins[1].count, 2);
+  EXPECT_DOUBLE_EQ(bins[1].mean_ttft_ms, 50);
 }
 
 TEST(Replications, OneRunHasNoIntervals) {

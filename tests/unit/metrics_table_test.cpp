@@ -191,16 +191,17 @@ TEST(ResultTable, TailDifferencesSayWhenChanceExplainsThem) {
                                                {"hcache", "recompute", "p99_ttft_ms", 3, 8},
                                                {"hcache", "recompute", "mean_ttft_ms", -7, 1}};
   const std::string table = result_table(kFour, four(), differences, "header");
-  expect_says(table,
-              "p99 TTFT against recompute: kv_offload 720 +-39 ms lower and hcache 3.0 +-8.0 ms higher (not "
-              "distinguishable).");
+  expect_says(
+      table,
+      "p99 TTFT against recompute: kv_offload 720 +-39 ms lower and hcache 3.0 +-8.0 ms higher (cannot "
+      "tell).");
 }
 
 TEST(ResultTable, OneRunGivesDifferencesWithoutIntervals) {
   const std::string table =
       result_table(kFour, four(), {{"hcache", "recompute", "p99_ttft_ms", -790, kNaN}}, "header");
   expect_says(table, "p99 TTFT against recompute: hcache 790 ms lower; one run, so chance is not excluded.");
-  expect_silent(table, "not distinguishable");
+  expect_silent(table, "cannot tell");
 }
 
 TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {

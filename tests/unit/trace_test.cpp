@@ -82,6 +82,9 @@ TEST_F(Trace, StatsOfTwoChatsAreTheseSums) {
   EXPECT_EQ(stats.reuses, 1);
   EXPECT_DOUBLE_EQ(stats.reuse_distance_tokens.mean, 128 + 128);  // b lies between, and a itself
   EXPECT_DOUBLE_EQ(stats.reuse_distance_s.mean, 10);
+  ASSERT_EQ(stats.miss_ratio_curve.size(), 1U);
+  EXPECT_EQ(stats.miss_ratio_curve[0].capacity_tokens, 256);
+  EXPECT_DOUBLE_EQ(stats.miss_ratio_curve[0].token_miss_ratio, 1 - 128.0 / 328);
 }
 
 TEST_F(Trace, StatsCountADocumentOnce) {

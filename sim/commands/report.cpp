@@ -1,0 +1,98 @@
+// kvcap report: one file to read, send and keep, made of results that are there.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/input_error.h"
+#include "commands/commands.h"
+#include "metrics/write.h"
+#include "report/page.h"
+#include "report/read_inputs.h"
+#include "report/report_data.h"
+#include "report/text_views.h"
+
+namespace kvcap {
+namespace {
+
+struct ReportArgs {
+  std::vector<std::string> paths, before;
+  std::string out, format, title;
+};
+
+constexpr std::string_view kFormats[] = {"html", "markdown", "csv", "json"};
+
+// By the ending of FILE where --format is not given.
+std::string format_of(const ReportArgs& args) {
+  if (args.format.empty()) {
+    const std::string_view out = args.out;
+    if (out.ends_with(".md")) return "markdown";
+    if (out.ends_with(".csv")) return "csv";
+    if (out.ends_with(".json")) return "json";
+    return "html";
+  }
+  for (std::string_view format : kFormats)
+    if (args.format == format) return args.format;
+  throw InputError("--format: found \"" + args.format + "\", allowed: html, markdown, csv, json" +
+                   suggestion(args.format, kFormats));
+}
+
+std::string title_of(const std::vector<ReportInput>& inputs) {
+  constexpr std::size_t kMost = 3;
+  std::string title = "kvcap: ";
+  for (std::size_t i = 0; i < inputs.size() && i < kMost; ++i) title += (i > 0 ? ", " : "") + inputs[i].name;
+  if (inputs.size() > kMost) title += " and " + std::to_string(inputs.size() - kMost) + " more";
+  return title;
+}
+
+std::string report_text(const std::string& format, const Report& report) {
+  if (format == "json") return report_json(report);
+  if (format == "markdown") return report_markdown(report);
+  if (format == "csv") return report_csv(report);
+  return report_html(embedded_report_page().html, report);
+}
+
+void report(const ReportArgs& args) {
+  const std::string format = format_of(args);
+  if (format == "html" && args.out.empty())
+    throw InputError("report: -o: missing, required for html: -o FILE.html");
+  if (format == "html" && embedded_report_page().html.empty())
+    throw InputError("report: " + std::string(embedded_report_page().missing) +
+                     "; --format markdown and csv work without it");
+  std::vector<std::string> skipped;
+  Report report{.title = args.title, .inputs = read_inputs(args.paths, args.before, skipped)};
+  for (const std::string& one : skipped) std::fprintf(stderr, "report: left out %s\n", one.c_str());
+  report.title = args.title.empty() ? title_of(report.inputs) : valid_utf8(args.title);
+  const std::string text = report_text(format, report);
+  if (args.out.empty() || args.out == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else {
+    write_file(args.out, text);
+  }
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  auto args = std::make_shared<ReportArgs>();
+  CLI::App* command = app.add_subcommand("report", "one page from results, sweeps, plans and validations");
+  command
+      ->add_option("paths", args->paths,
+                   "JSON of run, compare, restore, plan, validate and trace stats, the results.sqlite of a "
+                   "sweep, or folders with them")
+      ->required();
+  command->add_option("-o,--out", args->out, "the file to write; markdown, csv and json: default stdout");
+  command->add_option("--format", args->format,
+                      "html, markdown, csv or json; default: by the ending of FILE, else html");
+  command->add_option("--before", args->before,
+                      "what the results are compared with: files and folders as above");
+  command->add_option("--title", args->title, "default: the names of the inputs");
+  command->footer(
+      "Examples: kvcap report build/demo -o report.html\n"
+      "          kvcap report new --before old --format markdown");
+  command->callback([args] { report(*args); });
+}
+
+}  // namespace kvcap

@@ -1,0 +1,43 @@
+// Values of documents that somebody else may have written: what is missing or of another kind is NaN, "" or
+// empty, so that the rest of a document can still be shown.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "report/report_data.h"
+
+namespace kvcap {
+
+// The value behind a key; null where there is none.
+inline const Json& value_of(const Json& object, std::string_view key) {
+  static const Json kNull;
+  if (!object.is_object()) return kNull;
+  const auto found = object.find(key);
+  return found == object.end() ? kNull : *found;
+}
+
+inline double number_or_nan(const Json& value) {
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+inline double number_of(const Json& object, std::string_view key) {
+  return number_or_nan(value_of(object, key));
+}
+
+// Of another kind: its JSON.
+inline std::string text_or_json(const Json& value) {
+  if (value.is_null()) return "";
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+inline std::string text_of(const Json& object, std::string_view key) {
+  return text_or_json(value_of(object, key));
+}
+
+inline const Json& list_of(const Json& object, std::string_view key) {
+  static const Json kEmpty = Json::array();
+  const Json& value = value_of(object, key);
+  return value.is_array() ? value : kEmpty;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,80 @@
+# Writes OUT, the source file that embeds the page. Builds the page from APP (the folder report/) in WORK, a
+# copy, so that nothing is written into the source tree; NPM is npm's path. Without NPM, or where npm fails,
+# OUT says in WHY what is missing instead. A failure leaves WORK/failed, and configuring again tries again.
+set(page "")
+set(why "${WHY}")
+
+if(NPM AND NOT EXISTS ${APP}/package-lock.json)
+  set(why "the page for html was not built: there was no ${APP}")
+elseif(NPM)
+  file(REMOVE ${WORK}/failed)
+  file(GLOB_RECURSE app_files RELATIVE ${APP} ${APP}/*)
+  list(FILTER app_files EXCLUDE REGEX "^(node_modules|dist)/")
+  file(GLOB_RECURSE old_files RELATIVE ${WORK} ${WORK}/*)
+  list(FILTER old_files EXCLUDE REGEX "^node_modules/|\\.(log|sum)$")
+  list(REMOVE_ITEM old_files ${app_files})
+  foreach(path IN LISTS old_files)
+    file(REMOVE ${WORK}/${path})
+  endforeach()
+  foreach(path IN LISTS app_files)
+    configure_file(${APP}/${path} ${WORK}/${path} COPYONLY)
+  endforeach()
+
+  # The packages stay as long as the lock file does.
+  file(SHA256 ${WORK}/package-lock.json sum)
+  set(installed "")
+  if(EXISTS ${WORK}/installed.sum AND EXISTS ${WORK}/node_modules)
+    file(READ ${WORK}/installed.sum installed)
+  endif()
+  set(failed 0)
+  set(step "npm ci")
+  if(NOT installed STREQUAL sum)
+    file(REMOVE ${WORK}/installed.sum)
+    execute_process(COMMAND ${NPM} ci --include=dev --no-audit --no-fund --loglevel=error WORKING_DIRECTORY ${WORK} TIMEOUT 600
+                    RESULT_VARIABLE failed OUTPUT_FILE ${WORK}/npm.log ERROR_FILE ${WORK}/npm.log)
+    if(failed EQUAL 0)
+      file(WRITE ${WORK}/installed.sum ${sum})
+    endif()
+  endif()
+  if(failed EQUAL 0)
+    set(step "npm run build")
+    execute_process(COMMAND ${NPM} run build WORKING_DIRECTORY ${WORK} TIMEOUT 600
+                    RESULT_VARIABLE failed OUTPUT_FILE ${WORK}/npm.log ERROR_FILE ${WORK}/npm.log)
+  endif()
+  if(failed EQUAL 0 AND EXISTS ${WORK}/dist/page.html)
+    set(page ${WORK}/dist/page.html)
+  else()
+    set(why "the page for html was not built: ${step} failed as this program was built; configure and build again")
+    message("-- kvcap report: no html, ${step} failed (see ${WORK}/npm.log); markdown and csv work")
+    file(TOUCH ${WORK}/failed)
+  endif()
+endif()
+
+set(html "{}")
+set(bytes "")
+if(page)
+  # The assembler takes the file as it is.
+  set(bytes "asm(R\"(
+  .section .rodata
+  .global kvcap_report_page
+  .global kvcap_report_page_end
+kvcap_report_page:
+  .incbin \"${page}\"
+kvcap_report_page_end:
+  .byte 0
+  .previous
+)\");
+extern \"C\" const char kvcap_report_page[];
+extern \"C\" const char kvcap_report_page_end[];
+")
+  set(html "{kvcap_report_page, static_cast<std::size_t>(kvcap_report_page_end - kvcap_report_page)}")
+endif()
+file(WRITE ${OUT} "#include \"report/page.h\"
+
+${bytes}
+namespace kvcap {
+
+ReportPage embedded_report_page() { return {.html = ${html}, .missing = \"${why}\"}; }
+
+}  // namespace kvcap
+")

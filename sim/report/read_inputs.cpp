@@ -1,0 +1,330 @@
+#include "report/read_inputs.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <span>
+#include <variant>
+
+#include "base/input_error.h"
+#include "base/json_error.h"
+#include "plan/results_file.h"
+#include "report/find_files.h"
+
+namespace kvcap {
+namespace {
+
+using Kind = Json::value_t;
+
+// What a document of a schema must have for anything to be shown of it.
+struct Part {
+  const char* key;
+  Kind kind;
+};
+struct Schema {
+  std::string_view name;
+  std::span<const Part> parts;
+};
+constexpr Part kResultParts[] = {{"policy", Kind::string}, {"metrics", Kind::object}};
+constexpr Part kCompareParts[] = {{"results", Kind::array}, {"differences", Kind::array}};
+constexpr Part kRestoreParts[] = {{"policies", Kind::array}};
+constexpr Part kPlanParts[] = {{"judged", Kind::array}};
+constexpr Part kBreakEvenParts[] = {{"cells", Kind::array}};
+constexpr Part kValidationParts[] = {{"checks", Kind::array}};
+constexpr Schema kSchemas[] = {
+    {"kvcap.result/1", kResultParts},
+    {"kvcap.compare/1", kCompareParts},
+    {"kvcap.restore/1", kRestoreParts},
+    {"kvcap.plan_result/1", kPlanParts},
+    {"kvcap.break_even/1", kBreakEvenParts},
+    {"kvcap.validation/1", kValidationParts},
+    {"kvcap.trace_stats/1", {}},
+};
+constexpr int kDeepest = 100;  // levels of a document; those of kvcap have a dozen
+
+const Schema* schema_of(const Json& document) {
+  if (!document.is_object() || !document.contains("schema") || !document["schema"].is_string())
+    return nullptr;
+  const auto* found = std::find_if(std::begin(kSchemas), std::end(kSchemas),
+                                   [&](const Schema& one) { return document["schema"] == one.name; });
+  return found == std::end(kSchemas) ? nullptr : found;
+}
+
+std::string known_schemas() {
+  std::string names;
+  for (const Schema& schema : kSchemas) names.append(names.empty() ? "" : ", ").append(schema.name);
+  return names;
+}
+
+void check_parts(const Json& document, const Schema& schema, const std::string& place) {
+  for (const Part& part : schema.parts) {
+    const auto found = document.find(part.key);
+    if (found != document.end() && found->type() == part.kind) continue;
+    throw InputError(place + ": " + part.key + ": found " +
+                     (found == document.end() ? "nothing" : found->type_name()) + ", allowed in " +
+                     std::string(schema.name) + ": " + (part.kind == Kind::string ? "a " : "an ") +
+                     Json(part.kind).type_name());
+  }
+  if (schema.name != "kvcap.compare/1") return;
+  for (std::size_t i = 0; i < document["results"].size(); ++i) {
+    const Json& result = document["results"][i];
+    const std::string inner = place + ": results." + std::to_string(i);
+    if (!result.is_object())
+      throw InputError(inner + ": found " + result.type_name() + ", allowed: an object");
+    check_parts(result, kSchemas[0], inner);
+  }
+}
+
+// A document that is nested without end must not take the stack with it.
+bool is_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '{' || c == '[')) {
+      if (++depth > kDeepest) return true;
+    } else if (!in_string && (c == '}' || c == ']')) {
+      --depth;
+    }
+  }
+  return false;
+}
+
+[[noreturn]] void refuse_size(const std::string& place) {
+  throw InputError(place + ": is larger than " + std::to_string(kMostInputBytes / 1'000'000) +
+                   " MB, the most that a report takes of one file");
+}
+
+// Pipes too: kvcap report <(kvcap run ...).
+std::string read_limited(const std::filesystem::path& path, const std::string& place) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  if (!error && size > static_cast<std::uintmax_t>(kMostInputBytes)) refuse_size(place);
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  std::array<char, 1 << 16> part;
+  while (file.read(part.data(), part.size()), file.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+    if (std::ssize(text) > kMostInputBytes) refuse_size(place);
+  }
+  if (!file.eof()) throw InputError(place + ": cannot be read: " + std::strerror(errno != 0 ? errno : EIO));
+  return text;
+}
+
+Json cell_json(const Cell& cell) {
+  if (const auto* integer = std::get_if<int64_t>(&cell)) return *integer;
+  if (const auto* number = std::get_if<double>(&cell)) return std::isfinite(*number) ? Json(*number) : Json();
+  if (const auto* text = std::get_if<std::string>(&cell)) return valid_utf8(*text);
+  return nullptr;
+}
+
+// The columns of `results` after the swept paths that are no metrics.
+bool is_about_point(const std::string& column) {
+  constexpr std::array<std::string_view, 6> kNames = {"error",        "scenario", "intervals",
+                                                      "quality_note", "notes",    "build"};
+  return std::find(kNames.begin(), kNames.end(), column) != kNames.end();
+}
+
+// Row i of `rows` is one of at most `most` that lie evenly: as i goes through all rows, i * most / rows takes
+// every value below `most` once or more.
+bool is_kept(int64_t i, int64_t rows, int64_t most) {
+  return rows <= most || i == 0 || i * most / rows != (i - 1) * most / rows;
+}
+
+// Whether a character of UTF-8 begins at i, `length` bytes long.
+bool is_character(std::string_view text, std::size_t i, std::size_t& length) {
+  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
+  const unsigned char first = byte(i);
+  length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  if (length == 0 || i + length > text.size()) return false;
+  for (std::size_t k = i + 1; k < i + length; ++k)
+    if ((byte(k) & 0xC0) != 0x80) return false;
+  if (length < 3) return true;
+  // Longer than need be, surrogates, beyond U+10FFFF.
+  const unsigned char second = byte(i + 1);
+  return !(first == 0xE0 && second < 0xA0) && !(first == 0xED && second > 0x9F) &&
+         !(first == 0xF0 && second < 0x90) && !(first == 0xF4 && second > 0x8F);
+}
+
+bool is_database(const std::filesystem::path& path) {
+  constexpr std::string_view kMagic = "SQLite format 3";
+  std::array<char, kMagic.size()> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), head.size());
+  return std::string_view(head.data(), static_cast<std::size_t>(file.gcount())) == kMagic ||
+         path.extension() == ".sqlite";
+}
+
+// Nothing for a document of another kind that was found in a folder.
+std::optional<Json> read_file(const FoundFile& file, std::vector<std::string>& skipped) {
+  const std::string place = file.path.string();
+  const bool is_regular = std::filesystem::is_regular_file(file.path);
+  if (is_regular && is_database(file.path)) {
+    if (std::filesystem::file_size(file.path) > static_cast<std::uintmax_t>(kMostInputBytes))
+      refuse_size(place);
+    return read_sweep_rows(place);
+  }
+  std::string text = read_limited(file.path, place);
+  // Whatever lies about in a folder need not be ours; a document of ours that is broken is an error.
+  if (!file.is_asked && text.find("\"kvcap.") == std::string::npos) {
+    skipped.push_back(place + ": is no document of kvcap");
+    return std::nullopt;
+  }
+  try {
+    return read_document(std::move(text), place);
+  } catch (const InputError& error) {
+    const std::string_view what = error.what();
+    if (file.is_asked || what.find(": schema: ") == std::string_view::npos) throw;
+    skipped.emplace_back(what);
+    return std::nullopt;
+  }
+}
+
+class Names {
+ public:
+  std::string unique(const std::string& name, bool is_before) {
+    std::string wanted = name;
+    if (is_before && taken_.contains(wanted)) wanted += " (before)";
+    std::string candidate = wanted;
+    for (int n = 2; !taken_.insert(candidate).second; ++n) candidate = wanted + " " + std::to_string(n);
+    return candidate;
+  }
+
+ private:
+  std::set<std::string> taken_;
+};
+
+void read_side(const std::vector<std::string>& paths, bool is_before, Names& names,
+               std::vector<ReportInput>& inputs, std::vector<std::string>& skipped) {
+  std::set<std::filesystem::path> seen;
+  for (const std::string& path : paths) {
+    std::size_t found = 0;
+    for (const FoundFile& file : find_files(path, skipped)) {
+      std::error_code error;
+      const std::filesystem::path whole = std::filesystem::canonical(file.path, error);
+      if (!error && seen.contains(whole)) {
+        ++found;
+        continue;
+      }
+      std::optional<Json> content = read_file(file, skipped);
+      if (!content) continue;
+      ++found;
+      if (!error) seen.insert(whole);
+      inputs.push_back({names.unique(valid_utf8(file.name), is_before), valid_utf8(file.path.string()),
+                        is_before, std::move(*content)});
+    }
+    if (found == 0)
+      throw InputError(path + ": holds nothing to report, looked for: results.sqlite and JSON of " +
+                       known_schemas());
+  }
+}
+
+}  // namespace
+
+std::string valid_utf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t length = 0;
+    if (is_character(text, i, length)) {
+      valid += text.substr(i, length);
+      i += length;
+    } else {
+      valid += "\uFFFD";
+      ++i;
+    }
+  }
+  return valid;
+}
+
+Json read_document(std::string text, const std::string& place) {
+  text = valid_utf8(text);
+  if (is_too_deep(text))
+    throw InputError(place + ": is nested deeper than " + std::to_string(kDeepest) + " levels");
+  Json document;
+  try {
+    document = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    throw InputError(json_syntax_error(text, error.byte, error.what(), place));
+  } catch (const Json::exception& error) {  // a number that no double holds
+    throw InputError(place + ": " + json_reason(error.what()));
+  }
+  const Schema* schema = schema_of(document);
+  if (!schema) {
+    const bool has_schema = document.is_object() && document.contains("schema");
+    std::string found = has_schema ? document["schema"].dump() : "none";
+    if (found.size() > 60) found = found.substr(0, 57) + "...";
+    throw InputError(place + ": schema: found " + found + ", allowed: " + known_schemas() +
+                     ", or the results.sqlite of a sweep");
+  }
+  check_parts(document, *schema, place);
+  return document;
+}
+
+Json read_sweep_rows(const std::string& path) {
+  Json parameters = Json::array(), metrics = Json::array(), columns = Json::object(), base;
+  std::vector<Json*> kept;  // where the values of a column go; null: nowhere
+  int64_t total = 0, rows = 0, scenario_column = -1;
+  const auto begin = [&](const std::vector<std::string>& names) {
+    bool swept = true;
+    std::vector<std::string> wanted(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string column = valid_utf8(names[i]);
+      if (column == "status") swept = false;
+      if (column == "scenario") scenario_column = static_cast<int64_t>(i);
+      if (i < 2 || is_about_point(column) || columns.contains(column)) continue;  // point, key
+      if (column != "status") (swept ? parameters : metrics).push_back(column);
+      columns[column] = Json::array();
+      wanted[i] = column;
+    }
+    for (const std::string& column : wanted) kept.push_back(column.empty() ? nullptr : &columns[column]);
+  };
+  read_results(
+      path, [&](const std::vector<std::string>& names, const std::vector<Cell>& row, int64_t of_rows) {
+        if (kept.empty()) begin(names);
+        const int64_t i = total++;
+        if (!is_kept(i, of_rows, kMostSweepRows)) return;
+        ++rows;
+        for (std::size_t c = 0; c < row.size(); ++c)
+          if (kept[c]) kept[c]->push_back(cell_json(row[c]));
+        Json& status = columns["status"].back();
+        if (status.is_null()) status = "missing";
+        if (base.is_null() && scenario_column >= 0) {
+          const auto* text = std::get_if<std::string>(&row[static_cast<std::size_t>(scenario_column)]);
+          if (text && !is_too_deep(*text)) base = Json::parse(valid_utf8(*text), nullptr, false);
+          if (base.is_discarded()) base = nullptr;
+        }
+      });
+  const bool is_named = base.is_object() && base.contains("name") && base["name"].is_string();
+  return {{"schema", "kvcap.sweep_rows/1"},
+          {"name", is_named ? base["name"] : Json("")},
+          {"parameters", parameters},
+          {"metrics", metrics},
+          {"rows", rows},
+          {"total_rows", total},
+          {"columns", columns},
+          {"base", base}};
+}
+
+std::vector<ReportInput> read_inputs(const std::vector<std::string>& after,
+                                     const std::vector<std::string>& before,
+                                     std::vector<std::string>& skipped) {
+  std::vector<ReportInput> inputs;
+  Names names;
+  read_side(after, false, names, inputs, skipped);
+  read_side(before, true, names, inputs, skipped);
+  return inputs;
+}
+
+}  // namespace kvcap

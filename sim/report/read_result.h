@@ -1,0 +1,29 @@
+// Results as the simulator hands them out, from their JSON: what the sentences and tables of metrics/ take.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "metrics/recorder.h"
+#include "metrics/result.h"
+#include "report/report_data.h"
+
+namespace kvcap {
+
+// Results that may be compared: those of one compare.json, or single ones of scenarios of one name.
+struct ResultGroup {
+  std::string name;                 // of the input, or of the first of several
+  std::vector<std::string> labels;  // one a result, all different
+  std::vector<RunResult> results;
+  std::vector<Difference> differences;
+};
+
+// Of one side, in order.
+std::vector<ResultGroup> result_groups(const std::vector<ReportInput>& inputs, bool is_before);
+
+// From "kvcap.result/1"; without turns. What is missing stays empty.
+RunResult read_result(const Json& json);
+// From "kvcap.compare/1".
+std::vector<Difference> read_differences(const Json& compare);
+
+}  // namespace kvcap

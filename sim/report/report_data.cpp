@@ -1,0 +1,67 @@
+#include "report/report_data.h"
+
+#include <string_view>
+
+#include "base/check.h"
+#include "report/takeaways.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::string_view kPlace = R"(<script type="application/json" id="kvcap-data"></script>)";
+constexpr std::string_view kEndOfPlace = "</script>";
+
+// The data in ASCII with the characters that mean something in HTML escaped as JSON allows it in strings,
+// where alone they can be.
+std::string script_text(const std::string& json) {
+  std::string text;
+  text.reserve(json.size());
+  for (char c : json) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else if (c == '>') {
+      text += "\\u003e";
+    } else if (c == '&') {
+      text += "\\u0026";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string report_json(const Report& report) {
+  Json inputs = Json::array();
+  for (const ReportInput& input : report.inputs) {
+    inputs.push_back({{"name", input.name},
+                      {"path", input.path},
+                      {"side", input.is_before ? "before" : "after"},
+                      {"content", input.content}});
+  }
+  Json pages = Json::object();
+  for (const auto& [page, sentences] : takeaways(report.inputs)) pages[page] = sentences;
+  const Json data = {{"schema", "kvcap.report/1"},
+                     {"title", report.title},
+                     {"kvcap_version", KVCAP_VERSION},
+                     {"inputs", inputs},
+                     {"takeaways", pages}};
+  constexpr bool kAscii = true;
+  return data.dump(-1, ' ', kAscii, Json::error_handler_t::replace) + "\n";
+}
+
+std::string report_html(std::string_view page, const Report& report) {
+  const std::size_t place = page.find(kPlace);
+  KVCAP_CHECK(place != std::string_view::npos);
+  KVCAP_CHECK(page.find(kPlace, place + 1) == std::string_view::npos);
+  const std::size_t end = place + kPlace.size() - kEndOfPlace.size();
+  std::string data = report_json(report);
+  data.pop_back();
+  std::string html(page.substr(0, end));
+  html += script_text(data);
+  html += page.substr(end);
+  return html;
+}
+
+}  // namespace kvcap
