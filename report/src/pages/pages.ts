@@ -1,0 +1,37 @@
+// The pages by name: what each is called, when there is something to draw, and who draws it.
+import type { Context } from "../context.ts";
+import type { PageName, Report } from "../data.ts";
+import { latency } from "./latency.ts";
+import { overview } from "./overview.ts";
+
+export const page_titles: Record<PageName, string> = {
+  overview: "Overview",
+  latency: "Latency",
+  cache: "Cache",
+  resources: "Resources",
+  restoration: "Restoration",
+  sweep: "Sweep",
+  plan: "Plan",
+  validation: "Validation",
+  changes: "Changes",
+};
+
+interface Page {
+  present: (report: Report) => boolean;
+  draw: (context: Context) => void;
+}
+
+const has_runs = (report: Report): boolean => report.after.groups.length > 0;
+
+const pages: Partial<Record<PageName, Page>> = {
+  overview: { present: () => true, draw: overview },
+  latency: { present: has_runs, draw: latency },
+};
+
+export function has_page(report: Report, name: PageName): boolean {
+  return pages[name]?.present(report) ?? false;
+}
+
+export function draw_page(context: Context): void {
+  pages[context.page]?.draw(context);
+}
