@@ -18,6 +18,7 @@ export interface Figure {
   height: number;
   option: Option;
   table: () => Table; // built when it is asked for
+  key?: { name: string; colour: string }[]; // what colours mean that are not a policy's
   controls?: Child;
   picked?: (pick: Pick) => void;
   below?: Child;
@@ -86,6 +87,18 @@ function table_below(figure: Figure): HTMLElement {
   return details;
 }
 
+function draw_key(key: NonNullable<Figure["key"]>): HTMLElement {
+  return h(
+    "div",
+    { class: "key" },
+    key.map(({ name, colour }) => {
+      const swatch = h("i");
+      swatch.style.background = colour;
+      return h("span", {}, swatch, name);
+    }),
+  );
+}
+
 // Draws the figure into `parent`, which is in the document, so that the chart knows its width.
 export function draw_figure(parent: HTMLElement, figure: Figure, link: string): void {
   const area = h("div", { class: "chart", role: "img", tabindex: 0, "aria-label": figure.says });
@@ -99,6 +112,7 @@ export function draw_figure(parent: HTMLElement, figure: Figure, link: string): 
       h("h2", {}, figure.title),
       figure.controls ? h("div", { class: "controls" }, figure.controls) : null,
       figure.note ? h("p", { class: "note" }, figure.note) : null,
+      figure.key ? draw_key(figure.key) : null,
     ),
     area,
     figure.below,

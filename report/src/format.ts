@@ -32,7 +32,7 @@ export function brief(value: number, digits = 3): string {
 
 // A value with the half width of its interval, which decides how many digits count: "210 ± 10".
 export function show_interval(value: number | null, half_width: number | null): string {
-  if (value === null || half_width === null || !(half_width > 0)) return show(value);
+  if (value === null || half_width === null || half_width <= 1e-9 * Math.abs(value)) return show(value);
   const decimals = Math.min(12, Math.max(0, 1 - Math.floor(Math.log10(half_width))));
   const fixed = (number: number) => (number < 0 ? minus : "") + group(Math.abs(number).toFixed(decimals));
   return `${fixed(value)} \u00b1 ${fixed(half_width)}`;

@@ -103,7 +103,7 @@ export function short_path(path: string): string {
 export function better(metric: string): number {
   if (/throughput|goodput|hit_rate|hit_tokens|completed|stable|retention/.test(metric)) return 1;
   if (
-    /ttft|itl|tpot|e2el|queue|restore|usd|miss|rejected|preempt|stored_bytes|duration|retried|rated_share/.test(
+    /ttft|itl|tpot|e2el|queue|restore|usd|miss|rejected|preempt|duration|retried|rated_share/.test(
       metric,
     )
   )

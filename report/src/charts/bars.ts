@@ -1,6 +1,6 @@
 // Bars: parts of a whole stacked along a row a policy, or values side by side.
 import type { Theme } from "../theme.ts";
-import { axis_name, base_option, legend, tip, with_unit, x_axis, y_axis } from "./common.ts";
+import { axis_name, base_option, tip, with_unit, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
 
 export interface BarPart {
@@ -23,17 +23,11 @@ export function bars(
     grid: {
       left: 4,
       right: 24,
-      top: many ? 30 : 8,
+      top: 8,
       bottom: 4,
       outerBoundsMode: "same",
       outerBoundsContain: "all",
     },
-    legend: many
-      ? legend(
-          theme,
-          parts.map((part) => part.name),
-        )
-      : undefined,
     xAxis: x_axis(axis_name(options.name, options.unit), theme, { max: options.max }),
     yAxis: y_axis("", theme, {
       categories: [...rows],
@@ -65,4 +59,9 @@ export function bars(
 }
 
 export const bars_height = (rows: number, parts: number, stack: boolean): number =>
-  78 + rows * (stack || parts === 1 ? 32 : 14 * parts + 12);
+  56 + rows * (stack || parts === 1 ? 32 : 14 * parts + 12);
+
+// The key to stacked parts, for the figure's head.
+export function parts_key(theme: Theme, names: readonly string[]): { name: string; colour: string }[] {
+  return theme.steps(names.length).map((colour, at) => ({ name: names[at] ?? "", colour }));
+}

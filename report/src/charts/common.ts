@@ -6,6 +6,9 @@ import type { Option } from "./engine.ts";
 
 export const most_marks = 2000;
 
+// Charts measure their labels themselves, for which they must know the page's font by its name.
+export const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+
 export const colour = (style: Style, theme: Theme): string => style[theme.mode];
 
 export interface TipRow {
@@ -48,8 +51,21 @@ interface AxisOptions {
   axis_label?: Record<string, unknown>;
 }
 
+// 1, 2 and 5 of every decade that the axis spans, thinned to whole decades where there are many.
+function log_ticks(from: number, to: number): number[] {
+  const decades = Math.log10(to / from);
+  const steps = decades > 4 ? [1] : decades > 2 ? [1, 3] : [1, 2, 5];
+  const ticks: number[] = [];
+  for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); ++power) {
+    for (const step of steps) ticks.push(Number(`${step}e${power}`));
+  }
+  return ticks.filter((tick) => tick >= from * (1 - 1e-9) && tick <= to * (1 + 1e-9));
+}
+
 function axis(name: string, theme: Theme, options: AxisOptions): Record<string, unknown> {
-  const { categories } = options;
+  const { categories, min, max } = options;
+  const logarithmic = options.log && typeof min === "number" && typeof max === "number" && min > 0;
+  const ticks = logarithmic ? { customValues: log_ticks(min, max) } : {};
   return {
     type: categories ? "category" : options.log ? "log" : "value",
     data: categories,
@@ -60,12 +76,13 @@ function axis(name: string, theme: Theme, options: AxisOptions): Record<string, 
     name,
     nameTextStyle: { color: theme.quiet, fontSize: 12 },
     axisLine: { show: true, lineStyle: { color: theme.line } },
-    axisTick: { show: false },
+    axisTick: { show: false, ...ticks },
     axisLabel: {
       color: theme.quiet,
       fontSize: 12,
       hideOverlap: true,
       ...(categories ? {} : { formatter: (value: number) => axis_label(value) }),
+      ...ticks,
       ...options.axis_label,
     },
     splitLine: { show: !categories, lineStyle: { color: theme.line, width: 1 } },
@@ -88,7 +105,7 @@ export function base_option(theme: Theme, extra: Record<string, unknown>): Optio
   return {
     animation: false,
     backgroundColor: "transparent",
-    textStyle: { fontFamily: "inherit", color: theme.ink, fontSize: 12 },
+    textStyle: { fontFamily: font, color: theme.ink, fontSize: 12 },
     grid: { left: 4, right: 20, top: 30, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },
     ...extra,
     tooltip: {
@@ -99,21 +116,6 @@ export function base_option(theme: Theme, extra: Record<string, unknown>): Optio
       extraCssText: "box-shadow:0 2px 10px rgb(0 0 0 / 18%);",
       ...(extra.tooltip as object | undefined),
     },
-  };
-}
-
-// A legend of what is not a policy; policies have theirs at the head of the page.
-export function legend(theme: Theme, names: readonly string[]): Record<string, unknown> {
-  return {
-    data: [...names],
-    top: 0,
-    right: 0,
-    itemWidth: 12,
-    itemHeight: 10,
-    itemGap: 12,
-    textStyle: { color: theme.ink, fontSize: 12 },
-    inactiveColor: theme.line,
-    selectedMode: true,
   };
 }
 

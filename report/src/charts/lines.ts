@@ -24,15 +24,16 @@ const drawable = (options: LinesOptions) => (point: [number, number]) =>
 export function lines(theme: Theme, all: readonly Line[], options: LinesOptions): Option {
   const { x, y } = options;
   const shown = all.map((line) => ({ ...line, points: line.points.filter(drawable(options)) }));
+  const ys = shown.flatMap((line) => line.points.map((point) => point[1]));
   const xs = shown.flatMap((line) => line.points.map((point) => point[0]));
   return base_option(theme, {
     xAxis: x_axis(axis_name(x.name, x.unit), theme, {
       log: x.log,
       min: x.log ? Math.min(...xs) : undefined,
       max: Math.max(...xs),
-      axis_label: { showMinLabel: !x.log, showMaxLabel: !x.log },
+      axis_label: { showMinLabel: true, showMaxLabel: false },
     }),
-    yAxis: y_axis(axis_name(y.name, y.unit), theme, { log: y.log, min: y.min, max: y.max }),
+    yAxis: y_axis(axis_name(y.name, y.unit), theme, { log: y.log, min: y.log ? Math.min(...ys) : y.min, max: y.log ? Math.max(...ys) : y.max }),
     tooltip: {
       trigger: "item",
       formatter: (at: { seriesName: string; value: [number, number]; color: string }) =>

@@ -78,7 +78,7 @@ export function whiskers(
           silent: true,
           symbol: "none",
           lineStyle: { color: theme.quiet, type: "solid", width: 1 },
-          label: { color: theme.quiet, formatter: () => options.zero, position: "end" },
+          label: { color: theme.quiet, formatter: () => options.zero, position: "start" },
           data: [{ xAxis: 0 }],
         },
       },

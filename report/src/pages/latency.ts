@@ -1,5 +1,5 @@
 // Latency: how long the first token takes, what it waits for, and how that grows with the history of a session.
-import { bars, bars_height } from "../charts/bars.ts";
+import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { lines, type Line } from "../charts/lines.ts";
 import type { Context } from "../context.ts";
@@ -77,6 +77,7 @@ function breakdown(context: Context, runs: readonly Run[]): Figure {
     note: "Exposed time: the parts of a row sum to its mean TTFT.",
     says: `Mean TTFT by part. In all: ${list(runs.map((run) => `${run.label} ${show(mean(run).number)} ms`))}.`,
     height: bars_height(runs.length, parts.length, true),
+    key: parts_key(context.theme, parts.map(title_of)),
     option: bars(
       context.theme,
       runs.map((run) => run.label),
@@ -207,12 +208,13 @@ export function latency(context: Context): void {
   ];
   const name = context.chosen("distribution", names);
   const by_history = history(context, runs);
+  const of = context.select("Of", "distribution", names, name, distribution_title);
   context.figures(
-    names.length > 0
-      ? cdf(context, runs, "cdf", name, context.select("Of", "distribution", names, name, distribution_title))
-      : null,
-    breakdown(context, runs),
+    names.length > 0 ? cdf(context, runs, "cdf", name, of) : null,
     by_history,
+    names.includes("itl_ms") && name !== "itl_ms" ? cdf(context, runs, "itl", "itl_ms") : null,
+    over_time(context, runs, "ttft-time", "mean_ttft_ms", "Mean TTFT over time"),
+    breakdown(context, runs),
     side_by_side(
       context,
       runs,
@@ -221,7 +223,6 @@ export function latency(context: Context): void {
       "Cold: nothing of the session is stored yet. Warm: there is a history to bring back.",
       ["mean_cold_ttft_ms", "mean_warm_ttft_ms"],
     ),
-    names.includes("itl_ms") && name !== "itl_ms" ? cdf(context, runs, "itl", "itl_ms") : null,
     side_by_side(
       context,
       runs,
@@ -230,7 +231,6 @@ export function latency(context: Context): void {
       "Restorations and prefills that share a step with decoding lengthen its gaps.",
       ["median_itl_ms", "p99_itl_ms"],
     ),
-    over_time(context, runs, "ttft-time", "mean_ttft_ms", "Mean TTFT over time"),
   );
   if (!by_history) missing(context, "TTFT against history length (by_history)");
 }

@@ -1,5 +1,5 @@
 // Overview: what was simulated, policies as columns, who wins and by how much, what it costs, what was assumed.
-import { bars, bars_height } from "../charts/bars.ts";
+import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { whiskers, type Whisker } from "../charts/whiskers.ts";
 import type { Context } from "../context.ts";
@@ -55,8 +55,8 @@ function headline(runs: readonly Run[]): Table {
 function mark_best(cells: Cell[], runs: readonly Run[], sign: number): void {
   const rivals = cells.filter((one, at) => one.value !== null && !runs[at]!.bound);
   if (sign === 0 || rivals.length < 2) return;
-  const best = Math.max(...rivals.map((one) => sign * one.value!));
-  const winners = rivals.filter((one) => sign * one.value! === best);
+  const best = rivals.reduce((a, b) => (sign * b.value! > sign * a.value! ? b : a));
+  const winners = rivals.filter((one) => one.text === best.text);
   if (winners.length < rivals.length) for (const one of winners) one.mark = "best";
 }
 
@@ -136,6 +136,7 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
     note: "GPUs and provisioned tiers over the duration. Bounds have no price.",
     says: `Cost of the run in dollars: ${list(bought.map((run) => `${run.label} ${show(value(run, "total_usd").number)}`))}.`,
     height: bars_height(bought.length, parts.length, true),
+    key: parts_key(context.theme, parts.map(title_of)),
     option: bars(
       context.theme,
       bought.map((run) => run.label),

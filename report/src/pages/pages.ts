@@ -1,8 +1,10 @@
 // The pages by name: what each is called, when there is something to draw, and who draws it.
 import type { Context } from "../context.ts";
 import type { PageName, Report } from "../data.ts";
+import { cache } from "./cache.ts";
 import { latency } from "./latency.ts";
 import { overview } from "./overview.ts";
+import { resources } from "./resources.ts";
 
 export const page_titles: Record<PageName, string> = {
   overview: "Overview",
@@ -26,6 +28,8 @@ const has_runs = (report: Report): boolean => report.after.groups.length > 0;
 const pages: Partial<Record<PageName, Page>> = {
   overview: { present: () => true, draw: overview },
   latency: { present: has_runs, draw: latency },
+  cache: { present: (report) => has_runs(report) || report.after.traces.length > 0, draw: cache },
+  resources: { present: has_runs, draw: resources },
 };
 
 export function has_page(report: Report, name: PageName): boolean {
