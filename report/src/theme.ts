@@ -65,7 +65,7 @@ export interface Theme {
   line: string;
   accent: string;
   steps: (count: number) => string[]; // one hue from weak to strong, for parts of a whole
-  heat: (share: number) => string; // 0..1
+  heat: (share: number) => string; // 0..1; little is told from nothing
   good: string;
   bad: string;
 }
@@ -108,7 +108,7 @@ export function theme(mode: Mode): Theme {
       Array.from({ length: count }, (_, index) =>
         along(ramps[mode], count === 1 ? 0.6 : index / (count - 1)),
       ),
-    heat: (share) => along(dark ? dark_heat : light_heat, share),
+    heat: (share) => along(dark ? dark_heat : light_heat, Math.sqrt(Math.max(0, share))),
     good: dark ? "#5fd0a5" : "#00704f",
     bad: dark ? "#ff9a8a" : "#b3321c",
   };

@@ -84,12 +84,15 @@ export function title_of(metric: string): string {
     ssd_read: "SSD read",
     ssd_write: "SSD write",
     token_hit_rate: "token hit rate",
+    "utilization.gpu": "GPU busy",
+    lru_miss_ratio: "LRU",
+    belady_miss_ratio: "Belady",
   };
   if (Object.hasOwn(known, metric)) return known[metric] ?? metric;
   const match = /^(mean|median|std|p\d+)_(.+?)(_ms)?$/.exec(metric);
   if (match) return `${spell(match[2] ?? "")} ${places[match[1] ?? ""] ?? match[1]}`;
   const [head = "", ...tail] = metric.split(".");
-  const main = spell(head.replace(/_(ms|s|bytes|usd)$/, (suffix) => (suffix === "_bytes" ? "" : "")));
+  const main = spell(head.replace(/_(ms|s|bytes|usd)$/, ""));
   return tail.length === 0 ? main : `${main}, ${spell(tail.join(" "))}`;
 }
 
@@ -102,11 +105,7 @@ export function short_path(path: string): string {
 // 1 when more is better, -1 when less is, 0 when neither is.
 export function better(metric: string): number {
   if (/throughput|goodput|hit_rate|hit_tokens|completed|stable|retention/.test(metric)) return 1;
-  if (
-    /ttft|itl|tpot|e2el|queue|restore|usd|miss|rejected|preempt|duration|retried|rated_share/.test(
-      metric,
-    )
-  )
+  if (/ttft|itl|tpot|e2el|queue|restore|usd|miss|rejected|preempt|duration|retried|rated_share/.test(metric))
     return -1;
   return 0;
 }

@@ -34,7 +34,7 @@ export function bars(
       inverse: true,
       axis_label: {
         color: theme.ink,
-        width: Math.min(160, 8 * widest + 8),
+        width: Math.min(180, 8 * widest + 8),
         overflow: "truncate",
         interval: 0,
       },

@@ -31,9 +31,13 @@ export function lines(theme: Theme, all: readonly Line[], options: LinesOptions)
       log: x.log,
       min: x.log ? Math.min(...xs) : undefined,
       max: Math.max(...xs),
-      axis_label: { showMinLabel: true, showMaxLabel: false },
+      axis_label: { showMinLabel: true, showMaxLabel: x.log ? true : false },
     }),
-    yAxis: y_axis(axis_name(y.name, y.unit), theme, { log: y.log, min: y.log ? Math.min(...ys) : y.min, max: y.log ? Math.max(...ys) : y.max }),
+    yAxis: y_axis(axis_name(y.name, y.unit), theme, {
+      log: y.log,
+      min: y.log ? Math.min(...ys) : y.min,
+      max: y.log ? Math.max(...ys) : y.max,
+    }),
     tooltip: {
       trigger: "item",
       formatter: (at: { seriesName: string; value: [number, number]; color: string }) =>

@@ -17,14 +17,23 @@ const tiers = ["hbm", "dram", "ssd", "remote"];
 const tier_names: Record<string, string> = { hbm: "GPU memory", dram: "DRAM", ssd: "SSD", remote: "remote" };
 
 // One metric of every tier, stacked along a row a policy.
-function by_tier(context: Context, all: readonly Run[], metric: string, title: string, note: string): Figure | null {
+function by_tier(
+  context: Context,
+  all: readonly Run[],
+  metric: string,
+  title: string,
+  note: string,
+): Figure | null {
   const unit = unit_of(metric);
   const value = (run: Run, tier: string) => run.place.at("metrics", metric, tier);
   const used = tiers.filter((tier) => all.some((run) => (value(run, tier).number ?? 0) > 0));
   const runs = all.filter((run) => used.some((tier) => (value(run, tier).number ?? 0) > 0));
   if (used.length === 0) return null;
   const names = used.map((tier) => tier_names[tier] ?? tier);
-  const said = runs.map((run) => `${run.label} ${used.map((tier, at) => `${show((value(run, tier).number ?? 0) * unit.scale)} from ${names[at]}`).join(", ")}`);
+  const said = runs.map(
+    (run) =>
+      `${run.label} ${used.map((tier, at) => `${show((value(run, tier).number ?? 0) * unit.scale)} from ${names[at]}`).join(", ")}`,
+  );
   return {
     id: metric.replaceAll("_", "-"),
     title,
@@ -43,7 +52,10 @@ function by_tier(context: Context, all: readonly Run[], metric: string, title: s
     ),
     table: () => ({
       columns: [{ name: "Policy" }, ...names.map((name) => ({ name, unit: unit.symbol }))],
-      rows: runs.map((run) => [words(run.label), ...used.map((tier) => metric_cell(value(run, tier), metric))]),
+      rows: runs.map((run) => [
+        words(run.label),
+        ...used.map((tier) => metric_cell(value(run, tier), metric)),
+      ]),
     }),
   };
 }
@@ -77,7 +89,11 @@ function hit_rates(context: Context, runs: readonly Run[]): Figure {
       rows: runs.map((run) => [
         words(run.label),
         ...metrics.map((metric) =>
-          metric_cell(run.place.at("metrics", metric), metric, run.place.at("intervals", metric, "half_width").number),
+          metric_cell(
+            run.place.at("metrics", metric),
+            metric,
+            run.place.at("intervals", metric, "half_width").number,
+          ),
         ),
       ]),
     }),
@@ -87,23 +103,38 @@ function hit_rates(context: Context, runs: readonly Run[]): Figure {
 function occupancy(context: Context, runs: readonly Run[]): (Figure | null)[] {
   const unit = { symbol: "GB", scale: 1e-9 };
   return tiers.map((tier) =>
-    over_time(context, runs, `stored-${tier}`, `stored_bytes_${tier}`, `Stored in ${tier_names[tier]}`, { unit, quantity: "stored" }),
+    over_time(context, runs, `stored-${tier}`, `stored_bytes_${tier}`, `Stored in ${tier_names[tier]}`, {
+      unit,
+      quantity: "stored",
+    }),
   );
 }
 
 // Misses against the size of the cache, where the trace's statistics hold the curve.
-export function miss_ratio_figure(context: Context, { name, place }: Named, runs: readonly Run[]): Figure | null {
+export function miss_ratio_figure(
+  context: Context,
+  { name, place }: Named,
+  runs: readonly Run[],
+): Figure | null {
   const curve = place.at("miss_ratio_curve");
   const points = curve.exists ? (curve.items.length > 0 ? curve.items : curve.at("points").items) : [];
   const sizes = ["capacity_tokens", "capacity_bytes", "capacity_blocks", "tokens", "bytes"];
   const size = sizes.find((key) => points.some((point) => point.at(key).exists));
-  const rates = ["lru_miss_ratio", "miss_ratio", "belady_miss_ratio"].filter((key) => points.some((point) => point.at(key).exists));
+  const rates = ["lru_miss_ratio", "miss_ratio", "belady_miss_ratio"].filter((key) =>
+    points.some((point) => point.at(key).exists),
+  );
   if (size === undefined || rates.length === 0) return null;
   const x = unit_of(size);
   const palette = [colour_style(0), colour_style(1), colour_style(2)];
   const levels = runs
-    .filter((run) => run.bound && run.place.at("metrics", "token_hit_rate").number !== null && run.policy !== "recompute")
-    .map((run) => ({ name: run.label, value: 100 * (1 - run.place.at("metrics", "token_hit_rate").number!) }));
+    .filter(
+      (run) =>
+        run.bound && run.place.at("metrics", "token_hit_rate").number !== null && run.policy !== "recompute",
+    )
+    .map((run) => ({
+      name: run.label,
+      value: 100 * (1 - run.place.at("metrics", "token_hit_rate").number!),
+    }));
   return {
     id: `miss-ratio-${name}`.replace(/[^\w-]+/g, "-"),
     title: `Miss ratio against the size of the cache: ${name}`,
@@ -121,11 +152,22 @@ export function miss_ratio_figure(context: Context, { name, place }: Named, runs
           return capacity === null || ratio === null ? [] : [[capacity * x.scale, ratio * 100]];
         }),
       })),
-      { x: { name: "cache size", unit: x.symbol, log: true }, y: { name: "miss ratio", unit: "%", min: 0, max: 100 }, step: true, levels },
+      {
+        x: { name: "cache size", unit: x.symbol, log: true },
+        y: { name: "miss ratio", unit: "%", min: 0, max: 100 },
+        step: true,
+        levels,
+      },
     ),
     table: () => ({
-      columns: [{ name: "Cache size", unit: x.symbol }, ...rates.map((rate) => ({ name: title_of(rate), unit: "%" }))],
-      rows: points.map((point) => [metric_cell(point.at(size), size), ...rates.map((rate) => metric_cell(point.at(rate), rate))]),
+      columns: [
+        { name: "Cache size", unit: x.symbol },
+        ...rates.map((rate) => ({ name: title_of(rate), unit: "%" })),
+      ],
+      rows: points.map((point) => [
+        metric_cell(point.at(size), size),
+        ...rates.map((rate) => metric_cell(point.at(rate), rate)),
+      ]),
     }),
   };
 }
@@ -139,11 +181,19 @@ export function cache(context: Context): void {
   const chosen = context.runs();
   const runs = chosen?.runs ?? [];
   const { traces } = context.report.after;
-  const over = over_time(context, runs, "hit-rate-time", "token_hit_rate", "Token hit rate over time", { max: 100 });
+  const over = over_time(context, runs, "hit-rate-time", "token_hit_rate", "Token hit rate over time", {
+    max: 100,
+  });
   const curves = traces.map((trace) => miss_ratio_figure(context, trace, runs));
   context.figures(
     runs.length > 0 ? hit_rates(context, runs) : null,
-    by_tier(context, runs, "hit_tokens", "Hits by tier", "Tokens found in each tier when their turn was admitted."),
+    by_tier(
+      context,
+      runs,
+      "hit_tokens",
+      "Hits by tier",
+      "Tokens found in each tier when their turn was admitted.",
+    ),
     over,
     ...occupancy(context, runs),
     by_tier(context, runs, "read_bytes", "Bytes read", "Out of each tier, over the whole run."),
@@ -153,5 +203,6 @@ export function cache(context: Context): void {
     ...curves,
   );
   if (runs.length > 0 && !over) missing(context, "hit rate over time (series.token_hit_rate)");
-  if (curves.every((curve) => curve === null)) missing(context, "the miss-ratio curve (miss_ratio_curve of kvcap trace stats --json)");
+  if (curves.every((curve) => curve === null))
+    missing(context, "the miss-ratio curve (miss_ratio_curve of kvcap trace stats --json)");
 }

@@ -42,7 +42,11 @@ function timeline(context: Context, run: Run): Figure | null {
     height: strips_height(rows.length),
     option: strips(context.theme, times, rows),
     table: () => ({
-      columns: [{ name: "Time", unit: "s" }, ...rows.map((row) => ({ name: row.name, unit: "%" })), { name: "Busiest" }],
+      columns: [
+        { name: "Time", unit: "s" },
+        ...rows.map((row) => ({ name: row.name, unit: "%" })),
+        { name: "Busiest" },
+      ],
       rows: times.map((_, bin) => [
         cell(series.at("time_s", bin)),
         ...keys.map((key) => cell(series.at(key, bin), percent)),
@@ -55,9 +59,9 @@ function timeline(context: Context, run: Run): Figure | null {
 // Mean utilisation of one resource under every policy; the resource is chosen.
 function averages(context: Context, runs: readonly Run[]): Figure | null {
   const value = (run: Run, key: string) => run.place.at("metrics", "utilization", key);
-  const keys = [...new Set(runs.flatMap((run) => run.place.at("metrics", "utilization").entries.map(([key]) => key)))].filter(
-    (key) => runs.some((run) => (value(run, key).number ?? 0) > 0),
-  );
+  const keys = [
+    ...new Set(runs.flatMap((run) => run.place.at("metrics", "utilization").entries.map(([key]) => key))),
+  ].filter((key) => runs.some((run) => (value(run, key).number ?? 0) > 0));
   if (keys.length === 0) return null;
   const key = context.chosen("resource", keys);
   return {
@@ -79,10 +83,20 @@ function averages(context: Context, runs: readonly Run[]): Figure | null {
       { name: "busy", unit: "%", stack: false, max: 100 },
     ),
     table: () => ({
-      columns: [{ name: "Policy" }, ...keys.map((one) => ({ name: resource_name(one), unit: "%" })), { name: "Bound by" }],
+      columns: [
+        { name: "Policy" },
+        ...keys.map((one) => ({ name: resource_name(one), unit: "%" })),
+        { name: "Bound by" },
+      ],
       rows: runs.map((run) => [
         words(run.label),
-        ...keys.map((one) => metric_cell(value(run, one), "utilization", run.place.at("intervals", `utilization.${one}`, "half_width").number)),
+        ...keys.map((one) =>
+          metric_cell(
+            value(run, one),
+            "utilization",
+            run.place.at("intervals", `utilization.${one}`, "half_width").number,
+          ),
+        ),
         words(run.place.at("metrics", "bound_by").text ?? "\u2013"),
       ]),
     }),
@@ -93,18 +107,25 @@ export function resources(context: Context): void {
   const chosen = context.runs();
   if (!chosen) return;
   const { runs } = chosen;
-  const steps = [0, 0.25, 0.5, 0.75, 1];
+  const steps = [0, 0.01, 0.1, 0.25, 0.5, 1];
   const timelines = runs.map((run) => timeline(context, run));
   const first = timelines.find((figure) => figure !== null);
   if (first) {
-    first.note = "The darker (in dark colours: the lighter), the busier; the red line runs under the resource that is busiest at the moment.";
+    first.note =
+      "The darker (in dark colours: the lighter), the busier; the red line runs under the resource that is busiest at the moment.";
     first.key = steps.map((share) => ({ name: `${100 * share} %`, colour: context.theme.heat(share) }));
   }
   context.figures(...timelines.map((figure) => (figure ? { ...figure, wide: true } : null)));
   context.figures(
     averages(context, runs),
     over_time(context, runs, "kv-tokens", "kv_tokens", "KV on the GPU", { quantity: "tokens in KV blocks" }),
-    over_time(context, runs, "running", "running", "Turns in service", { quantity: "turns", unit: { symbol: "", scale: 1 } }),
-    over_time(context, runs, "waiting", "waiting", "Turns waiting for admission", { quantity: "turns", unit: { symbol: "", scale: 1 } }),
+    over_time(context, runs, "running", "running", "Turns in service", {
+      quantity: "turns",
+      unit: { symbol: "", scale: 1 },
+    }),
+    over_time(context, runs, "waiting", "waiting", "Turns waiting for admission", {
+      quantity: "turns",
+      unit: { symbol: "", scale: 1 },
+    }),
   );
 }

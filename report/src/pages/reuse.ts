@@ -10,7 +10,11 @@ const ranks = ["median", "p90", "p99", "max"];
 
 export function reuse_figures(context: Context, { name, place }: Named): Figure[] {
   const kinds: [string, string, string][] = [
-    ["tokens", "tokens", "How much is computed between two uses of the same tokens: the cache that an LRU needs."],
+    [
+      "tokens",
+      "tokens",
+      "How much is computed between two uses of the same tokens: the cache that an LRU needs.",
+    ],
     ["s", "s", "How long the same tokens wait for their next use."],
   ];
   return kinds.flatMap(([suffix, unit, note]): Figure[] => {
@@ -24,11 +28,16 @@ export function reuse_figures(context: Context, { name, place }: Named): Figure[
         note,
         says: `Reuse distance of ${name}: ${list(shown.map((rank) => `${rank} ${show(at(rank).number)} ${unit}`))}.`,
         height: bars_height(shown.length, 1, false),
-        option: bars(context.theme, shown, [{ name: "reuse distance", values: shown.map((rank) => at(rank).number) }], {
-          name: "reuse distance",
-          unit,
-          stack: false,
-        }),
+        option: bars(
+          context.theme,
+          shown,
+          [{ name: "reuse distance", values: shown.map((rank) => at(rank).number) }],
+          {
+            name: "reuse distance",
+            unit,
+            stack: false,
+          },
+        ),
         table: () => ({
           columns: [{ name: "Of all reuses" }, { name: "distance", unit }],
           rows: shown.map((rank) => [words(rank), cell(at(rank))]),
