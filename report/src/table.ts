@@ -84,7 +84,12 @@ export function draw_table(
   );
   return h(
     "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    {
+      class: table.rows.length > 40 ? "scroll tall" : "scroll",
+      tabindex: 0,
+      role: "region",
+      "aria-label": caption,
+    },
     h(
       "table",
       attributes,

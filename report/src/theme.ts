@@ -46,9 +46,11 @@ export class Palette {
     let next = 0;
     for (const name of present) {
       const favourite = Object.hasOwn(favourites, name) ? favourites[name] : undefined;
-      const pool = free.length > 0 ? free : styles.map((_, index) => index);
-      const index = favourite ?? pool[next++ % pool.length] ?? 0;
-      this.taken.set(name, styles[index] ?? styles[0]!);
+      const index = favourite ?? free[next++] ?? styles.length + (next - free.length);
+      const style = styles[index % styles.length]!;
+      // There are more names than colours: the later ones share a colour and have dashes of their own.
+      const later = { ...style, dash: [4 + 3 * (index % 3), 2, 1, 2], symbol: "emptyCircle" };
+      this.taken.set(name, index < styles.length ? style : later);
     }
   }
 

@@ -17,12 +17,23 @@ export interface Thread {
   title: string;
 }
 
+// A name in lines of at most 16 characters, where it has spaces or dots to break at.
+function wrapped(name: string): string {
+  const lines = [""];
+  for (const word of name.split(/(?<=[ .])/)) {
+    const last = lines[lines.length - 1]!;
+    if (last !== "" && (last + word).trimEnd().length > 16) lines.push(word);
+    else lines[lines.length - 1] = last + word;
+  }
+  return lines.map((line) => line.trimEnd()).join("\n");
+}
+
 export function parallel(theme: Theme, dimensions: readonly Dimension[], threads: readonly Thread[]): Option {
   return base_option(theme, {
-    parallel: { left: 70, right: 90, top: 56, bottom: 24 },
+    parallel: { left: 70, right: 90, top: 64, bottom: 24 },
     parallelAxis: dimensions.map((dimension, dim) => ({
       dim,
-      name: dimension.unit === "" ? dimension.name : `${dimension.name}\n(${dimension.unit})`,
+      name: wrapped(dimension.unit === "" ? dimension.name : `${dimension.name} (${dimension.unit})`),
       type: dimension.categories ? "category" : dimension.log ? "log" : "value",
       data: dimension.categories,
       scale: true,

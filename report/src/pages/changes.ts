@@ -98,12 +98,7 @@ function run_table({ before, after }: Pair<Run>, metrics: readonly string[]): Ta
 }
 
 // Changes in percent of what most readers look at first.
-function run_figure(
-  context: Context,
-  run: Pair<Run>,
-  metrics: readonly string[],
-  controls: Node,
-): Figure | null {
+function run_figure(context: Context, run: Pair<Run>, metrics: readonly string[]): Figure | null {
   const { theme } = context;
   const rows = metrics.flatMap((metric): Whisker[] => {
     const a = run.before.place.at("metrics").metric(metric).number;
@@ -123,7 +118,6 @@ function run_figure(
     says: `Changes in percent: ${list(rows.map((row) => `${row.name} ${show(row.value)}`))}.`,
     height: 66 + 24 * rows.length,
     wide: true,
-    controls,
     option: whiskers(theme, rows, { name: "change", unit: "%", zero: "before" }),
     table: () => run_table(run, metrics),
   };
@@ -138,20 +132,41 @@ function draw_runs(context: Context, before: Side, after: Side): void {
     })),
   );
   const names = all.map(({ name }) => name);
-  const run = all.find(({ name }) => name === context.chosen("run", names));
+  const first = all.find((run) => differing(run, metrics_of([run])).length > 0) ?? all[0];
+  const run = all.find(({ name }) => name === context.chosen("run", names, first?.name));
   if (!run) return;
   const metrics = metrics_of([run]);
-  const first = metrics.filter((metric) => headline.test(metric));
-  context.figures(run_figure(context, run, first, context.select("Run", "run", names, run.name)));
+  const differ = differing(run, metrics);
+  const every = context.chosen("show", ["differences", "all"]) === "all";
+  const shown = every ? metrics : differ;
+  const headlines = differ.filter((metric) => headline.test(metric));
   context.add(
-    h("h2", {}, `${run.name}: every metric`),
     h(
-      "p",
-      { class: "note" },
-      "Within the intervals: the difference is no larger than both half widths together.",
+      "div",
+      { class: "bar" },
+      context.select("Run", "run", names, run.name),
+      context.select("Show", "show", ["differences", "all"], every ? "all" : "differences", (value) =>
+        value === "all" ? "every metric" : "what differs",
+      ),
     ),
-    draw_table(run_table(run, metrics), `${run.name}, before and after`),
+    h("p", {}, `${differ.length} of ${metrics.length} metrics of ${run.name} differ.`),
   );
+  context.figures(run_figure(context, run, headlines));
+  if (shown.length > 0) {
+    context.add(
+      h(
+        "p",
+        { class: "note" },
+        "Within the intervals: the difference is no larger than both half widths together.",
+      ),
+      draw_table(run_table(run, shown), `${run.name}, before and after`),
+    );
+  }
+}
+
+function differing(run: Pair<Run>, metrics: readonly string[]): string[] {
+  const value = (side: Run, metric: string) => side.place.at("metrics").metric(metric).value;
+  return metrics.filter((metric) => value(run.before, metric) !== value(run.after, metric));
 }
 
 function draw_parts(

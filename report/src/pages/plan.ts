@@ -5,11 +5,11 @@ import { tornado, tornado_height, type Gust } from "../charts/tornado.ts";
 import type { Context } from "../context.ts";
 import { changed_policy, type Named } from "../data.ts";
 import { h } from "../dom.ts";
-import { list, show } from "../format.ts";
+import { brief, list, quantity, show } from "../format.ts";
 import type { Figure } from "../figure.ts";
 import type { Place } from "../place.ts";
 import { cell, draw_table, metric_cell, words, type Cell, type Table } from "../table.ts";
-import { title_of, unit_of } from "../units.ts";
+import { short_path, title_of, unit_of } from "../units.ts";
 import { CommandPanel } from "./command.ts";
 
 const most_points = 1800;
@@ -36,24 +36,70 @@ function candidate_cells(candidate: Place, metrics: readonly string[]): Cell[] {
   ];
 }
 
-function candidate_table(
+// What a configuration sets, field by field: "path=value".
+function fields(candidate: Place): Map<string, string> {
+  return new Map(
+    candidate.at("changes").texts.map((text) => {
+      const at = text.indexOf("=");
+      return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
+}
+
+// A list of tiers by their kinds; numbers in the unit of their field.
+function field_cell(path: string, text: string | undefined): Cell {
+  if (text === undefined) return words("\u2013");
+  const number = Number(text);
+  if (text.trim() !== "" && Number.isFinite(number)) return words(brief(number * unit_of(path).scale, 6));
+  const kinds = [...text.matchAll(/"kind":"(\w+)"/g)].map((match) => match[1]!);
+  return words(kinds.length > 0 ? kinds.join(" + ") : text);
+}
+
+// Configurations by the fields in which they differ.
+function candidate_table(candidates: readonly Place[], metrics: readonly string[], commands: boolean): Table {
+  const all = candidates.map(fields);
+  const paths = [...new Set(all.flatMap((one) => [...one.keys()]))].filter(
+    (path) => candidates.length === 1 || new Set(all.map((one) => one.get(path))).size > 1,
+  );
+  return {
+    columns: [
+      ...paths.map((path) => ({ name: short_path(path), unit: unit_of(path).symbol })),
+      ...metrics.map((metric) => ({ name: title_of(metric), unit: unit_of(metric).symbol })),
+      { name: "Verdict" },
+      ...(commands ? [{ name: "Command" }] : []),
+    ],
+    rows: candidates.map((candidate, at) => [
+      ...paths.map((path) => field_cell(path, all[at]!.get(path))),
+      ...candidate_cells(candidate, metrics),
+      ...(commands ? [words(candidate.at("command").text ?? "\u2013")] : []),
+    ]),
+  };
+}
+
+// Configurations by what was changed to reach them from the answer.
+function what_table(
   candidates: readonly Place[],
   metrics: readonly string[],
-  names?: readonly string[],
+  names: readonly string[],
 ): Table {
   return {
     columns: [
-      { name: names ? "What" : "Configuration" },
+      { name: "What" },
       ...metrics.map((metric) => ({ name: title_of(metric), unit: unit_of(metric).symbol })),
       { name: "Verdict" },
-      ...(names ? [] : [{ name: "Command" }]),
     ],
-    rows: candidates.map((candidate, at) => [
-      words(names?.[at] ?? changes(candidate)),
-      ...candidate_cells(candidate, metrics),
-      ...(names ? [] : [words(candidate.at("command").text ?? "\u2013")]),
-    ]),
+    rows: candidates.map((candidate, at) => [words(names[at] ?? ""), ...candidate_cells(candidate, metrics)]),
   };
+}
+
+// "hardware.ssd.capacity_bytes 960000000000 -> 1920000000000" in the words of a reader.
+function readable(what: string): string {
+  return what
+    .replaceAll("hardware.", "")
+    .replaceAll("serving.", "")
+    .replace(/\b\d{8,}\b/g, (digits) => quantity(Number(digits), "B"))
+    .replaceAll("_bytes ", " ")
+    .replaceAll(" -> ", " \u2192 ");
 }
 
 class PlanPage {
@@ -95,7 +141,7 @@ class PlanPage {
         `${counts}. ${plan.at("clear").value === true ? "The answer is clear: no rival is within its interval." : "Rivals are within the answer's interval."}` +
           (plan.at("binding").text ? ` What binds: ${title_of(plan.at("binding").text!)}.` : ""),
       ),
-      draw_table(candidate_table([answer], this.metrics, ["answer"]), "The answer"),
+      draw_table(candidate_table([answer], this.metrics, false), "The answer"),
       panel.element,
     );
   }
@@ -171,7 +217,7 @@ class PlanPage {
         { name: title_of(this.objective), unit: x.symbol, log: spans_decades(values.map((one) => one.x)) },
         { name: title_of(metric), unit: y.symbol, log: spans_decades(values.map((one) => one.y)) },
       ),
-      table: () => candidate_table(judged, this.metrics),
+      table: () => candidate_table(judged, this.metrics, true),
       below: panel.element,
       picked: ({ series, item }) => {
         const one = clouds[series]?.dots[item];
@@ -253,7 +299,7 @@ class PlanPage {
     const { theme } = this.context;
     const unit = unit_of(metric);
     const candidates = items.map((item) => item.at("candidate"));
-    const names = items.map((item) => item.at("what").text ?? "");
+    const names = items.map((item) => readable(item.at("what").text ?? ""));
     const rows = items.flatMap((_, at): Gust[] => {
       const candidate = candidates[at]!;
       const value = scaled(mean(candidate, metric), metric);
@@ -265,7 +311,7 @@ class PlanPage {
       note,
       rows,
       controls: this.context.select("Metric", `${key}_metric`, this.metrics, metric, title_of),
-      table: () => candidate_table(candidates, this.metrics, names),
+      table: () => what_table(candidates, this.metrics, names),
     });
   }
 
@@ -291,8 +337,8 @@ class PlanPage {
       this.context.add(
         h("h2", {}, "Alternatives"),
         draw_table(
-          candidate_table(alternatives, this.metrics),
-          "Rivals of the answer, then the Pareto front",
+          candidate_table(alternatives, this.metrics, false),
+          "Rivals of the answer, then the Pareto front, by the fields in which they differ",
         ),
       );
     }

@@ -167,8 +167,8 @@ class SweepPage {
 
   parallel(): Figure {
     const { sweep, context } = this;
-    const more = ["token_hit_rate", "cost.usd_per_million_output_tokens"].filter((name) =>
-      sweep.metrics.includes(name),
+    const more = ["token_hit_rate", "cost.usd_per_million_output_tokens"].filter(
+      (name) => sweep.metrics.includes(name) && sweep.values(name).length > 1,
     );
     const names = [...sweep.parameters.slice(0, 7), ...new Set([...more, this.metric])];
     const axes = names.map((name) => this.axis(name));
