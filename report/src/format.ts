@@ -8,10 +8,11 @@ function group(digits: string): string {
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }
 
-// `digits` significant digits; never drops digits before the point.
+// `digits` significant digits, whole numbers in full; never drops digits before the point.
 export function show(value: number | null, digits = 3): string {
   if (value === null) return "\u2013";
-  if (value === 0) return "0";
+  if (Number.isInteger(value) && Math.abs(value) < 1e12)
+    return (value < 0 ? minus : "") + group(String(Math.abs(value)));
   const size = Math.abs(value);
   const sign = value < 0 ? minus : "";
   if (size >= 1e12 || size < 1e-4) {

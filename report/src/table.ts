@@ -57,17 +57,28 @@ function draw_cell(one: Cell): (Node | string)[] {
   return [text];
 }
 
+// A name that may be broken after its dots and underscores.
+function breakable(name: string): (Node | string)[] {
+  return name.split(/(?<=[._])/).flatMap((part) => [part, h("wbr")]);
+}
+
+function column_class(table: Table, at: number): string | null {
+  if (table.rows.some((row) => row[at]?.value !== null)) return "number";
+  const longest = Math.max(0, ...table.rows.map((row) => row[at]?.text.length ?? 0));
+  return longest > 50 ? "prose" : longest <= 18 ? "short" : null;
+}
+
 export function draw_table(
   table: Table,
   caption: string,
   attributes: Record<string, string> = {},
 ): HTMLElement {
-  const numeric = table.columns.map((_, at) => table.rows.some((row) => row[at]?.value !== null));
+  const classes = table.columns.map((_, at) => column_class(table, at));
   const head = table.columns.map(({ name, unit }, at) =>
     h(
       "th",
-      { scope: "col", class: numeric[at] ? "number" : null },
-      name,
+      { scope: "col", class: classes[at] },
+      breakable(name),
       unit ? h("span", { class: "unit" }, ` ${unit}`) : null,
     ),
   );
@@ -77,8 +88,8 @@ export function draw_table(
       {},
       row.map((one, at) =>
         at === 0
-          ? h("th", { scope: "row", class: numeric[0] ? "number" : null }, draw_cell(one))
-          : h("td", { class: numeric[at] ? "number" : null }, draw_cell(one)),
+          ? h("th", { scope: "row", class: classes[0] }, draw_cell(one))
+          : h("td", { class: classes[at] }, draw_cell(one)),
       ),
     ),
   );

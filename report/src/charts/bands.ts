@@ -37,7 +37,12 @@ export function bands(theme: Theme, rows: readonly string[], dots: readonly Verd
     yAxis: {
       ...y_axis("", theme, { min: -0.5, max: rows.length - 0.5, inverse: true }),
       interval: 1,
-      axisLabel: { show: false },
+      axisLabel: {
+        color: theme.ink,
+        fontSize: 12,
+        customValues: rows.map((_, row) => row),
+        formatter: (row: number) => rows[row] ?? "",
+      },
       splitLine: { show: false },
     },
     tooltip: {
@@ -66,13 +71,8 @@ export function bands(theme: Theme, rows: readonly string[], dots: readonly Verd
           silent: true,
           symbol: "none",
           lineStyle: { color: theme.line, type: "solid" },
-          label: {
-            position: "insideStartTop",
-            color: theme.ink,
-            fontSize: 12,
-            formatter: (mark: { name: string }) => mark.name,
-          },
-          data: rows.map((name, row) => ({ name, yAxis: row + 0.45 })),
+          label: { show: false },
+          data: rows.slice(1).map((_, row) => ({ yAxis: row + 0.5 })),
         },
       },
     ],

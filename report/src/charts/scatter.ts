@@ -97,11 +97,15 @@ export function scatter(
       name: cloud.name,
       data: cloud.dots.map((dot) => [dot.x, dot.y]),
       symbol: cloud.style.symbol,
-      symbolSize: options.small ? 5 : cloud.strong ? 11 : 7,
+      symbolSize: options.small ? 5 : cloud.strong ? 16 : 7,
       ...(cloud.line
         ? { step: "end", lineStyle: { color: colour(cloud.style, theme), width: 1.5, type: "solid" } }
         : {}),
-      itemStyle: { color: colour(cloud.style, theme), opacity: cloud.strong || cloud.line ? 1 : 0.75 },
+      itemStyle: {
+        color: colour(cloud.style, theme),
+        opacity: cloud.strong || cloud.line ? 1 : 0.75,
+        ...(cloud.strong ? { borderColor: theme.paper, borderWidth: 2 } : {}),
+      },
       z: cloud.strong ? 4 : 3,
       markLine:
         index === 0 && (options.diagonal || marks.length > 0)
@@ -112,7 +116,7 @@ export function scatter(
               label: {
                 color: theme.quiet,
                 formatter: (mark: { name: string }) => mark.name,
-                position: "insideEndTop",
+                position: "insideMiddleTop",
               },
               data: [
                 ...marks,

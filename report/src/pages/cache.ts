@@ -116,14 +116,10 @@ export function miss_ratio_figure(
   { name, place }: Named,
   runs: readonly Run[],
 ): Figure | null {
-  const curve = place.at("miss_ratio_curve");
-  const points = curve.exists ? (curve.items.length > 0 ? curve.items : curve.at("points").items) : [];
-  const sizes = ["capacity_tokens", "capacity_bytes", "capacity_blocks", "tokens", "bytes"];
-  const size = sizes.find((key) => points.some((point) => point.at(key).exists));
-  const rates = ["lru_miss_ratio", "miss_ratio", "belady_miss_ratio"].filter((key) =>
-    points.some((point) => point.at(key).exists),
-  );
-  if (size === undefined || rates.length === 0) return null;
+  const points = place.at("miss_ratio_curve").items;
+  const size = "capacity_tokens";
+  const rate = "token_miss_ratio";
+  if (points.length === 0) return null;
   const x = unit_of(size);
   const palette = [colour_style(0), colour_style(1), colour_style(2)];
   const levels = runs

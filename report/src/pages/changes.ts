@@ -45,7 +45,18 @@ const change_columns = (unit = ""): Column[] => [
   { name: "Reading" },
 ];
 
-// before, after, after - before, and what to make of it: `sign` 1 when more is better.
+// What to make of a difference: `sign` 1 when more is better, `noise` what the intervals allow.
+function reading(difference: number, sign: number, noise: number): { text: string; mark?: "good" | "bad" } {
+  if (difference === 0) return { text: "same" };
+  if (Math.abs(difference) <= noise) return { text: "within the intervals" };
+  const arrow = difference > 0 ? "\u25b2" : "\u25bc";
+  if (sign === 0) return { text: `${arrow} ${difference > 0 ? "more" : "less"}` };
+  return sign * difference > 0
+    ? { text: `${arrow} better`, mark: "good" }
+    : { text: `${arrow} worse`, mark: "bad" };
+}
+
+// before, after, after - before, and its reading.
 function change_cells(before: Cell, after: Cell, sign: number, noise: number): Cell[] {
   if (before.value === null || after.value === null) {
     const same = before.text === after.text;
@@ -53,21 +64,21 @@ function change_cells(before: Cell, after: Cell, sign: number, noise: number): C
   }
   const difference = after.value - before.value;
   const change = before.value === 0 ? null : (100 * difference) / Math.abs(before.value);
-  const reading = ((): [string, Cell["mark"]] => {
-    if (difference === 0) return ["same", undefined];
-    if (Math.abs(difference) <= noise) return ["within the intervals", undefined];
-    if (sign === 0) return [difference > 0 ? "\u25b2 more" : "\u25bc less", undefined];
-    const arrow = difference > 0 ? "\u25b2" : "\u25bc";
-    return sign * difference > 0 ? [`${arrow} better`, "good"] : [`${arrow} worse`, "bad"];
-  })();
+  const { text, mark } = reading(difference, sign, noise);
   return [
     before,
     after,
-    { ...derived(difference, after.scale), mark: reading[1] },
+    { ...derived(difference, after.scale), mark },
     derived(change),
-    { ...words(reading[0]), mark: reading[1] },
+    { ...words(text), mark },
   ];
 }
+
+function half_width(run: Run, metric: string): number | null {
+  return run.place.at("intervals", metric, "half_width").number;
+}
+const noise_of = ({ before, after }: Pair<Run>, metric: string): number =>
+  (half_width(before, metric) ?? 0) + (half_width(after, metric) ?? 0);
 
 function metrics_of(pairs: readonly Pair<Run>[]): string[] {
   const names = pairs.flatMap(({ before, after }) =>
@@ -79,21 +90,21 @@ function metrics_of(pairs: readonly Pair<Run>[]): string[] {
 const headline =
   /^(mean|p99)_(ttft|itl|tpot|e2el)_ms$|hit_rate$|throughput$|^cost\.usd|^utilization\.gpu$|stored_bytes_per_token|goodput/;
 
-function run_table({ before, after }: Pair<Run>, metrics: readonly string[]): Table {
-  const half = (run: Run, metric: string) => run.place.at("intervals", metric, "half_width").number;
+function run_table(run: Pair<Run>, metrics: readonly string[]): Table {
+  const side = (one: Run, metric: string) =>
+    metric_cell(one.place.at("metrics").metric(metric), metric, half_width(one, metric));
   return {
     columns: [{ name: "Metric" }, { name: "Unit" }, ...change_columns()],
-    rows: metrics.map((metric) => {
-      const cells = [before, after].map((run) =>
-        metric_cell(run.place.at("metrics").metric(metric), metric, half(run, metric)),
-      );
-      const noise = (half(before, metric) ?? 0) + (half(after, metric) ?? 0);
-      return [
-        words(title_of(metric)),
-        words(unit_of(metric).symbol),
-        ...change_cells(cells[0]!, cells[1]!, better(metric), noise),
-      ];
-    }),
+    rows: metrics.map((metric) => [
+      words(title_of(metric)),
+      words(unit_of(metric).symbol),
+      ...change_cells(
+        side(run.before, metric),
+        side(run.after, metric),
+        better(metric),
+        noise_of(run, metric),
+      ),
+    ]),
   };
 }
 
@@ -104,8 +115,8 @@ function run_figure(context: Context, run: Pair<Run>, metrics: readonly string[]
     const a = run.before.place.at("metrics").metric(metric).number;
     const b = run.after.place.at("metrics").metric(metric).number;
     if (a === null || b === null || a === 0) return [];
-    const sign = better(metric) * (b - a);
-    const paint = sign === 0 ? theme.quiet : sign > 0 ? theme.good : theme.bad;
+    const { mark } = reading(b - a, better(metric), noise_of(run, metric));
+    const paint = mark ? theme[mark] : theme.quiet;
     return [
       { name: title_of(metric), value: (100 * (b - a)) / Math.abs(a), low: null, high: null, colour: paint },
     ];
@@ -114,7 +125,7 @@ function run_figure(context: Context, run: Pair<Run>, metrics: readonly string[]
   return {
     id: "change",
     title: `${run.name}: change of its metrics`,
-    note: "Green is better, red is worse, grey is neither; the table below says what is within the intervals.",
+    note: "Green is better, red is worse; grey is neither, or within the intervals.",
     says: `Changes in percent: ${list(rows.map((row) => `${row.name} ${show(row.value)}`))}.`,
     height: 66 + 24 * rows.length,
     wide: true,

@@ -154,7 +154,12 @@ class PlanPage {
     const metric = context.chosen("metric", others);
     const [x, y] = [unit_of(this.objective), unit_of(metric)];
     const judged = plan.at("judged").items;
-    const shown = thin(judged, most_points);
+    const policies = [...new Set(judged.map(changed_policy))].filter((name) => name !== "");
+    const on = context.switched_on(policies);
+    const kept = judged.filter(
+      (candidate) => changed_policy(candidate) === "" || on.includes(changed_policy(candidate)),
+    );
+    const shown = thin(kept, most_points);
     const front = plan.at("front").items;
     const dot = (candidate: Place, key: number) => {
       const [left, up] = [
@@ -192,7 +197,7 @@ class PlanPage {
     const panel = new CommandPanel(
       "Click a point, or walk with the arrow keys and press Enter, for its command.",
     );
-    const left_out = judged.length - shown.length;
+    const left_out = kept.length - shown.length;
     return {
       id: "choices",
       title: `${title_of(metric)} against ${title_of(this.objective)}`,
@@ -202,14 +207,7 @@ class PlanPage {
       wide: true,
       controls: [
         others.length > 1 ? context.select("Metric", "metric", others, metric, title_of) : null,
-        h(
-          "span",
-          { class: "legend-only" },
-          context.legend(
-            names.filter((name) => name !== ""),
-            names,
-          ),
-        ),
+        policies.length > 1 ? context.legend(policies, on) : null,
       ],
       option: scatter(
         context.theme,
