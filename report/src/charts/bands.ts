@@ -1,0 +1,80 @@
+// One dot a number: how far the simulation is from what it is held against, in tolerances, a row a suite.
+import type { Theme } from "../theme.ts";
+import { base_option, tip, x_axis, y_axis } from "./common.ts";
+import type { Option } from "./engine.ts";
+
+export interface Verdict {
+  row: number;
+  at: number; // 0: equal; -1, 1: the edges of the band
+  title: string;
+  lines: { name: string; text: string }[];
+  verdict: string;
+}
+
+const edge = 4; // further dots stand at the edge of the chart
+export const bands_height = (rows: number): number => 66 + 40 * rows;
+
+export function bands(theme: Theme, rows: readonly string[], dots: readonly Verdict[]): Option {
+  const paint: Record<string, string> = { inside: theme.good, near: theme.quiet, outside: theme.bad };
+  const symbol: Record<string, string> = { inside: "circle", near: "triangle", outside: "diamond" };
+  const counts = rows.map(() => 0);
+  // Dots of a row lie on five lines, so that equal ones do not hide each other.
+  const lift = (row: number): number => (((counts[row]!++ * 2) % 5) - 2) * 0.13;
+  return base_option(theme, {
+    grid: { left: 4, right: 16, top: 22, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },
+    xAxis: x_axis("distance from the reference, in tolerances", theme, {
+      min: -edge - 0.3,
+      max: edge + 0.3,
+      axis_label: {
+        showMinLabel: false,
+        showMaxLabel: false,
+        formatter: (value: number) =>
+          Math.abs(value) === edge
+            ? `${value < 0 ? "\u2264 \u2212" : "\u2265 "}${edge}`
+            : String(value).replace("-", "\u2212"),
+      },
+    }),
+    yAxis: {
+      ...y_axis("", theme, { min: -0.5, max: rows.length - 0.5, inverse: true }),
+      interval: 1,
+      axisLabel: {
+        color: theme.ink,
+        fontSize: 12,
+        customValues: rows.map((_, row) => row),
+        formatter: (row: number) => rows[row] ?? "",
+      },
+      splitLine: { show: false },
+    },
+    tooltip: {
+      formatter: (at: { dataIndex: number }) => {
+        const dot = dots[at.dataIndex]!;
+        return tip(dot.title, dot.lines);
+      },
+    },
+    series: [
+      {
+        type: "scatter",
+        data: dots.map((dot) => ({
+          value: [Math.max(-edge, Math.min(edge, dot.at)), dot.row + lift(dot.row)],
+          symbol: symbol[dot.verdict] ?? "rect",
+          itemStyle: { color: paint[dot.verdict] ?? theme.quiet },
+        })),
+        symbolSize: 7,
+        itemStyle: { opacity: 0.85 },
+        markArea: {
+          silent: true,
+          itemStyle: { color: theme.mode === "dark" ? "rgba(95,208,165,0.12)" : "rgba(0,112,79,0.08)" },
+          label: { show: true, position: "top", color: theme.quiet, fontSize: 11 },
+          data: [[{ name: "within tolerance", xAxis: -1 }, { xAxis: 1 }]],
+        },
+        markLine: {
+          silent: true,
+          symbol: "none",
+          lineStyle: { color: theme.line, type: "solid" },
+          label: { show: false },
+          data: rows.slice(1).map((_, row) => ({ yAxis: row + 0.5 })),
+        },
+      },
+    ],
+  });
+}

@@ -1,0 +1,132 @@
+// What charts have in common: axes with units, tooltips made of text nodes, grids that leave room for their labels.
+import { h } from "../dom.ts";
+import { axis_label, show } from "../format.ts";
+import type { Style, Theme } from "../theme.ts";
+import type { Option } from "./engine.ts";
+
+export const most_marks = 2000;
+
+// Charts measure their labels themselves, for which they must know the page's font by its name.
+export const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+
+export const colour = (style: Style, theme: Theme): string => style[theme.mode];
+
+export interface TipRow {
+  name: string;
+  text: string;
+  colour?: string;
+}
+
+// ECharts takes an element for a tooltip, which keeps names from files out of any markup.
+export function tip(title: string, rows: readonly TipRow[]): HTMLElement {
+  return h(
+    "div",
+    { class: "tip" },
+    title === "" ? null : h("div", { class: "tip-title" }, title),
+    rows.map((row) => {
+      const swatch = h("i");
+      if (row.colour) swatch.style.background = row.colour;
+      return h(
+        "div",
+        { class: "tip-row" },
+        row.colour ? swatch : null,
+        h("span", {}, row.name),
+        h("b", {}, row.text),
+      );
+    }),
+  );
+}
+
+export function axis_name(name: string, unit: string): string {
+  return unit === "" ? name : `${name} (${unit})`;
+}
+
+interface AxisOptions {
+  log?: boolean;
+  min?: number | string;
+  max?: number | string;
+  scale?: boolean;
+  categories?: string[];
+  inverse?: boolean;
+  axis_label?: Record<string, unknown>;
+}
+
+// 1, 2 and 5 of every decade that the axis spans, thinned to whole decades where there are many.
+function log_ticks(from: number, to: number): number[] {
+  const decades = Math.log10(to / from);
+  const steps = decades > 4 ? [1] : decades > 2 ? [1, 3] : [1, 2, 5];
+  const ticks: number[] = [];
+  for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); ++power) {
+    for (const step of steps) ticks.push(Number(`${step}e${power}`));
+  }
+  return ticks.filter((tick) => tick >= from * (1 - 1e-9) && tick <= to * (1 + 1e-9));
+}
+
+function axis(name: string, theme: Theme, options: AxisOptions): Record<string, unknown> {
+  const { categories, min, max } = options;
+  const logarithmic = options.log && typeof min === "number" && typeof max === "number" && min > 0;
+  const ticks = logarithmic ? { customValues: log_ticks(min, max) } : {};
+  return {
+    type: categories ? "category" : options.log ? "log" : "value",
+    data: categories,
+    inverse: options.inverse ?? false,
+    min: options.min,
+    max: options.max,
+    scale: options.scale ?? false,
+    name,
+    nameTextStyle: { color: theme.quiet, fontSize: 12 },
+    axisLine: { show: true, lineStyle: { color: theme.line } },
+    axisTick: { show: false, ...ticks },
+    axisLabel: {
+      color: theme.quiet,
+      fontSize: 12,
+      hideOverlap: true,
+      ...(categories ? {} : { formatter: (value: number) => axis_label(value) }),
+      ...ticks,
+      ...options.axis_label,
+    },
+    splitLine: { show: !categories, lineStyle: { color: theme.line, width: 1 } },
+    minorTick: { show: false },
+  };
+}
+
+export function x_axis(name: string, theme: Theme, options: AxisOptions = {}): Record<string, unknown> {
+  return { ...axis(name, theme, options), nameLocation: "middle", nameGap: 28 };
+}
+
+export function y_axis(name: string, theme: Theme, options: AxisOptions = {}): Record<string, unknown> {
+  const base = axis(name, theme, options);
+  const text = { ...(base.nameTextStyle as object), align: "left", padding: [0, 0, 2, 0] };
+  return { ...base, nameLocation: options.inverse ? "start" : "end", nameGap: 10, nameTextStyle: text };
+}
+
+// Grid and tooltip for every chart; `extra` is the chart's own.
+export function base_option(theme: Theme, extra: Record<string, unknown>): Option {
+  return {
+    animation: false,
+    backgroundColor: "transparent",
+    textStyle: { fontFamily: font, color: theme.ink, fontSize: 12 },
+    grid: { left: 4, right: 20, top: 30, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },
+    ...extra,
+    tooltip: {
+      confine: true,
+      backgroundColor: theme.paper,
+      borderColor: theme.line,
+      textStyle: { color: theme.ink, fontSize: 12 },
+      extraCssText: "box-shadow:0 2px 10px rgb(0 0 0 / 18%);",
+      ...(extra.tooltip as object | undefined),
+    },
+  };
+}
+
+export function with_unit(value: number | null, unit: string): string {
+  if (value === null) return show(null);
+  return unit === "" ? show(value) : `${show(value)} ${unit}`;
+}
+
+// Keeps every n-th item so that no more than `most` are left.
+export function thin<T>(items: readonly T[], most: number): T[] {
+  if (items.length <= most) return [...items];
+  const step = Math.ceil(items.length / most);
+  return items.filter((_, index) => index % step === 0);
+}

@@ -1,0 +1,80 @@
+// Parallel coordinates: an axis a quantity, a line a point of the sweep.
+import type { Theme } from "../theme.ts";
+import { axis_label, brief } from "../format.ts";
+import { base_option, tip } from "./common.ts";
+import type { Option } from "./engine.ts";
+
+export interface Dimension {
+  name: string;
+  unit: string;
+  categories?: string[]; // values are indices into it
+  log?: boolean;
+}
+
+export interface Thread {
+  values: (number | null)[];
+  colour: string;
+  title: string;
+}
+
+// A name in lines of at most 16 characters, where it has spaces or dots to break at.
+function wrapped(name: string): string {
+  const lines = [""];
+  for (const word of name.split(/(?<=[ .])/)) {
+    const last = lines[lines.length - 1]!;
+    if (last !== "" && (last + word).trimEnd().length > 16) lines.push(word);
+    else lines[lines.length - 1] = last + word;
+  }
+  return lines.map((line) => line.trimEnd()).join("\n");
+}
+
+export function parallel(theme: Theme, dimensions: readonly Dimension[], threads: readonly Thread[]): Option {
+  return base_option(theme, {
+    parallel: { left: 70, right: 90, top: 64, bottom: 24 },
+    parallelAxis: dimensions.map((dimension, dim) => ({
+      dim,
+      name: wrapped(dimension.unit === "" ? dimension.name : `${dimension.name} (${dimension.unit})`),
+      type: dimension.categories ? "category" : dimension.log ? "log" : "value",
+      data: dimension.categories,
+      scale: true,
+      nameGap: 14,
+      nameTextStyle: { color: theme.ink, fontSize: 12, lineHeight: 15 },
+      axisLine: { lineStyle: { color: theme.quiet } },
+      axisTick: { lineStyle: { color: theme.quiet } },
+      axisLabel: {
+        color: theme.ink,
+        fontSize: 11,
+        ...(dimension.categories ? {} : { formatter: (value: number) => axis_label(value) }),
+      },
+      areaSelectStyle: { borderColor: theme.accent, color: theme.accent, opacity: 0.2, width: 18 },
+    })),
+    tooltip: {
+      formatter: (at: { dataIndex: number }) => {
+        const thread = threads[at.dataIndex]!;
+        const rows = dimensions.map((dimension, index) => {
+          const value = thread.values[index] ?? null;
+          const text =
+            value === null
+              ? "\u2013"
+              : (dimension.categories?.[value] ?? `${brief(value)} ${dimension.unit}`);
+          return { name: dimension.name, text };
+        });
+        return tip(thread.title, rows);
+      },
+    },
+    series: [
+      {
+        type: "parallel",
+        data: threads.map((thread) => ({
+          value: thread.values.map((value, index) =>
+            value === null ? "-" : (dimensions[index]?.categories?.[value] ?? value),
+          ),
+          lineStyle: { color: thread.colour, width: 1.2, opacity: threads.length > 60 ? 0.45 : 0.8 },
+        })),
+        lineStyle: { width: 1.2 },
+        emphasis: { lineStyle: { width: 3, opacity: 1 } },
+        inactiveOpacity: 0.04,
+      },
+    ],
+  });
+}

@@ -1,0 +1,74 @@
+// A tornado: how far each change moves one number from where it stands, the largest first.
+import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
+import type { Theme } from "../theme.ts";
+import { axis_name, base_option, tip, with_unit, x_axis, y_axis } from "./common.ts";
+import type { Option } from "./engine.ts";
+
+export interface Gust {
+  name: string;
+  value: number; // where the number stands after the change
+  note: string; // of its tooltip
+  colour: string;
+}
+
+export const tornado_height = (rows: number): number => 64 + 26 * rows;
+
+export function tornado(
+  theme: Theme,
+  from: number,
+  rows: readonly Gust[],
+  options: { name: string; unit: string; here: string },
+): Option {
+  const values = [from, ...rows.map((row) => row.value)];
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const room = 0.08 * (high - low || Math.abs(from) || 1);
+  const widest = Math.max(...rows.map((row) => row.name.length));
+  return base_option(theme, {
+    grid: { left: 4, right: 24, top: 22, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },
+    xAxis: x_axis(axis_name(options.name, options.unit), theme, {
+      min: low - room,
+      max: high + room,
+      axis_label: { showMinLabel: false, showMaxLabel: false },
+    }),
+    yAxis: y_axis("", theme, {
+      categories: rows.map((row) => row.name),
+      inverse: true,
+      axis_label: { color: theme.ink, interval: 0, width: Math.min(230, 8 * widest), overflow: "truncate" },
+    }),
+    tooltip: {
+      formatter: (at: { dataIndex: number }) => {
+        const row = rows[at.dataIndex]!;
+        return tip(row.name, [
+          { name: options.name, text: with_unit(row.value, options.unit) },
+          { name: options.here, text: with_unit(from, options.unit) },
+          ...(row.note === "" ? [] : [{ name: "verdict", text: row.note }]),
+        ]);
+      },
+    },
+    series: [
+      {
+        type: "custom",
+        data: rows.map((row, at) => [from, at, row.value]),
+        encode: { x: [0, 2], y: 1 },
+        renderItem: (params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
+          const row = rows[params.dataIndex]!;
+          const [a = 0, y = 0] = api.coord([from, params.dataIndex]);
+          const [b = 0] = api.coord([row.value, params.dataIndex]);
+          return {
+            type: "rect" as const,
+            shape: { x: Math.min(a, b), y: y - 8, width: Math.max(1, Math.abs(b - a)), height: 16 },
+            style: { fill: row.colour },
+          };
+        },
+        markLine: {
+          silent: true,
+          symbol: "none",
+          lineStyle: { color: theme.ink, type: "solid", width: 1 },
+          label: { color: theme.quiet, formatter: () => options.here, position: "start" },
+          data: [{ xAxis: from }],
+        },
+      },
+    ],
+  });
+}

@@ -1,0 +1,197 @@
+// The report's data, read once and checked: which inputs there are, and the runs among them as the pages want them.
+import { Place } from "./place.ts";
+import { Palette, type Style } from "./theme.ts";
+
+export class ReportError extends Error {}
+
+export const page_names = [
+  "overview",
+  "latency",
+  "cache",
+  "resources",
+  "restoration",
+  "sweep",
+  "plan",
+  "validation",
+  "changes",
+] as const;
+export type PageName = (typeof page_names)[number];
+
+export interface Run {
+  label: string; // unique within its group
+  policy: string;
+  place: Place; // of the result
+  bound: boolean; // what others are measured against and nobody can buy
+  style: Style;
+}
+
+// Runs of one workload that may be compared.
+export interface Group {
+  name: string;
+  runs: Run[];
+  differences: Place[];
+}
+
+// Inputs of one kind, by the name of their file.
+export interface Named {
+  name: string;
+  place: Place;
+}
+
+// One side of a before and after.
+export interface Side {
+  groups: Group[];
+  restores: Named[];
+  plans: Named[];
+  break_evens: Named[];
+  validations: Named[];
+  traces: Named[];
+  sweeps: Named[];
+}
+
+export interface Report {
+  title: string;
+  version: string;
+  after: Side;
+  before: Side;
+  has_before: boolean;
+  unknown: { name: string; schema: string }[];
+  takeaways: (page: PageName) => string[];
+  palette: Palette;
+}
+
+function is_bound(result: Place): boolean {
+  const label = result.at("setting").text ?? "";
+  const policy = result.at("scenario", "policy");
+  return (
+    result.at("is_bound").value === true ||
+    result.at("policy").text === "ideal" ||
+    policy.at("unbounded").value === true ||
+    ["no cache", "infinite", "belady"].includes(label)
+  );
+}
+
+function empty_side(): Side {
+  return { groups: [], restores: [], plans: [], break_evens: [], validations: [], traces: [], sweeps: [] };
+}
+
+function check_result(result: Place, file: string): void {
+  for (const key of ["scenario", "metrics"]) {
+    if (result.at(key).entries.length === 0) throw new ReportError(`${file}: a result without ${key}`);
+  }
+}
+
+const label_of = (result: Place): string => result.at("setting").text ?? result.at("policy").text ?? "run";
+
+function add_group(side: Side, name: string, results: Place[], differences: Place[]): void {
+  let group = side.groups.find((one) => one.name === name);
+  if (!group) {
+    group = { name, runs: [], differences: [] };
+    side.groups.push(group);
+  }
+  for (const place of results) {
+    const taken = new Set(group.runs.map((run) => run.label));
+    const wanted = label_of(place);
+    let label = wanted;
+    for (let count = 2; taken.has(label); ++count) label = `${wanted} (${count})`;
+    const style = undefined as unknown as Style; // when all names are known, below
+    group.runs.push({ label, policy: place.at("policy").text ?? "", place, bound: is_bound(place), style });
+  }
+  group.differences.push(...differences);
+}
+
+// Adds one input to its side; false when its schema is none that the page knows.
+function add_input(side: Side, name: string, content: Place): boolean {
+  const named = { name, place: content };
+  switch (content.at("schema").text) {
+    case "kvcap.result/1":
+      check_result(content, name);
+      add_group(side, content.at("scenario", "name").text || name, [content], []);
+      return true;
+    case "kvcap.compare/1": {
+      const results = content.at("results").items;
+      for (const result of results) check_result(result, name);
+      add_group(side, name, results, content.at("differences").items);
+      return true;
+    }
+    case "kvcap.restore/1":
+      side.restores.push(named);
+      return true;
+    case "kvcap.plan_result/1":
+      side.plans.push(named);
+      return true;
+    case "kvcap.break_even/1":
+      side.break_evens.push(named);
+      return true;
+    case "kvcap.validation/1":
+      side.validations.push(named);
+      return true;
+    case "kvcap.trace_stats/1":
+      side.traces.push(named);
+      return true;
+    case "kvcap.sweep_rows/1":
+      side.sweeps.push(named);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Every name that wants a colour, in order of appearance.
+function names_of(side: Side): string[] {
+  const texts = (places: Place[]) => places.flatMap((place) => place.text ?? []);
+  return [
+    ...side.groups.flatMap((group) => group.runs.map((run) => run.label)),
+    ...side.restores.flatMap(({ place }) => texts(place.at("policies").items.map((one) => one.at("policy")))),
+    ...side.break_evens.flatMap(({ place }) => texts(place.at("cells").items.map((one) => one.at("winner")))),
+    ...side.sweeps.flatMap(({ place }) => place.at("columns", "policy.name").texts),
+    ...side.plans.flatMap(({ place }) => place.at("judged").items.map(changed_policy)),
+  ].filter((name) => name !== "");
+}
+
+// The policy that a plan's configuration sets, "" when it sets none.
+export function changed_policy(candidate: Place): string {
+  const change = candidate.at("changes").texts.find((text) => /^policy(\.name)?=/.test(text));
+  return change ? change.slice(change.indexOf("=") + 1) : "";
+}
+
+export function read_report(text: string): Report {
+  if (text.trim() === "") throw new ReportError("This page holds no data: kvcap report fills it.");
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw new ReportError(`The data of this page is not JSON: ${String(error)}`);
+  }
+  const root = new Place(parsed, "");
+  const schema = root.at("schema").text;
+  if (schema !== "kvcap.report/1") {
+    throw new ReportError(
+      `This page reads kvcap.report/1 and was given ${schema ?? "something without a schema"}.`,
+    );
+  }
+  const after = empty_side();
+  const before = empty_side();
+  const unknown: Report["unknown"] = [];
+  const inputs = root.at("inputs").items;
+  for (const input of inputs) {
+    const name = input.at("name").text ?? "input";
+    const content = input.at("content");
+    const side = input.at("side").text === "before" ? before : after;
+    if (!add_input(side, name, content)) unknown.push({ name, schema: content.at("schema").text ?? "none" });
+  }
+  const palette = new Palette([...names_of(after), ...names_of(before)]);
+  for (const group of [...after.groups, ...before.groups]) {
+    for (const run of group.runs) run.style = palette.of(run.label);
+  }
+  return {
+    title: root.at("title").text ?? "kvcap report",
+    version: root.at("kvcap_version").text ?? "",
+    after,
+    before,
+    has_before: inputs.some((input) => input.at("side").text === "before"),
+    unknown,
+    takeaways: (page) => root.at("takeaways", page).texts,
+    palette,
+  };
+}

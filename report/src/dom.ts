@@ -1,0 +1,52 @@
+// The only door to the DOM. Text arrives as text nodes: nothing read from a file is ever parsed as markup.
+
+export type Child = Node | string | number | null | undefined | false | Child[];
+type Attributes = Record<string, string | number | boolean | null | undefined>;
+
+function append(parent: Node, child: Child): void {
+  if (Array.isArray(child)) {
+    for (const one of child) append(parent, one);
+  } else if (child instanceof Node) {
+    parent.appendChild(child);
+  } else if (child !== null && child !== undefined && child !== false) {
+    parent.appendChild(document.createTextNode(String(child)));
+  }
+}
+
+// Attribute names are written in this program, never read; values of null, undefined and false are left out.
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    element.setAttribute(name, value === true ? "" : String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+export function button(label: Child, attributes: Attributes, press: () => void): HTMLButtonElement {
+  const element = h("button", { type: "button", ...attributes }, label);
+  element.addEventListener("click", press);
+  return element;
+}
+
+// A labelled choice. `id` is stable over redraws, so that the focus stays where it was.
+export function choice(
+  label: string,
+  id: string,
+  options: readonly { value: string; text: string }[],
+  selected: string,
+  choose: (value: string) => void,
+): HTMLElement {
+  const select = h(
+    "select",
+    { id },
+    options.map(({ value, text }) => h("option", { value, selected: value === selected }, text)),
+  );
+  select.addEventListener("change", () => choose(select.value));
+  return h("span", { class: "choice" }, h("label", { for: id }, label), select);
+}

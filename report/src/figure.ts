@@ -1,0 +1,138 @@
+// A figure: a chart, the sentence that says it to those who do not see it, the table behind it, and its CSV.
+import { echarts, type Option } from "./charts/engine.ts";
+import { save, to_csv } from "./csv.ts";
+import { button, h, type Child } from "./dom.ts";
+import { draw_table, type Table } from "./table.ts";
+
+// What a pointer or the keyboard has chosen in a chart.
+export interface Pick {
+  series: number;
+  item: number;
+}
+
+export interface Figure {
+  id: string; // of the address: #/page?chart=id
+  title: string;
+  note?: string; // what to know before reading the chart
+  says: string; // the chart in a sentence
+  height: number;
+  option: Option;
+  table: () => Table; // built when it is asked for
+  key?: { name: string; colour: string }[]; // what colours mean that are not a policy's
+  controls?: Child;
+  picked?: (pick: Pick) => void;
+  below?: Child;
+  wide?: boolean;
+}
+
+type Chart = ReturnType<typeof echarts.init>;
+let open_charts: Chart[] = [];
+
+export function close_charts(): void {
+  for (const chart of open_charts) chart.dispose();
+  open_charts = [];
+}
+
+export function resize_charts(width?: number): void {
+  for (const chart of open_charts) chart.resize(width === undefined ? undefined : { width });
+}
+
+interface SeriesLike {
+  type?: string;
+  silent?: boolean;
+  data?: unknown[];
+}
+
+// Arrow keys walk along a series and from series to series, and show what the pointer would; Enter chooses.
+function walk_with_keys(
+  area: HTMLElement,
+  chart: Chart,
+  series: SeriesLike[],
+  picked?: (pick: Pick) => void,
+): void {
+  const lists = series
+    .map((one, at) => ({ at, size: one.silent ? 0 : (one.data?.length ?? 0) }))
+    .filter(({ size }) => size > 0);
+  let row = 0;
+  let item = -1;
+  area.addEventListener("keydown", (event) => {
+    const list = lists[row];
+    if (!list) return;
+    if (event.key === "Escape") {
+      chart.dispatchAction({ type: "hideTip" });
+      return;
+    }
+    if (event.key === "Enter" && item >= 0) {
+      picked?.({ series: list.at, item });
+      return;
+    }
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const turn = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined && turn === undefined) return;
+    event.preventDefault();
+    row = (row + (turn ?? 0) + lists.length) % lists.length;
+    const { at, size } = lists[row]!;
+    item = Math.min(size - 1, Math.max(0, item + (step ?? 0)));
+    chart.dispatchAction({ type: "showTip", seriesIndex: at, dataIndex: item });
+  });
+  area.addEventListener("blur", () => chart.dispatchAction({ type: "hideTip" }));
+}
+
+function table_below(figure: Figure): HTMLElement {
+  const details = h("details", {}, h("summary", {}, "Show as table"));
+  details.addEventListener("toggle", () => {
+    if (details.open && details.childElementCount === 1)
+      details.append(draw_table(figure.table(), figure.title));
+  });
+  return details;
+}
+
+function draw_key(key: NonNullable<Figure["key"]>): HTMLElement {
+  return h(
+    "div",
+    { class: "key" },
+    key.map(({ name, colour }) => {
+      const swatch = h("i");
+      swatch.style.background = colour;
+      return h("span", {}, swatch, name);
+    }),
+  );
+}
+
+// Draws the figure into `parent`, which is in the document, so that the chart knows its width.
+export function draw_figure(parent: HTMLElement, figure: Figure, link: string): void {
+  const area = h("div", { class: "chart", role: "img", tabindex: 0, "aria-label": figure.says });
+  area.style.height = `${figure.height}px`;
+  const element = h(
+    "figure",
+    { id: figure.id, class: figure.wide ? "wide" : null },
+    h(
+      "figcaption",
+      {},
+      h("h2", {}, figure.title),
+      figure.controls ? h("div", { class: "controls" }, figure.controls) : null,
+      figure.note ? h("p", { class: "note" }, figure.note) : null,
+      figure.key ? draw_key(figure.key) : null,
+    ),
+    area,
+    figure.below,
+    h(
+      "div",
+      { class: "tools" },
+      table_below(figure),
+      button("CSV", { class: "plain", "aria-label": `Save ${figure.title} as CSV` }, () =>
+        save(`${figure.id}.csv`, to_csv(figure.table()), "text/csv"),
+      ),
+      h("a", { class: "plain", href: link, "aria-label": `Link to ${figure.title}` }, "Link"),
+    ),
+  );
+  parent.append(element);
+  const chart = echarts.init(area, undefined, { renderer: "svg" });
+  chart.setOption(figure.option);
+  open_charts.push(chart);
+  const { picked } = figure;
+  if (picked) {
+    chart.on("click", (event) => picked({ series: event.seriesIndex ?? 0, item: event.dataIndex }));
+  }
+  walk_with_keys(area, chart, [figure.option.series as SeriesLike | SeriesLike[]].flat(), picked);
+}

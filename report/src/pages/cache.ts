@@ -1,0 +1,204 @@
+// Cache: where hits come from, how they develop, what is stored and moved, and what any cache could do at best.
+import { bars, bars_height, parts_key } from "../charts/bars.ts";
+import { colour } from "../charts/common.ts";
+import { lines } from "../charts/lines.ts";
+import type { Context } from "../context.ts";
+import type { Named, Run } from "../data.ts";
+import type { Figure } from "../figure.ts";
+import { list, show } from "../format.ts";
+import type { Place } from "../place.ts";
+import { metric_cell, words } from "../table.ts";
+import { title_of, unit_of } from "../units.ts";
+import { reuse_figures } from "./reuse.ts";
+import { missing } from "./missing.ts";
+import { over_time } from "./over_time.ts";
+
+const tiers = ["hbm", "dram", "ssd", "remote"];
+const tier_names: Record<string, string> = { hbm: "GPU memory", dram: "DRAM", ssd: "SSD", remote: "remote" };
+
+// One metric of every tier, stacked along a row a policy.
+function by_tier(
+  context: Context,
+  all: readonly Run[],
+  metric: string,
+  title: string,
+  note: string,
+): Figure | null {
+  const unit = unit_of(metric);
+  const value = (run: Run, tier: string) => run.place.at("metrics", metric, tier);
+  const used = tiers.filter((tier) => all.some((run) => (value(run, tier).number ?? 0) > 0));
+  const runs = all.filter((run) => used.some((tier) => (value(run, tier).number ?? 0) > 0));
+  if (used.length === 0) return null;
+  const names = used.map((tier) => tier_names[tier] ?? tier);
+  const said = runs.map(
+    (run) =>
+      `${run.label} ${used.map((tier, at) => `${show((value(run, tier).number ?? 0) * unit.scale)} from ${names[at]}`).join(", ")}`,
+  );
+  return {
+    id: metric.replaceAll("_", "-"),
+    title,
+    note,
+    says: `${title} in ${unit.symbol}: ${list(said)}.`,
+    height: bars_height(runs.length, used.length, true),
+    key: parts_key(context.theme, names),
+    option: bars(
+      context.theme,
+      runs.map((run) => run.label),
+      used.map((tier, at) => ({
+        name: names[at]!,
+        values: runs.map((run) => (value(run, tier).number ?? 0) * unit.scale),
+      })),
+      { name: title.toLowerCase(), unit: unit.symbol, stack: true },
+    ),
+    table: () => ({
+      columns: [{ name: "Policy" }, ...names.map((name) => ({ name, unit: unit.symbol }))],
+      rows: runs.map((run) => [
+        words(run.label),
+        ...used.map((tier) => metric_cell(value(run, tier), metric)),
+      ]),
+    }),
+  };
+}
+
+function hit_rates(context: Context, runs: readonly Run[]): Figure {
+  const metrics = ["token_hit_rate", "request_hit_rate"];
+  const rate = (run: Run): Place => run.place.at("metrics", "token_hit_rate");
+  const bounds = runs.some((run) => run.bound);
+  return {
+    id: "hit-rate",
+    title: "Token hit rate",
+    note: bounds
+      ? "Reused tokens of all prompt tokens, beside the bounds that no cache of this workload exceeds."
+      : "Reused tokens of all prompt tokens. kvcap compare --bounds adds what an infinite cache and Belady's eviction reach.",
+    says: `Token hit rate: ${list(runs.map((run) => `${run.label} ${show(100 * (rate(run).number ?? 0))} %`))}.`,
+    height: bars_height(runs.length, 1, false),
+    option: bars(
+      context.theme,
+      runs.map((run) => run.label),
+      [
+        {
+          name: "token hit rate",
+          values: runs.map((run) => 100 * (rate(run).number ?? 0)),
+          colours: runs.map((run) => colour(run.style, context.theme)),
+        },
+      ],
+      { name: "token hit rate", unit: "%", stack: false, max: 100 },
+    ),
+    table: () => ({
+      columns: [{ name: "Policy" }, ...metrics.map((metric) => ({ name: title_of(metric), unit: "%" }))],
+      rows: runs.map((run) => [
+        words(run.label),
+        ...metrics.map((metric) =>
+          metric_cell(
+            run.place.at("metrics", metric),
+            metric,
+            run.place.at("intervals", metric, "half_width").number,
+          ),
+        ),
+      ]),
+    }),
+  };
+}
+
+function occupancy(context: Context, runs: readonly Run[]): (Figure | null)[] {
+  const unit = { symbol: "GB", scale: 1e-9 };
+  return tiers.map((tier) =>
+    over_time(context, runs, `stored-${tier}`, `stored_bytes_${tier}`, `Stored in ${tier_names[tier]}`, {
+      unit,
+      quantity: "stored",
+    }),
+  );
+}
+
+// Misses against the size of the cache, where the trace's statistics hold the curve.
+export function miss_ratio_figure(
+  context: Context,
+  { name, place }: Named,
+  runs: readonly Run[],
+): Figure | null {
+  const points = place.at("miss_ratio_curve").items;
+  const size = "capacity_tokens";
+  const rate = "token_miss_ratio";
+  if (points.length === 0) return null;
+  const x = unit_of(size);
+  const palette = [colour_style(0), colour_style(1), colour_style(2)];
+  const levels = runs
+    .filter(
+      (run) =>
+        run.bound && run.place.at("metrics", "token_hit_rate").number !== null && run.policy !== "recompute",
+    )
+    .map((run) => ({
+      name: run.label,
+      value: 100 * (1 - run.place.at("metrics", "token_hit_rate").number!),
+    }));
+  return {
+    id: `miss-ratio-${name}`.replace(/[^\w-]+/g, "-"),
+    title: `Miss ratio against the size of the cache: ${name}`,
+    note: "Every reuse finds its tokens once the cache is as large as the reuse distance.",
+    says: `Miss ratio curve of ${name} with ${points.length} sizes.`,
+    height: 280,
+    option: lines(
+      context.theme,
+      rates.map((rate, at) => ({
+        name: title_of(rate),
+        style: palette[at]!,
+        points: points.flatMap((point): [number, number][] => {
+          const capacity = point.at(size).number;
+          const ratio = point.at(rate).number;
+          return capacity === null || ratio === null ? [] : [[capacity * x.scale, ratio * 100]];
+        }),
+      })),
+      {
+        x: { name: "cache size", unit: x.symbol, log: true },
+        y: { name: "miss ratio", unit: "%", min: 0, max: 100 },
+        step: true,
+        levels,
+      },
+    ),
+    table: () => ({
+      columns: [
+        { name: "Cache size", unit: x.symbol },
+        ...rates.map((rate) => ({ name: title_of(rate), unit: "%" })),
+      ],
+      rows: points.map((point) => [
+        metric_cell(point.at(size), size),
+        ...rates.map((rate) => metric_cell(point.at(rate), rate)),
+      ]),
+    }),
+  };
+}
+
+function colour_style(index: number) {
+  const dashes = ["solid", "dashed", "dotted"] as const;
+  return { light: "#41669c", dark: "#94b2de", dash: dashes[index] ?? "solid", symbol: "circle" };
+}
+
+export function cache(context: Context): void {
+  const chosen = context.runs();
+  const runs = chosen?.runs ?? [];
+  const { traces } = context.report.after;
+  const over = over_time(context, runs, "hit-rate-time", "token_hit_rate", "Token hit rate over time", {
+    max: 100,
+  });
+  const curves = traces.map((trace) => miss_ratio_figure(context, trace, runs));
+  context.figures(
+    runs.length > 0 ? hit_rates(context, runs) : null,
+    by_tier(
+      context,
+      runs,
+      "hit_tokens",
+      "Hits by tier",
+      "Tokens found in each tier when their turn was admitted.",
+    ),
+    over,
+    ...occupancy(context, runs),
+    by_tier(context, runs, "read_bytes", "Bytes read", "Out of each tier, over the whole run."),
+    by_tier(context, runs, "written_bytes", "Bytes written", "Into each tier, over the whole run."),
+    by_tier(context, runs, "peak_stored_bytes", "Most bytes stored at once", "Peak occupancy of each tier."),
+    ...traces.flatMap((trace) => reuse_figures(context, trace)),
+    ...curves,
+  );
+  if (runs.length > 0 && !over) missing(context, "hit rate over time (series.token_hit_rate)");
+  if (curves.every((curve) => curve === null))
+    missing(context, "the miss-ratio curve (miss_ratio_curve of kvcap trace stats --json)");
+}

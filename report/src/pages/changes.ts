@@ -1,0 +1,263 @@
+// Changes: the same things before and after, side by side, what differs marked.
+import { whiskers, type Whisker } from "../charts/whiskers.ts";
+import type { Context } from "../context.ts";
+import type { Group, Named, Run, Side } from "../data.ts";
+import { h } from "../dom.ts";
+import type { Figure } from "../figure.ts";
+import { list, show } from "../format.ts";
+import { leaves, type Place } from "../place.ts";
+import {
+  cell,
+  derived,
+  draw_table,
+  metric_cell,
+  words,
+  type Cell,
+  type Column,
+  type Table,
+} from "../table.ts";
+import { better, title_of, unit_of } from "../units.ts";
+
+interface Pair<T> {
+  name: string;
+  before: T;
+  after: T;
+}
+
+// The same name on both sides; where each side has one thing only, those two.
+function pair<T>(before: readonly T[], after: readonly T[], name: (one: T) => string): Pair<T>[] {
+  if (before.length === 1 && after.length === 1)
+    return [{ name: name(after[0]!), before: before[0]!, after: after[0]! }];
+  return after.flatMap((one) => {
+    const other = before.find((candidate) => name(candidate) === name(one));
+    return other ? [{ name: name(one), before: other, after: one }] : [];
+  });
+}
+
+export const pairs_of_runs = (before: Group, after: Group): Pair<Run>[] =>
+  pair(before.runs, after.runs, (run) => run.label);
+
+const change_columns = (unit = ""): Column[] => [
+  { name: "Before", unit },
+  { name: "After", unit },
+  { name: "Difference", unit },
+  { name: "Change", unit: "%" },
+  { name: "Reading" },
+];
+
+// What to make of a difference: `sign` 1 when more is better, `noise` what the intervals allow.
+function reading(difference: number, sign: number, noise: number): { text: string; mark?: "good" | "bad" } {
+  if (difference === 0) return { text: "same" };
+  if (Math.abs(difference) <= noise) return { text: "within the intervals" };
+  const arrow = difference > 0 ? "\u25b2" : "\u25bc";
+  if (sign === 0) return { text: `${arrow} ${difference > 0 ? "more" : "less"}` };
+  return sign * difference > 0
+    ? { text: `${arrow} better`, mark: "good" }
+    : { text: `${arrow} worse`, mark: "bad" };
+}
+
+// before, after, after - before, and its reading.
+function change_cells(before: Cell, after: Cell, sign: number, noise: number): Cell[] {
+  if (before.value === null || after.value === null) {
+    const same = before.text === after.text;
+    return [before, after, words("\u2013"), words("\u2013"), words(same ? "same" : "changed")];
+  }
+  const difference = after.value - before.value;
+  const change = before.value === 0 ? null : (100 * difference) / Math.abs(before.value);
+  const { text, mark } = reading(difference, sign, noise);
+  return [
+    before,
+    after,
+    { ...derived(difference, after.scale), mark },
+    derived(change),
+    { ...words(text), mark },
+  ];
+}
+
+function half_width(run: Run, metric: string): number | null {
+  return run.place.at("intervals", metric, "half_width").number;
+}
+const noise_of = ({ before, after }: Pair<Run>, metric: string): number =>
+  (half_width(before, metric) ?? 0) + (half_width(after, metric) ?? 0);
+
+function metrics_of(pairs: readonly Pair<Run>[]): string[] {
+  const names = pairs.flatMap(({ before, after }) =>
+    [before, after].flatMap((run) => leaves(run.place.at("metrics")).map(([name]) => name)),
+  );
+  return [...new Set(names)];
+}
+
+const headline =
+  /^(mean|p99)_(ttft|itl|tpot|e2el)_ms$|hit_rate$|throughput$|^cost\.usd|^utilization\.gpu$|stored_bytes_per_token|goodput/;
+
+function run_table(run: Pair<Run>, metrics: readonly string[]): Table {
+  const side = (one: Run, metric: string) =>
+    metric_cell(one.place.at("metrics").metric(metric), metric, half_width(one, metric));
+  return {
+    columns: [{ name: "Metric" }, { name: "Unit" }, ...change_columns()],
+    rows: metrics.map((metric) => [
+      words(title_of(metric)),
+      words(unit_of(metric).symbol),
+      ...change_cells(
+        side(run.before, metric),
+        side(run.after, metric),
+        better(metric),
+        noise_of(run, metric),
+      ),
+    ]),
+  };
+}
+
+// Changes in percent of what most readers look at first.
+function run_figure(context: Context, run: Pair<Run>, metrics: readonly string[]): Figure | null {
+  const { theme } = context;
+  const rows = metrics.flatMap((metric): Whisker[] => {
+    const a = run.before.place.at("metrics").metric(metric).number;
+    const b = run.after.place.at("metrics").metric(metric).number;
+    if (a === null || b === null || a === 0) return [];
+    const { mark } = reading(b - a, better(metric), noise_of(run, metric));
+    const paint = mark ? theme[mark] : theme.quiet;
+    return [
+      { name: title_of(metric), value: (100 * (b - a)) / Math.abs(a), low: null, high: null, colour: paint },
+    ];
+  });
+  if (rows.length === 0) return null;
+  return {
+    id: "change",
+    title: `${run.name}: change of its metrics`,
+    note: "Green is better, red is worse; grey is neither, or within the intervals.",
+    says: `Changes in percent: ${list(rows.map((row) => `${row.name} ${show(row.value)}`))}.`,
+    height: 66 + 24 * rows.length,
+    wide: true,
+    option: whiskers(theme, rows, { name: "change", unit: "%", zero: "before" }),
+    table: () => run_table(run, metrics),
+  };
+}
+
+function draw_runs(context: Context, before: Side, after: Side): void {
+  const groups = pair(before.groups, after.groups, (group) => group.name);
+  const all = groups.flatMap((group) =>
+    pairs_of_runs(group.before, group.after).map((run) => ({
+      ...run,
+      name: groups.length > 1 ? `${group.name}: ${run.name}` : run.name,
+    })),
+  );
+  const names = all.map(({ name }) => name);
+  const first = all.find((run) => differing(run, metrics_of([run])).length > 0) ?? all[0];
+  const run = all.find(({ name }) => name === context.chosen("run", names, first?.name));
+  if (!run) return;
+  const metrics = metrics_of([run]);
+  const differ = differing(run, metrics);
+  const every = context.chosen("show", ["differences", "all"]) === "all";
+  const shown = every ? metrics : differ;
+  const headlines = differ.filter((metric) => headline.test(metric));
+  context.add(
+    h(
+      "div",
+      { class: "bar" },
+      context.select("Run", "run", names, run.name),
+      context.select("Show", "show", ["differences", "all"], every ? "all" : "differences", (value) =>
+        value === "all" ? "every metric" : "what differs",
+      ),
+    ),
+    h("p", {}, `${differ.length} of ${metrics.length} metrics of ${run.name} differ.`),
+  );
+  context.figures(run_figure(context, run, headlines));
+  if (shown.length > 0) {
+    context.add(
+      h(
+        "p",
+        { class: "note" },
+        "Within the intervals: the difference is no larger than both half widths together.",
+      ),
+      draw_table(run_table(run, shown), `${run.name}, before and after`),
+    );
+  }
+}
+
+function differing(run: Pair<Run>, metrics: readonly string[]): string[] {
+  const value = (side: Run, metric: string) => side.place.at("metrics").metric(metric).value;
+  return metrics.filter((metric) => value(run.before, metric) !== value(run.after, metric));
+}
+
+function draw_parts(
+  context: Context,
+  title: string,
+  pairs: readonly Pair<Named>[],
+  first: Column[],
+  rows: (one: Pair<Named>) => Cell[][],
+): void {
+  for (const one of pairs) {
+    const body = rows(one);
+    if (body.length === 0) continue;
+    const columns = [...first, ...change_columns()];
+    context.add(
+      h("h2", {}, `${title}: ${one.name}`),
+      draw_table({ columns, rows: body }, `${title}, before and after`),
+    );
+  }
+}
+
+const ms_of_s = { symbol: "ms", scale: 1000 };
+
+function restore_rows({ before, after }: Pair<Named>): Cell[][] {
+  const of = (side: Named) => side.place.at("policies").items;
+  return pair(of(before), of(after), (place) => place.at("policy").text ?? "").map((one) => [
+    words(one.name),
+    words("ms"),
+    ...change_cells(cell(one.before.at("ttft_s"), ms_of_s), cell(one.after.at("ttft_s"), ms_of_s), -1, 0),
+  ]);
+}
+
+// Checks whose numbers or verdict are others than before.
+function validation_rows({ before, after }: Pair<Named>): Cell[][] {
+  const of = (side: Named) => side.place.at("checks").items;
+  const old = new Map(of(before).map((check) => [check.at("id").text ?? "", check]));
+  return of(after).flatMap((check) => {
+    const other = old.get(check.at("id").text ?? "");
+    if (!other) return [];
+    const verdicts = [other, check].map((one) => one.at("verdict").text ?? "");
+    const error = (one: Place) => cell(one.at("error"), { symbol: "%", scale: 100 });
+    if (verdicts[0] === verdicts[1] && other.at("error").number === check.at("error").number) return [];
+    return [
+      [
+        words(check.at("id").text ?? ""),
+        words(verdicts.join(" \u2192 ")),
+        ...change_cells(error(other), error(check), -1, 0),
+      ],
+    ];
+  });
+}
+
+function plan_rows({ before, after }: Pair<Named>): Cell[][] {
+  const metrics = after.place.at("answer", "metrics").entries.map(([name]) => name);
+  const value = (side: Named, metric: string) =>
+    metric_cell(side.place.at("answer", "metrics", metric, "mean"), metric);
+  return metrics.map((metric) => [
+    words(title_of(metric)),
+    words(unit_of(metric).symbol),
+    ...change_cells(value(before, metric), value(after, metric), better(metric), 0),
+  ]);
+}
+
+export function changes(context: Context): void {
+  const { before, after } = context.report;
+  const named = (kind: "restores" | "validations" | "plans") =>
+    pair(before[kind], after[kind], ({ name }) => name);
+  draw_runs(context, before, after);
+  draw_parts(
+    context,
+    "Restoration",
+    named("restores"),
+    [{ name: "TTFT of" }, { name: "Unit" }],
+    restore_rows,
+  );
+  draw_parts(
+    context,
+    "Validation",
+    named("validations"),
+    [{ name: "Check" }, { name: "Verdict" }],
+    validation_rows,
+  );
+  draw_parts(context, "Plan", named("plans"), [{ name: "Answer's" }, { name: "Unit" }], plan_rows);
+}

@@ -1,0 +1,212 @@
+// Overview: what was simulated, policies as columns, who wins and by how much, what it costs, what was assumed.
+import { bars, bars_height, parts_key } from "../charts/bars.ts";
+import { colour } from "../charts/common.ts";
+import { whiskers, type Whisker } from "../charts/whiskers.ts";
+import type { Context } from "../context.ts";
+import type { Group, Run } from "../data.ts";
+import { h } from "../dom.ts";
+import type { Figure } from "../figure.ts";
+import { list, show } from "../format.ts";
+import { leaves } from "../place.ts";
+import { cell, draw_table, metric_cell, words, type Cell, type Table } from "../table.ts";
+import { better, title_of, unit_of } from "../units.ts";
+import { assumptions, scenario_words } from "./scenario.ts";
+
+const headline_metrics = [
+  "mean_ttft_ms",
+  "p99_ttft_ms",
+  "mean_warm_ttft_ms",
+  "p99_itl_ms",
+  "mean_tpot_ms",
+  "output_throughput",
+  "request_goodput",
+  "token_hit_rate",
+  "stored_bytes_per_token",
+  "utilization.gpu",
+  "bound_by",
+  "stable",
+  "rejected",
+  "retried",
+  "routing.imbalance",
+  "cost.usd_per_hour",
+  "cost.usd_per_million_output_tokens",
+];
+
+function half_width(run: Run, metric: string): number | null {
+  return run.place.at("intervals", metric, "half_width").number;
+}
+
+// Policies as columns. Among what can be bought, the best value of a row is bold.
+function headline(runs: readonly Run[]): Table {
+  const metrics = headline_metrics.filter((metric) =>
+    runs.some((run) => run.place.at("metrics").metric(metric).exists),
+  );
+  return {
+    columns: [{ name: "" }, { name: "Unit" }, ...runs.map((run) => ({ name: run.label }))],
+    rows: metrics.map((metric) => {
+      const places = runs.map((run) => run.place.at("metrics").metric(metric));
+      const cells = places.map((place, at) => metric_cell(place, metric, half_width(runs[at]!, metric)));
+      mark_best(cells, runs, better(metric));
+      return [words(title_of(metric)), words(unit_of(metric).symbol), ...cells];
+    }),
+  };
+}
+
+function mark_best(cells: Cell[], runs: readonly Run[], sign: number): void {
+  const rivals = cells.filter((one, at) => one.value !== null && !runs[at]!.bound);
+  if (sign === 0 || rivals.length < 2) return;
+  const best = rivals.reduce((a, b) => (sign * b.value! > sign * a.value! ? b : a));
+  const winners = rivals.filter((one) => one.text === best.text);
+  if (winners.length < rivals.length) for (const one of winners) one.mark = "best";
+}
+
+function differences_figure(context: Context, group: Group, runs: readonly Run[]): Figure | null {
+  const shown = new Set(runs.map((run) => run.label));
+  const here = group.differences.filter((one) => shown.has(one.at("setting").text ?? ""));
+  const metrics = [...new Set(here.map((one) => one.at("metric").text ?? ""))];
+  if (metrics.length === 0) return null;
+  const metric = context.chosen(
+    "metric",
+    metrics,
+    metrics.includes("p99_ttft_ms") ? "p99_ttft_ms" : metrics[0],
+  );
+  const unit = unit_of(metric);
+  const chosen = here.filter((one) => one.at("metric").text === metric);
+  const against = list([...new Set(chosen.map((one) => one.at("against").text ?? ""))]);
+  const scaled = (value: number | null) => (value === null ? null : value * unit.scale);
+  const rows: Whisker[] = chosen.flatMap((one) => {
+    const value = scaled(one.at("difference").number);
+    if (value === null) return [];
+    const name = one.at("setting").text ?? "";
+    const style = colour(context.report.palette.of(name), context.theme);
+    return [
+      {
+        name,
+        value,
+        low: scaled(one.at("interval", 0).number),
+        high: scaled(one.at("interval", 1).number),
+        colour: style,
+      },
+    ];
+  });
+  const name = `${title_of(metric)}, difference`;
+  const said = rows.map((row) => `${row.name} ${show(row.value)} ${unit.symbol}`);
+  return {
+    id: "differences",
+    title: `${title_of(metric)} against ${against}`,
+    note: "Paired differences: every policy saw the same sessions. Whiskers are 95 % intervals; one that crosses the line says that the difference may be chance.",
+    says: `Difference of ${title_of(metric)} against ${against}: ${list(said)}.`,
+    height: 70 + 34 * rows.length,
+    option: whiskers(context.theme, rows, { name, unit: unit.symbol, zero: against }),
+    controls: context.select("Metric", "metric", metrics, metric, title_of),
+    table: () => ({
+      columns: [
+        { name: "Setting" },
+        { name: "Against" },
+        { name, unit: unit.symbol },
+        { name: "Interval from", unit: unit.symbol },
+        { name: "Interval to", unit: unit.symbol },
+      ],
+      rows: chosen.map((one) => [
+        words(one.at("setting").text ?? ""),
+        words(one.at("against").text ?? ""),
+        ...[one.at("difference"), one.at("interval", 0), one.at("interval", 1)].map((place) =>
+          cell(place, unit),
+        ),
+      ]),
+    }),
+  };
+}
+
+function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
+  const bought = runs.filter((run) => !run.bound);
+  const parts = [
+    ...new Set(bought.flatMap((run) => leaves(run.place.at("metrics", "cost")).map(([name]) => name))),
+  ].filter(
+    (name) =>
+      name.endsWith("_usd") &&
+      name !== "total_usd" &&
+      bought.some((run) => (run.place.at("metrics", "cost").metric(name).number ?? 0) > 0),
+  );
+  if (parts.length === 0) return null;
+  const value = (run: Run, part: string) => run.place.at("metrics", "cost").metric(part);
+  return {
+    id: "cost",
+    title: "Cost of the run",
+    note: "GPUs and provisioned tiers over the duration. Bounds have no price.",
+    says: `Cost of the run in dollars: ${list(bought.map((run) => `${run.label} ${show(value(run, "total_usd").number)}`))}.`,
+    height: bars_height(bought.length, parts.length, true),
+    key: parts_key(context.theme, parts.map(title_of)),
+    option: bars(
+      context.theme,
+      bought.map((run) => run.label),
+      parts.map((part) => ({ name: title_of(part), values: bought.map((run) => value(run, part).number) })),
+      { name: "cost", unit: "$", stack: true },
+    ),
+    table: () => ({
+      columns: [
+        { name: "Policy" },
+        ...[...parts, "total_usd"].map((part) => ({ name: title_of(part), unit: "$" })),
+      ],
+      rows: bought.map((run) => [
+        words(run.label),
+        ...[...parts, "total_usd"].map((part) => metric_cell(value(run, part), part)),
+      ]),
+    }),
+  };
+}
+
+export function overview(context: Context): void {
+  const chosen = context.runs();
+  if (chosen) {
+    const { group, runs } = chosen;
+    const first = runs[0]!.place;
+    context.add(scenario_words(first));
+    context.add(
+      draw_table(headline(runs), "Policies compared", { class: "headline" }),
+      h(
+        "p",
+        { class: "note" },
+        "Bold is the best value among policies that can be bought; \u00b1 is a 95 % interval.",
+      ),
+    );
+    context.figures(differences_figure(context, group, runs), cost_figure(context, runs));
+    const notes = assumptions(runs.map((run) => run.place));
+    if (notes.length > 0) {
+      context.add(
+        h("h2", {}, "What was assumed"),
+        h(
+          "ul",
+          { class: "notes" },
+          notes.map((note) => h("li", {}, note)),
+        ),
+      );
+    }
+  }
+  inputs(context);
+}
+
+function inputs(context: Context): void {
+  const { unknown, after } = context.report;
+  const kinds: [string, { name: string }[]][] = [
+    ["runs", after.groups],
+    ["restorations", after.restores],
+    ["sweeps", after.sweeps],
+    ["plans", after.plans],
+    ["break-even maps", after.break_evens],
+    ["validations", after.validations],
+    ["trace statistics", after.traces],
+  ];
+  const lines = kinds
+    .filter(([, those]) => those.length > 0)
+    .map(([kind, those]) => `${kind}: ${those.map(({ name }) => name).join(", ")}`);
+  lines.push(...unknown.map(({ name, schema }) => `not shown: ${name} (schema ${schema})`));
+  context.add(
+    h("h2", {}, "What this report was made from"),
+    h(
+      "ul",
+      { class: "notes" },
+      lines.map((line) => h("li", {}, line)),
+    ),
+  );
+}

@@ -1,0 +1,51 @@
+// The pages by name: what each is called, when there is something to draw, and who draws it.
+import type { Context } from "../context.ts";
+import type { PageName, Report } from "../data.ts";
+import { cache } from "./cache.ts";
+import { changes } from "./changes.ts";
+import { latency } from "./latency.ts";
+import { overview } from "./overview.ts";
+import { plan } from "./plan.ts";
+import { resources } from "./resources.ts";
+import { restoration } from "./restoration.ts";
+import { sweep } from "./sweep.ts";
+import { validation } from "./validation.ts";
+
+export const page_titles: Record<PageName, string> = {
+  overview: "Overview",
+  latency: "Latency",
+  cache: "Cache",
+  resources: "Resources",
+  restoration: "Restoration",
+  sweep: "Sweep",
+  plan: "Plan",
+  validation: "Validation",
+  changes: "Changes",
+};
+
+interface Page {
+  present: (report: Report) => boolean;
+  draw: (context: Context) => void;
+}
+
+const has_runs = (report: Report): boolean => report.after.groups.length > 0;
+
+const pages: Record<PageName, Page> = {
+  overview: { present: () => true, draw: overview },
+  latency: { present: has_runs, draw: latency },
+  cache: { present: (report) => has_runs(report) || report.after.traces.length > 0, draw: cache },
+  resources: { present: has_runs, draw: resources },
+  restoration: { present: ({ after }) => after.restores.length > 0, draw: restoration },
+  sweep: { present: ({ after }) => after.sweeps.length + after.break_evens.length > 0, draw: sweep },
+  plan: { present: ({ after }) => after.plans.length > 0, draw: plan },
+  validation: { present: ({ after }) => after.validations.length > 0, draw: validation },
+  changes: { present: (report) => report.has_before, draw: changes },
+};
+
+export function has_page(report: Report, name: PageName): boolean {
+  return pages[name].present(report);
+}
+
+export function draw_page(context: Context): void {
+  pages[context.page].draw(context);
+}

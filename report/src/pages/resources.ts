@@ -1,0 +1,131 @@
+// Resources: how busy each was over time, and which one binds when.
+import { bars, bars_height } from "../charts/bars.ts";
+import { colour } from "../charts/common.ts";
+import { busiest, strips, strips_height, type Strip } from "../charts/strips.ts";
+import type { Context } from "../context.ts";
+import type { Run } from "../data.ts";
+import type { Figure } from "../figure.ts";
+import { list, show } from "../format.ts";
+import { cell, metric_cell, words } from "../table.ts";
+import { title_of } from "../units.ts";
+import { over_time } from "./over_time.ts";
+
+const suffix = "_utilization";
+const names: Record<string, string> = {
+  gpu: "GPU",
+  pcie_h2d: "PCIe to GPU",
+  pcie_d2h: "PCIe from GPU",
+  nvlink: "NVLink",
+  dram: "DRAM",
+  ssd_read: "SSD read",
+  ssd_write: "SSD write",
+  remote: "remote",
+};
+const resource_name = (key: string): string => (Object.hasOwn(names, key) ? names[key]! : title_of(key));
+const percent = { symbol: "%", scale: 100 };
+const most_bins = 200;
+
+function timeline(context: Context, run: Run): Figure | null {
+  const series = run.place.at("series");
+  const keys = series.entries.map(([key]) => key).filter((key) => key.endsWith(suffix));
+  const times = series.at("time_s").numbers.slice(0, most_bins);
+  if (keys.length === 0 || times.length === 0) return null;
+  const rows: Strip[] = keys.map((key) => ({
+    name: resource_name(key.slice(0, -suffix.length)),
+    values: series.at(key).numbers.slice(0, most_bins),
+  }));
+  const bound = run.place.at("metrics", "bound_by").text;
+  return {
+    id: `busy-${run.label}`.replace(/[^\w-]+/g, "-"),
+    title: run.label,
+    says: `How busy ${list(rows.map((row) => row.name))} were over time under ${run.label}; over the whole run it is bound by ${bound === null ? "nothing" : resource_name(bound)}.`,
+    height: strips_height(rows.length),
+    option: strips(context.theme, times, rows),
+    table: () => ({
+      columns: [
+        { name: "Time", unit: "s" },
+        ...rows.map((row) => ({ name: row.name, unit: "%" })),
+        { name: "Busiest" },
+      ],
+      rows: times.map((_, bin) => [
+        cell(series.at("time_s", bin)),
+        ...keys.map((key) => cell(series.at(key, bin), percent)),
+        words(rows[busiest(rows, bin)]?.name ?? "none"),
+      ]),
+    }),
+  };
+}
+
+// Mean utilisation of one resource under every policy; the resource is chosen.
+function averages(context: Context, runs: readonly Run[]): Figure | null {
+  const value = (run: Run, key: string) => run.place.at("metrics", "utilization", key);
+  const keys = [
+    ...new Set(runs.flatMap((run) => run.place.at("metrics", "utilization").entries.map(([key]) => key))),
+  ].filter((key) => runs.some((run) => (value(run, key).number ?? 0) > 0));
+  if (keys.length === 0) return null;
+  const key = context.chosen("resource", keys);
+  return {
+    id: "utilization",
+    title: `${resource_name(key)}: busy on average`,
+    says: `${resource_name(key)} was busy: ${list(runs.map((run) => `${run.label} ${show(100 * (value(run, key).number ?? 0))} %`))}.`,
+    height: bars_height(runs.length, 1, false),
+    controls: context.select("Resource", "resource", keys, key, resource_name),
+    option: bars(
+      context.theme,
+      runs.map((run) => run.label),
+      [
+        {
+          name: resource_name(key),
+          values: runs.map((run) => 100 * (value(run, key).number ?? 0)),
+          colours: runs.map((run) => colour(run.style, context.theme)),
+        },
+      ],
+      { name: "busy", unit: "%", stack: false, max: 100 },
+    ),
+    table: () => ({
+      columns: [
+        { name: "Policy" },
+        ...keys.map((one) => ({ name: resource_name(one), unit: "%" })),
+        { name: "Bound by" },
+      ],
+      rows: runs.map((run) => [
+        words(run.label),
+        ...keys.map((one) =>
+          metric_cell(
+            value(run, one),
+            "utilization",
+            run.place.at("intervals", `utilization.${one}`, "half_width").number,
+          ),
+        ),
+        words(run.place.at("metrics", "bound_by").text ?? "\u2013"),
+      ]),
+    }),
+  };
+}
+
+export function resources(context: Context): void {
+  const chosen = context.runs();
+  if (!chosen) return;
+  const { runs } = chosen;
+  const steps = [0, 0.01, 0.1, 0.25, 0.5, 1];
+  const timelines = runs.map((run) => timeline(context, run));
+  const first = timelines.find((figure) => figure !== null);
+  if (first) {
+    first.note =
+      "The darker (in dark colours: the lighter), the busier; the red line runs under the resource that is busiest at the moment.";
+    first.key = steps.map((share) => ({ name: `${100 * share} %`, colour: context.theme.heat(share) }));
+  }
+  context.figures(...timelines.map((figure) => (figure ? { ...figure, wide: true } : null)));
+  context.figures(
+    averages(context, runs),
+    over_time(context, runs, "kv-tokens", "kv_tokens", "KV on the GPU", { quantity: "tokens in KV blocks" }),
+    over_time(context, runs, "running", "running", "Turns in service", {
+      quantity: "turns",
+      unit: { symbol: "", scale: 1 },
+    }),
+    over_time(context, runs, "waiting", "waiting", "Turns waiting for admission", {
+      quantity: "turns",
+      unit: { symbol: "", scale: 1 },
+    }),
+  );
+}

@@ -1,0 +1,103 @@
+// A scenario in plain words.
+import { h } from "../dom.ts";
+import { brief, list, quantity } from "../format.ts";
+import type { Place } from "../place.ts";
+
+const number = (place: Place): number => place.number ?? 0;
+
+// "kv, 512 tokens" style facts are left to the JSON; this says what a reader asks first.
+function machine(hardware: Place): string {
+  const gpu = hardware.at("gpu");
+  const parts = [`${brief(number(gpu.at("count")))}x ${gpu.at("name").text ?? "GPU"}`];
+  const dram = hardware.at("dram", "capacity_bytes").number;
+  if (dram) parts.push(`${quantity(dram, "B")} of DRAM`);
+  const ssd = hardware.at("ssd");
+  if (ssd.exists && number(ssd.at("count")) > 0) {
+    const read = number(ssd.at("read_bandwidth_bytes_per_s")) / 1e9;
+    parts.push(
+      `${brief(number(ssd.at("count")))} SSDs of ${quantity(number(ssd.at("capacity_bytes")), "B")} at ${brief(read)} GB/s`,
+    );
+  }
+  const h2d = hardware.at("pcie", "h2d_bandwidth_bytes_per_s").number;
+  if (h2d) parts.push(`PCIe at ${brief(h2d / 1e9)} GB/s`);
+  if (hardware.at("remote").exists) parts.push("remote storage");
+  return list(parts);
+}
+
+function workload(scenario: Place): string {
+  const load = scenario.at("workload");
+  const source = load.at("source");
+  const sessions = load.at("sessions").number;
+  const path = source.at("path").text;
+  const parts = [
+    `${sessions === null ? "all" : brief(sessions, 12)} sessions of ${source.at("kind").text ?? "a trace"}${path ? ` (${path})` : ""}`,
+  ];
+  const arrivals = load.at("arrivals");
+  const rate = arrivals.at("sessions_per_s").number;
+  if (rate !== null) parts.push(`${brief(rate)} of them a second (${arrivals.at("process").text ?? ""})`);
+  const think = load.at("think_time", "mean_s").number;
+  if (think !== null) parts.push(`${brief(think)} s between an answer and the next turn`);
+  return parts.join(", ");
+}
+
+function targets(slo: Place): string {
+  const ttft = slo.at("ttft_ms").number;
+  const tpot = slo.at("tpot_ms").number;
+  const parts = [
+    ttft === null ? "" : `first token within ${brief(ttft)} ms`,
+    tpot === null ? "" : `${brief(tpot)} ms a token after it`,
+  ];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+const kinds: Record<string, string> = {
+  datasheet: "from datasheets: read times as estimates",
+  paper: "from a paper's testbed",
+  measured: "measured on this machine",
+};
+
+export function provenance_badge(result: Place): HTMLElement {
+  const kind = result.at("provenance", "hardware").text ?? "unknown";
+  const meaning = Object.hasOwn(kinds, kind) ? kinds[kind] : "";
+  return h("span", { class: "badge", title: meaning }, kind);
+}
+
+export function scenario_words(result: Place): HTMLElement {
+  const scenario = result.at("scenario");
+  const hardware = scenario.at("hardware");
+  const replications = number(scenario.at("replications"));
+  const rows: [string, (Node | string)[]][] = [
+    ["Model", [scenario.at("model", "name").text ?? scenario.at("model").text ?? ""]],
+    ["Machine", [machine(hardware), " ", provenance_badge(result)]],
+    ["Workload", [workload(scenario)]],
+    ["Targets", [targets(scenario.at("slo"))]],
+    [
+      "Runs",
+      [
+        `${replications > 1 ? `means of ${brief(replications)} replications, \u00b1 95 % intervals` : "one replication: no intervals"}; ` +
+          `seed ${brief(number(scenario.at("seed")), 12)}, fidelity ${scenario.at("fidelity").text ?? "request"}`,
+      ],
+    ],
+  ];
+  return h(
+    "dl",
+    { class: "facts" },
+    rows.filter(([, words]) => words[0] !== "").map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]),
+  );
+}
+
+// What was assumed: the notes of a scenario and of its runs, each once.
+export function assumptions(results: readonly Place[]): string[] {
+  const notes = new Set<string>();
+  for (const result of results) {
+    const hardware = result.at("scenario", "hardware");
+    const source = hardware.at("provenance", "source").text;
+    if (source) notes.add(`${hardware.at("name").text ?? "hardware"}: ${source}`);
+    for (const place of [result.at("scenario", "notes"), hardware.at("notes"), result.at("notes")]) {
+      for (const note of place.text === null ? place.texts : [place.text]) notes.add(note);
+    }
+    const quality = result.at("quality_note").text;
+    if (quality) notes.add(`${result.at("policy").text ?? ""}: ${quality}`);
+  }
+  return [...notes];
+}

@@ -1,0 +1,247 @@
+// Validation: every number that the simulator is held against, published, measured or computed by hand.
+import { bands, bands_height, type Verdict } from "../charts/bands.ts";
+import { most_marks } from "../charts/common.ts";
+import { scatter, type Dot } from "../charts/scatter.ts";
+import type { Context } from "../context.ts";
+import { h } from "../dom.ts";
+import type { Figure } from "../figure.ts";
+import { brief, show } from "../format.ts";
+import type { Place } from "../place.ts";
+import { cell, draw_table, words, type Table } from "../table.ts";
+
+interface Pair {
+  check: Place;
+  simulated: Place;
+  reference: Place | null; // null: held against a range
+  at: number | null; // in tolerances
+}
+
+const numbers_of = (place: Place): Place[] =>
+  place.items.length > 0 ? place.items : place.number === null ? [] : [place];
+
+// A check holds single numbers against single numbers, or each of its numbers against the two ends of a range.
+function pairs_of(check: Place): Pair[] {
+  const simulated = numbers_of(check.at("simulated"));
+  const references = numbers_of(check.at("reference"));
+  const tolerance = check.at("tolerance").number ?? 0;
+  const [low, high] = references.map((one) => one.number ?? 0);
+  const is_range = references.length === 2 && (simulated.length !== 2 || (tolerance === 0 && low! < high!));
+  if (is_range) {
+    const middle = (low! + high!) / 2;
+    const half = (high! - low!) / 2;
+    return simulated.map((one) => ({
+      check,
+      simulated: one,
+      reference: null,
+      at: half > 0 && one.number !== null ? (one.number - middle) / half : null,
+    }));
+  }
+  if (references.length !== simulated.length) return [];
+  return simulated.map((one, index) => {
+    const reference = references[index]!;
+    const [a, b] = [one.number, reference.number];
+    let at: number | null = null;
+    if (a !== null && b !== null) {
+      if (a === b) at = 0;
+      else if (tolerance > 0 && b !== 0) at = (a / b - 1) / tolerance;
+    }
+    return { check, simulated: one, reference, at };
+  });
+}
+
+const values = (place: Place): string => {
+  const all = numbers_of(place);
+  return all.length === 0 ? "\u2013" : all.map((one) => show(one.number, 4)).join("; ");
+};
+
+function dots(context: Context, suites: readonly string[], pairs: readonly Pair[]): Figure {
+  const placed = pairs.filter((pair) => pair.at !== null).slice(0, most_marks);
+  const rows: Verdict[] = placed.map(({ check, simulated, reference, at }) => ({
+    row: suites.indexOf(check.at("suite").text ?? ""),
+    at: at!,
+    title: check.at("id").text ?? "",
+    lines: [
+      { name: check.at("what").text ?? "", text: "" },
+      { name: "simulated", text: show(simulated.number, 4) },
+      {
+        name: "reference",
+        text: reference
+          ? show(reference.number, 4)
+          : `${values(check.at("reference")).replace("; ", " to ")}`,
+      },
+      { name: "verdict", text: check.at("verdict").text ?? "" },
+    ],
+    verdict: check.at("verdict").text ?? "",
+  }));
+  const { theme } = context;
+  return {
+    id: "tolerances",
+    title: "Simulated against its references",
+    note: "A dot a number. Distances are relative errors divided by the check's tolerance, or places in its range; a check's verdict is that of its worst number.",
+    says: `${rows.length} numbers of ${suites.length} suites; ${rows.filter((row) => Math.abs(row.at) <= 1).length} within their tolerance.`,
+    height: bands_height(suites.length),
+    wide: true,
+    key: [
+      { name: "\u25cf inside", colour: theme.good },
+      { name: "\u25b2 near", colour: theme.quiet },
+      { name: "\u25c6 outside", colour: theme.bad },
+    ],
+    option: bands(theme, suites, rows),
+    table: () => ({
+      columns: [
+        { name: "Check" },
+        { name: "Suite" },
+        { name: "Simulated" },
+        { name: "Reference" },
+        { name: "Distance in tolerances" },
+        { name: "Verdict" },
+      ],
+      rows: placed.map(({ check, simulated, reference, at }) => [
+        words(check.at("id").text ?? ""),
+        words(check.at("suite").text ?? ""),
+        cell(simulated),
+        reference ? cell(reference) : words(values(check.at("reference")).replace("; ", " to ")),
+        { text: show(at), value: at, scale: 1 },
+        words(check.at("verdict").text ?? ""),
+      ]),
+    }),
+  };
+}
+
+// Predicted against measured on equal axes: on the diagonal they are equal.
+function twins(context: Context, suite: string, pairs: readonly Pair[]): Figure | null {
+  const placed = pairs
+    .filter((pair) => (pair.reference?.number ?? 0) > 0 && (pair.simulated.number ?? 0) > 0)
+    .slice(0, most_marks);
+  if (placed.length < 2) return null;
+  const of = (verdict: string): Dot[] =>
+    placed.flatMap(({ check, simulated, reference }, key) =>
+      check.at("verdict").text === verdict
+        ? [
+            {
+              x: reference!.number!,
+              y: simulated.number!,
+              title: check.at("what").text ?? check.at("id").text ?? "",
+              key,
+            },
+          ]
+        : [],
+    );
+  const { theme } = context;
+  const style = (colour: string, symbol: string) => ({
+    light: colour,
+    dark: colour,
+    dash: "solid" as const,
+    symbol,
+  });
+  return {
+    id: "twin",
+    title: `Simulated against reference: ${suite}`,
+    note: "Numbers of many units on one pair of axes; those on the line are equal.",
+    says: `${placed.length} numbers of ${suite}, simulated against reference.`,
+    height: 420,
+    option: scatter(
+      theme,
+      [
+        { name: "inside", style: style(theme.good, "circle"), dots: of("inside") },
+        { name: "near", style: style(theme.quiet, "triangle"), dots: of("near") },
+        { name: "outside", style: style(theme.bad, "diamond"), dots: of("outside") },
+      ],
+      { name: "reference", unit: "its own unit", log: true },
+      { name: "simulated", unit: "the same", log: true },
+      { diagonal: true },
+    ),
+    table: () => ({
+      columns: [{ name: "Check" }, { name: "Reference" }, { name: "Simulated" }, { name: "Verdict" }],
+      rows: placed.map(({ check, simulated, reference }) => [
+        words(check.at("id").text ?? ""),
+        cell(reference!),
+        cell(simulated),
+        words(check.at("verdict").text ?? ""),
+      ]),
+    }),
+  };
+}
+
+function summary_table(place: Place): Table {
+  const verdicts = ["inside", "near", "outside", "not comparable"];
+  return {
+    columns: [{ name: "Suite" }, ...verdicts.map((name) => ({ name })), { name: "Worst" }],
+    rows: place
+      .at("summary")
+      .entries.map(([suite, counts]) => [
+        words(suite),
+        ...verdicts.map((name) => cell(counts.at(name), undefined, 0)),
+        words(counts.at("worst").text ?? "\u2013"),
+      ]),
+  };
+}
+
+function check_table(checks: readonly Place[]): Table {
+  return {
+    columns: [
+      { name: "Check" },
+      { name: "What" },
+      { name: "Simulated" },
+      { name: "Reference" },
+      { name: "Tolerance", unit: "%" },
+      { name: "Verdict" },
+      { name: "Why, and what was tuned" },
+    ],
+    rows: checks.map((check) => [
+      words(check.at("id").text ?? ""),
+      words(check.at("what").text ?? ""),
+      words(values(check.at("simulated"))),
+      words(values(check.at("reference"))),
+      cell(check.at("tolerance"), { symbol: "%", scale: 100 }),
+      {
+        ...words(check.at("verdict").text ?? ""),
+        mark: check.at("verdict").text === "outside" ? "bad" : undefined,
+      },
+      words(
+        [
+          check.at("reason").text ?? "",
+          check.at("tuned").texts.length > 0 ? `tuned: ${check.at("tuned").texts.join(", ")}` : "",
+        ]
+          .filter((text) => text !== "")
+          .join("; "),
+      ),
+    ]),
+  };
+}
+
+export function validation(context: Context): void {
+  const { validations } = context.report.after;
+  const names = validations.map(({ name }) => name);
+  const chosen = context.chosen("validation", names);
+  const place = validations.find(({ name }) => name === chosen)?.place;
+  if (!place) return;
+  const checks = place.at("checks").items;
+  const suites = [...new Set(checks.map((check) => check.at("suite").text ?? ""))];
+  const options = ["", ...suites];
+  const suite = context.chosen("suite", options, "");
+  const verdicts = ["", "inside", "near", "outside", "not comparable"];
+  const verdict = context.chosen("verdict", verdicts, "");
+  const all = (value: string) => (value === "" ? "all" : value);
+  context.add(
+    h(
+      "div",
+      { class: "bar" },
+      names.length > 1 ? context.select("Validation", "validation", names, chosen) : null,
+      context.select("Suite", "suite", options, suite, all),
+      context.select("Verdict", "verdict", verdicts, verdict, all),
+    ),
+    draw_table(summary_table(place), "Checks by suite and verdict"),
+  );
+  const shown = checks.filter(
+    (check) =>
+      (suite === "" || check.at("suite").text === suite) &&
+      (verdict === "" || check.at("verdict").text === verdict),
+  );
+  const pairs = shown.flatMap(pairs_of);
+  context.figures(
+    dots(context, suite === "" ? suites : [suite], pairs),
+    twins(context, suite === "" ? "all suites" : suite, pairs),
+  );
+  context.add(h("h2", {}, "Every check"), draw_table(check_table(shown), `${brief(shown.length, 6)} checks`));
+}

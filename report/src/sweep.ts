@@ -1,0 +1,95 @@
+// The points of a sweep as rows: which are shown, what each is called, and the command that runs it again.
+import { brief } from "./format.ts";
+import type { Place } from "./place.ts";
+import { short_path } from "./units.ts";
+
+export interface Point {
+  row: number; // index into the columns
+  policy: string; // "" when the sweep does not vary it
+}
+
+// A word for a shell, quoted where it must be.
+export function shell_word(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function value_text(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null);
+}
+
+export class Sweep {
+  readonly parameters: string[];
+  readonly metrics: string[]; // those that are numbers somewhere
+  readonly points: Point[]; // those that ran
+  readonly failed: number;
+
+  constructor(readonly place: Place) {
+    this.parameters = place.at("parameters").texts;
+    this.metrics = place
+      .at("metrics")
+      .texts.filter((name) => this.column(name).numbers.some((value) => value !== null));
+    const statuses = this.column("status").items;
+    const count = place.at("rows").number ?? statuses.length;
+    const all = Array.from({ length: count }, (_, row) => row);
+    const ran = all.filter((row) => statuses.length === 0 || statuses[row]?.text === "ok");
+    this.failed = count - ran.length;
+    this.points = ran.map((row) => ({
+      row,
+      policy: this.at("policy.name", row).text ?? this.at("policy", row).text ?? "",
+    }));
+  }
+
+  column(name: string): Place {
+    return this.place.at("columns", name);
+  }
+  at(name: string, row: number): Place {
+    return this.column(name).at(row);
+  }
+  text(name: string, row: number): string {
+    const value = this.at(name, row).value;
+    return typeof value === "number" ? brief(value, 6) : value_text(value);
+  }
+
+  // The different values of a parameter, as text and in order.
+  values(name: string): string[] {
+    const seen = new Map<string, unknown>();
+    for (const { row } of this.points) seen.set(this.text(name, row), this.at(name, row).value);
+    const order = [...seen].sort(([a, x], [b, y]) =>
+      typeof x === "number" && typeof y === "number" ? x - y : a < b ? -1 : 1,
+    );
+    return order.map(([text]) => text);
+  }
+  is_numeric(name: string): boolean {
+    return this.points.length > 0 && this.points.every(({ row }) => this.at(name, row).number !== null);
+  }
+
+  name(row: number): string {
+    return this.parameters.map((path) => `${short_path(path)} ${this.text(path, row)}`).join(", ");
+  }
+
+  // Runs the point again; base.json is the sweep's scenario, which the page saves.
+  command(row: number): string {
+    const sets = this.parameters.map(
+      (path) => `--set ${shell_word(`${path}=${value_text(this.at(path, row).value)}`)}`,
+    );
+    return ["kvcap run base.json", ...sets].join(" ");
+  }
+}
+
+// Those that no other exceeds in one quantity without losing in the other, by the first. `sign`: 1 more is better.
+export function front(
+  points: readonly { x: number; y: number; key: number }[],
+  x_sign: number,
+  y_sign: number,
+): number[] {
+  const order = [...points].sort((a, b) => x_sign * (b.x - a.x) || y_sign * (b.y - a.y));
+  const kept: number[] = [];
+  let best = -Infinity;
+  for (const point of order) {
+    if (y_sign * point.y > best) {
+      best = y_sign * point.y;
+      kept.push(point.key);
+    }
+  }
+  return kept;
+}

@@ -1,0 +1,112 @@
+// Tables: what every chart shows, as numbers. A cell keeps the exact number and the path that it came from.
+import { h } from "./dom.ts";
+import { show, show_interval } from "./format.ts";
+import type { Place } from "./place.ts";
+import { unit_of, type Unit } from "./units.ts";
+
+export interface Cell {
+  text: string;
+  value: number | null; // as in the JSON; null: words
+  scale: number; // shown number = value * scale
+  from?: string; // path of the value in the data
+  mark?: "best" | "good" | "bad";
+}
+
+export interface Column {
+  name: string;
+  unit?: string;
+}
+
+export interface Table {
+  columns: Column[];
+  rows: Cell[][]; // the first cell of a row names it
+}
+
+export function words(text: string): Cell {
+  return { text, value: null, scale: 1 };
+}
+
+export function cell(
+  place: Place,
+  unit: Unit = { symbol: "", scale: 1 },
+  half_width: number | null = null,
+): Cell {
+  const value = place.number;
+  if (typeof place.value === "boolean") return words(place.value ? "yes" : "no");
+  if (value === null) return words(place.text ?? "\u2013");
+  const half = half_width === null ? null : half_width * unit.scale;
+  return { text: show_interval(value * unit.scale, half), value, scale: unit.scale, from: place.path };
+}
+
+export function metric_cell(place: Place, name: string, half_width: number | null = null): Cell {
+  return cell(place, unit_of(name), half_width);
+}
+
+// A number that the page subtracted or counted itself.
+export function derived(value: number | null, scale = 1): Cell {
+  return { text: show(value === null ? null : value * scale), value, scale };
+}
+
+function draw_cell(one: Cell): (Node | string)[] {
+  const text =
+    one.value === null
+      ? one.text
+      : h("data", { value: one.value, "data-scale": one.scale, "data-from": one.from }, one.text);
+  if (one.mark === "best") return [h("strong", {}, text)];
+  if (one.mark) return [h("span", { class: one.mark }, text)];
+  return [text];
+}
+
+// A name that may be broken after its dots and underscores.
+function breakable(name: string): (Node | string)[] {
+  return name.split(/(?<=[._])/).flatMap((part) => [part, h("wbr")]);
+}
+
+function column_class(table: Table, at: number): string | null {
+  if (table.rows.some((row) => row[at]?.value !== null)) return "number";
+  const longest = Math.max(0, ...table.rows.map((row) => row[at]?.text.length ?? 0));
+  return longest > 50 ? "prose" : longest <= 18 ? "short" : null;
+}
+
+export function draw_table(
+  table: Table,
+  caption: string,
+  attributes: Record<string, string> = {},
+): HTMLElement {
+  const classes = table.columns.map((_, at) => column_class(table, at));
+  const head = table.columns.map(({ name, unit }, at) =>
+    h(
+      "th",
+      { scope: "col", class: classes[at] },
+      breakable(name),
+      unit ? h("span", { class: "unit" }, ` ${unit}`) : null,
+    ),
+  );
+  const body = table.rows.map((row) =>
+    h(
+      "tr",
+      {},
+      row.map((one, at) =>
+        at === 0
+          ? h("th", { scope: "row", class: classes[0] }, draw_cell(one))
+          : h("td", { class: classes[at] }, draw_cell(one)),
+      ),
+    ),
+  );
+  return h(
+    "div",
+    {
+      class: table.rows.length > 40 ? "scroll tall" : "scroll",
+      tabindex: 0,
+      role: "region",
+      "aria-label": caption,
+    },
+    h(
+      "table",
+      attributes,
+      h("caption", {}, caption),
+      h("thead", {}, h("tr", {}, head)),
+      h("tbody", {}, body),
+    ),
+  );
+}

@@ -1,0 +1,60 @@
+// Chromium, headless, with an empty profile and nothing that talks to the network by itself.
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+
+const require = createRequire(new URL("../../report/package.json", import.meta.url));
+
+export const chromium_path = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+// Why the tests cannot run here; null when they can.
+export function what_is_missing() {
+  if (!existsSync(chromium_path)) return `no Chromium at ${chromium_path} (apt-get install chromium, or set CHROMIUM)`;
+  try {
+    require.resolve("playwright-core");
+    require.resolve("axe-core");
+  } catch {
+    return "no node modules (npm ci in report/)";
+  }
+  return null;
+}
+
+export const axe_path = () => require.resolve("axe-core/axe.min.js");
+
+// playwright-core gives every context a profile of its own.
+export async function launch() {
+  const { chromium } = require("playwright-core");
+  return chromium.launch({
+    executablePath: chromium_path,
+    headless: true,
+    chromiumSandbox: false,
+    args: ["--disable-background-networking", "--disable-sync", "--disable-quic", "--no-first-run", "--disable-component-update"],
+  });
+}
+
+// A tab that remembers every error of its console and refuses whatever is not a file.
+export async function open(browser, url, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, ...options });
+  const page = await context.newPage();
+  const errors = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") errors.push(message.text());
+  });
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("request", (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) errors.push(`asked the network for ${request.url()}`);
+  });
+  await page.goto(url);
+  await page.waitForSelector("html[data-drawn]", { timeout: 20_000 });
+  return { page, errors, close: () => context.close() };
+}
+
+// Follows the page's own address; resolves when it is drawn.
+export async function go(page, hash) {
+  await page.evaluate((to) => {
+    delete document.documentElement.dataset.drawn;
+    if (location.hash === to) dispatchEvent(new HashChangeEvent("hashchange"));
+    else location.hash = to;
+  }, hash);
+  await page.waitForSelector("html[data-drawn]");
+}
