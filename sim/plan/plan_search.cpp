@@ -3,32 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <map>
+#include <optional>
+#include <utility>
 
-#include "base/check.h"
+#include "plan/plan_screen.h"
 
 namespace kvcap {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kFirstReplications = 3;
-constexpr double kGlanceShares[] = {1.0 / 16, 1.0 / 4};
-// Misses a target by so much more than the best on the same short workload: a share of the bound.
-constexpr double kWidely = 0.5;
-// How well a short workload tells the objective of a long one.
+// How well a short workload tells the objective of a long one, before the two have been compared: a share.
 constexpr double kObjectiveError = 0.1;
-constexpr std::size_t kWave = 8;  // lines that are bisected side by side
+constexpr std::size_t kWave = 8;  // combinations that are searched side by side
 constexpr double kEqual = 1e-9;   // relative: what rounding makes of equal prices
-
-bool is_stable(const RunResult& result) { return result.number("stable") != 0; }
-
-// By how much one run misses the targets, all in all; infinite for what is unstable.
-double total_violation(const Plan& plan, const RunResult& result) {
-  if (!is_stable(result)) return kInfinity;
-  double sum = 0;
-  for (const Target& target : plan.meet) sum += violation(target, result.number(target.metric));
-  return sum;
-}
 
 double total_violation(const Plan& plan, const Candidate& candidate) {
   double sum = candidate.stable() ? 0 : 1e6;
@@ -58,174 +46,149 @@ class Search {
       result_.configurations *= static_cast<int64_t>(size);
       if (!plan.search[d].is_range || size <= longest) continue;
       longest = size;
-      bisected_ = static_cast<int64_t>(d);
+      bisected_ = d;
     }
   }
 
   PlanResult run() {
-    look_at_combinations();
-    std::vector<Line> lines = lines_of_survivors();
-    for (std::size_t begin = 0; begin < lines.size();) {
-      std::vector<Line*> wave;
-      for (; begin < lines.size() && wave.size() < kWave; ++begin) {
-        const double floor = lines[begin].floor;
-        if (!std::isfinite(floor) || floor <= best_objective_ + kObjectiveError * std::abs(best_objective_)) {
-          wave.push_back(&lines[begin]);
-        }
-      }
-      bisect(wave);
+    Screening screening = screen(plan_, judge_);
+    result_.dropped = screening.dropped;
+    result_.cannot_run = screening.cannot_run;
+    result_.cannot_run_reason = std::move(screening.cannot_run_reason);
+    std::vector<Combination>& left = screening.left;
+    for (const Combination& one : left) {
+      if (one.at_bottom.reason.empty()) estimates_.emplace(one.bottom, objective(one.at_bottom.result));
+      estimates_.emplace(one.top, objective(one.at_top.result));
     }
-    judge_all(likely_front());
+    std::stable_sort(left.begin(), left.end(), [&](const Combination& a, const Combination& b) {
+      if (is_likely(a) != is_likely(b)) return is_likely(a);
+      return estimate(a.bottom) < estimate(b.bottom);
+    });
+    for (std::size_t begin = 0; begin < left.size();) {
+      std::vector<const Combination*> wave;
+      for (; begin < left.size() && wave.size() < kWave; ++begin) {
+        if (may_be_best(left[begin].bottom)) wave.push_back(&left[begin]);
+      }
+      search(wave);
+    }
+    judge_all(likely_front(left));
     conclude();
     return std::move(result_);
   }
 
  private:
-  // A combination of list values.
-  struct Combination {
-    Point top, bottom;  // all ranges at their last and first value
-    Answer glance_top, glance_bottom;
-  };
-  // The values of one range, everything else fixed.
-  struct Line {
-    Point point;
-    double floor = kInfinity;  // of the objective, as a short workload tells it
-    std::size_t misses = 0;    // index of the largest value known to miss
-    std::size_t meets = 0;     // and of the smallest known to meet
-    bool done = false;
-  };
-
-  std::size_t last(std::size_t dimension) const { return plan_.search[dimension].values.size() - 1; }
-
-  // Every choice of the dimensions for which `varies`, the others as in `from`.
-  template <class Varies>
-  std::vector<Point> grid(const Point& from, const Varies& varies) const {
-    std::vector<Point> points = {from};
-    for (std::size_t d = 0; d < plan_.search.size(); ++d) {
-      if (!varies(d)) continue;
-      std::vector<Point> finer;
-      for (const Point& point : points) {
-        for (std::size_t i = 0; i <= last(d); ++i) {
-          finer.push_back(point);
-          finer.back()[d] = i;
-        }
-      }
-      points = std::move(finer);
-    }
-    return points;
-  }
-
-  std::vector<Changes> changes_of(const std::vector<Point>& points) const {
-    std::vector<Changes> changes;
-    for (const Point& point : points) changes.push_back(changes_at(plan_.search, point));
-    return changes;
-  }
-
   double objective(const RunResult& result) const { return result.number(plan_.minimize); }
   double objective(const Candidate& candidate) const { return candidate.metric(plan_.minimize).mean; }
 
-  // Short workloads for all, longer ones for those that are left.
-  void look_at_combinations() {
-    const auto is_list = [&](std::size_t d) { return !plan_.search[d].is_range; };
-    for (Point& bottom : grid(Point(plan_.search.size(), 0), is_list)) {
-      Combination one{.top = bottom, .bottom = std::move(bottom), .glance_top = {}, .glance_bottom = {}};
-      for (std::size_t d = 0; d < one.top.size(); ++d) {
-        if (!is_list(d)) one.top[d] = last(d);
+  bool is_likely(const Combination& one) const { return total_violation(plan_, one.at_top.result) == 0; }
+
+  // Of the objective, by a short workload. What cannot run there is infinitely dear.
+  double estimate(const Point& point) {
+    know_estimates({point});
+    return estimates_.at(point);
+  }
+  void know_estimates(const std::vector<Point>& points) {
+    std::vector<Point> open;
+    for (const Point& point : points) {
+      if (!estimates_.contains(point)) open.push_back(point);
+    }
+    const std::vector<Answer> answers = judge_.glance(changes_of(plan_, open), kShortestShare);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      estimates_.emplace(open[i], answers[i].reason.empty() ? objective(answers[i].result) : kInfinity);
+    }
+  }
+  // Not clearly dearer than the best so far; short workloads err at most twice as much as they have erred.
+  bool may_be_best(const Point& point) {
+    const double error = error_ ? 2 * *error_ + kEqual : kObjectiveError;
+    const double estimated = estimate(point);
+    return !std::isfinite(estimated) || estimated <= best_objective_ + error * std::abs(best_objective_);
+  }
+
+  // Combinations side by side: first their tops, then their lines, the values of the longest range with
+  // everything else fixed.
+  void search(std::vector<const Combination*> wave) {
+    // What is likely to meet the targets, but is dear, says nothing.
+    const auto is_telling = [&](const Combination* one) { return !is_likely(*one) || may_be_best(one->top); };
+    std::vector<Point> tops;
+    for (const Combination* one : wave) {
+      if (is_telling(one)) tops.push_back(one->top);
+    }
+    meets(tops);
+    std::erase_if(wave, [&](const Combination* one) { return implied(one->top) == false; });
+
+    const auto is_other_range = [&](std::size_t d) { return plan_.search[d].is_range && d != bisected_; };
+    std::vector<std::vector<Point>> lines;  // of each combination, the cheapest and smallest last
+    for (const Combination* one : wave) {
+      lines.push_back(grid(plan_, one->bottom, is_other_range));
+      know_estimates(lines.back());
+      std::stable_sort(lines.back().begin(), lines.back().end(),
+                       [&](const Point& a, const Point& b) { return estimate(a) < estimate(b); });
+      std::reverse(lines.back().begin(), lines.back().end());
+    }
+    for (bool more = true; more;) {
+      std::vector<Point> next;
+      for (std::vector<Point>& open : lines) {
+        std::erase_if(open, [&](const Point& line) { return !may_be_best(line); });
+        if (open.empty()) continue;
+        next.push_back(std::move(open.back()));
+        open.pop_back();
       }
-      combinations_.push_back(std::move(one));
-    }
-    std::vector<Point> bottoms;
-    for (const Combination& one : combinations_) bottoms.push_back(one.bottom);
-    std::vector<Answer> answers = judge_.glance(changes_of(bottoms), kGlanceShares[0]);
-    for (std::size_t i = 0; i < answers.size(); ++i) combinations_[i].glance_bottom = std::move(answers[i]);
-    for (double share : kGlanceShares) {
-      std::vector<Point> tops;
-      for (const Combination& one : combinations_) tops.push_back(one.top);
-      answers = judge_.glance(changes_of(tops), share);
-      for (std::size_t i = 0; i < answers.size(); ++i) combinations_[i].glance_top = std::move(answers[i]);
-      drop_what_cannot_run();
-      remember_for_the_front();
-      halve();
+      bisect(next);
+      more = !next.empty();
     }
   }
 
-  void drop_what_cannot_run() {
-    for (const Combination& one : combinations_) {
-      if (one.glance_top.reason.empty()) continue;
-      if (result_.cannot_run++ == 0) result_.cannot_run_reason = one.glance_top.reason;
-    }
-    std::erase_if(combinations_, [](const Combination& one) { return !one.glance_top.reason.empty(); });
-  }
-
-  void halve() {
-    const auto misses = [&](const Combination& one) { return total_violation(plan_, one.glance_top.result); };
-    std::stable_sort(combinations_.begin(), combinations_.end(),
-                     [&](const Combination& a, const Combination& b) { return misses(a) < misses(b); });
-    const std::size_t half = (combinations_.size() + 1) / 2;
-    const std::size_t before = combinations_.size();
-    while (combinations_.size() > half &&
-           misses(combinations_.back()) > misses(combinations_.front()) + kWidely) {
-      combinations_.pop_back();
-    }
-    result_.dropped += static_cast<int64_t>(before - combinations_.size());
-  }
-
-  struct Seen {
-    Point point;
-    double objective, quality;
-  };
-  void remember_for_the_front() {
-    const auto remember = [&](const Point& point, const Answer& answer) {
-      if (!answer.reason.empty() || !is_stable(answer.result)) return;
-      seen_.push_back({point, objective(answer.result), answer.result.number(kFrontMetric)});
+  void bisect(const std::vector<Point>& lines) {
+    const std::size_t top = bisected_ ? plan_.search[*bisected_].values.size() - 1 : 0;
+    const auto is_too_dear = [&](const std::vector<Point>& points) {
+      know_estimates(points);
+      std::vector<bool> answers;
+      for (const Point& point : points) answers.push_back(!may_be_best(point));
+      return answers;
     };
-    for (const Combination& one : combinations_) {
-      remember(one.top, one.glance_top);
-      if (one.bottom != one.top) remember(one.bottom, one.glance_bottom);
-    }
-  }
-  std::vector<Point> likely_front() const {
-    std::vector<Point> points;
-    for (const Seen& one : non_dominated(
-             seen_, [](const Seen& seen) { return seen.objective; },
-             [](const Seen& seen) { return seen.quality; })) {
-      points.push_back(one.point);
-    }
-    return points;
+    std::vector<std::size_t> ends = smallest(lines, std::vector(lines.size(), top + 1), is_too_dear);
+    smallest(lines, ends, [&](const std::vector<Point>& points) { return meets(points); });
   }
 
-  std::vector<Line> lines_of_survivors() const {
-    std::vector<Line> lines;
-    for (const Combination& one : combinations_) {
-      const auto is_other_range = [&](std::size_t d) {
-        return plan_.search[d].is_range && static_cast<int64_t>(d) != bisected_;
-      };
-      const double floor = one.glance_bottom.reason.empty() ? objective(one.glance_bottom.result) : kInfinity;
-      for (Point& point : grid(one.bottom, is_other_range)) {
-        lines.push_back({.point = std::move(point), .floor = floor});
+  // The smallest value of each line, side by side, from which on `holds` does; its end where there is none.
+  // Asks for the last value first, then for the first, then between what does not hold and what does.
+  template <class Holds>
+  std::vector<std::size_t> smallest(const std::vector<Point>& lines, std::vector<std::size_t> ends,
+                                    const Holds& holds) const {
+    std::vector<std::size_t> found = ends;
+    std::vector<std::size_t> low(lines.size(), 0);  // below, it does not hold
+    while (true) {
+      std::vector<std::size_t> open, values;
+      std::vector<Point> points;
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (low[i] >= found[i]) continue;
+        open.push_back(i);
+        values.push_back(found[i] == ends[i] ? ends[i] - 1 : low[i] == 0 ? 0 : (low[i] + found[i]) / 2);
+        points.push_back(lines[i]);
+        if (bisected_) points.back()[*bisected_] = values.back();
+      }
+      if (open.empty()) return found;
+      const std::vector<bool> answers = holds(points);
+      for (std::size_t i = 0; i < open.size(); ++i) {
+        if (answers[i]) {
+          found[open[i]] = values[i];
+        } else {
+          low[open[i]] = values[i] + 1;
+        }
       }
     }
-    std::stable_sort(lines.begin(), lines.end(),
-                     [](const Line& a, const Line& b) { return a.floor < b.floor; });
-    return lines;
-  }
-
-  Point at(const Line& line, std::size_t value) const {
-    Point point = line.point;
-    if (bisected_ >= 0) point[static_cast<std::size_t>(bisected_)] = value;
-    return point;
   }
 
   // What other points of the same combination say: more does not hurt, less does not help.
   std::optional<bool> implied(const Point& point) const {
-    for (const auto& [known, meets] : verdicts_) {
+    for (const auto& [known, good] : verdicts_) {
       bool comparable = true;
       for (std::size_t d = 0; d < point.size() && comparable; ++d) {
         comparable = !plan_.search[d].is_range ? known[d] == point[d]
-                     : meets                   ? known[d] <= point[d]
+                     : good                    ? known[d] <= point[d]
                                                : known[d] >= point[d];
       }
-      if (comparable) return meets;
+      if (comparable) return good;
     }
     return {};
   }
@@ -243,42 +206,44 @@ class Search {
   }
 
   void judge_all(const std::vector<Point>& points) {
-    const std::vector<const Candidate*> candidates = judge_.judge(changes_of(points));
+    const std::vector<const Candidate*> candidates = judge_.judge(changes_of(plan_, points));
     for (std::size_t i = 0; i < points.size(); ++i) {
-      const bool good = candidates[i]->verdict == Verdict::meets;
+      const Candidate& candidate = *candidates[i];
+      const bool good = candidate.verdict == Verdict::meets;
       verdicts_.emplace_back(points[i], good);
-      judged_.emplace(points[i], candidates[i]);
-      if (good) best_objective_ = std::min(best_objective_, objective(*candidates[i]));
+      judged_.emplace(points[i], &candidate);
+      if (candidate.verdict == Verdict::cannot_run) continue;
+      const double exact = objective(candidate);
+      if (good) best_objective_ = std::min(best_objective_, exact);
+      const auto estimated = estimates_.find(points[i]);
+      if (estimated == estimates_.end() || !std::isfinite(estimated->second)) continue;
+      const double error = std::abs(estimated->second - exact) / std::max(std::abs(exact), 1e-300);
+      error_ = std::max(error_.value_or(0), error);
     }
   }
 
-  // Largest value first, then the smallest, then between what misses and what meets.
-  void bisect(const std::vector<Line*>& lines) {
-    const std::size_t top = bisected_ < 0 ? 0 : last(static_cast<std::size_t>(bisected_));
-    const auto ask = [&](const auto& value_of, const auto& learn) {
-      std::vector<Line*> open;
-      std::vector<Point> points;
-      for (Line* line : lines) {
-        if (line->done) continue;
-        open.push_back(line);
-        points.push_back(at(*line, value_of(*line)));
-      }
-      const std::vector<bool> answers = meets(points);
-      for (std::size_t i = 0; i < open.size(); ++i) learn(*open[i], answers[i]);
-      return !open.empty();
+  // Of the ends of all combinations, as the longest of the short workloads tells them.
+  std::vector<Point> likely_front(const std::vector<Combination>& combinations) const {
+    struct Seen {
+      Point point;
+      double objective, quality;
     };
-    ask([&](const Line&) { return top; },
-        [&](Line& line, bool good) {
-          line.meets = top;
-          line.done = !good || top == 0;
-        });
-    ask([](const Line&) { return 0; }, [](Line& line, bool good) { line.done = good || line.meets <= 1; });
-    const auto middle = [](const Line& line) { return line.misses + (line.meets - line.misses) / 2; };
-    while (ask(middle, [&](Line& line, bool good) {
-      (good ? line.meets : line.misses) = middle(line);
-      line.done = line.meets <= line.misses + 1;
-    })) {
+    std::vector<Seen> seen;
+    const auto add = [&](const Point& point, const Answer& answer) {
+      if (!answer.reason.empty() || !is_stable(answer.result)) return;
+      seen.push_back({point, objective(answer.result), answer.result.number(kFrontMetric)});
+    };
+    for (const Combination& one : combinations) {
+      add(one.top, one.at_top);
+      add(one.bottom, one.at_bottom);
     }
+    std::vector<Point> points;
+    for (Seen& one : non_dominated(
+             std::move(seen), [](const Seen& one) { return one.objective; },
+             [](const Seen& one) { return one.quality; })) {
+      points.push_back(std::move(one.point));
+    }
+    return points;
   }
 
   bool better(const Candidate& a, const Candidate& b) const {
@@ -291,10 +256,11 @@ class Search {
   bool clearly_behind(const Candidate& other, const Candidate& best) const {
     const std::size_t runs = std::min(other.runs.size(), best.runs.size());
     std::vector<double> differences;
+    differences.reserve(runs);
     for (std::size_t r = 0; r < runs; ++r) {
       differences.push_back(objective(other.runs[r]) - objective(best.runs[r]));
     }
-    const MeanInterval interval = mean_interval(differences);
+    const MeanInterval interval = mean_interval(differences, judge_.confidence());
     const double equal = kEqual * std::abs(objective(best));
     if (std::isnan(interval.half_width) || interval.half_width <= equal) return interval.mean >= -equal;
     return interval.mean > interval.half_width;
@@ -324,6 +290,20 @@ class Search {
   }
 
   void conclude() {
+    while (true) {
+      tell_rivals_apart();
+      rank();
+      std::vector<const Candidate*> shown = result_.front;
+      for (const Candidate* one : {result_.nearest, result_.next_better}) {
+        if (one) shown.push_back(one);
+      }
+      std::erase_if(shown, [](const Candidate* one) { return one->runs.size() > 1; });
+      if (shown.empty() || plan_.max_replications == 1) return;
+      judge_.give_intervals(shown);
+    }
+  }
+
+  void tell_rivals_apart() {
     for (bool more = true; more;) {
       find_best();
       result_.rivals = rivals_of_the_best();
@@ -334,31 +314,37 @@ class Search {
         more = judge_.replicate(*result_.best) || first || more;
       }
     }
+  }
+
+  void rank() {
+    result_.judged.clear();
     for (const auto& [point, candidate] : judged_) {
-      if (candidate->verdict == Verdict::cannot_run) continue;
-      result_.judged.push_back(candidate);
+      if (candidate->verdict != Verdict::cannot_run) result_.judged.push_back(candidate);
     }
     // Equals stay in the order of the plan's values, small ones first.
     const auto by_objective = [&](const Candidate* a, const Candidate* b) { return better(*a, *b); };
     std::stable_sort(result_.judged.begin(), result_.judged.end(), by_objective);
     std::stable_sort(result_.rivals.begin(), result_.rivals.end(), by_objective);
-    for (const Candidate* candidate : result_.judged) {
-      if (!result_.nearest || total_violation(plan_, *candidate) < total_violation(plan_, *result_.nearest)) {
-        result_.nearest = candidate;
+    result_.nearest = result_.next_better = nullptr;
+    for (const Candidate* one : result_.judged) {
+      if (!result_.nearest || total_violation(plan_, *one) < total_violation(plan_, *result_.nearest)) {
+        result_.nearest = one;
       }
+      const double margin = kEqual * std::abs(objective(*one));
+      if (result_.best && objective(*one) < objective(*result_.best) - margin) result_.next_better = one;
     }
     std::vector<const Candidate*> stable = result_.judged;
     std::erase_if(stable, [](const Candidate* one) { return !one->stable(); });
     result_.front = non_dominated(
-        stable, [&](const Candidate* one) { return objective(*one); },
+        std::move(stable), [&](const Candidate* one) { return objective(*one); },
         [](const Candidate* one) { return one->metric(kFrontMetric).mean; });
   }
 
   const Plan& plan_;
   Judge& judge_;
-  int64_t bisected_ = -1;  // the longest range; -1: there is none
-  std::vector<Combination> combinations_;
-  std::vector<Seen> seen_;
+  std::optional<std::size_t> bisected_;  // the longest range
+  std::map<Point, double> estimates_;    // of the objective, by short workloads
+  std::optional<double> error_;          // the largest relative one of them so far
   std::vector<std::pair<Point, bool>> verdicts_;
   std::map<Point, const Candidate*> judged_;
   double best_objective_ = kInfinity;
@@ -366,110 +352,6 @@ class Search {
 };
 
 }  // namespace
-
-double slack(const Target& target, double value) {
-  if (std::isnan(value)) return -kInfinity;
-  const auto share = [](double room, double bound) { return room / std::max(std::abs(bound), 1e-300); };
-  double least = kInfinity;
-  if (std::isfinite(target.max)) least = std::min(least, share(target.max - value, target.max));
-  if (std::isfinite(target.min)) least = std::min(least, share(value - target.min, target.min));
-  return least;
-}
-
-double violation(const Target& target, double value) { return std::max(0.0, -slack(target, value)); }
-
-MeanInterval Candidate::metric(const std::string& name) const {
-  std::vector<double> values;
-  for (const RunResult& run : runs) values.push_back(run.number(name));
-  return mean_interval(values);
-}
-
-bool Candidate::stable() const { return !runs.empty() && std::all_of(runs.begin(), runs.end(), is_stable); }
-
-std::vector<Answer> Judge::glance(const std::vector<Changes>& wanted, double share) {
-  std::vector<Ask> asks;
-  for (const Changes& changes : wanted) asks.push_back({.changes = changes, .share = share});
-  return evaluator_.run(asks);
-}
-
-void Judge::run_up_to(const std::vector<Entry*>& entries, int64_t replications) {
-  std::vector<Ask> asks;
-  std::vector<Entry*> owners;
-  for (Entry* entry : entries) {
-    for (auto r = static_cast<int64_t>(entry->candidate.runs.size()); r < replications; ++r) {
-      asks.push_back(
-          {.changes = entry->candidate.changes, .replication = r, .context_scale = entry->context_scale});
-      owners.push_back(entry);
-    }
-  }
-  std::vector<Answer> answers = evaluator_.run(asks);
-  KVCAP_CHECK(answers.size() == asks.size());
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    Candidate& candidate = owners[i]->candidate;
-    if (answers[i].reason.empty()) {
-      candidate.runs.push_back(std::move(answers[i].result));
-    } else {
-      candidate.verdict = Verdict::cannot_run;
-      candidate.reason = answers[i].reason;
-    }
-  }
-  for (Entry* entry : entries) decide(entry->candidate);
-}
-
-void Judge::decide(Candidate& candidate) const {
-  if (candidate.verdict == Verdict::cannot_run) return;
-  candidate.verdict = Verdict::meets;
-  candidate.reason.clear();
-  if (!candidate.stable()) {
-    candidate.verdict = Verdict::misses;
-    candidate.reason = "unstable";
-    return;
-  }
-  double worst = 0;
-  for (const Target& target : plan_.meet) {
-    const MeanInterval value = candidate.metric(target.metric);
-    const double half_width = std::isnan(value.half_width) ? 0 : value.half_width;
-    const double low = value.mean - half_width, high = value.mean + half_width;
-    const bool missed = std::isnan(value.mean) || low > target.max || high < target.min;
-    const bool met = low >= target.min && high <= target.max;
-    if (missed && (candidate.verdict != Verdict::misses || violation(target, value.mean) > worst)) {
-      candidate.verdict = Verdict::misses;
-      candidate.reason = target.metric;
-      worst = violation(target, value.mean);
-    } else if (!met && candidate.verdict == Verdict::meets) {
-      candidate.verdict = Verdict::unclear;
-      candidate.reason = target.metric;
-    }
-  }
-}
-
-std::vector<const Candidate*> Judge::judge(const std::vector<Changes>& wanted, double context_scale) {
-  std::vector<Entry*> open;
-  for (const Changes& changes : wanted) {
-    const auto [found, is_new] = entries_.try_emplace({changes, context_scale});
-    if (!is_new) continue;
-    found->second.candidate.changes = changes;
-    found->second.context_scale = context_scale;
-    open.push_back(&found->second);
-  }
-  for (int64_t replications = std::min(kFirstReplications, plan_.max_replications); !open.empty();) {
-    run_up_to(open, replications);
-    std::erase_if(open, [&](const Entry* entry) {
-      return entry->candidate.verdict != Verdict::unclear || replications >= plan_.max_replications;
-    });
-    replications = std::min(2 * replications, plan_.max_replications);
-  }
-  std::vector<const Candidate*> judged;
-  for (const Changes& changes : wanted) judged.push_back(&entries_.at({changes, context_scale}).candidate);
-  return judged;
-}
-
-bool Judge::replicate(const Candidate& candidate) {
-  const auto runs = static_cast<int64_t>(candidate.runs.size());
-  if (runs >= plan_.max_replications) return false;
-  run_up_to({&entries_.at({candidate.changes, 1})}, std::min(2 * runs, plan_.max_replications));
-  return true;
-}
 
 PlanResult find_plan(const Plan& plan, Judge& judge) { return Search(plan, judge).run(); }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/plan_search.h"
+#include "plan/plan_judge.h"
 
 namespace kvcap {
 

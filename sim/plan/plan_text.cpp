@@ -134,19 +134,11 @@ void add_binding(Page& page, const PlanReport& report) {
     page.sentence("Binding: " + binding->metric + " has the least room, " +
                   format_percent(slack(*binding, best.metric(binding->metric).mean)) + " of its bound.");
   }
-  // What the next cheaper ones lack.
-  const auto& judged = report.result.judged;
-  const double objective = best.metric(plan.minimize).mean;
-  auto place = std::find(judged.begin(), judged.end(), &best);
-  const auto is_cheaper = [&](const Candidate& one) {
-    return one.metric(plan.minimize).mean < objective - 1e-9 * std::abs(objective);
-  };
-  while (place != judged.begin() && !is_cheaper(**(place - 1))) --place;
-  if (place == judged.begin()) {
+  if (!report.result.next_better) {
     page.sentence("Nothing cheaper had to be judged on the whole workload.");
     return;
   }
-  const Candidate& cheaper = **(place - 1);
+  const Candidate& cheaper = *report.result.next_better;
   std::string why = "misses " + cheaper.reason;
   if (cheaper.verdict == Verdict::unclear) why = "may meet " + cheaper.reason + " or not";
   if (cheaper.reason == "unstable") {

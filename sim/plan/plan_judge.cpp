@@ -1,0 +1,164 @@
+#include "plan/plan_judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kFirstReplications = 3;
+constexpr double kError = 0.05;  // of all looks at one configuration
+// Misses a target by so much under one seed that others need not be asked: a share of the bound.
+constexpr double kHopeless = 1;
+
+std::vector<int64_t> looks_up_to(int64_t most) {
+  std::vector<int64_t> looks;
+  for (int64_t runs = kFirstReplications; runs < most; runs *= 2) looks.push_back(runs);
+  looks.push_back(most);
+  return looks;
+}
+
+}  // namespace
+
+bool is_stable(const RunResult& result) { return result.number("stable") != 0; }
+
+double slack(const Target& target, double value) {
+  if (std::isnan(value)) return -kInfinity;
+  const auto share = [](double room, double bound) { return room / std::max(std::abs(bound), 1e-300); };
+  double least = kInfinity;
+  if (std::isfinite(target.max)) least = std::min(least, share(target.max - value, target.max));
+  if (std::isfinite(target.min)) least = std::min(least, share(value - target.min, target.min));
+  return least;
+}
+
+double violation(const Target& target, double value) { return std::max(0.0, -slack(target, value)); }
+
+MeanInterval Candidate::metric(const std::string& name, double confidence) const {
+  std::vector<double> values;
+  values.reserve(runs.size());
+  for (const RunResult& run : runs) values.push_back(run.number(name));
+  return mean_interval(values, confidence);
+}
+
+bool Candidate::stable() const { return !runs.empty() && std::all_of(runs.begin(), runs.end(), is_stable); }
+
+Judge::Judge(const Plan& plan, Evaluator& evaluator)
+    : plan_(plan),
+      evaluator_(evaluator),
+      looks_(looks_up_to(plan.max_replications)),
+      confidence_(1 - kError / static_cast<double>(looks_.size())) {}
+
+std::vector<Answer> Judge::glance(const std::vector<Changes>& wanted, double share) {
+  std::vector<Ask> asks;
+  asks.reserve(wanted.size());
+  for (const Changes& changes : wanted) asks.push_back({.changes = changes, .share = share});
+  return evaluator_.run(asks);
+}
+
+Candidate& Judge::own(const Candidate& candidate) {
+  return candidates_.at({candidate.changes, candidate.context_scale});
+}
+
+void Judge::run_up_to(const std::vector<Candidate*>& candidates, int64_t replications) {
+  std::vector<Ask> asks;
+  std::vector<Candidate*> owners;
+  for (Candidate* one : candidates) {
+    for (auto r = static_cast<int64_t>(one->runs.size()); r < replications; ++r) {
+      asks.push_back({.changes = one->changes, .replication = r, .context_scale = one->context_scale});
+      owners.push_back(one);
+    }
+  }
+  std::vector<Answer> answers = evaluator_.run(asks);
+  KVCAP_CHECK(answers.size() == asks.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].reason.empty()) {
+      owners[i]->runs.push_back(std::move(answers[i].result));
+    } else {
+      owners[i]->verdict = Verdict::cannot_run;
+      owners[i]->reason = answers[i].reason;
+    }
+  }
+  for (Candidate* one : candidates) decide(*one);
+}
+
+void Judge::run_until_clear(std::vector<Candidate*> open) {
+  for (int64_t runs : looks_) {
+    if (open.empty()) return;
+    run_up_to(open, runs);
+    std::erase_if(open, [](const Candidate* one) { return one->verdict != Verdict::unclear; });
+  }
+}
+
+void Judge::decide(Candidate& candidate) const {
+  if (candidate.verdict == Verdict::cannot_run) return;
+  candidate.verdict = Verdict::meets;
+  candidate.reason.clear();
+  if (!candidate.stable()) {
+    candidate.verdict = Verdict::misses;
+    candidate.reason = "unstable";
+    return;
+  }
+  double worst = 0;
+  for (const Target& target : plan_.meet) {
+    const MeanInterval value = candidate.metric(target.metric, confidence_);
+    const double half_width = std::isnan(value.half_width) ? 0 : value.half_width;
+    const double low = value.mean - half_width, high = value.mean + half_width;
+    const bool missed = std::isnan(value.mean) || low > target.max || high < target.min;
+    const bool met = low >= target.min && high <= target.max;
+    if (missed && (candidate.verdict != Verdict::misses || violation(target, value.mean) > worst)) {
+      candidate.verdict = Verdict::misses;
+      candidate.reason = target.metric;
+      worst = violation(target, value.mean);
+    } else if (!met && candidate.verdict == Verdict::meets) {
+      candidate.verdict = Verdict::unclear;
+      candidate.reason = target.metric;
+    }
+  }
+}
+
+// After one run: whether there is no need of another.
+bool Judge::is_hopeless(const Candidate& candidate) const {
+  if (candidate.verdict == Verdict::cannot_run || !candidate.stable()) return true;
+  return std::any_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
+    return violation(target, candidate.runs.front().number(target.metric)) > kHopeless;
+  });
+}
+
+std::vector<const Candidate*> Judge::judge(const std::vector<Changes>& wanted, double context_scale) {
+  std::vector<Candidate*> open;
+  for (const Changes& changes : wanted) {
+    const auto [found, is_new] = candidates_.try_emplace({changes, context_scale});
+    if (!is_new) continue;
+    found->second.changes = changes;
+    found->second.context_scale = context_scale;
+    open.push_back(&found->second);
+  }
+  run_up_to(open, 1);
+  std::erase_if(open, [&](const Candidate* one) { return is_hopeless(*one); });
+  run_until_clear(std::move(open));
+  std::vector<const Candidate*> judged;
+  judged.reserve(wanted.size());
+  for (const Changes& changes : wanted) judged.push_back(&candidates_.at({changes, context_scale}));
+  return judged;
+}
+
+void Judge::give_intervals(const std::vector<const Candidate*>& candidates) {
+  std::vector<Candidate*> single;
+  for (const Candidate* one : candidates) {
+    if (one->runs.size() == 1) single.push_back(&own(*one));
+  }
+  run_until_clear(std::move(single));
+}
+
+bool Judge::replicate(const Candidate& candidate) {
+  const auto runs = static_cast<int64_t>(candidate.runs.size());
+  if (runs >= plan_.max_replications) return false;
+  run_up_to({&own(candidate)}, std::min(2 * runs, plan_.max_replications));
+  return true;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,96 @@
+// The judge of a plan's configurations, over anything that can run one: tests run formulas, kvcap plan runs
+// simulations.
+//
+// A configuration is run on the whole workload. What is unstable or misses a target by more than its bound
+// under the first seed is not run again. The others are run under 3, 6, 12, ... seeds, until every target
+// lies outside the interval of its metric or the plan's limit is reached; then the verdict is `unclear`,
+// which counts as missed. Each of these looks may err: so that all of them together err in 5 % of the cases
+// at most, each has its share of that (Bonferroni), and intervals are wider than those that are printed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "metrics/intervals.h"
+#include "metrics/result.h"
+#include "plan/plan.h"
+
+namespace kvcap {
+
+// One simulation that is wanted.
+struct Ask {
+  Changes changes;
+  double share = 1;          // of the workload's sessions
+  int64_t replication = 0;   // seed + replication
+  double context_scale = 1;  // what every prompt's lengths are multiplied by
+};
+
+struct Answer {
+  std::string reason;  // why it cannot run; empty: it can
+  RunResult result;
+};
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+  // One answer an ask, in order; the same ask always has the same answer.
+  virtual std::vector<Answer> run(const std::vector<Ask>& asks) = 0;
+};
+
+enum class Verdict : uint8_t { cannot_run, misses, unclear, meets };
+
+bool is_stable(const RunResult& result);
+
+// A configuration that has been run on the whole workload, `runs` under as many seeds.
+struct Candidate {
+  Changes changes;
+  double context_scale = 1;
+  Verdict verdict = Verdict::unclear;
+  std::string reason;  // cannot_run: why; misses: "unstable", or the metric
+  std::vector<RunResult> runs;
+
+  // Over the runs; half_width is NaN for a single one.
+  MeanInterval metric(const std::string& name, double confidence = 0.95) const;
+  bool stable() const;
+};
+
+// Runs configurations until their verdict is clear, each once.
+class Judge {
+ public:
+  Judge(const Plan& plan, Evaluator& evaluator);
+
+  // In the order of `wanted`; references stay valid.
+  std::vector<const Candidate*> judge(const std::vector<Changes>& wanted, double context_scale = 1);
+  // Runs as well what needed no interval to be judged, until it has one.
+  void give_intervals(const std::vector<const Candidate*>& candidates);
+  // Twice as many runs, up to the plan's limit, and the verdict that follows. False at the limit.
+  bool replicate(const Candidate& candidate);
+  // One run each of a part of the workload.
+  std::vector<Answer> glance(const std::vector<Changes>& wanted, double share);
+
+  // Of the intervals that verdicts rest on.
+  double confidence() const { return confidence_; }
+
+ private:
+  Candidate& own(const Candidate& candidate);
+  void run_up_to(const std::vector<Candidate*>& candidates, int64_t replications);
+  void run_until_clear(std::vector<Candidate*> open);
+  void decide(Candidate& candidate) const;
+  bool is_hopeless(const Candidate& candidate) const;
+
+  const Plan& plan_;
+  Evaluator& evaluator_;
+  std::vector<int64_t> looks_;  // after how many runs
+  double confidence_;
+  std::map<std::pair<Changes, double>, Candidate> candidates_;  // and their scale of contexts
+};
+
+// How far a value is beyond a target, as a share of the bound; 0 where it is met, infinite for NaN.
+double violation(const Target& target, double value);
+// How far it is from the bound, as a share of it; negative beyond.
+double slack(const Target& target, double value);
+
+}  // namespace kvcap

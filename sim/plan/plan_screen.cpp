@@ -1,0 +1,83 @@
+#include "plan/plan_screen.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace kvcap {
+namespace {
+
+constexpr double kShares[] = {kShortestShare, 1.0 / 4};
+// Misses a target by so much more than the best on the same short workload: a share of the bound.
+constexpr double kWidely = 0.5;
+
+std::vector<Combination> all_combinations(const Plan& plan) {
+  const auto is_list = [&](std::size_t d) { return !plan.search[d].is_range; };
+  std::vector<Combination> all;
+  for (Point& bottom : grid(plan, Point(plan.search.size(), 0), is_list)) {
+    Combination one{.top = bottom, .bottom = std::move(bottom), .at_top = {}, .at_bottom = {}};
+    for (std::size_t d = 0; d < one.top.size(); ++d) {
+      if (!is_list(d)) one.top[d] = plan.search[d].values.size() - 1;
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+void glance(const Plan& plan, Judge& judge, double share, std::vector<Combination>& combinations,
+            Point Combination::*where, Answer Combination::*answer) {
+  std::vector<Point> points;
+  points.reserve(combinations.size());
+  for (const Combination& one : combinations) points.push_back(one.*where);
+  std::vector<Answer> answers = judge.glance(changes_of(plan, points), share);
+  for (std::size_t i = 0; i < answers.size(); ++i) combinations[i].*answer = std::move(answers[i]);
+}
+
+void drop_what_cannot_run(Screening& screening) {
+  for (const Combination& one : screening.left) {
+    if (one.at_top.reason.empty()) continue;
+    if (screening.cannot_run++ == 0) screening.cannot_run_reason = one.at_top.reason;
+  }
+  std::erase_if(screening.left, [](const Combination& one) { return !one.at_top.reason.empty(); });
+}
+
+void halve(const Plan& plan, Screening& screening) {
+  std::vector<Combination>& left = screening.left;
+  const auto misses = [&](const Combination& one) { return total_violation(plan, one.at_top.result); };
+  std::stable_sort(left.begin(), left.end(),
+                   [&](const Combination& a, const Combination& b) { return misses(a) < misses(b); });
+  const std::size_t half = (left.size() + 1) / 2;
+  while (left.size() > half && misses(left.back()) > misses(left.front()) + kWidely) {
+    left.pop_back();
+    ++screening.dropped;
+  }
+}
+
+}  // namespace
+
+double total_violation(const Plan& plan, const RunResult& result) {
+  if (!is_stable(result)) return std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (const Target& target : plan.meet) sum += violation(target, result.number(target.metric));
+  return sum;
+}
+
+std::vector<Changes> changes_of(const Plan& plan, const std::vector<Point>& points) {
+  std::vector<Changes> changes;
+  changes.reserve(points.size());
+  for (const Point& point : points) changes.push_back(changes_at(plan.search, point));
+  return changes;
+}
+
+Screening screen(const Plan& plan, Judge& judge) {
+  Screening screening{.left = all_combinations(plan), .cannot_run_reason = {}};
+  for (double share : kShares) {
+    glance(plan, judge, share, screening.left, &Combination::top, &Combination::at_top);
+    drop_what_cannot_run(screening);
+    halve(plan, screening);
+  }
+  glance(plan, judge, *std::rbegin(kShares), screening.left, &Combination::bottom, &Combination::at_bottom);
+  return screening;
+}
+
+}  // namespace kvcap

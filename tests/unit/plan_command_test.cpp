@@ -1,0 +1,170 @@
+// kvcap plan as its users meet it: what it prints, that its commands give the figures of its rows, and what
+// it says of bad plans.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "unit/cli.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kSearch = R"({"policy.name": ["recompute", "hcache"],
+    "hardware.ssd.count": {"min": 1, "max": 4, "factor": 2}})";
+constexpr const char* kMeet = R"({"p99_ttft_ms": {"max": 1000}, "token_hit_rate": {"min": 0.5}})";
+
+class PlanCommand : public Cli {
+ protected:
+  std::string write_plan(const std::string& search, const std::string& meet, const std::string& rest = "",
+                         int sessions = 30) const {
+    write("plan.json", R"({"schema": "kvcap.plan/1", "name": "small", "max_replications": 6, "base":
+        {"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "l40s",
+         "workload": {"source": {"kind": "chat"}, "arrivals": {"sessions_per_s": 0.5},
+                      "sessions": )" +
+                           std::to_string(sessions) + R"(}, "policy": {"tiers": [{"kind": "ssd"}]}},
+        "search": )" + search +
+                           R"(, "meet": )" + meet + rest + "}");
+    return path("plan.json");
+  }
+
+  // A command line as a shell reads it, without the program's name.
+  static std::vector<std::string> words_of(const std::string& command) {
+    std::vector<std::string> words(1);
+    bool quoted = false;
+    for (char letter : command) {
+      if (letter == '\'') {
+        quoted = !quoted;
+      } else if (letter == ' ' && !quoted) {
+        words.emplace_back();
+      } else {
+        words.back() += letter;
+      }
+    }
+    EXPECT_EQ(words.front(), "kvcap");
+    words.erase(words.begin());
+    return words;
+  }
+};
+
+TEST_F(PlanCommand, SaysWhatToBuyAndWhy) {
+  const Outcome outcome = kvcap({"plan", write_plan(kSearch, kMeet)});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.err, "");
+  for (const char* part :
+       {"\nBuy 1x L40S with 3.84 TB on 1 SSD for stored state, serving llama-2-7b with hcache:\n"
+        "cost.usd_per_hour 1.82.\n",
+        "\n  p99_ttft_ms ", ", wanted: at most 1,000\n", "\n  token_hit_rate ",
+        "\nClear: ", "\nPareto front of what has been judged, cost.usd_per_hour against p99_ttft_ms", "\n a ",
+        "             +----", "\nBinding: ", "\nA little more of each resource:\n",
+        "\n  hardware.ssd.count 1 -> 2: p99_ttft_ms ", "\nHow far the answer holds:\n",
+        "\n  traffic +20 %: ", "\n  GPU price +20 %: ", "\nCommands that repeat the rows:\n a  kvcap run "}) {
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\nis not in\n" << outcome.out;
+  }
+  // The chart has every row of the table.
+  std::istringstream lines(outcome.out);
+  std::string charted;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.size() > 14 && line[13] == '|') charted += line.substr(14);
+  }
+  EXPECT_NE(charted.find('a'), std::string::npos) << outcome.out;
+  EXPECT_NE(charted.find('b'), std::string::npos) << outcome.out;
+}
+
+TEST_F(PlanCommand, PrintsCommandsThatGiveTheFiguresOfTheirRows) {
+  const Outcome outcome = kvcap({"plan", write_plan(kSearch, kMeet), "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json plan = Json::parse(outcome.out);
+  EXPECT_EQ(plan["schema"], "kvcap.plan_result/1");
+  EXPECT_EQ(plan["configurations"], 6);
+  EXPECT_TRUE(plan["clear"]);
+  EXPECT_TRUE(plan["purchase"].get<std::string>().starts_with("1x L40S"));
+  EXPECT_EQ(plan["answer"]["changes"],
+            (std::vector<std::string>{"policy.name=hcache", "hardware.ssd.count=1"}));
+  EXPECT_TRUE(plan["binding"] == "p99_ttft_ms" || plan["binding"] == "token_hit_rate");
+  EXPECT_TRUE(plan["rivals"].empty());
+  for (const char* list : {"front", "judged", "marginal", "robustness", "prices"}) {
+    EXPECT_FALSE(plan[list].empty()) << list;
+  }
+  ASSERT_GE(plan["front"].size(), 2U);
+  for (const Json& row : plan["front"]) {
+    const Outcome again = [&] {
+      std::vector<std::string> words = words_of(row["command"]);
+      words.emplace_back("--json");
+      return kvcap(words);
+    }();
+    ASSERT_EQ(again.exit_code, 0) << again.err;
+    const Json run = Json::parse(again.out);
+    for (const char* metric : {"p99_ttft_ms", "token_hit_rate"}) {
+      const Json& value = row["metrics"][metric];
+      EXPECT_DOUBLE_EQ(value["mean"], run["metrics"][metric]) << row["command"];
+      EXPECT_DOUBLE_EQ(value["interval"][0], run["intervals"][metric][0]) << row["command"];
+      EXPECT_DOUBLE_EQ(value["interval"][1], run["intervals"][metric][1]) << row["command"];
+    }
+    EXPECT_DOUBLE_EQ(row["metrics"]["cost.usd_per_hour"]["mean"], run["metrics"]["cost"]["usd_per_hour"]);
+  }
+}
+
+TEST_F(PlanCommand, ExitsWith3AndTheNearestWhenNothingMeetsTheTargets) {
+  const Outcome outcome = kvcap({"plan", write_plan(kSearch, R"({"p99_ttft_ms": {"max": 1}})")});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.err, "kvcap: " + path("plan.json") + ": no configuration meets every target\n");
+  EXPECT_NE(outcome.out.find("No configuration meets every target.\nNearest: "), std::string::npos);
+}
+
+TEST_F(PlanCommand, ExitsWith2AndOneLineForABadPlan) {
+  struct Case {
+    std::string search, meet, rest, message;
+  };
+  const std::vector<Case> cases = {
+      {kSearch, kMeet, R"(, "minimise": "x")",
+       "minimise: unknown field, allowed: schema, name, base, search, meet, notes, minimize, "
+       "max_replications, break_even; did you mean \"minimize\"?"},
+      {"{}", kMeet, "", "search: found an object, allowed: at least one field to choose"},
+      {R"({"hardware.ssd.count": {"min": 4, "max": 1, "step": 1}})", kMeet, "",
+       "search.hardware.ssd.count.max: found 1, allowed: a number of at least min"},
+      {kSearch, R"({"p99_ttft": {"max": 1}})", "",
+       "meet.p99_ttft: found the metric \"p99_ttft\", allowed: a number of the result; did you mean "
+       "\"p99_ttft_ms\"?"},
+      {kSearch, R"({"p99_ttft_ms": {"min": 2, "max": 1}})", "",
+       "meet.p99_ttft_ms.min: found 2, allowed: at most max"},
+      {kSearch, kMeet, R"(, "minimize": "cost.usd_per_hours")",
+       "minimize: found the metric \"cost.usd_per_hours\", allowed: a number of the result; did you mean "
+       "\"cost.usd_per_hour\"?"},
+  };
+  for (const Case& one : cases) {
+    const Outcome outcome = kvcap({"plan", write_plan(one.search, one.meet, one.rest)});
+    EXPECT_EQ(outcome.exit_code, 2) << one.message;
+    EXPECT_EQ(outcome.err, "kvcap: " + path("plan.json") + ": " + one.message + "\n");
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST_F(PlanCommand, ExitsWith130AndLeavesNothingBehindWhenInterrupted) {
+  const std::string plan = write_plan(kSearch, kMeet, "", 200'000);
+  const pid_t pid = start({"plan", plan, "--json"}, [] { setpgid(0, 0); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  kill(pid, SIGINT);
+  const Outcome outcome = finish(pid);
+  EXPECT_EQ(outcome.exit_code, 130);
+  EXPECT_EQ(outcome.err, "kvcap: interrupted\n");
+  EXPECT_EQ(outcome.out, "");
+  // No process of its group is left, and no file but those of this test.
+  EXPECT_EQ(kill(-pid, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 4);
+}
+
+}  // namespace
+}  // namespace kvcap
