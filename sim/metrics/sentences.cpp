@@ -181,6 +181,15 @@ std::string cheapest_text(const Setting& cheapest, const std::vector<Setting>& o
          (comparisons.empty() ? "." : ", " + joined(comparisons) + ".");
 }
 
+// Whether storing pays: what it costs beside what the GPU time that it saves would cost.
+std::string storing_text(const Setting& setting) {
+  const double storing_usd = metric(setting, "cost.usd_per_saved_gpu_hour");
+  const double computing_usd = metric(setting, "cost.usd_per_gpu_hour");
+  if (!(storing_usd > 0) || !(computing_usd > 0)) return "";
+  return "Every GPU-hour that " + setting.label + " saves costs " + format_number(storing_usd) +
+         " $ of storage; a GPU-hour costs " + format_number(computing_usd) + " $.";
+}
+
 void add(std::vector<std::string>& paragraphs, std::initializer_list<std::string> texts) {
   std::string paragraph;
   for (const std::string& text : texts)
@@ -207,7 +216,7 @@ void compare(const std::vector<Setting>& settings, const std::vector<Difference>
   }
   add(paragraphs, {tail_text(settings, differences)});
   if (cheapest && affordable.size() > 1)
-    add(paragraphs, {cheapest_text(*cheapest, affordable),
+    add(paragraphs, {cheapest_text(*cheapest, affordable), storing_text(*cheapest),
                      fastest && cheapest->label == fastest->label ? "" : bound_text(*cheapest)});
 }
 
@@ -219,7 +228,7 @@ void describe_one(const Setting& setting, std::vector<std::string>& paragraphs) 
   add(paragraphs, {"Of every 100 prompt tokens (history and new) " +
                        format_number(100 * metric(setting, "token_hit_rate")) + " came from stored state; " +
                        format_percent(metric(setting, "request_hit_rate")) + " of the turns reused some.",
-                   bound_text(setting)});
+                   bound_text(setting), storing_text(setting)});
   if (!shares.empty()) add(paragraphs, {"Mean TTFT of " + format_number(ttft_ms) + " ms: " + shares + "."});
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "metrics/cost.h"
 #include "metrics/quantiles.h"
 #include "metrics/recorded.h"
 #include "metrics/stability.h"
@@ -15,11 +16,6 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int kSeriesBins = 200;
-constexpr double kSecondsPerHour = 3600;
-constexpr double kSecondsPerDay = 86400;
-// SSD makers state rated writes for a warranty of five years: JEDEC JESD218's "TBW" over 5 years is the
-// drive writes per day of the same data sheet.
-constexpr double kEnduranceDays = 5 * 365;
 
 bool is_measured(const TurnRecord& turn) { return !turn.warmup && !turn.rejected; }
 double queue_s(const TurnRecord& turn) { return std::max(0.0, turn.ttft_s - turn.service_ttft_s); }
@@ -65,7 +61,6 @@ class Summary {
     add_kv_buffer();
     add_breakdown();
     add_cost();
-    add_endurance();
     add_series();
     return std::move(result_);
   }
@@ -81,15 +76,16 @@ class Summary {
 
   // Totals and rates of the whole run.
   void count_tokens() {
-    int64_t completed = 0, rejected = 0, input = 0, good = 0;
+    int64_t completed = 0, rejected = 0, good = 0;
     for (const TurnRecord& turn : recorded_.turns) {
       if (turn.rejected) {
         ++rejected;
         continue;
       }
       ++completed;
-      input += int64_t{turn.history_tokens} + turn.input_tokens;
-      output_tokens_ += turn.output_tokens;
+      served_.input_tokens += int64_t{turn.history_tokens} + turn.input_tokens;
+      served_.output_tokens += turn.output_tokens;
+      served_.hit_turns += turn.hit_tokens > 0;
       good += meets_targets(turn);
     }
     const bool has_target = facts_.slo_ttft_ms >= 0 || facts_.slo_tpot_ms >= 0;
@@ -97,11 +93,11 @@ class Summary {
     add("completed", completed);
     add("rejected", rejected);
     add("stable", is_stable());
-    add("total_input_tokens", input);
-    add("total_output_tokens", output_tokens_);
+    add("total_input_tokens", served_.input_tokens);
+    add("total_output_tokens", served_.output_tokens);
     add("request_throughput", per_second(completed));
-    add("output_throughput", per_second(output_tokens_));
-    add("total_token_throughput", per_second(input + output_tokens_));
+    add("output_throughput", per_second(served_.output_tokens));
+    add("total_token_throughput", per_second(served_.input_tokens + served_.output_tokens));
     add("request_goodput", has_target ? per_second(good) : kNaN);
   }
 
@@ -200,7 +196,7 @@ class Summary {
 
   void add_kv_buffer() {
     const auto per_token = [&](double total) {
-      return output_tokens_ > 0 ? total / static_cast<double>(output_tokens_) : kNaN;
+      return served_.output_tokens > 0 ? total / static_cast<double>(served_.output_tokens) : kNaN;
     };
     add("kv_buffer.reserved_bytes", facts_.reserved_bytes);
     add("kv_buffer.copied_bytes", recorded_.copied_bytes);
@@ -228,32 +224,9 @@ class Summary {
         result_.number("mean_ttft_ms") - (queue + lookup + load + restore_compute) * ms);
   }
 
-  // GPUs and provisioned tiers are paid for the whole duration, remote requests one by one.
   void add_cost() {
-    const double hours = facts_.duration_s / kSecondsPerHour;
-    const double gpu = facts_.gpu_usd_per_hour * hours;
-    const double dram = facts_.tier_usd_per_hour[index(Tier::dram)] * hours;
-    const double ssd = facts_.tier_usd_per_hour[index(Tier::ssd)] * hours;
-    const double remote = facts_.tier_usd_per_hour[index(Tier::remote)] * hours +
-                          facts_.remote_usd_per_request * recorded_.requests[index(Tier::remote)];
-    const double total = gpu + dram + ssd + remote;
-    add("cost.gpu_usd", gpu);
-    add("cost.dram_usd", dram);
-    add("cost.ssd_usd", ssd);
-    add("cost.remote_usd", remote);
-    add("cost.total_usd", total);
-    add("cost.usd_per_hour", total / hours);
-    add("cost.usd_per_million_output_tokens",
-        output_tokens_ > 0 ? 1e6 * total / static_cast<double>(output_tokens_) : kNaN);
-  }
-
-  // rated_share 1: written so fast that the rated writes are used up in exactly five years.
-  void add_endurance() {
-    const double bytes_per_day =
-        recorded_.written_bytes[index(Tier::ssd)] / facts_.duration_s * kSecondsPerDay;
-    const double rated_bytes_per_day = facts_.ssd_endurance_bytes / kEnduranceDays;
-    add("ssd_writes.bytes_per_day", bytes_per_day);
-    add("ssd_writes.rated_share", rated_bytes_per_day > 0 ? bytes_per_day / rated_bytes_per_day : kNaN);
+    for (Metric& metric : cost_metrics(recorded_, facts_, served_))
+      result_.metrics.push_back(std::move(metric));
   }
 
   void add_series() {
@@ -277,7 +250,7 @@ class Summary {
 
   const Recorded& recorded_;
   const RunFacts& facts_;
-  int64_t output_tokens_ = 0;
+  Served served_;
   RunResult result_;
 };
 

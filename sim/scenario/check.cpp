@@ -160,6 +160,31 @@ void check_parallelism(const Scenario& scenario, const Places& places) {
   }
 }
 
+// A part is rented or bought; a GPU that works draws no less than one that does not.
+void check_prices(const HardwareProfile& hardware, const Places& places, std::string_view path) {
+  const auto either = [&](const std::string& part, const char* purchase_key, double purchase,
+                          const char* rent_key, double rent) {
+    if (purchase == 0 || rent == 0) return;
+    fail(places, below(path, part + "." + purchase_key), number_text(purchase),
+         "0 beside " + part + "." + rent_key + " = " + number_text(rent) +
+             " (rented or bought: the other is 0)");
+  };
+  const Gpu& gpu = hardware.gpu;
+  either("gpu", "purchase_usd", gpu.purchase_usd, "price_usd_per_hour", gpu.price_usd_per_hour);
+  if (hardware.dram) {
+    either("dram", "purchase_usd_per_gb", hardware.dram->purchase_usd_per_gb, "price_usd_per_gb_hour",
+           hardware.dram->price_usd_per_gb_hour);
+  }
+  if (hardware.ssd) {
+    either("ssd", "purchase_usd", hardware.ssd->purchase_usd, "price_usd_per_gb_hour",
+           hardware.ssd->price_usd_per_gb_hour);
+  }
+  if (gpu.power_busy_w && gpu.power_idle_w > *gpu.power_busy_w) {
+    fail(places, below(path, "gpu.power_idle_w"), number_text(gpu.power_idle_w),
+         "at most gpu.power_busy_w = " + number_text(*gpu.power_busy_w));
+  }
+}
+
 }  // namespace
 
 void check_model(const ModelSpec& model, const Places& places, std::string_view path) {
@@ -189,6 +214,7 @@ void check_hardware(const HardwareProfile& hardware, const Places& places, std::
     fail(places, below(path, "gpu.sm_count"), std::to_string(hardware.gpu.sm_count),
          "at least 1 where gpu.attention.model is \"wave\"");
   }
+  check_prices(hardware, places, path);
 }
 
 void check_scenario(Scenario& scenario, const Places& places) {

@@ -363,7 +363,7 @@ TEST(ResultJson, HasEveryNameOfTheContract) {
   for (const char* per_tier : {"hit_tokens", "peak_stored_bytes", "read_bytes", "written_bytes"})
     for (const char* tier : {"hbm", "dram", "ssd", "remote"}) EXPECT_TRUE(metrics[per_tier].contains(tier));
   EXPECT_EQ(metrics["utilization"].size(), 8u);
-  EXPECT_EQ(metrics["cost"].size(), 7u);
+  EXPECT_EQ(metrics["cost"].size(), 14u);
 }
 
 TEST(ResultJson, WritesNothingAsNull) {
