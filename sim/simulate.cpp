@@ -106,6 +106,7 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
     facts.notes.emplace_back(
         "some GEMMs lie outside the measured table of the hardware profile and are extrapolated");
   }
+  facts.cuts_warmup = scenario.workload.warmup == Warmup::automatic;
   facts.slo_ttft_ms = scenario.slo.ttft_ms.value_or(-1);
   facts.slo_tpot_ms = scenario.slo.tpot_ms.value_or(-1);
   facts.stored_bytes_per_token = machine.policy().stored_bytes_per_token();

@@ -46,6 +46,7 @@ struct RunFacts {
   PerTier tier_usd_per_hour{};  // provisioned capacity
   double remote_usd_per_request = 0;
   int64_t kv_capacity_tokens = 0;
+  bool cuts_warmup = false;        // what MSER finds is left out, beside the turns that are marked
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
   double ssd_endurance_bytes = 0;  // of all devices; 0 = not stated
   double ssd_purchase_usd = 0;     // of all devices; 0 = rented
@@ -97,15 +98,18 @@ std::vector<std::string> metric_names();
 
 // Replications of one scenario: numbers become means with 95 % intervals (Student t), `stable` holds when
 // it does in every run, distributions are averaged quantile by quantile; series and turns are the first
-// run's. A single run is returned as it is.
+// run's. A single run is returned as it is, with the intervals of its batches.
 RunResult combine_replications(std::vector<RunResult> runs);
 
-// Paired differences setting - against, metric by metric, over replications with equal seeds. They are
-// named after the policies; where settings differ in something else, the caller names them anew.
+// Paired differences setting - against, metric by metric: over replications with equal seeds, or with a
+// single one over batches of the turns that both have served, where it is the same workload. They are named
+// after the policies; where settings differ in something else, the caller names them anew.
 struct Difference {
   std::string setting, against, metric;
   double difference = 0;
-  double half_width = 0;  // NaN with a single replication
+  double half_width = 0;  // NaN where one run does not tell
+  IntervalMethod method = IntervalMethod::replications;
+  int64_t n = 0;  // of replications or of batches
 };
 std::vector<Difference> paired_differences(const std::vector<RunResult>& against,
                                            const std::vector<RunResult>& setting);

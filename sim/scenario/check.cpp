@@ -117,6 +117,13 @@ void check_arrivals(const Scenario& scenario, const Places& places) {
   }
 }
 
+void check_warmup(const Scenario& scenario, const Places& places) {
+  const WorkloadOptions& workload = scenario.workload;
+  if (workload.warmup == Warmup::turns || workload.warmup_turns == 0) return;
+  fail(places, "workload.warmup_turns", std::to_string(workload.warmup_turns),
+       "0 where workload.warmup is \"auto\"");
+}
+
 void check_name(const std::string& found, const std::vector<std::string>& known, const Places& places,
                 std::string_view path) {
   if (std::find(known.begin(), known.end(), found) != known.end()) return;
@@ -225,6 +232,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_tiers(scenario, places);
   check_source(scenario, places);
   check_arrivals(scenario, places);
+  check_warmup(scenario, places);
   if (scenario.serving.max_model_len > scenario.model.max_position_embeddings) {
     scenario.notes.push_back("serving.max_model_len is " + std::to_string(*scenario.serving.max_model_len) +
                              ", the model was trained for " +

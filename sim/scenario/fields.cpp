@@ -372,6 +372,8 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
            .absent = "all of the source; 1000 generated ones, all queries of rag"});
   v.field("warmup_turns", o.warmup_turns,
           {.meaning = "first turns, left out of the metrics", .unit = "turns", .min = 0, .max = 1e9});
+  v.field("warmup", o.warmup,
+          {.meaning = "what is left out: the first warmup_turns, or what MSER-5 finds in the TTFTs"});
   v.field("warm_start", o.warm_start, {.meaning = "contexts are stored before the first arrival"});
 }
 

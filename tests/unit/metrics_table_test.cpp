@@ -200,7 +200,7 @@ TEST(ResultTable, OneRunGivesDifferencesWithoutIntervals) {
   const std::string table =
       result_table(kFour, four(), {{"hcache", "recompute", "p99_ttft_ms", -790, kNaN}}, "header");
   expect_says(table, "p99 TTFT against recompute: hcache 790 ms lower; one run, so chance is not excluded.");
-  expect_silent(table, "not distinguishable");
+  expect_silent(table, "cannot tell");
 }
 
 TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {
