@@ -60,6 +60,35 @@ std::string format(const char* pattern, auto... values) {
   return text;
 }
 
+void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, RunFacts& facts) {
+  const HardwareProfile& hardware = scenario.hardware;
+  facts.gpus = hardware.gpu.count;
+  facts.gpus_per_group = scenario.serving.tensor_parallel_size;
+  facts.gpu_usd_per_hour = static_cast<double>(facts.gpus) * gpu_usd_per_hour(hardware);
+  facts.gpus_are_bought = hardware.gpu.purchase_usd > 0;
+  for (const StoreTier& tier : tiers) {
+    const double gb = tier.capacity_bytes / 1e9;
+    facts.tier_usd_per_hour[index(tier.kind)] = gb * usd_per_gb_hour(hardware, tier.kind);
+    facts.tier_w[index(tier.kind)] = gb * watts_per_gb(hardware, tier.kind);
+  }
+  if (hardware.remote) facts.remote_usd_per_request = hardware.remote->price_usd_per_request;
+  if (hardware.ssd) {
+    const auto devices = static_cast<double>(hardware.ssd->count);
+    facts.ssd_endurance_bytes = devices * hardware.ssd->endurance_bytes;
+    facts.ssd_purchase_usd = devices * hardware.ssd->purchase_usd;
+  }
+  if (!hardware.gpu.power_busy_w) return;
+  facts.gpu_idle_w = hardware.gpu.power_idle_w;
+  facts.gpu_busy_w = *hardware.gpu.power_busy_w;
+  facts.pue = hardware.energy.pue;
+  facts.usd_per_kwh = hardware.energy.price_usd_per_kwh.value_or(-1);
+  if (facts.gpus_are_bought && facts.usd_per_kwh < 0) {
+    facts.notes.emplace_back("cost.total_usd is without energy: hardware.energy has no price_usd_per_kwh");
+  } else if (!facts.gpus_are_bought && facts.usd_per_kwh >= 0) {
+    facts.notes.emplace_back("cost.energy_usd is no part of cost.total_usd: the GPUs' rent includes power");
+  }
+}
+
 RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Machine& machine) {
   RunFacts facts;
   facts.scenario_name = scenario.name;
@@ -77,22 +106,12 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
     facts.notes.emplace_back(
         "some GEMMs lie outside the measured table of the hardware profile and are extrapolated");
   }
+  facts.cuts_warmup = scenario.workload.warmup == Warmup::automatic;
   facts.slo_ttft_ms = scenario.slo.ttft_ms.value_or(-1);
   facts.slo_tpot_ms = scenario.slo.tpot_ms.value_or(-1);
   facts.stored_bytes_per_token = machine.policy().stored_bytes_per_token();
   facts.reserved_bytes = machine.policy().kv_buffer().reserved_tokens * scenario.model.kv_bytes_per_token();
-  facts.gpu_usd_per_hour =
-      static_cast<double>(scenario.hardware.gpu.count) * scenario.hardware.gpu.price_usd_per_hour;
-  for (const StoreTier& tier : machine.tiers()) {
-    facts.tier_usd_per_hour[index(tier.kind)] =
-        tier.capacity_bytes / 1e9 * usd_per_gb_hour(scenario.hardware, tier.kind);
-  }
-  if (scenario.hardware.remote)
-    facts.remote_usd_per_request = scenario.hardware.remote->price_usd_per_request;
-  if (scenario.hardware.ssd) {
-    facts.ssd_endurance_bytes =
-        static_cast<double>(scenario.hardware.ssd->count) * scenario.hardware.ssd->endurance_bytes;
-  }
+  add_prices(scenario, machine.tiers(), facts);
   facts.kv_capacity_tokens = machine.kv_capacity_tokens();
   return facts;
 }

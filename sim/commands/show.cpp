@@ -11,6 +11,8 @@
 #include "base/input_error.h"
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
+#include "cost/prices.h"
+#include "metrics/format.h"
 #include "policy/table.h"
 #include "scenario/load.h"
 
@@ -152,13 +154,35 @@ void show_all(const std::vector<Entry>& entries, bool json) {
   if (json) std::printf("%s\n", list.dump(2).c_str());
 }
 
+// "An hour of it: 5.04 $ (GPUs 3.90, DRAM 1.10, SSDs 0.04)": all of it provisioned, whether rented or written
+// off. Empty where nothing has a price.
+std::string hour_text(const HardwareProfile& hardware) {
+  constexpr double kHour_s = 3600;
+  const double gpus = static_cast<double>(hardware.gpu.count) * gpu_usd_per_hour(hardware);
+  std::string parts = "GPUs " + format_number(gpus);
+  double total = gpus;
+  const auto add = [&](const char* name, Tier tier, double bytes) {
+    const double usd = store_usd(hardware, tier, bytes, kHour_s);
+    total += usd;
+    parts += std::string(", ") + name + " " + format_number(usd);
+  };
+  if (hardware.dram) add("DRAM", Tier::dram, hardware.dram->capacity_bytes);
+  if (hardware.ssd) {
+    add("SSDs", Tier::ssd, static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes);
+  }
+  if (hardware.remote) add("remote", Tier::remote, hardware.remote->capacity_bytes);
+  return total > 0 ? "An hour of all of it: " + format_number(total) + " $ (" + parts + ")\n" : "";
+}
+
 void print_entry(const Entry& entry, const ShowArgs& args) {
   if (args.json) {
     std::printf("%s\n", entry.details.dump(2).c_str());
     return;
   }
   print_lines(entry.details, "");
-  if (args.what == "hardware") std::printf("\n%s", efficiency_plot(load_hardware(args.name).gpu).c_str());
+  if (args.what != "hardware") return;
+  const HardwareProfile hardware = load_hardware(args.name);
+  std::printf("\n%s\n%s", hour_text(hardware).c_str(), efficiency_plot(hardware.gpu).c_str());
 }
 
 // A file of the user's: its text, once it has been read without fault.

@@ -1,4 +1,6 @@
-// Prices of storage, as a profile has them.
+// Prices of an hour and of storage, as a profile has them: the rent, or where a part is bought its price
+// divided by the hours of amortization_years. That is what an owner pays who writes it off evenly; interest,
+// resale and whatever else a bought part needs are for purchase_usd to contain.
 #pragma once
 
 #include "base/tier.h"
@@ -6,9 +8,14 @@
 
 namespace kvcap {
 
+// One GPU.
+double gpu_usd_per_hour(const HardwareProfile& hardware);
 // Of a provisioned tier; 0 for hbm, which is part of the GPU's price. REQUIRES: the profile has the tier.
 double usd_per_gb_hour(const HardwareProfile& hardware, Tier tier);
 // C_store of CacheBlend 5.1: what `bytes` cost for `seconds` in a tier.
 double store_usd(const HardwareProfile& hardware, Tier tier, double bytes, double seconds);
+// What a provisioned GB of a tier draws; 0 for hbm, whose draw is the GPU's, and for remote, whose draw is
+// somebody else's. REQUIRES: the profile has the tier.
+double watts_per_gb(const HardwareProfile& hardware, Tier tier);
 
 }  // namespace kvcap

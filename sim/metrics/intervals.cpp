@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "metrics/recorder.h"
+#include "metrics/turn_means.h"
 
 namespace kvcap {
 namespace {
@@ -118,7 +119,8 @@ RunResult combine_replications(std::vector<RunResult> runs) {
     if (is_number(metric.value)) {
       const MeanInterval interval = mean_interval(numbers(runs, m));
       metric.value = interval.mean;
-      combined.intervals.push_back({metric.name, interval.mean, interval.half_width});
+      combined.intervals.push_back({metric.name, interval.mean, interval.half_width,
+                                    IntervalMethod::replications, static_cast<int64_t>(runs.size())});
     } else if (std::holds_alternative<bool>(metric.value)) {
       metric.value = std::all_of(runs.begin(), runs.end(),
                                  [&](const RunResult& run) { return std::get<bool>(run.metrics[m].value); });
@@ -140,17 +142,33 @@ std::vector<Difference> paired_differences(const std::vector<RunResult>& against
   for (const char* latency : {"ttft_ms", "service_ttft_ms", "itl_ms", "tpot_ms", "e2el_ms"})
     for (const char* statistic : {"mean_", "median_", "p90_", "p99_"})
       metrics.push_back(std::string(statistic) + latency);
-  for (const char* name :
-       {"token_hit_rate", "cost.usd_per_million_output_tokens", "output_throughput", "request_throughput"})
+  for (const char* name : {"mean_service_ttft_with_history_ms", "token_hit_rate",
+                           "cost.usd_per_million_output_tokens", "output_throughput", "request_throughput"})
     metrics.push_back(name);
 
+  const bool is_single = setting.size() == 1;
+  const std::vector<TurnRecord> none;
+  const PairedTurns paired(is_single ? against[0].turns : none, is_single ? setting[0].turns : none);
   std::vector<Difference> differences;
   for (const std::string& metric : metrics) {
     std::vector<double> values;
     for (std::size_t r = 0; r < setting.size(); ++r)
       values.push_back(setting[r].number(metric) - against[r].number(metric));
     const MeanInterval interval = mean_interval(values);
-    differences.push_back({setting[0].policy, against[0].policy, metric, interval.mean, interval.half_width});
+    Difference difference{setting[0].policy,
+                          against[0].policy,
+                          metric,
+                          interval.mean,
+                          interval.half_width,
+                          IntervalMethod::replications,
+                          static_cast<int64_t>(setting.size())};
+    if (is_single) {
+      const BatchInterval batches = paired.interval(metric);
+      difference.half_width = batches.half_width;
+      difference.method = IntervalMethod::batch_means;
+      difference.n = batches.batches;
+    }
+    differences.push_back(std::move(difference));
   }
   return differences;
 }

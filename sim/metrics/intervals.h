@@ -1,4 +1,4 @@
-// Confidence intervals over replications, by Student's t.
+// Confidence intervals over replications, by Student's t. Inside one run: metrics/batch_means.h.
 #pragma once
 
 #include <span>

@@ -32,7 +32,8 @@ struct Recorded {
   int64_t preemptions = 0;
   int64_t reloaded_tokens = 0;
   double reloaded_bytes = 0;
-  double copied_bytes = 0, copied_s = 0;  // within KV buffers
+  double copied_bytes = 0, copied_s = 0;               // within KV buffers
+  double reused_prefill_s = 0, restore_compute_s = 0;  // see Recorder::reused
 
   RecordedLevel& operator[](Level which) { return levels[static_cast<std::size_t>(which)]; }
   const RecordedLevel& operator[](Level which) const { return levels[static_cast<std::size_t>(which)]; }

@@ -66,6 +66,11 @@ void Recorder::reloaded(int64_t tokens, double bytes) {
   state_->reloaded_bytes += bytes;
 }
 
+void Recorder::reused(double prefill_s, double restore_s) {
+  state_->reused_prefill_s += prefill_s;
+  state_->restore_compute_s += restore_s;
+}
+
 void Recorder::copied(double bytes, double seconds) {
   state_->copied_bytes += bytes;
   state_->copied_s += seconds;

@@ -40,12 +40,22 @@ struct RunFacts {
   double stored_bytes_per_token = 0;
   double reserved_bytes = 0;    // KV memory that a sequence takes when it is admitted; 0: it grows
   double gpu_usd_per_hour = 0;  // all GPUs of the profile
+  int64_t gpus = 1;             // how many that are
+  int64_t gpus_per_group = 1;   // that work in lockstep: what `busy` and `reused` count the seconds of
+  bool gpus_are_bought = false;
   PerTier tier_usd_per_hour{};  // provisioned capacity
   double remote_usd_per_request = 0;
   int64_t kv_capacity_tokens = 0;
+  bool cuts_warmup = false;        // what MSER finds is left out, beside the turns that are marked
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
   double ssd_endurance_bytes = 0;  // of all devices; 0 = not stated
-  std::vector<CallOfTurn> calls;   // of the sessions, where turns are several calls; else empty
+  double ssd_purchase_usd = 0;     // of all devices; 0 = rented
+  // Watts of one GPU; negative: not stated, so that no energy is counted.
+  double gpu_idle_w = -1, gpu_busy_w = -1;
+  PerTier tier_w{};         // of the provisioned capacity
+  double usd_per_kwh = -1;  // negative: not stated
+  double pue = 1;
+  std::vector<CallOfTurn> calls;  // of the sessions, where turns are several calls; else empty
 };
 
 class TraceEvents;
@@ -69,6 +79,9 @@ class Recorder {
   // A preempted request lost its KV; `reloaded_tokens` were brought back from the store again.
   void preempted();
   void reloaded(int64_t tokens, double bytes);
+  // Tokens were found whose prefill would have taken prefill_s; bringing them back computed for restore_s.
+  // Seconds of one tensor-parallel group.
+  void reused(double prefill_s, double restore_s);
   // Windows of KV moved within their buffers.
   void copied(double bytes, double seconds);
 
@@ -85,15 +98,19 @@ std::vector<std::string> metric_names();
 
 // Replications of one scenario: numbers become means with 95 % intervals (Student t), `stable` holds when
 // it does in every run, distributions are averaged quantile by quantile, the histories' bins weighted by
-// their turns; series and turns are the first run's. A single run is returned as it is.
+// their turns; series and turns are the first run's. A single run is returned as it is, with the intervals of
+// its batches.
 RunResult combine_replications(std::vector<RunResult> runs);
 
-// Paired differences setting - against, metric by metric, over replications with equal seeds. They are
-// named after the policies; where settings differ in something else, the caller names them anew.
+// Paired differences setting - against, metric by metric: over replications with equal seeds, or with a
+// single one over batches of the turns that both have served, where it is the same workload. They are named
+// after the policies; where settings differ in something else, the caller names them anew.
 struct Difference {
   std::string setting, against, metric;
   double difference = 0;
-  double half_width = 0;  // NaN with a single replication
+  double half_width = 0;  // NaN where one run does not tell
+  IntervalMethod method = IntervalMethod::replications;
+  int64_t n = 0;  // of replications or of batches
 };
 std::vector<Difference> paired_differences(const std::vector<RunResult>& against,
                                            const std::vector<RunResult>& setting);

@@ -46,11 +46,19 @@ struct Metric {
   MetricValue value;
 };
 
-// 95 % interval of a mean over replications: mean +- half_width.
+// Where an interval comes from: independent runs, or batches of one run's turns.
+enum class IntervalMethod : uint8_t { replications, batch_means };
+constexpr std::string_view name(IntervalMethod method) {
+  return method == IntervalMethod::replications ? "replications" : "batch_means";
+}
+
+// 95 % interval of a mean: mean +- half_width.
 struct Interval {
   std::string name;
   double mean = 0;
   double half_width = 0;
+  IntervalMethod method = IntervalMethod::replications;
+  int64_t n = 0;  // of replications or of batches
 };
 
 using NamedSeries = std::vector<std::pair<std::string, std::vector<double>>>;

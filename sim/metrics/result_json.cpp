@@ -47,7 +47,10 @@ Json history_array(const RunResult& result) {
 Json intervals_object(const RunResult& result) {
   Json object = Json::object();
   for (const Interval& interval : result.intervals)
-    object[interval.name] = {{"mean", interval.mean}, {"half_width", interval.half_width}};
+    object[interval.name] = {{"mean", interval.mean},
+                             {"half_width", interval.half_width},
+                             {"method", name(interval.method)},
+                             {"n", interval.n}};
   return object;
 }
 
@@ -135,15 +138,18 @@ std::string compare_json(const std::vector<RunResult>& results, const std::vecto
   for (const RunResult& result : results) object["results"].push_back(result_object(result));
   object["differences"] = Json::array();
   for (const Difference& difference : differences) {
-    Json interval;  // the two ends of the 95 % interval; null with a single replication
-    if (difference.half_width == difference.half_width)
+    Json interval, method;  // the two ends of the 95 % interval; null where there is none
+    if (difference.half_width == difference.half_width) {
       interval = {difference.difference - difference.half_width,
                   difference.difference + difference.half_width};
+      method = name(difference.method);
+    }
     object["differences"].push_back({{"setting", difference.setting},
                                      {"against", difference.against},
                                      {"metric", difference.metric},
                                      {"difference", difference.difference},
-                                     {"interval", interval}});
+                                     {"interval", interval},
+                                     {"method", method}});
   }
   return printed(object);
 }

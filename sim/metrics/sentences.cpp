@@ -13,6 +13,7 @@ namespace kvcap {
 namespace {
 
 constexpr const char* kCost = "cost.usd_per_million_output_tokens";
+constexpr const char* kBringBack = "mean_service_ttft_with_history_ms";
 constexpr double kNearLimit = 0.5;     // below this share busy, a resource binds nothing
 constexpr double kNoticeable = 0.005;  // relative; less is called equal
 
@@ -83,8 +84,7 @@ std::optional<Setting> find_ideal(const std::vector<Setting>& settings) {
 // With ideal at hand, the time by which turns with history are served later than ideal serves them: what
 // it costs to bring a context back, whether by loading or by computing. Without it, the whole service time.
 double bring_back_ms(const Setting& setting, const std::optional<Setting>& ideal) {
-  const char* name = "mean_service_ttft_with_history_ms";
-  return metric(setting, name) - (ideal ? metric(*ideal, name) : 0);
+  return metric(setting, kBringBack) - (ideal ? metric(*ideal, kBringBack) : 0);
 }
 
 // The setting with the least value, if any has one.
@@ -96,15 +96,31 @@ std::optional<Setting> least(const std::vector<Setting>& settings, Value value) 
   return best;
 }
 
+// Whether chance alone may make the difference of two settings in one metric: its interval holds 0.
+bool cannot_tell(const Difference& difference) {
+  return std::abs(difference.difference) <= difference.half_width;
+}
+
+std::string doubt(const std::vector<Difference>& differences, const Setting& one, const Setting& other,
+                  std::string_view metric) {
+  for (const Difference& difference : differences) {
+    const bool is_theirs = (difference.setting == one.label && difference.against == other.label) ||
+                           (difference.setting == other.label && difference.against == one.label);
+    if (is_theirs && difference.metric == metric && cannot_tell(difference)) return " (cannot tell)";
+  }
+  return "";
+}
+
 std::string fastest_text(const Setting& winner, const std::vector<Setting>& others,
-                         const std::optional<Setting>& ideal) {
+                         const std::optional<Setting>& ideal, const std::vector<Difference>& differences) {
   const double least_ms = bring_back_ms(winner, ideal);
   std::vector<std::string> factors;
   for (const Setting& other : others) {
     const double factor = bring_back_ms(other, ideal) / least_ms;
     if (other.label == winner.label || !std::isfinite(factor) || least_ms <= 0) continue;
     factors.push_back(factor < 1 + kNoticeable ? "as fast as " + other.label
-                                               : format_number(factor) + "x faster than " + other.label);
+                                               : format_number(factor) + "x faster than " + other.label +
+                                                     doubt(differences, winner, other, kBringBack));
   }
   std::string text = winner.label;
   text += ideal ? " brings a context back fastest (" : " serves turns with history fastest (";
@@ -141,26 +157,38 @@ std::string loss_text(const Setting& setting, const Setting& ideal) {
          " ms of mean TTFT: " + parts_text(parts, loss_ms) + ".";
 }
 
-// p99 TTFT of every setting against the first, with the paired interval where replications gave one.
-std::string tail_text(const std::vector<Setting>& settings, const std::vector<Difference>& differences) {
+// The differences in one metric of every setting against the first, or only those with an interval.
+std::vector<std::string> difference_texts(const std::vector<Setting>& settings,
+                                          const std::vector<Difference>& differences, std::string_view metric,
+                                          bool only_intervals) {
   std::vector<std::string> items;
-  bool has_intervals = false;
   for (const Setting& setting : settings) {
     for (const Difference& difference : differences) {
-      if (difference.metric != "p99_ttft_ms" || difference.setting != setting.label ||
+      if (difference.metric != metric || difference.setting != setting.label ||
           difference.against != settings[0].label)
         continue;
+      if (only_intervals && std::isnan(difference.half_width)) continue;
       items.push_back(difference.setting + " " +
                       difference_text(difference.difference, difference.half_width, "ms"));
-      has_intervals = has_intervals || !std::isnan(difference.half_width);
     }
   }
-  if (items.empty()) return "";
-  return "p99 TTFT against " + settings[0].label + ": " + joined(items) +
-         (has_intervals ? "." : "; one run, so chance is not excluded.");
+  return items;
 }
 
-std::string cheapest_text(const Setting& cheapest, const std::vector<Setting>& others) {
+// The tail where replications say how far chance moves it; one run says so of the mean at most.
+std::string tail_text(const std::vector<Setting>& settings, const std::vector<Difference>& differences) {
+  const std::string against = " against " + settings[0].label;
+  const auto tails = difference_texts(settings, differences, "p99_ttft_ms", true);
+  if (!tails.empty()) return "p99 TTFT" + against + ": " + joined(tails) + ".";
+  const auto means = difference_texts(settings, differences, "mean_ttft_ms", true);
+  if (!means.empty()) return "Mean TTFT" + against + ", by batches of one run: " + joined(means) + ".";
+  const auto items = difference_texts(settings, differences, "p99_ttft_ms", false);
+  if (items.empty()) return "";
+  return "p99 TTFT" + against + ": " + joined(items) + "; one run, so chance is not excluded.";
+}
+
+std::string cheapest_text(const Setting& cheapest, const std::vector<Setting>& others,
+                          const std::vector<Difference>& differences) {
   const double cost = metric(cheapest, kCost);
   std::vector<std::string> comparisons;
   for (const Setting& other : others) {
@@ -168,10 +196,20 @@ std::string cheapest_text(const Setting& cheapest, const std::vector<Setting>& o
     if (other.label == cheapest.label || !(other_cost > 0)) continue;
     const double saving = 1 - cost / other_cost;
     comparisons.push_back(saving < kNoticeable ? "the same as " + other.label
-                                               : format_number(100 * saving) + " % less than " + other.label);
+                                               : format_number(100 * saving) + " % less than " + other.label +
+                                                     doubt(differences, cheapest, other, kCost));
   }
   return cheapest.label + " is cheapest: " + format_number(cost) + " $ per million output tokens" +
          (comparisons.empty() ? "." : ", " + joined(comparisons) + ".");
+}
+
+// Whether storing pays: what it costs beside what the GPU time that it saves would cost.
+std::string storing_text(const Setting& setting) {
+  const double storing_usd = metric(setting, "cost.usd_per_saved_gpu_hour");
+  const double computing_usd = metric(setting, "cost.usd_per_gpu_hour");
+  if (!(storing_usd > 0) || !(computing_usd > 0)) return "";
+  return "Every GPU-hour that " + setting.label + " saves costs " + format_number(storing_usd) +
+         " $ of storage; a GPU-hour costs " + format_number(computing_usd) + " $.";
 }
 
 void add(std::vector<std::string>& paragraphs, std::initializer_list<std::string> texts) {
@@ -194,13 +232,13 @@ void compare(const std::vector<Setting>& settings, const std::vector<Difference>
   const auto cheapest = least(affordable, [&](const Setting& s) { return metric(s, kCost); });
   if (fastest) {
     const bool is_alone = real.size() == 1;
-    add(paragraphs,
-        {is_alone ? "" : fastest_text(*fastest, real, ideal), is_alone ? "" : storage_text(*fastest, real)});
+    add(paragraphs, {is_alone ? "" : fastest_text(*fastest, real, ideal, differences),
+                     is_alone ? "" : storage_text(*fastest, real)});
     add(paragraphs, {bound_text(*fastest), ideal ? loss_text(*fastest, *ideal) : ""});
   }
   add(paragraphs, {tail_text(settings, differences)});
   if (cheapest && affordable.size() > 1)
-    add(paragraphs, {cheapest_text(*cheapest, affordable),
+    add(paragraphs, {cheapest_text(*cheapest, affordable, differences), storing_text(*cheapest),
                      fastest && cheapest->label == fastest->label ? "" : bound_text(*cheapest)});
 }
 
@@ -219,7 +257,7 @@ std::string breakdown_text(const Setting& setting) {
 }
 
 void describe_one(const Setting& setting, std::vector<std::string>& paragraphs) {
-  add(paragraphs, {hits_text(setting), bound_text(setting)});
+  add(paragraphs, {hits_text(setting), bound_text(setting), storing_text(setting)});
   add(paragraphs, {breakdown_text(setting)});
 }
 

@@ -56,6 +56,8 @@ class Writer {
     put(interval.name);
     put(interval.mean);
     put(interval.half_width);
+    put(interval.method);
+    put(interval.n);
   }
 
   std::string bytes_;
@@ -135,6 +137,8 @@ class Reader {
     get(interval.name);
     get(interval.mean);
     get(interval.half_width);
+    get(interval.method);
+    get(interval.n);
   }
 
   std::string_view rest_;

@@ -8,66 +8,80 @@
 #include <tuple>
 #include <utility>
 
+#include "metrics/cost.h"
 #include "metrics/quantiles.h"
 #include "metrics/recorded.h"
 #include "metrics/stability.h"
+#include "metrics/turn_means.h"
+#include "metrics/warmup.h"
 
 namespace kvcap {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int kSeriesBins = 200;
-constexpr double kSecondsPerHour = 3600;
-constexpr double kSecondsPerDay = 86400;
-// SSD makers state rated writes for a warranty of five years: JEDEC JESD218's "TBW" over 5 years is the
-// drive writes per day of the same data sheet.
-constexpr double kEnduranceDays = 5 * 365;
 
-bool is_measured(const TurnRecord& turn) { return !turn.warmup && !turn.rejected; }
-double queue_s(const TurnRecord& turn) { return std::max(0.0, turn.ttft_s - turn.service_ttft_s); }
-// Time per output token after the first; turns with a single one have none.
-bool has_tpot(const TurnRecord& turn) { return turn.output_tokens > 1; }
-double tpot_s(const TurnRecord& turn) { return (turn.e2el_s - turn.ttft_s) / (turn.output_tokens - 1.0); }
+// Of the latencies of turns those that come before the gaps between tokens.
+constexpr std::size_t kBeforeItl = 5;
 
-struct Latency {
-  const char* name;
-  bool (*counts)(const TurnRecord&);  // of the measured turns
-  double (*seconds)(const TurnRecord&);
+// Where the TTFTs of the turns, in order of arrival, settle.
+struct Settling {
+  bool can_tell = false;
+  std::size_t turns = 0;  // before they have settled, rejected ones among them
+  std::size_t served = 0;
+  std::string method;
 };
 
-bool always(const TurnRecord&) { return true; }
-bool is_cold(const TurnRecord& turn) { return turn.cold; }
-bool is_warm(const TurnRecord& turn) { return !turn.cold; }
-double ttft_s(const TurnRecord& turn) { return turn.ttft_s; }
-double service_ttft_s(const TurnRecord& turn) { return turn.service_ttft_s; }
-double e2el_s(const TurnRecord& turn) { return turn.e2el_s; }
-double restore_s(const TurnRecord& turn) { return turn.restore_s; }
+Settling settling_of(const std::vector<TurnRecord>& turns) {
+  WarmupDetector detector;
+  Settling settling;
+  for (const TurnRecord& turn : turns) {
+    if (turn.rejected) continue;
+    detector.add(turn.ttft_s);
+    ++settling.served;
+  }
+  const WarmupDetector::Found found = detector.find();
+  settling.can_tell = found.can_tell;
+  settling.method = "mser-" + std::to_string(found.group);
+  for (int64_t left = found.values; left > 0; ++settling.turns) left -= !turns[settling.turns].rejected;
+  return settling;
+}
 
-constexpr Latency kBeforeItl[] = {{"ttft_ms", always, ttft_s},
-                                  {"service_ttft_ms", always, service_ttft_s},
-                                  {"cold_ttft_ms", is_cold, ttft_s},
-                                  {"warm_ttft_ms", is_warm, ttft_s},
-                                  {"tpot_ms", has_tpot, tpot_s}};
-constexpr Latency kAfterItl[] = {
-    {"e2el_ms", always, e2el_s}, {"queue_ms", always, queue_s}, {"restore_ms", always, restore_s}};
+// Leaves what has not settled out of the metrics where that was asked for. Returns what there is to say.
+std::string cut_warmup(const Settling& settling, bool asked, std::vector<TurnRecord>& turns) {
+  const std::string of_all =
+      std::to_string(settling.turns) + " of " + std::to_string(turns.size()) + " turns";
+  if (!settling.can_tell) {
+    if (settling.served < WarmupDetector::kFewestValues)
+      return asked ? "warm-up: too few turns to tell, nothing is left out (workload.warmup auto)" : "";
+    return "warm-up: cannot tell, the TTFTs have not settled in the first half (" + settling.method +
+           " would leave out " + of_all + "): run longer" + (asked ? "; nothing is left out" : "");
+  }
+  if (!asked) return "";
+  for (std::size_t i = 0; i < settling.turns; ++i) turns[i].warmup = true;
+  return "warm-up: " + settling.method + " leaves out the first " + of_all;
+}
 
 // Adds one group of metrics after the other to the result, in the order in which they are written.
 class Summary {
  public:
-  Summary(const Recorded& recorded, const RunFacts& facts) : recorded_(recorded), facts_(facts) {}
+  Summary(const Recorded& recorded, const RunFacts& facts, const Settling& settling)
+      : recorded_(recorded), facts_(facts), settling_(settling) {}
 
   RunResult summarise() {
     count_tokens();
-    for (const Latency& latency : kBeforeItl) add_latency(latency);
-    add_distribution("itl_ms", recorded_.gaps.describe_ms());
-    for (const Latency& latency : kAfterItl) add_latency(latency);
+    for (std::size_t i = 0; i < turn_means().size(); ++i) {
+      if (i == kBeforeItl) add_distribution("itl_ms", recorded_.gaps.describe_ms());
+      if (!turn_means()[i].latency.empty()) add_latency(turn_means()[i]);
+    }
     add_hits();
     add_tiers();
     add_utilization();
     add_kv_buffer();
     add_breakdown();
     add_cost();
-    add_endurance();
+    add_warmup();
+    result_.intervals = batch_intervals(recorded_.turns);
     add_series();
     add_history();
     return std::move(result_);
@@ -84,15 +98,16 @@ class Summary {
 
   // Totals and rates of the whole run.
   void count_tokens() {
-    int64_t completed = 0, rejected = 0, input = 0, good = 0;
+    int64_t completed = 0, rejected = 0, good = 0;
     for (const TurnRecord& turn : recorded_.turns) {
       if (turn.rejected) {
         ++rejected;
         continue;
       }
       ++completed;
-      input += int64_t{turn.history_tokens} + turn.input_tokens;
-      output_tokens_ += turn.output_tokens;
+      served_.input_tokens += int64_t{turn.history_tokens} + turn.input_tokens;
+      served_.output_tokens += turn.output_tokens;
+      served_.hit_turns += turn.hit_tokens > 0;
       good += meets_targets(turn);
     }
     const bool has_target = facts_.slo_ttft_ms >= 0 || facts_.slo_tpot_ms >= 0;
@@ -100,11 +115,11 @@ class Summary {
     add("completed", completed);
     add("rejected", rejected);
     add("stable", is_stable());
-    add("total_input_tokens", input);
-    add("total_output_tokens", output_tokens_);
+    add("total_input_tokens", served_.input_tokens);
+    add("total_output_tokens", served_.output_tokens);
     add("request_throughput", per_second(completed));
-    add("output_throughput", per_second(output_tokens_));
-    add("total_token_throughput", per_second(input + output_tokens_));
+    add("output_throughput", per_second(served_.output_tokens));
+    add("total_token_throughput", per_second(served_.input_tokens + served_.output_tokens));
     add("request_goodput", has_target ? per_second(good) : kNaN);
   }
 
@@ -127,12 +142,14 @@ class Summary {
     return !queue_grew(recorded_[Level::waiting].series, window_s, sessions);
   }
 
-  void add_latency(const Latency& latency) {
+  void add_latency(const TurnMean& mean) {
     std::vector<double> values_ms;
     values_ms.reserve(recorded_.turns.size());
-    for (const TurnRecord& turn : recorded_.turns)
-      if (is_measured(turn) && latency.counts(turn)) values_ms.push_back(1e3 * latency.seconds(turn));
-    add_distribution(latency.name, describe(values_ms));
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (!is_measured(turn)) continue;
+      if (const Stretches::Sums sums = mean.of(turn); sums.weight > 0) values_ms.push_back(sums.value);
+    }
+    add_distribution(std::string(mean.latency), describe(values_ms));
   }
 
   void add_distribution(const std::string& name, Distribution distribution) {
@@ -203,7 +220,7 @@ class Summary {
 
   void add_kv_buffer() {
     const auto per_token = [&](double total) {
-      return output_tokens_ > 0 ? total / static_cast<double>(output_tokens_) : kNaN;
+      return served_.output_tokens > 0 ? total / static_cast<double>(served_.output_tokens) : kNaN;
     };
     add("kv_buffer.reserved_bytes", facts_.reserved_bytes);
     add("kv_buffer.copied_bytes", recorded_.copied_bytes);
@@ -231,32 +248,17 @@ class Summary {
         result_.number("mean_ttft_ms") - (queue + lookup + load + restore_compute) * ms);
   }
 
-  // GPUs and provisioned tiers are paid for the whole duration, remote requests one by one.
   void add_cost() {
-    const double hours = facts_.duration_s / kSecondsPerHour;
-    const double gpu = facts_.gpu_usd_per_hour * hours;
-    const double dram = facts_.tier_usd_per_hour[index(Tier::dram)] * hours;
-    const double ssd = facts_.tier_usd_per_hour[index(Tier::ssd)] * hours;
-    const double remote = facts_.tier_usd_per_hour[index(Tier::remote)] * hours +
-                          facts_.remote_usd_per_request * recorded_.requests[index(Tier::remote)];
-    const double total = gpu + dram + ssd + remote;
-    add("cost.gpu_usd", gpu);
-    add("cost.dram_usd", dram);
-    add("cost.ssd_usd", ssd);
-    add("cost.remote_usd", remote);
-    add("cost.total_usd", total);
-    add("cost.usd_per_hour", total / hours);
-    add("cost.usd_per_million_output_tokens",
-        output_tokens_ > 0 ? 1e6 * total / static_cast<double>(output_tokens_) : kNaN);
+    for (Metric& metric : cost_metrics(recorded_, facts_, served_))
+      result_.metrics.push_back(std::move(metric));
   }
 
-  // rated_share 1: written so fast that the rated writes are used up in exactly five years.
-  void add_endurance() {
-    const double bytes_per_day =
-        recorded_.written_bytes[index(Tier::ssd)] / facts_.duration_s * kSecondsPerDay;
-    const double rated_bytes_per_day = facts_.ssd_endurance_bytes / kEnduranceDays;
-    add("ssd_writes.bytes_per_day", bytes_per_day);
-    add("ssd_writes.rated_share", rated_bytes_per_day > 0 ? bytes_per_day / rated_bytes_per_day : kNaN);
+  void add_warmup() {
+    int64_t left_out = 0;
+    for (const TurnRecord& turn : recorded_.turns) left_out += turn.warmup;
+    add("warmup.detected_turns", settling_.can_tell ? static_cast<double>(settling_.turns) : kNaN);
+    add("warmup.left_out_turns", left_out);
+    add("warmup.method", settling_.method);
   }
 
   void add_series() {
@@ -294,7 +296,8 @@ class Summary {
 
   const Recorded& recorded_;
   const RunFacts& facts_;
-  int64_t output_tokens_ = 0;
+  const Settling& settling_;
+  Served served_;
   RunResult result_;
 };
 
@@ -304,11 +307,14 @@ RunResult summarise(Recorded recorded, const RunFacts& facts) {
   std::sort(recorded.turns.begin(), recorded.turns.end(), [](const TurnRecord& a, const TurnRecord& b) {
     return std::tie(a.arrival_s, a.session, a.turn) < std::tie(b.arrival_s, b.session, b.turn);
   });
-  RunResult result = Summary(recorded, facts).summarise();
+  const Settling settling = settling_of(recorded.turns);
+  const std::string said = cut_warmup(settling, facts.cuts_warmup, recorded.turns);
+  RunResult result = Summary(recorded, facts, settling).summarise();
   result.scenario_name = facts.scenario_name;
   result.scenario_json = facts.scenario_json;
   result.policy = facts.policy;
   result.notes = facts.notes;
+  if (!said.empty()) result.notes.push_back(said);
   result.policy_summary = facts.policy_summary;
   result.is_bound = facts.is_bound;
   result.quality_note = facts.quality_note;

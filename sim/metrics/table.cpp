@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <limits>
 #include <string>
@@ -37,6 +38,8 @@ constexpr Row kRows[] = {
     {"stored", "KiB/token", "stored_bytes_per_token", 1.0 / 1024, true, true},
     {"GPU busy", "%", "utilization.gpu", 100, false, true},
     {"cost", "$/M tokens", "cost.usd_per_million_output_tokens", 1, true, true},
+    {"storage, a hit", "m$", "cost.storage_usd_per_hit", 1e3, true, false},
+    {"energy", "J/token", "energy.joules_per_output_token", 1, true, false},
 };
 
 std::string cell(const RunResult& result, const Row& row) {
@@ -63,6 +66,14 @@ std::string shortened(const std::string& label) {
   return label.size() <= most ? label : "..." + label.substr(label.size() - (most - 3));
 }
 
+// Whether some setting has a value that is worth a row: prices and powers that no profile states have none.
+bool is_known(const std::vector<Setting>& settings, const Row& row) {
+  return std::any_of(settings.begin(), settings.end(), [&row](const Setting& setting) {
+    return !(row.is_real_only && setting.result->is_bound) && setting.result->number(row.metric) != 0 &&
+           !std::isnan(setting.result->number(row.metric));
+  });
+}
+
 using Lines = std::vector<std::string>;
 
 // One block of columns [first, last).
@@ -72,7 +83,7 @@ void add_block(const std::vector<Setting>& settings, std::size_t first, std::siz
   for (std::size_t i = first; i < last; ++i) heading += right(shortened(settings[i].label), cell_width);
   lines.push_back(heading);
   for (const Row& row : kRows) {
-    if (is_short && !row.is_essential) continue;
+    if (!row.is_essential && (is_short || !is_known(settings, row))) continue;
     std::string line = left(row.name, kNameWidth) + right(row.unit, kUnitWidth);
     for (std::size_t i = first; i < last; ++i) line += right(cell(*settings[i].result, row), cell_width);
     lines.push_back(line);

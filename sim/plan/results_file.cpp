@@ -142,12 +142,13 @@ std::vector<std::pair<std::string, std::string>> point_columns() {
   return columns;
 }
 
-// {"mean_ttft_ms": {"mean": 51.3, "half_width": 0.8}, ...}
+// {"mean_ttft_ms": {"mean": 51.3, "half_width": 0.8, "method": "replications", "n": 5}, ...}
 std::string intervals_json(const std::vector<Interval>& intervals) {
   if (intervals.empty()) return "";
   nlohmann::ordered_json object;
   for (const Interval& one : intervals)
-    object[one.name] = {{"mean", one.mean}, {"half_width", one.half_width}};
+    object[one.name] = {
+        {"mean", one.mean}, {"half_width", one.half_width}, {"method", name(one.method)}, {"n", one.n}};
   return object.dump();
 }
 

@@ -117,6 +117,13 @@ void check_arrivals(const Scenario& scenario, const Places& places) {
   }
 }
 
+void check_warmup(const Scenario& scenario, const Places& places) {
+  const WorkloadOptions& workload = scenario.workload;
+  if (workload.warmup == Warmup::turns || workload.warmup_turns == 0) return;
+  fail(places, "workload.warmup_turns", std::to_string(workload.warmup_turns),
+       "0 where workload.warmup is \"auto\"");
+}
+
 void check_name(const std::string& found, const std::vector<std::string>& known, const Places& places,
                 std::string_view path) {
   if (std::find(known.begin(), known.end(), found) != known.end()) return;
@@ -160,6 +167,31 @@ void check_parallelism(const Scenario& scenario, const Places& places) {
   }
 }
 
+// A part is rented or bought; a GPU that works draws no less than one that does not.
+void check_prices(const HardwareProfile& hardware, const Places& places, std::string_view path) {
+  const auto either = [&](const std::string& part, const char* purchase_key, double purchase,
+                          const char* rent_key, double rent) {
+    if (purchase == 0 || rent == 0) return;
+    fail(places, below(path, part + "." + purchase_key), number_text(purchase),
+         "0 beside " + part + "." + rent_key + " = " + number_text(rent) +
+             " (rented or bought: the other is 0)");
+  };
+  const Gpu& gpu = hardware.gpu;
+  either("gpu", "purchase_usd", gpu.purchase_usd, "price_usd_per_hour", gpu.price_usd_per_hour);
+  if (hardware.dram) {
+    either("dram", "purchase_usd_per_gb", hardware.dram->purchase_usd_per_gb, "price_usd_per_gb_hour",
+           hardware.dram->price_usd_per_gb_hour);
+  }
+  if (hardware.ssd) {
+    either("ssd", "purchase_usd", hardware.ssd->purchase_usd, "price_usd_per_gb_hour",
+           hardware.ssd->price_usd_per_gb_hour);
+  }
+  if (gpu.power_busy_w && gpu.power_idle_w > *gpu.power_busy_w) {
+    fail(places, below(path, "gpu.power_idle_w"), number_text(gpu.power_idle_w),
+         "at most gpu.power_busy_w = " + number_text(*gpu.power_busy_w));
+  }
+}
+
 }  // namespace
 
 void check_model(const ModelSpec& model, const Places& places, std::string_view path) {
@@ -189,6 +221,7 @@ void check_hardware(const HardwareProfile& hardware, const Places& places, std::
     fail(places, below(path, "gpu.sm_count"), std::to_string(hardware.gpu.sm_count),
          "at least 1 where gpu.attention.model is \"wave\"");
   }
+  check_prices(hardware, places, path);
 }
 
 void check_scenario(Scenario& scenario, const Places& places) {
@@ -199,6 +232,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_tiers(scenario, places);
   check_source(scenario, places);
   check_arrivals(scenario, places);
+  check_warmup(scenario, places);
   if (scenario.serving.max_model_len > scenario.model.max_position_embeddings) {
     scenario.notes.push_back("serving.max_model_len is " + std::to_string(*scenario.serving.max_model_len) +
                              ", the model was trained for " +

@@ -72,6 +72,7 @@ FieldSpec positive(std::string_view meaning, std::string_view unit, bool require
 FieldSpec not_negative(std::string_view meaning, std::string_view unit) {
   return {.meaning = meaning, .unit = unit, .min = 0};
 }
+FieldSpec amortization() { return positive("over which a purchase is written off", "years", false); }
 FieldSpec share(std::string_view meaning) {
   return {.meaning = meaning, .min = 0, .max = 1, .above_min = true};
 }
@@ -178,7 +179,12 @@ static void describe(FieldVisitor& v, Gpu& o) {
   v.field("kernel_overhead_s", o.kernel_overhead_s, not_negative("per GEMM and attention call", "s"));
   v.field("host_overhead_per_layer_s", o.host_overhead_per_layer_s, not_negative("per layer and step", "s"));
   v.field("price_usd_per_hour", o.price_usd_per_hour,
-          not_negative("one GPU with its share of the server", "USD/h"));
+          not_negative("rent of one GPU with its share of the server", "USD/h"));
+  v.field("purchase_usd", o.purchase_usd, not_negative("the same, bought instead of rented", "USD"));
+  v.field("amortization_years", o.amortization_years, amortization());
+  v.field("power_idle_w", o.power_idle_w, not_negative("one GPU between steps", "W"));
+  v.field("power_busy_w", o.power_busy_w,
+          {.meaning = "one GPU during a step", .unit = "W", .min = 0, .absent = "energy is not counted"});
 }
 
 static void describe(FieldVisitor& v, Pcie& o) {
@@ -196,6 +202,9 @@ static void describe(FieldVisitor& v, Dram& o) {
   v.field("capacity_bytes", o.capacity_bytes, positive("for stored state", "bytes"));
   v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("of the node", "bytes/s"));
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
+  v.field("purchase_usd_per_gb", o.purchase_usd_per_gb, not_negative("bought instead of rented", "USD/GB"));
+  v.field("amortization_years", o.amortization_years, amortization());
+  v.field("power_w", o.power_w, not_negative("of the whole memory", "W"));
 }
 
 static void describe(FieldVisitor& v, Ssd& o) {
@@ -207,8 +216,11 @@ static void describe(FieldVisitor& v, Ssd& o) {
   v.field("sync_write_s", o.sync_write_s, not_negative("one small write that is waited for", "s"));
   v.field("gpu_direct", o.gpu_direct, {.meaning = "false: transfers are copied through DRAM"});
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
+  v.field("purchase_usd", o.purchase_usd, not_negative("of one device, instead of rent", "USD"));
+  v.field("amortization_years", o.amortization_years, amortization());
   v.field("endurance_bytes", o.endurance_bytes,
           not_negative("rated writes of one device; 0: not stated", "bytes"));
+  v.field("power_w", o.power_w, not_negative("of one device", "W"));
 }
 
 static void describe(FieldVisitor& v, Remote& o) {
@@ -232,6 +244,11 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
   v.field("dram", o.dram, {.meaning = "the node's memory", .absent = "none"});
   v.field("ssd", o.ssd, {.meaning = "one device, and how many", .absent = "none"});
   v.field("remote", o.remote, {.meaning = "storage behind the network", .absent = "none"});
+  v.group("energy", {.meaning = "what the machine draws, beyond its watts"}, [&o](FieldVisitor& w) {
+    w.field("price_usd_per_kwh", o.energy.price_usd_per_kwh,
+            {.meaning = "of electricity", .unit = "USD/kWh", .min = 0, .absent = "energy has no price"});
+    w.field("pue", o.energy.pue, {.meaning = "energy of the site / energy of the machines", .min = 1});
+  });
 }
 
 static void describe(FieldVisitor& v, ServingOptions& o) {
@@ -355,6 +372,8 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
            .absent = "all of the source; 1000 generated ones, all queries of rag"});
   v.field("warmup_turns", o.warmup_turns,
           {.meaning = "first turns, left out of the metrics", .unit = "turns", .min = 0, .max = 1e9});
+  v.field("warmup", o.warmup,
+          {.meaning = "what is left out: the first warmup_turns, or what MSER-5 finds in the TTFTs"});
   v.field("warm_start", o.warm_start, {.meaning = "contexts are stored before the first arrival"});
 }
 

@@ -26,6 +26,7 @@ inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
 inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
 inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace"};
 inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
+inline constexpr std::string_view kWarmupNames[] = {"turns", "auto"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
@@ -55,6 +56,7 @@ constexpr Names names_of(BadRow) { return kBadRowNames; }
 constexpr Names names_of(History) { return kHistoryNames; }
 constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 constexpr Names names_of(ThinkDistribution) { return kThinkDistributionNames; }
+constexpr Names names_of(Warmup) { return kWarmupNames; }
 constexpr Names names_of(Preload) { return kPreloadNames; }
 constexpr Names names_of(Match) { return kMatchNames; }
 constexpr Names names_of(Keep) { return kKeepNames; }

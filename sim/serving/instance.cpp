@@ -232,6 +232,7 @@ bool Instance::try_admit(double now_s) {
     restore(request, found, now_s);
   } else {
     for (const Hit& hit : found.hits) parts_.store->touch(hit.key, now_s);
+    count_reuse(request, request.cached_tokens, {});
     prefilling_.push_back(&request);
   }
   return true;
@@ -302,11 +303,13 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
     if (hit.tier != Tier::hbm && !restoration.empty()) perform(parts_.store->promote(hit.key, now_s));
   }
   if (restoration.empty()) {
+    count_reuse(request, request.cached_tokens, restoration);
     prefilling_.push_back(&request);
     return;
   }
   const bool first = request.generated == 0 && request.admitted_s == now_s;
   leave_out(request, restoration, first);
+  count_reuse(request, found.all_tokens(), restoration);
   for (const Hit& hit : hits) {
     double requests = 0;
     for (const LayerWork& work : restoration.work) {
@@ -363,6 +366,19 @@ EngineLoad Instance::engine_load() {
 }
 
 // What takes no part in the turn needs no room.
+// What finding `tokens` spared the GPUs, and what bringing them back cost them.
+void Instance::count_reuse(const Request& request, int64_t tokens, const Restoration& restoration) {
+  if (tokens == 0) return;
+  const CostModel& cost = *parts_.cost;
+  const auto layers = static_cast<double>(cost.model().num_hidden_layers);
+  double compute_s = restoration.total_compute_s();
+  if (restoration.fused) {
+    const int64_t cached = tokens - request.unused_tokens;
+    compute_s -= layers * cost.prefill_layer_s({request.prompt_tokens() - cached, cached});
+  }
+  parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s);
+}
+
 void Instance::leave_out(Request& request, const Restoration& restoration, bool first) {
   for (Tier tier : kTiers) {
     const int64_t unused = restoration.unused_tokens[index(tier)];

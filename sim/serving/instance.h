@@ -136,6 +136,7 @@ class Instance {
   void weigh(const Request& request);
   Context context_of(const Request& request, const Found& found) const;
   void restore(Request& request, const Found& found, double now_s);
+  void count_reuse(const Request& request, int64_t tokens, const Restoration& restoration);
   void leave_out(Request& request, const Restoration& restoration, bool first);
   EngineLoad engine_load();
   void take_restored(double now_s);

@@ -1,6 +1,9 @@
 // HardwareProfile: one server, as hwprofiles/*.json describes it. `gpu` (but its count) and `pcie` are per
 // GPU, `ssd` per device, `dram` and `remote` per node. 1 GB = 1e9 bytes; GPU memory is in real bytes.
 // Bandwidths are achieved, not nominal, where `provenance` says so.
+//
+// What a part costs is either its rent (price_usd_per_...) or its purchase, written off evenly over
+// amortization_years of 8,760 hours each (see cost/prices.h).
 #pragma once
 
 #include <cstdint>
@@ -48,6 +51,10 @@ struct Gpu {
   double kernel_overhead_s = 0;          // added to every GEMM and attention call
   double host_overhead_per_layer_s = 0;  // added to every layer of every step
   double price_usd_per_hour = 0;         // one GPU with its share of the server
+  double purchase_usd = 0;               // the same, bought
+  double amortization_years = 5;
+  double power_idle_w = 0;
+  std::optional<double> power_busy_w;  // throughout a step; absent: no energy is counted
 };
 
 struct Pcie {
@@ -65,6 +72,9 @@ struct Dram {
   double capacity_bytes = 0;
   double bandwidth_bytes_per_s = 0;
   double price_usd_per_gb_hour = 0;
+  double purchase_usd_per_gb = 0;
+  double amortization_years = 5;
+  double power_w = 0;  // of the whole memory
 };
 
 struct Ssd {
@@ -76,7 +86,10 @@ struct Ssd {
   double sync_write_s = 25e-6;    // one small write that the writer waits for (save: direct_io)
   bool gpu_direct = true;         // false: reads and writes are copied through DRAM
   double price_usd_per_gb_hour = 0;
+  double purchase_usd = 0;  // of one device
+  double amortization_years = 5;
   double endurance_bytes = 0;  // rated writes of one device; 0 = not stated
+  double power_w = 0;          // of one device
 };
 
 struct Remote {
@@ -85,6 +98,11 @@ struct Remote {
   double latency_s = 0;  // to the first byte of a transfer
   double price_usd_per_gb_hour = 0;
   double price_usd_per_request = 0;
+};
+
+struct Energy {
+  std::optional<double> price_usd_per_kwh;
+  double pue = 1;  // energy of the site / energy of the machines
 };
 
 struct HardwareProfile {
@@ -97,6 +115,7 @@ struct HardwareProfile {
   std::optional<Dram> dram;
   std::optional<Ssd> ssd;
   std::optional<Remote> remote;
+  Energy energy;
 };
 
 }  // namespace kvcap

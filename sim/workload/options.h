@@ -81,13 +81,17 @@ struct ThinkTimeOptions {
   double cv = 1;  // lognormal
 };
 
+// What is left out of the metrics: warmup_turns, or what MSER finds (metrics/warmup.h).
+enum class Warmup : uint8_t { turns, automatic };
+
 struct WorkloadOptions {
   SourceOptions source;
   ArrivalOptions arrivals;
   ThinkTimeOptions think_time;
   std::optional<int64_t> sessions;  // absent: all lines of the source (generated: 1,000, all queries of rag)
   int64_t warmup_turns = 0;         // the first turns by arrival, left out of the metrics
-  bool warm_start = false;          // contexts lie in the store before the first arrival
+  Warmup warmup = Warmup::turns;
+  bool warm_start = false;  // contexts lie in the store before the first arrival
 };
 
 }  // namespace kvcap

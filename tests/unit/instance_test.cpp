@@ -189,6 +189,23 @@ TEST(Instance, HoldsStepsUpByTheSecondsThatRestorationsCompute) {
 }
 
 // Where no two lanes share a link the simple World and SimGrid must tell the same story.
+TEST(Instance, CountsWhatFoundTokensSpareTheGpusAndWhatBringingThemBackCosts) {
+  const auto saved_s = [](const Engine& engine) { return 3600 * engine.result.number("saved_gpu_hours"); };
+  const Engine loads = serve(scenario("kv_offload"), one_turn(4096, 100, 5));
+  const double prefill_s = static_cast<double>(loads.cost().model().num_hidden_layers) *
+                           loads.cost().prefill_layer_s({.new_tokens = 4096, .cached_tokens = 0});
+  EXPECT_NEAR(saved_s(loads), prefill_s, 1e-12);  // loading computes nothing
+  const Engine projects = serve(scenario("hcache"), one_turn(4096, 100, 5));
+  EXPECT_GT(saved_s(projects), 0.5 * prefill_s);
+  EXPECT_LT(saved_s(projects), 0.95 * prefill_s);  // projections
+  EXPECT_EQ(saved_s(serve(scenario("recompute"), one_turn(4096, 100, 5))), 0);
+  EXPECT_NEAR(saved_s(serve(scenario("ideal"), one_turn(4096, 100, 5))), prefill_s, 1e-12);
+  // Fused: the new tokens' prefill beside the loads is no part of what was brought back.
+  Scenario preloads = scenario("kv_offload");
+  preloads.policy.preload = Preload::layerwise;
+  EXPECT_NEAR(saved_s(serve(preloads, one_turn(4096, 100, 5))), prefill_s, 1e-9 * prefill_s);
+}
+
 TEST(Instance, TellsTheSameStoryOnTheFakeWorldAndOnSimGrid) {
   for (const std::string policy : {"recompute", "kv_offload", "hcache"}) {
     const Workload workload = laws::chats(60, 0.2);

@@ -327,7 +327,7 @@ RunResult full_result() {
   recorder.busy(Resource::gpu, 1.0 / 3, 3, 4);
   recorder.read(Tier::ssd, 1e9 / 7, 3);
   RunResult result = recorder.finish(facts());
-  result.intervals = {{"p99_ttft_ms", 1.0 / 3, 0.1}};
+  result.intervals = {{"p99_ttft_ms", 1.0 / 3, 0.1, IntervalMethod::replications, 5}};
   result.quality_note = "approximate";
   return result;
 }
@@ -346,6 +346,8 @@ TEST(ResultJson, ReadsBackAsTheSameNumbers) {
   EXPECT_FALSE(json["provenance"]["kvcap_version"].get<std::string>().empty());
   EXPECT_EQ(json["intervals"]["p99_ttft_ms"]["mean"], 1.0 / 3);
   EXPECT_EQ(json["intervals"]["p99_ttft_ms"]["half_width"], 0.1);
+  EXPECT_EQ(json["intervals"]["p99_ttft_ms"]["method"], "replications");
+  EXPECT_EQ(json["intervals"]["p99_ttft_ms"]["n"], 5);
   for (const Metric& metric : result.metrics) {
     std::string pointer = "/" + metric.name;
     std::replace(pointer.begin(), pointer.end(), '.', '/');
@@ -398,7 +400,7 @@ TEST(ResultJson, HasEveryNameOfTheContract) {
   for (const char* per_tier : {"hit_tokens", "peak_stored_bytes", "read_bytes", "written_bytes"})
     for (const char* tier : {"hbm", "dram", "ssd", "remote"}) EXPECT_TRUE(metrics[per_tier].contains(tier));
   EXPECT_EQ(metrics["utilization"].size(), 8u);
-  EXPECT_EQ(metrics["cost"].size(), 7u);
+  EXPECT_EQ(metrics["cost"].size(), 14u);
 }
 
 TEST(ResultJson, WritesNothingAsNull) {
@@ -420,7 +422,9 @@ TEST(CompareJson, HoldsResultsAndDifferencesWithIntervals) {
   EXPECT_EQ(json["results"][1]["schema"], "kvcap.result/1");
   EXPECT_EQ(json["differences"][0]["difference"], -70);
   EXPECT_EQ(json["differences"][0]["interval"], (Json{-78, -62}));
+  EXPECT_EQ(json["differences"][0]["method"], "replications");
   EXPECT_TRUE(json["differences"][1]["interval"].is_null());
+  EXPECT_TRUE(json["differences"][1]["method"].is_null());
 }
 
 TEST(RequestsCsv, HasOneRowATurnWithItsBreakdown) {
@@ -520,7 +524,7 @@ TEST(Replications, DifferencesArePaired) {
   EXPECT_DOUBLE_EQ(p99->difference, -11);
   // -10 and -12: standard error 1; t(0.975, 1) = 12.706. The runs' own spread of 50 plays no part.
   EXPECT_NEAR(p99->half_width, 12.7062, 1e-4);
-  EXPECT_EQ(differences.size(), 5u * 4 + 4);
+  EXPECT_EQ(differences.size(), 5u * 4 + 5);
 }
 
 }  // namespace

@@ -204,6 +204,55 @@ TEST(ResultTable, OneRunGivesDifferencesWithoutIntervals) {
   expect_silent(table, "cannot tell");
 }
 
+TEST(ResultTable, OneRunTellsOfTheMeanWhatItsBatchesTell) {
+  std::vector<Difference> differences = {{"kv_offload", "recompute", "p99_ttft_ms", -720, kNaN},
+                                         {"kv_offload", "recompute", "mean_ttft_ms", -131, 12},
+                                         {"hcache", "recompute", "p99_ttft_ms", -790, kNaN},
+                                         {"hcache", "recompute", "mean_ttft_ms", -1.2, 4}};
+  expect_says(result_table(kFour, four(), differences, "header"),
+              "Mean TTFT against recompute, by batches of one run: kv_offload 131 +-12 ms lower and hcache "
+              "1.2 +-4.0 ms lower (cannot tell).");
+}
+
+TEST(ResultTable, ClaimsNothingThatChanceMayHaveMade) {
+  const char* bring_back = "mean_service_ttft_with_history_ms";
+  const char* cost = "cost.usd_per_million_output_tokens";
+  const auto said = [&](double half_ms, double half_usd) {
+    return result_table(
+        {"kv_offload", "hcache", "ideal"}, {four()[1], four()[2], four()[3]},
+        {{"hcache", "kv_offload", bring_back, -10, half_ms}, {"hcache", "kv_offload", cost, -0.03, half_usd}},
+        "header");
+  };
+  expect_says(said(9, 0.02), "(20.0 ms a turn): 1.50x faster than kv_offload.");
+  expect_says(said(9, 0.02), "2.13 % less than kv_offload.");
+  expect_says(said(11, 0.02), "(20.0 ms a turn): 1.50x faster than kv_offload (cannot tell).");
+  expect_says(said(9, 0.04), "2.13 % less than kv_offload (cannot tell).");
+}
+
+TEST(ResultTable, SetsStorageBesideTheGpuHoursThatItSaves) {
+  auto results = four();
+  for (RunResult& r : results) {
+    r.metrics.push_back({"cost.usd_per_gpu_hour", 5.0});
+    r.metrics.push_back({"cost.usd_per_saved_gpu_hour", r.policy == "hcache" ? 0.42 : kNaN});
+  }
+  const char* sentence =
+      "Every GPU-hour that hcache saves costs 0.420 $ of storage; a GPU-hour costs 5.00 $.";
+  expect_says(result_table(kFour, results, {}, "header"), sentence);
+  expect_says(result_table({"hcache"}, {results[2]}, {}, "header"), sentence);
+  expect_silent(result_table({"recompute"}, {results[0]}, {}, "header"), "GPU-hour");
+}
+
+TEST(ResultTable, HasRowsOfEnergyAndHitsOnlyWhereTheyAreKnown) {
+  auto results = std::vector<RunResult>{four()[2]};
+  expect_silent(result_table({"hcache"}, results, {}, "header"), "J/token");
+  results[0].metrics.push_back({"energy.joules_per_output_token", 3.14});
+  results[0].metrics.push_back({"cost.storage_usd_per_hit", 0.0042});
+  const std::string table = result_table({"hcache"}, results, {}, "header");
+  EXPECT_NE(table.find("storage, a hit          m$          4.20"), std::string::npos) << table;
+  EXPECT_NE(table.find("energy             J/token          3.14"), std::string::npos) << table;
+  EXPECT_LE(widest_line(table), 100u);
+}
+
 TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {
   auto results = four();
   std::get<bool>(results[0].metrics[0].value) = false;

@@ -1,0 +1,105 @@
+#include "cost/prices.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/input_error.h"
+#include "scenario/load.h"
+#include "unit/scenario_samples.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+HardwareProfile h100(const std::vector<std::string>& overrides = {}) {
+  std::vector<std::string> all = {"hardware=h100-sxm"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  all.emplace_back("serving.tensor_parallel_size=1");
+  return parse_scenario(sample_scenario(), "chat.json", all).hardware;
+}
+
+std::string error_of(const std::vector<std::string>& overrides) {
+  try {
+    h100(overrides);
+    return "accepted";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+TEST(Prices, AreTheRentOrThePurchaseWrittenOffEvenly) {
+  HardwareProfile hardware = h100();
+  EXPECT_DOUBLE_EQ(gpu_usd_per_hour(hardware), hardware.gpu.price_usd_per_hour);
+  hardware.gpu = {.purchase_usd = 35040, .amortization_years = 4};
+  hardware.dram = Dram{.capacity_bytes = 512e9, .purchase_usd_per_gb = 8.76, .amortization_years = 5};
+  hardware.ssd = Ssd{.capacity_bytes = 4e12, .purchase_usd = 876, .amortization_years = 2};
+  EXPECT_DOUBLE_EQ(gpu_usd_per_hour(hardware), 1);                         // 35040 / (4 x 8760)
+  EXPECT_DOUBLE_EQ(usd_per_gb_hour(hardware, Tier::dram), 0.001 / 5);      // 8.76 / 8760 / 5
+  EXPECT_DOUBLE_EQ(usd_per_gb_hour(hardware, Tier::ssd), 0.1 / 4000 / 2);  // 876 $ for 4,000 GB
+  EXPECT_DOUBLE_EQ(store_usd(hardware, Tier::ssd, 4e12, 7200), 0.1);       // a device for two hours
+}
+
+TEST(Prices, OfTheProfileGiveWayToThoseOfTheCommandLine) {
+  EXPECT_EQ(h100({"hardware.gpu.price_usd_per_hour=2.5"}).gpu.price_usd_per_hour, 2.5);
+  const HardwareProfile bought = h100({"hardware.gpu.price_usd_per_hour=0", "hardware.gpu.purchase_usd=26280",
+                                       "hardware.gpu.amortization_years=3"});
+  EXPECT_DOUBLE_EQ(gpu_usd_per_hour(bought), 1);
+}
+
+TEST(Prices, OfOnePartAreRentOrPurchaseAndNotBoth) {
+  EXPECT_EQ(error_of({"hardware.gpu.price_usd_per_hour=3.5", "hardware.gpu.purchase_usd=25000"}),
+            "--set hardware.gpu.purchase_usd: found 25000, allowed: 0 beside gpu.price_usd_per_hour = 3.5 "
+            "(rented or bought: the other is 0)");
+  EXPECT_NE(error_of({"hardware.dram.purchase_usd_per_gb=4"}).find("dram.purchase_usd_per_gb: found 4"),
+            std::string::npos);
+  EXPECT_NE(error_of({"hardware.ssd.purchase_usd=800"}).find("ssd.purchase_usd: found 800"),
+            std::string::npos);
+  EXPECT_NE(error_of({"hardware.gpu.amortization_years=0"}).find("allowed: a number greater than 0"),
+            std::string::npos);
+  EXPECT_NE(error_of({"hardware.gpu.power_idle_w=701"}).find("allowed: at most gpu.power_busy_w = 700"),
+            std::string::npos);
+}
+
+// The note beside a number that begins with its name, or that begins with several names.
+std::string note_on(const Json& part, const std::string& key) {
+  for (const Json& note : part.value("notes", Json::array())) {
+    const auto text = note.get<std::string>();
+    if (text.substr(0, text.find(':')).find(key) != std::string::npos) return text;
+  }
+  return "";
+}
+
+bool names_a_year(const std::string& text) {
+  for (std::size_t at = text.find("20"); at != std::string::npos; at = text.find("20", at + 1)) {
+    const std::string year = text.substr(at, 4);
+    if (year >= "2015" && year <= "2035" && year.find_first_not_of("0123456789") == std::string::npos)
+      return true;
+  }
+  return false;
+}
+
+TEST(Prices, OfEveryShippedProfileHaveADateAndASourceAndWattsHaveASource) {
+  int prices = 0, watts = 0;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
+    const Json profile = Json::parse(entry.text);
+    for (const auto& [name, part] : profile.items()) {
+      if (!part.is_object()) continue;
+      for (const auto& [key, value] : part.items()) {
+        if (!value.is_number() || value.get<double>() == 0) continue;
+        const bool is_price = key.find("_usd") != std::string::npos;
+        if (!is_price && !key.starts_with("power_")) continue;
+        const std::string note = note_on(part, key);
+        EXPECT_GT(note.size(), key.size() + 20) << entry.name << " " << name << "." << key;
+        if (is_price) EXPECT_TRUE(names_a_year(note)) << entry.name << " " << key << ": " << note;
+        (is_price ? prices : watts)++;
+      }
+    }
+  }
+  EXPECT_GE(prices, 3 * 13);
+  EXPECT_GE(watts, 2 * 20);
+}
+
+}  // namespace
+}  // namespace kvcap
