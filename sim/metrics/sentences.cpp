@@ -323,11 +323,9 @@ std::string grouped(const std::vector<Setting>& settings, Value value) {
 }
 
 std::string wear_text(const Setting& setting) {
-  constexpr double kRatedYears = 5;  // of ssd_writes.rated_share 1
-  const double share = metric(setting, "ssd_writes.rated_share");
-  if (!(share > 0)) return "";
-  return setting.label + " uses up the rated writes of the SSDs in " + format_number(kRatedYears / share) +
-         " years.";
+  const double years = metric(setting, "ssd_writes.lifetime_years");
+  if (!(years > 0)) return "";
+  return setting.label + " uses up the rated writes of the SSDs in " + format_number(years) + " years.";
 }
 
 }  // namespace
@@ -385,7 +383,7 @@ std::vector<std::string> latency_sentences(const std::vector<Setting>& settings,
   const std::optional<Setting> ideal = find_ideal(settings);
   const std::vector<Setting> real = eligible(settings);
   const auto fastest = least(real, [&](const Setting& s) { return bring_back_ms(s, ideal); });
-  if (fastest && real.size() > 1) add(paragraphs, {fastest_text(*fastest, real, ideal)});
+  if (fastest && real.size() > 1) add(paragraphs, {fastest_text(*fastest, real, ideal, differences)});
   if (fastest) add(paragraphs, {ideal ? loss_text(*fastest, *ideal) : breakdown_text(*fastest)});
   add(paragraphs, {tail_text(settings, differences)});
   return paragraphs;

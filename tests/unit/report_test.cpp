@@ -42,7 +42,7 @@ Json result(const std::string& policy, double p99_ms, double half_width_ms, doub
             {"stored_bytes_per_token", 1024 * stored_kib},
             {"utilization", {{"gpu", 0.3}, {"ssd_read", busy}}},
             {"bound_by", "ssd_read"},
-            {"ssd_writes", {{"rated_share", 2.0}}}}},
+            {"ssd_writes", {{"lifetime_years", 2.5}}}}},
           {"intervals", {{"p99_ttft_ms", {{"mean", p99_ms}, {"half_width", half_width_ms}}}}}};
 }
 
