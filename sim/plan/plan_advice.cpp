@@ -109,8 +109,10 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
   for (Probe& one : unsearched(plan, best.changes)) probes.push_back(std::move(one));
 
   std::vector<Changes> wanted;
+  wanted.reserve(probes.size());
   for (const Probe& one : probes) wanted.push_back(one.changes);
   const std::vector<const Candidate*> candidates = judge.judge(wanted);
+  judge.give_intervals(candidates);
   std::vector<Marginal> marginals;
   for (std::size_t i = 0; i < probes.size(); ++i) {
     if (candidates[i]->verdict == Verdict::cannot_run) continue;

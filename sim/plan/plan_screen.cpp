@@ -14,8 +14,8 @@ constexpr double kWidely = 0.5;
 std::vector<Combination> all_combinations(const Plan& plan) {
   const auto is_list = [&](std::size_t d) { return !plan.search[d].is_range; };
   std::vector<Combination> all;
-  for (Point& bottom : grid(plan, Point(plan.search.size(), 0), is_list)) {
-    Combination one{.top = bottom, .bottom = std::move(bottom), .at_top = {}, .at_bottom = {}};
+  for (const Point& bottom : grid(plan, Point(plan.search.size(), 0), is_list)) {
+    Combination one{.top = bottom, .bottom = bottom, .at_top = {}, .at_bottom = {}};
     for (std::size_t d = 0; d < one.top.size(); ++d) {
       if (!is_list(d)) one.top[d] = plan.search[d].values.size() - 1;
     }

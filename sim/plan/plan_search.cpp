@@ -143,6 +143,7 @@ class Search {
     const auto is_too_dear = [&](const std::vector<Point>& points) {
       know_estimates(points);
       std::vector<bool> answers;
+      answers.reserve(points.size());
       for (const Point& point : points) answers.push_back(!may_be_best(point));
       return answers;
     };
@@ -201,6 +202,7 @@ class Search {
     }
     judge_all(open);
     std::vector<bool> answers;
+    answers.reserve(points.size());
     for (const Point& point : points) answers.push_back(*implied(point));
     return answers;
   }

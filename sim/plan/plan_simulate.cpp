@@ -148,6 +148,7 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
     }
   }
   std::vector<Answer> answers;
+  answers.reserve(keys.size());
   for (const std::string& key : keys) answers.push_back(answers_.at(key));
   return answers;
 }
@@ -199,8 +200,10 @@ void check_values(const Plan& plan, const std::string& file) {
         }
       }
       if (accepted[d][value]) continue;
-      throw InputError(file + ": search." + plan.search[d].name() + ": no configuration accepts " +
-                       plan.search[d].values[value] + ": " + first_refusal);
+      std::string refusal = file;
+      refusal += ": search." + plan.search[d].name() + ": no configuration accepts ";
+      refusal += plan.search[d].values[value] + ": " + first_refusal;
+      throw InputError(refusal);
     }
   }
 }

@@ -39,7 +39,8 @@ std::string values_of(const Candidate& candidate) {
     const std::size_t last = path.rfind('.');
     const std::size_t before = last == std::string::npos || last == 0 ? last : path.rfind('.', last - 1);
     if (before != std::string::npos) path = path.substr(before + 1);
-    text += (text.empty() ? "" : " ") + path + value;
+    if (!text.empty()) text += ' ';
+    text += path + value;
   }
   return text;
 }
@@ -227,8 +228,9 @@ void add_answer(Page& page, const PlanReport& report) {
   }
   if (result.rivals.empty()) {
     if (result.best) {
-      page.sentence("Clear: every target is met beyond its 95 % interval over " +
-                    std::to_string(result.best->runs.size()) + " seeds, and nothing judged is as cheap.");
+      page.sentence("Clear: every target is met beyond its interval over " +
+                    std::to_string(result.best->runs.size()) +
+                    " seeds, with an error of 5 % over all looks at it, and nothing judged is as cheap.");
     }
     return;
   }
