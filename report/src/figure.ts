@@ -23,6 +23,7 @@ export interface Figure {
   picked?: (pick: Pick) => void;
   below?: Child;
   wide?: boolean;
+  min_width?: number; // px; on narrower screens the chart scrolls
 }
 
 type Chart = ReturnType<typeof echarts.init>;
@@ -103,6 +104,7 @@ function draw_key(key: NonNullable<Figure["key"]>): HTMLElement {
 export function draw_figure(parent: HTMLElement, figure: Figure, link: string): void {
   const area = h("div", { class: "chart", role: "img", tabindex: 0, "aria-label": figure.says });
   area.style.height = `${figure.height}px`;
+  if (figure.min_width !== undefined) area.style.minWidth = `${figure.min_width}px`;
   const element = h(
     "figure",
     { id: figure.id, class: figure.wide ? "wide" : null },
@@ -114,7 +116,7 @@ export function draw_figure(parent: HTMLElement, figure: Figure, link: string): 
       figure.note ? h("p", { class: "note" }, figure.note) : null,
       figure.key ? draw_key(figure.key) : null,
     ),
-    area,
+    figure.min_width === undefined ? area : h("div", { class: "pan" }, area),
     figure.below,
     h(
       "div",

@@ -180,6 +180,7 @@ class SweepPage {
       says: `Parallel coordinates of ${this.points.length} points over ${list(dimensions.map(({ name }) => name))}.`,
       height: 340,
       wide: true,
+      min_width: 90 * names.length + 60,
       option: parallel(
         context.theme,
         dimensions,
