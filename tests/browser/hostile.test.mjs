@@ -22,7 +22,7 @@ before(async () => {
 after(() => browser?.close());
 
 // Every name and note of a document, replaced. Keys and units that the page computes with stay.
-const kept = new Set(["schema", "side", "verdict", "stream", "minimize", "metric", "binding", "status"]);
+const kept = new Set(["parameters", "metrics", "schema", "side", "verdict", "stream", "minimize", "metric", "binding", "status"]);
 let turn = 0;
 function poison(value, key = "") {
   if (Array.isArray(value)) return value.map((one) => poison(one, key));
@@ -35,10 +35,10 @@ function poison(value, key = "") {
 async function visit(url) {
   const { page, errors, close } = await open(browser, url);
   const hashes = await page.$$eval("nav a", (all) => all.map((one) => one.getAttribute("href")));
-  for (const hash of hashes) {
+  for (const hash of hashes.slice(0, -1)) {
     await go(page, hash);
     await page.evaluate(() => document.querySelectorAll("details").forEach((one) => (one.open = true)));
-    for (const chart of (await page.$$(".chart")).slice(0, 6)) {
+    for (const chart of (await page.$$(".chart")).slice(0, 3)) {
       await chart.focus();
       for (const key of ["ArrowRight", "ArrowDown", "Enter"]) await page.keyboard.press(key);
       await chart.hover();
@@ -57,7 +57,11 @@ async function visit(url) {
 }
 
 test("every name, note and sentence may be markup, and none becomes it", async () => {
-  const text = await visit(write_page("hostile", poison(full_report())));
+  const data = poison(full_report());
+  const sweep = data.inputs.find((input) => input.content.schema === "kvcap.sweep_rows/1").content;
+  sweep.parameters.push(evil[1]);
+  sweep.columns[evil[1]] = sweep.columns.status.map((_, row) => evil[row % evil.length]);
+  const text = await visit(write_page("hostile", data));
   assert.ok(text.includes('<img src=x onerror="globalThis.pwned = 1">'), "hostile names are shown as they are");
 });
 

@@ -48,9 +48,10 @@ for (const name of pages) {
       const other = await page.evaluate((wanted) => document.documentElement.dataset.theme !== wanted, mode);
       if (other) await page.click("#theme");
       await go(page, `#/${name}`);
-      await page.screenshot({ path: join(screenshots, `${name}-${mode}.png`), fullPage: true });
+      await page.screenshot({ path: join(screenshots, `${name}-${mode}.png`), fullPage: mode === "light" });
     }
     assert.equal(await page.textContent("h1"), name[0].toUpperCase() + name.slice(1));
+    assert.ok(data.takeaways[name][0]?.length > 10, "no sentence");
     assert.equal(await page.textContent("main .lead"), data.takeaways[name][0]);
     const charts = await page.$$eval(".chart", (all) => all.map((one) => one.querySelectorAll("svg path, svg rect, svg circle").length));
     assert.ok(charts.length >= 1, "no chart");

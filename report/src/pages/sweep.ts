@@ -293,7 +293,7 @@ export function sweep(context: Context): void {
   const one = sweeps.find(({ name }) => name === chosen);
   if (one) {
     const page = new SweepPage(context, one.place);
-    if (page.points.length > 0) page.draw();
+    if (page.points.length > 0 && page.metric !== "") page.draw();
     else
       context.add(
         h(
