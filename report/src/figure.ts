@@ -56,6 +56,15 @@ function walk_with_keys(
     .filter(({ size }) => size > 0);
   let row = 0;
   let item = -1;
+  // A line of parallel coordinates has no point to put a tooltip at: it is made to stand out instead.
+  const show = (seriesIndex: number, dataIndex: number): void => {
+    if (series[seriesIndex]?.type === "parallel") {
+      chart.dispatchAction({ type: "downplay", seriesIndex });
+      chart.dispatchAction({ type: "highlight", seriesIndex, dataIndex });
+    } else {
+      chart.dispatchAction({ type: "showTip", seriesIndex, dataIndex });
+    }
+  };
   area.addEventListener("keydown", (event) => {
     const list = lists[row];
     if (!list) return;
@@ -74,7 +83,7 @@ function walk_with_keys(
     row = (row + (turn ?? 0) + lists.length) % lists.length;
     const { at, size } = lists[row]!;
     item = Math.min(size - 1, Math.max(0, item + (step ?? 0)));
-    chart.dispatchAction({ type: "showTip", seriesIndex: at, dataIndex: item });
+    show(at, item);
   });
   area.addEventListener("blur", () => chart.dispatchAction({ type: "hideTip" }));
 }

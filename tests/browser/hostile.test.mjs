@@ -51,6 +51,7 @@ async function visit(url) {
     assert.deepEqual(found, { pwned: null, strangers: 0, links: 0 }, hash);
   }
   assert.deepEqual(errors, []);
+  await go(page, "#/overview");
   const text = await page.textContent("body");
   await close();
   return text;
