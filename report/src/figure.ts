@@ -23,6 +23,7 @@ export interface Figure {
   picked?: (pick: Pick) => void;
   below?: Child;
   wide?: boolean;
+  min_width?: number; // px; on narrower screens the chart scrolls
 }
 
 type Chart = ReturnType<typeof echarts.init>;
@@ -55,6 +56,15 @@ function walk_with_keys(
     .filter(({ size }) => size > 0);
   let row = 0;
   let item = -1;
+  // A line of parallel coordinates has no point to put a tooltip at: it is made to stand out instead.
+  const show = (seriesIndex: number, dataIndex: number): void => {
+    if (series[seriesIndex]?.type === "parallel") {
+      chart.dispatchAction({ type: "downplay", seriesIndex });
+      chart.dispatchAction({ type: "highlight", seriesIndex, dataIndex });
+    } else {
+      chart.dispatchAction({ type: "showTip", seriesIndex, dataIndex });
+    }
+  };
   area.addEventListener("keydown", (event) => {
     const list = lists[row];
     if (!list) return;
@@ -73,7 +83,7 @@ function walk_with_keys(
     row = (row + (turn ?? 0) + lists.length) % lists.length;
     const { at, size } = lists[row]!;
     item = Math.min(size - 1, Math.max(0, item + (step ?? 0)));
-    chart.dispatchAction({ type: "showTip", seriesIndex: at, dataIndex: item });
+    show(at, item);
   });
   area.addEventListener("blur", () => chart.dispatchAction({ type: "hideTip" }));
 }
@@ -103,6 +113,7 @@ function draw_key(key: NonNullable<Figure["key"]>): HTMLElement {
 export function draw_figure(parent: HTMLElement, figure: Figure, link: string): void {
   const area = h("div", { class: "chart", role: "img", tabindex: 0, "aria-label": figure.says });
   area.style.height = `${figure.height}px`;
+  if (figure.min_width !== undefined) area.style.minWidth = `${figure.min_width}px`;
   const element = h(
     "figure",
     { id: figure.id, class: figure.wide ? "wide" : null },
@@ -114,7 +125,7 @@ export function draw_figure(parent: HTMLElement, figure: Figure, link: string): 
       figure.note ? h("p", { class: "note" }, figure.note) : null,
       figure.key ? draw_key(figure.key) : null,
     ),
-    area,
+    figure.min_width === undefined ? area : h("div", { class: "pan" }, area),
     figure.below,
     h(
       "div",

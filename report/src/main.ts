@@ -69,14 +69,30 @@ class Frame {
 
   private draw_one(page: PageName, link: Link, mode: Mode): void {
     const section = h("section", { id: page, "aria-labelledby": `${page}-title` });
-    const [lead, ...more] = this.report.takeaways(page);
+    const [lead, ...more] = this.sentences(page, link);
+    const few = more.splice(0, 3);
     section.append(
       h("h1", { id: `${page}-title`, tabindex: -1 }, page_titles[page]),
       lead === undefined ? "" : h("p", { class: "lead" }, lead),
-      ...more.map((sentence) => h("p", { class: "more" }, sentence)),
+      ...few.map((sentence) => h("p", { class: "more" }, sentence)),
     );
+    if (more.length > 0) {
+      const rest = more.map((sentence) => h("p", {}, sentence));
+      section.append(
+        h("details", { class: "rest" }, h("summary", {}, `${more.length} more sentences`), rest),
+      );
+    }
     this.main.append(section);
     draw_page(new Context(this.report, page, link, theme(mode), section));
+  }
+
+  // What the page says; first what it says of the runs that the address names.
+  private sentences(page: PageName, link: Link): string[] {
+    const all = this.report.takeaways(page);
+    const runs = link_text(link, "runs");
+    if (runs === null) return all;
+    const of_runs = (sentence: string) => sentence.startsWith(`${runs}: `);
+    return [...all.filter(of_runs), ...all.filter((sentence) => !of_runs(sentence))];
   }
 
   private draw_nav(current: string, mode: Mode): void {

@@ -24,7 +24,7 @@ export class Sweep {
   readonly failed: number;
 
   constructor(readonly place: Place) {
-    this.parameters = place.at("parameters").texts;
+    this.parameters = place.at("parameters").texts.filter((name) => this.column(name).exists);
     this.metrics = place
       .at("metrics")
       .texts.filter((name) => this.column(name).numbers.some((value) => value !== null));

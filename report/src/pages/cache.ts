@@ -1,13 +1,13 @@
 // Cache: where hits come from, how they develop, what is stored and moved, and what any cache could do at best.
 import { bars, bars_height, parts_key } from "../charts/bars.ts";
-import { colour } from "../charts/common.ts";
+import { colour, most_marks, thin } from "../charts/common.ts";
 import { lines } from "../charts/lines.ts";
 import type { Context } from "../context.ts";
 import type { Named, Run } from "../data.ts";
 import type { Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import type { Place } from "../place.ts";
-import { metric_cell, words } from "../table.ts";
+import { cell, metric_cell, words } from "../table.ts";
 import { title_of, unit_of } from "../units.ts";
 import { reuse_figures } from "./reuse.ts";
 import { missing } from "./missing.ts";
@@ -110,67 +110,55 @@ function occupancy(context: Context, runs: readonly Run[]): (Figure | null)[] {
   );
 }
 
-// Misses against the size of the cache, where the trace's statistics hold the curve.
-export function miss_ratio_figure(
-  context: Context,
-  { name, place }: Named,
-  runs: readonly Run[],
-): Figure | null {
+// Misses against the size of the cache, where the trace's statistics hold the curve; beside it what the runs that
+// are bounds (an infinite store, Belady's eviction) miss.
+function miss_ratio_figure(context: Context, { name, place }: Named, runs: readonly Run[]): Figure | null {
   const points = place.at("miss_ratio_curve").items;
-  const size = "capacity_tokens";
-  const rate = "token_miss_ratio";
   if (points.length === 0) return null;
-  const x = unit_of(size);
-  const palette = [colour_style(0), colour_style(1), colour_style(2)];
   const levels = runs
-    .filter(
-      (run) =>
-        run.bound && run.place.at("metrics", "token_hit_rate").number !== null && run.policy !== "recompute",
-    )
-    .map((run) => ({
-      name: run.label,
-      value: 100 * (1 - run.place.at("metrics", "token_hit_rate").number!),
-    }));
+    .filter((run) => run.bound && run.policy !== "recompute")
+    .flatMap((run) => {
+      const rate = run.place.at("metrics", "token_hit_rate").number;
+      return rate === null ? [] : [{ name: run.label, value: 100 * (1 - rate) }];
+    });
+  const style = { light: "#41669c", dark: "#94b2de", dash: "solid" as const, symbol: "circle" };
   return {
     id: `miss-ratio-${name}`.replace(/[^\w-]+/g, "-"),
     title: `Miss ratio against the size of the cache: ${name}`,
-    note: "Every reuse finds its tokens once the cache is as large as the reuse distance.",
-    says: `Miss ratio curve of ${name} with ${points.length} sizes.`,
+    note: "Of an LRU store: a reuse finds its tokens once the store is as large as the reuse distance.",
+    says: `Miss ratio curve of ${name}, ${points.length} sizes.`,
     height: 280,
     option: lines(
       context.theme,
-      rates.map((rate, at) => ({
-        name: title_of(rate),
-        style: palette[at]!,
-        points: points.flatMap((point): [number, number][] => {
-          const capacity = point.at(size).number;
-          const ratio = point.at(rate).number;
-          return capacity === null || ratio === null ? [] : [[capacity * x.scale, ratio * 100]];
-        }),
-      })),
+      [
+        {
+          name: "LRU",
+          style,
+          points: thin(points, most_marks).flatMap((point): [number, number][] => {
+            const size = point.at("capacity_tokens").number;
+            const ratio = point.at("token_miss_ratio").number;
+            return size === null || ratio === null ? [] : [[size, 100 * ratio]];
+          }),
+        },
+      ],
       {
-        x: { name: "cache size", unit: x.symbol, log: true },
-        y: { name: "miss ratio", unit: "%", min: 0, max: 100 },
+        x: { name: "size of the store", unit: "tokens", log: true },
+        y: { name: "token miss ratio", unit: "%", min: 0, max: 100 },
         step: true,
         levels,
       },
     ),
     table: () => ({
       columns: [
-        { name: "Cache size", unit: x.symbol },
-        ...rates.map((rate) => ({ name: title_of(rate), unit: "%" })),
+        { name: "Size of the store", unit: "tokens" },
+        { name: "Token miss ratio", unit: "%" },
       ],
       rows: points.map((point) => [
-        metric_cell(point.at(size), size),
-        ...rates.map((rate) => metric_cell(point.at(rate), rate)),
+        cell(point.at("capacity_tokens")),
+        metric_cell(point.at("token_miss_ratio"), "token_miss_ratio"),
       ]),
     }),
   };
-}
-
-function colour_style(index: number) {
-  const dashes = ["solid", "dashed", "dotted"] as const;
-  return { light: "#41669c", dark: "#94b2de", dash: dashes[index] ?? "solid", symbol: "circle" };
 }
 
 export function cache(context: Context): void {

@@ -34,8 +34,21 @@ function pair<T>(before: readonly T[], after: readonly T[], name: (one: T) => st
   });
 }
 
-export const pairs_of_runs = (before: Group, after: Group): Pair<Run>[] =>
+const pairs_of_runs = (before: Group, after: Group): Pair<Run>[] =>
   pair(before.runs, after.runs, (run) => run.label);
+
+// Each group of before with the one of after that it is most like: by its name, else by its scenario and settings.
+function pair_groups(before: readonly Group[], after: readonly Group[]): Pair<Group>[] {
+  const scenario = (group: Group) => group.runs[0]?.place.at("scenario", "name").text;
+  const likeness = (a: Group, b: Group): number => {
+    if (a.name === b.name) return Infinity;
+    return scenario(a) === scenario(b) ? pairs_of_runs(a, b).length : 0;
+  };
+  return before.flatMap((old) => {
+    const [best] = [...after].sort((a, b) => (likeness(old, a) < likeness(old, b) ? 1 : -1));
+    return best && likeness(old, best) > 0 ? [{ name: best.name, before: old, after: best }] : [];
+  });
+}
 
 const change_columns = (unit = ""): Column[] => [
   { name: "Before", unit },
@@ -135,7 +148,7 @@ function run_figure(context: Context, run: Pair<Run>, metrics: readonly string[]
 }
 
 function draw_runs(context: Context, before: Side, after: Side): void {
-  const groups = pair(before.groups, after.groups, (group) => group.name);
+  const groups = pair_groups(before.groups, after.groups);
   const all = groups.flatMap((group) =>
     pairs_of_runs(group.before, group.after).map((run) => ({
       ...run,

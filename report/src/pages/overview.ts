@@ -170,6 +170,13 @@ export function overview(context: Context): void {
         "Bold is the best value among policies that can be bought; \u00b1 is a 95 % interval.",
       ),
     );
+    const summaries = runs.filter((run) => run.place.at("policy_summary").text);
+    if (summaries.length > 0) {
+      const said = summaries.map((run) =>
+        h("li", {}, `${run.label}: ${run.place.at("policy_summary").text ?? ""}`),
+      );
+      context.add(h("ul", { class: "notes" }, said));
+    }
     context.figures(differences_figure(context, group, runs), cost_figure(context, runs));
     const notes = assumptions(runs.map((run) => run.place));
     if (notes.length > 0) {

@@ -111,8 +111,7 @@ export function resources(context: Context): void {
   const timelines = runs.map((run) => timeline(context, run));
   const first = timelines.find((figure) => figure !== null);
   if (first) {
-    first.note =
-      "The darker (in dark colours: the lighter), the busier; the red line runs under the resource that is busiest at the moment.";
+    first.note = `The ${context.theme.mode === "dark" ? "lighter" : "darker"}, the busier; the red line runs under the resource that is busiest at the moment.`;
     first.key = steps.map((share) => ({ name: `${100 * share} %`, colour: context.theme.heat(share) }));
   }
   context.figures(...timelines.map((figure) => (figure ? { ...figure, wide: true } : null)));

@@ -180,6 +180,7 @@ class SweepPage {
       says: `Parallel coordinates of ${this.points.length} points over ${list(dimensions.map(({ name }) => name))}.`,
       height: 340,
       wide: true,
+      min_width: 90 * names.length + 60,
       option: parallel(
         context.theme,
         dimensions,
@@ -292,7 +293,7 @@ export function sweep(context: Context): void {
   const one = sweeps.find(({ name }) => name === chosen);
   if (one) {
     const page = new SweepPage(context, one.place);
-    if (page.points.length > 0) page.draw();
+    if (page.points.length > 0 && page.metric !== "") page.draw();
     else
       context.add(
         h(

@@ -1,0 +1,123 @@
+// What a reader does: filters, links, the keyboard, files to keep.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { go, launch, open } from "./browser.mjs";
+import { at, full_report, kvcap_path, work, write_page } from "./fixtures.mjs";
+
+let browser, tab, page, data, url;
+
+before(async () => {
+  data = full_report();
+  url = write_page("use", data);
+  browser = await launch();
+  tab = await open(browser, url);
+  page = tab.page;
+});
+after(async () => {
+  assert.deepEqual(tab?.errors ?? [], []);
+  await browser?.close();
+});
+
+const results = () => data.inputs.find((input) => input.name === "demo").content.results;
+
+async function download(click) {
+  const [file] = await Promise.all([page.waitForEvent("download"), click()]);
+  const path = at(file.suggestedFilename());
+  await file.saveAs(path);
+  return readFileSync(path, "utf8");
+}
+
+const columns = (figure) =>
+  page.$eval(`#${figure}`, async (element) => {
+    element.querySelector("details").open = true;
+    await new Promise((done) => setTimeout(done, 30));
+    return [...element.querySelectorAll("thead th")].map((one) => one.textContent.split(" ")[0]);
+  });
+
+test("a link shows the policies that it names and stands at its chart", async () => {
+  const other = await open(browser, `${url}#/latency?runs=demo&policies=hcache,kv_offload&chart=breakdown`);
+  const state = await other.page.evaluate(() => ({
+    linked: document.querySelector("figure.linked")?.id,
+    top: document.getElementById("breakdown").getBoundingClientRect().top,
+    pressed: [...document.querySelectorAll('.policy[aria-pressed="true"]')].map((one) => one.textContent),
+  }));
+  assert.equal(state.linked, "breakdown");
+  assert.deepEqual(state.pressed, ["kv_offload", "hcache"]);
+  assert.ok(state.top < 800, `the chart is ${state.top} px down`);
+  assert.deepEqual(other.errors, []);
+  await other.close();
+});
+
+test("switching a policy off takes it out of every chart and into the address", async () => {
+  await go(page, "#/latency?runs=demo");
+  await page.click('.policy:has-text("recompute")');
+  await page.waitForFunction(() => location.hash.includes("policies="));
+  assert.match(await page.evaluate(() => location.hash), /policies=kv_offload,hcache,ideal/);
+  assert.deepEqual(await columns("cdf"), ["Share", "kv_offload", "hcache", "ideal"]);
+  await page.click('.policy:has-text("recompute")');
+  assert.deepEqual(await columns("cdf"), ["Share", "recompute", "kv_offload", "hcache", "ideal"]);
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "recompute");
+});
+
+test("a choice is in the address and keeps the focus", async () => {
+  await go(page, "#/latency?runs=demo");
+  await page.selectOption("#choose-distribution", "warm_ttft_ms");
+  await page.waitForFunction(() => location.hash.includes("distribution=warm_ttft_ms"));
+  assert.match(await page.textContent("#cdf h2"), /later turns/);
+});
+
+test("the CSV of a chart holds every digit of the JSON", async () => {
+  await go(page, "#/latency?runs=demo");
+  const text = await download(() => page.click('#breakdown button:has-text("CSV")'));
+  const [head, ...rows] = text.trim().split("\r\n").map((line) => line.split(","));
+  assert.deepEqual(head, ["Policy", "queue (ms)", "lookup (ms)", "load (ms)", "restore compute (ms)", "prefill (ms)", "mean TTFT (ms)"]);
+  results().forEach(({ setting, metrics }, at_row) => {
+    const parts = metrics.ttft_breakdown_ms;
+    const wanted = [parts.queue, parts.lookup, parts.load, parts.restore_compute, parts.prefill, metrics.mean_ttft_ms];
+    assert.deepEqual(rows[at_row], [setting, ...wanted.map(String)]);
+  });
+});
+
+test("filters of a sweep leave the points that they name", async () => {
+  await go(page, "#/sweep?policies=hcache&only.hardware.ssd.count=2");
+  assert.match(await page.textContent("main"), /25 of 200 points are shown/);
+});
+
+test("a point of a sweep is reached by keyboard, and its command gives its numbers", async () => {
+  await go(page, "#/sweep");
+  await page.focus("#scatter .chart");
+  for (const key of ["ArrowRight", "ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  const command = await page.textContent("#scatter .command");
+  assert.match(command, /^kvcap run base\.json --set /);
+  const base = await download(() => page.click('#scatter button:has-text("Save base.json")'));
+  const rows = data.inputs.find((input) => input.content.schema === "kvcap.sweep_rows/1").content;
+  assert.deepEqual(JSON.parse(base), rows.base);
+  const result = JSON.parse(
+    execFileSync("bash", ["-c", command.replace(/^kvcap/, `'${kvcap_path}'`) + " --json"], { cwd: work, maxBuffer: 1 << 26 }),
+  );
+  // The third point of the first policy.
+  const row = rows.columns["policy.name"].map((name, index) => [name, index]).filter(([name]) => name === result.policy)[2][1];
+  assert.equal(result.metrics.p99_ttft_ms, rows.columns.p99_ttft_ms[row]);
+});
+
+test("dark colours follow the system until the reader chooses", async () => {
+  const dark = await open(browser, url, { colorScheme: "dark" });
+  const mode = () => dark.page.evaluate(() => document.documentElement.dataset.theme);
+  assert.equal(await mode(), "dark");
+  await dark.page.click("#theme");
+  assert.equal(await mode(), "light");
+  await dark.page.reload();
+  await dark.page.waitForSelector("html[data-drawn]");
+  assert.equal(await mode(), "light");
+  await dark.close();
+});
+
+test("all pages print, one after the other", async () => {
+  await go(page, "#/all");
+  assert.equal((await page.$$("section")).length, 9);
+  const pdf = await page.pdf({ format: "A4", path: at("report.pdf") });
+  const sheets = pdf.toString("latin1").match(/\/Type \/Page\b/g)?.length ?? 0;
+  assert.ok(sheets >= 9, `${sheets} sheets`);
+});
