@@ -38,7 +38,7 @@ constexpr Row kRows[] = {
     {"stored", "KiB/token", "stored_bytes_per_token", 1.0 / 1024, true, true},
     {"GPU busy", "%", "utilization.gpu", 100, false, true},
     {"cost", "$/M tokens", "cost.usd_per_million_output_tokens", 1, true, true},
-    {"storage, a hit", "m$", "cost.storage_usd_per_hit", 1e3, true, false},
+    {"storage", "$/M hits", "cost.storage_usd_per_hit", 1e6, true, false},
     {"energy", "J/token", "energy.joules_per_output_token", 1, true, false},
 };
 

@@ -50,7 +50,7 @@ TEST(Prices, OfTheProfileGiveWayToThoseOfTheCommandLine) {
 
 TEST(Prices, OfOnePartAreRentOrPurchaseAndNotBoth) {
   EXPECT_EQ(error_of({"hardware.gpu.price_usd_per_hour=3.5", "hardware.gpu.purchase_usd=25000"}),
-            "--set hardware.gpu.purchase_usd: found 25000, allowed: 0 beside gpu.price_usd_per_hour = 3.5 "
+            "--set hardware.gpu.purchase_usd=25000: found 25000, allowed: 0 beside gpu.price_usd_per_hour = 3.5 "
             "(rented or bought: the other is 0)");
   EXPECT_NE(error_of({"hardware.dram.purchase_usd_per_gb=4"}).find("dram.purchase_usd_per_gb: found 4"),
             std::string::npos);
