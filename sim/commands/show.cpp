@@ -154,8 +154,8 @@ void show_all(const std::vector<Entry>& entries, bool json) {
   if (json) std::printf("%s\n", list.dump(2).c_str());
 }
 
-// "An hour of it: 5.04 $ (GPUs 3.90, DRAM 1.10, SSDs 0.04)": all of it provisioned, whether rented or written
-// off. Empty where nothing has a price.
+// "An hour of all of it: 5.04 $ (GPUs 3.90, DRAM 1.10, SSDs 0.04)": all of it provisioned, whether rented or
+// written off. Empty where nothing has a price.
 std::string hour_text(const HardwareProfile& hardware) {
   constexpr double kHour_s = 3600;
   const double gpus = static_cast<double>(hardware.gpu.count) * gpu_usd_per_hour(hardware);
@@ -171,7 +171,7 @@ std::string hour_text(const HardwareProfile& hardware) {
     add("SSDs", Tier::ssd, static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes);
   }
   if (hardware.remote) add("remote", Tier::remote, hardware.remote->capacity_bytes);
-  return total > 0 ? "An hour of all of it: " + format_number(total) + " $ (" + parts + ")\n" : "";
+  return total > 0 ? "An hour of all of it: " + format_number(total) + " $ (" + parts + ")\n\n" : "";
 }
 
 void print_entry(const Entry& entry, const ShowArgs& args) {
@@ -182,7 +182,7 @@ void print_entry(const Entry& entry, const ShowArgs& args) {
   print_lines(entry.details, "");
   if (args.what != "hardware") return;
   const HardwareProfile hardware = load_hardware(args.name);
-  std::printf("\n%s\n%s", hour_text(hardware).c_str(), efficiency_plot(hardware.gpu).c_str());
+  std::printf("\n%s%s", hour_text(hardware).c_str(), efficiency_plot(hardware.gpu).c_str());
 }
 
 // A file of the user's: its text, once it has been read without fault.

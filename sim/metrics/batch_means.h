@@ -58,8 +58,8 @@ struct BatchInterval {
   int64_t batches = 0;
 };
 
-// Stretches below which there are no batches worth testing.
-inline constexpr std::size_t kFewestStretches = 100;
+// Fewer than ten for each of thirty batches are not worth testing.
+inline constexpr std::size_t kFewestStretches = 300;
 
 // Half the width of the interval of an estimate, given what consecutive stretches add to its error: NaN where
 // there are too few, or where 10 batches are still correlated.

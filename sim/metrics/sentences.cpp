@@ -237,9 +237,12 @@ void compare(const std::vector<Setting>& settings, const std::vector<Difference>
     add(paragraphs, {bound_text(*fastest), ideal ? loss_text(*fastest, *ideal) : ""});
   }
   add(paragraphs, {tail_text(settings, differences)});
-  if (cheapest && affordable.size() > 1)
-    add(paragraphs, {cheapest_text(*cheapest, affordable, differences), storing_text(*cheapest),
-                     fastest && cheapest->label == fastest->label ? "" : bound_text(*cheapest)});
+  if (cheapest && affordable.size() > 1) {
+    // Why the fastest costs more, where its storage says it; else what the cheapest lacks.
+    std::string reason = storing_text(fastest.value_or(*cheapest));
+    if (reason.empty() && fastest && cheapest->label != fastest->label) reason = bound_text(*cheapest);
+    add(paragraphs, {cheapest_text(*cheapest, affordable, differences), reason});
+  }
 }
 
 std::string hits_text(const Setting& setting) {

@@ -38,7 +38,7 @@ constexpr Row kRows[] = {
     {"stored", "KiB/token", "stored_bytes_per_token", 1.0 / 1024, true, true},
     {"GPU busy", "%", "utilization.gpu", 100, false, true},
     {"cost", "$/M tokens", "cost.usd_per_million_output_tokens", 1, true, true},
-    {"storage, a hit", "m$", "cost.storage_usd_per_hit", 1e3, true, false},
+    {"storage", "$/M hits", "cost.storage_usd_per_hit", 1e6, true, false},
     {"energy", "J/token", "energy.joules_per_output_token", 1, true, false},
 };
 
@@ -74,6 +74,10 @@ bool is_known(const std::vector<Setting>& settings, const Row& row) {
   });
 }
 
+bool is_shown(const std::vector<Setting>& settings, const Row& row, bool is_short) {
+  return row.is_essential || (!is_short && is_known(settings, row));
+}
+
 using Lines = std::vector<std::string>;
 
 // One block of columns [first, last).
@@ -83,7 +87,7 @@ void add_block(const std::vector<Setting>& settings, std::size_t first, std::siz
   for (std::size_t i = first; i < last; ++i) heading += right(shortened(settings[i].label), cell_width);
   lines.push_back(heading);
   for (const Row& row : kRows) {
-    if (!row.is_essential && (is_short || !is_known(settings, row))) continue;
+    if (!is_shown(settings, row, is_short)) continue;
     std::string line = left(row.name, kNameWidth) + right(row.unit, kUnitWidth);
     for (std::size_t i = first; i < last; ++i) line += right(cell(*settings[i].result, row), cell_width);
     lines.push_back(line);
@@ -95,7 +99,9 @@ Lines table_lines(const std::vector<Setting>& settings, bool is_short) {
   std::size_t widest = kLeastCellWidth;
   for (const Setting& setting : settings) {
     widest = std::max(widest, shortened(setting.label).size());
-    for (const Row& row : kRows) widest = std::max(widest, cell(*setting.result, row).size());
+    for (const Row& row : kRows) {
+      if (is_shown(settings, row, is_short)) widest = std::max(widest, cell(*setting.result, row).size());
+    }
   }
   const std::size_t cell_width = widest + kGap;
   const std::size_t columns_per_block =

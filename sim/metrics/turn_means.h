@@ -25,7 +25,7 @@ struct TurnMean {
 // In the order in which results have the latencies, shares last.
 const std::vector<TurnMean>& turn_means();
 
-// The intervals inside one run, of every mean of at least 100 turns. Those whose batches stay correlated are
+// The intervals inside one run, of every mean over at least 300 turns. Those whose batches stay correlated are
 // left out: one run cannot tell.
 std::vector<Interval> batch_intervals(const std::vector<TurnRecord>& turns);
 

@@ -374,7 +374,7 @@ void Instance::count_reuse(const Request& request, int64_t tokens, const Restora
   double compute_s = restoration.total_compute_s();
   if (restoration.fused) {
     const int64_t cached = tokens - request.unused_tokens;
-    compute_s -= layers * cost.prefill_layer_s({request.prompt_tokens() - cached, cached});
+    compute_s -= layers * cost.prefill_layer_s({request.prompt_tokens() - cached, cached}) + cost.head_s(1);
   }
   parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s);
 }

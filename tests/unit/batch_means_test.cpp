@@ -64,7 +64,7 @@ TEST(BatchInterval, IsThatOfThirtyMeansWhereThoseAreIndependent) {
 TEST(BatchInterval, IsZeroForWhatNeverChangesAndUnknownForWhatIsShort) {
   Stretches same, few;
   for (int i = 0; i < 500; ++i) same.add(0.1);
-  for (int i = 0; i < 99; ++i) few.add(i % 7);
+  for (int i = 0; i < 299; ++i) few.add(i % 7);
   EXPECT_EQ(batch_interval(same.errors()).half_width, 0);
   EXPECT_TRUE(std::isnan(batch_interval(few.errors()).half_width));
   EXPECT_EQ(batch_interval(few.errors()).batches, 0);
@@ -117,9 +117,9 @@ TEST(BatchInterval, HoldsTheMeanWaitOfAQueue) {
     std::exponential_distribution<double> gap(0.8), service(1), steady(0.2);
     const double start = std::uniform_real_distribution<double>()(random) < 0.8 ? steady(random) : 0.0;
     return [random, gap, service, wait = start]() mutable {
-      const double found = wait;
+      const double waited = wait;
       wait = std::max(0.0, wait + service(random) - gap(random));
-      return found;
+      return waited;
     };
   });
   EXPECT_GE(found.held, 0.85);

@@ -248,7 +248,7 @@ TEST(ResultTable, HasRowsOfEnergyAndHitsOnlyWhereTheyAreKnown) {
   results[0].metrics.push_back({"energy.joules_per_output_token", 3.14});
   results[0].metrics.push_back({"cost.storage_usd_per_hit", 0.0042});
   const std::string table = result_table({"hcache"}, results, {}, "header");
-  EXPECT_NE(table.find("storage, a hit          m$          4.20"), std::string::npos) << table;
+  EXPECT_NE(table.find("storage           $/M hits         4,200"), std::string::npos) << table;
   EXPECT_NE(table.find("energy             J/token          3.14"), std::string::npos) << table;
   EXPECT_LE(widest_line(table), 100u);
 }
