@@ -98,7 +98,7 @@ struct Reuse {
   int64_t blocks = 0, full_blocks = 0, found_blocks = 0, found_full_blocks = 0;
   double hit_rates = 0;
   std::vector<double> distances_tokens, distances_s;
-  std::vector<Found> finds;
+  std::vector<StackFind> finds;
 
   void add_prompt(int64_t tokens, int64_t history, int64_t found) {
     prompt_tokens += tokens;
