@@ -396,7 +396,7 @@ std::vector<std::string> cache_sentences(const std::vector<Setting>& settings) {
   std::vector<std::string> paragraphs;
   if (settings.size() == 1) add(paragraphs, {hits_text(settings[0])});
   if (settings.size() > 1) {
-    add(paragraphs, {"Of every 100 prompt tokens (history and new) came from stored state: " +
+    add(paragraphs, {"What came from stored state of every 100 prompt tokens (history and new): " +
                      grouped(settings,
                              [](const Setting& setting) {
                                return format_number(100 * metric(setting, "token_hit_rate"));

@@ -148,6 +148,8 @@ std::vector<ResultRow> result_rows(const std::vector<RunResult>& results) {
       name = std::string(head) + " " + name.substr(name.find_first_not_of(' '));
     } else {
       head = std::string_view(row.name).substr(0, name.find(' '));
+      name.erase(std::unique(name.begin(), name.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
+                 name.end());
     }
     ResultRow& shown = rows.emplace_back(ResultRow{std::move(name), row.unit, {}});
     for (const RunResult& result : results) shown.cells.push_back(cell(result, row));

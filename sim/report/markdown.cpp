@@ -235,8 +235,10 @@ std::string report_markdown(const Report& report) {
   // What the overview says need not be said again by its own page.
   std::vector<std::string> said;
   for (const auto& [name, sentences] : takeaways(report.inputs)) {
-    for (const std::string& sentence : sentences)
-      if (std::find(said.begin(), said.end(), sentence) == said.end()) said.push_back(sentence);
+    for (const std::string& sentence : sentences) {
+      const auto repeats = [&](const std::string& one) { return one.find(sentence) != std::string::npos; };
+      if (std::none_of(said.begin(), said.end(), repeats)) said.push_back(sentence);
+    }
   }
   page.list(said);
   add_changes(page, report);

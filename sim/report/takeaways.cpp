@@ -103,6 +103,8 @@ std::vector<std::string> trace_sentences(const Json& stats) {
 
 // ---- restorations ----
 
+constexpr double kNoticeable = 1.005;  // a ratio; below it two are the same
+
 // What is free by assumption answers nobody.
 bool is_buildable(const Json& entry) {
   const bool is_free = number_of(entry, "read_bytes") > 0 && number_of(entry, "restore_s") < 1e-9;
@@ -129,14 +131,16 @@ std::vector<std::string> restoration_sentences(const Json& restore) {
   });
   const Json& best = *entries.front();
   const std::string policy = text_of(best, "policy");
+  // Against the next that is noticeably slower, and the slowest.
   std::vector<std::string> factors;
-  const auto add_factor = [&](const Json& other) {
-    const double factor = number_of(other, "restore_s") / number_of(best, "restore_s");
-    factors.push_back(factor < 1.005 ? "as fast as " + text_of(other, "policy")
-                                     : format_number(factor) + "x faster than " + text_of(other, "policy"));
+  const auto factor_of = [&](const Json* other) {
+    return number_of(*other, "restore_s") / number_of(best, "restore_s");
   };
-  if (entries.size() > 1) add_factor(*entries[1]);
-  if (entries.size() > 2) add_factor(*entries.back());
+  const auto next = std::find_if(entries.begin(), entries.end(),
+                                 [&](const Json* other) { return factor_of(other) > kNoticeable; });
+  const auto last = entries.empty() ? entries.end() : entries.end() - 1;
+  for (auto other = next; other != entries.end(); other = other == last ? entries.end() : last)
+    factors.push_back(format_number(factor_of(*other)) + "x faster than " + text_of(**other, "policy"));
   const double tokens = number_of(restore, "tokens");
   std::vector<std::string> said = {
       policy + " brings " + (std::isnan(tokens) ? "" : format_count(std::llround(tokens))) + " tokens of " +
@@ -205,7 +209,7 @@ std::string strongest_text(const Json& sweep, const std::vector<Column>& paramet
                            const char* what, const char* unit) {
   const Json& values = list_of(value_of(sweep, "columns"), metric);
   const std::vector<std::size_t> rows = good_rows(sweep, values);
-  double greatest = 1.005;
+  double greatest = kNoticeable;
   std::string text;
   for (const Column& parameter : parameters) {
     std::map<std::string, std::vector<double>> by_value;
@@ -325,9 +329,9 @@ std::vector<std::string> break_even_sentences(const Json& map) {
   for (const auto& [policy, count] : wins) order.emplace_back(-count, policy);
   std::sort(order.begin(), order.end());
   std::vector<std::string> items;
-  for (const auto& [count, policy] : order) items.push_back(policy + " in " + format_count(-count));
+  for (const auto& [count, policy] : order) items.push_back(policy + " " + format_count(-count));
   std::vector<std::string> said = {"Of " + format_count(cells) + " pairs of " + text_of(map, "across") +
-                                   " and " + text_of(map, "down") + " wins " + joined(items) + "."};
+                                   " and " + text_of(map, "down") + " are won: " + joined(items) + "."};
   if (compared > 0)
     said.push_back("The closed form names the same winner in " + format_count(same) + " of " +
                    format_count(compared) + ".");

@@ -5,11 +5,11 @@
 
 namespace kvcap {
 
-std::vector<MissRatioPoint> miss_ratio_curve(std::vector<Found> found, int64_t prompt_tokens) {
+std::vector<MissRatioPoint> miss_ratio_curve(std::vector<StackFind> found, int64_t prompt_tokens) {
   std::vector<MissRatioPoint> curve;
   if (found.empty()) return curve;
   std::sort(found.begin(), found.end(),
-            [](const Found& a, const Found& b) { return a.distance_tokens < b.distance_tokens; });
+            [](const StackFind& a, const StackFind& b) { return a.distance_tokens < b.distance_tokens; });
   const double least = std::log(static_cast<double>(std::max<int64_t>(found.front().distance_tokens, 1)));
   const int64_t greatest = std::max<int64_t>(found.back().distance_tokens, 1);
   const double step = (std::log(static_cast<double>(greatest)) - least) / (kMissRatioPoints - 1);

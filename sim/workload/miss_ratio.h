@@ -8,7 +8,7 @@
 namespace kvcap {
 
 // Something that a request finds in a store that keeps everything.
-struct Found {
+struct StackFind {
   int64_t distance_tokens = 0;  // of all that was used since, itself included
   int64_t tokens = 0;           // of the prompt
 };
@@ -23,6 +23,6 @@ inline constexpr int kMissRatioPoints = 50;
 // At most kMissRatioPoints capacities, ascending, evenly spaced in their logarithm from the least distance to
 // the greatest, where the curve ends at the ratio of a store that keeps everything. Empty where nothing is
 // found.
-std::vector<MissRatioPoint> miss_ratio_curve(std::vector<Found> found, int64_t prompt_tokens);
+std::vector<MissRatioPoint> miss_ratio_curve(std::vector<StackFind> found, int64_t prompt_tokens);
 
 }  // namespace kvcap

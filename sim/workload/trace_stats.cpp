@@ -98,7 +98,7 @@ struct Reuse {
   int64_t blocks = 0, full_blocks = 0, found_blocks = 0, found_full_blocks = 0;
   double hit_rates = 0;
   std::vector<double> distances_tokens, distances_s;
-  std::vector<Found> found;
+  std::vector<StackFind> finds;
 
   void add_prompt(int64_t tokens, int64_t history, int64_t found) {
     prompt_tokens += tokens;
@@ -130,7 +130,7 @@ void follow_contexts(const Workload& workload, const std::vector<Access>& access
     if (found > 0) {
       const int64_t distance = store.distance_tokens(*last, i);
       reuse.add_distance(distance, access.time_s - last->time_s);
-      reuse.found.push_back({distance, found});
+      reuse.finds.push_back({distance, found});
     }
     const int64_t added = session.history_grows ? int64_t{turn.input_tokens} + turn.output_tokens : 0;
     store.use(key, {access.history_tokens + added, i, access.time_s});
@@ -185,7 +185,7 @@ void follow_pieces(const Workload& workload, const std::unordered_map<uint64_t, 
       access.history_tokens += piece.tokens;
       const int64_t distance = store.distance_tokens(*last, i);
       farthest = std::max(farthest, distance);
-      reuse.found.push_back({workload.piece_keys == PieceKeys::prefix ? farthest : distance, piece.tokens});
+      reuse.finds.push_back({workload.piece_keys == PieceKeys::prefix ? farthest : distance, piece.tokens});
       if (prompts.at(piece.key) == std::ssize(accesses)) continue;
       if (!oldest || last->access < oldest->access) oldest = last;
     }
@@ -216,7 +216,7 @@ void describe_reuse(const Workload& workload, std::vector<Access>& accesses, Tra
   stats.infinite_cache_full_block_hit_rate =
       stats.block_tokens == 0 ? NAN : share(reuse.found_full_blocks, reuse.full_blocks);
   stats.reuses = std::ssize(reuse.distances_s);
-  stats.miss_ratio_curve = miss_ratio_curve(std::move(reuse.found), reuse.prompt_tokens);
+  stats.miss_ratio_curve = miss_ratio_curve(std::move(reuse.finds), reuse.prompt_tokens);
   stats.reuse_distance_tokens = figure_of(std::move(reuse.distances_tokens));
   stats.reuse_distance_s = figure_of(std::move(reuse.distances_s));
   stats.context_tokens = figure_of(store.sizes());

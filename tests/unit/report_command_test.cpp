@@ -89,7 +89,7 @@ TEST_F(ReportCommand, WritesThePageOrSaysHowToGetIt) {
 
 TEST_F(ReportCommand, ReadsASweepAndLeavesItAlone) {
   write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json",
-    "grid": {"policy.name": ["kv_offload", "hcache"]}, "zip": {},
+    "grid": {"policy.name": ["kv_offload", "hcache"]}, 
     "points": [{"workload.sessions": 20}, {"model": "llama-2-70b"}]})");
   ASSERT_EQ(kvcap({"sweep", path("s.json"), "--out", path("swept?#%")}).exit_code, 0);
   const std::string file = path("swept?#%/results.sqlite");
@@ -147,6 +147,7 @@ TEST_F(ReportCommand, ExitsWith2AndOneLineForBadInput) {
   write("results.sqlite", "no database");
   write("cut.sqlite", "SQLite format 3 and then nothing");
   write("good.json", R"({"schema": "kvcap.trace_stats/1", "requests": 1})");
+  fs::create_directory(path("none"));
   write("none/readme.txt", "nothing");
   const std::string known =
       "kvcap.result/1, kvcap.compare/1, kvcap.restore/1, kvcap.plan_result/1, kvcap.break_even/1, "

@@ -356,11 +356,14 @@ TEST(Takeaways, SayByHowMuchTheBestIsAhead) {
       comparison({result("kv_offload", 260, 30, 512, 0.9), result("hcache", 182, 20, 264, 0.8)},
                  {difference("hcache", "kv_offload", -78, 8)});
   const std::vector<ReportInput> inputs = {input("chat", compare)};
-  expect_says(said(inputs, "overview"),
-              "hcache lowers p99 TTFT by 30.0 % against kv_offload (182 against 260 ms, 78 +-8 ms lower) and "
-              "stores 48.4 % fewer bytes.");
+  expect_says(
+      said(inputs, "overview"),
+      "hcache lowers p99 TTFT by 30.0 % against kv_offload (182 against 260 ms, 78.0 +-8.0 ms lower) and "
+      "stores 48.4 % fewer bytes.");
   expect_says(said(inputs, "latency"), "hcache lowers p99 TTFT by 30.0 %");
-  expect_says(said(inputs, "cache"), "came from stored state: 90.0 with kv_offload and hcache.");
+  expect_says(said(inputs, "cache"),
+              "What came from stored state of every 100 prompt tokens (history and new): 90.0 with "
+              "kv_offload and hcache.");
   expect_says(said(inputs, "cache"), "It stores 48.4 % fewer bytes than kv_offload.");
   expect_says(said(inputs, "resources"), "hcache is bound by reads from the SSDs (busy 80.0 % of the time).");
   expect_says(said(inputs, "resources"), "hcache uses up the rated writes of the SSDs in 2.50 years.");
@@ -480,7 +483,7 @@ TEST(Takeaways, OfBreakEvenMapsCountWins) {
         cell("3", "hcache", "hcache")}},
       {"boundaries", {{{"down", "512"}, {"from", "recompute"}, {"to", "hcache"}, {"simulated", 1.5}}}}};
   const std::vector<std::string> sentences = said({input("b", map)}, "plan");
-  expect_says(sentences, "Of 3 pairs of bandwidth and tokens wins hcache in 2, recompute in 1.");
+  expect_says(sentences, "Of 3 pairs of bandwidth and tokens are won: hcache 2, recompute 1.");
   expect_says(sentences, "The closed form names the same winner in 2 of 3.");
   expect_says(sentences, "At tokens 512, recompute gives way to hcache at bandwidth 1.50.");
 }
@@ -525,7 +528,7 @@ TEST(Changes, OfResultsHaveIntervalsAsIfIndependent) {
   EXPECT_TRUE(std::none_of(all.begin(), all.end(), [](const Change& c) { return c.setting != "hcache"; }));
   expect_says(said(inputs, "changes"),
               "new, hcache: mean TTFT 19.5 ms lower (45.5 against 65.0 ms before), p99 TTFT "
-              "78 +-5 ms lower (182 against 260 ms before)");
+              "78.0 +-5.0 ms lower (182 against 260 ms before)");
 }
 
 TEST(Changes, SayWhereRunsCannotTellAndWhereNothingChanged) {
