@@ -273,6 +273,21 @@ class Summary {
       if (!recorded_.busy[i].is_zero())
         result_.series.emplace_back(std::string(kResourceNames[i]) + "_utilization",
                                     recorded_.busy[i].means(kSeriesBins, duration_s));
+    add_turn_series();
+  }
+
+  // Of the turns that arrive in each bin, warm-up included.
+  void add_turn_series() {
+    BinnedMeans hit_rate(kSeriesBins, facts_.duration_s);
+    BinnedMeans ttft_ms(kSeriesBins, facts_.duration_s);
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (turn.rejected) continue;
+      const double prompt_tokens = static_cast<double>(turn.history_tokens) + turn.input_tokens;
+      if (prompt_tokens > 0) hit_rate.add(turn.arrival_s, turn.hit_tokens / prompt_tokens, prompt_tokens);
+      ttft_ms.add(turn.arrival_s, 1e3 * turn.ttft_s);
+    }
+    result_.series.emplace_back("token_hit_rate", hit_rate.means());
+    result_.series.emplace_back("mean_ttft_ms", ttft_ms.means());
   }
 
   const Recorded& recorded_;
