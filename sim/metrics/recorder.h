@@ -38,7 +38,9 @@ struct RunFacts {
   std::vector<std::string> notes;
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
-  double reserved_bytes = 0;    // KV memory that a sequence takes when it is admitted; 0: it grows
+  double reserved_bytes = 0;  // KV memory that a sequence takes when it is admitted; 0: it grows
+  int64_t replicas = 1;       // nodes of the fleet; what follows is of all of them together
+  bool shared_remote = false;
   double gpu_usd_per_hour = 0;  // all GPUs of the profile
   PerTier tier_usd_per_hour{};  // provisioned capacity
   double remote_usd_per_request = 0;
@@ -61,14 +63,17 @@ class Recorder {
   void inter_token(double gap_s, int64_t count);
   // Steps i = 0 .. steps-1 of a decode run lasted first_s + i * growth_s and gave `sequences` tokens each.
   void inter_token_run(double first_s, double growth_s, int64_t steps, int64_t sequences);
-  void level(Level which, double value, double now_s);
-  // `busy_s` seconds of work spread evenly over [from_s, to_s].
-  void busy(Resource which, double busy_s, double from_s, double to_s);
+  // Of one node of a fleet; the level is the sum over nodes.
+  void level(Level which, double value, double now_s, std::size_t node = 0);
+  // `busy_s` seconds of work of a node spread evenly over [from_s, to_s].
+  void busy(Resource which, double busy_s, double from_s, double to_s, std::size_t node = 0);
   void read(Tier tier, double bytes, double requests);
   void wrote(Tier tier, double bytes, double requests);
   // A preempted request lost its KV; `reloaded_tokens` were brought back from the store again.
   void preempted();
   void reloaded(int64_t tokens, double bytes);
+  // A turn starts over on another node, for its own has failed.
+  void retried();
   // Windows of KV moved within their buffers.
   void copied(double bytes, double seconds);
 

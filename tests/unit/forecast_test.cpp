@@ -26,7 +26,7 @@ class ForecastTest : public ::testing::Test {
 
   Workload workload_;
   Arrivals arrivals_{workload_};
-  Store store_{
+  NodeStore store_{
       {{.kind = Tier::dram, .capacity_bytes = 30, .eviction = EvictionKind::next_use, .bytes_per_token = 1},
        {.kind = Tier::ssd, .capacity_bytes = 90, .eviction = EvictionKind::next_use, .bytes_per_token = 1}}};
   Forecast forecast_{workload_, arrivals_, store_, {.match = Match::chunk, .look_ahead = true}, 1};
