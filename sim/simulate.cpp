@@ -13,6 +13,7 @@
 #include "metrics/recorder.h"
 #include "policy/keys.h"
 #include "policy/table.h"
+#include "serving/fleet.h"
 #include "serving/instance.h"
 #include "serving/prompt.h"
 #include "workload/calls.h"
@@ -62,18 +63,20 @@ std::string format(const char* pattern, auto... values) {
 
 void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, RunFacts& facts) {
   const HardwareProfile& hardware = scenario.hardware;
-  facts.gpus = hardware.gpu.count;
+  const int64_t replicas = scenario.fleet.replicas;
+  facts.gpus = replicas * hardware.gpu.count;
   facts.gpus_per_group = scenario.serving.tensor_parallel_size;
   facts.gpu_usd_per_hour = static_cast<double>(facts.gpus) * gpu_usd_per_hour(hardware);
   facts.gpus_are_bought = hardware.gpu.purchase_usd > 0;
   for (const StoreTier& tier : tiers) {
-    const double gb = tier.capacity_bytes / 1e9;
+    const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
+    const double gb = (is_shared ? 1 : static_cast<double>(replicas)) * tier.capacity_bytes / 1e9;
     facts.tier_usd_per_hour[index(tier.kind)] = gb * usd_per_gb_hour(hardware, tier.kind);
     facts.tier_w[index(tier.kind)] = gb * watts_per_gb(hardware, tier.kind);
   }
   if (hardware.remote) facts.remote_usd_per_request = hardware.remote->price_usd_per_request;
   if (hardware.ssd) {
-    const auto devices = static_cast<double>(hardware.ssd->count);
+    const auto devices = static_cast<double>(replicas * hardware.ssd->count);
     facts.ssd_endurance_bytes = devices * hardware.ssd->endurance_bytes;
     facts.ssd_purchase_usd = devices * hardware.ssd->purchase_usd;
   }
@@ -111,8 +114,10 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.slo_tpot_ms = scenario.slo.tpot_ms.value_or(-1);
   facts.stored_bytes_per_token = machine.policy().stored_bytes_per_token();
   facts.reserved_bytes = machine.policy().kv_buffer().reserved_tokens * scenario.model.kv_bytes_per_token();
+  facts.replicas = scenario.fleet.replicas;
+  facts.shared_remote = scenario.fleet.shared_remote;
   add_prices(scenario, machine.tiers(), facts);
-  facts.kv_capacity_tokens = machine.kv_capacity_tokens();
+  facts.kv_capacity_tokens = facts.replicas * machine.kv_capacity_tokens();
   return facts;
 }
 
@@ -141,12 +146,14 @@ std::vector<CallOfTurn> calls_of(const Workload& asked, const Workload& divided)
   return calls;
 }
 
-// What lies in the store after a long time. Contexts: in order of their sessions. Parts of prompts: those
-// first that all turns together use most, or where some tier keeps the highest scores, that score highest.
-void preload(const Workload& workload, const Machine& machine, Store& store) {
+// What lies in the stores after a long time. Contexts: in order of their sessions, one after the other on all
+// nodes. Parts of prompts: on every node those first that all turns together use most, or where some tier
+// keeps the highest scores, that score highest.
+void preload(const Workload& workload, const Machine& machine, std::span<NodeStore> stores) {
   for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
     const Key key = workload.context_key(i);
     const int64_t tokens = workload.sessions[i].context_tokens;
+    NodeStore& store = stores[home_of(key, stores.size())];
     if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
   }
   if (workload.piece_begin.empty()) return;
@@ -167,7 +174,9 @@ void preload(const Workload& workload, const Machine& machine, Store& store) {
   }
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Used& a, const Used& b) { return a.score > b.score; });
-  for (const Used& part : parts) store.preload(part.item.key, part.item.tokens);
+  for (NodeStore& store : stores) {
+    for (const Used& part : parts) store.preload(part.item.key, part.item.tokens);
+  }
 }
 
 bool has_host_tier(const std::vector<StoreTier>& tiers) {
@@ -355,40 +364,61 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   const std::optional<Workload> calls = divided(asked, machine.options());
   const Workload& workload = calls ? *calls : asked;
   Recorder recorder(static_cast<int64_t>(workload.turns.size()), hooks.trace);
-  const LinkObserver observer = [&recorder](Resource resource, double busy_s, double from_s, double to_s) {
-    recorder.busy(resource, busy_s, from_s, to_s);
+  const auto replicas = static_cast<std::size_t>(scenario.fleet.replicas);
+  const auto observer_of = [&recorder](std::size_t node) -> LinkObserver {
+    return [&recorder, node](Resource resource, double busy_s, double from_s, double to_s) {
+      recorder.busy(resource, busy_s, from_s, to_s, node);
+    };
   };
-  Store store(machine.tiers(),
-              {.inclusive = machine.options().inclusive.value_or(false), .ttl_s = machine.options().ttl_s});
-  if (workload.warm_start) preload(workload, machine, store);
+  const StoreOptions store_options{.inclusive = machine.options().inclusive.value_or(false),
+                                   .ttl_s = machine.options().ttl_s};
+  std::vector<StoreTier> own_tiers, shared_tiers;
+  for (const StoreTier& tier : machine.tiers()) {
+    const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
+    (is_shared ? shared_tiers : own_tiers).push_back(tier);
+  }
+  Store shared(shared_tiers, store_options);
+  Store* const shared_or_none = shared_tiers.empty() ? nullptr : &shared;
+  std::vector<NodeStore> stores;
+  std::vector<LinkObserver> observers;
+  for (std::size_t node = 0; node < replicas; ++node) {
+    stores.emplace_back(own_tiers, store_options, shared_or_none);
+    observers.push_back(observer_of(node));
+  }
+  if (workload.warm_start) preload(workload, machine, stores);
   const std::unique_ptr<World> world =
-      make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, observer);
+      make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, std::move(observers),
+                         scenario.fleet.shared_remote);
   // Where loads wait for computation, the link stands still or not as layers come: no closed form knows.
   const bool buffered = machine.policy().read_buffer_layers() < scenario.model.num_hidden_layers;
-  const std::unique_ptr<Restorer> restorer =
-      make_restorer(buffered ? Fidelity::layer : scenario.fidelity, *world, machine.idle_rates(), observer,
-                    hooks.on_restore_activity);
-  Instance instance(
-      {.workload = &workload,
-       .cost = &machine.cost(),
-       .policy = &machine.policy(),
-       .store = &store,
-       .world = world.get(),
-       .restorer = restorer.get(),
-       .recorder = &recorder,
-       .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
-       .serving = scenario.serving,
-       .keeping = keeping_of(machine),
-       .kv_capacity_tokens = machine.kv_capacity_tokens(),
-       .max_model_len = machine.max_model_len(),
-       .fidelity = scenario.fidelity,
-       .check_invariants = hooks.check_invariants,
-       .finished_turns = hooks.finished_turns});
-  world->run([&instance](double now_s) { return instance.advance(now_s); });
+  Fleet fleet({.world = world.get(),
+               .options = scenario.fleet,
+               .stores = stores,
+               .shared = shared_or_none,
+               .make_restorer =
+                   [&](std::size_t node) {
+                     return make_restorer(buffered ? Fidelity::layer : scenario.fidelity, world->node(node),
+                                          machine.idle_rates(), observer_of(node), hooks.on_restore_activity);
+                   },
+               .instance = {.workload = &workload,
+                            .cost = &machine.cost(),
+                            .policy = &machine.policy(),
+                            .recorder = &recorder,
+                            .route = [&machine](Tier from, Tier to) -> const Route& {
+                              return machine.route(from, to);
+                            },
+                            .serving = scenario.serving,
+                            .keeping = keeping_of(machine),
+                            .kv_capacity_tokens = machine.kv_capacity_tokens(),
+                            .max_model_len = machine.max_model_len(),
+                            .fidelity = scenario.fidelity,
+                            .check_invariants = hooks.check_invariants,
+                            .finished_turns = hooks.finished_turns}});
+  world->run([&fleet](double now_s) { return fleet.advance(now_s); });
 
   RunFacts facts = facts_of(scenario, workload, machine);
   if (calls) facts.calls = calls_of(asked, workload);
-  facts.duration_s = instance.ended_s();
+  facts.duration_s = fleet.ended_s();
   return recorder.finish(facts);
 }
 

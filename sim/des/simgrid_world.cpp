@@ -22,15 +22,39 @@ namespace {
 // SimGrid resolves dates to a nanosecond; anything shorter is over at once.
 constexpr double kResolution_s = 1e-9;
 
+// A long-lived actor that serves a queue. What is in it is lost when the actor is killed.
+class Server {
+ public:
+  virtual ~Server() = default;
+
+  void start(sg4::Host* home) {
+    home_ = home;
+    actor_ = sg4::Actor::create("server", home, [this] { serve(); });
+    actor_->daemonize();
+  }
+  void drop_all() {
+    actor_->kill();
+    waiting_ = sg4::Semaphore::create(0);
+    forget();
+    start(home_);
+  }
+
+ protected:
+  // The body of the actor: for every time that one is asked it acquires waiting_.
+  virtual void serve() = 0;
+  virtual void forget() = 0;
+  sg4::SemaphorePtr waiting_ = sg4::Semaphore::create(0);
+
+ private:
+  sg4::Host* home_ = nullptr;
+  sg4::ActorPtr actor_;
+};
+
 // One transfer in flight: it uses the route fully, and more would only share it.
-class SimgridLane : public Lane {
+class SimgridLane : public Lane, public Server {
  public:
   SimgridLane(sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
-      : from_(from),
-        to_(to),
-        route_(std::move(route)),
-        observer_(observer),
-        waiting_(sg4::Semaphore::create(0)) {}
+      : from_(from), to_(to), route_(std::move(route)), observer_(observer) {}
 
   void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) override {
     queue_.push_back({alone_s, latency_s, std::move(on_phase)});
@@ -42,8 +66,7 @@ class SimgridLane : public Lane {
     return queued_s_ + (carried_ ? carried_->get_remaining() / route_.bytes_per_s() : 0);
   }
 
-  // The body of the lane's actor.
-  void serve() {
+  void serve() override {
     for (;;) {
       waiting_->acquire();
       Transfer transfer = std::move(queue_.front());
@@ -73,6 +96,12 @@ class SimgridLane : public Lane {
     std::function<void(TransferPhase)> on_phase;
   };
 
+  void forget() override {
+    queue_.clear();
+    queued_s_ = 0;
+    carried_ = nullptr;
+  }
+
   void leave_queue(const Transfer& transfer) {
     queued_s_ = queue_.empty() ? 0 : queued_s_ - transfer.alone_s;
   }
@@ -88,16 +117,13 @@ class SimgridLane : public Lane {
   sg4::Host* to_;
   Route route_;
   const LinkObserver& observer_;
-  sg4::SemaphorePtr waiting_;
   std::deque<Transfer> queue_;
   double queued_s_ = 0;   // of what is not under way
   sg4::CommPtr carried_;  // what is
 };
 
-class SimgridComputeQueue : public ComputeQueue {
+class SimgridComputeQueue : public ComputeQueue, public Server {
  public:
-  SimgridComputeQueue() : waiting_(sg4::Semaphore::create(0)) {}
-
   void run(double seconds, std::function<void()> done) override {
     queue_.push_back({seconds, std::move(done)});
     asked_s_ += seconds;
@@ -109,7 +135,7 @@ class SimgridComputeQueue : public ComputeQueue {
   }
   double pending_s() const override { return asked_s_ - served_s(); }
 
-  void serve() {
+  void serve() override {
     for (;;) {
       waiting_->acquire();
       Piece piece = std::move(queue_.front());
@@ -128,7 +154,13 @@ class SimgridComputeQueue : public ComputeQueue {
     double seconds;
     std::function<void()> done;
   };
-  sg4::SemaphorePtr waiting_;
+
+  void forget() override {
+    queue_.clear();
+    running_ = false;
+    served_s_ = asked_s_ = 0;
+  }
+
   std::deque<Piece> queue_;
   bool running_ = false;
   double running_since_s_ = 0;
@@ -136,20 +168,26 @@ class SimgridComputeQueue : public ComputeQueue {
   double asked_s_ = 0;
 };
 
-class SimgridWorld : public World {
+// Names of hosts and links begin with the node's `prefix`.
+class SimgridNode : public Node {
  public:
-  SimgridWorld(const HardwareProfile& hardware, int64_t tensor_parallel_size, LinkObserver observer)
-      : engine_(std::string("kvcap")), observer_(std::move(observer)) {
-    // CM02 without the TCP window and without cross traffic: a flow gets its max-min share of the links, no
-    // more and no less.
-    xbt_log_control_set("root.thresh:warning");
-    sg4::Engine::set_config("network/model:CM02");
-    sg4::Engine::set_config("network/TCP-gamma:0");
-    sg4::Engine::set_config("network/crosstraffic:0");
-    build_platform(hardware, tensor_parallel_size);
-    woken_ = sg4::Semaphore::create(0);
-    sg4::Engine::on_deadlock_cb(
-        [] { KVCAP_BUG("the simulation waits for something that can never happen"); });
+  SimgridNode(sg4::NetZone* zone, std::string prefix, LinkObserver observer)
+      : zone_(zone), prefix_(std::move(prefix)), observer_(std::move(observer)) {}
+
+  // `remote`: the link of the remote tier, if it is one that nodes share.
+  void build(const HardwareProfile& hardware, int64_t tensor_parallel_size, sg4::Link* remote) {
+    if (remote) links_[Resource::remote] = remote;
+    for (Tier from : kTiers) {
+      for (Tier to : kTiers) {
+        if (from == to || !has_tier(hardware, from) || !has_tier(hardware, to)) continue;
+        add_lane(hardware, from, to, route(hardware, tensor_parallel_size, from, to));
+      }
+    }
+  }
+
+  void start(sg4::Host* home) {
+    for (auto& [tiers, lane] : lanes_) lane->start(home);
+    compute_.start(home);
   }
 
   double now_s() const override { return sg4::Engine::get_clock(); }
@@ -162,6 +200,93 @@ class SimgridWorld : public World {
 
   ComputeQueue& restore_compute() override { return compute_; }
 
+  void drop_all() override {
+    for (auto& [tiers, lane] : lanes_) lane->drop_all();
+    compute_.drop_all();
+  }
+
+ private:
+  void add_lane(const HardwareProfile& hardware, Tier from, Tier to, const Route& way) {
+    const std::string label = prefix_ + std::string(name(from)) + "-" + std::string(name(to));
+    auto* source = zone_->create_host(label + "-from", 1);
+    auto* sink = zone_->create_host(label + "-to", 1);
+    std::vector<sg4::LinkInRoute> links;
+    for (const Hop& hop : way.hops) {
+      for (int i = 0; i < hop.crossings; ++i) links.emplace_back(link(hop));
+      if (hop.resource == Resource::ssd_read || hop.resource == Resource::ssd_write) {
+        links.emplace_back(ssd_media(*hardware.ssd));
+      }
+    }
+    zone_->add_route(source->get_netpoint(), sink->get_netpoint(), nullptr, nullptr, links, false);
+    lanes_[{from, to}] = std::make_unique<SimgridLane>(source, sink, way, observer_);
+  }
+
+  sg4::Link* link(const Hop& hop) {
+    sg4::Link*& made = links_[hop.resource];
+    if (!made) made = make_link(std::string(kResourceNames[index(hop.resource)]), hop.bytes_per_s);
+    return made;
+  }
+
+  // Reads and writes of an SSD share its flash and controller: together no more than the faster of the two.
+  sg4::Link* ssd_media(const Ssd& ssd) {
+    if (!ssd_media_) {
+      const double faster = std::max(ssd.read_bandwidth_bytes_per_s, ssd.write_bandwidth_bytes_per_s);
+      ssd_media_ = make_link("ssd_media", static_cast<double>(ssd.count) * faster);
+    }
+    return ssd_media_;
+  }
+
+  sg4::Link* make_link(const std::string& of, double bytes_per_s) {
+    sg4::Link* made = zone_->create_link(prefix_ + of, bytes_per_s)->set_latency(0);
+    made->seal();
+    return made;
+  }
+
+  sg4::NetZone* zone_;
+  std::string prefix_;
+  LinkObserver observer_;
+  std::map<Resource, sg4::Link*> links_;
+  sg4::Link* ssd_media_ = nullptr;
+  std::map<std::pair<Tier, Tier>, std::unique_ptr<SimgridLane>> lanes_;
+  SimgridComputeQueue compute_;
+};
+
+class SimgridWorld : public World {
+ public:
+  SimgridWorld(const HardwareProfile& hardware, int64_t tensor_parallel_size,
+               std::vector<LinkObserver> observers, bool shared_remote)
+      : engine_(std::string("kvcap")) {
+    // CM02 without the TCP window and without cross traffic: a flow gets its max-min share of the links, no
+    // more and no less.
+    xbt_log_control_set("root.thresh:warning");
+    sg4::Engine::set_config("network/model:CM02");
+    sg4::Engine::set_config("network/TCP-gamma:0");
+    sg4::Engine::set_config("network/crosstraffic:0");
+    auto* root = sg4::create_full_zone("root");
+    home_ = root->create_host("home", 1);
+    sg4::Link* remote = nullptr;
+    if (shared_remote && hardware.remote) {
+      remote = root->create_link("remote", hardware.remote->bandwidth_bytes_per_s)->set_latency(0);
+      remote->seal();
+    }
+    for (std::size_t i = 0; i < observers.size(); ++i) {
+      // A full zone has a table of all its pairs of hosts: a small one for each node, where there are
+      // several.
+      const std::string prefix = observers.size() > 1 ? std::to_string(i) + "-" : "";
+      auto* zone = observers.size() > 1 ? sg4::create_full_zone(prefix + "node")->set_parent(root) : root;
+      nodes_.push_back(std::make_unique<SimgridNode>(zone, prefix, std::move(observers[i])));
+      nodes_.back()->build(hardware, tensor_parallel_size, remote);
+      if (zone != root) zone->seal();
+    }
+    root->seal();
+    woken_ = sg4::Semaphore::create(0);
+    sg4::Engine::on_deadlock_cb(
+        [] { KVCAP_BUG("the simulation waits for something that can never happen"); });
+  }
+
+  double now_s() const override { return sg4::Engine::get_clock(); }
+  Node& node(std::size_t number) override { return *nodes_.at(number); }
+
   void wake() override {
     if (asleep_ && !wake_pending_) {
       wake_pending_ = true;
@@ -170,8 +295,7 @@ class SimgridWorld : public World {
   }
 
   void run(std::function<double(double)> loop) override {
-    for (auto& [tiers, lane] : lanes_) start_daemon([served = lane.get()] { served->serve(); });
-    start_daemon([this] { compute_.serve(); });
+    for (auto& node : nodes_) node->start(home_);
     sg4::Actor::create("loop", home_, [this, loop = std::move(loop)] { call(loop); });
     engine_.run();
   }
@@ -195,66 +319,9 @@ class SimgridWorld : public World {
     }
   }
 
-  template <typename Body>
-  void start_daemon(Body body) {
-    sg4::Actor::create("server", home_, std::move(body))->daemonize();
-  }
-
-  void build_platform(const HardwareProfile& hardware, int64_t tensor_parallel_size) {
-    auto* zone = sg4::create_full_zone("root");
-    home_ = zone->create_host("home", 1);
-    for (Tier from : kTiers) {
-      for (Tier to : kTiers) {
-        if (from == to || !has_tier(hardware, from) || !has_tier(hardware, to)) continue;
-        const Route way = route(hardware, tensor_parallel_size, from, to);
-        add_lane(zone, hardware, from, to, way);
-      }
-    }
-    zone->seal();
-  }
-
-  void add_lane(sg4::NetZone* zone, const HardwareProfile& hardware, Tier from, Tier to, const Route& way) {
-    const std::string label = std::string(name(from)) + "-" + std::string(name(to));
-    auto* source = zone->create_host(label + "-from", 1);
-    auto* sink = zone->create_host(label + "-to", 1);
-    std::vector<sg4::LinkInRoute> links;
-    for (const Hop& hop : way.hops) {
-      for (int i = 0; i < hop.crossings; ++i) links.emplace_back(link(zone, hop));
-      if (hop.resource == Resource::ssd_read || hop.resource == Resource::ssd_write) {
-        links.emplace_back(ssd_media(zone, *hardware.ssd));
-      }
-    }
-    zone->add_route(source->get_netpoint(), sink->get_netpoint(), nullptr, nullptr, links, false);
-    lanes_[{from, to}] = std::make_unique<SimgridLane>(source, sink, way, observer_);
-  }
-
-  sg4::Link* link(sg4::NetZone* zone, const Hop& hop) {
-    sg4::Link*& made = links_[hop.resource];
-    if (!made) {
-      made = zone->create_link(std::string(kResourceNames[index(hop.resource)]), hop.bytes_per_s)
-                 ->set_latency(0);
-      made->seal();
-    }
-    return made;
-  }
-
-  // Reads and writes of an SSD share its flash and controller: together no more than the faster of the two.
-  sg4::Link* ssd_media(sg4::NetZone* zone, const Ssd& ssd) {
-    if (!ssd_media_) {
-      const double faster = std::max(ssd.read_bandwidth_bytes_per_s, ssd.write_bandwidth_bytes_per_s);
-      ssd_media_ = zone->create_link("ssd_media", static_cast<double>(ssd.count) * faster)->set_latency(0);
-      ssd_media_->seal();
-    }
-    return ssd_media_;
-  }
-
   sg4::Engine engine_;
-  LinkObserver observer_;
   sg4::Host* home_ = nullptr;
-  std::map<Resource, sg4::Link*> links_;
-  sg4::Link* ssd_media_ = nullptr;
-  std::map<std::pair<Tier, Tier>, std::unique_ptr<SimgridLane>> lanes_;
-  SimgridComputeQueue compute_;
+  std::vector<std::unique_ptr<SimgridNode>> nodes_;
   sg4::SemaphorePtr woken_;
   bool asleep_ = false;
   bool wake_pending_ = false;
@@ -263,8 +330,8 @@ class SimgridWorld : public World {
 }  // namespace
 
 std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
-                                          LinkObserver observer) {
-  return std::make_unique<SimgridWorld>(hardware, tensor_parallel_size, std::move(observer));
+                                          std::vector<LinkObserver> observers, bool shared_remote) {
+  return std::make_unique<SimgridWorld>(hardware, tensor_parallel_size, std::move(observers), shared_remote);
 }
 
 std::string simgrid_version() {

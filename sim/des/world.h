@@ -1,5 +1,5 @@
-// World: the only clock. It moves bytes over the machine's links, lets computations take their time, and
-// calls one loop whenever its time has come. SimGrid is behind it; tests put a small fake behind it.
+// World: the only clock. It moves bytes over the links of its machines, lets computations take their time,
+// and calls one loop whenever its time has come. SimGrid is behind it; tests put a small fake behind it.
 //
 // The loop is a function from now to the time it wants to be called again; callbacks of lanes and of the
 // restoring GPU may change what it would answer and then say wake(). Everything runs on one thread of
@@ -41,13 +41,23 @@ class ComputeQueue {
   virtual double pending_s() const = 0;
 };
 
-class World {
+// One machine of it: lanes between its tiers, a queue of restorations, and what the time is.
+class Node {
  public:
-  virtual ~World() = default;
+  virtual ~Node() = default;
   virtual double now_s() const = 0;
   // REQUIRES: the tiers differ and the machine has both.
   virtual Lane& lane(Tier from, Tier to) = 0;
   virtual ComputeQueue& restore_compute() = 0;
+  // The machine is lost: whatever was asked of its lanes and its queue never happens, and no callback comes.
+  virtual void drop_all() = 0;
+};
+
+class World {
+ public:
+  virtual ~World() = default;
+  virtual double now_s() const = 0;
+  virtual Node& node(std::size_t number) = 0;
   // Calls the loop as soon as the current callback returns, unless it is due anyway.
   virtual void wake() = 0;
   // Calls loop(now) at time 0, then whenever the time it returned has come or wake() was said. Infinity: only
@@ -59,10 +69,11 @@ class World {
 // Seconds of work that a link did for one transfer: reported when the transfer ends.
 using LinkObserver = std::function<void(Resource, double busy_s, double from_s, double to_s)>;
 
-// One node in SimGrid: a link for every device of the profile, lanes as long-lived actors.
-// REQUIRES: the only World of this process (SimGrid has one engine a process).
+// Nodes in SimGrid, one for each observer: a link for every device of the profile, lanes as long-lived
+// actors. Nodes share nothing, but the link of the remote tier where `shared_remote` says so. REQUIRES: the
+// only World of this process (SimGrid has one engine a process).
 std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
-                                          LinkObserver observer);
+                                          std::vector<LinkObserver> observers, bool shared_remote = false);
 
 // "3.32", of the library that runs.
 std::string simgrid_version();

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/resource.h"
@@ -17,9 +18,20 @@ namespace kvcap {
 
 struct RecordedLevel {
   TimeSeries series;
-  double value = 0;  // since since_s
+  double value = 0;  // since since_s; of all nodes
   double since_s = 0;
   double peak = 0;
+  std::vector<double> of_nodes;  // empty as long as there is one
+
+  // The sum once a node's part of it is `part`.
+  double sum_with(std::size_t node, double part) {
+    if (node == 0 && of_nodes.empty()) return part;
+    if (node >= of_nodes.size()) {
+      if (of_nodes.empty()) of_nodes.push_back(value);
+      of_nodes.resize(node + 1);
+    }
+    return value + part - std::exchange(of_nodes[node], part);
+  }
 };
 
 struct Recorded {
@@ -28,8 +40,10 @@ struct Recorded {
   std::array<RecordedLevel, kLevelCount> levels;
   std::array<TimeSeries, kResourceCount> busy;
   PerTier read_bytes{}, written_bytes{};
-  PerTier requests{};  // reads and writes
+  PerTier requests{};              // reads and writes
+  std::vector<double> gpu_busy_s;  // of each node
   int64_t preemptions = 0;
+  int64_t retried = 0;
   int64_t reloaded_tokens = 0;
   double reloaded_bytes = 0;
   double copied_bytes = 0, copied_s = 0;               // within KV buffers

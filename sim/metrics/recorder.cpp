@@ -27,20 +27,24 @@ void Recorder::inter_token_run(double first_s, double growth_s, int64_t steps, i
   state_->gaps.add_ramp(first_s, growth_s, steps, sequences);
 }
 
-void Recorder::level(Level which, double value, double now_s) {
+void Recorder::level(Level which, double value, double now_s, std::size_t node) {
   RecordedLevel& level = (*state_)[which];
   KVCAP_CHECK(now_s >= level.since_s);
-  if (trace_) trace_->level(which, value, now_s);
+  if (trace_) trace_->level(which, value, now_s, node);
   level.series.add(level.value, level.since_s, now_s);
-  level.value = value;
+  level.value = level.sum_with(node, value);
   level.since_s = now_s;
-  level.peak = std::max(level.peak, value);
+  level.peak = std::max(level.peak, level.value);
 }
 
-void Recorder::busy(Resource which, double busy_s, double from_s, double to_s) {
+void Recorder::busy(Resource which, double busy_s, double from_s, double to_s, std::size_t node) {
   KVCAP_CHECK(busy_s >= 0 && from_s >= 0 && to_s >= from_s);
   if (busy_s == 0) return;
-  if (trace_) trace_->busy(which, busy_s, from_s, to_s);
+  if (trace_) trace_->busy(which, busy_s, from_s, to_s, node);
+  if (which == Resource::gpu) {
+    if (node >= state_->gpu_busy_s.size()) state_->gpu_busy_s.resize(node + 1);
+    state_->gpu_busy_s[node] += busy_s;
+  }
   TimeSeries& series = state_->busy[index(which)];
   if (to_s > from_s) {
     series.add(busy_s / (to_s - from_s), from_s, to_s);
@@ -70,6 +74,8 @@ void Recorder::reused(double prefill_s, double restore_s) {
   state_->reused_prefill_s += prefill_s;
   state_->restore_compute_s += restore_s;
 }
+
+void Recorder::retried() { ++state_->retried; }
 
 void Recorder::copied(double bytes, double seconds) {
   state_->copied_bytes += bytes;

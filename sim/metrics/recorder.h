@@ -38,7 +38,9 @@ struct RunFacts {
   std::vector<std::string> notes;
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
-  double reserved_bytes = 0;    // KV memory that a sequence takes when it is admitted; 0: it grows
+  double reserved_bytes = 0;  // KV memory that a sequence takes when it is admitted; 0: it grows
+  int64_t replicas = 1;       // nodes of the fleet; what follows is of all of them together
+  bool shared_remote = false;
   double gpu_usd_per_hour = 0;  // all GPUs of the profile
   int64_t gpus = 1;             // how many that are
   int64_t gpus_per_group = 1;   // that work in lockstep: what `busy` and `reused` count the seconds of
@@ -71,9 +73,10 @@ class Recorder {
   void inter_token(double gap_s, int64_t count);
   // Steps i = 0 .. steps-1 of a decode run lasted first_s + i * growth_s and gave `sequences` tokens each.
   void inter_token_run(double first_s, double growth_s, int64_t steps, int64_t sequences);
-  void level(Level which, double value, double now_s);
-  // `busy_s` seconds of work spread evenly over [from_s, to_s].
-  void busy(Resource which, double busy_s, double from_s, double to_s);
+  // Of one node of a fleet; the level is the sum over nodes.
+  void level(Level which, double value, double now_s, std::size_t node = 0);
+  // `busy_s` seconds of work of a node spread evenly over [from_s, to_s].
+  void busy(Resource which, double busy_s, double from_s, double to_s, std::size_t node = 0);
   void read(Tier tier, double bytes, double requests);
   void wrote(Tier tier, double bytes, double requests);
   // A preempted request lost its KV; `reloaded_tokens` were brought back from the store again.
@@ -82,6 +85,8 @@ class Recorder {
   // Tokens were found whose prefill would have taken prefill_s; bringing them back computed for restore_s.
   // Seconds of one tensor-parallel group.
   void reused(double prefill_s, double restore_s);
+  // A turn starts over on another node, for its own has failed.
+  void retried();
   // Windows of KV moved within their buffers.
   void copied(double bytes, double seconds);
 

@@ -29,6 +29,8 @@ struct TurnRecord {
   bool cold = true;                                        // nobody has computed a part of its history before
   bool rejected = false;
   bool warmup = false;
+  uint16_t node = 0;     // of the fleet, that answered or refused it
+  uint16_t retries = 0;  // nodes that failed while they served it
   double arrival_s = 0;
   double ttft_s = 0;
   double service_ttft_s = 0;  // from first admission

@@ -1,6 +1,8 @@
 #include "metrics/series.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/check.h"
 
@@ -77,6 +79,23 @@ std::vector<double> TimeSeries::means(int bins, double duration_s) const {
   }
   for (double& mean : result)
     if (mean < 1e-9 * greatest) mean = 0;
+  return result;
+}
+
+void BinnedMeans::add(double at_s, double value, double weight) {
+  const double position = at_s / duration_s_ * static_cast<double>(bins_.size());
+  const double last = static_cast<double>(bins_.size()) - 1;
+  Bin& bin = bins_[static_cast<std::size_t>(std::clamp(std::floor(position), 0.0, last))];
+  bin.sum += value * weight;
+  bin.weight += weight;
+}
+
+std::vector<double> BinnedMeans::means() const {
+  std::vector<double> result;
+  result.reserve(bins_.size());
+  for (const Bin& bin : bins_) {
+    result.push_back(bin.weight > 0 ? bin.sum / bin.weight : std::numeric_limits<double>::quiet_NaN());
+  }
   return result;
 }
 

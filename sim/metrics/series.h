@@ -53,4 +53,21 @@ class TimeSeries {
   double last_s_ = 0;  // of what was added
 };
 
+// Values with weights at moments of [0, duration_s): their weighted means over `bins` equal parts of it, NaN
+// where a part has none. What comes at the end or later belongs to the last part.
+class BinnedMeans {
+ public:
+  BinnedMeans(int bins, double duration_s) : bins_(static_cast<std::size_t>(bins)), duration_s_(duration_s) {}
+  // REQUIRES: at_s >= 0.
+  void add(double at_s, double value, double weight = 1);
+  std::vector<double> means() const;
+
+ private:
+  struct Bin {
+    double sum = 0, weight = 0;
+  };
+  std::vector<Bin> bins_;
+  double duration_s_;
+};
+
 }  // namespace kvcap

@@ -202,7 +202,7 @@ class Summary {
     double greatest = 0;
     for (std::size_t i = 0; i < kResourceCount; ++i) {
       // Saves may go on after the last session has ended; that work is no part of the run.
-      const double busy_s = recorded_.busy[i].integral(facts_.duration_s);
+      const double busy_s = recorded_.busy[i].integral(facts_.duration_s) / links_of(i);
       const double utilization = facts_.duration_s > 0 ? busy_s / facts_.duration_s : 0;
       add("utilization." + std::string(kResourceNames[i]), utilization);
       if (utilization > greatest) {
@@ -214,8 +214,26 @@ class Summary {
     add("kv_capacity_tokens", facts_.kv_capacity_tokens);
     add("peak_kv_tokens", static_cast<int64_t>(std::llround(recorded_[Level::kv_tokens].peak)));
     add("preemptions", recorded_.preemptions);
+    add("retried", recorded_.retried);
+    add("routing.imbalance", imbalance());
     add("reloaded_tokens", recorded_.reloaded_tokens);
     add("reloaded_bytes", recorded_.reloaded_bytes);
+  }
+
+  // How many there are of a resource: one a node, but for what all share.
+  double links_of(std::size_t resource) const {
+    const bool is_shared = facts_.shared_remote && resource == index(Resource::remote);
+    return is_shared ? 1 : static_cast<double>(facts_.replicas);
+  }
+
+  // The busiest node's GPU time over the mean node's.
+  double imbalance() const {
+    double sum_s = 0, most_s = 0;
+    for (double busy_s : recorded_.gpu_busy_s) {
+      sum_s += busy_s;
+      most_s = std::max(most_s, busy_s);
+    }
+    return sum_s > 0 ? most_s * static_cast<double>(facts_.replicas) / sum_s : kNaN;
   }
 
   void add_kv_buffer() {
@@ -274,10 +292,27 @@ class Summary {
       if (!is_tier || level.peak > 0)
         result_.series.emplace_back(kLevelNames[i], level.series.means(kSeriesBins, duration_s));
     }
-    for (std::size_t i = 0; i < kResourceCount; ++i)
-      if (!recorded_.busy[i].is_zero())
-        result_.series.emplace_back(std::string(kResourceNames[i]) + "_utilization",
-                                    recorded_.busy[i].means(kSeriesBins, duration_s));
+    for (std::size_t i = 0; i < kResourceCount; ++i) {
+      if (recorded_.busy[i].is_zero()) continue;
+      std::vector<double> means = recorded_.busy[i].means(kSeriesBins, duration_s);
+      for (double& mean : means) mean /= links_of(i);
+      result_.series.emplace_back(std::string(kResourceNames[i]) + "_utilization", std::move(means));
+    }
+    add_turn_series();
+  }
+
+  // Of the turns that arrive in each bin, warm-up included.
+  void add_turn_series() {
+    BinnedMeans hit_rate(kSeriesBins, facts_.duration_s);
+    BinnedMeans ttft_ms(kSeriesBins, facts_.duration_s);
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (turn.rejected) continue;
+      const double prompt_tokens = static_cast<double>(turn.history_tokens) + turn.input_tokens;
+      if (prompt_tokens > 0) hit_rate.add(turn.arrival_s, turn.hit_tokens / prompt_tokens, prompt_tokens);
+      ttft_ms.add(turn.arrival_s, 1e3 * turn.ttft_s);
+    }
+    result_.series.emplace_back("token_hit_rate", hit_rate.means());
+    result_.series.emplace_back("mean_ttft_ms", ttft_ms.means());
   }
 
   void add_history() {

@@ -10,7 +10,10 @@
 namespace kvcap {
 namespace {
 
-constexpr int kMachine = 1, kLevels = 2, kRequests = 3;  // process ids
+// Process ids; those of a further node follow in pairs.
+constexpr int kMachine = 1, kLevels = 2, kRequests = 3;
+int machine_of(std::size_t node) { return node == 0 ? kMachine : 2 + 2 * static_cast<int>(node); }
+int levels_of(std::size_t node) { return node == 0 ? kLevels : machine_of(node) + 1; }
 // Numbers of tracks: those of a resource begin at its hundred.
 constexpr int kTracksOfResource = 100;
 
@@ -26,15 +29,15 @@ class Writer {
     name_of("thread_name", process, track, name);
   }
 
-  void slice(int track, std::string_view name, double from_s, double to_s, double share) {
-    begin("X", kMachine, track, name, from_s);
+  void slice(int process, int track, std::string_view name, double from_s, double to_s, double share) {
+    begin("X", process, track, name, from_s);
     add(R"(,"dur":)", (to_s - from_s) * 1e6);
     add(R"(,"args":{"busy_percent":)", 100 * share);
     text_ += "}}";
   }
 
-  void counter(std::string_view name, double now_s, double value) {
-    begin("C", kLevels, 0, name, now_s);
+  void counter(int process, std::string_view name, double now_s, double value) {
+    begin("C", process, 0, name, now_s);
     add(R"(,"args":{"value":)", value);
     text_ += "}}";
   }
@@ -102,7 +105,8 @@ void write_turn(Writer& writer, std::size_t id, const TurnRecord& turn) {
   const std::string args = R"("history_tokens":)" + std::to_string(turn.history_tokens) +
                            R"(,"input_tokens":)" + std::to_string(turn.input_tokens) +
                            R"(,"output_tokens":)" + std::to_string(turn.output_tokens) + R"(,"hit_tokens":)" +
-                           std::to_string(turn.hit_tokens);
+                           std::to_string(turn.hit_tokens) +
+                           (turn.node > 0 ? R"(,"node":)" + std::to_string(turn.node) : "");
   if (turn.rejected) {
     writer.phase(id, name + ", rejected", turn.arrival_s, turn.arrival_s, args);
     return;
@@ -125,25 +129,33 @@ void write_turn(Writer& writer, std::size_t id, const TurnRecord& turn) {
 
 }  // namespace
 
-void TraceEvents::busy(Resource which, double busy_s, double from_s, double to_s) {
-  slices_.push_back({which, from_s, to_s, busy_s});
+void TraceEvents::busy(Resource which, double busy_s, double from_s, double to_s, std::size_t node) {
+  slices_.push_back({which, from_s, to_s, busy_s, node});
 }
 
-void TraceEvents::level(Level which, double value, double now_s) { counts_.push_back({which, now_s, value}); }
+void TraceEvents::level(Level which, double value, double now_s, std::size_t node) {
+  counts_.push_back({which, now_s, value, node});
+}
 
 std::string TraceEvents::json(const std::string& name, const std::vector<TurnRecord>& turns) const {
   Writer writer(name);
-  writer.name_process(kMachine, "machine");
-  writer.name_process(kLevels, "levels");
+  std::size_t nodes = 1;
+  for (const Slice& slice : slices_) nodes = std::max(nodes, slice.node + 1);
+  for (const Count& count : counts_) nodes = std::max(nodes, count.node + 1);
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const std::string which = nodes > 1 ? "node " + std::to_string(node) + " " : "";
+    writer.name_process(machine_of(node), which + "machine");
+    writer.name_process(levels_of(node), which + "levels");
+  }
   writer.name_process(kRequests, "requests");
 
   std::vector<Slice> slices = slices_;
   std::stable_sort(slices.begin(), slices.end(),
                    [](const Slice& a, const Slice& b) { return a.from_s < b.from_s; });
-  std::array<std::vector<double>, kResourceCount> ends_s;  // of each track's last slice
+  std::vector<std::array<std::vector<double>, kResourceCount>> ends_s(nodes);  // of each track's last slice
   for (const Slice& slice : slices) {
     if (slice.to_s <= slice.from_s) continue;
-    std::vector<double>& tracks = ends_s[index(slice.resource)];
+    std::vector<double>& tracks = ends_s[slice.node][index(slice.resource)];
     // The format's resolution here is a nanosecond.
     const auto free = std::find_if(tracks.begin(), tracks.end(),
                                    [&](double end_s) { return end_s <= slice.from_s + 1e-9; });
@@ -152,23 +164,24 @@ std::string TraceEvents::json(const std::string& name, const std::vector<TurnRec
     const std::string_view resource = kResourceNames[index(slice.resource)];
     if (free == tracks.end()) {
       tracks.push_back(0);
-      writer.name_track(kMachine, track,
+      writer.name_track(machine_of(slice.node), track,
                         which == 0 ? std::string(resource)
                                    : std::string(resource) + " (" + std::to_string(which + 1) + ")");
     }
     const double from_s = std::max(slice.from_s, tracks[static_cast<std::size_t>(which)]);
     tracks[static_cast<std::size_t>(which)] = slice.to_s;
-    writer.slice(track, resource, from_s, std::max(from_s, slice.to_s),
+    writer.slice(machine_of(slice.node), track, resource, from_s, std::max(from_s, slice.to_s),
                  slice.busy_s / (slice.to_s - slice.from_s));
   }
 
-  std::array<double, kLevelCount> last{};
-  last.fill(std::nan(""));
+  std::vector<std::array<double, kLevelCount>> last(nodes);
+  for (auto& of_node : last) of_node.fill(std::nan(""));
   for (const Count& count : counts_) {
-    double& value = last[static_cast<std::size_t>(count.level)];
+    double& value = last[count.node][static_cast<std::size_t>(count.level)];
     if (count.value == value) continue;
     value = count.value;
-    writer.counter(kLevelNames[static_cast<std::size_t>(count.level)], count.now_s, count.value);
+    writer.counter(levels_of(count.node), kLevelNames[static_cast<std::size_t>(count.level)], count.now_s,
+                   count.value);
   }
 
   for (std::size_t id = 0; id < turns.size(); ++id) write_turn(writer, id, turns[id]);

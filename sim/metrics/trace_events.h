@@ -5,6 +5,8 @@
 //   levels     counters: turns that wait and run, KV tokens, bytes stored in each tier
 //   requests   a track a turn, with what it waited for: queue, load, restore compute, prefill, decode
 //
+// Of a fleet each node has a machine and levels of its own.
+//
 // Times are microseconds since the first second of the run.
 #pragma once
 
@@ -19,8 +21,8 @@ namespace kvcap {
 
 class TraceEvents {
  public:
-  void busy(Resource which, double busy_s, double from_s, double to_s);
-  void level(Level which, double value, double now_s);
+  void busy(Resource which, double busy_s, double from_s, double to_s, std::size_t node = 0);
+  void level(Level which, double value, double now_s, std::size_t node = 0);
 
   // A JSON object with `turns`' tracks. `name` is shown as the trace's title.
   std::string json(const std::string& name, const std::vector<TurnRecord>& turns) const;
@@ -29,10 +31,12 @@ class TraceEvents {
   struct Slice {
     Resource resource;
     double from_s, to_s, busy_s;
+    std::size_t node;
   };
   struct Count {
     Level level;
     double now_s, value;
+    std::size_t node;
   };
   std::vector<Slice> slices_;
   std::vector<Count> counts_;

@@ -9,6 +9,7 @@ namespace kvcap {
 namespace {
 
 constexpr double kMaxCount = 1e6;
+constexpr double kMaxReplicas = 1024;
 
 // A model as its file spells it: flat, with the defaults that follow from other fields left open.
 struct ModelFile {
@@ -281,6 +282,29 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "of a prompt beyond max_model_len: drop the oldest half, or reject"});
 }
 
+static void describe(FieldVisitor& v, NodeFailure& o) {
+  v.field("replica", o.replica,
+          {.meaning = "which node; the first is 0", .min = 0, .max = kMaxReplicas - 1, .required = true});
+  v.field("at_s", o.at_s, {.meaning = "when it is lost", .unit = "s", .min = 0, .required = true});
+  v.field("down_s", o.down_s, positive("until it is back, empty", "s"));
+}
+
+static void describe(FieldVisitor& v, FleetOptions& o) {
+  v.field(
+      "replicas", o.replicas,
+      {.meaning = "nodes, each the whole profile and model", .unit = "nodes", .min = 1, .max = kMaxReplicas});
+  v.field("routing", o.routing, {.meaning = "which node serves a turn"});
+  v.field(
+      "load_bound", o.load_bound,
+      {.meaning = "prefix_aware: lead over the least loaded node at which what is stored no longer counts",
+       .unit = "turns",
+       .min = 0,
+       .max = kMaxCount});
+  v.field("shared_remote", o.shared_remote,
+          {.meaning = "the remote tier is one store behind one link for all nodes"});
+  v.field("failures", o.failures, {.meaning = "nodes that are lost with what they hold"});
+}
+
 static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field("kind", o.kind,
           {.meaning =
@@ -524,6 +548,7 @@ void describe(FieldVisitor& v, Scenario& o) {
   v.field("model", o.model, {.required = true, .reference = "model"});
   v.field("hardware", o.hardware, {.required = true, .reference = "hardware profile"});
   v.field("serving", o.serving, {.meaning = "the engine; names as in vLLM"});
+  v.field("fleet", o.fleet, {.meaning = "how many nodes there are, and which serves a turn"});
   v.field("workload", o.workload, {.meaning = "what is asked of it", .required = true});
   v.field("policy", o.policy, {.reference = "policy"});
   v.field("slo", o.slo, {.meaning = "targets that define goodput"});

@@ -7,6 +7,7 @@
 #include "base/tier.h"
 #include "policy/options.h"
 #include "scenario/scenario.h"
+#include "serving/fleet_options.h"
 #include "serving/options.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
@@ -19,6 +20,8 @@ using Names = std::span<const std::string_view>;
 
 inline constexpr std::string_view kFidelityNames[] = {"request", "layer"};
 inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
+inline constexpr std::string_view kRoutingNames[] = {"round_robin", "least_loaded", "session_affinity",
+                                                     "prefix_aware"};
 inline constexpr std::string_view kSourceKindNames[] = {"sessions",     "chat",     "sharegpt", "leval",
                                                         "long_context", "mooncake", "vllm",     "azure",
                                                         "burstgpt",     "csv",      "few_shot", "rag"};
@@ -51,6 +54,7 @@ inline constexpr std::string_view kDtypeNames[] = {"float16",       "bfloat16", 
 constexpr Names names_of(Tier) { return kTierNames; }
 constexpr Names names_of(Fidelity) { return kFidelityNames; }
 constexpr Names names_of(Overflow) { return kOverflowNames; }
+constexpr Names names_of(Routing) { return kRoutingNames; }
 constexpr Names names_of(SourceKind) { return kSourceKindNames; }
 constexpr Names names_of(BadRow) { return kBadRowNames; }
 constexpr Names names_of(History) { return kHistoryNames; }

@@ -8,6 +8,7 @@
 
 #include "base/fidelity.h"
 #include "policy/options.h"
+#include "serving/fleet_options.h"
 #include "serving/options.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
@@ -26,6 +27,7 @@ struct Scenario {
   ModelSpec model;
   HardwareProfile hardware;
   ServingOptions serving;
+  FleetOptions fleet;
   WorkloadOptions workload;
   PolicyOptions policy;
   SloOptions slo;

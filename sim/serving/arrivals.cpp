@@ -36,11 +36,12 @@ double Arrivals::next_s() const {
 Arrival Arrivals::pop() {
   const double next = next_s();
   if (!returning_.empty() && returning_.top().time_s == next) {
-    const Arrival arrival = returning_.top();
+    Arrival arrival = returning_.top();
     returning_.pop();
+    arrival.number = numbered_++;
     return arrival;
   }
-  const Arrival arrival{next, next_session_++, 0};
+  const Arrival arrival{.time_s = next, .session = next_session_++, .turn = 0, .number = numbered_++};
   pass_waiting();
   return arrival;
 }
@@ -50,10 +51,10 @@ void Arrivals::answered(const Arrival& turn, double now_s) {
   if (turn.turn + 1 == session.turn_count) {
     --open_sessions_;
     const std::optional<uint32_t> waiter = waiter_of(turn.session);
-    if (waiter && --awaited_[*waiter] == 0) returning_.push({now_s, *waiter, 0});
+    if (waiter && --awaited_[*waiter] == 0) returning_.push({.time_s = now_s, .session = *waiter, .turn = 0});
     return;
   }
-  returning_.push({time_after(turn, now_s), turn.session, turn.turn + 1});
+  returning_.push({.time_s = time_after(turn, now_s), .session = turn.session, .turn = turn.turn + 1});
 }
 
 double Arrivals::time_after(const Arrival& turn, double now_s) const {
@@ -69,6 +70,7 @@ uint32_t Arrivals::refused(const Arrival& turn) {
     --open_sessions_;
     ++unborn;
   }
+  numbered_ += unborn;
   return unborn;
 }
 

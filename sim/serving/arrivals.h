@@ -16,6 +16,9 @@ struct Arrival {
   double time_s = 0;
   uint32_t session = 0;
   uint32_t turn = 0;
+  int64_t number = 0;    // in order of arrival; turns that never arrive count where their session was refused
+  uint32_t retries = 0;  // how often a node has failed that was serving it
+  bool moved = false;    // its session's turn before was served by another node
 };
 
 class Arrivals {
@@ -50,6 +53,7 @@ class Arrivals {
   uint32_t next_session_ = 0;      // sessions are sorted by their first arrival
   std::vector<uint32_t> awaited_;  // ends that a session still waits for; empty where none waits
   std::size_t open_sessions_;
+  int64_t numbered_ = 0;
   std::priority_queue<Arrival, std::vector<Arrival>, Later> returning_;
 };
 

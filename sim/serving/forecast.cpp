@@ -6,7 +6,7 @@
 
 namespace kvcap {
 
-Forecast::Forecast(const Workload& workload, const Arrivals& arrivals, Store& store,
+Forecast::Forecast(const Workload& workload, const Arrivals& arrivals, NodeStore& store,
                    const KeepingOptions& keeping, double bytes_per_token)
     : workload_(workload),
       arrivals_(arrivals),

@@ -24,7 +24,7 @@
 #include "serving/next_uses.h"
 #include "serving/prompt.h"
 #include "state/move.h"
-#include "state/store.h"
+#include "state/node_store.h"
 #include "workload/workload.h"
 
 namespace kvcap {
@@ -32,8 +32,8 @@ namespace kvcap {
 class Forecast {
  public:
   // All outlive it. `bytes_per_token`: of what is stored in host tiers.
-  Forecast(const Workload& workload, const Arrivals& arrivals, Store& store, const KeepingOptions& keeping,
-           double bytes_per_token);
+  Forecast(const Workload& workload, const Arrivals& arrivals, NodeStore& store,
+           const KeepingOptions& keeping, double bytes_per_token);
 
   // The queue: a turn joins its end, its first turn is served, a turn comes back to its head. `prompt` lives
   // until the turn is served.
@@ -65,7 +65,7 @@ class Forecast {
 
   const Workload& workload_;
   const Arrivals& arrivals_;
-  Store& store_;
+  NodeStore& store_;
   Match match_;
   bool looks_ahead_;
   bool clairvoyant_;

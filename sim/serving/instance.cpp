@@ -33,28 +33,34 @@ Instance::Instance(const InstanceParts& parts)
     : parts_(parts),
       step_time_(*parts.cost, parts.policy->save_floors()),
       kv_buffer_(parts.policy->kv_buffer()),
-      arrivals_(*parts.workload),
+      arrivals_(parts.sessions->arrivals),
       forecast_(*parts.workload, arrivals_, *parts.store, parts.keeping,
                 parts.policy->stored_bytes_per_token()),
       blocks_(parts.kv_capacity_tokens, parts.serving.block_size),
-      watermark_blocks_(static_cast<int64_t>(kWatermark * static_cast<double>(blocks_.total()))) {
-  history_.reserve(parts.workload->sessions.size());
-  for (const Session& session : parts.workload->sessions) history_.push_back(session.context_tokens);
-}
+      watermark_blocks_(static_cast<int64_t>(kWatermark * static_cast<double>(blocks_.total()))) {}
 
 double Instance::advance(double now_s) {
-  if (step_.running) {
-    const double end_s = end_of_step(now_s);
-    if (end_s > now_s + kResolution_s) return end_s;
-    finish_step(now_s);
-  }
-  take_arrivals(now_s);
+  const std::optional<double> busy_until_s = finish(now_s);
+  return busy_until_s ? *busy_until_s : proceed(now_s);
+}
+
+std::optional<double> Instance::finish(double now_s) {
+  if (!step_.running) return std::nullopt;
+  const double end_s = end_of_step(now_s);
+  if (end_s > now_s + kResolution_s) return end_s;
+  finish_step(now_s);
+  return std::nullopt;
+}
+
+double Instance::proceed(double now_s) {
+  if (alone()) take_arrivals(now_s);
+  newcomer_s_ = std::numeric_limits<double>::infinity();
   take_restored(now_s);
   if (parts_.keeping.expires) parts_.store->expire(now_s);
   admit(now_s);
   perform(forecast_.look_ahead(admitted_.size(), now_s));
   if (parts_.check_invariants) check();
-  if (arrivals_.ended()) {
+  if (alone() && arrivals_.ended()) {
     ended_s_ = now_s;
     record_levels(now_s);
     return -1;
@@ -65,11 +71,11 @@ double Instance::advance(double now_s) {
 }
 
 double Instance::next_event_s() const {
-  double next_s = fetched_s_;
+  double next_s = std::min(fetched_s_, newcomer_s_);
   // A newcomer behind a blocked queue changes nothing before memory is freed, but for what is fetched for it
   // and for a queue that is full.
-  if (waiting_.empty() || parts_.keeping.look_ahead || parts_.serving.max_queued_turns)
-    next_s = std::min(next_s, arrivals_.next_s());
+  const bool heeds = waiting_.empty() || parts_.keeping.look_ahead || parts_.serving.max_queued_turns;
+  if (alone() && heeds) next_s = std::min(next_s, arrivals_.next_s());
   return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
 }
 
@@ -80,9 +86,15 @@ void Instance::take_arrivals(double now_s) {
     const Arrival arrival = arrivals_.pop();
     arrive(arrival);
     // Behind a blocked queue it is seen late.
-    parts_.recorder->level(Level::waiting, static_cast<double>(waiting_.size()),
-                           std::min(arrival.time_s, now_s));
+    record_level(Level::waiting, static_cast<double>(waiting_.size()), std::min(arrival.time_s, now_s));
   }
+}
+
+void Instance::take(const Arrival& arrival) {
+  const double now_s = parts_.node->now_s();
+  if (waiting_.empty() || parts_.keeping.look_ahead) newcomer_s_ = now_s;
+  arrive(arrival);
+  record_level(Level::waiting, static_cast<double>(waiting_.size()), now_s);
 }
 
 void Instance::arrive(const Arrival& arrival) {
@@ -99,9 +111,11 @@ void Instance::arrive(const Arrival& arrival) {
                      .input_tokens = static_cast<uint32_t>(request->input_tokens),
                      .output_tokens = turn.output_tokens,
                      .cold = cold,
-                     .warmup = arrived_ < parts_.workload->warmup_turns,
+                     .warmup = arrival.number < parts_.workload->warmup_turns,
+                     .node = static_cast<uint16_t>(parts_.fleetmate.number),
+                     .retries = static_cast<uint16_t>(arrival.retries),
                      .arrival_s = arrival.time_s};
-  request->number = static_cast<double>(arrived_);
+  request->number = static_cast<double>(arrival.number);
   ++arrived_;
   if (fits_at_all(*request) && may_wait()) {
     forecast_.joins(request->prompt, request->number);
@@ -116,7 +130,7 @@ bool Instance::take_history(Request& request) {
   const Arrival& arrival = request.arrival;
   const Session& session = parts_.workload->sessions[arrival.session];
   Key key = parts_.workload->context_key(arrival.session);
-  int64_t history = history_[arrival.session];
+  int64_t history = parts_.sessions->history_tokens[arrival.session];
   if (parts_.serving.overflow == Overflow::truncate) {
     const int64_t window = parts_.max_model_len - request.output_tokens;
     const bool truncated = history > 0 && history + request.input_tokens > window;
@@ -124,16 +138,27 @@ bool Instance::take_history(Request& request) {
     while (request.input_tokens > window && window > 0) request.input_tokens /= 2;
     if (truncated && session.document != kOwnContext) {
       key = arrival.session;  // others keep the whole document
-    } else if (truncated && parts_.keeping.decoupled_positions) {
-      parts_.store->shrink(key, history);
     } else if (truncated) {
-      parts_.store->erase(key);  // what is kept encodes the old positions and the dropped tokens
+      // Else what is kept encodes the old positions and the dropped tokens.
+      cut_front(request, key, parts_.keeping.decoupled_positions ? history : 0);
     }
   }
-  history_[arrival.session] = static_cast<uint32_t>(history);
+  parts_.sessions->history_tokens[arrival.session] = static_cast<uint32_t>(history);
   request.history_tokens = history;
   request.prompt = {{{key, history}, history, 0}};
   return arrival.turn == 0;
+}
+
+// Of a session's context only the last `tokens` tokens are still of use.
+void Instance::cut_front(const Request& request, Key key, int64_t tokens) {
+  if (parts_.fleetmate.lost_its_front) parts_.fleetmate.lost_its_front(key);
+  // What another node has put behind it is not known here.
+  if (request.arrival.moved) parts_.store->own().erase(key);
+  if (tokens > 0) {
+    parts_.store->shrink(key, tokens);
+  } else {
+    parts_.store->erase(key);
+  }
 }
 
 // Returns whether nobody has left a piece of the prompt before.
@@ -146,7 +171,7 @@ bool Instance::take_pieces(Request& request) {
   bool cold = true;
   for (const Item& part : request.prompt) {
     request.history_tokens += part.tokens;
-    cold = cold && !seen_.contains(part.key);
+    cold = cold && !parts_.sessions->seen.contains(part.key);
   }
   // The last token of a prompt is computed in any case: it yields the first of the answer.
   if (request.history_tokens == request.input_tokens) --request.history_tokens;
@@ -183,6 +208,7 @@ void Instance::refuse(Request& request) {
   arrived_ += unborn;
   refused_ += 1 + unborn;
   if (parts_.finished_turns) *parts_.finished_turns += 1 + unborn;
+  if (!alone()) parts_.fleetmate.ended(request.arrival);
 }
 
 // ---- admission and restoration ----
@@ -254,7 +280,7 @@ Found Instance::find(const Request& request) const {
   Found found;
   int64_t& tokens = found.tokens[index(Tier::hbm)];
   for (const Item& part : request.prompt) {
-    if (!parts_.workload->warm_start && !seen_.contains(part.key)) {
+    if (!parts_.workload->warm_start && !parts_.sessions->seen.contains(part.key)) {
       if (parts_.keeping.match == Match::chunk) continue;
       break;
     }
@@ -269,7 +295,7 @@ void Instance::weigh(const Request& request) {
   if (!parts_.keeping.weighs) return;
   for (const Part& part : request.prompt) {
     if (part.tokens == 0) continue;
-    ChunkScore& score = scores_[part.key];
+    ChunkScore& score = parts_.sessions->scores[part.key];
     const PartUse use = parts_.policy->use({part.node_tokens, part.first_token, part.tokens});
     score.use(parts_.policy->weight(use));
     parts_.store->weigh(part.key, score.value());
@@ -339,7 +365,7 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
         std::push_heap(restored_.begin(), restored_.end());
         // A step that ends before is soon enough to see it.
         const bool long_run = step_.running && step_.chunks.empty() && step_.steps > 1;
-        if (!step_.running || long_run) parts_.world->wake();
+        if (!step_.running || long_run) parts_.wake();
       });
 }
 
@@ -349,7 +375,7 @@ EngineLoad Instance::engine_load() {
   EngineLoad load{.decode_rows = static_cast<int64_t>(decoding_.size()),
                   .waiting_turns = static_cast<int64_t>(others)};
   // Those that have only just arrived may be admitted with it.
-  const double now_s = parts_.world->now_s();
+  const double now_s = parts_.node->now_s();
   for (auto last = waiting_.rbegin(); last != waiting_.rend(); ++last) {
     if ((*last)->arrival.time_s < now_s - kResolution_s) break;
     --load.waiting_turns;
@@ -422,6 +448,7 @@ void Instance::complete(Request& request, double now_s) {
   arrivals_.answered(request.arrival, now_s);
   ++completed_;
   if (parts_.finished_turns) ++*parts_.finished_turns;
+  if (!alone()) parts_.fleetmate.ended(request.arrival);
   remove(admitted_, &request);
 }
 
@@ -438,13 +465,13 @@ void Instance::keep_context(const Request& request, double now_s) {
   const auto tokens =
       static_cast<int64_t>(std::llround(parts_.keeping.retained_share * static_cast<double>(all_tokens)));
   forecast_.left(tokens);
-  if (tokens < all_tokens) parts_.store->shrink(request.prompt.front().key, tokens);
-  history_[request.arrival.session] = static_cast<uint32_t>(tokens);
+  if (tokens < all_tokens) cut_front(request, request.prompt.front().key, tokens);
+  parts_.sessions->history_tokens[request.arrival.session] = static_cast<uint32_t>(tokens);
   keep({{{request.prompt.front().key, tokens}, tokens, 0}}, now_s);
 }
 
 void Instance::keep(const std::vector<Part>& parts, double now_s) {
-  for (const Part& part : parts) seen_.insert(part.key);
+  for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
   if (parts_.policy->reuse() == Reuse::everything) return;
   // The last part first: of parts that are equally recent the last leaves first, and what is before it stays
   // of use.
@@ -471,7 +498,7 @@ void Instance::perform(const std::vector<Move>& moves) {
     const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
     const double requests = requests_of(move);
     const Route& route = parts_.route(move.from, move.to);
-    parts_.world->lane(move.from, move.to)
+    parts_.node->lane(move.from, move.to)
         .move(route.seconds(bytes, requests), route.latency_s,
               [this, move, bytes, requests](TransferPhase phase) {
                 if (phase != TransferPhase::ended) return;
@@ -479,9 +506,9 @@ void Instance::perform(const std::vector<Move>& moves) {
                 parts_.store->done(move);
                 if (!parts_.keeping.look_ahead || move.from < move.to) return;
                 if (waits_for_fetch_ && !forecast_.fetches(waiting_.front()->prompt)) {
-                  fetched_s_ = parts_.world->now_s();
+                  fetched_s_ = parts_.node->now_s();
                 }
-                parts_.world->wake();
+                parts_.wake();
               });
   }
 }
@@ -499,6 +526,23 @@ double Instance::requests_of(const Move& move) const {
   return requests;
 }
 
+// ---- failure ----
+
+std::vector<Arrival> Instance::fail(double now_s) {
+  if (step_.running) {
+    const double done_s = parts_.restorer->progress_s(now_s) - step_.progress_s;
+    record_busy(Resource::gpu, std::clamp(done_s, 0.0, step_.work_s), step_.start_s, now_s);
+  }
+  std::vector<Arrival> lost;
+  for (const RequestPtr& request : admitted_) {
+    unpin(*request);
+    lost.push_back(request->arrival);
+  }
+  for (const RequestPtr& request : waiting_) lost.push_back(request->arrival);
+  std::sort(lost.begin(), lost.end(), [](const Arrival& a, const Arrival& b) { return a.number < b.number; });
+  return lost;
+}
+
 void Instance::release(Request& request) {
   blocks_.give_back(request.blocks);
   request.blocks = 0;
@@ -506,16 +550,23 @@ void Instance::release(Request& request) {
 
 // ---- bookkeeping ----
 
+void Instance::record_level(Level which, double value, double now_s) {
+  parts_.recorder->level(which, value, now_s, parts_.fleetmate.number);
+}
+
+void Instance::record_busy(Resource which, double busy_s, double from_s, double to_s) {
+  parts_.recorder->busy(which, busy_s, from_s, to_s, parts_.fleetmate.number);
+}
+
 void Instance::record_levels(double now_s) {
-  parts_.recorder->level(Level::waiting, static_cast<double>(waiting_.size()), now_s);
-  parts_.recorder->level(Level::running, static_cast<double>(admitted_.size()), now_s);
-  parts_.recorder->level(Level::kv_tokens, static_cast<double>(blocks_.used_tokens()), now_s);
+  record_level(Level::waiting, static_cast<double>(waiting_.size()), now_s);
+  record_level(Level::running, static_cast<double>(admitted_.size()), now_s);
+  record_level(Level::kv_tokens, static_cast<double>(blocks_.used_tokens()), now_s);
   constexpr std::array kStored = {Level::stored_hbm, Level::stored_dram, Level::stored_ssd,
                                   Level::stored_remote};
   for (Tier tier : kTiers) {
-    if (parts_.store->has(tier)) {
-      parts_.recorder->level(kStored[index(tier)], parts_.store->occupied_bytes(tier), now_s);
-    }
+    const Store& own = parts_.store->own();
+    if (own.has(tier)) record_level(kStored[index(tier)], own.occupied_bytes(tier), now_s);
   }
 }
 

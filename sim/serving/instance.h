@@ -16,13 +16,11 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <unordered_map>
-#include <unordered_set>
+#include <optional>
 #include <vector>
 
 #include "base/fidelity.h"
 #include "cost/cost_model.h"
-#include "cost/identification.h"
 #include "des/world.h"
 #include "metrics/recorder.h"
 #include "policy/policy.h"
@@ -33,19 +31,29 @@
 #include "serving/options.h"
 #include "serving/prompt.h"
 #include "serving/restorer.h"
+#include "serving/sessions.h"
 #include "serving/step_time.h"
-#include "state/store.h"
+#include "state/node_store.h"
 #include "workload/workload.h"
 
 namespace kvcap {
+
+// What an instance of a fleet tells of. Empty functions: it serves alone.
+struct Fleetmate {
+  std::size_t number = 0;
+  std::function<void(const Arrival&)> ended;    // the turn was answered or refused
+  std::function<void(Key key)> lost_its_front;  // what other nodes have of the context is void
+};
 
 // What an instance works with; all outlive it.
 struct InstanceParts {
   const Workload* workload = nullptr;
   const CostModel* cost = nullptr;
   const Policy* policy = nullptr;
-  Store* store = nullptr;
-  World* world = nullptr;
+  Sessions* sessions = nullptr;
+  NodeStore* store = nullptr;
+  Node* node = nullptr;
+  std::function<void()> wake;  // calls advance() as soon as the current callback returns
   Restorer* restorer = nullptr;
   Recorder* recorder = nullptr;
   std::function<const Route&(Tier from, Tier to)> route;
@@ -56,6 +64,8 @@ struct InstanceParts {
   Fidelity fidelity = Fidelity::request;
   bool check_invariants = false;                   // after every call of advance()
   std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
+  // One of several nodes, or one that fails: turns are given to it, and it tells. Else it takes all arrivals.
+  Fleetmate fleetmate;
 };
 
 class Instance {
@@ -65,6 +75,16 @@ class Instance {
   // Does what is due at `now_s`. Returns when to call again (infinity: when woken), negative once every
   // session has ended.
   double advance(double now_s);
+  // Its two halves: ends the step that is over, unless one goes on, of which it returns the end; then admits
+  // and starts the next.
+  std::optional<double> finish(double now_s);
+  double proceed(double now_s);
+
+  // Of a fleet. A turn has come, to be served after those before it.
+  void take(const Arrival& arrival);
+  // The node is lost, and with it all turns and what was done for them: returns them, for others. Nothing may
+  // be called after.
+  std::vector<Arrival> fail(double now_s);
 
   // When the last session ended. REQUIRES: advance() has returned a negative number.
   double ended_s() const { return ended_s_; }
@@ -122,6 +142,7 @@ class Instance {
     int64_t copies = 0;  // of KV windows, in each step
   };
 
+  bool alone() const { return !parts_.fleetmate.ended; }
   void take_arrivals(double now_s);
   void arrive(const Arrival& arrival);
   bool take_history(Request& request);
@@ -129,6 +150,7 @@ class Instance {
   bool fits_at_all(const Request& request) const;
   bool may_wait() const;
   void refuse(Request& request);
+  void cut_front(const Request& request, Key key, int64_t tokens);
 
   void admit(double now_s);
   bool try_admit(double now_s);
@@ -169,20 +191,20 @@ class Instance {
 
   double next_event_s() const;
   void release(Request& request);
+  void record_level(Level which, double value, double now_s);
+  void record_busy(Resource which, double busy_s, double from_s, double to_s);
   void record_levels(double now_s);
   void check() const;
 
   InstanceParts parts_;
   StepTime step_time_;
   KvBuffer kv_buffer_;
-  Arrivals arrivals_;
+  Arrivals& arrivals_;
   Forecast forecast_;
   KvBlocks blocks_;
   int64_t watermark_blocks_;
-  std::vector<uint32_t> history_;               // of each session, tokens that its next turn finds
-  std::unordered_set<Key> seen_;                // keys of what some turn has left
-  std::unordered_map<Key, ChunkScore> scores_;  // where some tier keeps the highest
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
+  double newcomer_s_ = std::numeric_limits<double>::infinity();  // when one came that nobody has looked at
   double gpu_waits_until_s_ = 0;
 
   std::deque<RequestPtr> waiting_;

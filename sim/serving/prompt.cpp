@@ -43,18 +43,4 @@ std::vector<Hit> Found::by_tier() const {
   return list;
 }
 
-Found find_parts(const Store& store, const std::vector<Part>& prompt, Match match) {
-  Found found;
-  for (const Item& part : prompt) {
-    std::optional<Hit> hit = store.find(part.key);
-    if (hit) {
-      hit->tokens = std::min(hit->tokens, part.tokens);
-      found.tokens[index(hit->tier)] += hit->tokens;
-      found.hits.push_back(*hit);
-    }
-    if (match != Match::chunk && (!hit || hit->tokens < part.tokens)) break;
-  }
-  return found;
-}
-
 }  // namespace kvcap

@@ -8,6 +8,9 @@
 // Pieces may be kept in smaller chunks, each a part by itself.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <vector>
 
 #include "policy/options.h"
@@ -39,6 +42,21 @@ struct Found {
   // One hit a host tier, for a policy.
   std::vector<Hit> by_tier() const;
 };
-Found find_parts(const Store& store, const std::vector<Part>& prompt, Match match);
+
+// `store`: a Store or a NodeStore.
+template <class AnyStore>
+Found find_parts(const AnyStore& store, const std::vector<Part>& prompt, Match match) {
+  Found found;
+  for (const Item& part : prompt) {
+    std::optional<Hit> hit = store.find(part.key);
+    if (hit) {
+      hit->tokens = std::min(hit->tokens, part.tokens);
+      found.tokens[index(hit->tier)] += hit->tokens;
+      found.hits.push_back(*hit);
+    }
+    if (match != Match::chunk && (!hit || hit->tokens < part.tokens)) break;
+  }
+  return found;
+}
 
 }  // namespace kvcap

@@ -20,26 +20,26 @@ struct Share {
 // What both fidelities know.
 class AnyRestorer : public Restorer {
  public:
-  AnyRestorer(World& world, const LoadRates& routes, LinkObserver observer)
-      : world_(world), routes_(routes), observer_(std::move(observer)) {}
+  AnyRestorer(Node& node, const LoadRates& routes, LinkObserver observer)
+      : node_(node), routes_(routes), observer_(std::move(observer)) {}
 
   LoadRates current_rates() const override {
     LoadRates rates = routes_;
     for (Tier tier : kTiers) {
       LoadRate& rate = rates[index(tier)];
-      if (rate.route) rate.delay_s += world_.lane(tier, Tier::hbm).pending_s();
+      if (rate.route) rate.delay_s += node_.lane(tier, Tier::hbm).pending_s();
     }
     rates[index(Tier::hbm)].delay_s = pending_compute_s();
     return rates;
   }
 
   double pending_compute_s() const override {
-    const double now_s = world_.now_s();
+    const double now_s = node_.now_s();
     return std::max(0.0, asked_s_ - (now_s - progress_s(now_s)));
   }
 
  protected:
-  World& world_;
+  Node& node_;
   LoadRates routes_;
   LinkObserver observer_;
   double asked_s_ = 0;  // seconds of computation of all restorations so far
@@ -52,7 +52,7 @@ class RequestRestorer : public AnyRestorer {
   void start(Restoration restoration, std::function<void(RestoreTimes)> ready) override {
     settle_progress();
     auto run = std::make_shared<Run>();
-    run->start_s = world_.now_s();
+    run->start_s = node_.now_s();
     run->restoration = std::move(restoration);
     run->compute_s = run->restoration.total_compute_s();
     asked_s_ += run->compute_s;
@@ -72,7 +72,7 @@ class RequestRestorer : public AnyRestorer {
       const double alone_s = rate.route ? total_load_s(run->restoration, tier, *rate.route) : 0;
       if (alone_s <= 0) continue;
       ++run->under_way;
-      world_.lane(tier, Tier::hbm)
+      node_.lane(tier, Tier::hbm)
           .move(alone_s, rate.route->latency_s, [this, run, tier, alone_s](TransferPhase phase) {
             phase == TransferPhase::began ? began(run, tier) : ended(run, tier, alone_s);
           });
@@ -81,7 +81,7 @@ class RequestRestorer : public AnyRestorer {
       expect(*run, lead_start_s, run->lead_end_s, run->leading_s);
     } else {
       // Nothing to load: the end follows now, and is reported through the compute queue like any other.
-      world_.restore_compute().run(0, [this, run] { finish(run); });
+      node_.restore_compute().run(0, [this, run] { finish(run); });
     }
   }
 
@@ -98,7 +98,7 @@ class RequestRestorer : public AnyRestorer {
 
   double when(double progress_s) const override {
     // Progress is linear between the dates at which shares begin and end.
-    double at_s = world_.now_s();
+    double at_s = node_.now_s();
     if (this->progress_s(at_s) >= progress_s) return at_s;
     for (;;) {
       const double here_s = left_s(at_s);
@@ -142,8 +142,8 @@ class RequestRestorer : public AnyRestorer {
 
   // Before shares change.
   void settle_progress() {
-    progress_s_ = progress_s(world_.now_s());
-    progress_at_s_ = world_.now_s();
+    progress_s_ = progress_s(node_.now_s());
+    progress_at_s_ = node_.now_s();
   }
 
   static double leading_compute_s(const Restoration& restoration) {
@@ -166,7 +166,7 @@ class RequestRestorer : public AnyRestorer {
 
   void began(const RunPtr& run, Tier tier) {
     settle_progress();
-    const double now_s = world_.now_s();
+    const double now_s = node_.now_s();
     run->began_s[index(tier)] = now_s;
     if (run->compute_s <= run->leading_s || run->began) return;
     run->began = true;
@@ -181,12 +181,12 @@ class RequestRestorer : public AnyRestorer {
     LoadRate& rate = run->rates[index(tier)];
     const double first_byte_s = run->began_s[index(tier)] + rate.route->latency_s;
     rate.delay_s = first_byte_s - run->start_s;
-    rate.stretch = (world_.now_s() - first_byte_s) / alone_s;
+    rate.stretch = (node_.now_s() - first_byte_s) / alone_s;
     if (--run->under_way == 0) finish(run);
   }
 
   void finish(const RunPtr& run) {
-    const double now_s = world_.now_s();
+    const double now_s = node_.now_s();
     // No earlier than the pipeline allows, nor than one GPU can have done all restorations' work.
     double restored_s = std::max(now_s, run->start_s + makespan_s(run->restoration, run->rates));
     if (run->compute_s > 0) {
@@ -235,16 +235,16 @@ class RequestRestorer : public AnyRestorer {
 
 class LayerRestorer : public AnyRestorer {
  public:
-  LayerRestorer(World& world, const LoadRates& routes, LinkObserver observer,
+  LayerRestorer(Node& node, const LoadRates& routes, LinkObserver observer,
                 std::function<void(const RestoreActivity&)> observe)
-      : AnyRestorer(world, routes, std::move(observer)), observe_(std::move(observe)) {}
+      : AnyRestorer(node, routes, std::move(observer)), observe_(std::move(observe)) {}
 
   void start(Restoration restoration, std::function<void(RestoreTimes)> ready) override {
     auto run = std::make_shared<Run>();
     run->number = runs_++;
     asked_s_ += restoration.total_compute_s();
     run->ahead = restoration.ahead;
-    run->loaded_s = world_.now_s();
+    run->loaded_s = node_.now_s();
     run->ready = std::move(ready);
     int64_t number = 0;
     for (const LayerWork& work : restoration.work) {
@@ -255,16 +255,16 @@ class LayerRestorer : public AnyRestorer {
     }
     load_ahead(run);
     // Always through the World, so that `ready` never runs inside start().
-    world_.restore_compute().run(0, [this, run] { compute_next(run); });
+    node_.restore_compute().run(0, [this, run] { compute_next(run); });
   }
 
   double progress_s(double at_s) const override {
-    const ComputeQueue& queue = world_.restore_compute();
-    return at_s - queue.served_s() - std::min(pending_s(), at_s - world_.now_s());
+    const ComputeQueue& queue = node_.restore_compute();
+    return at_s - queue.served_s() - std::min(pending_s(), at_s - node_.now_s());
   }
   double when(double progress_s) const override {
-    const ComputeQueue& queue = world_.restore_compute();
-    const double now_s = world_.now_s();
+    const ComputeQueue& queue = node_.restore_compute();
+    const double now_s = node_.now_s();
     const double missing_s = progress_s - (now_s - queue.served_s());
     return missing_s <= 0 ? now_s : now_s + pending_s() + missing_s;
   }
@@ -309,15 +309,15 @@ class LayerRestorer : public AnyRestorer {
       // The first byte of a transfer is late once, not once a layer.
       const double latency_s =
           std::exchange(run->latency_paid[index(tier)], 1) > 0 ? 0 : rate.route->latency_s;
-      world_.lane(tier, Tier::hbm).move(alone_s, latency_s, [this, run, layer, tier](TransferPhase phase) {
+      node_.lane(tier, Tier::hbm).move(alone_s, latency_s, [this, run, layer, tier](TransferPhase phase) {
         Layer& loaded = run->layers[layer];
         if (phase == TransferPhase::began) {
-          loaded.began_s = world_.now_s();
+          loaded.began_s = node_.now_s();
           return;
         }
         --loaded.under_way;
-        run->loaded_s = world_.now_s();
-        note({name(tier), loaded.number, loaded.work.form, loaded.began_s, world_.now_s()});
+        run->loaded_s = node_.now_s();
+        note({name(tier), loaded.number, loaded.work.form, loaded.began_s, node_.now_s()});
         compute_next(run);
       });
     }
@@ -345,8 +345,8 @@ class LayerRestorer : public AnyRestorer {
     ready_.erase(first);
     serving_ = true;
     const double compute_s = next_compute_s(*run);
-    world_.restore_compute().run(compute_s, [this, run, compute_s] {
-      const double end_s = world_.now_s();
+    node_.restore_compute().run(compute_s, [this, run, compute_s] {
+      const double end_s = node_.now_s();
       // What began at 0 may seem to have begun a rounding error before.
       const double start_s = std::max(0.0, end_s - compute_s);
       observer_(Resource::gpu, compute_s, start_s, end_s);
@@ -361,7 +361,7 @@ class LayerRestorer : public AnyRestorer {
   static double next_compute_s(const Run& run) { return run.layers[run.computed].work.compute_s; }
 
   double pending_s() const {
-    double pending_s = world_.restore_compute().pending_s();
+    double pending_s = node_.restore_compute().pending_s();
     for (const RunPtr& run : ready_) pending_s += next_compute_s(*run);
     return pending_s;
   }
@@ -370,7 +370,7 @@ class LayerRestorer : public AnyRestorer {
     run->computing = false;
     ++run->computed;
     if (run->computed == run->layers.size()) {
-      run->ready({run->loaded_s, world_.now_s()});
+      run->ready({run->loaded_s, node_.now_s()});
       return;
     }
     load_ahead(run);
@@ -389,13 +389,13 @@ class LayerRestorer : public AnyRestorer {
 
 }  // namespace
 
-std::unique_ptr<Restorer> make_restorer(Fidelity fidelity, World& world, const LoadRates& routes,
+std::unique_ptr<Restorer> make_restorer(Fidelity fidelity, Node& node, const LoadRates& routes,
                                         LinkObserver observer,
                                         std::function<void(const RestoreActivity&)> observe) {
   if (fidelity == Fidelity::layer) {
-    return std::make_unique<LayerRestorer>(world, routes, std::move(observer), std::move(observe));
+    return std::make_unique<LayerRestorer>(node, routes, std::move(observer), std::move(observe));
   }
-  return std::make_unique<RequestRestorer>(world, routes, std::move(observer));
+  return std::make_unique<RequestRestorer>(node, routes, std::move(observer));
 }
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// Restorer: performs a Restoration on the World and says when it is over, at either fidelity.
+// Restorer: performs a Restoration on a node and says when it is over, at either fidelity.
 //
 // Of several restorations that can compute, the one that started first does. Restoration work goes first on
 // the GPU: a step that runs at the same time is held up by exactly the seconds that restorations compute.
@@ -52,7 +52,7 @@ class Restorer {
 };
 
 // `routes`: loads to the GPU, indexed by tier. `observe` (layer only) may be empty.
-std::unique_ptr<Restorer> make_restorer(Fidelity fidelity, World& world, const LoadRates& routes,
+std::unique_ptr<Restorer> make_restorer(Fidelity fidelity, Node& node, const LoadRates& routes,
                                         LinkObserver observer,
                                         std::function<void(const RestoreActivity&)> observe);
 

@@ -158,7 +158,7 @@ double Instance::end_of_step(double now_s) {
 
 void Instance::finish_step(double now_s) {
   step_.running = false;
-  parts_.recorder->busy(Resource::gpu, step_.work_s, step_.start_s, now_s);
+  record_busy(Resource::gpu, step_.work_s, step_.start_s, now_s);
   record_collectives(now_s);
   const auto copies = static_cast<double>(step_.copies * step_.steps);
   if (copies > 0) {
@@ -179,8 +179,7 @@ void Instance::record_collectives(double now_s) {
   const double bytes = static_cast<double>(rows) * model.hidden_bytes_per_token_layer();
   const double one_step_s =
       2 * static_cast<double>(model.num_hidden_layers) * parts_.cost->all_reduce_s(bytes);
-  parts_.recorder->busy(Resource::nvlink, one_step_s * static_cast<double>(step_.steps), step_.start_s,
-                        now_s);
+  record_busy(Resource::nvlink, one_step_s * static_cast<double>(step_.steps), step_.start_s, now_s);
 }
 
 void Instance::record_gaps(double now_s) {

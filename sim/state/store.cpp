@@ -322,6 +322,38 @@ std::vector<Move> Store::prefetch(Key key, Order now) {
   return finish();
 }
 
+std::vector<Move> Store::take_in(Key key, int64_t tokens, Tier from, bool ahead, Order now) {
+  if (levels_.size() == first_host() || levels_[first_host()].options().kind != Tier::dram) return {};
+  const Slot slot = slot_of(key);
+  StoreLevel& above = levels_[first_host()];
+  const std::optional<std::size_t> at = host_level(slot);
+  const int64_t kept = kept_tokens(slot);
+  const int64_t before = above.tokens(slot);
+  const int64_t limit_tokens = ahead ? above.target_tokens() : above.capacity_tokens();
+  if (tokens <= kept || (at && !levels_[*at].entry(slot).complete()) ||
+      !above.choose_victims(slot, tokens - before, limit_tokens, ahead)) {
+    tidy(slot);
+    return {};
+  }
+  if (at && *at != first_host() && !options_.inclusive) leave(*at, slot, false);
+  ++records_[slot].pins;  // what victims displace in turn is not its own copy
+  settle(slot);
+  evict_victims(first_host());
+  --records_[slot].pins;
+  reserve(first_host(), slot, tokens);
+  entered_tokens_ += tokens - kept;
+  records_[slot].length = std::max(records_[slot].length, static_cast<uint32_t>(tokens));
+  if (ahead) {
+    above.await(slot, before);
+    add_move(first_host(), slot, from, before, tokens);
+  } else {
+    above.show(slot);
+  }
+  settle(slot);
+  used(slot, now);
+  return finish();
+}
+
 // Frees the shares to keep free and hands out the moves: the farthest demotions first, then the saves.
 std::vector<Move> Store::finish() {
   for (std::size_t i = 0; i < levels_.size(); ++i) {
@@ -355,11 +387,37 @@ void Store::done(const Move& move) {
   if (!from_gpu && from < to) leaving_tokens_[from] -= move.tokens;
   for (const Moved& moved : move.items) {
     if (!levels_[to].arrive(moved, from_gpu)) continue;
-    const bool copied = !from_gpu && from > to && levels_[from].entry(moved.slot).source;
+    const bool within = !from_gpu && from > to && from < levels_.size();
+    const bool copied = within && levels_[from].entry(moved.slot).source;
     if (copied && options_.inclusive) levels_[from].set_source(moved.slot, false);
     if (copied && !options_.inclusive) leave(from, moved.slot, false);
     settle(moved.slot);
   }
+}
+
+bool Store::arriving(Key key) const {
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot) return false;
+  return std::any_of(levels_.begin(), levels_.end(), [&](const StoreLevel& level) {
+    return level.has(slot) && !level.entry(slot).complete();
+  });
+}
+
+void Store::abandon(Key key) {
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot) return;
+  const int64_t kept = kept_tokens(slot);
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (!levels_[i].has(slot) || levels_[i].entry(slot).complete()) continue;
+    if (levels_[i].entry(slot).visible() == 0) {
+      leave(i, slot, false);
+    } else {
+      levels_[i].end_at_visible(slot);
+    }
+  }
+  dropped_tokens_ += kept - kept_tokens(slot);
+  settle(slot);
+  forget_if_gone(slot);
 }
 
 // ---- uses and what is told of contexts ----

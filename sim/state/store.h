@@ -74,7 +74,15 @@ class Store {
   std::vector<Move> prefetch(Key key, Order now);
   // True while a prefetch of the context is under way.
   bool fetching(Key key) const;
+  // The context's first tokens are in another store, as far as `from` is away, and are to lie here as well:
+  // in DRAM, if that is the first host tier and room can be made. They travel with a read of them, or,
+  // `ahead` of any, with a move of their own, under the rules of prefetch().
+  std::vector<Move> take_in(Key key, int64_t tokens, Tier from, bool ahead, Order now);
   void done(const Move& move);
+  // Part of the context is still under way to some tier.
+  bool arriving(Key key) const;
+  // What is under way of the context will never arrive: there it ends before that, or leaves.
+  void abandon(Key key);
 
   // A pinned context is in use and may not be evicted; pins nest.
   void pin(Key key);

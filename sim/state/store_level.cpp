@@ -97,6 +97,17 @@ void StoreLevel::cut(Slot slot, int64_t tokens) {
   if (!entry.held) free_to_leave_tokens_ -= lost;
 }
 
+void StoreLevel::end_at_visible(Slot slot) {
+  Entry& entry = entries_[slot];
+  KVCAP_CHECK(entry.held && entry.visible() > 0);
+  const auto lost = static_cast<uint32_t>(entry.tokens - entry.visible());
+  entry.tokens -= lost;
+  entry.arrived = entry.tokens;
+  entry.awaited_from = kNothing;
+  used_tokens_ -= lost;
+  left_tokens_ += lost;
+}
+
 bool StoreLevel::arrive(const Moved& moved, bool from_gpu) {
   if (moved.slot >= entries_.size() || entries_[moved.slot].generation != moved.generation) return false;
   Entry& entry = entries_[moved.slot];

@@ -71,6 +71,8 @@ class StoreLevel {
   void leave(Slot slot, bool evicted);
   // The first `tokens` of the context are gone. REQUIRES: fewer than all.
   void cut(Slot slot, int64_t tokens);
+  // What has not arrived is given up. REQUIRES: some of it is visible.
+  void end_at_visible(Slot slot);
   // A move of `moved` into this tier has ended. Returns false when it is for an entry that has left.
   bool arrive(const Moved& moved, bool from_gpu);
   // Contexts may leave that are here completely, are not being copied and are not pinned.

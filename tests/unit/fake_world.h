@@ -1,6 +1,6 @@
-// A World without SimGrid: a queue of dated callbacks, lanes that serve one transfer at a time at full speed.
-// Good for tests of whoever uses a World, and for comparing the real one on machines where no two lanes share
-// a link.
+// A World of one node without SimGrid: a queue of dated callbacks, lanes that serve one transfer at a time at
+// full speed. Good for tests of whoever uses a World, and for comparing the real one on machines where no two
+// lanes share a link.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,19 @@
 
 namespace kvcap {
 
-class FakeWorld : public World {
+class FakeWorld : public World, public Node {
  public:
   double now_s() const override { return now_s_; }
+  Node& node(std::size_t) override { return *this; }
   Lane& lane(Tier from, Tier to) override {
     return lanes_.try_emplace({from, to}, FakeLane(*this)).first->second;
   }
   ComputeQueue& restore_compute() override { return compute_; }
+  void drop_all() override {
+    events_ = {};
+    lanes_.clear();
+    compute_.drop();
+  }
   void wake() override { woken_ = true; }
 
   void run(std::function<double(double)> loop) override {
@@ -82,6 +88,8 @@ class FakeWorld : public World {
     }
     double served_s() const override { return asked_s_ - pending_s(); }
     double pending_s() const override { return std::max(0.0, free_s_ - world_.now_s_); }
+
+    void drop() { free_s_ = asked_s_ = 0; }
 
    private:
     FakeWorld& world_;

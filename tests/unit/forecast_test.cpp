@@ -10,7 +10,7 @@ namespace {
 class ForecastTest : public ::testing::Test {
  protected:
   ForecastTest() {
-    for (Key key : {1, 2, 3, 4, 5}) finish(store_.put(key, 10, static_cast<Order>(key)));
+    for (Key key : {1, 2, 3, 4, 5}) finish(store_.own().put(key, 10, static_cast<Order>(key)));
     forecast_.left(10);
   }
 
@@ -26,7 +26,7 @@ class ForecastTest : public ::testing::Test {
 
   Workload workload_;
   Arrivals arrivals_{workload_};
-  Store store_{
+  NodeStore store_{
       {{.kind = Tier::dram, .capacity_bytes = 30, .eviction = EvictionKind::next_use, .bytes_per_token = 1},
        {.kind = Tier::ssd, .capacity_bytes = 90, .eviction = EvictionKind::next_use, .bytes_per_token = 1}}};
   Forecast forecast_{workload_, arrivals_, store_, {.match = Match::chunk, .look_ahead = true}, 1};
@@ -91,7 +91,7 @@ TEST_F(ForecastTest, FetchesAgainWhatHadToLeave) {
   for (const std::vector<Part>& one : prompts) forecast_.joins(one, ++number);
   finish(forecast_.look_ahead(0, 10));
   ASSERT_EQ(where(1), Tier::dram);
-  finish(store_.put(6, 10, 11));
+  finish(store_.own().put(6, 10, 11));
   ASSERT_EQ(where(1), Tier::ssd);
   EXPECT_TRUE(forecast_.look_ahead(0, 11).empty());  // nothing says that anything has changed
   forecast_.left(10);

@@ -34,18 +34,21 @@ class Engine {
         store_(machine_.tiers()),
         recorder_(static_cast<int64_t>(workload.turns.size())) {
     const LinkObserver observer = [](Resource, double, double, double) {};
-    restorer_ = make_restorer(scenario.fidelity, world, machine_.idle_rates(), observer, nullptr);
+    restorer_ = make_restorer(scenario.fidelity, world.node(0), machine_.idle_rates(), observer, nullptr);
     if (workload.warm_start) {
       for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
         if (workload.sessions[i].context_tokens > 0) store_.preload(i, workload.sessions[i].context_tokens);
       }
     }
+    Sessions sessions(workload);
     Instance instance(
         {.workload = &workload,
          .cost = &machine_.cost(),
          .policy = &machine_.policy(),
+         .sessions = &sessions,
          .store = &store_,
-         .world = &world,
+         .node = &world.node(0),
+         .wake = [&world] { world.wake(); },
          .restorer = restorer_.get(),
          .recorder = &recorder_,
          .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
@@ -66,7 +69,7 @@ class Engine {
 
  private:
   Machine machine_;
-  Store store_;
+  NodeStore store_;
   Recorder recorder_;
   std::unique_ptr<Restorer> restorer_;
 };

@@ -250,13 +250,43 @@ TEST(Recorder, LevelsGivePeaksAndSeries) {
     EXPECT_EQ(values.size(), 200u);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"time_s", "waiting", "running", "kv_tokens", "stored_bytes_ssd",
-                                             "gpu_utilization"}));
+                                             "gpu_utilization", "token_hit_rate", "mean_ttft_ms"}));
   const auto& kv_tokens = result.series[3].second;
   EXPECT_EQ(result.series[0].second[0], 0.5);  // middle of the first second
   EXPECT_NEAR(kv_tokens[50], 1000, 1e-9);
   EXPECT_NEAR(kv_tokens[150], 400, 1e-9);
   EXPECT_NEAR(result.series[4].second[199], 5e9, 1);  // held until the end of the run
   EXPECT_NEAR(result.series[5].second[50], 0.5, 1e-9);
+}
+
+TEST(Recorder, TurnsGiveSeriesOverTheirArrivals) {
+  Recorder recorder(3);
+  RunFacts f = facts();
+  f.duration_s = 200;
+  TurnRecord turn{.history_tokens = 90, .input_tokens = 10, .output_tokens = 5, .hit_tokens = 60};
+  turn.arrival_s = 10.2;
+  turn.ttft_s = 0.1;
+  recorder.turn(turn);
+  turn.arrival_s = 10.8;
+  turn.history_tokens = 0;
+  turn.input_tokens = 20;
+  turn.hit_tokens = 0;
+  turn.ttft_s = 0.3;
+  recorder.turn(turn);
+  turn.arrival_s = 199.9;
+  turn.rejected = true;
+  recorder.turn(turn);
+  const RunResult result = recorder.finish(f);
+  const auto& hit_rate = result.series[result.series.size() - 2];
+  const auto& ttft_ms = result.series.back();
+  ASSERT_EQ(hit_rate.first, "token_hit_rate");
+  ASSERT_EQ(ttft_ms.first, "mean_ttft_ms");
+  EXPECT_DOUBLE_EQ(hit_rate.second[10], 0.5);  // 60 of 100 + 20 tokens
+  EXPECT_NEAR(ttft_ms.second[10], 200, 1e-9);
+  for (std::size_t bin : {9U, 11U, 199U}) {
+    EXPECT_TRUE(std::isnan(hit_rate.second[bin])) << bin;
+    EXPECT_TRUE(std::isnan(ttft_ms.second[bin])) << bin;
+  }
 }
 
 TEST(Recorder, CostIsCapacityTimesDurationPlusRemoteRequests) {
@@ -372,8 +402,13 @@ TEST(ResultJson, ReadsBackAsTheSameNumbers) {
     ASSERT_EQ(values.size(), 99u);
     EXPECT_EQ(json["distributions"][name].get<std::vector<double>>(), values) << name;
   }
-  for (const auto& [name, values] : result.series)
-    EXPECT_EQ(json["series"][name].get<std::vector<double>>(), values) << name;
+  for (const auto& [name, values] : result.series) {
+    ASSERT_EQ(json["series"][name].size(), values.size()) << name;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const Json& one = json["series"][name][i];
+      EXPECT_TRUE(std::isnan(values[i]) ? one.is_null() : one.get<double>() == values[i]) << name << " " << i;
+    }
+  }
 }
 
 TEST(ResultJson, HoldsTheBinsOfHistory) {

@@ -131,5 +131,18 @@ TEST(Stability, IsLostWhenTheQueueStartsToGrowLate) {
   EXPECT_TRUE(queue_grew(waiting, 100, 400));
 }
 
+TEST(BinnedMeans, WeighsTheValuesOfEachBin) {
+  BinnedMeans means(4, 8);
+  means.add(0, 1, 3);
+  means.add(1.9, 5, 1);
+  means.add(6, 7);
+  means.add(8, 9);  // at the end: the last bin's
+  const std::vector<double> result = means.means();
+  EXPECT_EQ(result[0], (1 * 3 + 5) / 4.0);
+  EXPECT_TRUE(std::isnan(result[1]));
+  EXPECT_TRUE(std::isnan(result[2]));
+  EXPECT_EQ(result[3], 8);
+}
+
 }  // namespace
 }  // namespace kvcap
