@@ -5,7 +5,8 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch, open } from "../tests/browser/browser.mjs";
 
-const [report, out = new URL("report.png", import.meta.url).pathname, page = "#/overview"] = process.argv.slice(2);
+const [report, out = new URL("report.png", import.meta.url).pathname, page = "#/overview"] =
+  process.argv.slice(2);
 if (!report) {
   console.error("usage: node picture.mjs REPORT.html [OUT.png] [#/page]");
   process.exit(2);
