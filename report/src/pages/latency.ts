@@ -178,7 +178,7 @@ function history(context: Context, runs: readonly Run[]): Figure | null {
         }),
       })),
       {
-        x: { name: "history", unit: "tokens" },
+        x: { name: "history", unit: "tokens", log: true },
         y: { name: title_of(key), unit: "ms", min: 0 },
         symbols: true,
       },
