@@ -1,11 +1,12 @@
-// Makes report.png, README's picture of a report: the head of its Overview at 1280 x 800.
+// Makes report.png, README's picture of a report: the head of its page Latency at 1280 x 800.
 //
 //   node picture.mjs REPORT.html [OUT.png] [#/page]
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch, open } from "../tests/browser/browser.mjs";
 
-const [report, out = new URL("report.png", import.meta.url).pathname, page = "#/overview"] = process.argv.slice(2);
+const [report, out = new URL("report.png", import.meta.url).pathname, page = "#/latency"] =
+  process.argv.slice(2);
 if (!report) {
   console.error("usage: node picture.mjs REPORT.html [OUT.png] [#/page]");
   process.exit(2);

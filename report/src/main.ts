@@ -79,7 +79,12 @@ class Frame {
     if (more.length > 0) {
       const rest = more.map((sentence) => h("p", {}, sentence));
       section.append(
-        h("details", { class: "rest" }, h("summary", {}, `${more.length} more sentences`), rest),
+        h(
+          "details",
+          { class: "rest" },
+          h("summary", {}, more.length === 1 ? "1 more sentence" : `${more.length} more sentences`),
+          rest,
+        ),
       );
     }
     this.main.append(section);

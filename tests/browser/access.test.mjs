@@ -12,7 +12,8 @@ before(async () => {
 });
 after(() => browser?.close());
 
-const pages_of = (page) => page.$$eval("nav a", (all) => all.map((one) => one.getAttribute("href")).slice(0, -1));
+const pages_of = (page) =>
+  page.$$eval("nav a", (all) => all.map((one) => one.getAttribute("href")).slice(0, -1));
 
 for (const mode of ["light", "dark"]) {
   test(`axe has no serious complaint about any page in ${mode} colours`, async () => {
@@ -22,12 +23,18 @@ for (const mode of ["light", "dark"]) {
       await go(page, hash);
       // One of the tables behind charts, too: the others are alike.
       await page.evaluate(() => (document.querySelector("details").open = true));
-      const found = await page.evaluate(async (rules) => {
-        const { violations } = await globalThis.axe.run({ exclude: [".chart svg", "tbody tr:nth-child(n + 12)"] }, { runOnly: rules });
-        return violations
-          .filter((one) => one.impact === "serious" || one.impact === "critical")
-          .map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)} (${one.nodes[0].failureSummary})`);
-      }, mode === "light" ? ["wcag2a", "wcag2aa", "wcag21aa"] : ["color-contrast"]);
+      const found = await page.evaluate(
+        async (rules) => {
+          const { violations } = await globalThis.axe.run(
+            { exclude: [".chart svg", "tbody tr:nth-child(n + 12)"] },
+            { runOnly: rules },
+          );
+          return violations
+            .filter((one) => one.impact === "serious" || one.impact === "critical")
+            .map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)} (${one.nodes[0].failureSummary})`);
+        },
+        mode === "light" ? ["wcag2a", "wcag2aa", "wcag21aa"] : ["color-contrast"],
+      );
       assert.deepEqual(found, [], hash);
     }
     await close();
@@ -49,7 +56,9 @@ test("every chart has a sentence, takes the focus and shows what the arrow keys 
   const { page, close } = await open(browser, url);
   for (const hash of await pages_of(page)) {
     await go(page, hash);
-    const labels = await page.$$eval(".chart", (all) => all.map((one) => `${one.tabIndex} ${one.getAttribute("aria-label")}`));
+    const labels = await page.$$eval(".chart", (all) =>
+      all.map((one) => `${one.tabIndex} ${one.getAttribute("aria-label")}`),
+    );
     for (const label of labels) assert.match(label, /^0 .{20,}/);
   }
   await go(page, "#/latency");

@@ -9,7 +9,8 @@ export const chromium_path = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 // Why the tests cannot run here; null when they can.
 export function what_is_missing() {
-  if (!existsSync(chromium_path)) return `no Chromium at ${chromium_path} (apt-get install chromium, or set CHROMIUM)`;
+  if (!existsSync(chromium_path))
+    return `no Chromium at ${chromium_path} (apt-get install chromium, or set CHROMIUM)`;
   try {
     require.resolve("playwright-core");
     require.resolve("axe-core");
@@ -28,13 +29,23 @@ export async function launch() {
     executablePath: chromium_path,
     headless: true,
     chromiumSandbox: false,
-    args: ["--disable-background-networking", "--disable-sync", "--disable-quic", "--no-first-run", "--disable-component-update"],
+    args: [
+      "--disable-background-networking",
+      "--disable-sync",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-component-update",
+    ],
   });
 }
 
 // A tab that remembers every error of its console and refuses whatever is not a file.
 export async function open(browser, url, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    acceptDownloads: true,
+    ...options,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(10_000);
   const errors = [];

@@ -58,16 +58,53 @@ const sweep = {
 export function make_inputs() {
   const sessions = (count) => ["--set", `workload.sessions=${count}`];
   write("demo.json", kvcap(["compare", demo, "--policies", policies, ...sessions(80), "--json"]));
-  write("bounds.json", kvcap(["compare", demo, "--policies", "hcache", "--bounds", ...sessions(40), "--json"]));
-  write("large.json", kvcap(["compare", demo, "--policies", "kv_offload,hcache", ...sessions(9500), "--set", "replications=1", "--json"]));
-  write("restore.json", kvcap(["restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "4096", "--json"]));
+  write(
+    "bounds.json",
+    kvcap(["compare", demo, "--policies", "hcache", "--bounds", ...sessions(40), "--json"]),
+  );
+  write(
+    "large.json",
+    kvcap([
+      "compare",
+      demo,
+      "--policies",
+      "kv_offload,hcache",
+      ...sessions(9500),
+      "--set",
+      "replications=1",
+      "--json",
+    ]),
+  );
+  write(
+    "restore.json",
+    kvcap([
+      "restore",
+      "--model",
+      "llama-2-7b",
+      "--hardware",
+      "a100-40g-4x-pm9a3",
+      "--tokens",
+      "4096",
+      "--json",
+    ]),
+  );
   write("break-even.json", kvcap(["plan", "scenarios/plans/break-even-7b.json", "--break-even", "--json"]));
   write("plan.json", kvcap(["plan", write("small.json", plan), "--json"]));
   write("trace.json", kvcap(["trace", "stats", "traces/sample-chat.jsonl", "--json"]));
   write("validation.json", kvcap(["validate", "--suite", "twin", "--suite", "hits", "--quick", "--json"]));
   kvcap(["sweep", write("sweep.json", sweep), "--out", at("sweep")]);
   // The same comparison on half the SSDs, under the same name.
-  kvcap(["compare", demo, "--policies", policies, ...sessions(80), "--set", "hardware.ssd.count=2", "--out", at("before/demo")]);
+  kvcap([
+    "compare",
+    demo,
+    "--policies",
+    policies,
+    ...sessions(80),
+    "--set",
+    "hardware.ssd.count=2",
+    "--out",
+    at("before/demo"),
+  ]);
 }
 
 // The document that kvcap report puts into the page.
@@ -78,7 +115,9 @@ export function report_of(paths, before = []) {
 
 export const full_report = () =>
   report_of(
-    ["demo", "bounds", "restore", "break-even", "plan", "trace", "validation"].map((name) => at(`${name}.json`)).concat(at("sweep/results.sqlite")),
+    ["demo", "bounds", "restore", "break-even", "plan", "trace", "validation"]
+      .map((name) => at(`${name}.json`))
+      .concat(at("sweep/results.sqlite")),
     [at("before")],
   );
 

@@ -6,7 +6,7 @@ import { go, launch, open } from "./browser.mjs";
 import { at, full_report, kvcap, report_of, root, write_page } from "./fixtures.mjs";
 
 const evil = [
-  '</script><script>globalThis.pwned = 1</script>',
+  "</script><script>globalThis.pwned = 1</script>",
   '"><img src=x onerror="globalThis.pwned = 1">',
   "<svg onload=globalThis.pwned=1>",
   "{a|x}{b0}${globalThis.pwned=1}",
@@ -22,7 +22,18 @@ before(async () => {
 after(() => browser?.close());
 
 // Every name and note of a document, replaced. Keys and units that the page computes with stay.
-const kept = new Set(["parameters", "metrics", "schema", "side", "verdict", "stream", "minimize", "metric", "binding", "status"]);
+const kept = new Set([
+  "parameters",
+  "metrics",
+  "schema",
+  "side",
+  "verdict",
+  "stream",
+  "minimize",
+  "metric",
+  "binding",
+  "status",
+]);
 let turn = 0;
 function poison(value, key = "") {
   if (Array.isArray(value)) return value.map((one) => poison(one, key));
@@ -45,8 +56,10 @@ async function visit(url) {
     }
     const found = await page.evaluate(() => ({
       pwned: globalThis.pwned ?? null,
-      strangers: document.querySelectorAll("main script, main img, main iframe, main svg[onload], [onerror]").length,
-      links: [...document.querySelectorAll("a")].filter((one) => !one.getAttribute("href").startsWith("#")).length,
+      strangers: document.querySelectorAll("main script, main img, main iframe, main svg[onload], [onerror]")
+        .length,
+      links: [...document.querySelectorAll("a")].filter((one) => !one.getAttribute("href").startsWith("#"))
+        .length,
     }));
     assert.deepEqual(found, { pwned: null, strangers: 0, links: 0 }, hash);
   }
@@ -63,7 +76,10 @@ test("every name, note and sentence may be markup, and none becomes it", async (
   sweep.parameters.push(evil[1]);
   sweep.columns[evil[1]] = sweep.columns.status.map((_, row) => evil[row % evil.length]);
   const text = await visit(write_page("hostile", data));
-  assert.ok(text.includes('<img src=x onerror="globalThis.pwned = 1">'), "hostile names are shown as they are");
+  assert.ok(
+    text.includes('<img src=x onerror="globalThis.pwned = 1">'),
+    "hostile names are shown as they are",
+  );
 });
 
 test("a scenario with hostile names goes through kvcap and the page", async () => {

@@ -6,7 +6,17 @@ import { after, before, test } from "node:test";
 import { go, launch, open } from "./browser.mjs";
 import { full_report, screenshots, write_page } from "./fixtures.mjs";
 
-const pages = ["overview", "latency", "cache", "resources", "restoration", "sweep", "plan", "validation", "changes"];
+const pages = [
+  "overview",
+  "latency",
+  "cache",
+  "resources",
+  "restoration",
+  "sweep",
+  "plan",
+  "validation",
+  "changes",
+];
 let browser, tab, page, data;
 
 before(async () => {
@@ -26,7 +36,8 @@ const pointed = (pointer) =>
     .reduce((value, key) => value[key.replaceAll("~1", "/").replaceAll("~0", "~")], data);
 
 // "1,738 ± 166" -> 1738
-const shown_number = (text) => Number(text.split(" ±")[0].replaceAll(",", "").replace("−", "-").replace("e−", "e-"));
+const shown_number = (text) =>
+  Number(text.split(" ±")[0].replaceAll(",", "").replace("−", "-").replace("e−", "e-"));
 
 // What a shown number may be off by: half of its last digit.
 function last_digit(text) {
@@ -53,7 +64,9 @@ for (const name of pages) {
     assert.equal(await page.textContent("h1"), name[0].toUpperCase() + name.slice(1));
     assert.ok(data.takeaways[name][0]?.length > 10, "no sentence");
     assert.equal(await page.textContent("main .lead"), data.takeaways[name][0]);
-    const charts = await page.$$eval(".chart", (all) => all.map((one) => one.querySelectorAll("svg path, svg rect, svg circle").length));
+    const charts = await page.$$eval(".chart", (all) =>
+      all.map((one) => one.querySelectorAll("svg path, svg rect, svg circle").length),
+    );
     assert.ok(charts.length >= 1, "no chart");
     for (const marks of charts) assert.ok(marks >= 3 && marks < 2600, `a chart of ${marks} marks`);
     assert.deepEqual(tab.errors, []);
@@ -63,7 +76,12 @@ for (const name of pages) {
     await go(page, `#/${name}`);
     await open_tables();
     const cells = await page.$$eval("data[data-from]", (all) =>
-      all.map((one) => ({ from: one.dataset.from, value: Number(one.value), scale: Number(one.dataset.scale), text: one.textContent })),
+      all.map((one) => ({
+        from: one.dataset.from,
+        value: Number(one.value),
+        scale: Number(one.dataset.scale),
+        text: one.textContent,
+      })),
     );
     assert.ok(cells.length >= 5, `${cells.length} numbers`);
     for (const { from, value, scale, text } of cells) {
@@ -72,22 +90,31 @@ for (const name of pages) {
       const off = Math.abs(shown_number(text) - exact);
       assert.ok(off <= last_digit(text) + 1e-9 * Math.abs(exact), `${from}: ${exact} is shown as ${text}`);
     }
-    const charts = await page.$$eval("figure", (all) => all.map((one) => [one.id, one.querySelectorAll("tbody tr").length]));
+    const charts = await page.$$eval("figure", (all) =>
+      all.map((one) => [one.id, one.querySelectorAll("tbody tr").length]),
+    );
     for (const [id, rows] of charts) assert.ok(rows > 0, `${id}: no table behind the chart`);
   });
 }
 
 test("Overview: policies are columns, and each metric stands in its row", async () => {
   await go(page, "#/overview?runs=demo");
-  const table = await page.$$eval("table.headline tr", (rows) => rows.map((row) => [...row.children].map((one) => one.textContent)));
+  const table = await page.$$eval("table.headline tr", (rows) =>
+    rows.map((row) => [...row.children].map((one) => one.textContent)),
+  );
   const { results } = data.inputs.find((input) => input.name === "demo").content;
-  assert.deepEqual(table[0].slice(2), results.map((result) => result.setting));
+  assert.deepEqual(
+    table[0].slice(2),
+    results.map((result) => result.setting),
+  );
   const row = (name) => table.find((cells) => cells[0] === name).slice(1);
   const [unit, ...ttft] = row("TTFT mean");
   assert.equal(unit, "ms");
   results.forEach((result, at) => {
     assert.ok(Math.abs(shown_number(ttft[at]) - result.metrics.mean_ttft_ms) <= last_digit(ttft[at]));
-    assert.ok(Math.abs(shown_number(row("token hit rate")[1 + at]) - 100 * result.metrics.token_hit_rate) < 0.5);
+    assert.ok(
+      Math.abs(shown_number(row("token hit rate")[1 + at]) - 100 * result.metrics.token_hit_rate) < 0.5,
+    );
   });
   assert.equal(await page.textContent(".badge"), results[0].provenance.hardware);
   for (const note of results[0].scenario.notes) assert.ok((await page.textContent("main")).includes(note));

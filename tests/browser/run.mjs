@@ -12,12 +12,16 @@ import { what_is_missing } from "./browser.mjs";
 import { kvcap_path, make_inputs, work } from "./fixtures.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const missing = what_is_missing() ?? (existsSync(kvcap_path) ? null : `no kvcap at ${kvcap_path} (build it, or set KVCAP)`);
+const missing =
+  what_is_missing() ?? (existsSync(kvcap_path) ? null : `no kvcap at ${kvcap_path} (build it, or set KVCAP)`);
 if (missing !== null) {
   console.error(`SKIPPED: the report's browser tests did not run: ${missing}`);
   process.exit(77);
 }
-const build = spawnSync(process.execPath, ["build.mjs"], { cwd: join(here, "../../report"), stdio: "inherit" });
+const build = spawnSync(process.execPath, ["build.mjs"], {
+  cwd: join(here, "../../report"),
+  stdio: "inherit",
+});
 if (build.status !== 0) process.exit(1);
 function run(names, at_once) {
   const paths = names.map((name) => join(here, name));

@@ -21,13 +21,22 @@ async function opening_ms(name, paths, hash) {
   for (let round = 0; round < 3; ++round) {
     const { page, errors, close } = await open(browser, `${url}${hash}`);
     // Two frames later the charts are on the screen.
-    times.push(await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))))));
+    times.push(
+      await page.evaluate(
+        () =>
+          new Promise((done) =>
+            requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))),
+          ),
+      ),
+    );
     assert.ok((await page.$$(".chart svg")).length > 0);
     assert.deepEqual(errors, []);
     await close();
   }
   const best = Math.min(...times);
-  console.log(`${name}: charts after ${best.toFixed(0)} ms (goal ${goal_ms}; three times: ${times.map((time) => time.toFixed(0)).join(", ")})`);
+  console.log(
+    `${name}: charts after ${best.toFixed(0)} ms (goal ${goal_ms}; three times: ${times.map((time) => time.toFixed(0)).join(", ")})`,
+  );
   assert.ok(best < bound_ms, `${best} ms`);
 }
 

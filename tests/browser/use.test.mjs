@@ -71,11 +71,29 @@ test("a choice is in the address and keeps the focus", async () => {
 test("the CSV of a chart holds every digit of the JSON", async () => {
   await go(page, "#/latency?runs=demo");
   const text = await download(() => page.click('#breakdown button:has-text("CSV")'));
-  const [head, ...rows] = text.trim().split("\r\n").map((line) => line.split(","));
-  assert.deepEqual(head, ["Policy", "queue (ms)", "lookup (ms)", "load (ms)", "restore compute (ms)", "prefill (ms)", "mean TTFT (ms)"]);
+  const [head, ...rows] = text
+    .trim()
+    .split("\r\n")
+    .map((line) => line.split(","));
+  assert.deepEqual(head, [
+    "Policy",
+    "queue (ms)",
+    "lookup (ms)",
+    "load (ms)",
+    "restore compute (ms)",
+    "prefill (ms)",
+    "mean TTFT (ms)",
+  ]);
   results().forEach(({ setting, metrics }, at_row) => {
     const parts = metrics.ttft_breakdown_ms;
-    const wanted = [parts.queue, parts.lookup, parts.load, parts.restore_compute, parts.prefill, metrics.mean_ttft_ms];
+    const wanted = [
+      parts.queue,
+      parts.lookup,
+      parts.load,
+      parts.restore_compute,
+      parts.prefill,
+      metrics.mean_ttft_ms,
+    ];
     assert.deepEqual(rows[at_row], [setting, ...wanted.map(String)]);
   });
 });
@@ -95,10 +113,15 @@ test("a point of a sweep is reached by keyboard, and its command gives its numbe
   const rows = data.inputs.find((input) => input.content.schema === "kvcap.sweep_rows/1").content;
   assert.deepEqual(JSON.parse(base), rows.base);
   const result = JSON.parse(
-    execFileSync("bash", ["-c", command.replace(/^kvcap/, `'${kvcap_path}'`) + " --json"], { cwd: work, maxBuffer: 1 << 26 }),
+    execFileSync("bash", ["-c", command.replace(/^kvcap/, `'${kvcap_path}'`) + " --json"], {
+      cwd: work,
+      maxBuffer: 1 << 26,
+    }),
   );
   // The third point of the first policy.
-  const row = rows.columns["policy.name"].map((name, index) => [name, index]).filter(([name]) => name === result.policy)[2][1];
+  const row = rows.columns["policy.name"]
+    .map((name, index) => [name, index])
+    .filter(([name]) => name === result.policy)[2][1];
   assert.equal(result.metrics.p99_ttft_ms, rows.columns.p99_ttft_ms[row]);
 });
 

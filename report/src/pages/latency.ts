@@ -163,7 +163,7 @@ function history(context: Context, runs: readonly Run[]): Figure | null {
   return {
     id: "history",
     title: "TTFT against the length of the history",
-    note: "Every point is a bin of history lengths, drawn at its middle.",
+    note: "Every point is a bin of history lengths, drawn at its middle; turns without history are in the table.",
     says: `${title_of(key)} against history length, ${list(runs.map((run) => run.label))}.`,
     height: 300,
     controls: context.select("TTFT", "history", keys, key, title_of),
@@ -178,7 +178,7 @@ function history(context: Context, runs: readonly Run[]): Figure | null {
         }),
       })),
       {
-        x: { name: "history", unit: "tokens" },
+        x: { name: "history", unit: "tokens", log: true },
         y: { name: title_of(key), unit: "ms", min: 0 },
         symbols: true,
       },

@@ -1,0 +1,99 @@
+// Configurations that a plan has judged, as words and as rows of tables.
+import { brief, quantity } from "../format.ts";
+import type { Place } from "../place.ts";
+import { metric_cell, words, type Cell, type Table } from "../table.ts";
+import { short_path, title_of, unit_of } from "../units.ts";
+
+export const changes = (candidate: Place): string => candidate.at("changes").texts.join(", ");
+export const mean = (candidate: Place, metric: string): Place =>
+  candidate.at("metrics").metric(metric).at("mean");
+export const scaled = (place: Place, metric: string): number | null =>
+  place.number === null ? null : place.number * unit_of(metric).scale;
+
+// Half the width of the printed interval, which planning does not always centre on the mean.
+export function half_width(candidate: Place, metric: string): number | null {
+  const interval = candidate.at("metrics").metric(metric).at("interval");
+  const [from, to] = [interval.at(0).number, interval.at(1).number];
+  return from === null || to === null ? null : (to - from) / 2;
+}
+
+function candidate_cells(candidate: Place, metrics: readonly string[]): Cell[] {
+  return [
+    ...metrics.map((metric) => metric_cell(mean(candidate, metric), metric, half_width(candidate, metric))),
+    words(
+      [candidate.at("verdict").text ?? "", candidate.at("reason").text ?? ""]
+        .filter((text) => text !== "")
+        .join(": "),
+    ),
+  ];
+}
+
+// What a configuration sets, field by field: "path=value".
+function fields(candidate: Place): Map<string, string> {
+  return new Map(
+    candidate.at("changes").texts.map((text) => {
+      const at = text.indexOf("=");
+      return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
+}
+
+// A list of tiers by their kinds; numbers in the unit of their field.
+function field_cell(path: string, text: string | undefined): Cell {
+  if (text === undefined) return words("\u2013");
+  const number = Number(text);
+  if (text.trim() !== "" && Number.isFinite(number)) return words(brief(number * unit_of(path).scale, 6));
+  const kinds = [...text.matchAll(/"kind":"(\w+)"/g)].map((match) => match[1]!);
+  return words(kinds.length > 0 ? kinds.join(" + ") : text);
+}
+
+// Configurations by the fields in which they differ.
+export function candidate_table(
+  candidates: readonly Place[],
+  metrics: readonly string[],
+  commands: boolean,
+): Table {
+  const all = candidates.map(fields);
+  const paths = [...new Set(all.flatMap((one) => [...one.keys()]))].filter(
+    (path) => candidates.length === 1 || new Set(all.map((one) => one.get(path))).size > 1,
+  );
+  return {
+    columns: [
+      ...paths.map((path) => ({ name: short_path(path), unit: unit_of(path).symbol })),
+      ...metrics.map((metric) => ({ name: title_of(metric), unit: unit_of(metric).symbol })),
+      { name: "Verdict" },
+      ...(commands ? [{ name: "Command" }] : []),
+    ],
+    rows: candidates.map((candidate, at) => [
+      ...paths.map((path) => field_cell(path, all[at]!.get(path))),
+      ...candidate_cells(candidate, metrics),
+      ...(commands ? [words(candidate.at("command").text ?? "\u2013")] : []),
+    ]),
+  };
+}
+
+// Configurations by what was changed to reach them from the answer.
+export function what_table(
+  candidates: readonly Place[],
+  metrics: readonly string[],
+  names: readonly string[],
+): Table {
+  return {
+    columns: [
+      { name: "What" },
+      ...metrics.map((metric) => ({ name: title_of(metric), unit: unit_of(metric).symbol })),
+      { name: "Verdict" },
+    ],
+    rows: candidates.map((candidate, at) => [words(names[at] ?? ""), ...candidate_cells(candidate, metrics)]),
+  };
+}
+
+// "hardware.ssd.capacity_bytes 960000000000 -> 1920000000000" in the words of a reader.
+export function readable(what: string): string {
+  return what
+    .replaceAll("hardware.", "")
+    .replaceAll("serving.", "")
+    .replace(/\b\d{8,}\b/g, (digits) => quantity(Number(digits), "B"))
+    .replaceAll("_bytes ", " ")
+    .replaceAll(" -> ", " \u2192 ");
+}
