@@ -23,9 +23,9 @@ constexpr char kRan = 'R';
 constexpr char kRefused = 'X';
 
 // The first sessions of the workload, and of its warm-up as large a share.
-void shorten(Scenario& scenario, double share) {
+void shorten(Scenario& scenario, double share, const Sources& sources) {
   if (share >= 1) return;
-  const Workload whole = make_workload(scenario.workload, scenario.seed);
+  const Workload whole = sources.workload(scenario);
   const auto sessions = static_cast<double>(whole.sessions.size());
   const double fewer = std::min(sessions, std::max(kLeastSessions, std::ceil(share * sessions)));
   scenario.workload.sessions = static_cast<int64_t>(fewer);
@@ -41,12 +41,13 @@ void lengthen(Workload& workload, double scale) {
   for (Turn& turn : workload.turns) turn.input_tokens = std::max(1U, scaled(turn.input_tokens));
 }
 
-std::string simulate_one(Scenario scenario, const Ask& ask, std::atomic<int64_t>& done_units) {
+std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sources,
+                         std::atomic<int64_t>& done_units) {
   std::string message;
   try {
     scenario.seed += static_cast<uint64_t>(ask.replication);
-    shorten(scenario, ask.share);
-    Workload workload = make_workload(scenario.workload, scenario.seed);
+    shorten(scenario, ask.share, sources);
+    Workload workload = sources.workload(scenario);
     // Pieces of prompts have the lengths that their texts have.
     if (ask.context_scale != 1 && !workload.piece_begin.empty()) {
       throw InputError("prompts in pieces cannot be made longer");
@@ -122,6 +123,7 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
   for (const Ask& ask : asks) {
     try {
       Scenario scenario = load_scenario(plan_.base, ask.changes);
+      sources_.read(scenario);
       keys.push_back(key_of(scenario, ask));
       if (answers_.try_emplace(keys.back()).second) {
         missing.push_back({keys.back(), std::move(scenario), &ask});
@@ -135,7 +137,7 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
   const std::vector<std::string> messages =
       run_in_workers(missing.size(),
                      [&](std::size_t job, std::atomic<int64_t>& done_units) {
-                       return simulate_one(missing[job].scenario, *missing[job].ask, done_units);
+                       return simulate_one(missing[job].scenario, *missing[job].ask, sources_, done_units);
                      },
                      {.total_units = static_cast<int64_t>(missing.size()), .label = "simulating"});
   for (std::size_t i = 0; i < missing.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plan/plan_judge.h"
+#include "plan/sources.h"
 
 namespace kvcap {
 
@@ -20,6 +21,7 @@ class Simulator : public Evaluator {
  private:
   const Plan& plan_;
   int64_t simulations_ = 0;
+  Sources sources_;
   std::map<std::string, Answer> answers_;  // by what the simulation depends on
 };
 

@@ -3,9 +3,9 @@
 #include "metrics/serialize.h"
 #include "metrics/trace_events.h"
 #include "metrics/write.h"
+#include "plan/sources.h"
 #include "plan/workers.h"
 #include "simulate.h"
-#include "workload/workload.h"
 
 namespace kvcap {
 
@@ -16,10 +16,12 @@ std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>
     uint64_t seed;
   };
   std::vector<Run> runs;
+  Sources sources;
   WorkerOptions workers{.label = "simulating"};
   for (std::size_t s = 0; s < scenarios.size(); ++s) {
     // Bad rows are found before anything runs, and the bar knows its end.
-    const Workload workload = make_workload(scenarios[s].workload, scenarios[s].seed);
+    sources.read(scenarios[s]);
+    const Workload workload = sources.workload(scenarios[s]);
     for (int64_t r = 0; r < scenarios[s].replications; ++r) {
       runs.push_back({s, scenarios[s].seed + static_cast<uint64_t>(r)});
       workers.total_units += static_cast<int64_t>(workload.turns.size());
@@ -30,7 +32,7 @@ std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>
       [&](std::size_t job, std::atomic<int64_t>& done_units) {
         Scenario scenario = scenarios[runs[job].scenario];
         scenario.seed = runs[job].seed;
-        const Workload workload = make_workload(scenario.workload, scenario.seed);
+        const Workload workload = sources.workload(scenario);
         SimulateHooks hooks{.finished_turns = &done_units, .check_invariants = options.check_invariants};
         TraceEvents trace;
         const bool traced = job == 0 && !options.trace_path.empty();

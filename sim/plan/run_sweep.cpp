@@ -19,6 +19,7 @@
 #include "plan/point.h"
 #include "plan/results_file.h"
 #include "plan/row_writer.h"
+#include "plan/sources.h"
 #include "plan/workers.h"
 #include "simulate.h"
 #include "workload/workload.h"
@@ -104,6 +105,7 @@ class Runner {
     for (std::size_t point : points) {
       for (int32_t run = 0; run < checked_.runs[point]; ++run) jobs_.emplace_back(point, run);
     }
+    for (std::size_t point : checked_.readers) sources_.read(checked_.sweep.scenario(point));
     const auto start = std::chrono::steady_clock::now();
     run_each_in_worker(
         jobs_.size(), [this](std::size_t job, std::atomic<int64_t>&) { return simulated(job); },
@@ -129,8 +131,7 @@ class Runner {
     const auto [point, run] = jobs_[job];
     Scenario scenario = checked_.sweep.scenario(point);
     scenario.seed += static_cast<uint64_t>(run);
-    const Workload workload = make_workload(scenario.workload, scenario.seed);
-    return serialize(without_curves(simulate(scenario, workload)));
+    return serialize(without_curves(simulate(scenario, sources_.workload(scenario))));
   }
 
   void take(std::vector<JobOutcome> ended) {
@@ -183,6 +184,7 @@ class Runner {
   RowWriter writer_;
   const PointCache& cache_;
   SweepSummary& summary_;
+  Sources sources_;
   std::vector<std::pair<std::size_t, int32_t>> jobs_;
   std::unordered_map<std::size_t, Waiting> waiting_;
 };
@@ -190,7 +192,7 @@ class Runner {
 }  // namespace
 
 CheckedSweep check_sweep(const Sweep& sweep, int at_once) {
-  CheckedSweep checked{.sweep = sweep, .keys = {}, .runs = {}, .first = {}};
+  CheckedSweep checked{.sweep = sweep, .keys = {}, .runs = {}, .first = {}, .readers = {}};
   PointKeys keys;
   std::set<std::string> known;
   std::map<std::string, std::size_t> sources;  // a point that reads the file
@@ -204,7 +206,7 @@ CheckedSweep check_sweep(const Sweep& sweep, int at_once) {
       sources.try_emplace(source.path + "\n" + source.token_counts + "\n" + source.hash_ids, point);
     }
   }
-  std::vector<std::size_t> readers;
+  std::vector<std::size_t>& readers = checked.readers;
   readers.reserve(sources.size());
   for (const auto& [files, point] : sources) readers.push_back(point);
   run_in_workers(readers.size(),

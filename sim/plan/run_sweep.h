@@ -19,9 +19,10 @@ struct Shard {
 // A sweep whose points have all been found good.
 struct CheckedSweep {
   const Sweep& sweep;
-  std::vector<std::string> keys;   // of each point
-  std::vector<int32_t> runs;       // replications of each point
-  std::vector<std::size_t> first;  // one point for each different key, in order
+  std::vector<std::string> keys;     // of each point
+  std::vector<int32_t> runs;         // replications of each point
+  std::vector<std::size_t> first;    // one point for each different key, in order
+  std::vector<std::size_t> readers;  // one point for each file
 };
 
 // Resolves every point and reads every file that they name. Throws InputError for the first bad one.

@@ -1,0 +1,37 @@
+#include "plan/sources.h"
+
+#include <nlohmann/json.hpp>
+
+namespace kvcap {
+namespace {
+
+constexpr std::size_t kMost = 16;
+
+std::string key_of(const Scenario& scenario) {
+  const WorkloadOptions& workload = scenario.workload;
+  const nlohmann::json resolved = nlohmann::json::parse(scenario.resolved_json);
+  const nlohmann::json key = {
+      resolved["workload"]["source"], workload.source.path,
+      workload.source.token_counts,   workload.source.hash_ids,
+      workload.sessions.value_or(-1), workload.arrivals.process == ArrivalProcess::trace};
+  return key.dump();
+}
+
+}  // namespace
+
+void Sources::read(const Scenario& scenario) {
+  if (is_generated(scenario.workload.source.kind) || read_.size() >= kMost) return;
+  std::string key = key_of(scenario);
+  if (read_.contains(key)) return;
+  read_.emplace(std::move(key), open_source(scenario.workload, scenario.seed));
+}
+
+Workload Sources::workload(const Scenario& scenario) const {
+  if (!is_generated(scenario.workload.source.kind)) {
+    const auto found = read_.find(key_of(scenario));
+    if (found != read_.end()) return arrange(found->second, scenario.workload, scenario.seed);
+  }
+  return make_workload(scenario.workload, scenario.seed);
+}
+
+}  // namespace kvcap
