@@ -1,6 +1,6 @@
-// Inputs for the page, made by kvcap itself, and the page filled with them as kvcap report fills it.
+// Inputs for the page, made by kvcap itself, and the page that kvcap report writes with other data in it.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -123,12 +123,19 @@ export const full_report = () =>
 
 const slot = '<script type="application/json" id="kvcap-data">';
 
+// The page that kvcap report writes, before and after its data.
+export function page_around_data() {
+  const path = at("template.html");
+  if (!existsSync(path)) kvcap(["report", at("demo.json"), "-o", path]);
+  const [head, filled, ...more] = readFileSync(path, "utf8").split(slot);
+  if (filled === undefined || more.length > 0) throw new Error("the page has not one place for data");
+  return { head: head + slot, tail: filled.slice(filled.indexOf("</script>")) };
+}
+
 // The page as a file on disk, with `data` (text as it is, or a document) in its place; returns its address.
 export function write_page(name, data) {
-  const template = readFileSync(join(root, "report/dist/page.html"), "utf8");
-  const [head, tail, ...more] = template.split(slot);
-  if (tail === undefined || more.length > 0) throw new Error("dist/page.html has not one place for data");
+  const { head, tail } = page_around_data();
   const text = typeof data === "string" ? data : JSON.stringify(data).replaceAll("<", "\\u003c");
-  writeFileSync(at(`${name}.html`), head + slot + text + tail);
+  writeFileSync(at(`${name}.html`), head + text + tail);
   return `file://${at(`${name}.html`)}`;
 }

@@ -1,7 +1,8 @@
-// Entry for ctest: builds the page where it is not built, then runs every test of this folder in Chromium.
-// Exit code 77 says that they could not run here.
+// Entry for ctest: runs every test of this folder in Chromium, on the page that is part of kvcap. Exit code 77
+// says that they could not run here.
 //
 //   KVCAP                the kvcap to make inputs with (build/kvcap)
+//   KVCAP_REPORT_APP     where `npm ci` was run (report)
 //   CHROMIUM             /usr/bin/chromium
 //   KVCAP_SCREENSHOTS    where screenshots go (build/report/screenshots)
 import { spawnSync } from "node:child_process";
@@ -18,11 +19,6 @@ if (missing !== null) {
   console.error(`SKIPPED: the report's browser tests did not run: ${missing}`);
   process.exit(77);
 }
-const build = spawnSync(process.execPath, ["build.mjs"], {
-  cwd: join(here, "../../report"),
-  stdio: "inherit",
-});
-if (build.status !== 0) process.exit(1);
 function run(names, at_once) {
   const paths = names.map((name) => join(here, name));
   const options = ["--test", `--test-concurrency=${at_once}`, "--test-reporter=spec"];
