@@ -207,7 +207,7 @@ KeepingOptions keeping_of(const Machine& machine) {
 
 Machine::Machine(const Scenario& scenario, const Workload& workload)
     : Machine(scenario, static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
-              workload.context_tokens()) {
+              workload.context_tokens() / scenario.fleet.replicas) {
   if (!workload.piece_begin.empty()) {
     match_ = options_.match.value_or(Match::prefix);
   } else if (options_.match.value_or(Match::session) != Match::session) {

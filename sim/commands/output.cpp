@@ -22,7 +22,9 @@ int64_t session_count(const RunResult& result) {
 }  // namespace
 
 std::string scenario_line(const Scenario& scenario, const RunResult& result) {
+  const int64_t nodes = scenario.fleet.replicas;
   std::string line = scenario.name + "   " + scenario.model.name + " on " +
+                     (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
                      std::to_string(scenario.serving.tensor_parallel_size) + "x " +
                      scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")   " +
                      format_count(session_count(result)) + " sessions, " +

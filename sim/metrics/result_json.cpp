@@ -157,7 +157,7 @@ std::string compare_json(const std::vector<RunResult>& results, const std::vecto
 std::string requests_csv(const RunResult& result) {
   std::string text =
       "session,turn,arrival_s,history_tokens,input_tokens,output_tokens,hit_tokens,hit_tier,rejected,warmup,"
-      "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms\n";
+      "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries\n";
   for (const TurnRecord& turn : result.turns) {
     text += std::to_string(turn.session) + ',' + std::to_string(turn.turn) + ',';
     append(text, turn.arrival_s);
@@ -175,7 +175,7 @@ std::string requests_csv(const RunResult& result) {
     } else {
       append_latencies(text, turn);
     }
-    text += '\n';
+    text += ',' + std::to_string(turn.node) + ',' + std::to_string(turn.retries) + '\n';
   }
   return text;
 }

@@ -213,7 +213,9 @@ void check_values(const Plan& plan, const std::string& file) {
 std::string purchase(const Plan& plan, const Changes& changes) {
   const Scenario scenario = load_scenario(plan.base, changes);
   const HardwareProfile& hardware = scenario.hardware;
-  std::string text = std::to_string(hardware.gpu.count) + "x " + hardware.gpu.name;
+  const int64_t nodes = scenario.fleet.replicas;
+  std::string text = (nodes > 1 ? std::to_string(nodes) + " nodes of " : "") +
+                     std::to_string(hardware.gpu.count) + "x " + hardware.gpu.name;
   std::string stores;
   const auto add = [&](const std::string& store) { stores += (stores.empty() ? "" : " and ") + store; };
   if (hardware.dram) {

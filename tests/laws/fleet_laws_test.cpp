@@ -353,12 +353,12 @@ INSTANTIATE_TEST_SUITE_P(Table, FleetSoak, testing::ValuesIn(policy_names().begi
 // Random failures, tight memory, every routing, tiers of one's own and shared: every turn is served once, and
 // all sums hold after every event.
 TEST_P(FleetSoak, LosesNoTurnAndServesNoneTwice) {
-  const Workload workload = chats(60, 1.0, 5, 2);
+  const Workload workloads[] = {chats(30, 1.0, 5, 2), families(60, 10, 1.5)};
   const std::string policy(GetParam());
   std::vector<Case> cases;
   for (uint64_t seed = 0; seed < 8; ++seed) {
     Scenario one = fleet(3, kRoutings[seed % 4], policy);
-    one.fidelity = seed % 2 == 0 ? Fidelity::request : Fidelity::layer;
+    one.fidelity = (seed + seed / 4) % 2 == 0 ? Fidelity::request : Fidelity::layer;
     one.serving.kv_capacity_tokens = 12000;
     one.serving.max_model_len = 6000;
     one.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 3e9},
@@ -379,11 +379,13 @@ TEST_P(FleetSoak, LosesNoTurnAndServesNoneTwice) {
         at_s += down_s;
       }
     }
-    cases.push_back({one, workload});
+    cases.push_back({one, workloads[seed % 3 == 2]});
   }
   double retried = 0;
-  for (const RunResult& result : run_all(cases)) {
-    expect_each_turn_once(result, workload);
+  const std::vector<RunResult> runs = run_all(cases);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const RunResult& result = runs[i];
+    expect_each_turn_once(result, cases[i].workload);
     EXPECT_EQ(result.number("rejected"), 0);
     retried += result.number("retried");
   }

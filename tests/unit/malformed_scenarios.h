@@ -279,6 +279,21 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      R"(chat.json: hardware.ssd.capacity_byte: unknown key; did you mean "capacity_bytes"?)"},
     {R"({"hardware":{"dram":{"bandwidth_bytes_per_s":-1}}})",
      "chat.json: hardware.dram.bandwidth_bytes_per_s: found -1, allowed: a number greater than 0"},
+    {R"({"fleet":{"replicas":0}})",
+     "chat.json: fleet.replicas: found 0, allowed: an integer from 1 to 1024"},
+    {R"({"fleet":{"routing":"prefix"}})",
+     R"(chat.json: fleet.routing: found "prefix", allowed: round_robin, least_loaded, session_affinity, prefix_aware)"},
+    {R"({"fleet":{"replica":2}})", R"(chat.json: fleet.replica: unknown key; did you mean "replicas"?)"},
+    {R"({"fleet":{"failures":[{"replica":0,"at_s":5}]}})",
+     "chat.json: fleet.failures.0.down_s: missing, required"},
+    {R"({"fleet":{"failures":[{"replica":0,"at_s":5,"down_s":0}]}})",
+     "chat.json: fleet.failures.0.down_s: found 0, allowed: a number greater than 0"},
+    {R"({"fleet":{"replicas":2,"failures":[{"replica":2,"at_s":5,"down_s":1}]}})",
+     "chat.json: fleet.failures.0.replica: found 2, allowed: less than fleet.replicas = 2", true},
+    {R"({"fleet":{"failures":[{"replica":0,"at_s":9,"down_s":1},{"replica":0,"at_s":5,"down_s":10}]}})",
+     "chat.json: fleet.failures.0.at_s: found 9, allowed: from 15 on (replica 0 is down until then)", true},
+    {R"({"fleet":{"shared_remote":true}})",
+     "chat.json: fleet.shared_remote: found true, allowed: false (the hardware has no remote tier)", true},
 };
 
 }  // namespace kvcap

@@ -73,6 +73,8 @@ TEST_F(ScenarioSchema, AcceptsWhatTheLoaderAccepts) {
       R"("policy": {"tiers": [{"kind": "dram", "eviction": "fifo"}, {"kind": "ssd", "capacity_bytes": 4e9}]})",
       R"("slo": {"ttft_ms": 0.5, "tpot_ms": null})",
       R"("serving": {"kv_capacity_tokens": null, "max_model_len": 4096, "notes": []})",
+      R"("fleet": {"replicas": 1024, "routing": "least_loaded", "load_bound": 0, "failures": []})",
+      R"("fleet": {"replicas": 2, "failures": [{"replica": 1, "at_s": 0, "down_s": 9}, {"replica": 1, "at_s": 9, "down_s": 1}]})",
       R"("serving": {"overflow": "reject", "gpu_memory_utilization": 1})",
       R"("workload": {"source": {"kind": "sessions", "path": "x.jsonl"}, "arrivals": {"process": "trace"}})",
       R"("workload": {"source": {"kind": "chat"}, "think_time": {"distribution": "lognormal", "cv": 2}})",
