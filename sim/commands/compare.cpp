@@ -119,6 +119,18 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Column>& col
   }
 }
 
+// Setting `one` against setting `other`, by their labels.
+std::vector<Difference> differences_of(const std::vector<Column>& columns,
+                                       const std::vector<std::vector<RunResult>>& runs, std::size_t one,
+                                       std::size_t other) {
+  std::vector<Difference> differences = paired_differences(runs[other], runs[one]);
+  for (Difference& difference : differences) {
+    difference.setting = columns[one].label;
+    difference.against = columns[other].label;
+  }
+  return differences;
+}
+
 void compare(const CompareArgs& args) {
   std::vector<Column> columns = columns_of(args);
   std::vector<Scenario> scenarios;
@@ -138,16 +150,19 @@ void compare(const CompareArgs& args) {
 
   std::vector<std::string> labels;
   std::vector<RunResult> results;
-  std::vector<Difference> differences;
+  std::vector<Difference> differences, pairs;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     labels.push_back(columns[i].label);
     results.push_back(combine_replications(runs[i]));
     results.back().setting = columns[i].label;
-    if (i == 0) continue;
-    for (Difference difference : paired_differences(runs[0], runs[i])) {
-      difference.setting = columns[i].label;
-      difference.against = columns[0].label;
-      differences.push_back(std::move(difference));
+    for (std::size_t other = 0; other < i; ++other) {
+      for (Difference& one : differences_of(columns, runs, i, other)) {
+        if (other == 0) {
+          differences.push_back(std::move(one));
+        } else if (one.metric == "mean_ttft_ms" || one.metric == "p99_ttft_ms") {
+          pairs.push_back(std::move(one));
+        }
+      }
     }
   }
   const std::string line = scenario_line(scenarios[0], results[0]);
@@ -157,9 +172,9 @@ void compare(const CompareArgs& args) {
       write_run(args.out + "/" + folder_name(columns[i]), line, results[i]);
     }
     write_file(args.out + "/table.txt", table);
-    write_file(args.out + "/compare.json", compare_json(results, differences));
+    write_file(args.out + "/compare.json", compare_json(results, differences, pairs));
   }
-  std::fputs(args.json ? compare_json(results, differences).c_str() : table.c_str(), stdout);
+  std::fputs(args.json ? compare_json(results, differences, pairs).c_str() : table.c_str(), stdout);
 }
 
 }  // namespace

@@ -80,6 +80,25 @@ Json result_object(const RunResult& result) {
   return object;
 }
 
+Json differences_array(const std::vector<Difference>& differences) {
+  Json array = Json::array();
+  for (const Difference& difference : differences) {
+    Json interval, method;  // the two ends of the 95 % interval; null where there is none
+    if (difference.half_width == difference.half_width) {
+      interval = {difference.difference - difference.half_width,
+                  difference.difference + difference.half_width};
+      method = name(difference.method);
+    }
+    array.push_back({{"setting", difference.setting},
+                     {"against", difference.against},
+                     {"metric", difference.metric},
+                     {"difference", difference.difference},
+                     {"interval", interval},
+                     {"method", method}});
+  }
+  return array;
+}
+
 // Objects over several lines, arrays of numbers on one: the 99 quantiles of a metric are one line.
 void print(const Json& value, const std::string& indent, std::string& text) {
   const bool holds_structures =
@@ -131,26 +150,14 @@ void append_latencies(std::string& row, const TurnRecord& turn) {
 
 std::string result_json(const RunResult& result) { return printed(result_object(result)); }
 
-std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences) {
+std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences,
+                         const std::vector<Difference>& pairs) {
   Json object;
   object["schema"] = "kvcap.compare/1";
   object["results"] = Json::array();
   for (const RunResult& result : results) object["results"].push_back(result_object(result));
-  object["differences"] = Json::array();
-  for (const Difference& difference : differences) {
-    Json interval, method;  // the two ends of the 95 % interval; null where there is none
-    if (difference.half_width == difference.half_width) {
-      interval = {difference.difference - difference.half_width,
-                  difference.difference + difference.half_width};
-      method = name(difference.method);
-    }
-    object["differences"].push_back({{"setting", difference.setting},
-                                     {"against", difference.against},
-                                     {"metric", difference.metric},
-                                     {"difference", difference.difference},
-                                     {"interval", interval},
-                                     {"method", method}});
-  }
+  object["differences"] = differences_array(differences);
+  object["pairs"] = differences_array(pairs);
   return printed(object);
 }
 

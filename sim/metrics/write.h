@@ -15,7 +15,9 @@ namespace kvcap {
 // "schema": "kvcap.result/1" and "kvcap.compare/1"; a trailing newline; stable bytes.
 // The interval of a difference is [low, high], null with a single replication.
 std::string result_json(const RunResult& result);
-std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences);
+// `differences` are those against the first result, `pairs` those between the others.
+std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences,
+                         const std::vector<Difference>& pairs = {});
 std::string requests_csv(const RunResult& result);
 
 // What a person reads: a table of at most 100 columns, one column a setting, and sentences computed from

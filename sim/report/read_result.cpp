@@ -75,9 +75,10 @@ RunResult read_result(const Json& json) {
   return result;
 }
 
-std::vector<Difference> read_differences(const Json& compare) {
-  std::vector<Difference> differences;
-  for (const Json& one : list_of(compare, "differences")) {
+namespace {
+
+void add_differences(const Json& list, std::vector<Difference>& differences) {
+  for (const Json& one : list) {
     const Json& interval = value_of(one, "interval");
     Difference difference{text_of(one, "setting"), text_of(one, "against"), text_of(one, "metric"),
                           number_of(one, "difference"), std::numeric_limits<double>::quiet_NaN()};
@@ -85,6 +86,14 @@ std::vector<Difference> read_differences(const Json& compare) {
       difference.half_width = (number_or_nan(interval[1]) - number_or_nan(interval[0])) / 2;
     differences.push_back(std::move(difference));
   }
+}
+
+}  // namespace
+
+std::vector<Difference> read_differences(const Json& compare) {
+  std::vector<Difference> differences;
+  add_differences(list_of(compare, "differences"), differences);
+  add_differences(list_of(compare, "pairs"), differences);
   return differences;
 }
 

@@ -23,7 +23,7 @@ std::vector<ResultGroup> result_groups(const std::vector<ReportInput>& inputs, b
 
 // From "kvcap.result/1"; without turns. What is missing stays empty.
 RunResult read_result(const Json& json);
-// From "kvcap.compare/1".
+// From "kvcap.compare/1": those against its first setting, and those between the others.
 std::vector<Difference> read_differences(const Json& compare);
 
 }  // namespace kvcap

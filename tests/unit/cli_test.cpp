@@ -97,8 +97,29 @@ TEST_F(Cli, ComparesAgainstTheFirstSetting) {
     EXPECT_LT(difference["difference"].get<double>(), 0);
   }
   EXPECT_TRUE(found);
+  EXPECT_TRUE(compared["pairs"].empty());
   EXPECT_TRUE(fs::exists(folder_ / "compared/hcache/result.json"));
   EXPECT_TRUE(fs::exists(folder_ / "compared/table.txt"));
+}
+
+// (b - c) = (b - a) - (c - a), whatever the interval.
+TEST_F(Cli, ComparesTheOthersWithEachOther) {
+  const Outcome outcome = kvcap({"compare", path("chat.json"), "--policies", "recompute,kv_offload,hcache",
+                                 "--json", "--set", "replications=2", "--set", "workload.sessions=20"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json compared = Json::parse(outcome.out);
+  ASSERT_EQ(compared["pairs"].size(), 2U);
+  for (const Json& pair : compared["pairs"]) {
+    EXPECT_EQ(pair["setting"], "hcache");
+    EXPECT_EQ(pair["against"], "kv_offload");
+    double expected = 0;
+    for (const Json& difference : compared["differences"]) {
+      if (difference["metric"] != pair["metric"]) continue;
+      expected += (difference["setting"] == "hcache" ? 1 : -1) * difference["difference"].get<double>();
+    }
+    EXPECT_NEAR(pair["difference"].get<double>(), expected, 1e-9);
+    EXPECT_LT(pair["interval"][0], pair["interval"][1]);
+  }
 }
 
 TEST_F(Cli, ComparesAnyField) {

@@ -190,6 +190,9 @@ TEST(ReportReading, BringsAResultBackAsItWas) {
   ASSERT_EQ(differences.size(), 1U);
   EXPECT_EQ(differences[0].difference, -70);
   EXPECT_EQ(differences[0].half_width, 8);
+  Json with_pairs = comparison({}, {difference("a", "b", -70, 8)});
+  with_pairs["pairs"] = {difference("c", "a", 1, 2)};
+  EXPECT_EQ(read_differences(with_pairs).size(), 2U);
 }
 
 TEST(ReportReading, GroupsSingleResultsOfOneScenario) {
