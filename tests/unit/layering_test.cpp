@@ -27,6 +27,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"plan", {".", "scenario", "metrics", "workload", "base"}},
     {"report", {"plan", "metrics", "base"}},
     {"validate", {".", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
+    {"library", {"plan", "scenario", "metrics", "base"}},
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
      {".", "report", "validate", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},

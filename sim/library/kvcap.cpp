@@ -1,4 +1,4 @@
-#include "kvcap.h"
+#include "library/kvcap.h"
 
 #include "metrics/recorder.h"
 #include "metrics/write.h"
