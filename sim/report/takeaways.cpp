@@ -149,7 +149,7 @@ std::vector<std::string> restoration_sentences(const Json& restore) {
       (factors.empty() ? "." : ": " + joined(factors) + ".")};
   const Json& schedule = value_of(best, "schedule");
   const std::string bound = text_of(best, "bound");
-  said.push_back("It keeps " + format_number(number_of(best, "stored_bytes_per_token") / 1024) +
+  said.push_back(policy + " keeps " + format_number(number_of(best, "stored_bytes_per_token") / 1024) +
                  " KiB a token and brings " + text_of(schedule, "hidden_layers") +
                  " layers back from hidden states, " + text_of(schedule, "kv_layers") +
                  " from keys and values and " + text_of(schedule, "recompute_layers") + " from tokens; " +

@@ -1,5 +1,6 @@
 // The room of kvcap report: documents in, data, sentences and tables out.
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -303,6 +304,69 @@ TEST_F(ReportFolder, RefusesAFileThatIsTooLarge) {
   }
 }
 
+// ---- sweeps ----
+
+class SweepRows : public ReportFolder {
+ protected:
+  SweepRows() {
+    EXPECT_EQ(sqlite3_open(path("results.sqlite").c_str(), &database_), SQLITE_OK);
+    sql("PRAGMA journal_mode = WAL");
+    sql("PRAGMA wal_autocheckpoint = 0");
+    sql("PRAGMA application_id = 1802920801");  // "kvca"
+  }
+  ~SweepRows() override { sqlite3_close(database_); }
+  void sql(const std::string& statements) {
+    char* error = nullptr;
+    sqlite3_exec(database_, statements.c_str(), nullptr, nullptr, &error);
+    EXPECT_EQ(error, nullptr) << error << ": " << statements;
+    sqlite3_free(error);
+  }
+  // Row i has n = i and, but for every seventh, p99_ttft_ms = 2 i.
+  void make_rows(int count) {
+    sql("CREATE TABLE swept (point INTEGER, key TEXT, n NUMERIC);"
+        "WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i + 1 < " +
+        std::to_string(count) +
+        ") INSERT INTO swept SELECT i, 'k', i FROM c;"
+        "CREATE VIEW results AS SELECT point, key, n, CASE WHEN n % 7 THEN 'ok' END AS status, NULL AS error,"
+        " '{\"name\": \"s\"}' AS scenario, CASE WHEN n % 7 THEN 2.0 * n END AS p99_ttft_ms,"
+        " NULL AS intervals, NULL AS notes, NULL AS quality_note, 'b' AS build FROM swept");
+  }
+
+  sqlite3* database_ = nullptr;
+};
+
+TEST_F(SweepRows, AreThinnedEvenlyBeyondTheMost) {
+  make_rows(5003);
+  const Json rows = read_sweep_rows(path("results.sqlite"));
+  EXPECT_EQ(rows["total_rows"], 5003);
+  EXPECT_EQ(rows["rows"], kMostSweepRows);
+  EXPECT_EQ(rows["name"], "s");
+  EXPECT_EQ(rows["parameters"], Json({"n"}));
+  EXPECT_EQ(rows["metrics"], Json({"p99_ttft_ms"}));
+  const Json& n = rows["columns"]["n"];
+  ASSERT_EQ(std::ssize(n), kMostSweepRows);
+  EXPECT_EQ(n[0], 0);
+  for (std::size_t i = 1; i < n.size(); ++i) {
+    const int step = n[i].get<int>() - n[i - 1].get<int>();
+    EXPECT_TRUE(step == 2 || step == 3) << step;  // 5003 / 2000
+  }
+  for (std::size_t i = 0; i < n.size(); ++i) {
+    const bool ran = n[i].get<int>() % 7 != 0;
+    EXPECT_EQ(rows["columns"]["status"][i], ran ? "ok" : "missing");
+    EXPECT_EQ(rows["columns"]["p99_ttft_ms"][i], ran ? Json(2.0 * n[i].get<int>()) : Json());
+  }
+}
+
+TEST_F(SweepRows, AreReadWhileASweepWrites) {
+  make_rows(3);
+  ASSERT_GT(fs::file_size(path("results.sqlite-wal")), 0U);  // nothing is in the file itself yet
+  EXPECT_EQ(read_sweep_rows(path("results.sqlite"))["rows"], 3);
+}
+
+TEST_F(SweepRows, AreMissingWhereASweepWasStoppedAtItsBegin) {
+  EXPECT_THROW(read_sweep_rows(path("results.sqlite")), InputError);
+}
+
 // ---- data and page ----
 
 TEST(ReportData, FollowsItsContract) {
@@ -396,7 +460,7 @@ TEST(Takeaways, OfARestorationAreTheseFactors) {
   const std::vector<std::string> sentences = said(inputs, "restoration");
   expect_says(sentences,
               "hcache brings 4,096 tokens of m back from ssd on h in 40.0 ms: 2.00x faster than kv_offload.");
-  expect_says(sentences, "It keeps 264 KiB a token");
+  expect_says(sentences, "hcache keeps 264 KiB a token");
   expect_says(sentences, "loading binds.");
   expect_says(sentences, "differ by at most 2.00 % of TTFT (hcache).");
   EXPECT_EQ(said(inputs, "overview").front(), sentences.front());
