@@ -191,12 +191,7 @@ export function read_report(text: string): Report {
     before,
     has_before: inputs.some((input) => input.at("side").text === "before"),
     unknown,
-    takeaways: (page) => {
-      const said = root.at("takeaways", page).texts;
-      // Break-even maps are drawn beside sweeps; kvcap plan makes them, and speaks of them as a plan.
-      const maps_only = page === "sweep" && said.length === 0 && after.sweeps.length === 0;
-      return maps_only ? root.at("takeaways", "plan").texts : said;
-    },
+    takeaways: (page) => root.at("takeaways", page).texts,
     palette,
   };
 }

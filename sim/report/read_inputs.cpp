@@ -306,10 +306,19 @@ Json read_sweep_rows(const std::string& path) {
           if (base.is_discarded()) base = nullptr;
         }
       });
+  // What has one value only is in `base`.
+  Json varying = Json::array();
+  for (const Json& name : parameters) {
+    const Json& values = columns[name.get<std::string>()];
+    const bool varies =
+        std::any_of(values.begin(), values.end(), [&](const Json& value) { return value != values[0]; });
+    if (varies) varying.push_back(name);
+    if (!varies) columns.erase(name.get<std::string>());
+  }
   const bool is_named = base.is_object() && base.contains("name") && base["name"].is_string();
   return {{"schema", "kvcap.sweep_rows/1"},
           {"name", is_named ? base["name"] : Json("")},
-          {"parameters", parameters},
+          {"parameters", varying},
           {"metrics", metrics},
           {"rows", rows},
           {"total_rows", total},

@@ -394,7 +394,7 @@ Takeaways takeaways(const std::vector<ReportInput>& inputs) {
       pages.add_first("restoration", input.name, restoration_sentences(content));
     if (schema == "kvcap.sweep_rows/1") pages.add_first("sweep", input.name, sweep_sentences(content));
     if (schema == "kvcap.plan_result/1") pages.add_first("plan", input.name, plan_sentences(content));
-    if (schema == "kvcap.break_even/1") pages.add_first("plan", input.name, break_even_sentences(content));
+    if (schema == "kvcap.break_even/1") pages.add_first("sweep", input.name, break_even_sentences(content));
     if (schema == "kvcap.validation/1")
       pages.add_first("validation", input.name, validation_sentences(content));
   }

@@ -549,7 +549,7 @@ TEST(Takeaways, OfBreakEvenMapsCountWins) {
        {cell("1", "recompute", "recompute"), cell("2", "hcache", "recompute"),
         cell("3", "hcache", "hcache")}},
       {"boundaries", {{{"down", "512"}, {"from", "recompute"}, {"to", "hcache"}, {"simulated", 1.5}}}}};
-  const std::vector<std::string> sentences = said({input("b", map)}, "plan");
+  const std::vector<std::string> sentences = said({input("b", map)}, "sweep");
   expect_says(sentences, "Of 3 pairs of bandwidth and tokens are won: hcache 2, recompute 1.");
   expect_says(sentences, "The closed form names the same winner in 2 of 3.");
   expect_says(sentences, "At tokens 512, recompute gives way to hcache at bandwidth 1.50.");

@@ -6,7 +6,7 @@ import type { Run } from "../data.ts";
 import type { Figure } from "../figure.ts";
 import { list } from "../format.ts";
 import { cell } from "../table.ts";
-import { unit_of, type Unit } from "../units.ts";
+import { title_of, unit_of, type Unit } from "../units.ts";
 
 // Null when no run has the series.
 export function over_time(
@@ -40,7 +40,7 @@ export function over_time(
       }),
       {
         x: { name: "simulated time", unit: "s" },
-        y: { name: options.quantity ?? title.toLowerCase(), unit: unit.symbol, min: 0, max: options.max },
+        y: { name: options.quantity ?? title_of(name), unit: unit.symbol, min: 0, max: options.max },
       },
     ),
     table: () => ({

@@ -7,7 +7,6 @@ import type { Group, Run } from "../data.ts";
 import { h } from "../dom.ts";
 import type { Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
-import { leaves } from "../place.ts";
 import { cell, draw_table, metric_cell, words, type Cell, type Table } from "../table.ts";
 import { better, title_of, unit_of } from "../units.ts";
 import { assumptions, scenario_words } from "./scenario.ts";
@@ -38,8 +37,11 @@ function half_width(run: Run, metric: string): number | null {
 
 // Policies as columns. Among what can be bought, the best value of a row is bold.
 function headline(runs: readonly Run[]): Table {
+  const there = (metric: string) => runs.map((run) => run.place.at("metrics").metric(metric));
+  // What one node has, and where none fails.
+  const usual: Record<string, number> = { retried: 0, "routing.imbalance": 1 };
   const metrics = headline_metrics.filter((metric) =>
-    runs.some((run) => run.place.at("metrics").metric(metric).exists),
+    there(metric).some((place) => place.exists && place.number !== usual[metric]),
   );
   return {
     columns: [{ name: "" }, { name: "Unit" }, ...runs.map((run) => ({ name: run.label }))],
@@ -120,16 +122,21 @@ function differences_figure(context: Context, group: Group, runs: readonly Run[]
 
 function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
   const bought = runs.filter((run) => !run.bound);
-  const parts = [
-    ...new Set(bought.flatMap((run) => leaves(run.place.at("metrics", "cost")).map(([name]) => name))),
-  ].filter(
-    (name) =>
-      name.endsWith("_usd") &&
-      name !== "total_usd" &&
-      bought.some((run) => (run.place.at("metrics", "cost").metric(name).number ?? 0) > 0),
+  const value = (run: Run, part: string) => run.place.at("metrics", "cost").metric(part);
+  const dollars = (run: Run, part: string) => value(run, part).number ?? 0;
+  // The parts sum to the total: the larger of an SSD's time and its wear, and energy where rent does not
+  // include it.
+  const share = (run: Run, part: string): number => {
+    const worn = dollars(run, "ssd_wear_usd") > dollars(run, "ssd_usd");
+    if (part === (worn ? "ssd_usd" : "ssd_wear_usd")) return 0;
+    if (part !== "energy_usd") return dollars(run, part);
+    const machine = dollars(run, "gpu_usd") + dollars(run, "storage_usd");
+    return dollars(run, "total_usd") > machine * (1 + 1e-9) ? dollars(run, "energy_usd") : 0;
+  };
+  const parts = ["gpu_usd", "dram_usd", "ssd_usd", "ssd_wear_usd", "remote_usd", "energy_usd"].filter((part) =>
+    bought.some((run) => share(run, part) > 0),
   );
   if (parts.length === 0) return null;
-  const value = (run: Run, part: string) => run.place.at("metrics", "cost").metric(part);
   return {
     id: "cost",
     title: "Cost of the run",
@@ -140,7 +147,7 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
     option: bars(
       context.theme,
       bought.map((run) => run.label),
-      parts.map((part) => ({ name: title_of(part), values: bought.map((run) => value(run, part).number) })),
+      parts.map((part) => ({ name: title_of(part), values: bought.map((run) => share(run, part)) })),
       { name: "cost", unit: "$", stack: true },
     ),
     table: () => ({
