@@ -22,25 +22,30 @@ namespace {
 // SimGrid resolves dates to a nanosecond; anything shorter is over at once.
 constexpr double kResolution_s = 1e-9;
 
-// A long-lived actor that serves a queue. What is in it is lost when the actor is killed.
+// A long-lived actor that serves a queue, from the first time that it is asked. What is in it is lost when
+// the actor is killed.
 class Server {
  public:
   virtual ~Server() = default;
 
-  void start(sg4::Host* home) {
-    home_ = home;
-    actor_ = sg4::Actor::create("server", home, [this] { serve(); });
-    actor_->daemonize();
-  }
+  void place(sg4::Host* home) { home_ = home; }
   void drop_all() {
+    if (!actor_) return;
     actor_->kill();
+    actor_ = nullptr;
     waiting_ = sg4::Semaphore::create(0);
     forget();
-    start(home_);
   }
 
  protected:
-  // The body of the actor: for every time that one is asked it acquires waiting_.
+  // One more is in the queue.
+  void ask() {
+    waiting_->release();
+    if (actor_) return;
+    actor_ = sg4::Actor::create("server", home_, [this] { serve(); });
+    actor_->daemonize();
+  }
+  // The body of the actor: for every time that it was asked it acquires waiting_.
   virtual void serve() = 0;
   virtual void forget() = 0;
   sg4::SemaphorePtr waiting_ = sg4::Semaphore::create(0);
@@ -59,7 +64,7 @@ class SimgridLane : public Lane, public Server {
   void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) override {
     queue_.push_back({alone_s, latency_s, std::move(on_phase)});
     queued_s_ += alone_s;
-    waiting_->release();
+    ask();
   }
 
   double pending_s() const override {
@@ -127,7 +132,7 @@ class SimgridComputeQueue : public ComputeQueue, public Server {
   void run(double seconds, std::function<void()> done) override {
     queue_.push_back({seconds, std::move(done)});
     asked_s_ += seconds;
-    waiting_->release();
+    ask();
   }
 
   double served_s() const override {
@@ -174,20 +179,17 @@ class SimgridNode : public Node {
   SimgridNode(sg4::NetZone* zone, std::string prefix, LinkObserver observer)
       : zone_(zone), prefix_(std::move(prefix)), observer_(std::move(observer)) {}
 
-  // `remote`: the link of the remote tier, if it is one that nodes share.
-  void build(const HardwareProfile& hardware, int64_t tensor_parallel_size, sg4::Link* remote) {
+  // `home`: where its actors live. `remote`: the link of the remote tier, if it is one that nodes share.
+  void build(const HardwareProfile& hardware, int64_t tensor_parallel_size, sg4::Host* home,
+             sg4::Link* remote) {
+    compute_.place(home);
     if (remote) links_[Resource::remote] = remote;
     for (Tier from : kTiers) {
       for (Tier to : kTiers) {
         if (from == to || !has_tier(hardware, from) || !has_tier(hardware, to)) continue;
-        add_lane(hardware, from, to, route(hardware, tensor_parallel_size, from, to));
+        add_lane(hardware, from, to, route(hardware, tensor_parallel_size, from, to)).place(home);
       }
     }
-  }
-
-  void start(sg4::Host* home) {
-    for (auto& [tiers, lane] : lanes_) lane->start(home);
-    compute_.start(home);
   }
 
   double now_s() const override { return sg4::Engine::get_clock(); }
@@ -206,7 +208,7 @@ class SimgridNode : public Node {
   }
 
  private:
-  void add_lane(const HardwareProfile& hardware, Tier from, Tier to, const Route& way) {
+  SimgridLane& add_lane(const HardwareProfile& hardware, Tier from, Tier to, const Route& way) {
     const std::string label = prefix_ + std::string(name(from)) + "-" + std::string(name(to));
     auto* source = zone_->create_host(label + "-from", 1);
     auto* sink = zone_->create_host(label + "-to", 1);
@@ -218,7 +220,8 @@ class SimgridNode : public Node {
       }
     }
     zone_->add_route(source->get_netpoint(), sink->get_netpoint(), nullptr, nullptr, links, false);
-    lanes_[{from, to}] = std::make_unique<SimgridLane>(source, sink, way, observer_);
+    auto& lane = lanes_[{from, to}] = std::make_unique<SimgridLane>(source, sink, way, observer_);
+    return *lane;
   }
 
   sg4::Link* link(const Hop& hop) {
@@ -262,6 +265,7 @@ class SimgridWorld : public World {
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/TCP-gamma:0");
     sg4::Engine::set_config("network/crosstraffic:0");
+    sg4::Engine::set_config("contexts/stack-size:2048");  // KiB; a large fleet has thousands of actors
     auto* root = sg4::create_full_zone("root");
     home_ = root->create_host("home", 1);
     sg4::Link* remote = nullptr;
@@ -275,7 +279,7 @@ class SimgridWorld : public World {
       const std::string prefix = observers.size() > 1 ? std::to_string(i) + "-" : "";
       auto* zone = observers.size() > 1 ? sg4::create_full_zone(prefix + "node")->set_parent(root) : root;
       nodes_.push_back(std::make_unique<SimgridNode>(zone, prefix, std::move(observers[i])));
-      nodes_.back()->build(hardware, tensor_parallel_size, remote);
+      nodes_.back()->build(hardware, tensor_parallel_size, home_, remote);
       if (zone != root) zone->seal();
     }
     root->seal();
@@ -295,7 +299,6 @@ class SimgridWorld : public World {
   }
 
   void run(std::function<double(double)> loop) override {
-    for (auto& node : nodes_) node->start(home_);
     sg4::Actor::create("loop", home_, [this, loop = std::move(loop)] { call(loop); });
     engine_.run();
   }
