@@ -133,8 +133,8 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
     const machine = dollars(run, "gpu_usd") + dollars(run, "storage_usd");
     return dollars(run, "total_usd") > machine * (1 + 1e-9) ? dollars(run, "energy_usd") : 0;
   };
-  const parts = ["gpu_usd", "dram_usd", "ssd_usd", "ssd_wear_usd", "remote_usd", "energy_usd"].filter((part) =>
-    bought.some((run) => share(run, part) > 0),
+  const parts = ["gpu_usd", "dram_usd", "ssd_usd", "ssd_wear_usd", "remote_usd", "energy_usd"].filter(
+    (part) => bought.some((run) => share(run, part) > 0),
   );
   if (parts.length === 0) return null;
   return {
