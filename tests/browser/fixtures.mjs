@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const kvcap_path = resolve(process.env.KVCAP ?? join(root, "build/kvcap"));
-export const screenshots = resolve(process.env.KVCAP_SCREENSHOTS ?? join(root, "build/report/screenshots"));
+export const screenshots = resolve(process.env.KVCAP_SCREENSHOTS ?? join(root, "build/screenshots"));
 
 // A folder of this run, shared by its test files.
 export const work = process.env.KVCAP_REPORT_WORK ?? mkdtempSync(join(tmpdir(), "kvcap-report-"));

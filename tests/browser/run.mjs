@@ -4,7 +4,7 @@
 //   KVCAP                the kvcap to make inputs with (build/kvcap)
 //   KVCAP_REPORT_APP     where `npm ci` was run (report)
 //   CHROMIUM             /usr/bin/chromium
-//   KVCAP_SCREENSHOTS    where screenshots go (build/report/screenshots)
+//   KVCAP_SCREENSHOTS    where screenshots go (build/screenshots)
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
