@@ -133,16 +133,19 @@ std::string fastest_text(const Setting& winner, const std::vector<Setting>& othe
 std::string storage_text(const Setting& winner, const std::vector<Setting>& others) {
   const double bytes = metric(winner, "stored_bytes_per_token");
   if (!(bytes > 0)) return winner.label + " stores nothing.";
-  std::vector<std::string> comparisons;
+  std::vector<std::string> comparisons, alike;
   for (const Setting& other : others) {
     const double other_bytes = metric(other, "stored_bytes_per_token");
     if (other.label == winner.label || !(other_bytes > 0)) continue;
     const double change = bytes / other_bytes - 1;
-    comparisons.push_back(std::abs(change) < kNoticeable
-                              ? "as many bytes as " + other.label
-                              : format_number(100 * std::abs(change)) +
-                                    (change < 0 ? " % fewer" : " % more") + " bytes than " + other.label);
+    if (std::abs(change) < kNoticeable) {
+      alike.push_back(other.label);
+    } else {
+      comparisons.push_back(format_number(100 * std::abs(change)) + (change < 0 ? " % fewer" : " % more") +
+                            " bytes than " + other.label);
+    }
   }
+  if (!alike.empty()) comparisons.push_back("as many bytes as " + joined(alike));
   return comparisons.empty() ? "" : "It stores " + joined(comparisons) + ".";
 }
 
@@ -190,16 +193,20 @@ std::string tail_text(const std::vector<Setting>& settings, const std::vector<Di
 std::string cheapest_text(const Setting& cheapest, const std::vector<Setting>& others,
                           const std::vector<Difference>& differences) {
   const double cost = metric(cheapest, kCost);
+  const std::string price = format_number(cost) + " $ per million output tokens";
   std::vector<std::string> comparisons;
+  bool all_alike = true;
   for (const Setting& other : others) {
     const double other_cost = metric(other, kCost);
     if (other.label == cheapest.label || !(other_cost > 0)) continue;
     const double saving = 1 - cost / other_cost;
+    all_alike = all_alike && saving < kNoticeable;
     comparisons.push_back(saving < kNoticeable ? "the same as " + other.label
                                                : format_number(100 * saving) + " % less than " + other.label +
                                                      doubt(differences, cheapest, other, kCost));
   }
-  return cheapest.label + " is cheapest: " + format_number(cost) + " $ per million output tokens" +
+  if (all_alike && !comparisons.empty()) return "All cost the same: " + price + ".";
+  return cheapest.label + " is cheapest: " + price +
          (comparisons.empty() ? "." : ", " + joined(comparisons) + ".");
 }
 

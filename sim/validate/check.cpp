@@ -155,6 +155,10 @@ std::string broken_promises(const std::vector<Check>& checks) {
 std::string validation_json(const std::vector<Check>& checks) {
   Json list = Json::array();
   for (const Check& check : checks) {
+    Json cases = Json::array();
+    for (const Check::Case& one : check.cases) {
+      cases.push_back({{"simulated", one.simulated}, {"reference", one.reference}});
+    }
     list.push_back({{"id", check.id},
                     {"suite", check.suite},
                     {"what", check.what},
@@ -166,6 +170,7 @@ std::string validation_json(const std::vector<Check>& checks) {
                     {"tuned", check.tuned},
                     {"verdict", name(check.verdict)},
                     {"reason", check.reason.empty() ? Json(nullptr) : Json(check.reason)}});
+    if (!cases.empty()) list.back()["cases"] = std::move(cases);
   }
   Json summary = Json::object();
   for (const auto& [suite, tally] : tallies(checks)) {

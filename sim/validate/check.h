@@ -38,6 +38,11 @@ struct Check {
   std::vector<std::string> tuned;
   Verdict verdict = Verdict::not_comparable;
   std::string reason;  // why it is not inside or cannot be compared
+  // What a summary sums up, for charts: pairs of single figures in one unit.
+  struct Case {
+    double simulated = 0, reference = 0;
+  };
+  std::vector<Case> cases;
 };
 
 // Fills error and verdict. REQUIRES: as many references as the claim asks for.

@@ -199,8 +199,9 @@ std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOut
                             static_cast<double>(quiet.size()), static_cast<double>(promise.least_cases),
                             static_cast<double>(outcomes.size())));
   for (const auto& [policy, some] : by_policy) {
-    checks.push_back(remark(name + ".policy." + policy, "errors of one policy",
+    checks.push_back(remark(name + ".policy." + policy, "mean TTFT of " + policy + "'s cases, in seconds",
                             {static_cast<double>(some.size())}, summary(some)));
+    for (const TwinOutcome& one : some) checks.back().cases.push_back({one.predicted_s, one.measured_s});
   }
   checks.push_back(remark(name + ".pairs", "pairs of policies compared", {static_cast<double>(ranking.pairs)},
                           std::to_string(ranking.right) + " of " + std::to_string(ranking.pairs) +

@@ -253,6 +253,18 @@ TEST(ResultTable, HasRowsOfEnergyAndHitsOnlyWhereTheyAreKnown) {
   EXPECT_LE(widest_line(table), 100u);
 }
 
+TEST(ResultTable, NothingIsCheapestWhereAllCostTheSame) {
+  auto results = four();
+  for (RunResult& r : results) {
+    for (Metric& metric : r.metrics) {
+      if (metric.name == "cost.usd_per_million_output_tokens") metric.value = 2.0;
+    }
+  }
+  const std::string table = result_table(kFour, results, {}, "header");
+  expect_says(table, "All cost the same: 2.00 $ per million output tokens.");
+  expect_silent(table, "cheapest");
+}
+
 TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {
   auto results = four();
   std::get<bool>(results[0].metrics[0].value) = false;

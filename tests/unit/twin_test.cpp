@@ -102,5 +102,14 @@ TEST(Twin, LayersCanBeDividedByHand) {
   EXPECT_THROW(hcache_by_hand("30", "3"), InputError);
 }
 
+TEST(Twin, KeepsEveryCaseOfAPolicyForCharts) {
+  std::size_t cases = 0;
+  for (const Check& check : judge_twin("m", outcomes(20, 0.08), kCpuPromise)) {
+    for (const Check::Case& one : check.cases) EXPECT_NEAR(one.simulated / one.reference, 1.08, 1e-9);
+    cases += check.cases.size();
+  }
+  EXPECT_EQ(cases, 60U);  // 20 settings of three policies
+}
+
 }  // namespace
 }  // namespace kvcap

@@ -109,7 +109,7 @@ function dots(context: Context, suites: readonly string[], pairs: readonly Pair[
 }
 
 // Predicted against measured on equal axes: on the diagonal they are equal.
-function twins(context: Context, suite: string, pairs: readonly Pair[]): Figure | null {
+function references(context: Context, suite: string, pairs: readonly Pair[]): Figure | null {
   const placed = pairs
     .filter((pair) => (pair.reference?.number ?? 0) > 0 && (pair.simulated.number ?? 0) > 0)
     .slice(0, most_marks);
@@ -135,7 +135,7 @@ function twins(context: Context, suite: string, pairs: readonly Pair[]): Figure 
     symbol,
   });
   return {
-    id: "twin",
+    id: "references",
     title: `Simulated against reference: ${suite}`,
     note: "Numbers of many units on one pair of axes; those on the line are equal.",
     says: `${placed.length} numbers of ${suite}, simulated against reference.`,
@@ -159,6 +159,49 @@ function twins(context: Context, suite: string, pairs: readonly Pair[]): Figure 
         cell(simulated),
         words(check.at("verdict").text ?? ""),
       ]),
+    }),
+  };
+}
+
+// What was really performed beside what was predicted of it, case by case.
+function performed(context: Context, checks: readonly Place[]): Figure | null {
+  const groups = checks
+    .filter((check) => check.at("cases").items.length > 0)
+    .map((check) => ({
+      name: (check.at("id").text ?? "").split(".policy.").at(-1) ?? "",
+      check,
+      cases: check.at("cases").items,
+    }));
+  if (groups.length === 0) return null;
+  const { theme } = context;
+  const total = groups.reduce((sum, group) => sum + group.cases.length, 0);
+  return {
+    id: "performed",
+    title: "Predicted against performed: the twin",
+    note: "A dot a case: a restoration that a machine really performed, and what the simulator says of it from that machine's profile. On the line both are equal.",
+    says: `${total} cases of ${groups.length} policies, predicted against measured.`,
+    height: 420,
+    option: scatter(
+      theme,
+      groups.map((group) => ({
+        name: group.name,
+        style: context.report.palette.of(group.name),
+        dots: group.cases.map((one, key) => ({
+          x: one.at("reference").number ?? 0,
+          y: one.at("simulated").number ?? 0,
+          title: group.check.at("what").text ?? "",
+          key,
+        })),
+      })),
+      { name: "measured", unit: "s", log: true },
+      { name: "predicted", unit: "s", log: true },
+      { diagonal: true },
+    ),
+    table: () => ({
+      columns: [{ name: "Policy" }, { name: "Measured", unit: "s" }, { name: "Predicted", unit: "s" }],
+      rows: groups.flatMap((group) =>
+        group.cases.map((one) => [words(group.name), cell(one.at("reference")), cell(one.at("simulated"))]),
+      ),
     }),
   };
 }
@@ -241,7 +284,8 @@ export function validation(context: Context): void {
   const pairs = shown.flatMap(pairs_of);
   context.figures(
     dots(context, suite === "" ? suites : [suite], pairs),
-    twins(context, suite === "" ? "all suites" : suite, pairs),
+    references(context, suite === "" ? "all suites" : suite, pairs),
+    performed(context, shown),
   );
   context.add(h("h2", {}, "Every check"), draw_table(check_table(shown), `${brief(shown.length, 6)} checks`));
 }
