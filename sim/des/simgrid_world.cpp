@@ -266,7 +266,9 @@ class SimgridWorld : public World {
     sg4::Engine::set_config("network/TCP-gamma:0");
     sg4::Engine::set_config("network/crosstraffic:0");
     sg4::Engine::set_config("contexts/stack-size:2048");  // KiB; a large fleet has thousands of actors
-    auto* root = sg4::create_full_zone("root");
+    // A full zone has a table of all its pairs: a small one for each node, where there are several.
+    const bool many = observers.size() > 1;
+    auto* root = many ? sg4::create_empty_zone("root") : sg4::create_full_zone("root");
     home_ = root->create_host("home", 1);
     sg4::Link* remote = nullptr;
     if (shared_remote && hardware.remote) {
@@ -274,10 +276,8 @@ class SimgridWorld : public World {
       remote->seal();
     }
     for (std::size_t i = 0; i < observers.size(); ++i) {
-      // A full zone has a table of all its pairs of hosts: a small one for each node, where there are
-      // several.
-      const std::string prefix = observers.size() > 1 ? std::to_string(i) + "-" : "";
-      auto* zone = observers.size() > 1 ? sg4::create_full_zone(prefix + "node")->set_parent(root) : root;
+      const std::string prefix = many ? std::to_string(i) + "-" : "";
+      auto* zone = many ? sg4::create_full_zone(prefix + "node")->set_parent(root) : root;
       nodes_.push_back(std::make_unique<SimgridNode>(zone, prefix, std::move(observers[i])));
       nodes_.back()->build(hardware, tensor_parallel_size, home_, remote);
       if (zone != root) zone->seal();
