@@ -328,6 +328,7 @@ std::string grouped(const std::vector<Setting>& settings, Value value) {
     }
   }
   std::vector<std::string> items;
+  items.reserve(groups.size());
   for (const auto& [text, labels] : groups) items.push_back(text + " with " + joined(labels));
   return joined(items, ", ");
 }

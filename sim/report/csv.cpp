@@ -95,11 +95,13 @@ void add_plan(const ReportInput& input, Rows& rows) {
 void add_break_even(const ReportInput& input, Rows& rows) {
   const std::string across = text_of(input.content, "across"), down = text_of(input.content, "down");
   for (const Json& cell : list_of(input.content, "cells")) {
-    const std::string place =
-        across + "=" + text_of(cell, "across") + " " + down + "=" + text_of(cell, "down") + " ";
+    std::string place = across;
+    place.append("=").append(text_of(cell, "across")).append(" ").append(down);
+    place.append("=").append(text_of(cell, "down")).append(" ");
     for (const Json& one : list_of(cell, "policies")) {
+      const std::string setting = place + text_of(one, "policy");
       for (const char* metric : {"ttft_s", "closed_form_ttft_s"})
-        rows.add(input.name, place + text_of(one, "policy"), metric, number_of(one, metric));
+        rows.add(input.name, setting, metric, number_of(one, metric));
     }
   }
 }

@@ -43,7 +43,8 @@ class Pages {
       std::vector<std::string>& sentences = pages.emplace_back(page, std::vector<std::string>{}).second;
       const bool is_one = speakers_[page].size() < 2;
       for (const auto& [input, sentence] : said_[page])
-        sentences.push_back(is_one || input.empty() ? sentence : input + ": " + sentence);
+        sentences.push_back(is_one || input.empty() ? sentence
+                                                    : std::string(input).append(": ").append(sentence));
     }
     return pages;
   }
@@ -217,6 +218,7 @@ std::string strongest_text(const Json& sweep, const std::vector<Column>& paramet
       if (row < parameter.values->size())
         by_value[text_or_json((*parameter.values)[row])].push_back(values[row].get<double>());
     std::vector<std::pair<double, std::string>> medians;
+    medians.reserve(by_value.size());
     for (auto& [value, numbers] : by_value) medians.emplace_back(describe(numbers).median, value);
     if (medians.size() < 2) continue;
     const auto [low, high] = std::minmax_element(medians.begin(), medians.end());
@@ -326,9 +328,11 @@ std::vector<std::string> break_even_sentences(const Json& map) {
   }
   if (wins.empty()) return {};
   std::vector<std::pair<int64_t, std::string>> order;
+  order.reserve(wins.size());
   for (const auto& [policy, count] : wins) order.emplace_back(-count, policy);
   std::sort(order.begin(), order.end());
   std::vector<std::string> items;
+  items.reserve(order.size());
   for (const auto& [count, policy] : order) items.push_back(policy + " " + format_count(-count));
   std::vector<std::string> said = {"Of " + format_count(cells) + " pairs of " + text_of(map, "across") +
                                    " and " + text_of(map, "down") + " are won: " + joined(items) + "."};
