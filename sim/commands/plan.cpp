@@ -23,7 +23,7 @@ struct PlanArgs {
   bool json = false;
 };
 
-const char* name_of(Verdict verdict) {
+const char* name_of(Judgement verdict) {
   constexpr const char* kNames[] = {"cannot_run", "misses", "unclear", "meets"};
   return kNames[static_cast<std::size_t>(verdict)];
 }

@@ -115,7 +115,7 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
   judge.give_intervals(candidates);
   std::vector<Marginal> marginals;
   for (std::size_t i = 0; i < probes.size(); ++i) {
-    if (candidates[i]->verdict == Verdict::cannot_run) continue;
+    if (candidates[i]->verdict == Judgement::cannot_run) continue;
     const MeanInterval objective = paired(*candidates[i], best, plan.minimize);
     const MeanInterval quality = paired(*candidates[i], best, kFrontMetric);
     // More of what the answer does not use.
@@ -141,7 +141,7 @@ std::vector<Stress> stress(const Plan& plan, const PlanResult& result, Judge& ju
   }
   for (double scale : {1.2, 1.5}) {
     const Candidate* longer = judge.judge({answer}, scale).front();
-    if (longer->verdict == Verdict::cannot_run) continue;
+    if (longer->verdict == Judgement::cannot_run) continue;
     tests.push_back({scale < 1.3 ? "prompts 20 % longer" : "prompts 50 % longer", longer, false});
   }
   return tests;
@@ -162,7 +162,7 @@ std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& resul
                          .best = result.best};
       for (const Candidate* one : result.judged) {
         const double margin = 1e-9 * std::abs(change.objective);
-        if (one->verdict == Verdict::meets && objective(*one) < objective(*change.best) - margin) {
+        if (one->verdict == Judgement::meets && objective(*one) < objective(*change.best) - margin) {
           change.best = one;
         }
       }

@@ -78,7 +78,7 @@ void Judge::run_up_to(const std::vector<Candidate*>& candidates, int64_t replica
     if (answers[i].reason.empty()) {
       owners[i]->runs.push_back(std::move(answers[i].result));
     } else {
-      owners[i]->verdict = Verdict::cannot_run;
+      owners[i]->verdict = Judgement::cannot_run;
       owners[i]->reason = answers[i].reason;
     }
   }
@@ -89,16 +89,16 @@ void Judge::run_until_clear(std::vector<Candidate*> open) {
   for (int64_t runs : looks_) {
     if (open.empty()) return;
     run_up_to(open, runs);
-    std::erase_if(open, [](const Candidate* one) { return one->verdict != Verdict::unclear; });
+    std::erase_if(open, [](const Candidate* one) { return one->verdict != Judgement::unclear; });
   }
 }
 
 void Judge::decide(Candidate& candidate) const {
-  if (candidate.verdict == Verdict::cannot_run) return;
-  candidate.verdict = Verdict::meets;
+  if (candidate.verdict == Judgement::cannot_run) return;
+  candidate.verdict = Judgement::meets;
   candidate.reason.clear();
   if (!candidate.stable()) {
-    candidate.verdict = Verdict::misses;
+    candidate.verdict = Judgement::misses;
     candidate.reason = "unstable";
     return;
   }
@@ -109,12 +109,12 @@ void Judge::decide(Candidate& candidate) const {
     const double low = value.mean - half_width, high = value.mean + half_width;
     const bool missed = std::isnan(value.mean) || low > target.max || high < target.min;
     const bool met = low >= target.min && high <= target.max;
-    if (missed && (candidate.verdict != Verdict::misses || violation(target, value.mean) > worst)) {
-      candidate.verdict = Verdict::misses;
+    if (missed && (candidate.verdict != Judgement::misses || violation(target, value.mean) > worst)) {
+      candidate.verdict = Judgement::misses;
       candidate.reason = target.metric;
       worst = violation(target, value.mean);
-    } else if (!met && candidate.verdict == Verdict::meets) {
-      candidate.verdict = Verdict::unclear;
+    } else if (!met && candidate.verdict == Judgement::meets) {
+      candidate.verdict = Judgement::unclear;
       candidate.reason = target.metric;
     }
   }
@@ -122,7 +122,7 @@ void Judge::decide(Candidate& candidate) const {
 
 // After one run: whether there is no need of another.
 bool Judge::is_hopeless(const Candidate& candidate) const {
-  if (candidate.verdict == Verdict::cannot_run || !candidate.stable()) return true;
+  if (candidate.verdict == Judgement::cannot_run || !candidate.stable()) return true;
   return std::any_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
     return violation(target, candidate.runs.front().number(target.metric)) > kHopeless;
   });

@@ -40,7 +40,7 @@ class Evaluator {
   virtual std::vector<Answer> run(const std::vector<Ask>& asks) = 0;
 };
 
-enum class Verdict : uint8_t { cannot_run, misses, unclear, meets };
+enum class Judgement : uint8_t { cannot_run, misses, unclear, meets };
 
 bool is_stable(const RunResult& result);
 
@@ -48,7 +48,7 @@ bool is_stable(const RunResult& result);
 struct Candidate {
   Changes changes;
   double context_scale = 1;
-  Verdict verdict = Verdict::unclear;
+  Judgement verdict = Judgement::unclear;
   std::string reason;  // cannot_run: why; misses: "unstable", or the metric
   std::vector<RunResult> runs;
 

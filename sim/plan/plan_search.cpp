@@ -211,10 +211,10 @@ class Search {
     const std::vector<const Candidate*> candidates = judge_.judge(changes_of(plan_, points));
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Candidate& candidate = *candidates[i];
-      const bool good = candidate.verdict == Verdict::meets;
+      const bool good = candidate.verdict == Judgement::meets;
       verdicts_.emplace_back(points[i], good);
       judged_.emplace(points[i], &candidate);
-      if (candidate.verdict == Verdict::cannot_run) continue;
+      if (candidate.verdict == Judgement::cannot_run) continue;
       const double exact = objective(candidate);
       if (good) best_objective_ = std::min(best_objective_, exact);
       const auto estimated = estimates_.find(points[i]);
@@ -271,7 +271,7 @@ class Search {
   void find_best() {
     result_.best = nullptr;
     for (const auto& [point, candidate] : judged_) {
-      if (candidate->verdict != Verdict::meets) continue;
+      if (candidate->verdict != Judgement::meets) continue;
       if (result_.best && !better(*candidate, *result_.best)) continue;
       result_.best = candidate;
       result_.best_point = point;
@@ -284,8 +284,8 @@ class Search {
     for (const auto& [point, candidate] : judged_) {
       if (candidate == result_.best) continue;
       const bool undecided =
-          candidate->verdict == Verdict::unclear && (!result_.best || better(*candidate, *result_.best));
-      const bool close = candidate->verdict == Verdict::meets && !clearly_behind(*candidate, *result_.best);
+          candidate->verdict == Judgement::unclear && (!result_.best || better(*candidate, *result_.best));
+      const bool close = candidate->verdict == Judgement::meets && !clearly_behind(*candidate, *result_.best);
       if (undecided || close) rivals.push_back(candidate);
     }
     return rivals;
@@ -311,7 +311,7 @@ class Search {
       result_.rivals = rivals_of_the_best();
       more = false;
       for (const Candidate* rival : result_.rivals) {
-        if (rival->verdict != Verdict::meets) continue;
+        if (rival->verdict != Judgement::meets) continue;
         const bool first = judge_.replicate(*rival);
         more = judge_.replicate(*result_.best) || first || more;
       }
@@ -321,7 +321,7 @@ class Search {
   void rank() {
     result_.judged.clear();
     for (const auto& [point, candidate] : judged_) {
-      if (candidate->verdict != Verdict::cannot_run) result_.judged.push_back(candidate);
+      if (candidate->verdict != Judgement::cannot_run) result_.judged.push_back(candidate);
     }
     // Equals stay in the order of the plan's values, small ones first.
     const auto by_objective = [&](const Candidate* a, const Candidate* b) { return better(*a, *b); };

@@ -47,12 +47,12 @@ std::string values_of(const Candidate& candidate) {
 
 const char* verdict_text(const Candidate& candidate) {
   switch (candidate.verdict) {
-    case Verdict::meets:
+    case Judgement::meets:
       return "yes";
-    case Verdict::unclear:
+    case Judgement::unclear:
       return "unclear";
-    case Verdict::misses:
-    case Verdict::cannot_run:
+    case Judgement::misses:
+    case Judgement::cannot_run:
       return "no";
   }
   return "";
@@ -141,7 +141,7 @@ void add_binding(Page& page, const PlanReport& report) {
   }
   const Candidate& cheaper = *report.result.next_better;
   std::string why = "misses " + cheaper.reason;
-  if (cheaper.verdict == Verdict::unclear) why = "may meet " + cheaper.reason + " or not";
+  if (cheaper.verdict == Judgement::unclear) why = "may meet " + cheaper.reason + " or not";
   if (cheaper.reason == "unstable") {
     why = "is unstable";
   } else if (!cheaper.reason.empty()) {
@@ -162,7 +162,7 @@ void add_marginals(Page& page, const PlanReport& report) {
   for (const Marginal& one : report.marginals) {
     std::string text = "  " + one.what + ": " + kFrontMetric + " " + signed_text(one.quality) + " for " +
                        report.plan->minimize + " " + signed_text(one.objective);
-    if (one.candidate->verdict == Verdict::misses) text += "; then misses " + one.candidate->reason;
+    if (one.candidate->verdict == Judgement::misses) text += "; then misses " + one.candidate->reason;
     page.sentence(text, "    ");
   }
   const Marginal& first = report.marginals.front();
@@ -182,16 +182,16 @@ void add_robustness(Page& page, const PlanReport& report) {
   for (const Stress& one : report.stresses) {
     std::string text = "  " + one.what + ": ";
     switch (one.candidate->verdict) {
-      case Verdict::meets:
+      case Judgement::meets:
         text += "holds";
         break;
-      case Verdict::unclear:
+      case Judgement::unclear:
         text += "not clear, " + one.candidate->reason;
         break;
-      case Verdict::misses:
+      case Judgement::misses:
         text += "misses " + one.candidate->reason;
         break;
-      case Verdict::cannot_run:
+      case Judgement::cannot_run:
         text += "cannot run: " + one.candidate->reason;
         break;
     }
@@ -237,9 +237,9 @@ void add_answer(Page& page, const PlanReport& report) {
   page.sentence("Not clear after " + std::to_string(plan.max_replications) + " seeds:");
   for (const Candidate* rival : result.rivals) {
     std::string text = "  " + values_of(*rival) + " at " + interval_text(rival->metric(plan.minimize));
-    text += rival->verdict == Verdict::unclear ? " may meet " + rival->reason + " or not (" +
-                                                     interval_text(rival->metric(rival->reason)) + ")"
-                                               : " is not told apart";
+    text += rival->verdict == Judgement::unclear ? " may meet " + rival->reason + " or not (" +
+                                                       interval_text(rival->metric(rival->reason)) + ")"
+                                                 : " is not told apart";
     page.sentence(text, "    ");
   }
 }

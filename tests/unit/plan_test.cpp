@@ -171,7 +171,7 @@ TEST(PlanSearch, RunsMoreSeedsWhereATargetIsNear) {
   EXPECT_DOUBLE_EQ(judge.confidence(), 0.9875);
   const auto candidates = judge.judge({changes_at(plan.search, {0}), changes_at(plan.search, {1})});
   EXPECT_EQ(candidates[0]->runs.size(), 12U);
-  EXPECT_EQ(candidates[0]->verdict, Verdict::meets);
+  EXPECT_EQ(candidates[0]->verdict, Judgement::meets);
   EXPECT_EQ(candidates[1]->runs.size(), 3U);
 }
 
@@ -196,7 +196,7 @@ TEST(PlanSearch, ManyLooksTogetherErrInOneCaseOf20AtMost) {
   std::vector<Changes> wanted;
   for (int i = 0; i < 1000; ++i) wanted.push_back({"a=" + std::to_string(i)});
   int wrong = 0;
-  for (const Candidate* one : judge.judge(wanted)) wrong += one->verdict != Verdict::unclear;
+  for (const Candidate* one : judge.judge(wanted)) wrong += one->verdict != Judgement::unclear;
   EXPECT_GT(wrong, 10);
   EXPECT_LE(wrong, 50);
 }
@@ -213,7 +213,7 @@ TEST(PlanSearch, RunsOnceWhatIsUnstableOrMissesByMoreThanTheBound) {
   EXPECT_EQ(candidates[0]->runs.size(), 1U);  // unstable
   EXPECT_EQ(candidates[1]->runs.size(), 3U);  // 1,800: 80 % beyond
   EXPECT_EQ(candidates[2]->runs.size(), 1U);  // 2,700: 170 % beyond
-  for (const Candidate* one : candidates) EXPECT_EQ(one->verdict, Verdict::misses);
+  for (const Candidate* one : candidates) EXPECT_EQ(one->verdict, Judgement::misses);
   judge.give_intervals(candidates);
   for (const Candidate* one : candidates) EXPECT_EQ(one->runs.size(), 3U);
 }
@@ -263,7 +263,7 @@ TEST(PlanSearch, SaysThatADecisionIsNotClear) {
   ASSERT_NE(result.best, nullptr);
   EXPECT_EQ(result.best->metric("cost.usd_per_hour").mean, 2);
   ASSERT_EQ(result.rivals.size(), 1U);
-  EXPECT_EQ(result.rivals[0]->verdict, Verdict::unclear);
+  EXPECT_EQ(result.rivals[0]->verdict, Judgement::unclear);
   EXPECT_EQ(static_cast<int64_t>(result.rivals[0]->runs.size()), plan.max_replications);
 }
 
@@ -405,7 +405,7 @@ Exhausted exhaust(const Plan& plan, Simulator& simulator) {
   Judge judge(plan, simulator);
   Exhausted found{.all = all.size()};
   for (const Candidate* one : judge.judge(all)) {
-    if (one->verdict != Verdict::meets) continue;
+    if (one->verdict != Judgement::meets) continue;
     ++found.meeting;
     found.least = std::min(found.least, one->metric("cost.usd_per_hour").mean);
   }
@@ -466,8 +466,8 @@ TEST_F(PlanFile, IsAsGoodAsWhatPeopleHaveSetUpByHand) {
   }
   std::size_t meeting = 0;
   for (const Candidate* one : judge.judge(by_hand)) {
-    ASSERT_NE(one->verdict, Verdict::cannot_run) << one->reason;
-    if (one->verdict != Verdict::meets) continue;
+    ASSERT_NE(one->verdict, Judgement::cannot_run) << one->reason;
+    if (one->verdict != Judgement::meets) continue;
     ++meeting;
     EXPECT_LE(result.best->metric("cost.usd_per_hour").mean, one->metric("cost.usd_per_hour").mean);
   }
