@@ -468,12 +468,14 @@ TEST(RequestsCsv, HasOneRowATurnWithItsBreakdown) {
   result.turns[0].lookup_s = 0.125f;  // exact in binary, so that the text is known
   result.turns[1].rejected = true;
   result.turns[1].warmup = true;
+  result.turns[1].node = 2;
+  result.turns[1].retries = 1;
   EXPECT_EQ(
       requests_csv(result),
       "session,turn,arrival_s,history_tokens,input_tokens,output_tokens,hit_tokens,hit_tier,rejected,warmup,"
       "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries\n"
       "3,1,0.5,300,100,11,256,ssd,0,0,500,125,125,125,62.5,62.5,50,1000,0,0\n"
-      "4,0,1,0,100,11,0,,1,1,,,,,,,,,0,0\n");
+      "4,0,1,0,100,11,0,,1,1,,,,,,,,,2,1\n");
 }
 
 TEST(Serialize, BringsEveryFieldThroughAPipe) {
