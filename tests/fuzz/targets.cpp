@@ -1,0 +1,102 @@
+#include "fuzz/targets.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/input_error.h"
+#include "plan/plan.h"
+#include "plan/sweep.h"
+#include "report/read_inputs.h"
+#include "scenario/load.h"
+#include "workload/source.h"
+
+namespace kvcap {
+namespace {
+
+// The bytes as a file in memory, gone at the end.
+class FileOf {
+ public:
+  explicit FileOf(std::string_view bytes, const char* ending = "") {
+    const std::filesystem::path memory = "/dev/shm";
+    const std::filesystem::path folder =
+        std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
+    path_ = folder / ("kvcap-fuzz-" + std::to_string(getpid()) + ending);
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
+  ~FileOf() { std::filesystem::remove(path_); }
+  FileOf(const FileOf&) = delete;
+  FileOf& operator=(const FileOf&) = delete;
+
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+template <typename Read>
+void read_or_refuse(const Read& read) {
+  try {
+    read();
+  } catch (const InputError&) {
+  }
+}
+
+void scenario(std::string_view bytes) {
+  read_or_refuse([&] { parse_scenario(bytes, "scenario", {}); });
+}
+void model(std::string_view bytes) {
+  const FileOf file(bytes);
+  read_or_refuse([&] { load_model(file.path()); });
+}
+void hardware(std::string_view bytes) {
+  const FileOf file(bytes);
+  read_or_refuse([&] { load_hardware(file.path()); });
+}
+void sweep(std::string_view bytes) {
+  read_or_refuse([&] { parse_sweep(std::string(bytes), "sweep"); });
+}
+void plan(std::string_view bytes) {
+  const FileOf file(bytes);
+  read_or_refuse([&] { load_plan(file.path()); });
+}
+void report(std::string_view bytes) {
+  const FileOf file(bytes, ".json");
+  std::vector<std::string> skipped;
+  read_or_refuse([&] { read_inputs({file.path()}, {}, skipped); });
+}
+
+template <SourceKind kind>
+void trace(std::string_view bytes) {
+  const FileOf file(bytes);
+  WorkloadOptions options;
+  options.source.kind = kind;
+  options.source.path = file.path();
+  read_or_refuse([&] { open_source(options, 1); });
+}
+
+constexpr FuzzTarget kTargets[] = {
+    {"scenario", scenario},
+    {"model", model},
+    {"hardware", hardware},
+    {"sweep", sweep},
+    {"plan", plan},
+    {"report", report},
+    {"sessions", trace<SourceKind::sessions>},
+    {"sharegpt", trace<SourceKind::sharegpt>},
+    {"leval", trace<SourceKind::leval>},
+    {"mooncake", trace<SourceKind::mooncake>},
+    {"azure", trace<SourceKind::azure>},
+    {"burstgpt", trace<SourceKind::burstgpt>},
+    {"vllm", trace<SourceKind::vllm>},
+    {"csv", trace<SourceKind::csv>},
+};
+
+}  // namespace
+
+std::span<const FuzzTarget> fuzz_targets() { return kTargets; }
+
+}  // namespace kvcap
