@@ -67,7 +67,7 @@ std::string damaged(std::string text, std::mt19937_64& random) {
 
 class FuzzCorpus : public testing::TestWithParam<FuzzTarget> {};
 INSTANTIATE_TEST_SUITE_P(Target, FuzzCorpus, testing::ValuesIn(fuzz_targets().begin(), fuzz_targets().end()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& target) { return std::string(target.param.name); });
 
 TEST_P(FuzzCorpus, IsReadOrRefusedHoweverItIsDamaged) {
   const std::vector<std::string> texts = corpus_of(GetParam().name);
