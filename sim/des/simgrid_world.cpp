@@ -6,6 +6,7 @@
 #include <map>
 #include <simgrid/s4u.hpp>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 #include "des/world.h"
@@ -22,8 +23,8 @@ namespace {
 // SimGrid resolves dates to a nanosecond; anything shorter is over at once.
 constexpr double kResolution_s = 1e-9;
 
-// A long-lived actor that serves a queue, from the first time that it is asked. What is in it is lost when
-// the actor is killed.
+// A long-lived actor that serves a queue, from the first time that it is asked, and sleeps while it is empty.
+// What is in the queue is lost when the actor is killed.
 class Server {
  public:
   virtual ~Server() = default;
@@ -33,26 +34,43 @@ class Server {
     if (!actor_) return;
     actor_->kill();
     actor_ = nullptr;
-    waiting_ = sg4::Semaphore::create(0);
+    asked_ = sg4::Semaphore::create(0);
+    idle_ = false;
     forget();
   }
 
  protected:
   // One more is in the queue.
   void ask() {
-    waiting_->release();
-    if (actor_) return;
-    actor_ = sg4::Actor::create("server", home_, [this] { serve(); });
-    actor_->daemonize();
+    if (!actor_) {
+      actor_ = sg4::Actor::create("server", home_, [this] {
+        for (;;) serve();
+      });
+      actor_->daemonize();
+    } else if (std::exchange(idle_, false)) {
+      asked_->release();
+    }
   }
-  // The body of the actor: for every time that it was asked it acquires waiting_.
+  // What is first in the queue; waits until something is.
+  template <class Queue>
+  auto next(Queue& queue) {
+    if (queue.empty()) {
+      idle_ = true;
+      asked_->acquire();
+    }
+    auto first = std::move(queue.front());
+    queue.pop_front();
+    return first;
+  }
+  // Serves one of the queue.
   virtual void serve() = 0;
   virtual void forget() = 0;
-  sg4::SemaphorePtr waiting_ = sg4::Semaphore::create(0);
 
  private:
   sg4::Host* home_ = nullptr;
   sg4::ActorPtr actor_;
+  sg4::SemaphorePtr asked_ = sg4::Semaphore::create(0);
+  bool idle_ = false;
 };
 
 // One transfer in flight: it uses the route fully, and more would only share it.
@@ -72,26 +90,22 @@ class SimgridLane : public Lane, public Server {
   }
 
   void serve() override {
-    for (;;) {
-      waiting_->acquire();
-      Transfer transfer = std::move(queue_.front());
-      queue_.pop_front();
-      const double began_s = sg4::Engine::get_clock();
-      transfer.on_phase(TransferPhase::began);
-      if (transfer.latency_s > kResolution_s) sg4::this_actor::sleep_for(transfer.latency_s);
-      if (transfer.alone_s > kResolution_s) {
-        const sg4::CommPtr carried = sg4::Comm::sendto_async(
-            from_, to_, static_cast<uint64_t>(std::llround(transfer.alone_s * route_.bytes_per_s())));
-        leave_queue(transfer);
-        carried_ = carried;
-        carried_->wait();
-        carried_ = nullptr;
-        report(transfer.alone_s, began_s, sg4::Engine::get_clock());
-      } else {
-        leave_queue(transfer);
-      }
-      transfer.on_phase(TransferPhase::ended);
+    const Transfer transfer = next(queue_);
+    const double began_s = sg4::Engine::get_clock();
+    transfer.on_phase(TransferPhase::began);
+    if (transfer.latency_s > kResolution_s) sg4::this_actor::sleep_for(transfer.latency_s);
+    if (transfer.alone_s > kResolution_s) {
+      const sg4::CommPtr carried = sg4::Comm::sendto_async(
+          from_, to_, static_cast<uint64_t>(std::llround(transfer.alone_s * route_.bytes_per_s())));
+      leave_queue(transfer);
+      carried_ = carried;
+      carried_->wait();
+      carried_ = nullptr;
+      report(transfer.alone_s, began_s, sg4::Engine::get_clock());
+    } else {
+      leave_queue(transfer);
     }
+    transfer.on_phase(TransferPhase::ended);
   }
 
  private:
@@ -141,17 +155,13 @@ class SimgridComputeQueue : public ComputeQueue, public Server {
   double pending_s() const override { return asked_s_ - served_s(); }
 
   void serve() override {
-    for (;;) {
-      waiting_->acquire();
-      Piece piece = std::move(queue_.front());
-      queue_.pop_front();
-      running_ = true;
-      running_since_s_ = sg4::Engine::get_clock();
-      if (piece.seconds > kResolution_s) sg4::this_actor::sleep_for(piece.seconds);
-      running_ = false;
-      served_s_ += piece.seconds;
-      piece.done();
-    }
+    const Piece piece = next(queue_);
+    running_ = true;
+    running_since_s_ = sg4::Engine::get_clock();
+    if (piece.seconds > kResolution_s) sg4::this_actor::sleep_for(piece.seconds);
+    running_ = false;
+    served_s_ += piece.seconds;
+    piece.done();
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 namespace kvcap {
 
@@ -15,6 +16,7 @@ Forecast::Forecast(const Workload& workload, const Arrivals& arrivals, NodeStore
       looks_ahead_(keeping.look_ahead),
       clairvoyant_(keeping.clairvoyant),
       bytes_per_token_(bytes_per_token) {
+  if (looks_ahead_ && store.has(Tier::dram)) store.watch();
   if (clairvoyant_) next_uses_ = std::make_unique<NextUses>(workload, keeping.match, keeping.chunk_tokens);
 }
 
@@ -28,7 +30,8 @@ void Forecast::served() {
   if (!looks_ahead_) return;
   const Waiting turn = waiting_.front();
   waiting_.pop_front();
-  fetched_ = 0;  // what is read for it may take the place of what has been fetched
+  if (fetched_ > 0) --fetched_;
+  look_again_ = true;  // what is read for it may take the place of what has been fetched
   if (expected_ == 0) return;
   --expected_;
   for (const Item& item : *turn.prompt) {
@@ -69,9 +72,26 @@ std::vector<Move> Forecast::look_ahead(std::size_t running, double now_s) {
   while (expected_ < waiting_.size() && expected_ < known) expect(waiting_[expected_++]);
   if (!store_.has(Tier::dram)) return moves;
   const auto places = static_cast<std::size_t>(store_.capacity_bytes(Tier::dram) / mean_bytes);
+  if (std::exchange(look_again_, false)) look_again();
   const std::size_t near = places > running ? places - running : 1;
   while (fetched_ < expected_ && fetched_ < near && fetch(waiting_[fetched_], now_s, moves)) ++fetched_;
   return moves;
+}
+
+// From the first turn on for which something has changed.
+void Forecast::look_again() {
+  const std::optional<std::vector<Key>> changed = store_.take_changed();
+  if (!changed) {
+    fetched_ = 0;
+    return;
+  }
+  for (Key key : *changed) {
+    const auto of_key = numbers_.find(key);
+    if (of_key == numbers_.end()) continue;
+    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(fetched_);
+    const auto uses = [&](const Waiting& turn) { return of_key->second.contains(turn.number); };
+    fetched_ = static_cast<std::size_t>(std::find_if(waiting_.begin(), end, uses) - waiting_.begin());
+  }
 }
 
 // False while there is no room for it.
@@ -109,7 +129,7 @@ void Forecast::foresee(const Arrival& turn, const std::vector<Part>& prompt, con
 
 void Forecast::left(int64_t tokens) {
   ++ended_;
-  fetched_ = 0;  // what it leaves may as well
+  look_again_ = true;  // what it leaves may as well
   left_tokens_ += tokens;
 }
 

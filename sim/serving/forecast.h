@@ -61,6 +61,7 @@ class Forecast {
   };
 
   void expect(const Waiting& turn);
+  void look_again();
   bool fetch(const Waiting& turn, double now_s, std::vector<Move>& moves);
 
   const Workload& workload_;
@@ -73,7 +74,8 @@ class Forecast {
   std::unique_ptr<NextUses> next_uses_;  // of what sessions share; clairvoyant only
   std::deque<Waiting> waiting_;
   std::size_t expected_ = 0;                          // of waiting_, the first: known to the store
-  std::size_t fetched_ = 0;                           // and fetched, since something last had to leave
+  std::size_t fetched_ = 0;                           // and fetched, as far as has been looked
+  bool look_again_ = false;                           // what they need may have had to leave
   std::unordered_map<Key, std::set<Order>> numbers_;  // of those known, by what they use
   int64_t ended_ = 0, left_tokens_ = 0;
 };

@@ -54,6 +54,12 @@ class NodeStore {
     own_.expect(key, next_use);
     if (shared_) shared_->expect(key, next_use);
   }
+  // As of Store. Nothing: other nodes may have changed anything.
+  void watch() { own_.watch(); }
+  std::optional<std::vector<Key>> take_changed() {
+    if (shared_) return std::nullopt;
+    return own_.take_changed();
+  }
   void weigh(Key key, double score) {
     own_.weigh(key, score);
     if (shared_) shared_->weigh(key, score);

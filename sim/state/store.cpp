@@ -107,11 +107,13 @@ void Store::reserve(std::size_t level, Slot slot, int64_t tokens) {
   const bool enters = !levels_[level].has(slot);
   levels_[level].reserve(slot, record.key, tokens, enters ? ++generation_ : 0);
   record.levels |= static_cast<uint8_t>(1U << level);
+  note_change(slot);
 }
 
 void Store::leave(std::size_t level, Slot slot, bool evicted) {
   levels_[level].leave(slot, evicted);
   records_[slot].levels &= static_cast<uint8_t>(~(1U << level));
+  note_change(slot);
 }
 
 // Tokens [first, end) of a context travel to where it has its entry.
@@ -387,6 +389,7 @@ void Store::done(const Move& move) {
   if (!from_gpu && from < to) leaving_tokens_[from] -= move.tokens;
   for (const Moved& moved : move.items) {
     if (!levels_[to].arrive(moved, from_gpu)) continue;
+    note_change(moved.slot);
     const bool within = !from_gpu && from > to && from < levels_.size();
     const bool copied = within && levels_[from].entry(moved.slot).source;
     if (copied && options_.inclusive) levels_[from].set_source(moved.slot, false);

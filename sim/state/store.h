@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/tier.h"
@@ -91,6 +92,11 @@ class Store {
   void touch(Key key, Order now);
   // When a context will be used next, stored or not; holds until told otherwise. kNever: not known.
   void expect(Key key, Order next_use);
+  // From now on, contexts whose next use is known and of which something enters, arrives or leaves are
+  // listed.
+  void watch() { watched_ = true; }
+  // Those since it was asked last; some more than once.
+  std::vector<Key> take_changed() { return std::exchange(changed_, {}); }
   // What a context is worth to tiers that keep the highest score; forgotten when it leaves the store, or is
   // put and not admitted. 0: nothing.
   void weigh(Key key, double score);
@@ -146,6 +152,9 @@ class Store {
   void leave(std::size_t level, Slot slot, bool evicted);
   void drop(Slot slot);
   void add_move(std::size_t level, Slot slot, Tier from, int64_t first, int64_t end);
+  void note_change(Slot slot) {
+    if (watched_ && records_[slot].expected) changed_.push_back(records_[slot].key);
+  }
   std::vector<Move> finish();
 
   std::size_t first_host() const { return has_hbm_ ? 1 : 0; }
@@ -163,6 +172,8 @@ class Store {
   std::unique_ptr<Eviction> age_;  // where contexts expire: all that are stored, least recently used first
   std::vector<Move> moves_;        // of the call under way
   std::vector<int64_t> leaving_tokens_;  // by level
+  bool watched_ = false;
+  std::vector<Key> changed_;
   uint64_t generation_ = 0;
   int64_t entered_tokens_ = 0;
   int64_t dropped_tokens_ = 0;
