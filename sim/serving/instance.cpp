@@ -476,13 +476,13 @@ void Instance::keep(const std::vector<Part>& parts, double now_s) {
   // The last part first: of parts that are equally recent the last leaves first, and what is before it stays
   // of use.
   const std::vector<Item> last_first(parts.rbegin(), parts.rend());
-  const std::vector<Move> moves = parts_.store->put(last_first, now_s);
+  std::vector<Move> moves = parts_.store->put(last_first, now_s);
   if (parts_.keeping.blocking_save) {
     for (const Move& move : moves) {
       if (move.from == Tier::hbm) gpu_waits_until_s_ = std::max(gpu_waits_until_s_, now_s) + save_s(move);
     }
   }
-  perform(moves);
+  perform(std::move(moves));
 }
 
 void Instance::pin(const Request& request) {
@@ -493,14 +493,14 @@ void Instance::unpin(const Request& request) {
   for (const Item& part : request.prompt) parts_.store->unpin(part.key);
 }
 
-void Instance::perform(const std::vector<Move>& moves) {
-  for (const Move& move : moves) {
+void Instance::perform(std::vector<Move> moves) {
+  for (Move& move : moves) {
     const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
     const double requests = requests_of(move);
     const Route& route = parts_.route(move.from, move.to);
-    parts_.node->lane(move.from, move.to)
-        .move(route.seconds(bytes, requests), route.latency_s,
-              [this, move, bytes, requests](TransferPhase phase) {
+    Lane& lane = parts_.node->lane(move.from, move.to);
+    lane.move(route.seconds(bytes, requests), route.latency_s,
+              [this, move = std::move(move), bytes, requests](TransferPhase phase) {
                 if (phase != TransferPhase::ended) return;
                 parts_.recorder->wrote(move.to, bytes, requests);
                 parts_.store->done(move);

@@ -185,7 +185,7 @@ class Instance {
   void keep(const std::vector<Part>& parts, double now_s);
   void pin(const Request& request);
   void unpin(const Request& request);
-  void perform(const std::vector<Move>& moves);
+  void perform(std::vector<Move> moves);
   double save_s(const Move& move) const;
   double requests_of(const Move& move) const;
 

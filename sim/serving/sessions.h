@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "base/key_map.h"
 #include "cost/identification.h"
 #include "serving/arrivals.h"
 #include "state/store.h"
@@ -21,7 +21,7 @@ struct Sessions {
 
   Arrivals arrivals;
   std::vector<uint32_t> history_tokens;        // of each session, that its next turn finds
-  std::unordered_set<Key> seen;                // keys of what some turn has left
+  KeySet seen;                                 // keys of what some turn has left
   std::unordered_map<Key, ChunkScore> scores;  // where some tier keeps the highest
 };
 

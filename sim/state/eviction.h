@@ -21,7 +21,7 @@
 #include <limits>
 #include <memory>
 
-#include "state/key_map.h"
+#include "base/key_map.h"
 #include "state/options.h"
 
 namespace kvcap {

@@ -16,13 +16,12 @@ std::string place(std::optional<uint64_t> after) {
 
 std::string KnownPieces::contradiction(const Piece& piece, std::optional<uint64_t> after,
                                        const Known& known) const {
-  const std::string found = "found " + std::to_string(piece.key) + " ";
   if (piece.tokens != known.tokens) {
-    return found + "with " + std::to_string(piece.tokens) +
+    return "found " + std::to_string(piece.key) + " with " + std::to_string(piece.tokens) +
            " tokens, allowed: " + std::to_string(known.tokens) + ", as earlier";
   }
   if (keys_ == PieceKeys::prefix && after != known.after) {
-    return found + place(after) + ", allowed: " + place(known.after) +
+    return "found " + std::to_string(piece.key) + " " + place(after) + ", allowed: " + place(known.after) +
            ", as earlier (equal keys have the same text before them)";
   }
   return "";

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <unordered_set>
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "base/key_map.h"
 #include "base/random.h"
 #include "workload/arrivals.h"
 #include "workload/source.h"
@@ -73,7 +73,7 @@ void draw_times(const WorkloadOptions& options, uint64_t seed, Workload& workloa
 // all of them.
 // Returns the tokens of all distinct pieces.
 int64_t follow_pieces(const Workload& workload, const std::function<void(int64_t)>& found) {
-  std::unordered_set<uint64_t> seen;
+  KeySet seen;
   int64_t distinct_tokens = 0;
   for (const Session& session : workload.sessions) {
     int64_t found_tokens = 0;
@@ -86,7 +86,7 @@ int64_t follow_pieces(const Workload& workload, const std::function<void(int64_t
     }
     found(found_tokens);
     for (const Piece& piece : workload.pieces_of(session.first_turn)) {
-      if (seen.insert(piece.key).second) distinct_tokens += piece.tokens;
+      if (seen.insert(piece.key)) distinct_tokens += piece.tokens;
     }
   }
   return distinct_tokens;

@@ -10,8 +10,8 @@
 
 #include <unordered_map>
 
+#include "base/key_map.h"
 #include "base/random.h"
-#include "state/key_map.h"
 #include "state/store.h"
 
 namespace kvcap {

@@ -1,4 +1,4 @@
-#include "state/key_map.h"
+#include "base/key_map.h"
 
 #include <gtest/gtest.h>
 
@@ -31,6 +31,16 @@ TEST(KeyMap, AgreesWithTheStandardMapThroughRandomChanges) {
     }
     for (const auto& [key, value] : expected) ASSERT_EQ(map.find(key), value);
   }
+}
+
+TEST(KeySet, TellsNewKeysFromOldOnes) {
+  KeySet keys;
+  EXPECT_FALSE(keys.contains(7));
+  EXPECT_TRUE(keys.insert(7));
+  EXPECT_FALSE(keys.insert(7));
+  EXPECT_TRUE(keys.insert(0));
+  EXPECT_TRUE(keys.contains(7));
+  EXPECT_EQ(keys.size(), 2U);
 }
 
 }  // namespace

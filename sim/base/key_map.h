@@ -1,6 +1,6 @@
-// KeyMap: values by key in one flat array, for tables of millions of keys. Open addressing with linear
-// probing; erase() shifts the followers back, so that nothing marks what was. A value equal to `kAbsent`
-// cannot be stored.
+// KeyMap and KeySet: values by key, and keys, in one flat array, for tables of millions. Open addressing with
+// linear probing; erase() shifts the followers back, so that nothing marks what was. A value equal to
+// `kAbsent` cannot be stored.
 #pragma once
 
 #include <cstddef>
@@ -77,6 +77,21 @@ class KeyMap {
 
   std::vector<Cell> cells_;  // a power of two, at most three quarters full
   std::size_t size_ = 0;
+};
+
+class KeySet {
+ public:
+  std::size_t size() const { return keys_.size(); }
+  bool contains(Key key) const { return keys_.find(key); }
+  // Returns whether the key is new.
+  bool insert(Key key) {
+    if (contains(key)) return false;
+    keys_.set(key, true);
+    return true;
+  }
+
+ private:
+  KeyMap<bool, false> keys_;
 };
 
 }  // namespace kvcap
