@@ -3,11 +3,15 @@
 // process).
 //
 //   turns/<policy>      wall time of the chat workload of 5,678 sessions (or ShareGPT where it is at hand),
-//   in turns a
-//                       second and in sleep_for events a turn
+//   in
+//                       turns a second and in sleep_for events a turn
 //   turns/cached_attention_overload, turns/mooncake
 //                       the same for CachedAttention's own setting and for an hour of hash blocks
+//   size/N              the same for chats of about N turns: a turn costs as much whatever N is
 //   memory/<policy>     growth of peak memory between 30 thousand and 300 thousand turns, in bytes a turn
+//   program/<workload>  a whole `kvcap run`, from its start to its end, in requests a second: Mooncake's
+//   hour, and
+//                       5,000 requests of 200 tokens that get 270, Poisson at 4/s, a 7B model on one A100
 //   startup             time until `kvcap --version` has ended, against an empty program linked with
 //   libsimgrid
 #include <benchmark/benchmark.h>
@@ -20,8 +24,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <initializer_list>
 #include <simgrid/s4u.hpp>
 #include <string>
+#include <vector>
 
 #include "plan/workers.h"
 #include "scenario/load.h"
@@ -128,13 +135,16 @@ void memory(benchmark::State& state, const std::string& policy) {
 }
 
 // Wall time of a program from start to end.
-double program_s(const char* path, const char* argument) {
+double program_s(const char* path, std::initializer_list<const char*> arguments) {
   const auto start = Clock::now();
   const pid_t pid = fork();
   if (pid == 0) {
     const int nowhere = open("/dev/null", O_WRONLY);
     dup2(nowhere, STDOUT_FILENO);
-    execl(path, path, argument, nullptr);
+    std::vector<char*> argv{const_cast<char*>(path)};
+    for (const char* argument : arguments) argv.push_back(const_cast<char*>(argument));
+    argv.push_back(nullptr);
+    execv(path, argv.data());
     _exit(127);
   }
   int status = 0;
@@ -147,14 +157,53 @@ void startup(benchmark::State& state) {
   double least_kvcap_s = 1e300;
   double least_empty_s = 1e300;
   for (auto _ : state) {
-    least_empty_s = std::min(least_empty_s, program_s(KVCAP_EMPTY_BINARY, nullptr));
-    const double run_s = program_s(KVCAP_BINARY, "--version");
+    least_empty_s = std::min(least_empty_s, program_s(KVCAP_EMPTY_BINARY, {}));
+    const double run_s = program_s(KVCAP_BINARY, {"--version"});
     least_kvcap_s = std::min(least_kvcap_s, run_s);
     state.SetIterationTime(run_s);
   }
   state.counters["kvcap_ms"] = 1e3 * least_kvcap_s;
   state.counters["empty_ms"] = 1e3 * least_empty_s;
   state.counters["ratio"] = least_kvcap_s / least_empty_s;
+}
+
+void program(benchmark::State& state, const std::string& scenario, int64_t requests) {
+  double least_run_s = 1e300;
+  for (auto _ : state) {
+    const double run_s = program_s(KVCAP_BINARY, {"run", scenario.c_str()});
+    least_run_s = std::min(least_run_s, run_s);
+    state.SetIterationTime(run_s);
+  }
+  state.counters["requests_per_s"] = static_cast<double>(requests) / least_run_s;
+}
+
+// Written for the run and removed again.
+class EqualRequests {
+ public:
+  static constexpr int64_t kCount = 5000;
+
+  EqualRequests()
+      : folder_(std::filesystem::temp_directory_path() / ("kvcap-bench-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+    std::ofstream sessions(folder_ / "requests.jsonl");
+    for (int64_t i = 0; i < kCount; ++i) sessions << R"({"id": )" << i << R"(, "turns": [{"input_tokens": 200, "output_tokens": 270}]})" << '\n';
+    std::ofstream(path()) << R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-80g-sxm",
+      "workload": {"source": {"kind": "sessions", "path": "requests.jsonl"}, "arrivals": {"sessions_per_s": 4}},
+      "policy": {"name": "recompute"}})";
+  }
+  ~EqualRequests() { std::filesystem::remove_all(folder_); }
+  EqualRequests(const EqualRequests&) = delete;
+  EqualRequests& operator=(const EqualRequests&) = delete;
+
+  std::string path() const { return folder_ / "scenario.json"; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+void equal_requests(benchmark::State& state) {
+  const EqualRequests requests;
+  program(state, requests.path(), EqualRequests::kCount);
 }
 
 // CachedAttention's own setting: an overloaded server, a queue of thousands, tiers that move all the time.
@@ -177,13 +226,33 @@ const bool kRegistered = [] {
   add_turns("hcache", [] { return chat_scenario("hcache", 5678, true); });
   add_turns("ideal", [] { return chat_scenario("ideal", 5678, true); });
   add_turns("cached_attention_overload", overload_scenario);
+  for (int64_t turns : {10'000, 100'000, 1'000'000}) {
+    benchmark::RegisterBenchmark(("size/" + std::to_string(turns)).c_str(),
+                                 [turns](benchmark::State& state) {
+                                   kvcap::turns(state, chat_scenario("kv_offload", turns * 10 / 55, false));
+                                 })
+        ->UseManualTime()
+        ->Iterations(turns > 100'000 ? 3 : 7)
+        ->Unit(benchmark::kMillisecond);
+  }
   if (std::filesystem::exists(KVCAP_SOURCE_DIR
                               "/../shared/data/traces/mooncake_conversation_trace.jsonl.gz")) {
     add_turns("mooncake", mooncake_scenario);
+    benchmark::RegisterBenchmark(
+        "program/mooncake",
+        [](benchmark::State& state) { program(state, KVCAP_SOURCE_DIR "/scenarios/mooncake.json", 12'031); })
+        ->UseManualTime()
+        ->Iterations(7)
+        ->Unit(benchmark::kMillisecond);
   }
   return true;
 }();
 BENCHMARK_CAPTURE(memory, hcache, "hcache")->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(equal_requests)
+    ->Name("program/equal_requests")
+    ->UseManualTime()
+    ->Iterations(7)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(startup)->UseManualTime()->Iterations(30)->Unit(benchmark::kMillisecond);
 
 }  // namespace
