@@ -43,30 +43,30 @@ class Server {
   // One more is in the queue.
   void ask() {
     if (!actor_) {
-      actor_ = sg4::Actor::create("server", home_, [this] {
-        for (;;) serve();
-      });
+      actor_ = sg4::Actor::create("server", home_, [this, asked = asked_] { work(asked); });
       actor_->daemonize();
     } else if (std::exchange(idle_, false)) {
       asked_->release();
     }
   }
-  // What is first in the queue; waits until something is.
-  template <class Queue>
-  auto next(Queue& queue) {
-    if (queue.empty()) {
-      idle_ = true;
-      asked_->acquire();
-    }
-    auto first = std::move(queue.front());
-    queue.pop_front();
-    return first;
-  }
-  // Serves one of the queue.
+  // Serves the first of the queue.
   virtual void serve() = 0;
+  virtual bool has_work() const = 0;
   virtual void forget() = 0;
 
  private:
+  void work(const sg4::SemaphorePtr& asked) {
+    // An actor that is killed before its first line still gets there.
+    while (asked == asked_) {
+      if (has_work()) {
+        serve();
+      } else {
+        idle_ = true;
+        asked->acquire();
+      }
+    }
+  }
+
   sg4::Host* home_ = nullptr;
   sg4::ActorPtr actor_;
   sg4::SemaphorePtr asked_ = sg4::Semaphore::create(0);
@@ -90,7 +90,8 @@ class SimgridLane : public Lane, public Server {
   }
 
   void serve() override {
-    const Transfer transfer = next(queue_);
+    const Transfer transfer = std::move(queue_.front());
+    queue_.pop_front();
     const double began_s = sg4::Engine::get_clock();
     transfer.on_phase(TransferPhase::began);
     if (transfer.latency_s > kResolution_s) sg4::this_actor::sleep_for(transfer.latency_s);
@@ -115,6 +116,7 @@ class SimgridLane : public Lane, public Server {
     std::function<void(TransferPhase)> on_phase;
   };
 
+  bool has_work() const override { return !queue_.empty(); }
   void forget() override {
     queue_.clear();
     queued_s_ = 0;
@@ -155,7 +157,8 @@ class SimgridComputeQueue : public ComputeQueue, public Server {
   double pending_s() const override { return asked_s_ - served_s(); }
 
   void serve() override {
-    const Piece piece = next(queue_);
+    const Piece piece = std::move(queue_.front());
+    queue_.pop_front();
     running_ = true;
     running_since_s_ = sg4::Engine::get_clock();
     if (piece.seconds > kResolution_s) sg4::this_actor::sleep_for(piece.seconds);
@@ -170,6 +173,7 @@ class SimgridComputeQueue : public ComputeQueue, public Server {
     std::function<void()> done;
   };
 
+  bool has_work() const override { return !queue_.empty(); }
   void forget() override {
     queue_.clear();
     running_ = false;
