@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "commands/commands.h"
 #include "metrics/format.h"
-#include "metrics/write.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
 #include "workload/gz_file.h"
@@ -76,7 +76,8 @@ Input input_of(const TraceArgs& args) {
                      {"hardware", "a100-40g-4x-pm9a3"},
                      {"workload", workload},
                      {"seed", args.seed}};
-  const Scenario scenario = parse_scenario(text.dump(), "trace " + args.action, args.overrides);
+  const std::string valid = text.dump(-1, ' ', false, Json::error_handler_t::replace);
+  Scenario scenario = parse_scenario(valid, "trace " + args.action, args.overrides);
   return {scenario.workload, scenario.seed};
 }
 

@@ -268,7 +268,7 @@ TEST_F(ReferencedFile, IsFoundBesideTheScenarioAndNamedInItsErrors) {
   EXPECT_EQ(error_of([&] { load_scenario(file, {}); }),
             bad + ": num_hidden_layers: found -1, allowed: an integer from 1 to 1000000");
   EXPECT_EQ(error_of([&] { load_scenario(folder_.string(), {}); }),
-            folder_.string() + ": cannot be read: it is a folder");
+            folder_.string() + ": cannot be read: Is a directory");
   write("bad.json", "{,}");
   EXPECT_EQ(error_of([&] { load_scenario(file, {}); }),
             bad + ":1:2: syntax error while parsing object key - unexpected ','; expected string literal");
