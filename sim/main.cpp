@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <string>
@@ -21,8 +22,15 @@
 
 namespace {
 
-int report(int exit_code, const char* what) {
-  std::fprintf(stderr, "kvcap: %s\n", what);
+// In one line, whatever a file or an argument has brought into the message.
+int report(int exit_code, std::string_view what) {
+  constexpr std::size_t kLongest = 4000;
+  std::string line(what.substr(0, kLongest));
+  if (line.size() < what.size()) line += "...";
+  for (char& letter : line) {
+    if (static_cast<unsigned char>(letter) < ' ') letter = ' ';
+  }
+  std::fprintf(stderr, "kvcap: %s\n", line.c_str());
   return exit_code;
 }
 
@@ -45,7 +53,8 @@ void prepare_process() {
 void flush_results() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(), "stdout");
+  const std::string reason = errno != 0 ? std::strerror(errno) : "not all could be written";
+  throw kvcap::InputError("stdout: " + reason);
 }
 
 // CLI11 calls an unknown subcommand a missing one; a user wants to hear what was found and what is near.

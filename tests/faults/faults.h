@@ -46,7 +46,7 @@ class Faults : public Cli {
     EXPECT_TRUE(outcome.err.starts_with("kvcap: ")) << what << "\n" << outcome.err.substr(0, 500);
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << what << "\n"
                                                                            << outcome.err.substr(0, 500);
-    EXPECT_LT(outcome.err.size(), 2000U) << what;
+    EXPECT_LT(outcome.err.size(), 4100U) << what;
   }
   Outcome refused(const std::vector<std::string>& arguments, void (*prepare)() = nullptr) const {
     const Outcome outcome = finish(start(arguments, prepare));

@@ -28,48 +28,58 @@ class OutputFaults : public Faults {
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
             read_file(path("err"))};
   }
-  // Every command that writes files; --out and -o lead into the folder `out`.
+  // Every command that writes files; --out and -o lead into the folder `made`.
   std::vector<std::vector<std::string>> writers() const {
-    return {{"run", path("chat.json"), "--out", path("out")},
-            {"run", path("chat.json"), "--perfetto", path("out/timeline.json")},
-            {"compare", path("chat.json"), "--policies", "hcache,ideal", "--out", path("out")},
-            {"report", path("old"), "-o", path("out/report.md")},
-            {"trace", "generate", path("out/chat.jsonl"), "--sessions", "500"},
-            {"trace", "generate", path("out/chat.jsonl.gz"), "--sessions", "500"}};
+    return {{"run", path("chat.json"), "--out", path("made")},
+            {"run", path("chat.json"), "--perfetto", path("made/timeline.json")},
+            {"compare", path("chat.json"), "--policies", "hcache,ideal", "--out", path("made")},
+            {"report", path("old"), "-o", path("made/report.md")},
+            {"trace", "generate", path("made/chat.jsonl"), "--sessions", "500"},
+            {"trace", "generate", path("made/chat.jsonl.gz"), "--sessions", "500"}};
   }
   void write_old_results() const {
     ASSERT_EQ(kvcap({"run", path("chat.json"), "--out", path("old")}).exit_code, 0);
     for (const auto& command : writers()) {
-      fs::create_directories(path("out"));
+      fs::create_directories(path("made"));
       ASSERT_EQ(kvcap(command).exit_code, 0);
     }
   }
 };
 
 TEST_F(OutputFaults, ThatHitStdoutAreNoSuccess) {
-  for (const std::string arguments :
-       {"run " + path("chat.json"), "run " + path("chat.json") + " --json", std::string("show models"),
-        std::string("show policies --json"), std::string("completion bash"), std::string("man"),
-        std::string("--help"), std::string("--version"),
-        "compare " + path("chat.json") + " --policies hcache,ideal",
-        "restore --model llama-2-7b --hardware l40s --tokens 2048 --policy hcache --json"}) {
+  const std::string chat = path("chat.json");
+  const std::vector<std::string> printing = {"run " + chat,
+                                             "run " + chat + " --json",
+                                             "compare " + chat + " --policies hcache,ideal",
+                                             "restore --model llama-2-7b --hardware l40s --tokens 99 --json",
+                                             "show models",
+                                             "show policies --json",
+                                             "completion bash",
+                                             "man",
+                                             "--help",
+                                             "--version"};
+  for (const std::string& arguments : printing) {
     const Outcome outcome = in_shell(arguments + " >/dev/full");
     EXPECT_EQ(outcome.exit_code, 2) << arguments;
-    EXPECT_EQ(outcome.err, "kvcap: stdout: No space left on device\n") << arguments;
+    // Where more than a buffer was printed, the reason is gone.
+    EXPECT_TRUE(outcome.err == "kvcap: stdout: No space left on device\n" ||
+                outcome.err == "kvcap: stdout: not all could be written\n")
+        << arguments << "\n"
+        << outcome.err;
   }
   // Whoever closes stdout wants no output; no result takes its place.
-  EXPECT_EQ(in_shell("run " + path("chat.json") + " --json --out " + path("out") + " >&-").exit_code, 0);
-  EXPECT_TRUE(Json::parse(read_file(path("out/result.json"))).is_object());
+  EXPECT_EQ(in_shell("run " + path("chat.json") + " --json --out " + path("made") + " >&-").exit_code, 0);
+  EXPECT_TRUE(Json::parse(read_file(path("made/result.json"))).is_object());
 }
 
 TEST_F(OutputFaults, OfAFullDiskLeaveTheOldFilesAndNothingElse) {
   write_old_results();
-  const auto before = files_of("out");
+  const auto before = files_of("made");
   ASSERT_GE(before.size(), 10U);
   for (auto command : writers()) {
     if (command[0] != "report") command.insert(command.end(), {"--set", "seed=2"});
     refused(command, on_a_small_disk);
-    EXPECT_EQ(files_of("out"), before) << command[0];
+    EXPECT_EQ(files_of("made"), before) << command[0];
   }
 }
 
@@ -126,7 +136,7 @@ TEST_F(OutputFaults, OfNamesDoNotLeadOutOfTheFolder) {
     std::vector<std::string> names;
     for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
       const std::string name = entry.path().string();
-      if (!name.starts_with(path("a/b/out"))) names.push_back(name);
+      if (!name.starts_with(path("a/b/made"))) names.push_back(name);
     }
     std::sort(names.begin(), names.end());
     return names;
@@ -135,7 +145,7 @@ TEST_F(OutputFaults, OfNamesDoNotLeadOutOfTheFolder) {
   write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", "grid": {"workload.sessions": [20],
       "name": ["../../../x\n", "/tmp/x", "a/../../x"], "model.name": ["../../../x"]}})");
   const auto before = around();
-  const std::string out = path("a/b/out");
+  const std::string out = path("a/b/made");
   ASSERT_EQ(kvcap({"run", path("chat.json"), "--out", out, "--set", "name=" + strange, "--set",
                    "model.name=" + strange})
                 .exit_code,
@@ -156,13 +166,13 @@ TEST_F(OutputFaults, OfNamesDoNotLeadOutOfTheFolder) {
 // Whatever the moment, a file is the old one or the new one, and nothing lies beside it.
 TEST_F(OutputFaults, OfCtrlCLeaveWholeFiles) {
   write_old_results();
-  const auto old = files_of("out");
+  const auto old = files_of("made");
   std::mt19937 random(7);
   for (const auto& command : writers()) {
     const auto begin = std::chrono::steady_clock::now();
     ASSERT_EQ(kvcap(command).exit_code, 0);
     const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begin;
-    ASSERT_EQ(files_of("out"), old) << "the same command writes the same files";
+    ASSERT_EQ(files_of("made"), old) << "the same command writes the same files";
     for (int round = 0; round < 6; ++round) {
       const pid_t pid = start(command);
       std::this_thread::sleep_for(std::uniform_real_distribution<>(0, 1)(random) * whole);
@@ -170,7 +180,7 @@ TEST_F(OutputFaults, OfCtrlCLeaveWholeFiles) {
       const Outcome outcome = finish(pid);
       EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 130 || outcome.exit_code == 128 + SIGTERM)
           << outcome.exit_code;
-      EXPECT_EQ(files_of("out"), old) << command[0] << " in round " << round;
+      EXPECT_EQ(files_of("made"), old) << command[0] << " in round " << round;
     }
   }
 }

@@ -24,11 +24,11 @@ class ResultFaults : public Faults {
     write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", )" + parts + "}");
   }
   std::vector<std::string> resume() const {
-    return {"sweep", path("s.json"), "--out", path("out"), "--resume"};
+    return {"sweep", path("s.json"), "--out", path("made"), "--resume"};
   }
-  std::string results() const { return path("out/results.sqlite"); }
+  std::string results() const { return path("made/results.sqlite"); }
   Json rows() const {
-    const Outcome outcome = kvcap({"sweep", path("s.json"), "--out", path("out"), "--collect", "--json"});
+    const Outcome outcome = kvcap({"sweep", path("s.json"), "--out", path("made"), "--collect", "--json"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return Json::parse(outcome.out)["results"];
   }
@@ -37,14 +37,21 @@ class ResultFaults : public Faults {
     std::ifstream list("/proc/" + number + "/task/" + number + "/children");
     return {std::istream_iterator<pid_t>(list), {}};
   }
-  // A child of `pid`, as soon as there is one.
-  static pid_t child_of(pid_t pid) {
-    for (int i = 0; i < 1000; ++i) {
-      const std::vector<pid_t> children = children_of(pid);
-      if (!children.empty()) return children.front();
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  // Kills the worker of a process that has one at a time, once it has lived for a while. The worker must be
+  // one that lives for minutes.
+  static void kill_worker_of(pid_t pid) {
+    std::vector<pid_t> before;
+    for (int i = 0; i < 100; ++i) {
+      const std::vector<pid_t> now = children_of(pid);
+      if (now.size() == 1 && now == before) {
+        kill(now[0], SIGKILL);
+        return;
+      }
+      before = now;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
-    return -1;
+    ADD_FAILURE() << "no worker is at work";
+    kill(pid, SIGINT);
   }
 };
 
@@ -72,11 +79,11 @@ TEST_F(ResultFaults, OfADamagedFileAreToldInOneLine) {
   }
   for (const std::string& bytes : damaged) {
     for (const std::vector<std::string>& command :
-         {std::vector<std::string>{"report", path("out"), "--format", "json"},
-          {"sweep", path("s.json"), "--out", path("out"), "--collect", "--csv"},
+         {std::vector<std::string>{"report", path("made"), "--format", "json"},
+          {"sweep", path("s.json"), "--out", path("made"), "--collect", "--csv"},
           resume()}) {
-      fs::remove_all(path("out"));
-      fs::create_directory(path("out"));
+      fs::remove_all(path("made"));
+      fs::create_directory(path("made"));
       std::ofstream(results(), std::ios::binary) << bytes;
       const Outcome outcome = finish(start(command, with_little_memory));
       if (outcome.exit_code == 2) expect_refused(outcome, command[0]);
@@ -94,14 +101,14 @@ TEST_F(ResultFaults, AreNoneWhereFilesAreFromTheFuture) {
   ASSERT_EQ(kvcap(command).exit_code, 0);
   const Json before = rows();
   const auto future = fs::file_time_type::clock::now() + std::chrono::hours(24 * 365);
-  for (const char* folder : {"out", "cache"}) {
+  for (const char* folder : {"made", "cache"}) {
     for (const auto& entry : fs::recursive_directory_iterator(path(folder)))
       fs::last_write_time(entry.path(), future);
   }
   write_sweep(R"("grid": {"workload.sessions": [20, 21, 22]})");
   const Outcome outcome = kvcap(command);
   EXPECT_TRUE(outcome.err.starts_with("sweep: 3 points: 3 ok (2 before); ")) << outcome.err;
-  fs::remove_all(path("out"));
+  fs::remove_all(path("made"));
   EXPECT_TRUE(kvcap(command).err.starts_with("sweep: 3 points: 3 ok (3 cached)"));
   const Json after = rows();
   ASSERT_EQ(after.size(), 3U);
@@ -110,19 +117,12 @@ TEST_F(ResultFaults, AreNoneWhereFilesAreFromTheFuture) {
 
 TEST_F(ResultFaults, OfKilledWorkersCostTheirPointsOnlyAndAreMendedByAResume) {
   write_sweep(
-      R"("points": [{"workload.sessions": 20}, {"workload.sessions": 20000}, {"workload.sessions": 21}])");
+      R"("points": [{"workload.sessions": 20}, {"workload.sessions": 2000, "fidelity": "layer"},
+      {"workload.sessions": 21}])");
   std::vector<std::string> command = resume();
   command.insert(command.end(), {"--jobs", "1"});
   const pid_t pid = start(command);
-  // The first worker that lives for long is the second point.
-  for (int i = 0; i < 500; ++i) {
-    const pid_t worker = child_of(pid);
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    if (worker > 0 && worker == child_of(pid)) {
-      kill(worker, SIGKILL);
-      break;
-    }
-  }
+  kill_worker_of(pid);  // the second point
   Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_NE(outcome.err.find("3 points: 2 ok, 1 failed; "), std::string::npos) << outcome.err;
@@ -138,15 +138,13 @@ TEST_F(ResultFaults, OfKilledWorkersCostTheirPointsOnlyAndAreMendedByAResume) {
 }
 
 TEST_F(ResultFaults, OfAKilledWorkerAreOneLineForARun) {
-  const pid_t pid = start({"run", path("chat.json"), "--out", path("out"), "--set", "workload.sessions=20000",
-                           "--set", "fidelity=layer"});
-  const pid_t worker = child_of(pid);
-  ASSERT_GT(worker, 0);
-  kill(worker, SIGKILL);
+  const pid_t pid = start({"run", path("chat.json"), "--out", path("made"), "--set",
+                           "workload.sessions=20000", "--set", "fidelity=layer"});
+  kill_worker_of(pid);
   const Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_EQ(outcome.err, "kvcap: a simulation died: Killed\n");
-  EXPECT_TRUE(fs::is_empty(path("out")));
+  EXPECT_TRUE(fs::is_empty(path("made")));
 }
 
 // Durations are measured with a clock that nobody sets, and no result depends on the date.

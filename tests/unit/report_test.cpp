@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/utf8.h"
 #include "report/changes.h"
 #include "report/find_files.h"
 #include "report/read_inputs.h"
