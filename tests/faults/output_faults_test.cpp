@@ -33,7 +33,7 @@ class OutputFaults : public Faults {
     return {{"run", path("chat.json"), "--out", path("made")},
             {"run", path("chat.json"), "--perfetto", path("made/timeline.json")},
             {"compare", path("chat.json"), "--policies", "hcache,ideal", "--out", path("made")},
-            {"report", path("old"), "-o", path("made/report.md")},
+            {"report", path("old"), "-o", path("made/report.csv")},
             {"trace", "generate", path("made/chat.jsonl"), "--sessions", "500"},
             {"trace", "generate", path("made/chat.jsonl.gz"), "--sessions", "500"}};
   }

@@ -71,7 +71,7 @@ TEST_F(ResultFaults, OfADamagedFileAreToldInOneLine) {
                                       whole.substr(0, 4096),
                                       whole.substr(0, whole.size() / 2),
                                       whole.substr(0, whole.size() - 1)};
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 6; ++i) {
     std::string one = whole;
     const std::size_t page = below(one.size() / 4096) * 4096;
     for (int bytes = 0; bytes < 200; ++bytes) one[page + below(4096)] = static_cast<char>(random());
@@ -117,7 +117,7 @@ TEST_F(ResultFaults, AreNoneWhereFilesAreFromTheFuture) {
 
 TEST_F(ResultFaults, OfKilledWorkersCostTheirPointsOnlyAndAreMendedByAResume) {
   write_sweep(
-      R"("points": [{"workload.sessions": 20}, {"workload.sessions": 2000, "fidelity": "layer"},
+      R"("points": [{"workload.sessions": 20}, {"workload.sessions": 600, "fidelity": "layer"},
       {"workload.sessions": 21}])");
   std::vector<std::string> command = resume();
   command.insert(command.end(), {"--jobs", "1"});
