@@ -4,9 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <system_error>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "calibration/fit.h"
 
@@ -358,14 +357,7 @@ NotedProfile make_profile(const Measurements& measured, const std::string& name)
 NotedProfile write_profile(Backend& backend, const ProfileOptions& options) {
   const Measurements measured = measure_machine(backend, options);
   NotedProfile profile = make_profile(measured, options.out.stem().string());
-  std::filesystem::path aside = options.out;
-  aside += ".part";
-  errno = 0;
-  std::ofstream file(aside, std::ios::trunc);
-  file << profile_json(profile);
-  file.close();
-  if (!file) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(), aside.string());
-  std::filesystem::rename(aside, options.out);
+  write_file(options.out, profile_json(profile));
   Journal(journal_path(options.out), identity_of(measured.info, options)).finish();
   return profile;
 }

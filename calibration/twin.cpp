@@ -1,12 +1,10 @@
 #include "calibration/twin.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "base/check.h"
+#include "base/files.h"
 #include "base/input_error.h"
 #include "calibration/journal.h"
 #include "calibration/models.h"
@@ -271,13 +269,7 @@ std::string twin_json(const TwinTable& table, const std::string& name) {
 
 TwinTable write_twin(Backend& backend, const TwinOptionsOfRun& options) {
   TwinTable table = perform_twin(backend, options);
-  const std::filesystem::path aside = with_suffix(options.out, ".part");
-  errno = 0;
-  std::ofstream file(aside, std::ios::trunc);
-  file << twin_json(table, options.out.stem().string());
-  file.close();
-  if (!file) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(), aside.string());
-  std::filesystem::rename(aside, options.out);
+  write_file(options.out, twin_json(table, options.out.stem().string()));
   return table;
 }
 

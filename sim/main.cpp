@@ -1,8 +1,15 @@
 // kvcap: what will restoring, keeping or recomputing the state of LLM serving cost on this machine?
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <new>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -15,8 +22,15 @@
 
 namespace {
 
-int report(int exit_code, const char* what) {
-  std::fprintf(stderr, "kvcap: %s\n", what);
+// In one line, whatever a file or an argument has brought into the message.
+int report(int exit_code, std::string_view what) {
+  constexpr std::size_t kLongest = 4000;
+  std::string line(what.substr(0, kLongest));
+  if (line.size() < what.size()) line += "...";
+  for (char& letter : line) {
+    if (static_cast<unsigned char>(letter) < ' ') letter = ' ';
+  }
+  std::fprintf(stderr, "kvcap: %s\n", line.c_str());
   return exit_code;
 }
 
@@ -24,6 +38,23 @@ int report(int exit_code, const char* what) {
 std::string version_text() {
   return std::string("kvcap " KVCAP_VERSION "\nrevision ") + kvcap::kRevision +
          "\nbuild " KVCAP_BUILD_TYPE ", " KVCAP_COMPILER "\nSimGrid " + kvcap::simgrid_version();
+}
+
+// A file that is too large is an error of its write, not a signal; and no file that is opened takes the place
+// of an output that the caller has closed.
+void prepare_process() {
+  signal(SIGXFSZ, SIG_IGN);
+  for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(file, F_GETFD) < 0) open("/dev/null", O_RDWR);
+  }
+}
+
+// Results that could not be printed, on a full disk for example, are no success.
+void flush_results() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  const std::string reason = errno != 0 ? std::strerror(errno) : "not all could be written";
+  throw kvcap::InputError("stdout: " + reason);
 }
 
 // CLI11 calls an unknown subcommand a missing one; a user wants to hear what was found and what is near.
@@ -60,13 +91,17 @@ int main(int argc, char** argv) {
   kvcap::add_show(app);
   kvcap::add_completion(app);
   kvcap::add_man(app);
+  prepare_process();
   try {
     refuse_unknown_command(app, argc, argv);
-    app.parse(argc, argv);
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success& help) {  // or the version
+      app.exit(help);
+    }
+    flush_results();
     return 0;
   } catch (const CLI::ParseError& error) {
-    // Help and version are no errors.
-    if (error.get_exit_code() == 0) return app.exit(error);
     return report(2, error.what());
   } catch (const kvcap::InputError& error) {
     return report(2, error.what());
@@ -77,6 +112,8 @@ int main(int argc, char** argv) {
   } catch (const std::system_error& error) {
     // A full disk, a lost folder, no more processes: the machine's state, not our bug.
     return report(2, error.what());
+  } catch (const std::bad_alloc&) {
+    return report(2, "out of memory");
   } catch (const std::exception& error) {
     return report(1, error.what());
   }

@@ -13,6 +13,25 @@ std::string json_syntax_error(std::string_view text, std::size_t byte, std::stri
   return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + json_reason(what);
 }
 
+bool is_nested_too_deep(std::string_view text) {
+  constexpr int kMostLevels = 100;
+  int levels = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '{' || c == '[')) {
+      if (++levels > kMostLevels) return true;
+    } else if (!in_string && (c == '}' || c == ']')) {
+      --levels;
+    }
+  }
+  return false;
+}
+
 std::string json_reason(std::string_view what) {
   const std::size_t place = what.find("column ");
   const std::string_view end_of_prefix = place == std::string_view::npos ? "] " : ": ";

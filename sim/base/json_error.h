@@ -12,6 +12,11 @@ namespace kvcap {
 std::string json_syntax_error(std::string_view text, std::size_t byte, std::string_view what,
                               const std::string& file, int64_t first_line = 1);
 
+// True for a text that is nested deeper than any of ours, which has a dozen levels: it must not take the
+// stack or the memory with it. Asked before the text is parsed.
+bool is_nested_too_deep(std::string_view text);
+inline constexpr std::string_view kNestedTooDeep = "is nested deeper than 100 levels";
+
 // The library's message without its prefix "[json.exception...] parse error at line 1, column 2: ".
 std::string json_reason(std::string_view what);
 

@@ -4,9 +4,11 @@
 #include <cctype>
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -86,6 +88,8 @@ std::string folder_name(const Column& column) {
     name += (name.empty() ? "" : ",") + (change.starts_with("policy.name=") ? column.label : change);
   }
   if (column.is_bound) name = column.label;
+  constexpr std::size_t kLongest = 200;  // a file system takes 255 bytes
+  name.resize(std::min(name.size(), kLongest));
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
         std::string_view("_-.=,").find(c) == std::string_view::npos)
@@ -168,8 +172,12 @@ void compare(const CompareArgs& args) {
   const std::string line = scenario_line(scenarios[0], results[0]);
   const std::string table = result_table(labels, results, differences, line);
   if (!args.out.empty()) {
+    std::set<std::string> folders;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      write_run(args.out + "/" + folder_name(columns[i]), line, results[i]);
+      std::string folder = folder_name(columns[i]);
+      // Settings that differ in nothing that a name may hold.
+      if (!folders.insert(folder).second) folder += "," + std::to_string(i + 1);
+      write_run(args.out + "/" + folder, line, results[i]);
     }
     write_file(args.out + "/table.txt", table);
     write_file(args.out + "/compare.json", compare_json(results, differences, pairs));

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "metrics/format.h"
 #include "metrics/write.h"

@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "base/input_error.h"
+#include "base/utf8.h"
 #include "commands/commands.h"
-#include "metrics/write.h"
 #include "report/page.h"
 #include "report/read_inputs.h"
 #include "report/report_data.h"

@@ -1,6 +1,7 @@
 #include "commands/require.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -21,7 +22,10 @@ Requirement parse(const std::string& text) {
     const std::string number = text.substr(at + length);
     char* end = nullptr;
     requirement.bound = std::strtod(number.c_str(), &end);
-    if (requirement.relation != "=" && end != number.c_str() && *end == '\0') return requirement;
+    if (requirement.relation != "=" && end != number.c_str() && *end == '\0' &&
+        std::isfinite(requirement.bound)) {
+      return requirement;
+    }
   }
   throw InputError("--require: found \"" + text +
                    "\", allowed: METRIC RELATION NUMBER, e.g. p99_ttft_ms<=500");

@@ -63,7 +63,8 @@ Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
                        ": restore takes the policy from --policy and the tier from --tier");
     }
   }
-  Scenario scenario = parse_scenario(text.dump(), "restore", args.overrides);
+  Scenario scenario =
+      parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "restore", args.overrides);
   scenario.policy.tiers = {{.kind = choose_tier(args, scenario.hardware)}};
   scenario.serving.max_model_len =
       std::max<int64_t>(scenario.serving.max_model_len.value_or(0), args.tokens + args.new_tokens + 1);

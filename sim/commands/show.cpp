@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,6 +14,7 @@
 #include "metrics/format.h"
 #include "policy/table.h"
 #include "scenario/load.h"
+#include "scenario/read_text.h"
 
 namespace kvcap {
 namespace {
@@ -189,8 +189,7 @@ void print_entry(const Entry& entry, const ShowArgs& args) {
 Entry file_entry(const ShowArgs& args) {
   if (args.what == "hardware") load_hardware(args.name);
   if (args.what == "models") load_model(args.name);
-  std::ifstream file(args.name);
-  return {args.name, "", Json::parse(file)};
+  return {args.name, "", Json::parse(read_text(args.name))};
 }
 
 bool is_file_of_user(const ShowArgs& args) {

@@ -11,10 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/input_error.h"
+#include "base/utf8.h"
 #include "commands/commands.h"
 #include "metrics/format.h"
-#include "metrics/write.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
 #include "workload/gz_file.h"
@@ -76,7 +77,9 @@ Input input_of(const TraceArgs& args) {
                      {"hardware", "a100-40g-4x-pm9a3"},
                      {"workload", workload},
                      {"seed", args.seed}};
-  const Scenario scenario = parse_scenario(text.dump(), "trace " + args.action, args.overrides);
+  const std::string valid = text.dump(-1, ' ', false, Json::error_handler_t::replace);
+  Scenario scenario = parse_scenario(valid, "trace " + args.action, args.overrides);
+  if (!is_utf8(path)) scenario.workload.source.path = path;  // JSON cannot hold it
   return {scenario.workload, scenario.seed};
 }
 
@@ -139,7 +142,7 @@ std::string stats_json(const TraceStats& stats, const std::vector<std::string>& 
         {{"capacity_tokens", point.capacity_tokens}, {"token_miss_ratio", point.token_miss_ratio}});
   }
   json["notes"] = notes;
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";  // notes name files
 }
 
 void print_table(const std::string& name, const TraceStats& stats, const std::vector<std::string>& notes) {

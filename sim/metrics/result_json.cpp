@@ -104,7 +104,7 @@ void print(const Json& value, const std::string& indent, std::string& text) {
   const bool holds_structures =
       !value.empty() && (value.is_object() || (value.is_array() && value.front().is_structured()));
   if (!holds_structures) {
-    text += value.dump();
+    text += value.dump(-1, ' ', false, Json::error_handler_t::replace);  // notes name files
     return;
   }
   const std::string inner = indent + "  ";

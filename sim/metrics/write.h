@@ -1,8 +1,7 @@
 // The only writer of results: JSON of one run or a comparison, requests.csv, and the terminal's table with
-// its computed sentences. Files are written aside and renamed, so that no half-written result exists.
+// its computed sentences.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +31,5 @@ struct ResultRow {
   std::vector<std::string> cells;
 };
 std::vector<ResultRow> result_rows(const std::vector<RunResult>& results);
-
-// Writes through a temporary name in the same folder, then renames. Throws std::system_error.
-void write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace kvcap

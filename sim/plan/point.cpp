@@ -7,11 +7,11 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "base/sha256.h"
 #include "metrics/recorder.h"
 #include "metrics/serialize.h"
-#include "metrics/write.h"
 
 namespace kvcap {
 

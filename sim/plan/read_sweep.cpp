@@ -7,6 +7,7 @@
 #include "base/input_error.h"
 #include "plan/sample.h"
 #include "plan/sweep.h"
+#include "scenario/fields.h"
 #include "scenario/json.h"
 #include "scenario/read_text.h"
 
@@ -90,15 +91,17 @@ class SweepReader {
     const Json* object = find_object("limits", "an object with timeout_s or memory_bytes");
     if (!object) return limits;
     refuse_unknown(*object, "limits", {"timeout_s", "memory_bytes"});
-    const auto positive = [&](const char* key) {
+    const auto positive = [&](const char* key, double most) {
       const Json* found = find(*object, key);
       if (!found) return 0.0;
       const double value = found->is_number() ? found->get<double>() : 0;
-      if (!(value > 0)) fail(below("limits", key), *found, "a number greater than 0");
+      if (!(value > 0 && value <= most)) {
+        fail(below("limits", key), *found, "a number greater than 0 and up to " + number_text(most));
+      }
       return value;
     };
-    limits.timeout_s = positive("timeout_s");
-    limits.memory_bytes = static_cast<int64_t>(std::min(positive("memory_bytes"), 1e18));
+    limits.timeout_s = positive("timeout_s", 1e9);
+    limits.memory_bytes = static_cast<int64_t>(positive("memory_bytes", 1e18));
     return limits;
   }
 

@@ -1,8 +1,8 @@
 #include "plan/replicate.h"
 
+#include "base/files.h"
 #include "metrics/serialize.h"
 #include "metrics/trace_events.h"
-#include "metrics/write.h"
 #include "plan/sources.h"
 #include "plan/workers.h"
 #include "simulate.h"

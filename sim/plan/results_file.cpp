@@ -152,6 +152,12 @@ std::string intervals_json(const std::vector<Interval>& intervals) {
   return object.dump();
 }
 
+// Names of files in them need not be UTF-8.
+std::string dumped(const std::vector<std::string>& notes) {
+  using Json = nlohmann::json;
+  return Json(notes).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 void each_row(sqlite3* database, const std::string& path, const ResultsFile::OnRow& on_row) {
   Statement rows(database, path, "SELECT * FROM results ORDER BY point");
   std::vector<std::string> columns(static_cast<std::size_t>(rows.columns()));
@@ -267,7 +273,7 @@ void ResultsFile::put(const std::vector<PointRow>& rows) {
       std::visit([&insert](const auto& value) { insert.bind(value); }, metric.value);
     for (std::size_t i = row.metrics.size(); i < metrics; ++i) insert.bind_null();
     insert.bind_or_null(intervals_json(row.intervals));
-    insert.bind_or_null(row.notes.empty() ? "" : nlohmann::json(row.notes).dump());
+    insert.bind_or_null(row.notes.empty() ? "" : dumped(row.notes));
     insert.bind_or_null(row.quality_note);
     insert.bind(program_build());
     insert.run();

@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 class WriterLock {
  public:
   explicit WriterLock(const std::string& results_path) : path_(results_path + ".lock") {
-    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), path_);
     struct flock lock {};
     lock.l_type = F_WRLCK;

@@ -13,8 +13,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/files.h"
 #include "base/input_error.h"
-#include "metrics/write.h"
 
 extern char** environ;
 

@@ -137,16 +137,16 @@ void write_all(int fd, const std::string& text) {
 // Memory that runs out ends a worker from wherever it is: no exception leaves SimGrid's actors.
 int message_fd = -1;
 [[noreturn]] void out_of_memory() {
-  constexpr std::string_view kMessage = "Fa simulation ran out of memory";
+  constexpr std::string_view kMessage = "Ia simulation ran out of memory";
   const ssize_t written = write(message_fd, kMessage.data(), kMessage.size());
   _exit(written < 0 ? 1 : 0);
 }
 
 void limit_memory(int64_t bytes) {
+  std::set_new_handler(out_of_memory);
   if (bytes <= 0) return;
   const rlimit limit{static_cast<rlim_t>(bytes), static_cast<rlim_t>(bytes)};
   setrlimit(RLIMIT_AS, &limit);
-  std::set_new_handler(out_of_memory);
 }
 
 [[noreturn]] void work(int fd, const Job& job, std::size_t which, std::atomic<int64_t>& counter,
@@ -160,6 +160,8 @@ void limit_memory(int64_t bytes) {
     message = kResult + job(which, counter);
   } catch (const InputError& error) {
     message = kInputError + std::string(error.what());
+  } catch (const std::system_error& error) {
+    message = kInputError + std::string(error.what());  // a full disk: nor is that our bug
   } catch (const std::exception& error) {
     message = kFailure + std::string(error.what());
   }

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -12,8 +10,10 @@
 #include <span>
 #include <variant>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "base/json_error.h"
+#include "base/utf8.h"
 #include "plan/results_file.h"
 #include "report/find_files.h"
 
@@ -46,7 +46,6 @@ constexpr Schema kSchemas[] = {
     {"kvcap.validation/1", kValidationParts},
     {"kvcap.trace_stats/1", {}},
 };
-constexpr int kDeepest = 100;  // levels of a document; those of kvcap have a dozen
 
 const Schema* schema_of(const Json& document) {
   if (!document.is_object() || !document.contains("schema") || !document["schema"].is_string())
@@ -81,47 +80,6 @@ void check_parts(const Json& document, const Schema& schema, const std::string& 
   }
 }
 
-// A document that is nested without end must not take the stack with it.
-bool is_too_deep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string && c == '\\') {
-      ++i;
-    } else if (c == '"') {
-      in_string = !in_string;
-    } else if (!in_string && (c == '{' || c == '[')) {
-      if (++depth > kDeepest) return true;
-    } else if (!in_string && (c == '}' || c == ']')) {
-      --depth;
-    }
-  }
-  return false;
-}
-
-[[noreturn]] void refuse_size(const std::string& place) {
-  throw InputError(place + ": is larger than " + std::to_string(kMostInputBytes / 1'000'000) +
-                   " MB, the most that a report takes of one file");
-}
-
-// Pipes too: kvcap report <(kvcap run ...).
-std::string read_limited(const std::filesystem::path& path, const std::string& place) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (!error && size > static_cast<std::uintmax_t>(kMostInputBytes)) refuse_size(place);
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  std::array<char, 1 << 16> part;
-  while (file.read(part.data(), part.size()), file.gcount() > 0) {
-    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
-    if (std::ssize(text) > kMostInputBytes) refuse_size(place);
-  }
-  if (!file.eof()) throw InputError(place + ": cannot be read: " + std::strerror(errno != 0 ? errno : EIO));
-  return text;
-}
-
 Json cell_json(const Cell& cell) {
   if (const auto* integer = std::get_if<int64_t>(&cell)) return *integer;
   if (const auto* number = std::get_if<double>(&cell)) return std::isfinite(*number) ? Json(*number) : Json();
@@ -142,21 +100,6 @@ bool is_kept(int64_t i, int64_t rows, int64_t most) {
   return rows <= most || i == 0 || i * most / rows != (i - 1) * most / rows;
 }
 
-// Whether a character of UTF-8 begins at i, `length` bytes long.
-bool is_character(std::string_view text, std::size_t i, std::size_t& length) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[k]); };
-  const unsigned char first = byte(i);
-  length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-  if (length == 0 || i + length > text.size()) return false;
-  for (std::size_t k = i + 1; k < i + length; ++k)
-    if ((byte(k) & 0xC0) != 0x80) return false;
-  if (length < 3) return true;
-  // Longer than need be, surrogates, beyond U+10FFFF.
-  const unsigned char second = byte(i + 1);
-  return !(first == 0xE0 && second < 0xA0) && !(first == 0xED && second > 0x9F) &&
-         !(first == 0xF0 && second < 0x90) && !(first == 0xF4 && second > 0x8F);
-}
-
 bool is_database(const std::filesystem::path& path) {
   constexpr std::string_view kMagic = "SQLite format 3";
   std::array<char, kMagic.size()> head{};
@@ -167,15 +110,14 @@ bool is_database(const std::filesystem::path& path) {
 }
 
 // Nothing for a document of another kind that was found in a folder.
-std::optional<Json> read_file(const FoundFile& file, std::vector<std::string>& skipped) {
+std::optional<Json> read_found(const FoundFile& file, std::vector<std::string>& skipped) {
   const std::string place = file.path.string();
   const bool is_regular = std::filesystem::is_regular_file(file.path);
   if (is_regular && is_database(file.path)) {
-    if (std::filesystem::file_size(file.path) > static_cast<std::uintmax_t>(kMostInputBytes))
-      refuse_size(place);
+    refuse_larger(file.path, kMostInputBytes);
     return read_sweep_rows(place);
   }
-  std::string text = read_limited(file.path, place);
+  std::string text = read_file(file.path, kMostInputBytes);
   // Whatever lies about in a folder need not be ours; a document of ours that is broken is an error.
   if (!file.is_asked && text.find("\"kvcap.") == std::string::npos) {
     skipped.push_back(place + ": is no document of kvcap");
@@ -217,7 +159,7 @@ void read_side(const std::vector<std::string>& paths, bool is_before, Names& nam
         ++found;
         continue;
       }
-      std::optional<Json> content = read_file(file, skipped);
+      std::optional<Json> content = read_found(file, skipped);
       if (!content) continue;
       ++found;
       if (!error) seen.insert(whole);
@@ -232,26 +174,9 @@ void read_side(const std::vector<std::string>& paths, bool is_before, Names& nam
 
 }  // namespace
 
-std::string valid_utf8(std::string_view text) {
-  std::string valid;
-  valid.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t length = 0;
-    if (is_character(text, i, length)) {
-      valid += text.substr(i, length);
-      i += length;
-    } else {
-      valid += "\uFFFD";
-      ++i;
-    }
-  }
-  return valid;
-}
-
 Json read_document(std::string text, const std::string& place) {
   text = valid_utf8(text);
-  if (is_too_deep(text))
-    throw InputError(place + ": is nested deeper than " + std::to_string(kDeepest) + " levels");
+  if (is_nested_too_deep(text)) throw InputError(place + ": " + std::string(kNestedTooDeep));
   Json document;
   try {
     document = Json::parse(text);
@@ -302,7 +227,7 @@ Json read_sweep_rows(const std::string& path) {
         if (status.is_null()) status = "missing";
         if (base.is_null() && scenario_column >= 0) {
           const auto* text = std::get_if<std::string>(&row[static_cast<std::size_t>(scenario_column)]);
-          if (text && !is_too_deep(*text)) base = Json::parse(valid_utf8(*text), nullptr, false);
+          if (text && !is_nested_too_deep(*text)) base = Json::parse(valid_utf8(*text), nullptr, false);
           if (base.is_discarded()) base = nullptr;
         }
       });

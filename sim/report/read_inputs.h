@@ -24,7 +24,4 @@ Json read_document(std::string text, const std::string& place);
 // "kvcap.sweep_rows/1" from the results file of a sweep, which is left as it is.
 Json read_sweep_rows(const std::string& path);
 
-// With U+FFFD for every byte that is not UTF-8.
-std::string valid_utf8(std::string_view text);
-
 }  // namespace kvcap

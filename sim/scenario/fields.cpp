@@ -10,6 +10,25 @@ namespace {
 
 constexpr double kMaxCount = 1e6;
 constexpr double kMaxReplicas = 1024;
+constexpr double kLeastShare = 1e-6;
+constexpr double kMaxYears_s = 1e10;  // 300 years
+
+// How small what is not 0 may be, and how large: far from every machine, and near enough that no sum and no
+// product of a simulation leaves the range of its numbers.
+struct UnitRange {
+  std::string_view unit;
+  double least = 0, most = 0;
+};
+constexpr UnitRange kUnitRanges[] = {{"s", 1e-12, kMaxYears_s}, {"ms", 1e-9, 1e3 * kMaxYears_s},
+                                     {"1/s", 1e-9, 1e9},        {"bytes", 1, 1e18},
+                                     {"bytes/s", 1, 1e18},      {"flop/s", 1e6, 1e21}};
+constexpr UnitRange kOtherRange = {"", 1e-6, 1e12};
+
+const UnitRange& range_of(std::string_view unit) {
+  const auto* found = std::find_if(std::begin(kUnitRanges), std::end(kUnitRanges),
+                                   [unit](const UnitRange& one) { return one.unit == unit; });
+  return found == std::end(kUnitRanges) ? kOtherRange : *found;
+}
 
 // A model as its file spells it: flat, with the defaults that follow from other fields left open.
 struct ModelFile {
@@ -68,14 +87,21 @@ FieldSpec required_count(std::string_view meaning) {
   return {.meaning = meaning, .min = 1, .max = kMaxCount, .required = true};
 }
 FieldSpec positive(std::string_view meaning, std::string_view unit, bool required = true) {
-  return {.meaning = meaning, .unit = unit, .min = 0, .above_min = true, .required = required};
+  const UnitRange& range = range_of(unit);
+  return {.meaning = meaning, .unit = unit, .min = range.least, .max = range.most, .required = required};
 }
-FieldSpec not_negative(std::string_view meaning, std::string_view unit) {
-  return {.meaning = meaning, .unit = unit, .min = 0};
+// `absent`: what no value means.
+FieldSpec positive_or_absent(std::string_view meaning, std::string_view unit, std::string_view absent) {
+  const UnitRange& range = range_of(unit);
+  return {.meaning = meaning, .unit = unit, .min = range.least, .max = range.most, .absent = absent};
+}
+FieldSpec not_negative(std::string_view meaning, std::string_view unit, std::string_view absent = {}) {
+  return {.meaning = meaning, .unit = unit, .min = 0, .max = range_of(unit).most, .absent = absent};
 }
 FieldSpec amortization() { return positive("over which a purchase is written off", "years", false); }
-FieldSpec share(std::string_view meaning) {
-  return {.meaning = meaning, .min = 0, .max = 1, .above_min = true};
+FieldSpec variation(std::string_view meaning) { return {.meaning = meaning, .min = 1e-3, .max = 1e3}; }
+FieldSpec share(std::string_view meaning, std::string_view absent = {}) {
+  return {.meaning = meaning, .min = kLeastShare, .max = 1, .absent = absent};
 }
 
 }  // namespace
@@ -185,7 +211,7 @@ static void describe(FieldVisitor& v, Gpu& o) {
   v.field("amortization_years", o.amortization_years, amortization());
   v.field("power_idle_w", o.power_idle_w, not_negative("one GPU between steps", "W"));
   v.field("power_busy_w", o.power_busy_w,
-          {.meaning = "one GPU during a step", .unit = "W", .min = 0, .absent = "energy is not counted"});
+          not_negative("one GPU during a step", "W", "energy is not counted"));
 }
 
 static void describe(FieldVisitor& v, Pcie& o) {
@@ -247,8 +273,9 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
   v.field("remote", o.remote, {.meaning = "storage behind the network", .absent = "none"});
   v.group("energy", {.meaning = "what the machine draws, beyond its watts"}, [&o](FieldVisitor& w) {
     w.field("price_usd_per_kwh", o.energy.price_usd_per_kwh,
-            {.meaning = "of electricity", .unit = "USD/kWh", .min = 0, .absent = "energy has no price"});
-    w.field("pue", o.energy.pue, {.meaning = "energy of the site / energy of the machines", .min = 1});
+            not_negative("of electricity", "USD/kWh", "energy has no price"));
+    w.field("pue", o.energy.pue,
+            {.meaning = "energy of the site / energy of the machines", .min = 1, .max = 1000});
   });
 }
 
@@ -285,7 +312,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
 static void describe(FieldVisitor& v, NodeFailure& o) {
   v.field("replica", o.replica,
           {.meaning = "which node; the first is 0", .min = 0, .max = kMaxReplicas - 1, .required = true});
-  v.field("at_s", o.at_s, {.meaning = "when it is lost", .unit = "s", .min = 0, .required = true});
+  v.field("at_s", o.at_s,
+          {.meaning = "when it is lost", .unit = "s", .min = 0, .max = kMaxYears_s, .required = true});
   v.field("down_s", o.down_s, positive("until it is back, empty", "s"));
 }
 
@@ -344,8 +372,8 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field("reuse_sigma", o.reuse_sigma,
           {.meaning = "few_shot: standard deviation of the prefixes' reuse",
            .unit = "prefixes",
-           .min = 0,
-           .above_min = true,
+           .min = 1e-3,
+           .max = kMaxCount,
            .absent = "1.5 of 13"});
   v.field("base_queries", o.base_queries,
           {.meaning = "rag: different ones", .min = 1, .max = 100000, .absent = "1500"});
@@ -376,13 +404,13 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
 static void describe(FieldVisitor& v, ArrivalOptions& o) {
   v.field("process", o.process, {.meaning = "gaps between sessions; trace: arrival_s of the file"});
   v.field("sessions_per_s", o.sessions_per_s, positive("offered rate", "1/s", false));
-  v.field("cv", o.cv, positive("coefficient of variation: gamma", "", false));
+  v.field("cv", o.cv, variation("coefficient of variation: gamma"));
 }
 
 static void describe(FieldVisitor& v, ThinkTimeOptions& o) {
   v.field("distribution", o.distribution, {.meaning = "of the time between an answer and the next turn"});
   v.field("mean_s", o.mean_s, not_negative("its mean", "s"));
-  v.field("cv", o.cv, positive("coefficient of variation: lognormal", "", false));
+  v.field("cv", o.cv, variation("coefficient of variation: lognormal"));
 }
 
 static void describe(FieldVisitor& v, WorkloadOptions& o) {
@@ -404,11 +432,7 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
 static void describe(FieldVisitor& v, TierOptions& o) {
   v.field("kind", o.kind, {.meaning = "which tier", .required = true});
   v.field("capacity_bytes", o.capacity_bytes,
-          {.meaning = "for stored state",
-           .unit = "bytes",
-           .min = 0,
-           .above_min = true,
-           .absent = "all there is"});
+          positive_or_absent("for stored state", "bytes", "all there is"));
   v.field("eviction", o.eviction, {.meaning = "what goes first", .absent = "the policy's"});
   v.field("free_fraction", o.free_fraction,
           {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
@@ -432,21 +456,13 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
           {.meaning = "the waiting queue decides what is fetched and evicted", .absent = "the preset's"});
   v.field("inclusive", o.inclusive,
           {.meaning = "a tier keeps a copy of what moves up", .absent = "the preset's"});
-  v.field("ttl_s", o.ttl_s,
-          {.meaning = "what is unused for so long is dropped",
-           .unit = "s",
-           .min = 0,
-           .above_min = true,
-           .absent = "never"});
+  v.field("ttl_s", o.ttl_s, positive_or_absent("what is unused for so long is dropped", "s", "never"));
   v.field("decoupled_positions", o.decoupled_positions,
           {.meaning = "what overflow leaves of a context stays valid", .absent = "the preset's"});
   v.field("retention", o.retention,
-          {.meaning = "restore important: share of the tokens found that is loaded; else of a history, kept "
-                      "after a turn",
-           .min = 0,
-           .max = 1,
-           .above_min = true,
-           .absent = "the preset's"});
+          share("restore important: share of the tokens found that is loaded; else of a history, kept "
+                "after a turn",
+                "the preset's"));
   v.field("chunk_tokens", o.chunk_tokens,
           {.meaning = "pieces of prompts are kept in chunks of so many",
            .unit = "tokens",
@@ -484,11 +500,7 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
            .max = kMaxCount,
            .absent = "1"});
   v.field("partial_efficiency", o.partial_efficiency,
-          {.meaning = "cacheblend: speed of scattered tokens relative to a whole prefill",
-           .min = 0,
-           .max = 1,
-           .above_min = true,
-           .absent = "0.5"});
+          share("cacheblend: speed of scattered tokens relative to a whole prefill", "0.5"));
   v.field("calls", o.calls, {.meaning = "of the model that a turn takes", .absent = "the preset's"});
   v.field("map_tokens", o.map_tokens,
           {.meaning = "that a map call generates: a summary, or a score after the answer",
@@ -531,15 +543,8 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
 }
 
 static void describe(FieldVisitor& v, SloOptions& o) {
-  v.field(
-      "ttft_ms", o.ttft_ms,
-      {.meaning = "time to first token", .unit = "ms", .min = 0, .above_min = true, .absent = "not judged"});
-  v.field("tpot_ms", o.tpot_ms,
-          {.meaning = "time per output token",
-           .unit = "ms",
-           .min = 0,
-           .above_min = true,
-           .absent = "not judged"});
+  v.field("ttft_ms", o.ttft_ms, positive_or_absent("time to first token", "ms", "not judged"));
+  v.field("tpot_ms", o.tpot_ms, positive_or_absent("time per output token", "ms", "not judged"));
 }
 
 void describe(FieldVisitor& v, Scenario& o) {
@@ -575,18 +580,8 @@ std::string joined(Names names) {
 }
 
 static std::string range_text(const std::string& what, const FieldSpec& spec) {
-  const bool from = spec.min > -std::numeric_limits<double>::infinity();
-  const bool to = spec.max < std::numeric_limits<double>::infinity();
-  if (!from) return to ? what + " up to " + number_text(spec.max) : what;
-  if (spec.above_min) {
-    return what + " greater than " + number_text(spec.min) +
-           (to ? " and up to " + number_text(spec.max) : "");
-  }
-  if (to) {
-    return what + " from " + number_text(spec.min) + (spec.below_max ? " to less than " : " to ") +
-           number_text(spec.max);
-  }
-  return what + " of at least " + number_text(spec.min);
+  return what + " from " + number_text(spec.min) + (spec.below_max ? " to less than " : " to ") +
+         number_text(spec.max);
 }
 
 std::string allowed_integers(const FieldSpec& spec) {

@@ -25,10 +25,10 @@ inline constexpr double kMaxInteger = 9007199254740991;
 struct FieldSpec {
   std::string_view meaning = {};
   std::string_view unit = {};
+  // Of numbers and integers: every one of them has both.
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
-  bool above_min = false;  // `min` itself is not allowed
-  bool below_max = false;  // nor `max`; numbers with a `min` that is
+  bool below_max = false;  // `max` itself is not allowed
   bool required = false;
   std::string_view absent = {};  // what an absent (or null) value means, where not a constant
   std::span<const std::string_view> allowed = {};  // text: the only values

@@ -60,16 +60,13 @@ class ReadFields : public FieldVisitor {
   }
 
   void integer(std::string_view name, int64_t& value, bool* present, const FieldSpec& spec) override {
-    FieldSpec bounded = spec;
-    bounded.min = std::max(spec.min, -kMaxInteger);
-    bounded.max = std::min(spec.max, kMaxInteger);
     const Json* found = find(name, spec, present);
     if (!found) return;
     const double number = found->is_number() ? found->get<double>() : NAN;
     const bool whole = std::isfinite(number) && number == std::floor(number);  // 4e12 is an integer
     const bool listed = spec.integers.empty() ||
                         std::find(spec.integers.begin(), spec.integers.end(), number) != spec.integers.end();
-    if (!whole || !listed || !in_range(number, bounded)) {
+    if (!whole || !listed || !in_range(number, spec)) {
       fail(below(path_, name), *found, allowed_integers(spec));
     }
     value = static_cast<int64_t>(number);
@@ -131,9 +128,7 @@ class ReadFields : public FieldVisitor {
       : json_(json), path_(path), places_(places), notes_(notes) {}
 
   static bool in_range(double number, const FieldSpec& spec) {
-    if (spec.above_min && number <= spec.min) return false;
-    if (spec.below_max && number >= spec.max) return false;
-    return number >= spec.min && number <= spec.max;
+    return number >= spec.min && (spec.below_max ? number < spec.max : number <= spec.max);
   }
 
   std::string at(std::string_view name) const { return places_.at(below(path_, name)); }
@@ -197,6 +192,7 @@ T read_file_of(const Document& document) {
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& file) {
+  if (is_nested_too_deep(text)) throw InputError(file + ": " + std::string(kNestedTooDeep));
   std::vector<std::set<std::string>> keys;  // of the objects that are open
   std::string twice;
   const auto watch = [&](int, Json::parse_event_t event, Json& value) {

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "base/files.h"
 #include "base/input_error.h"
+#include "base/json_error.h"
+#include "base/utf8.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
@@ -135,6 +136,8 @@ Json& step_into(Json& node, const std::string& part, const std::string& path, co
 
 void apply_override(Document& document, const Override& override) {
   const std::string& path = override.path;
+  if (is_nested_too_deep(override.value))
+    throw InputError(override.place + ": " + std::string(kNestedTooDeep));
   Json value = Json::parse(override.value, nullptr, false);
   if (value.is_discarded()) value = override.value;
 
@@ -162,16 +165,16 @@ Document resolve_file(const std::string& name_or_path, Catalogue which) {
 }  // namespace
 
 std::string read_text(const std::string& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) throw InputError(path + ": cannot be read: it is a folder");
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw InputError(path + ": cannot be read: no such file, or no permission");
-  return {std::istreambuf_iterator<char>(stream), {}};
+  constexpr int64_t kMostBytes = 64'000'000;
+  return read_file(path, kMostBytes);
 }
 
 Override override_of(const std::string& argument) {
+  constexpr std::size_t kLongestShown = 200;
   const std::size_t equals = argument.find('=');
-  const std::string place = "--set " + argument;
+  const bool is_long = argument.size() > kLongestShown;
+  const std::string place = "--set " + (is_long ? argument.substr(0, kLongestShown) + "..." : argument);
+  if (!is_utf8(argument)) throw InputError(place + ": is not UTF-8");
   if (equals == std::string::npos || equals == 0) {
     throw InputError(place + ": allowed: path=value, for example --set serving.max_num_seqs=64");
   }

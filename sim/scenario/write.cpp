@@ -120,10 +120,8 @@ class SchemaFields : public FieldVisitor {
  private:
   void put_number(std::string_view name, const char* type, Json value, bool* present, const FieldSpec& spec) {
     Json property = {{"type", type}};
-    if (std::isfinite(spec.min)) {
-      property[spec.above_min ? "exclusiveMinimum" : "minimum"] = json_number(spec.min);
-    }
-    if (std::isfinite(spec.max)) {
+    if (spec.integers.empty()) {
+      property["minimum"] = json_number(spec.min);
       property[spec.below_max ? "exclusiveMaximum" : "maximum"] = json_number(spec.max);
     }
     for (int64_t one : spec.integers) property["enum"].push_back(one);

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <sstream>
 
 #include "base/embedded.h"
+#include "base/files.h"
 #include "base/input_error.h"
 #include "base/json_error.h"
 #include "metrics/format.h"
@@ -226,11 +225,10 @@ std::vector<Check> twin_checks() {
 }
 
 std::vector<Check> twin_checks_of(const std::string& path, const std::string& hardware) {
-  std::ifstream file(path);
-  if (!file) throw InputError("--twin: found \"" + path + "\", which cannot be read");
-  std::stringstream text;
-  text << file.rdbuf();
-  return checks_of_table(text.str(), path, hardware);
+  constexpr int64_t kMostBytes = 64'000'000;
+  const std::string text = read_file(path, kMostBytes);
+  if (is_nested_too_deep(text)) throw InputError(path + ": " + std::string(kNestedTooDeep));
+  return checks_of_table(text, path, hardware);
 }
 
 }  // namespace kvcap

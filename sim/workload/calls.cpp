@@ -1,10 +1,12 @@
 #include "workload/calls.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
+#include "base/input_error.h"
 
 namespace kvcap {
 namespace {
@@ -33,8 +35,18 @@ class Divider {
     }
     if (!chunks.empty() && !reduce) return;
     const auto count = static_cast<uint32_t>(chunks.size());
+    refuse_unless_it_fits(count, question_tokens);
     add({count * options_.map_tokens + question_tokens, whole.output_tokens, whole.time_s}, {},
         {.turn = static_cast<uint32_t>(turn), .after = count});
+  }
+
+  // A prompt of all summaries; tokens count in 32 bits.
+  void refuse_unless_it_fits(uint32_t count, uint32_t question_tokens) const {
+    constexpr uint32_t kMost = std::numeric_limits<uint32_t>::max();
+    if (count == 0 || options_.map_tokens <= (kMost - question_tokens) / count) return;
+    throw InputError("policy.map_tokens: found " + std::to_string(options_.map_tokens) +
+                     ", allowed: at most " + std::to_string((kMost - question_tokens) / count) + " (" +
+                     std::to_string(count) + " chunks of one prompt)");
   }
 
   void add(const Turn& turn, std::span<const Piece> pieces, const Call& call) {

@@ -22,7 +22,8 @@ struct MapOptions {
 };
 
 // The workload with its turns divided: each call a session of one turn, `calls` saying whose. Turns without
-// pieces stay one call. REQUIRES: a workload with pieces that are texts, not divided yet.
+// pieces stay one call. Throws InputError where summaries exceed 32 bits. REQUIRES: a
+// workload with pieces that are texts, not divided yet.
 Workload divided_into_calls(const Workload& asked, const MapOptions& options);
 
 }  // namespace kvcap

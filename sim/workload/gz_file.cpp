@@ -46,10 +46,26 @@ std::size_t GzFile::read(std::span<char> buffer) {
   return static_cast<std::size_t>(bytes);
 }
 
-GzStreambuf::GzStreambuf(const std::string& path) : file_(path), buffer_(kBufferBytes) {}
+GzStreambuf::GzStreambuf(const std::string& path) : path_(path), file_(path), buffer_(kBufferBytes) {}
+
+void GzStreambuf::follow_strings(std::string_view part) {
+  constexpr std::size_t kLongestBytes = 64 << 20;
+  std::size_t quote = part.rfind('"');
+  const auto is_escaped = [part](std::size_t at) {
+    const std::size_t before = part.substr(0, at).find_last_not_of('\\');
+    return (at - (before == std::string_view::npos ? 0 : before + 1)) % 2 == 1;
+  };
+  // The first byte may have been escaped by the part before.
+  while (quote != std::string_view::npos && quote > 0 && is_escaped(quote))
+    quote = part.rfind('"', quote - 1);
+  const bool found = quote != std::string_view::npos && quote > 0;
+  since_quote_ = found ? part.size() - quote : since_quote_ + part.size();
+  if (since_quote_ > kLongestBytes) throw InputError(path_ + ": a string is longer than 64 MiB");
+}
 
 GzStreambuf::int_type GzStreambuf::underflow() {
   const std::size_t bytes = file_.read(buffer_);
+  follow_strings({buffer_.data(), bytes});
   setg(buffer_.data(), buffer_.data(), buffer_.data() + bytes);
   return bytes == 0 ? traits_type::eof() : traits_type::to_int_type(*gptr());
 }

@@ -25,7 +25,8 @@ class GzFile {
   std::unique_ptr<State> state_;
 };
 
-// The same as the buffer of a std::istream. Errors pass through it as InputError.
+// The same as the buffer of a std::istream that a JSON text is read from. Errors pass through it as
+// InputError; so does a string without end, which its parser would gather in memory.
 class GzStreambuf : public std::streambuf {
  public:
   explicit GzStreambuf(const std::string& path);
@@ -34,8 +35,12 @@ class GzStreambuf : public std::streambuf {
   int_type underflow() override;
 
  private:
+  void follow_strings(std::string_view part);
+
+  std::string path_;
   GzFile file_;
   std::vector<char> buffer_;
+  std::size_t since_quote_ = 0;  // bytes
 };
 
 // The same bytes for the same text: no name and no time is written.

@@ -68,6 +68,8 @@ BadRows for_each_line(const std::string& path, BadRow on_bad_row,
 BadRows for_each_row(const std::string& path, BadRow on_bad_row,
                      const std::function<bool(const Json&, int64_t)>& take) {
   return for_each_line(path, on_bad_row, [&](std::string_view line, int64_t number) {
+    constexpr std::size_t kShortBytes = 1 << 16;  // no depth of so few can hurt
+    if (line.size() > kShortBytes && is_nested_too_deep(line)) throw BadRowError{std::string(kNestedTooDeep)};
     try {
       const Json row = Json::parse(line);
       if (!row.is_object()) bad_value("the line", row, "an object");

@@ -34,7 +34,9 @@ Turn read_turn(const Json& row, const std::string& path, bool needs_arrival) {
     return turn;
   }
   turn.time_s = arrival->is_number() ? arrival->get<double>() : NAN;
-  if (!(turn.time_s >= 0)) bad_value(inside + "arrival_s", *arrival, "a number of at least 0");
+  if (!(turn.time_s >= 0 && turn.time_s <= kMaxArrival_s)) {
+    bad_value(inside + "arrival_s", *arrival, "a number from 0 to 1e10");
+  }
   return turn;
 }
 

@@ -151,6 +151,7 @@ class Conversations : public nlohmann::json_sax<Json> {
   void end_message();
   bool end_conversation();
   void apply_counts();
+  void refuse_too_many_tokens();
 
   const SourceOptions& options_;
   std::optional<int64_t> most_;
@@ -271,10 +272,19 @@ void Conversations::apply_counts() {
   for (std::size_t i = 0; i < messages_.size(); ++i) messages_[i].tokens = found->second[i];
 }
 
+// Messages of one side become one turn, which counts in 32 bits.
+void Conversations::refuse_too_many_tokens() {
+  int64_t tokens = 0;
+  for (const Message& message : messages_) tokens += *message.tokens;
+  if (tokens > kMaxTokens)
+    bad(list_key_, std::to_string(tokens) + " tokens", "at most " + std::to_string(kMaxTokens));
+}
+
 // False when no more conversations are wanted.
 bool Conversations::end_conversation() {
   if (error_.empty() && list_key_.empty()) bad(".conversations: missing, required");
   if (error_.empty() && counts_) apply_counts();
+  if (error_.empty()) refuse_too_many_tokens();
   if (!error_.empty()) {
     if (++bad_rows_.count == 1) bad_rows_.first = error_;
   } else {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/input_error.h"
 #include "metrics/calls.h"
 #include "serving/arrivals.h"
 
@@ -44,6 +45,17 @@ TEST(Calls, OfMapReduceAreOneAChunkAndOneOverTheSummaries) {
   ASSERT_EQ(divided.pieces_of(4).size(), 1u);
   EXPECT_EQ(divided.pieces_of(4)[0].key, 3u);
   EXPECT_TRUE(divided.pieces_of(5).empty());
+}
+
+// 2 x 3e9 tokens of summaries are no 32-bit prompt.
+TEST(Calls, WithMoreSummariesThanAPromptCanCountAreRefused) {
+  try {
+    divided_into_calls(questions(), {.kind = MapKind::reduce, .map_tokens = 3'000'000'000});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "policy.map_tokens: found 3000000000, allowed: at most 2147483632 (2 chunks of one prompt)");
+  }
 }
 
 TEST(Calls, OfMapRerankAnswerAndScoreEach) {

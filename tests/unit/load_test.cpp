@@ -179,7 +179,7 @@ TEST(Scenario, TakesWholeNumbersInAnyNotationAndNullForAbsent) {
 TEST(Scenario, ThatIsNestedWithoutEndIsRefused) {
   const std::string deep = std::string(200000, '[') + std::string(200000, ']');
   EXPECT_EQ(scenario_error(sample_scenario("\"name\": " + deep)),
-            "chat.json: name: found an array, allowed: a string");
+            "chat.json: is nested deeper than 100 levels");
 }
 
 TEST(Scenario, MayGoBeyondTheModelsPositionsWithANote) {
@@ -268,7 +268,7 @@ TEST_F(ReferencedFile, IsFoundBesideTheScenarioAndNamedInItsErrors) {
   EXPECT_EQ(error_of([&] { load_scenario(file, {}); }),
             bad + ": num_hidden_layers: found -1, allowed: an integer from 1 to 1000000");
   EXPECT_EQ(error_of([&] { load_scenario(folder_.string(), {}); }),
-            folder_.string() + ": cannot be read: it is a folder");
+            folder_.string() + ": cannot be read: Is a directory");
   write("bad.json", "{,}");
   EXPECT_EQ(error_of([&] { load_scenario(file, {}); }),
             bad + ":1:2: syntax error while parsing object key - unexpected ','; expected string literal");

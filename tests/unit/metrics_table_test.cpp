@@ -1,14 +1,8 @@
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
-#include <system_error>
 
 #include "metrics/format.h"
 #include "metrics/write.h"
@@ -326,43 +320,6 @@ TEST(ResultTable, OneResultIsDescribedInWords) {
       table,
       "Mean TTFT of 51.0 ms: 20.0 loading, 20.0 prefilling, 6.00 projecting or recomputing, 5.00 queueing.");
   EXPECT_LE(line_count(table), 24u) << table;
-}
-
-class WriteFile : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("kvcap_write_file_" + std::to_string(::getpid()));
-    std::filesystem::create_directory(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string content(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-  std::filesystem::path folder_;
-};
-
-TEST_F(WriteFile, ReplacesTheFileAndLeavesNothingBeside) {
-  write_file(folder_ / "result.json", "old and longer\n");
-  write_file(folder_ / "result.json", "new\n");
-  EXPECT_EQ(content(folder_ / "result.json"), "new\n");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
-}
-
-TEST_F(WriteFile, ThrowsWhereTheFolderIsMissing) {
-  EXPECT_THROW(write_file(folder_ / "missing" / "result.json", "x"), std::system_error);
-}
-
-TEST_F(WriteFile, DoesNotReplacePipes) {
-  const std::filesystem::path pipe = folder_ / "pipe";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const int reader = ::open(pipe.c_str(), O_RDWR | O_NONBLOCK);  // so that a writer does not wait
-  write_file(pipe, "x");
-  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
-  char text[2] = {};
-  EXPECT_EQ(::read(reader, text, 1), 1);
-  EXPECT_STREQ(text, "x");
-  ::close(reader);
 }
 
 }  // namespace

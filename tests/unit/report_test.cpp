@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/utf8.h"
 #include "report/changes.h"
 #include "report/find_files.h"
 #include "report/read_inputs.h"
@@ -299,8 +300,7 @@ TEST_F(ReportFolder, RefusesAFileThatIsTooLarge) {
     read_inputs({path("big.json")}, {}, skipped_);
     ADD_FAILURE();
   } catch (const InputError& error) {
-    EXPECT_EQ(error.what(),
-              path("big.json") + ": is larger than 200 MB, the most that a report takes of one file");
+    EXPECT_EQ(error.what(), path("big.json") + ": is larger than 200 MB, the most that is read of one file");
   }
 }
 

@@ -158,7 +158,7 @@ TEST(Sweep, SaysInOneLineWhatIsWrong) {
       {R"("sample": {"method": "random", "points": 3, "ranges": {"seed": {"min": 0, "max": 1, "scale": "log"}}})",
        "s.json: sample.ranges: seed: min: found 0, allowed: a number greater than 0 where scale is log"},
       {R"("limits": {"timeout_s": 0})",
-       "s.json: limits.timeout_s: found 0, allowed: a number greater than 0"},
+       "s.json: limits.timeout_s: found 0, allowed: a number greater than 0 and up to 1000000000"},
       {R"("zip": {"g": [1, 2]}, "grid": {"a": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "b": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
        "c": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "d": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "e": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
        "f": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "h": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]})",

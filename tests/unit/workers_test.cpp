@@ -125,7 +125,7 @@ TEST(Workers, FailWhenTheyNeedMoreMemoryThanTheyMayHave) {
     return std::to_string(std::string(i == 0 ? 3'000'000'000 : 1'000'000, 'x').size());
   };
   const std::vector<JobOutcome> outcomes = outcomes_of(2, job, {.memory_bytes = 2'000'000'000});
-  EXPECT_EQ(outcomes[0].end, JobEnd::failed);
+  EXPECT_EQ(outcomes[0].end, JobEnd::bad_input);
   EXPECT_EQ(outcomes[0].text, "a simulation ran out of memory");
   EXPECT_EQ(outcomes[1].text, "1000000");
 }

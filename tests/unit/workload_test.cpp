@@ -184,7 +184,7 @@ TEST_F(SessionFile, IsRefusedWithPlaceAndReason) {
        "t.jsonl:1: context_tokens: found -1, allowed: an integer from 0 to 10000000"},
       {"[1]", "t.jsonl:1: the line: found an array, allowed: an object"},
       {R"({"id":"s","turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":-1}]})",
-       "t.jsonl:1: turns.0.arrival_s: found -1, allowed: a number of at least 0"},
+       "t.jsonl:1: turns.0.arrival_s: found -1, allowed: a number from 0 to 1e10"},
       {R"({"id":"s","turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":5},{"input_tokens":1,"output_tokens":1,"arrival_s":4}]})",
        "t.jsonl:1: turns.1.arrival_s: found 4, allowed: no less than that of the turn before"},
       {good + "{\"id\":}",

@@ -1,0 +1,133 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "base/input_error.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& path) {
+  throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(), path.string());
+}
+
+[[noreturn]] void refuse_size(const fs::path& path, int64_t most_bytes) {
+  throw InputError(path.string() + ": is larger than " + std::to_string(most_bytes / 1'000'000) +
+                   " MB, the most that is read of one file");
+}
+
+// An open file, closed in any case.
+class Descriptor {
+ public:
+  explicit Descriptor(int file) : file_(file) {}
+  ~Descriptor() {
+    if (file_ >= 0) ::close(file_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return file_; }
+  // Some file systems tell of a full disk only now.
+  bool close() { return ::close(std::exchange(file_, -1)) == 0; }
+
+ private:
+  int file_;
+};
+
+// While it lives, Ctrl-C and termination wait.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ending, signal);
+    pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  }
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+void write_all(Descriptor& file, std::string_view text, const fs::path& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file.get(), text.data(), text.size());
+    if (written < 0 && errno != EINTR) fail(path);
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (!file.close()) fail(path);
+}
+
+// Creates a file under a name that nobody has, not even as a link to elsewhere.
+int create_aside(const fs::path& path, fs::path& aside) {
+  constexpr int kTries = 100;
+  for (int i = 0;; ++i) {
+    aside = path.parent_path() / (".kvcap.part" + std::to_string(getpid()) + "." + std::to_string(i));
+    const int file = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file >= 0) return file;
+    if (errno != EEXIST || i == kTries) fail(path);
+  }
+}
+
+}  // namespace
+
+void refuse_larger(const fs::path& path, int64_t most_bytes) {
+  std::error_code none;
+  if (!fs::is_regular_file(path, none)) return;
+  const std::uintmax_t bytes = fs::file_size(path, none);
+  if (!none && bytes > static_cast<std::uintmax_t>(most_bytes)) refuse_size(path, most_bytes);
+}
+
+std::string read_file(const fs::path& path, int64_t most_bytes) {
+  const auto refuse = [&path] {
+    throw InputError(path.string() + ": cannot be read: " + std::strerror(errno));
+  };
+  refuse_larger(path, most_bytes);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) refuse();
+  std::string text;
+  std::array<char, 1 << 16> part;
+  while (true) {
+    const ssize_t bytes = ::read(file.get(), part.data(), part.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0) refuse();
+    if (bytes == 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(bytes));
+    if (std::ssize(text) > most_bytes) refuse_size(path, most_bytes);
+  }
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  std::error_code none;
+  const bool is_there = fs::exists(path, none);
+  if (is_there && !fs::is_regular_file(path, none)) {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (file.get() < 0) fail(path);
+    return write_all(file, text, path);
+  }
+  const fs::path target = is_there && fs::is_symlink(path, none) ? fs::canonical(path) : path;
+  const SignalsWait wait;
+  fs::path aside;
+  Descriptor file(create_aside(target, aside));
+  try {
+    write_all(file, text, path);
+    if (std::rename(aside.c_str(), target.c_str()) != 0) fail(path);
+  } catch (...) {
+    ::unlink(aside.c_str());
+    throw;
+  }
+}
+
+}  // namespace kvcap

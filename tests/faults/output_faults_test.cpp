@@ -1,0 +1,189 @@
+// Full disks, foreign links, folders without rights, Ctrl-C at any moment: what was there stays, or is whole.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "faults/faults.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class OutputFaults : public Faults {
+ protected:
+  // The arguments as a shell has them, with its redirections.
+  Outcome in_shell(const std::string& arguments) const {
+    const std::string command = std::string(KVCAP_BINARY) + " " + arguments + " 2>" + path("err") +
+                                (arguments.find('>') == std::string::npos ? " >" + path("out") : "");
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
+            read_file(path("err"))};
+  }
+  // Every command that writes files; --out and -o lead into the folder `made`.
+  std::vector<std::vector<std::string>> writers() const {
+    return {{"run", path("chat.json"), "--out", path("made")},
+            {"run", path("chat.json"), "--perfetto", path("made/timeline.json")},
+            {"compare", path("chat.json"), "--policies", "hcache,ideal", "--out", path("made")},
+            {"report", path("old"), "-o", path("made/report.csv")},
+            {"trace", "generate", path("made/chat.jsonl"), "--sessions", "500"},
+            {"trace", "generate", path("made/chat.jsonl.gz"), "--sessions", "500"}};
+  }
+  void write_old_results() const {
+    ASSERT_EQ(kvcap({"run", path("chat.json"), "--out", path("old")}).exit_code, 0);
+    for (const auto& command : writers()) {
+      fs::create_directories(path("made"));
+      ASSERT_EQ(kvcap(command).exit_code, 0);
+    }
+  }
+};
+
+TEST_F(OutputFaults, ThatHitStdoutAreNoSuccess) {
+  const std::string chat = path("chat.json");
+  const std::vector<std::string> printing = {"run " + chat,
+                                             "run " + chat + " --json",
+                                             "compare " + chat + " --policies hcache,ideal",
+                                             "restore --model llama-2-7b --hardware l40s --tokens 99 --json",
+                                             "show models",
+                                             "show policies --json",
+                                             "completion bash",
+                                             "man",
+                                             "--help",
+                                             "--version"};
+  for (const std::string& arguments : printing) {
+    const Outcome outcome = in_shell(arguments + " >/dev/full");
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    // Where more than a buffer was printed, the reason is gone.
+    EXPECT_TRUE(outcome.err == "kvcap: stdout: No space left on device\n" ||
+                outcome.err == "kvcap: stdout: not all could be written\n")
+        << arguments << "\n"
+        << outcome.err;
+  }
+  // Whoever closes stdout wants no output; no result takes its place.
+  EXPECT_EQ(in_shell("run " + path("chat.json") + " --json --out " + path("made") + " >&-").exit_code, 0);
+  EXPECT_TRUE(Json::parse(read_file(path("made/result.json"))).is_object());
+}
+
+TEST_F(OutputFaults, OfAFullDiskLeaveTheOldFilesAndNothingElse) {
+  write_old_results();
+  const auto before = files_of("made");
+  ASSERT_GE(before.size(), 10U);
+  for (auto command : writers()) {
+    if (command[0] != "report") command.insert(command.end(), {"--set", "seed=2"});
+    refused(command, on_a_small_disk);
+    EXPECT_EQ(files_of("made"), before) << command[0];
+  }
+}
+
+TEST_F(OutputFaults, OfFoldersAreRefusedBeforeAnythingRuns) {
+  write("file", "");
+  fs::create_symlink("nowhere/at/all", path("dangling"));
+  fs::create_directory(path("locked"));
+  fs::permissions(path("locked"), fs::perms::owner_read | fs::perms::owner_exec);
+  write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", "grid": {"workload.sessions": [20]}})");
+  // A run of minutes, if it ran.
+  const std::vector<std::string> run = {"run",   path("chat.json"), "--set", "workload.sessions=200000",
+                                        "--set", "fidelity=layer"};
+  for (const char* folder : {"file", "file/inside", "dangling", "locked", "locked/inside"}) {
+    std::vector<std::string> command = run;
+    command.insert(command.end(), {"--out", path(folder)});
+    refused(command, without_rights);
+    refused({"compare", path("chat.json"), "--policies", "hcache,ideal", "--out", path(folder), "--set",
+             "workload.sessions=200000"},
+            without_rights);
+    refused({"sweep", path("s.json"), "--out", path(folder)}, without_rights);
+  }
+  for (const char* file : {"locked/t.json", "file/t.json", "locked"}) {
+    std::vector<std::string> command = run;
+    command.insert(command.end(), {"--perfetto", path(file)});
+    refused(command, without_rights);
+    refused({"trace", "generate", path(file), "--sessions", "3"}, without_rights);
+  }
+  fs::permissions(path("locked"), fs::perms::owner_all);
+  EXPECT_TRUE(fs::is_empty(path("locked")));
+}
+
+TEST_F(OutputFaults, AreNoneWhereAFolderOrAFileIsALink) {
+  fs::create_directory(path("real"));
+  fs::create_symlink("real", path("link"));
+  EXPECT_EQ(kvcap({"run", path("chat.json"), "--out", path("link")}).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_TRUE(fs::exists(path("real/result.json")));
+  fs::create_symlink("real/result.json", path("latest.md"));
+  EXPECT_EQ(kvcap({"report", path("real"), "-o", path("latest.md")}).exit_code, 0);
+  EXPECT_TRUE(fs::is_symlink(path("latest.md")));
+  EXPECT_TRUE(read_file(path("real/result.json")).starts_with("# kvcap"));
+  // What a shell redirects is a link to a regular file.
+  EXPECT_EQ(in_shell("report " + path("link") + " --format markdown -o /dev/stdout >" + path("redirected"))
+                .exit_code,
+            2);
+  EXPECT_TRUE(fs::is_symlink("/dev/stdout"));
+}
+
+TEST_F(OutputFaults, OfNamesDoNotLeadOutOfTheFolder) {
+  const std::string strange = "../../../x\n/\x1b[2J";
+  const std::string longest(300, 'n');
+  fs::create_directories(path("a/b"));
+  const auto around = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
+      const std::string name = entry.path().string();
+      if (!name.starts_with(path("a/b/made"))) names.push_back(name);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  kvcap({"show", "models"});  // makes the files of its output
+  write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", "grid": {"workload.sessions": [20],
+      "name": ["../../../x\n", "/tmp/x", "a/../../x"], "model.name": ["../../../x"]}})");
+  const auto before = around();
+  const std::string out = path("a/b/made");
+  ASSERT_EQ(kvcap({"run", path("chat.json"), "--out", out, "--set", "name=" + strange, "--set",
+                   "model.name=" + strange})
+                .exit_code,
+            0);
+  // Names that are the same in a folder, and one that no folder may have.
+  const Outcome compared =
+      kvcap({"compare", path("chat.json"), "--over", "name=../../../x,///.._x,x\ny," + longest, "--out", out,
+             "--set", "workload.sessions=20"});
+  ASSERT_EQ(compared.exit_code, 0) << compared.err;
+  ASSERT_EQ(kvcap({"sweep", path("s.json"), "--out", out, "--cache", out + "/cache"}).exit_code, 0);
+  EXPECT_EQ(around(), before);
+  int settings = 0;
+  for (const auto& entry : fs::directory_iterator(out))
+    settings += entry.path().filename().string().starts_with("name=");
+  EXPECT_EQ(settings, 4);
+}
+
+// Whatever the moment, a file is the old one or the new one, and nothing lies beside it.
+TEST_F(OutputFaults, OfCtrlCLeaveWholeFiles) {
+  write_old_results();
+  const auto old = files_of("made");
+  std::mt19937 random(7);
+  for (const auto& command : writers()) {
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_EQ(kvcap(command).exit_code, 0);
+    const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begin;
+    ASSERT_EQ(files_of("made"), old) << "the same command writes the same files";
+    for (int round = 0; round < 6; ++round) {
+      const pid_t pid = start(command);
+      std::this_thread::sleep_for(std::uniform_real_distribution<>(0, 1)(random) * whole);
+      kill(pid, round % 2 == 0 ? SIGINT : SIGTERM);
+      const Outcome outcome = finish(pid);
+      EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 130 || outcome.exit_code == 128 + SIGTERM)
+          << outcome.exit_code;
+      EXPECT_EQ(files_of("made"), old) << command[0] << " in round " << round;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kvcap

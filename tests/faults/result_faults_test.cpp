@@ -1,0 +1,162 @@
+// What a sweep has written, damaged or dated wrongly; and workers that are killed.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "faults/faults.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class ResultFaults : public Faults {
+ protected:
+  void write_sweep(const std::string& parts) const {
+    write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", )" + parts + "}");
+  }
+  std::vector<std::string> resume() const {
+    return {"sweep", path("s.json"), "--out", path("made"), "--resume"};
+  }
+  std::string results() const { return path("made/results.sqlite"); }
+  Json rows() const {
+    const Outcome outcome = kvcap({"sweep", path("s.json"), "--out", path("made"), "--collect", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out)["results"];
+  }
+  static std::vector<pid_t> children_of(pid_t pid) {
+    const std::string number = std::to_string(pid);
+    std::ifstream list("/proc/" + number + "/task/" + number + "/children");
+    return {std::istream_iterator<pid_t>(list), {}};
+  }
+  // Kills the worker of a process that has one at a time, once it has lived for a while. The worker must be
+  // one that lives for minutes.
+  static void kill_worker_of(pid_t pid) {
+    std::vector<pid_t> before;
+    for (int i = 0; i < 100; ++i) {
+      const std::vector<pid_t> now = children_of(pid);
+      if (now.size() == 1 && now == before) {
+        kill(now[0], SIGKILL);
+        return;
+      }
+      before = now;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    ADD_FAILURE() << "no worker is at work";
+    kill(pid, SIGINT);
+  }
+};
+
+// Whatever byte is wrong: a file that is refused in one line, or a result; never a crash, never a hang.
+TEST_F(ResultFaults, OfADamagedFileAreToldInOneLine) {
+  write_sweep(R"("grid": {"workload.sessions": [20, 21, 22], "seed": [1, 2]})");
+  ASSERT_EQ(kvcap(resume()).exit_code, 0);
+  const std::string whole = read_file(results());
+  ASSERT_GT(whole.size(), 8192U);
+  std::mt19937 random(11);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
+  std::vector<std::string> damaged = {"",
+                                      "SQLite format 3",
+                                      std::string(whole.size(), '\0'),
+                                      "garbage" + whole.substr(7),
+                                      whole.substr(0, 100),
+                                      whole.substr(0, 4096),
+                                      whole.substr(0, whole.size() / 2),
+                                      whole.substr(0, whole.size() - 1)};
+  for (int i = 0; i < 6; ++i) {
+    std::string one = whole;
+    const std::size_t page = below(one.size() / 4096) * 4096;
+    for (int bytes = 0; bytes < 200; ++bytes) one[page + below(4096)] = static_cast<char>(random());
+    damaged.push_back(std::move(one));
+  }
+  for (const std::string& bytes : damaged) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"report", path("made"), "--format", "json"},
+          {"sweep", path("s.json"), "--out", path("made"), "--collect", "--csv"},
+          resume()}) {
+      fs::remove_all(path("made"));
+      fs::create_directory(path("made"));
+      std::ofstream(results(), std::ios::binary) << bytes;
+      const Outcome outcome = finish(start(command, with_little_memory));
+      if (outcome.exit_code == 2) expect_refused(outcome, command[0]);
+      EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 2 || outcome.exit_code == 3)
+          << command[0] << " " << outcome.exit_code << " " << outcome.err;
+    }
+  }
+}
+
+// A clock that went back: everything that was written lies in the future.
+TEST_F(ResultFaults, AreNoneWhereFilesAreFromTheFuture) {
+  write_sweep(R"("grid": {"workload.sessions": [20, 21]})");
+  std::vector<std::string> command = resume();
+  command.insert(command.end(), {"--cache", path("cache")});
+  ASSERT_EQ(kvcap(command).exit_code, 0);
+  const Json before = rows();
+  const auto future = fs::file_time_type::clock::now() + std::chrono::hours(24 * 365);
+  for (const char* folder : {"made", "cache"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(path(folder)))
+      fs::last_write_time(entry.path(), future);
+  }
+  write_sweep(R"("grid": {"workload.sessions": [20, 21, 22]})");
+  const Outcome outcome = kvcap(command);
+  EXPECT_TRUE(outcome.err.starts_with("sweep: 3 points: 3 ok (2 before); ")) << outcome.err;
+  fs::remove_all(path("made"));
+  EXPECT_TRUE(kvcap(command).err.starts_with("sweep: 3 points: 3 ok (3 cached)"));
+  const Json after = rows();
+  ASSERT_EQ(after.size(), 3U);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(after[i], before[i]);
+}
+
+TEST_F(ResultFaults, OfKilledWorkersCostTheirPointsOnlyAndAreMendedByAResume) {
+  write_sweep(
+      R"("points": [{"workload.sessions": 20}, {"workload.sessions": 600, "fidelity": "layer"},
+      {"workload.sessions": 21}])");
+  std::vector<std::string> command = resume();
+  command.insert(command.end(), {"--jobs", "1"});
+  const pid_t pid = start(command);
+  kill_worker_of(pid);  // the second point
+  Outcome outcome = finish(pid);
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.err.find("3 points: 2 ok, 1 failed; "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("sweep: the first failure: a simulation died: Killed\n"), std::string::npos)
+      << outcome.err;
+  const Json before = rows();
+  EXPECT_EQ(before[1]["status"], "failed");
+  outcome = kvcap(resume());
+  EXPECT_TRUE(outcome.err.starts_with("sweep: 3 points: 3 ok (2 before); ")) << outcome.err;
+  const Json after = rows();
+  EXPECT_EQ(after[0], before[0]);
+  EXPECT_EQ(after[2], before[2]);
+}
+
+TEST_F(ResultFaults, OfAKilledWorkerAreOneLineForARun) {
+  const pid_t pid = start({"run", path("chat.json"), "--out", path("made"), "--set",
+                           "workload.sessions=20000", "--set", "fidelity=layer"});
+  kill_worker_of(pid);
+  const Outcome outcome = finish(pid);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.err, "kvcap: a simulation died: Killed\n");
+  EXPECT_TRUE(fs::is_empty(path("made")));
+}
+
+// Durations are measured with a clock that nobody sets, and no result depends on the date.
+TEST(Clocks, AreSteady) {
+  for (const auto& file : fs::recursive_directory_iterator(fs::path(KVCAP_SOURCE_DIR) / "sim")) {
+    if (!file.is_regular_file()) continue;
+    const std::string text = read_file(file.path());
+    for (const char* clock : {"system_clock", "high_resolution_clock", "gettimeofday", "CLOCK_REALTIME",
+                              "time(nullptr)", "time(NULL)", "last_write_time"})
+      EXPECT_EQ(text.find(clock), std::string::npos) << file.path() << " " << clock;
+  }
+}
+
+}  // namespace
+}  // namespace kvcap
