@@ -74,7 +74,10 @@ class NodeStore {
   double capacity_bytes(Tier tier) const {
     return own_.capacity_bytes(tier) + (shared_ ? shared_->capacity_bytes(tier) : 0);
   }
-  void check() const { own_.check(); }
+  // As of Store. `pins`: how many this node should have.
+  void check(int64_t pins) const;
+  // Pins of the shared store beside those of check(): contexts that come ahead of their use.
+  int64_t fetches() const;
 
   // The node is lost. REQUIRES: nobody on it has pinned anything.
   void fail();
