@@ -10,6 +10,7 @@
 #include "base/input_error.h"
 #include "cost/prices.h"
 #include "des/world.h"
+#include "finished_run.h"
 #include "metrics/recorder.h"
 #include "policy/keys.h"
 #include "policy/table.h"
@@ -419,7 +420,9 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   RunFacts facts = facts_of(scenario, workload, machine);
   if (calls) facts.calls = calls_of(asked, workload);
   facts.duration_s = fleet.ended_s();
-  return recorder.finish(facts);
+  RunResult result = recorder.finish(facts);
+  if (hooks.check_invariants) check_finished_run(scenario, asked, machine, result);
+  return result;
 }
 
 }  // namespace kvcap

@@ -505,7 +505,7 @@ void Instance::perform(const std::vector<Move>& moves) {
                 if (phase != TransferPhase::ended) return;
                 parts_.recorder->wrote(move.to, bytes, requests);
                 parts_.store->done(move);
-                if (parts_.check_invariants) parts_.store->check(pins());
+                if (parts_.check_invariants) parts_.store->check();
                 if (!parts_.keeping.look_ahead || move.from < move.to) return;
                 if (waits_for_fetch_ && !forecast_.fetches(waiting_.front()->prompt)) {
                   fetched_s_ = parts_.node->now_s();

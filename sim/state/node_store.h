@@ -74,9 +74,9 @@ class NodeStore {
   double capacity_bytes(Tier tier) const {
     return own_.capacity_bytes(tier) + (shared_ ? shared_->capacity_bytes(tier) : 0);
   }
-  // As of Store. `pins`: how many this node should have.
-  void check(int64_t pins) const;
-  // Pins of the shared store beside those of check(): contexts that come ahead of their use.
+  void check() const;
+  // By those who use contexts on this node; and of the shared store, by what comes ahead of its use.
+  int64_t pins() const { return own_.pins(); }
   int64_t fetches() const;
 
   // The node is lost. REQUIRES: nobody on it has pinned anything.

@@ -61,7 +61,7 @@ void Store::check() const {
       if (i >= first_host()) nearer_tokens = entry.tokens;
       if (i >= first_host()) places += !entry.source;
     }
-    KVCAP_CHECK(options_.inclusive || places <= 1);
+    KVCAP_CHECK(options_.inclusive || places <= 1 || (has_hbm_ && levels_[0].options().exclusive));
     stored_tokens += kept_tokens(slot);
   }
   KVCAP_CHECK(slots_.size() == slots_in_use && records_.size() == slots_in_use + free_slots_.size());
