@@ -296,7 +296,7 @@ const Route& Machine::route(Tier from, Tier to) const {
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
     tiers_.push_back({.kind = options.kind,
-                      .capacity_bytes = options_.unbounded
+                      .capacity_bytes = options_.unbounded && options.kind != Tier::hbm
                                             ? kUnboundedBytes
                                             : options.capacity_bytes.value_or(
                                                   profile_capacity_bytes(hardware_, options.kind)),

@@ -201,6 +201,7 @@ void Instance::refuse(Request& request) {
       parts_.workload->turns_of(parts_.workload->sessions[request.arrival.session]);
   for (uint32_t i = request.arrival.turn + 1; i < turns.size(); ++i) {
     request.record.turn = i;
+    request.record.retries = 0;
     request.record.history_tokens = 0;
     request.record.input_tokens = turns[i].input_tokens;
     request.record.output_tokens = turns[i].output_tokens;

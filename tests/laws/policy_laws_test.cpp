@@ -444,5 +444,16 @@ TEST(Bounds, BeladyIsAboveEveryEvictionAndInfiniteRoomAboveBelady) {
   EXPECT_EQ(runs[5].number("token_hit_rate"), runs[6].number("token_hit_rate"));
 }
 
+// The GPU's memory stays what it is: only host tiers can be thought of as larger.
+TEST(Bounds, InfiniteRoomIsBehindTheGpu) {
+  Scenario infinite = scenario("kv_offload");
+  infinite.policy.tiers = {{.kind = Tier::hbm, .capacity_bytes = 4e9},
+                           {.kind = Tier::ssd, .capacity_bytes = 4e9}};
+  infinite.policy.unbounded = true;
+  const RunResult result = run(infinite, chats(100, 0.2));
+  EXPECT_LE(result.number("peak_stored_bytes.hbm"), 4e9);
+  EXPECT_GT(result.number("peak_stored_bytes.ssd"), 4e9);
+}
+
 }  // namespace
 }  // namespace kvcap::laws

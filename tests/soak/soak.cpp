@@ -123,7 +123,8 @@ std::string broken_law(const RunResult& result) {
     if (std::isnan(*value) && !may_be_null(result, metric.name)) return said;
     const bool is_rate = metric.name == "token_hit_rate" || metric.name == "request_hit_rate";
     if (is_rate && *value > 1) return said;
-    if (*value < -1e-6) return said;
+    // To bring something back may take longer than to compute it.
+    if (*value < -1e-6 && metric.name != "saved_gpu_hours") return said;
   }
   for (const auto& [name, values] : result.distributions) {
     if (!std::is_sorted(values.begin(), values.end(), [](double a, double b) { return a < b - 1e-9; })) {
@@ -131,8 +132,7 @@ std::string broken_law(const RunResult& result) {
     }
   }
   for (const Interval& interval : result.intervals) {
-    if (!std::isfinite(interval.mean) || !(interval.half_width >= 0))
-      return "an interval of " + interval.name;
+    if (std::isinf(interval.mean) || interval.half_width < 0) return "an interval of " + interval.name;
   }
   return "";
 }
@@ -158,8 +158,12 @@ std::string broken_law(const Scenario& scenario, const Results& results) {
     return "two runs differ";
   }
   if (const RunResult* next = of(Way::next_seed)) {
-    if (std::string broken = broken_law(combine_replications({*plain, *next})); !broken.empty()) {
-      return "of two replications: " + broken;
+    const RunResult both = combine_replications({*plain, *next});
+    if (both.metrics.size() != plain->metrics.size()) return "two replications have other metrics than one";
+    for (const char* metric : {"completed", "duration", "token_hit_rate"}) {
+      const double mean = (plain->number(metric) + next->number(metric)) / 2;
+      if (std::abs(both.number(metric) - mean) > 1e-9 * mean)
+        return std::string(metric) + " of two replications";
     }
   }
   const RunResult *by_request = of(Way::by_request), *by_layer = of(Way::by_layer);
