@@ -86,8 +86,10 @@ void Instance::take_arrivals(double now_s) {
   while (arrivals_.next_s() <= now_s + kResolution_s) {
     const Arrival arrival = arrivals_.pop();
     arrive(arrival);
-    // Behind a blocked queue it is seen late.
-    record_level(Level::waiting, static_cast<double>(waiting_.size()), std::min(arrival.time_s, now_s));
+    // Behind a blocked queue it is seen late, and after an answer that a restoration gave during a step
+    // perhaps later than the levels were recorded last.
+    record_level(Level::waiting, static_cast<double>(waiting_.size()),
+                 std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)));
   }
 }
 
@@ -562,6 +564,7 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
 }
 
 void Instance::record_levels(double now_s) {
+  recorded_s_ = now_s;
   record_level(Level::waiting, static_cast<double>(waiting_.size()), now_s);
   record_level(Level::running, static_cast<double>(admitted_.size()), now_s);
   record_level(Level::kv_tokens, static_cast<double>(blocks_.used_tokens()), now_s);

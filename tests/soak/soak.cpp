@@ -59,6 +59,9 @@ Given given(const Task& task) {
   if (task.way == Way::by_request || task.way == Way::by_layer) {
     scenario.fidelity = task.way == Way::by_layer ? Fidelity::layer : Fidelity::request;
     scenario.policy.unbounded = true;
+    if (scenario.policy.tiers) {
+      std::erase_if(*scenario.policy.tiers, [](const TierOptions& tier) { return tier.kind == Tier::hbm; });
+    }
     scenario.policy.ttl_s.reset();
     scenario.fleet = {};
     scenario.serving.max_queued_turns.reset();
@@ -139,7 +142,6 @@ std::string broken_law(const RunResult& result) {
 
 // ---- laws of several runs ----
 
-// Turn by turn; `tokens` picks what has to be the same.
 std::string different(const RunResult& one, const RunResult& other, const char* metric) {
   const double a = one.number(metric), b = other.number(metric);
   if (a == b || (std::isnan(a) && std::isnan(b))) return "";
@@ -148,7 +150,7 @@ std::string different(const RunResult& one, const RunResult& other, const char* 
 
 using Results = std::map<Way, RunResult>;
 
-std::string broken_law(const Scenario& scenario, const Results& results) {
+std::string broken_law(const Results& results) {
   const auto of = [&results](Way way) {
     const auto found = results.find(way);
     return found == results.end() ? nullptr : &found->second;
@@ -182,7 +184,6 @@ std::string broken_law(const Scenario& scenario, const Results& results) {
              std::to_string(least_ms);
     }
   }
-  (void)scenario;
   return "";
 }
 
@@ -230,7 +231,7 @@ Tally soak(uint64_t first, uint64_t count, const std::function<void(const Findin
     if (of_scenario.contains(Way::plain)) {
       ++tally.ran;
       tally.turns += std::ssize(of_scenario.at(Way::plain).turns);
-      if (const std::string what = broken_law({}, of_scenario); !what.empty()) find(number, what);
+      if (const std::string what = broken_law(of_scenario); !what.empty()) find(number, what);
     }
     const auto finding = findings.find(number);
     if (finding == findings.end()) return;
