@@ -38,6 +38,12 @@ double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
 
 constexpr double kUnboundedBytes = 1e18;
 
+#ifdef KVCAP_CHECK_ALWAYS
+constexpr bool kCheckAlways = true;
+#else
+constexpr bool kCheckAlways = false;
+#endif
+
 HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOptions>& tiers) {
   const auto used = [&](Tier tier) {
     return std::any_of(tiers.begin(), tiers.end(), [&](const TierOptions& one) { return one.kind == tier; });
@@ -361,6 +367,7 @@ void Machine::choose_memory(const Scenario& scenario) {
 }
 
 RunResult simulate(const Scenario& scenario, const Workload& asked, const SimulateHooks& hooks) {
+  const bool checks = kCheckAlways || hooks.check_invariants;
   const Machine machine(scenario, asked);
   const std::optional<Workload> calls = divided(asked, machine.options());
   const Workload& workload = calls ? *calls : asked;
@@ -413,7 +420,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
                             .kv_capacity_tokens = machine.kv_capacity_tokens(),
                             .max_model_len = machine.max_model_len(),
                             .fidelity = scenario.fidelity,
-                            .check_invariants = hooks.check_invariants,
+                            .check_invariants = checks,
                             .finished_turns = hooks.finished_turns}});
   world->run([&fleet](double now_s) { return fleet.advance(now_s); });
 
@@ -421,7 +428,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   if (calls) facts.calls = calls_of(asked, workload);
   facts.duration_s = fleet.ended_s();
   RunResult result = recorder.finish(facts);
-  if (hooks.check_invariants) check_finished_run(scenario, asked, machine, result);
+  if (checks) check_finished_run(scenario, asked, machine, result);
   return result;
 }
 
