@@ -266,7 +266,8 @@ class Generator {
       Json hbm = {{"kind", "hbm"}};
       const double kv_bytes = known_.model.kv_bytes_per_token();
       if (dice_.chance(0.7)) {
-        hbm["capacity_bytes"] = kv_bytes * dice_.spread(1, 0.7 * static_cast<double>(kv_tokens_));
+        const double bytes = kv_bytes * dice_.spread(1, 0.7 * static_cast<double>(kv_tokens_));
+        hbm["capacity_bytes"] = std::min(bytes, 0.5 * known_.hardware.gpu.memory_bytes);
       }
       if (options.keep != Keep::hidden && dice_.chance(0.4)) hbm["exclusive"] = true;
       tiers.push_back(common(hbm));

@@ -37,10 +37,14 @@ struct Given {
   Workload workload;
 };
 
-// Turns far enough apart that the end of none moves the next one of its session.
+// Turns far enough apart that the end of none moves the next one that may find what it leaves: of its
+// session, or of any where they share texts.
 void give_times(Workload& workload) {
   workload.absolute_times = true;
+  double began_s = 0;
   for (const Session& session : workload.sessions) {
+    const bool shares = session.document != kOwnContext || !workload.piece_begin.empty();
+    if (shares) workload.turns[session.first_turn].time_s = began_s += 3600;
     double arrival_s = workload.turns[session.first_turn].time_s;
     for (uint32_t t = 1; t < session.turn_count; ++t) {
       arrival_s += 3600;
@@ -65,6 +69,7 @@ Given given(const Task& task) {
     scenario.policy.ttl_s.reset();
     scenario.fleet = {};
     scenario.serving.max_queued_turns.reset();
+    scenario.workload.warmup = Warmup::turns;  // times say what settles
   }
   if (task.way == Way::ideal_alone) {
     const PolicyOptions given = with_preset(scenario.policy);
