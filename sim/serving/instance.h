@@ -229,7 +229,7 @@ class Instance {
   std::vector<PrefillChunk> chunks_;  // scratch of start_step and finish_step: no allocation a step
   std::vector<Request*> decoded_;
   double ended_s_ = 0;
-  double recorded_s_ = 0;  // when the levels were last
+  double recorded_s_ = 0;                          // when the levels were last
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 
