@@ -10,6 +10,7 @@
 #include "base/input_error.h"
 #include "cost/prices.h"
 #include "des/world.h"
+#include "finished_run.h"
 #include "metrics/recorder.h"
 #include "policy/keys.h"
 #include "policy/table.h"
@@ -36,6 +37,12 @@ double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
 }
 
 constexpr double kUnboundedBytes = 1e18;
+
+#ifdef KVCAP_CHECK_ALWAYS
+constexpr bool kCheckAlways = true;
+#else
+constexpr bool kCheckAlways = false;
+#endif
 
 HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOptions>& tiers) {
   const auto used = [&](Tier tier) {
@@ -295,7 +302,7 @@ const Route& Machine::route(Tier from, Tier to) const {
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
     tiers_.push_back({.kind = options.kind,
-                      .capacity_bytes = options_.unbounded
+                      .capacity_bytes = options_.unbounded && options.kind != Tier::hbm
                                             ? kUnboundedBytes
                                             : options.capacity_bytes.value_or(
                                                   profile_capacity_bytes(hardware_, options.kind)),
@@ -360,6 +367,7 @@ void Machine::choose_memory(const Scenario& scenario) {
 }
 
 RunResult simulate(const Scenario& scenario, const Workload& asked, const SimulateHooks& hooks) {
+  const bool checks = kCheckAlways || hooks.check_invariants;
   const Machine machine(scenario, asked);
   const std::optional<Workload> calls = divided(asked, machine.options());
   const Workload& workload = calls ? *calls : asked;
@@ -412,14 +420,16 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
                             .kv_capacity_tokens = machine.kv_capacity_tokens(),
                             .max_model_len = machine.max_model_len(),
                             .fidelity = scenario.fidelity,
-                            .check_invariants = hooks.check_invariants,
+                            .check_invariants = checks,
                             .finished_turns = hooks.finished_turns}});
   world->run([&fleet](double now_s) { return fleet.advance(now_s); });
 
   RunFacts facts = facts_of(scenario, workload, machine);
   if (calls) facts.calls = calls_of(asked, workload);
   facts.duration_s = fleet.ended_s();
-  return recorder.finish(facts);
+  RunResult result = recorder.finish(facts);
+  if (checks) check_finished_run(scenario, asked, machine, result);
+  return result;
 }
 
 }  // namespace kvcap

@@ -17,7 +17,7 @@ namespace kvcap {
 
 struct SimulateHooks {
   std::atomic<int64_t>* finished_turns = nullptr;                   // counted up for a progress bar
-  bool check_invariants = false;                                    // after every event
+  bool check_invariants = false;                                    // after every event, and at the end
   std::function<void(const RestoreActivity&)> on_restore_activity;  // fidelity layer only
   TraceEvents* trace = nullptr;                                     // of what the machine does
 };

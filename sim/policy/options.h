@@ -67,7 +67,7 @@ struct PolicyOptions {
   std::optional<bool> prefetch;
   std::optional<Score> score;
   std::optional<int64_t> stored_bits;  // of an element in host tiers: 16, 8 or 4
-  bool unbounded = false;              // a bound: the tiers never fill; they cost what their capacity costs
+  bool unbounded = false;              // a bound: host tiers never fill; they cost what their capacity costs
   std::optional<bool> ideal_load;      // loads take no time
   // CacheBlend: share of the found tokens that every layer computes again (absent: the loading controller
   // chooses for each request), leading layers that compute all tokens, and the speed of the others' scattered

@@ -486,7 +486,7 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
           {.meaning = "of an element in host tiers, where the model has more",
            .absent = "16: as the model has them",
            .integers = kStoredBits});
-  v.field("unbounded", o.unbounded, {.meaning = "a bound: tiers never fill, whatever their capacity"});
+  v.field("unbounded", o.unbounded, {.meaning = "a bound: host tiers never fill, whatever their capacity"});
   v.field("ideal_load", o.ideal_load, {.meaning = "loads take no time", .absent = "the preset's"});
   v.field("recompute_ratio", o.recompute_ratio,
           {.meaning = "cacheblend: share of the found tokens that a layer computes again",

@@ -69,7 +69,10 @@ class Fleet {
   void route(Arrival arrival, double now_s);
   int64_t found_tokens(const Arrival& arrival, std::size_t node) const;
   void work(double now_s);
-  void check() const;
+  // Abort when an invariant is broken (invariants.cpp); at the end everything has been given back.
+  void check(double now_s) const;
+  void check_ended() const;
+  void check_pins() const;
 
   FleetParts parts_;
   Sessions sessions_;

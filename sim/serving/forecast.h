@@ -41,6 +41,8 @@ class Forecast {
   void served();
   void comes_back(const std::vector<Part>& prompt, Order number);
   std::size_t waiting() const { return waiting_.size(); }
+  // Aborts when what the store was told of is not what the first waiting turns reuse (invariants.cpp).
+  void check() const;
 
   // The uses that come after those of a turn that is ending now, before what it leaves is put.
   void foresee(const Arrival& turn, const std::vector<Part>& prompt, const std::vector<Part>& answer,

@@ -59,13 +59,14 @@ double Instance::proceed(double now_s) {
   if (parts_.keeping.expires) parts_.store->expire(now_s);
   admit(now_s);
   perform(forecast_.look_ahead(admitted_.size(), now_s));
-  if (parts_.check_invariants) check();
+  if (parts_.check_invariants) check(now_s);
   if (alone() && arrivals_.ended()) {
     ended_s_ = now_s;
     record_levels(now_s);
     return -1;
   }
   const double next_s = start_step(now_s);
+  if (parts_.check_invariants) check(now_s);
   record_levels(now_s);
   return next_s;
 }
@@ -85,8 +86,10 @@ void Instance::take_arrivals(double now_s) {
   while (arrivals_.next_s() <= now_s + kResolution_s) {
     const Arrival arrival = arrivals_.pop();
     arrive(arrival);
-    // Behind a blocked queue it is seen late.
-    record_level(Level::waiting, static_cast<double>(waiting_.size()), std::min(arrival.time_s, now_s));
+    // Behind a blocked queue it is seen late, and after an answer that a restoration gave during a step
+    // perhaps later than the levels were recorded last.
+    record_level(Level::waiting, static_cast<double>(waiting_.size()),
+                 std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)));
   }
 }
 
@@ -200,6 +203,7 @@ void Instance::refuse(Request& request) {
       parts_.workload->turns_of(parts_.workload->sessions[request.arrival.session]);
   for (uint32_t i = request.arrival.turn + 1; i < turns.size(); ++i) {
     request.record.turn = i;
+    request.record.retries = 0;
     request.record.history_tokens = 0;
     request.record.input_tokens = turns[i].input_tokens;
     request.record.output_tokens = turns[i].output_tokens;
@@ -391,7 +395,6 @@ EngineLoad Instance::engine_load() {
   return load;
 }
 
-// What takes no part in the turn needs no room.
 // What finding `tokens` spared the GPUs, and what bringing them back cost them.
 void Instance::count_reuse(const Request& request, int64_t tokens, const Restoration& restoration) {
   if (tokens == 0) return;
@@ -405,6 +408,7 @@ void Instance::count_reuse(const Request& request, int64_t tokens, const Restora
   parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s);
 }
 
+// What takes no part in the turn needs no room.
 void Instance::leave_out(Request& request, const Restoration& restoration, bool first) {
   for (Tier tier : kTiers) {
     const int64_t unused = restoration.unused_tokens[index(tier)];
@@ -504,6 +508,7 @@ void Instance::perform(std::vector<Move> moves) {
                 if (phase != TransferPhase::ended) return;
                 parts_.recorder->wrote(move.to, bytes, requests);
                 parts_.store->done(move);
+                if (parts_.check_invariants) parts_.store->check();
                 if (!parts_.keeping.look_ahead || move.from < move.to) return;
                 if (waits_for_fetch_ && !forecast_.fetches(waiting_.front()->prompt)) {
                   fetched_s_ = parts_.node->now_s();
@@ -559,6 +564,7 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
 }
 
 void Instance::record_levels(double now_s) {
+  recorded_s_ = now_s;
   record_level(Level::waiting, static_cast<double>(waiting_.size()), now_s);
   record_level(Level::running, static_cast<double>(admitted_.size()), now_s);
   record_level(Level::kv_tokens, static_cast<double>(blocks_.used_tokens()), now_s);
@@ -568,24 +574,6 @@ void Instance::record_levels(double now_s) {
     const Store& own = parts_.store->own();
     if (own.has(tier)) record_level(kStored[index(tier)], own.occupied_bytes(tier), now_s);
   }
-}
-
-// Every structural invariant, re-derived from the parts.
-void Instance::check() const {
-  const auto in_flight = static_cast<int64_t>(waiting_.size() + admitted_.size());
-  KVCAP_CHECK(!parts_.keeping.look_ahead || forecast_.waiting() == waiting_.size());
-  KVCAP_CHECK(arrived_ == completed_ + refused_ + in_flight);
-  KVCAP_CHECK(static_cast<int64_t>(admitted_.size()) <= parts_.serving.max_num_seqs);
-  int64_t blocks = 0;
-  for (const RequestPtr& request : admitted_) {
-    KVCAP_CHECK(request->blocks >= blocks_needed(request->resident_tokens()));
-    blocks += request->blocks;
-  }
-  KVCAP_CHECK(blocks + blocks_.free() == blocks_.total());
-  int64_t context_tokens = 0;
-  for (const Request* request : decoding_) context_tokens += request->cached_tokens;
-  KVCAP_CHECK(context_tokens == decoding_context_tokens_);
-  parts_.store->check();
 }
 
 }  // namespace kvcap

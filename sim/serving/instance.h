@@ -89,6 +89,12 @@ class Instance {
   // When the last session ended. REQUIRES: advance() has returned a negative number.
   double ended_s() const { return ended_s_; }
 
+  // For those who check: turns that are waiting or served, and pins of what their prompts reuse.
+  // check_ended() aborts unless everything was given back. REQUIRES: every session has ended.
+  int64_t turns() const { return static_cast<int64_t>(waiting_.size() + admitted_.size()); }
+  int64_t pins() const;
+  void check_ended() const;
+
  private:
   // Two dates closer than this are one: the World resolves no finer.
   static constexpr double kResolution_s = 2e-9;
@@ -194,7 +200,10 @@ class Instance {
   void record_level(Level which, double value, double now_s);
   void record_busy(Resource which, double busy_s, double from_s, double to_s);
   void record_levels(double now_s);
-  void check() const;
+  // Aborts when an invariant is broken (invariants.cpp).
+  void check(double now_s);
+  void check_requests() const;
+  void check_step(double now_s) const;
 
   InstanceParts parts_;
   StepTime step_time_;
@@ -220,6 +229,8 @@ class Instance {
   std::vector<PrefillChunk> chunks_;  // scratch of start_step and finish_step: no allocation a step
   std::vector<Request*> decoded_;
   double ended_s_ = 0;
+  double recorded_s_ = 0;                          // when the levels were last
+  double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 
 }  // namespace kvcap

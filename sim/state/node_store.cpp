@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/check.h"
+
 namespace kvcap {
 
 int64_t NodeStore::only_shared_tokens(Key key) const {
@@ -63,6 +65,19 @@ void NodeStore::done(const Move& move) {
     const auto of_key = fetching_.find(moved.key);
     if (--of_key->second == 0) fetching_.erase(of_key);
     shared_->unpin(moved.key);
+  }
+}
+
+int64_t NodeStore::fetches() const {
+  int64_t fetches = 0;
+  for (const auto& [key, moves] : fetching_) fetches += moves;
+  return fetches;
+}
+
+void NodeStore::check() const {
+  own_.check();
+  for (const std::map<Key, int>* under_way : {&writing_, &fetching_}) {
+    for (const auto& [key, moves] : *under_way) KVCAP_CHECK(moves > 0 && shared_);
   }
 }
 

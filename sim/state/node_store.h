@@ -80,7 +80,10 @@ class NodeStore {
   double capacity_bytes(Tier tier) const {
     return own_.capacity_bytes(tier) + (shared_ ? shared_->capacity_bytes(tier) : 0);
   }
-  void check() const { own_.check(); }
+  void check() const;
+  // By those who use contexts on this node; and of the shared store, by what comes ahead of its use.
+  int64_t pins() const { return own_.pins(); }
+  int64_t fetches() const;
 
   // The node is lost. REQUIRES: nobody on it has pinned anything.
   void fail();

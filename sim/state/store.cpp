@@ -202,6 +202,7 @@ void Store::put_front(Slot slot, int64_t tokens) {
 }
 
 void Store::free_host_place(Slot slot) {
+  if (levels_.size() == first_host()) return;
   const StoreLevel::Entry& here = levels_[first_host()].entry(slot);
   if (here.tokens == 0 || here.source || !here.complete()) return;
   for (std::size_t level = first_host() + 1; level < levels_.size(); ++level) {

@@ -119,6 +119,7 @@ class Store {
   double dropped_bytes() const { return host_bytes(dropped_tokens_); }  // the last copy left, for any reason
   // Contexts that it has a record of: stored, pinned or told of.
   std::size_t known() const { return slots_.size(); }
+  int64_t pins() const;
   // Re-derives every sum from the entries; aborts when one is off or a capacity is exceeded.
   void check() const;
 

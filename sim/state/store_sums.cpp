@@ -33,6 +33,12 @@ double Store::came_bytes(Tier tier) const {
   return level ? level->bytes(level->came_tokens()) : 0;
 }
 
+int64_t Store::pins() const {
+  int64_t pins = 0;
+  for (const Record& record : records_) pins += record.pins;
+  return pins;
+}
+
 void Store::check() const {
   int64_t stored_tokens = 0;
   std::size_t slots_in_use = 0;
@@ -41,8 +47,9 @@ void Store::check() const {
     const Record& record = records_[slot];
     slots_in_use += record.in_use;
     KVCAP_CHECK(record.in_use ? slots_.find(record.key) == slot : record.levels == 0);
-    KVCAP_CHECK(!record.aging || record.levels != 0);
+    KVCAP_CHECK(record.aging == (age_ && record.levels != 0));
     int64_t nearer_tokens = record.length;
+    int places = 0;  // in host tiers, but for what is being copied from there
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       const StoreLevel::Entry& entry = levels_[i].entry(slot);
       KVCAP_CHECK(levels_[i].has(slot) == ((record.levels & (1U << i)) != 0));
@@ -52,7 +59,9 @@ void Store::check() const {
       KVCAP_CHECK(!entry.source || host_level(slot) < i);
       KVCAP_CHECK(entry.tokens <= nearer_tokens);
       if (i >= first_host()) nearer_tokens = entry.tokens;
+      if (i >= first_host()) places += !entry.source;
     }
+    KVCAP_CHECK(options_.inclusive || places <= 1 || (has_hbm_ && levels_[0].options().exclusive));
     stored_tokens += kept_tokens(slot);
   }
   KVCAP_CHECK(slots_.size() == slots_in_use && records_.size() == slots_in_use + free_slots_.size());

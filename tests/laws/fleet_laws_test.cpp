@@ -392,5 +392,26 @@ TEST_P(FleetSoak, LosesNoTurnAndServesNoneTwice) {
   EXPECT_GT(retried, 10);
 }
 
+// Three turns of a session, the first of which is on a node that fails and then finds no room on the other:
+// the two that never arrive have not been retried.
+TEST(Fleet, ATurnThatNeverArrivesWasNeverRetried) {
+  Workload workload;
+  for (uint32_t s = 0; s < 2; ++s) {
+    workload.sessions.push_back({.first_turn = 3 * s, .turn_count = 3});
+    workload.turns.insert(workload.turns.end(), {{64, 2000, 0.001 * s}, {64, 20, 1}, {64, 20, 1}});
+  }
+  Scenario full = fleet(2, Routing::round_robin);
+  full.serving.max_num_seqs = 1;
+  full.serving.max_queued_turns = 0;
+  full.fleet.failures = {{.replica = 1, .at_s = 2, .down_s = 1e4}};
+  const RunResult result = run(full, workload);
+  expect_each_turn_once(result, workload);
+  EXPECT_EQ(result.number("retried"), 1);
+  for (const TurnRecord& turn : result.turns) {
+    EXPECT_EQ(turn.retries, turn.session == 1 && turn.turn == 0 ? 1 : 0) << turn.session << "." << turn.turn;
+    EXPECT_EQ(turn.rejected, turn.session == 1);
+  }
+}
+
 }  // namespace
 }  // namespace kvcap::laws

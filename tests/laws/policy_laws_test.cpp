@@ -420,6 +420,26 @@ TEST(Retention, IsOfTheHistoryForAllThatDoNotSelect) {
   EXPECT_EQ(runs[2].number("used_tokens.ssd"), 300 + 350);  // of 600 and 700
 }
 
+// The first session's only token comes with its restoration during a step of the second, and its next turn
+// follows at once: before that step has ended.
+TEST(Serving, ATurnMayFollowAnAnswerThatARestorationGave) {
+  Workload workload;
+  workload.warm_start = true;
+  workload.sessions = {{.first_turn = 0, .turn_count = 3, .context_tokens = 600, .history_grows = false},
+                       {.first_turn = 3, .turn_count = 1},
+                       {.first_turn = 4, .turn_count = 1}};
+  workload.turns = {{20, 1, 0.002}, {20, 1, 1e-5}, {20, 1, 1e-5}, {8000, 40, 0}, {8000, 40, 0.003}};
+  std::swap(workload.sessions[0], workload.sessions[1]);  // in order of arrival
+  for (Fidelity fidelity : {Fidelity::request, Fidelity::layer}) {
+    Scenario fused = scenario("cached_attention");
+    fused.policy.tiers = {{.kind = Tier::dram}};
+    fused.policy.ideal_load = true;
+    fused.fidelity = fidelity;
+    const RunResult result = run(fused, workload);
+    EXPECT_EQ(result.number("completed"), 5);
+  }
+}
+
 // No eviction finds more than the one that knows the future, and infinite room finds all that was seen.
 TEST(Bounds, BeladyIsAboveEveryEvictionAndInfiniteRoomAboveBelady) {
   const Workload workload = chats(150, 0.2);
@@ -442,6 +462,17 @@ TEST(Bounds, BeladyIsAboveEveryEvictionAndInfiniteRoomAboveBelady) {
   }
   EXPECT_GT(runs[5].number("token_hit_rate"), runs[0].number("token_hit_rate"));
   EXPECT_EQ(runs[5].number("token_hit_rate"), runs[6].number("token_hit_rate"));
+}
+
+// The GPU's memory stays what it is: only host tiers can be thought of as larger.
+TEST(Bounds, InfiniteRoomIsBehindTheGpu) {
+  Scenario infinite = scenario("kv_offload");
+  infinite.policy.tiers = {{.kind = Tier::hbm, .capacity_bytes = 4e9},
+                           {.kind = Tier::ssd, .capacity_bytes = 4e9}};
+  infinite.policy.unbounded = true;
+  const RunResult result = run(infinite, chats(100, 0.2));
+  EXPECT_LE(result.number("peak_stored_bytes.hbm"), 4e9);
+  EXPECT_GT(result.number("peak_stored_bytes.ssd"), 4e9);
 }
 
 }  // namespace

@@ -653,5 +653,16 @@ TEST(Store, AgreesWithABruteForceLruOnRandomUses) {
   }
 }
 
+// An exclusive tier on the GPU and nothing behind it, as policies have that keep nothing.
+TEST(Store, AnExclusiveTierMayStandAlone) {
+  Store store({{.kind = Tier::hbm, .capacity_bytes = 100, .bytes_per_token = 1, .exclusive = true}});
+  EXPECT_TRUE(store.put(1, 60, 1).empty());
+  EXPECT_TRUE(store.put(2, 60, 2).empty());  // in its place
+  store.check();
+  EXPECT_FALSE(store.find(1));
+  ASSERT_TRUE(store.find(2));
+  EXPECT_EQ(store.find(2)->tokens, 60);
+}
+
 }  // namespace
 }  // namespace kvcap

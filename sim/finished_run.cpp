@@ -1,0 +1,158 @@
+#include "finished_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kRounding = 1e-6;    // relative, of long sums
+constexpr double kRounding_s = 1e-5;  // parts of a TTFT are kept as floats
+
+bool close(double a, double b) { return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b)); }
+bool at_most(double a, double b) { return a <= b + kRounding * std::abs(b); }
+
+class FinishedRun {
+ public:
+  FinishedRun(const Scenario& scenario, const Workload& workload, const Machine& machine,
+              const RunResult& result)
+      : scenario_(scenario), workload_(workload), machine_(machine), result_(result) {}
+
+  void check() const {
+    check_turns();
+    for (const TurnRecord& turn : result_.turns) check_turn(turn);
+    check_reads();
+    check_fullness();
+    check_series();
+    // What a turn waited that is refused when a node is up again stands nowhere.
+    const bool refused_late = !scenario_.fleet.failures.empty() && result_.number("rejected") > 0;
+    if (!divided() && !refused_late) check_littles_law();
+  }
+
+ private:
+  // Turns are several calls: a turn's times are those of the calls that it had to wait for.
+  bool divided() const { return machine_.options().calls.value_or(Calls::single) != Calls::single; }
+  double metric(std::string_view group, Tier tier) const {
+    return result_.number(std::string(group) + "." + std::string(name(tier)));
+  }
+
+  void check_turns() const {
+    KVCAP_CHECK(result_.turns.size() == workload_.turns.size());
+    std::vector<std::pair<uint32_t, uint32_t>> turns;
+    int64_t rejected = 0, retries = 0;
+    for (const TurnRecord& turn : result_.turns) {
+      turns.emplace_back(turn.session, turn.turn);
+      rejected += turn.rejected;
+      retries += turn.retries;
+    }
+    std::sort(turns.begin(), turns.end());
+    KVCAP_CHECK(std::adjacent_find(turns.begin(), turns.end()) == turns.end());
+    KVCAP_CHECK(result_.number("rejected") == static_cast<double>(rejected));
+    KVCAP_CHECK(result_.number("completed") + result_.number("rejected") ==
+                static_cast<double>(workload_.turns.size()));
+    KVCAP_CHECK(divided() || result_.number("retried") == static_cast<double>(retries));
+  }
+
+  void check_turn(const TurnRecord& turn) const {
+    KVCAP_CHECK(turn.arrival_s >= 0);
+    KVCAP_CHECK(turn.hit_tokens <= turn.history_tokens);
+    KVCAP_CHECK(std::accumulate(turn.tier_hit_tokens.begin(), turn.tier_hit_tokens.end(), uint32_t{0}) ==
+                turn.hit_tokens);
+    for (Tier tier : kTiers) {
+      KVCAP_CHECK(turn.tier_used_tokens[index(tier)] <= turn.tier_hit_tokens[index(tier)]);
+    }
+    KVCAP_CHECK(turn.node < scenario_.fleet.replicas);
+    if (turn.rejected) return;
+    KVCAP_CHECK(turn.service_ttft_s >= 0 && turn.ttft_s >= turn.service_ttft_s - kRounding_s);
+    KVCAP_CHECK(turn.e2el_s >= turn.ttft_s - kRounding_s);
+    KVCAP_CHECK(turn.arrival_s + turn.e2el_s <= result_.number("duration") + kRounding_s);
+    KVCAP_CHECK(turn.lookup_s >= 0 && turn.load_s >= 0 && turn.restore_compute_s >= 0);
+    if (divided()) return;
+    const double parts_s = double{turn.lookup_s} + turn.load_s + turn.restore_compute_s;
+    KVCAP_CHECK(parts_s <= turn.service_ttft_s * (1 + kRounding) + kRounding_s);
+  }
+
+  // What is found is read once, to the byte where all of it comes back. What was read for a turn whose node
+  // failed was read in vain, and so are guesses of what is important.
+  void check_reads() const {
+    if (result_.number("retried") > 0) return;
+    const Restore restore = *machine_.options().restore;
+    const Split split = machine_.options().split.value_or(Split::best);
+    // Divided by tokens, a context reads whole tokens of each form, and is stored as the mean one.
+    if (restore == Restore::project && (split == Split::token || split == Split::token_rounded)) return;
+    const bool all = restore == Restore::load || restore == Restore::copy;
+    const double most = restore == Restore::important ? 2 : 1;
+    for (Tier tier : kTiers) {
+      if (tier == Tier::hbm) continue;
+      double hit_tokens = 0;
+      for (const TurnRecord& turn : result_.turns) hit_tokens += turn.tier_hit_tokens[index(tier)];
+      const double found_bytes = hit_tokens * machine_.policy().stored_bytes_per_token();
+      const double read_bytes = metric("read_bytes", tier);
+      KVCAP_CHECK(at_most(read_bytes, most * found_bytes));
+      KVCAP_CHECK(!all || close(read_bytes, found_bytes));
+    }
+  }
+
+  void check_fullness() const {
+    const auto replicas = static_cast<double>(scenario_.fleet.replicas);
+    for (const StoreTier& tier : machine_.tiers()) {
+      const bool shared = scenario_.fleet.shared_remote && tier.kind == Tier::remote;
+      KVCAP_CHECK(
+          at_most(metric("peak_stored_bytes", tier.kind), (shared ? 1 : replicas) * tier.capacity_bytes));
+    }
+    KVCAP_CHECK(result_.number("peak_kv_tokens") <=
+                replicas * static_cast<double>(machine_.kv_capacity_tokens()));
+    for (const Metric& one : result_.metrics) {
+      if (!one.name.starts_with("utilization.")) continue;
+      const double utilization = std::get<double>(one.value);
+      KVCAP_CHECK(utilization >= 0 && at_most(utilization, 1));
+    }
+  }
+
+  void check_series() const {
+    for (const auto& [name, values] : result_.series) {
+      for (double value : values) KVCAP_CHECK(!(value < 0));
+    }
+  }
+
+  // The mean number of turns inside x the time = the sum of their times inside. A turn whose last token comes
+  // with its restoration is answered then, and leaves with the step that is under way; it is the only one, or
+  // the turn was preempted before.
+  void check_littles_law() const {
+    double inside = 0;
+    for (const auto& [name, means] : result_.series) {
+      if (name != "waiting" && name != "running") continue;
+      inside += std::accumulate(means.begin(), means.end(), 0.0) / static_cast<double>(means.size());
+    }
+    double sum_s = 0, longest_s = 0, leave_late = result_.number("preemptions");
+    for (const TurnRecord& turn : result_.turns) {
+      if (turn.rejected) continue;
+      sum_s += turn.e2el_s;
+      longest_s = std::max(longest_s, turn.e2el_s);
+      leave_late += turn.output_tokens == 1 && turn.hit_tokens > 0;
+    }
+    const double rounding_s = kRounding_s * static_cast<double>(result_.turns.size()) + kRounding * sum_s;
+    const double more_s = inside * result_.number("duration") - sum_s;
+    KVCAP_CHECK(std::abs(more_s) <= rounding_s + leave_late * longest_s);
+  }
+
+  const Scenario& scenario_;
+  const Workload& workload_;
+  const Machine& machine_;
+  const RunResult& result_;
+};
+
+}  // namespace
+
+void check_finished_run(const Scenario& scenario, const Workload& workload, const Machine& machine,
+                        const RunResult& result) {
+  FinishedRun(scenario, workload, machine, result).check();
+}
+
+}  // namespace kvcap

@@ -1,0 +1,390 @@
+#include "soak/scenario_generator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "policy/table.h"
+#include "scenario/json.h"
+#include "scenario/load.h"
+#include "scenario/names.h"
+#include "workload/few_shot.h"
+#include "workload/long_context.h"
+
+namespace kvcap::soak {
+namespace {
+
+class Dice {
+ public:
+  explicit Dice(uint64_t number) : stream_(number, "soak") {}
+
+  bool chance(double share) { return unit() < share; }
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(unit() * static_cast<double>(high - low + 1));
+  }
+  double within(double low, double high) { return low + unit() * (high - low); }
+  // As likely in every decade.
+  double spread(double low, double high) { return low * std::pow(high / low, unit()); }
+  int64_t tokens(double low, double high) { return static_cast<int64_t>(std::llround(spread(low, high))); }
+  template <class List>
+  auto pick(const List& list) {
+    return *(std::begin(list) + between(0, std::ssize(list) - 1));
+  }
+  template <class Value>
+  Value pick(std::initializer_list<Value> list) {
+    return *(list.begin() + between(0, static_cast<int64_t>(list.size()) - 1));
+  }
+
+ private:
+  double unit() { return stream_.uniform(next_++); }
+
+  RandomStream stream_;
+  uint64_t next_ = 0;
+};
+
+class Generator {
+ public:
+  explicit Generator(uint64_t number) : dice_(number), number_(number) {}
+
+  Json scenario() {
+    json_["schema"] = "kvcap.scenario/1";
+    json_["name"] = "soak " + std::to_string(number_);
+    json_["model"] = model();
+    json_["hardware"] = hardware();
+    json_["workload"]["source"]["kind"] = "chat";
+    known_ = parse_scenario(json_.dump(), "soak", {});  // what the model and the server are, for what follows
+    json_["serving"] = serving();
+    json_["workload"] = workload();
+    json_["policy"] = policy();
+    if (dice_.chance(0.3)) json_["fleet"] = fleet();
+    if (dice_.chance(0.4)) json_["slo"]["ttft_ms"] = dice_.spread(1, 1e5);
+    if (dice_.chance(0.4)) json_["slo"]["tpot_ms"] = dice_.spread(1, 1e3);
+    if (dice_.chance(0.3)) json_["fidelity"] = dice_.pick(kFidelityNames);
+    if (dice_.chance(0.1)) json_["replications"] = 2;
+    json_["seed"] = number_;
+    return json_;
+  }
+
+ private:
+  // ---- the machine ----
+
+  Json model() {
+    const CatalogueEntry& entry = catalogue(Catalogue::models)[which(catalogue(Catalogue::models).size())];
+    if (dice_.chance(0.6)) return std::string(entry.name);
+    Json model = parse_json(entry.text, std::string(entry.name));
+    model["name"] = "changed";
+    if (!model.contains("experts")) model["num_hidden_layers"] = dice_.between(1, 48);
+    if (!model.contains("kv_lora_rank")) {
+      const auto heads = model["num_attention_heads"].get<int64_t>();
+      int64_t shared_by = dice_.pick({1, 2, 4, 8});
+      while (heads % shared_by != 0) shared_by /= 2;
+      model["num_key_value_heads"] = heads / shared_by;
+    }
+    if (dice_.chance(0.5)) model["max_position_embeddings"] = dice_.tokens(256, 131072);
+    if (dice_.chance(0.3)) model["kv_bytes_per_element"] = dice_.pick({1, 2, 4});
+    if (dice_.chance(0.3)) model["position_encoding"] = dice_.pick(kPositionNames);
+    return model;
+  }
+
+  Json hardware() {
+    const auto& all = catalogue(Catalogue::hardware);
+    const CatalogueEntry& entry = all[which(all.size())];
+    if (dice_.chance(0.4)) return std::string(entry.name);
+    Json hardware = parse_json(entry.text, std::string(entry.name));
+    hardware["name"] = "changed";
+    const auto scale = [&](const char* part, const char* key) {
+      if (!hardware.contains(part) || !hardware[part].contains(key) || dice_.chance(0.5)) return;
+      hardware[part][key] = hardware[part][key].get<double>() * dice_.spread(0.1, 10);
+    };
+    scale("gpu", "peak_flops");
+    scale("gpu", "memory_bandwidth_bytes_per_s");
+    scale("pcie", "h2d_bandwidth_bytes_per_s");
+    scale("pcie", "d2h_bandwidth_bytes_per_s");
+    scale("dram", "bandwidth_bytes_per_s");
+    scale("ssd", "read_bandwidth_bytes_per_s");
+    scale("ssd", "write_bandwidth_bytes_per_s");
+    if (dice_.chance(0.3)) hardware["gpu"]["kernel_overhead_s"] = dice_.spread(1e-7, 1e-5);
+    if (dice_.chance(0.3)) hardware["pcie"]["request_overhead_s"] = dice_.spread(1e-7, 1e-4);
+    if (dice_.chance(0.3)) hardware["gpu"]["power_busy_w"] = 700;
+    if (dice_.chance(0.6)) {
+      hardware["ssd"] = {{"count", dice_.between(1, 8)},
+                         {"capacity_bytes", dice_.spread(1e9, 1e13)},
+                         {"read_bandwidth_bytes_per_s", dice_.spread(1e8, 2e10)},
+                         {"write_bandwidth_bytes_per_s", dice_.spread(1e8, 1e10)},
+                         {"request_overhead_s", dice_.pick({0.0, 1e-5, 1e-4})},
+                         {"sync_write_s", dice_.pick({0.0, 2e-5})},
+                         {"gpu_direct", dice_.chance(0.5)},
+                         {"endurance_bytes", dice_.pick({0.0, 1e15})}};
+    }
+    if (dice_.chance(0.6)) {
+      hardware["remote"] = {{"capacity_bytes", dice_.spread(1e9, 1e14)},
+                            {"bandwidth_bytes_per_s", dice_.spread(1e8, 1e11)},
+                            {"latency_s", dice_.pick({0.0, 1e-4, 1e-2})},
+                            {"price_usd_per_request", dice_.pick({0.0, 1e-7})}};
+    }
+    return hardware;
+  }
+
+  Json serving() {
+    Json serving;
+    const ModelSpec& model = known_.model;
+    const HardwareProfile& hardware = known_.hardware;
+    // The smallest group that holds the model, or one that is told how much it holds.
+    int64_t size = 1;
+    const auto tokens = [&] { return derive_kv_capacity(model, hardware, size, 0.9, 2048, 16).tokens; };
+    const auto doubled = [&] {
+      return 2 * size <= hardware.gpu.count && model.num_attention_heads % (2 * size) == 0;
+    };
+    while (doubled() && (tokens() < 4096 || dice_.chance(0.1))) size *= 2;
+    serving["tensor_parallel_size"] = size;
+    kv_tokens_ = tokens();
+    if (kv_tokens_ < 4096 || dice_.chance(0.4)) {
+      serving["kv_capacity_tokens"] = kv_tokens_ = dice_.tokens(1024, 300000);
+    } else if (dice_.chance(0.2)) {
+      serving["gpu_memory_utilization"] = dice_.within(0.88, 1);
+    }
+    if (dice_.chance(0.5)) serving["max_num_seqs"] = dice_.pick({1, 2, 3, 8, 24, 64});
+    if (dice_.chance(0.15)) serving["max_queued_turns"] = dice_.between(0, 20);
+    if (dice_.chance(0.5)) serving["max_num_batched_tokens"] = dice_.pick({64, 100, 256, 512, 4096, 8192});
+    if (dice_.chance(0.4)) serving["block_size"] = dice_.pick({1, 7, 8, 32, 128});
+    if (dice_.chance(0.5)) serving["max_model_len"] = dice_.tokens(300, 40000);
+    if (dice_.chance(0.3)) serving["overflow"] = dice_.pick(kOverflowNames);
+    return serving;
+  }
+
+  // ---- the workload ----
+
+  Json workload() {
+    Json workload;
+    workload["source"] = source();
+    sessions_ = dice_.between(1, 60);
+    if (workload["source"]["kind"] != "rag" || dice_.chance(0.5)) workload["sessions"] = sessions_;
+    Json& arrivals = workload["arrivals"];
+    arrivals["process"] = dice_.pick({"poisson", "gamma", "constant"});
+    arrivals["sessions_per_s"] = rate_ = dice_.spread(0.02, 20);
+    if (dice_.chance(0.5)) arrivals["cv"] = dice_.spread(0.1, 5);
+    Json& think = workload["think_time"];
+    think["distribution"] = dice_.pick(kThinkDistributionNames);
+    think["mean_s"] = dice_.chance(0.2) ? 0.0 : dice_.spread(0.01, 100);
+    if (dice_.chance(0.5)) think["cv"] = dice_.spread(0.1, 3);
+    if (dice_.chance(0.15)) {
+      workload["warmup"] = "auto";
+    } else if (dice_.chance(0.2)) {
+      workload["warmup_turns"] = dice_.between(1, 40);
+    }
+    if (dice_.chance(0.3)) workload["warm_start"] = true;
+    return workload;
+  }
+
+  Json source() {
+    Json source;
+    const int64_t kind = dice_.between(0, 9);
+    if (kind < 5) {
+      source["kind"] = "chat";
+      if (dice_.chance(0.2)) source["history"] = dice_.pick(kHistoryNames);
+    } else if (kind < 6) {
+      source["kind"] = "long_context";
+      source["tasks"] = dice_.pick(long_context_tasks());
+      source["documents"] = dice_.between(1, 12);
+      if (dice_.chance(0.5)) source["zipf_alpha"] = dice_.within(0, 3);
+    } else if (kind < 8) {
+      source["kind"] = "few_shot";
+      source["dataset"] = dice_.pick(few_shot_datasets());
+      if (dice_.chance(0.5)) source["prefixes"] = dice_.between(1, 20);
+      if (dice_.chance(0.7)) source["max_prefix_tokens"] = dice_.tokens(50, 10000);
+      if (dice_.chance(0.5)) source["reuse_sigma"] = dice_.spread(0.1, 10);
+    } else {
+      source["kind"] = "rag";
+      source["base_queries"] = dice_.between(1, 15);
+      source["paraphrases"] = dice_.between(0, 4);
+      const int64_t chunks = dice_.between(1, 8);
+      source["chunks"] = chunks;
+      source["chunk_tokens"] = dice_.tokens(8, 1024);
+      if (dice_.chance(0.5)) source["corpus_chunks"] = chunks + dice_.between(0, 40);
+      if (dice_.chance(0.5)) source["overlap"] = dice_.within(0, 1);
+      if (dice_.chance(0.5)) source["zipf_alpha"] = dice_.within(0, 2);
+      if (dice_.chance(0.5)) source["question_tokens"] = dice_.tokens(1, 300);
+    }
+    return source;
+  }
+
+  // ---- the policy ----
+
+  Json policy() {
+    Json policy;
+    policy["name"] = dice_.pick(policy_names());
+    if (dice_.chance(0.5)) {
+      const RestoreRow& row = restore_table()[which(restore_table().size())];
+      policy["keep"] = name(dice_.pick(row.keeps));
+      policy["restore"] = name(row.restore);
+    }
+    PolicyOptions options;
+    options.name = policy["name"].get<std::string>();
+    if (policy.contains("keep")) {
+      const auto at = [](const auto& names, const Json& one) {
+        return std::find(names.begin(), names.end(), one.get<std::string>()) - names.begin();
+      };
+      options.keep = static_cast<Keep>(at(kKeepNames, policy["keep"]));
+      options.restore = static_cast<Restore>(at(kRestoreNames, policy["restore"]));
+    }
+    options = with_preset(options);
+    const std::vector<Tier> hosts = host_tiers();
+    // What has no host tier can keep nothing in one.
+    if (stores(options) && hosts.empty()) {
+      policy["keep"] = "none";
+      policy["restore"] = "recompute";
+      options.keep = Keep::none;
+    }
+    if (dice_.chance(0.85)) policy["tiers"] = tiers(hosts, options);
+    add_keys(policy);
+    if (policy.value("restore", std::string(name(*options.restore))) == "copy") fit_windows(policy);
+    return policy;
+  }
+
+  std::vector<Tier> host_tiers() const {
+    std::vector<Tier> tiers;
+    if (known_.hardware.dram) tiers.push_back(Tier::dram);
+    if (known_.hardware.ssd) tiers.push_back(Tier::ssd);
+    if (known_.hardware.remote) tiers.push_back(Tier::remote);
+    return tiers;
+  }
+
+  double available_bytes(Tier tier) const {
+    const HardwareProfile& hardware = known_.hardware;
+    if (tier == Tier::dram) return hardware.dram->capacity_bytes;
+    if (tier == Tier::ssd) return hardware.ssd->capacity_bytes * static_cast<double>(hardware.ssd->count);
+    return hardware.remote->capacity_bytes;
+  }
+
+  Json tiers(const std::vector<Tier>& hosts, const PolicyOptions& options) {
+    Json tiers = Json::array();
+    if (dice_.chance(0.3)) {
+      Json hbm = {{"kind", "hbm"}};
+      const double kv_bytes = known_.model.kv_bytes_per_token();
+      if (dice_.chance(0.7)) {
+        const double bytes = kv_bytes * dice_.spread(1, 0.7 * static_cast<double>(kv_tokens_));
+        hbm["capacity_bytes"] = std::min(bytes, 0.5 * known_.hardware.gpu.memory_bytes);
+      }
+      if (options.keep != Keep::hidden && dice_.chance(0.4)) hbm["exclusive"] = true;
+      tiers.push_back(common(hbm));
+    }
+    const std::size_t needed = hosts.empty() ? 0 : which(hosts.size());
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      if (i != needed && dice_.chance(0.4)) continue;
+      Json tier = {{"kind", name(hosts[i])}};
+      const double most_bytes = available_bytes(hosts[i]);
+      if (dice_.chance(0.8)) {
+        // From less than a token to more than is ever needed.
+        const double bytes = dice_.chance(0.1) ? dice_.spread(1, 1e6) : dice_.spread(1e7, 1e12);
+        tier["capacity_bytes"] = std::min(bytes, most_bytes);
+      }
+      tiers.push_back(common(tier));
+    }
+    return tiers;
+  }
+
+  Json common(Json tier) {
+    if (dice_.chance(0.6)) tier["eviction"] = dice_.pick(kEvictionNames);
+    if (dice_.chance(0.3)) tier["free_fraction"] = dice_.within(0, 0.9);
+    return tier;
+  }
+
+  void add_keys(Json& policy) {
+    const auto add = [&](const char* key, auto value) {
+      if (dice_.chance(0.15)) policy[key] = value();
+    };
+    const auto yes_or_no = [&] { return dice_.chance(0.5); };
+    add("eviction", [&] { return dice_.pick(kEvictionNames); });
+    add("match", [&] { return dice_.pick(kMatchNames); });
+    add("look_ahead", yes_or_no);
+    add("inclusive", yes_or_no);
+    add("ttl_s", [&] { return dice_.spread(0.01, 1000); });
+    add("decoupled_positions", yes_or_no);
+    add("retention", [&] { return dice_.spread(0.01, 1); });
+    add("chunk_tokens", [&] { return dice_.tokens(16, 4096); });
+    add("identification", yes_or_no);
+    add("threshold_exponent", [&] { return dice_.within(0, 3); });
+    add("reorder", yes_or_no);
+    add("prefetch", yes_or_no);
+    add("score", [&] { return dice_.pick(kScoreNames); });
+    add("stored_bits", [&] { return dice_.pick(kStoredBits); });
+    add("unbounded", yes_or_no);
+    add("ideal_load", yes_or_no);
+    add("recompute_ratio", [&] { return dice_.within(0, 1); });
+    add("full_layers", [&] { return dice_.between(0, 60); });
+    add("partial_efficiency", [&] { return dice_.spread(0.05, 1); });
+    add("calls", [&] { return dice_.pick(kCallsNames); });
+    add("map_tokens", [&] { return dice_.tokens(1, 200); });
+    add("preload", [&] { return dice_.pick(kPreloadNames); });
+    add("read_buffer_layers", [&] { return dice_.between(1, 50); });
+    add("save", [&] { return dice_.pick(kSaveModeNames); });
+    add("split", [&] { return dice_.pick(kSplitNames); });
+    add("split_tokens", [&] { return dice_.tokens(1, 20000); });
+    add("store_hidden_for_recomputed", yes_or_no);
+    if (dice_.chance(0.1)) {
+      const int64_t layers = known_.model.num_hidden_layers;
+      const int64_t recomputed = dice_.between(0, layers);
+      policy["recomputed_layers"] = recomputed;
+      policy["kv_layers"] = dice_.between(0, layers - recomputed);
+    }
+  }
+
+  // A static graph's window is reserved whole for every sequence.
+  void fit_windows(Json& policy) {
+    Json& length = json_["serving"]["max_model_len"];
+    length = std::min<int64_t>(dice_.tokens(300, 8000), kv_tokens_ / 5);
+    if (dice_.chance(0.4)) policy["reserved_windows"] = dice_.within(1, 2);
+    // What lies on the GPU between turns takes room from them.
+    if (policy.contains("tiers")) {
+      for (Json& tier : policy["tiers"]) {
+        if (tier["kind"] != "hbm") continue;
+        tier["capacity_bytes"] =
+            known_.model.kv_bytes_per_token() * dice_.spread(1, 0.4 * static_cast<double>(kv_tokens_));
+      }
+    }
+  }
+
+  // ---- the fleet ----
+
+  Json fleet() {
+    Json fleet;
+    const int64_t replicas = dice_.between(1, 5);
+    fleet["replicas"] = replicas;
+    fleet["routing"] = dice_.pick(kRoutingNames);
+    if (dice_.chance(0.4)) fleet["load_bound"] = dice_.between(0, 12);
+    if (known_.hardware.remote) fleet["shared_remote"] = dice_.chance(0.6);
+    // While sessions come, and a little later.
+    const double window_s = 1.5 * static_cast<double>(sessions_) / rate_ + 20;
+    std::map<int64_t, double> up_again_s;
+    for (int64_t i = dice_.between(-2, 4); i > 0; --i) {
+      const int64_t node = dice_.between(0, replicas - 1);
+      const double at_s = up_again_s[node] + dice_.within(0, window_s / 2);
+      const double down_s = dice_.spread(0.01, window_s);
+      fleet["failures"].push_back({{"replica", node}, {"at_s", at_s}, {"down_s", down_s}});
+      up_again_s[node] = at_s + 1.0000001 * down_s;
+    }
+    return fleet;
+  }
+
+  std::size_t which(std::size_t count) {
+    return static_cast<std::size_t>(dice_.between(0, static_cast<int64_t>(count) - 1));
+  }
+
+  Dice dice_;
+  uint64_t number_;
+  Json json_;
+  Scenario known_;
+  int64_t kv_tokens_ = 0;
+  int64_t sessions_ = 0;
+  double rate_ = 1;
+};
+
+}  // namespace
+
+std::string scenario_json(uint64_t number) { return Generator(number).scenario().dump(2); }
+
+}  // namespace kvcap::soak

@@ -1,0 +1,38 @@
+// Forty of the scenarios of ./dev soak.
+#include "soak/soak.h"
+
+#include <gtest/gtest.h>
+
+#include "base/input_error.h"
+#include "scenario/load.h"
+#include "soak/scenario_generator.h"
+
+namespace kvcap::soak {
+namespace {
+
+TEST(Soak, FortyRandomScenariosBreakNoLaw) {
+  const Tally tally = soak(1, 40, [](const Finding& finding) {
+    ADD_FAILURE() << "scenario " << finding.number << " (kvcap_soak 1 " << finding.number
+                  << "): " << finding.what << "\n"
+                  << finding.scenario;
+  });
+  EXPECT_LT(tally.refused, 4);
+  EXPECT_GT(tally.turns, 2000);
+}
+
+TEST(Soak, NumbersStandForScenariosOfWhichFewAreRefused) {
+  EXPECT_EQ(scenario_json(7), scenario_json(7));
+  int refused = 0;
+  for (uint64_t number = 1; number <= 100; ++number) {
+    EXPECT_NE(scenario_json(number), scenario_json(number + 1));
+    try {
+      parse_scenario(scenario_json(number), "soak", {});
+    } catch (const InputError&) {
+      ++refused;
+    }
+  }
+  EXPECT_LT(refused, 10);
+}
+
+}  // namespace
+}  // namespace kvcap::soak
