@@ -37,8 +37,6 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   int get() const { return file_; }
-  // Some file systems tell of a full disk only now.
-  bool close() { return ::close(std::exchange(file_, -1)) == 0; }
 
  private:
   int file_;
@@ -60,15 +58,6 @@ class SignalsWait {
  private:
   sigset_t before_;
 };
-
-void write_all(Descriptor& file, std::string_view text, const fs::path& path) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file.get(), text.data(), text.size());
-    if (written < 0 && errno != EINTR) fail(path);
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (!file.close()) fail(path);
-}
 
 // Creates a file under a name that nobody has, not even as a link to elsewhere.
 int create_aside(const fs::path& path, fs::path& aside) {
@@ -109,25 +98,44 @@ std::string read_file(const fs::path& path, int64_t most_bytes) {
   }
 }
 
-void write_file(const fs::path& path, std::string_view text) {
+NewFile::NewFile(fs::path path) : path_(std::move(path)), target_(path_) {
   std::error_code none;
-  const bool is_there = fs::exists(path, none);
-  if (is_there && !fs::is_regular_file(path, none)) {
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (file.get() < 0) fail(path);
-    return write_all(file, text, path);
+  const bool is_there = fs::exists(path_, none);
+  if (is_there && !fs::is_regular_file(path_, none)) {
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file_ < 0) fail(path_);
+    return;
   }
-  const fs::path target = is_there && fs::is_symlink(path, none) ? fs::canonical(path) : path;
+  if (is_there && fs::is_symlink(path_, none)) target_ = fs::canonical(path_);
+  file_ = create_aside(target_, aside_);
+}
+
+NewFile::~NewFile() {
+  if (file_ >= 0) ::close(file_);
+  if (!aside_.empty()) ::unlink(aside_.c_str());
+}
+
+void NewFile::append(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file_, text.data(), text.size());
+    if (written < 0 && errno != EINTR) fail(path_);
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void NewFile::commit() {
+  // Some file systems tell of a full disk only now.
+  if (::close(std::exchange(file_, -1)) != 0) fail(path_);
+  if (aside_.empty()) return;
+  if (std::rename(aside_.c_str(), target_.c_str()) != 0) fail(path_);
+  aside_.clear();
+}
+
+void write_file(const fs::path& path, std::string_view text) {
   const SignalsWait wait;
-  fs::path aside;
-  Descriptor file(create_aside(target, aside));
-  try {
-    write_all(file, text, path);
-    if (std::rename(aside.c_str(), target.c_str()) != 0) fail(path);
-  } catch (...) {
-    ::unlink(aside.c_str());
-    throw;
-  }
+  NewFile file(path);
+  file.append(text);
+  file.commit();
 }
 
 }  // namespace kvcap

@@ -15,9 +15,28 @@ std::string read_file(const std::filesystem::path& path, int64_t most_bytes);
 // InputError for a regular file of more than `most_bytes`.
 void refuse_larger(const std::filesystem::path& path, int64_t most_bytes);
 
-// Writes under a new name in the same folder, then renames: whoever looks sees the old file or the new one,
-// and what was written in vain is removed again. A link is followed, a pipe or a device is written to as it
-// is. Throws std::system_error that names `path`.
+// A file that grows under a new name in the same folder until it is whole: whoever looks sees the old file or
+// the new one. A link is followed, a pipe or a device is written to as it is. All throw std::system_error
+// that names `path`. A forked process may append; it ends without destructors.
+class NewFile {
+ public:
+  explicit NewFile(std::filesystem::path path);
+  // Removes what was not committed.
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void append(std::string_view text);
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path target_;  // where `path_` leads
+  std::filesystem::path aside_;   // empty: it is written to as it is, or done
+  int file_ = -1;
+};
+
+// All of it at once; signals wait until it is done.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace kvcap

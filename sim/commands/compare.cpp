@@ -150,7 +150,7 @@ void compare(const CompareArgs& args) {
   if (args.bounds) add_bounds(scenarios, columns);
   load_columns();
   prepare_folder(args.out);
-  const std::vector<std::vector<RunResult>> runs = run_replications(scenarios);
+  const std::vector<std::vector<RunResult>> runs = run_replications(scenarios, {.keep_turns = true});
 
   std::vector<std::string> labels;
   std::vector<RunResult> results;

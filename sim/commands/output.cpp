@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -13,23 +12,14 @@
 #include "metrics/write.h"
 
 namespace kvcap {
-namespace {
-
-int64_t session_count(const RunResult& result) {
-  return std::count_if(result.turns.begin(), result.turns.end(),
-                       [](const TurnRecord& turn) { return turn.turn == 0; });
-}
-
-}  // namespace
-
 std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   const int64_t nodes = scenario.fleet.replicas;
   std::string line = scenario.name + "   " + scenario.model.name + " on " +
                      (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
                      std::to_string(scenario.serving.tensor_parallel_size) + "x " +
                      scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")   " +
-                     format_count(session_count(result)) + " sessions, " +
-                     format_count(static_cast<int64_t>(result.turns.size())) + " turns";
+                     format_count(result.session_count) + " sessions, " + format_count(result.turn_count) +
+                     " turns";
   if (scenario.workload.arrivals.process != ArrivalProcess::trace) {
     char rate[40];
     std::snprintf(rate, sizeof rate, ", %g sessions/s", scenario.workload.arrivals.sessions_per_s);
@@ -55,7 +45,11 @@ void write_run(const std::string& folder, const std::string& line, const RunResu
   std::filesystem::create_directories(path);
   std::string log = line + "\npolicy " + result.policy + "\n";
   for (const std::string& note : result.notes) log += "note: " + note + "\n";
-  write_file(path / "requests.csv", requests_csv(result));
+  if (!result.turns.empty()) {
+    NewFile requests(path / "requests.csv");
+    requests_csv(result.turns, [&](std::string_view piece) { requests.append(piece); });
+    requests.commit();
+  }
   write_file(path / "run.log", log);
   write_file(path / "result.json", result_json(result));
 }

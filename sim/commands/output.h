@@ -16,7 +16,7 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result);
 // written there.
 void prepare_folder(const std::string& folder);
 
-// result.json, requests.csv and run.log of one run.
+// result.json and run.log of one run, and requests.csv where the result has its turns.
 void write_run(const std::string& folder, const std::string& line, const RunResult& result);
 
 }  // namespace kvcap

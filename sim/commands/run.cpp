@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -47,10 +49,18 @@ void run(const RunArgs& args) {
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
   require_writable_place(args.perfetto);
   prepare_folder(args.out);
-  const RunResult result = combine_replications(
-      run_replications({scenario}, {.check_invariants = args.check, .trace_path = args.perfetto}).front());
+  std::optional<NewFile> requests;
+  if (!args.out.empty()) requests.emplace(std::filesystem::path(args.out) / "requests.csv");
+  const RunResult result =
+      combine_replications(run_replications({scenario}, {.check_invariants = args.check,
+                                                         .trace_path = args.perfetto,
+                                                         .requests = requests ? &*requests : nullptr})
+                               .front());
   const std::string line = scenario_line(scenario, result);
-  if (!args.out.empty()) write_run(args.out, line, result);
+  if (requests) {
+    requests->commit();
+    write_run(args.out, line, result);
+  }
   if (args.json) {
     std::fputs(result_json(result).c_str(), stdout);
   } else {

@@ -88,7 +88,8 @@ struct RunResult {
   std::vector<std::string> notes;
   std::string quality_note;  // empty: lossless
   std::string hardware_provenance;
-  std::vector<TurnRecord> turns;  // in order of arrival, then session
+  int64_t session_count = 0, turn_count = 0;  // served or rejected
+  std::vector<TurnRecord> turns;              // in order of arrival, then session; empty where nobody asks
 
   // Returns the number behind a metric (bool as 0/1); NaN when there is no such number.
   double number(std::string_view metric) const;

@@ -160,6 +160,8 @@ void each_field(Result& result, Visit visit) {
   visit(result.is_bound);
   visit(result.quality_note);
   visit(result.hardware_provenance);
+  visit(result.session_count);
+  visit(result.turn_count);
   visit(result.turns);
 }
 

@@ -354,6 +354,9 @@ RunResult summarise(Recorded recorded, const RunFacts& facts) {
   result.is_bound = facts.is_bound;
   result.quality_note = facts.quality_note;
   result.hardware_provenance = facts.hardware_provenance;
+  result.turn_count = std::ssize(recorded.turns);
+  result.session_count = std::count_if(recorded.turns.begin(), recorded.turns.end(),
+                                       [](const TurnRecord& turn) { return turn.turn == 0; });
   result.turns = std::move(recorded.turns);
   return result;
 }

@@ -25,8 +25,8 @@ struct TurnMean {
 // In the order in which results have the latencies, shares last.
 const std::vector<TurnMean>& turn_means();
 
-// The intervals inside one run, of every mean over at least 300 turns. Those whose batches stay correlated are
-// left out: one run cannot tell.
+// The intervals inside one run, of every mean over at least 300 turns. Those whose batches stay correlated
+// are left out: one run cannot tell.
 std::vector<Interval> batch_intervals(const std::vector<TurnRecord>& turns);
 
 // Half the width of the interval of setting - against, where the errors of the same turns cancel. Nothing is

@@ -2,6 +2,8 @@
 // its computed sentences.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,8 @@ std::string result_json(const RunResult& result);
 // `differences` are those against the first result, `pairs` those between the others.
 std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences,
                          const std::vector<Difference>& pairs = {});
-std::string requests_csv(const RunResult& result);
+// Calls `write` with one piece after the other, for there may be millions of turns.
+void requests_csv(std::span<const TurnRecord> turns, const std::function<void(std::string_view)>& write);
 
 // What a person reads: a table of at most 100 columns, one column a setting, and sentences computed from
 // the numbers. `labels` names the columns; the settings of `differences` go by the same names. `header` is

@@ -3,6 +3,7 @@
 #include "base/files.h"
 #include "metrics/serialize.h"
 #include "metrics/trace_events.h"
+#include "metrics/write.h"
 #include "plan/sources.h"
 #include "plan/workers.h"
 #include "simulate.h"
@@ -37,8 +38,12 @@ std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>
         TraceEvents trace;
         const bool traced = job == 0 && !options.trace_path.empty();
         if (traced) hooks.trace = &trace;
-        const RunResult result = simulate(scenario, workload, hooks);
+        RunResult result = simulate(scenario, workload, hooks);
         if (traced) write_file(options.trace_path, trace.json(scenario.name, result.turns));
+        if (job == 0 && options.requests) {
+          requests_csv(result.turns, [&](std::string_view piece) { options.requests->append(piece); });
+        }
+        if (!options.keep_turns || scenario.seed != scenarios[runs[job].scenario].seed) result.turns = {};
         return serialize(result);
       },
       workers);

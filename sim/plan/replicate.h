@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "metrics/result.h"
 #include "scenario/scenario.h"
 
@@ -11,7 +12,9 @@ namespace kvcap {
 
 struct ReplicationOptions {
   bool check_invariants = false;
-  std::string trace_path;  // where the first run's timeline is written to; empty: nowhere
+  std::string trace_path;       // where the first run's timeline is written to; empty: nowhere
+  NewFile* requests = nullptr;  // gets requests.csv of the first run
+  bool keep_turns = false;      // in the result of each scenario's first run
 };
 
 // runs[s][r] is scenario s under its seed + r. Throws as run_in_workers does.

@@ -53,6 +53,23 @@ TEST_F(Files, AreReplacedAndLeaveNothingBeside) {
   EXPECT_EQ(files(), 1);
 }
 
+TEST_F(Files, GrowAsideAndAreSeenWhole) {
+  write_file(folder_ / "requests.csv", "old\n");
+  {
+    NewFile given_up(folder_ / "requests.csv");
+    given_up.append("half");
+    EXPECT_EQ(content("requests.csv"), "old\n");
+  }
+  EXPECT_EQ(content("requests.csv"), "old\n");
+  EXPECT_EQ(files(), 1);
+  NewFile whole(folder_ / "requests.csv");
+  whole.append("new ");
+  whole.append("rows\n");
+  whole.commit();
+  EXPECT_EQ(content("requests.csv"), "new rows\n");
+  EXPECT_EQ(files(), 1);
+}
+
 TEST_F(Files, MayHaveTheLongestNameThereIs) {
   const std::string name(255, 'n');
   write_file(folder_ / name, "x");

@@ -36,6 +36,12 @@ TurnRecord turn(uint32_t session, uint32_t number, double arrival_s, double ttft
   return record;
 }
 
+std::string requests_text(const RunResult& result) {
+  std::string text;
+  requests_csv(result.turns, [&text](std::string_view piece) { text += piece; });
+  return text;
+}
+
 RunFacts facts() {
   RunFacts facts;
   facts.scenario_name = "test";
@@ -471,18 +477,30 @@ TEST(RequestsCsv, HasOneRowATurnWithItsBreakdown) {
   result.turns[1].node = 2;
   result.turns[1].retries = 1;
   EXPECT_EQ(
-      requests_csv(result),
+      requests_text(result),
       "session,turn,arrival_s,history_tokens,input_tokens,output_tokens,hit_tokens,hit_tier,rejected,warmup,"
       "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries\n"
       "3,1,0.5,300,100,11,256,ssd,0,0,500,125,125,125,62.5,62.5,50,1000,0,0\n"
       "4,0,1,0,100,11,0,,1,1,,,,,,,,,2,1\n");
 }
 
+TEST(RequestsCsv, OfManyTurnsComesInPieces) {
+  const std::vector<TurnRecord> turns(30'000, turn(3, 1, 0.5, 0.5));
+  int64_t pieces = 0, rows = 0;
+  requests_csv(turns, [&](std::string_view piece) {
+    ++pieces;
+    rows += std::count(piece.begin(), piece.end(), '\n');
+    EXPECT_LT(piece.size(), 1'100'000u);
+  });
+  EXPECT_EQ(rows, 30'001);
+  EXPECT_GT(pieces, 1);
+}
+
 TEST(Serialize, BringsEveryFieldThroughAPipe) {
   const RunResult sent = full_result();
   const RunResult got = deserialize(serialize(sent));
   EXPECT_EQ(result_json(got), result_json(sent));
-  EXPECT_EQ(requests_csv(got), requests_csv(sent));
+  EXPECT_EQ(requests_text(got), requests_text(sent));
   EXPECT_EQ(got.scenario_name, "test");
   EXPECT_EQ(got.turns.size(), 4u);
   EXPECT_EQ(serialize(got).size(), serialize(sent).size());
