@@ -2,9 +2,9 @@
 // Little's law, bytes read that are those of what was found, nothing fuller than full or busier than always.
 #pragma once
 
+#include "machine.h"
 #include "metrics/result.h"
 #include "scenario/scenario.h"
-#include "simulate.h"
 #include "workload/workload.h"
 
 namespace kvcap {

@@ -11,6 +11,7 @@
 
 #include "base/input_error.h"
 #include "commands/commands.h"
+#include "machine.h"
 #include "plan/workers.h"
 #include "policy/table.h"
 #include "scenario/load.h"

@@ -31,7 +31,7 @@ class Server {
 
   void place(sg4::Host* home) { home_ = home; }
   void drop_all() {
-    if (!actor_) return;
+    if (!std::exchange(started_, false)) return;
     actor_->kill();
     actor_ = nullptr;
     asked_ = sg4::Semaphore::create(0);
@@ -42,7 +42,8 @@ class Server {
  protected:
   // One more is in the queue.
   void ask() {
-    if (!actor_) {
+    // What it serves first may ask for more before create() returns.
+    if (!std::exchange(started_, true)) {
       actor_ = sg4::Actor::create("server", home_, [this, asked = asked_] { work(asked); });
       actor_->daemonize();
     } else if (std::exchange(idle_, false)) {
@@ -70,6 +71,7 @@ class Server {
   sg4::Host* home_ = nullptr;
   sg4::ActorPtr actor_;
   sg4::SemaphorePtr asked_ = sg4::Semaphore::create(0);
+  bool started_ = false;
   bool idle_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/input_error.h"
+#include "machine.h"
 #include "metrics/format.h"
 #include "plan/workers.h"
 #include "scenario/load.h"

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/input_error.h"
+#include "machine.h"
 #include "metrics/format.h"
 #include "metrics/serialize.h"
 #include "plan/workers.h"

@@ -7,6 +7,7 @@
 #include "metrics/serialize.h"
 #include "plan/workers.h"
 #include "scenario/load.h"
+#include "simulate.h"
 
 namespace kvcap {
 namespace {

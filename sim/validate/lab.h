@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "machine.h"
 #include "metrics/result.h"
 #include "scenario/scenario.h"
-#include "simulate.h"
 #include "workload/stored_contexts.h"
 
 namespace kvcap {

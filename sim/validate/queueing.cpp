@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "machine.h"
 #include "policy/policy.h"
-#include "simulate.h"
 #include "validate/reduced.h"
 #include "validate/theory.h"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "machine.h"
 #include "metrics/result.h"
 #include "policy/table.h"
 #include "scenario/scenario.h"

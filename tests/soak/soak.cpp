@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "machine.h"
 #include "metrics/recorder.h"
 #include "metrics/serialize.h"
 #include "metrics/turn_means.h"

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/input_error.h"
+#include "machine.h"
 #include "scenario/load.h"
-#include "simulate.h"
 
 namespace kvcap {
 namespace {
