@@ -48,7 +48,9 @@ int main(int argc, char** argv) {
   app.name("kvcap");
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
-  app.footer("Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal");
+  app.footer(
+      "kvcap SUBCOMMAND --help has its options and an example.\n"
+      "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal");
   kvcap::add_run(app);
   kvcap::add_compare(app);
   kvcap::add_restore(app);

@@ -46,6 +46,14 @@ struct Column {
   bool is_bound = false;
 };
 
+// "hcache", but "count=4": a value that is no name says nothing by itself.
+std::string label_of(const std::string& path, const std::string& value) {
+  constexpr std::string_view kNoNames[] = {"true", "false", "null"};
+  const bool is_name = !value.empty() && std::isalpha(static_cast<unsigned char>(value.front())) != 0 &&
+                       std::find(std::begin(kNoNames), std::end(kNoNames), value) == std::end(kNoNames);
+  return is_name ? value : path.substr(path.rfind('.') + 1) + "=" + value;
+}
+
 // Every combination of the values of several fields.
 std::vector<Column> columns_of(const CompareArgs& args) {
   if (args.policies.empty() == args.over.empty()) {
@@ -69,7 +77,7 @@ std::vector<Column> columns_of(const CompareArgs& args) {
     for (const Column& column : columns) {
       for (const std::string& value : split(over.substr(equals + 1), ',')) {
         Column more = column;
-        more.label += (more.label.empty() ? "" : " ") + value;
+        more.label += (more.label.empty() ? "" : " ") + label_of(path, value);
         more.overrides.push_back(std::string(path).append("=").append(value));
         finer.push_back(std::move(more));
       }
@@ -185,7 +193,9 @@ void add_compare(CLI::App& app) {
   command->add_option("scenario", args->scenario_path, "scenario file (JSON)")->required();
   command->add_option("--policies", args->policies, "policies to compare, separated by commas");
   command
-      ->add_option("--over", args->over, "any field to vary: PATH=v1,v2,...; given again: every combination")
+      ->add_option(
+          "--over", args->over,
+          "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination")
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_flag("--bounds", args->bounds,
@@ -196,9 +206,8 @@ void add_compare(CLI::App& app) {
   command->add_option("--out", args->out, "folder for compare.json, table.txt and a folder a setting");
   command->add_flag("--json", args->json, "print the comparison as JSON");
   command->footer(
-      "Examples: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal\n"
-      "          kvcap compare scenarios/demo.json --over hardware.ssd.count=1,2,4\n"
-      "          kvcap compare scenarios/demo.json --policies kv_offload --bounds");
+      "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal --out "
+      "build/demo");
   command->callback([args] { compare(*args); });
 }
 
