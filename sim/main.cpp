@@ -69,7 +69,9 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // Help and version are no errors.
     if (error.get_exit_code() == 0) return app.exit(error);
-    return report(2, error.what());
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
+    return report(2, (error.what() + ("; kvcap" + command + " --help has an example")).c_str());
   } catch (const kvcap::InputError& error) {
     return report(2, error.what());
   } catch (const kvcap::CheckFailed& error) {

@@ -33,7 +33,9 @@ std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
+    std::string& part = parts.emplace_back(text.substr(begin, end - begin));
+    part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
+    part.erase(part.find_last_not_of(' ') + 1);
     begin = end + 1;
   }
   return parts;
@@ -85,6 +87,15 @@ std::vector<Column> columns_of(const CompareArgs& args) {
     columns = std::move(finer);
   }
   return columns;
+}
+
+void refuse_twice(const std::vector<Column>& columns, const char* option) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (std::size_t other = 0; other < i; ++other) {
+      if (columns[other].overrides != columns[i].overrides) continue;
+      throw InputError(std::string(option) + ": found \"" + columns[i].label + "\" twice, allowed: once");
+    }
+  }
 }
 
 // As the name of a folder: "hcache", "hardware.ssd.count=8".
@@ -139,15 +150,31 @@ std::vector<Difference> differences_of(const std::vector<Column>& columns,
   return differences;
 }
 
+// What a column sets is an override to the loader; its user has written --policies or --over.
+std::string as_it_was_given(const std::string& message, const Column& column) {
+  for (const std::string& change : column.overrides) {
+    const std::string place = "--set " + change;
+    if (!message.starts_with(place) || column.is_bound) continue;
+    const std::string option = change.starts_with("policy.name=") ? "--policies" : "--over " + change;
+    return option + message.substr(place.size());
+  }
+  return message;
+}
+
 void compare(const CompareArgs& args) {
   std::vector<Column> columns = columns_of(args);
+  refuse_twice(columns, args.policies.empty() ? "--over" : "--policies");
   std::vector<Scenario> scenarios;
   const auto load_columns = [&] {
     while (scenarios.size() < columns.size()) {
       std::vector<std::string> overrides = args.overrides;
       const Column& column = columns[scenarios.size()];
       overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
-      scenarios.push_back(load_scenario(args.scenario_path, overrides));
+      try {
+        scenarios.push_back(load_scenario(args.scenario_path, overrides));
+      } catch (const InputError& error) {
+        throw InputError(as_it_was_given(error.what(), column));
+      }
     }
   };
   load_columns();

@@ -24,7 +24,7 @@ Requirement parse(const std::string& text) {
     if (requirement.relation != "=" && end != number.c_str() && *end == '\0') return requirement;
   }
   throw InputError("--require: found \"" + text +
-                   "\", allowed: METRIC RELATION NUMBER, e.g. p99_ttft_ms<=500");
+                   "\", allowed: METRIC RELATION NUMBER with <=, <, >=, > or ==, e.g. p99_ttft_ms<=500");
 }
 
 bool holds(const Requirement& requirement, double value) {

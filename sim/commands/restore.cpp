@@ -220,9 +220,10 @@ void print_table(const Json& report) {
 }
 
 void restore(const RestoreArgs& args) {
-  if (args.tokens < 1 || args.tokens > 100'000'000) throw InputError("--tokens: allowed: 1 to 100000000");
+  if (args.tokens < 1 || args.tokens > 100'000'000)
+    throw InputError("--tokens: found " + std::to_string(args.tokens) + ", allowed: 1 to 100000000");
   if (args.new_tokens < 1 || args.new_tokens > 100'000'000)
-    throw InputError("--new-tokens: allowed: 1 to 100000000");
+    throw InputError("--new-tokens: found " + std::to_string(args.new_tokens) + ", allowed: 1 to 100000000");
   const std::vector<std::string> policies = policies_of(args);
   // The first look at the scenario finds bad input before anything runs.
   const Scenario scenario = scenario_for(args, policies.front());
