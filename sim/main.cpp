@@ -79,7 +79,9 @@ int main(int argc, char** argv) {
   app.name("kvcap");
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
-  app.footer("Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal");
+  app.footer(
+      "kvcap SUBCOMMAND --help has its options and an example.\n"
+      "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal");
   kvcap::add_run(app);
   kvcap::add_compare(app);
   kvcap::add_restore(app);
@@ -102,7 +104,9 @@ int main(int argc, char** argv) {
     flush_results();
     return 0;
   } catch (const CLI::ParseError& error) {
-    return report(2, error.what());
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
+    return report(2, (error.what() + ("; kvcap" + command + " --help has an example")).c_str());
   } catch (const kvcap::InputError& error) {
     return report(2, error.what());
   } catch (const kvcap::CheckFailed& error) {

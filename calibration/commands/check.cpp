@@ -25,6 +25,7 @@ void add_check(CLI::App& app) {
   auto backend = std::make_shared<std::string>("auto");
   CLI::App* command = app.add_subcommand("check", "every operation against a reference in float64");
   add_backend_option(*command, backend.get());
+  command->footer("Example: kvcap-calibrate check");
   command->callback([backend] { check(*backend); });
 }
 

@@ -39,7 +39,9 @@ void add_profile(CLI::App& app) {
   command->add_flag("--quick", args->quick, "under a minute, fewer points");
   command->add_option("--out", args->out, "the profile; OUT.measurements.jsonl holds every measurement")
       ->required();
-  command->footer("A run that was stopped goes on where it was when it is started again the same way.");
+  command->footer(
+      "A run that was stopped goes on where it was when it is started again the same way.\n"
+      "Example: kvcap-calibrate profile --ssd . --out mine.json");
   command->callback([args] { profile(*args); });
 }
 

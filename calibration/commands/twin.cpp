@@ -42,7 +42,9 @@ void add_twin(CLI::App& app) {
                    "the table, named as the profile that predicts it; "
                    "OUT.measurements.jsonl holds every repeat")
       ->required();
-  command->footer("A run that was stopped goes on where it was when it is started again the same way.");
+  command->footer(
+      "A run that was stopped goes on where it was when it is started again the same way.\n"
+      "Example: kvcap-calibrate twin --ssd . --out mine-twin.json");
   command->callback([args] { twin(*args); });
 }
 

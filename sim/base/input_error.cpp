@@ -1,6 +1,7 @@
 #include "base/input_error.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 #include <vector>
 
@@ -26,6 +27,34 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
+// Runs of letters and runs of digits: "llama-2-7b" has llama, 2, 7, b.
+std::vector<std::string_view> words_of(std::string_view text) {
+  const auto kind = [](char c) {
+    const auto one = static_cast<unsigned char>(c);
+    return std::isdigit(one) != 0 ? 2 : std::isalpha(one) != 0 ? 1 : 0;
+  };
+  std::vector<std::string_view> words;
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    while (end < text.size() && kind(text[end]) == kind(text[begin])) ++end;
+    if (kind(text[begin]) != 0) words.push_back(text.substr(begin, end - begin));
+  }
+  return words;
+}
+
+// The shortest candidate that has every word of `name` somewhere: "ttft_ms" for "ttft".
+std::string_view completed_name(std::string_view name, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kFewestLetters = 3;
+  std::string_view best;
+  const std::vector<std::string_view> words = words_of(name);
+  if (name.size() < kFewestLetters || words.empty()) return best;
+  for (std::string_view candidate : candidates) {
+    const auto has = [&](std::string_view word) { return candidate.find(word) != std::string_view::npos; };
+    const bool shorter = best.empty() || candidate.size() < best.size();
+    if (shorter && std::all_of(words.begin(), words.end(), has)) best = candidate;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
@@ -40,7 +69,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
       best_distance = distance;
     }
   }
-  return best;
+  return best.empty() ? completed_name(name, candidates) : best;
 }
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {

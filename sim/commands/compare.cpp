@@ -35,7 +35,9 @@ std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
+    std::string& part = parts.emplace_back(text.substr(begin, end - begin));
+    part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
+    part.erase(part.find_last_not_of(' ') + 1);
     begin = end + 1;
   }
   return parts;
@@ -47,6 +49,14 @@ struct Column {
   std::vector<std::string> overrides;
   bool is_bound = false;
 };
+
+// "hcache", but "count=4": a value that is no name says nothing by itself.
+std::string label_of(const std::string& path, const std::string& value) {
+  constexpr std::string_view kNoNames[] = {"true", "false", "null"};
+  const bool is_name = !value.empty() && std::isalpha(static_cast<unsigned char>(value.front())) != 0 &&
+                       std::find(std::begin(kNoNames), std::end(kNoNames), value) == std::end(kNoNames);
+  return is_name ? value : path.substr(path.rfind('.') + 1) + "=" + value;
+}
 
 // Every combination of the values of several fields.
 std::vector<Column> columns_of(const CompareArgs& args) {
@@ -71,7 +81,7 @@ std::vector<Column> columns_of(const CompareArgs& args) {
     for (const Column& column : columns) {
       for (const std::string& value : split(over.substr(equals + 1), ',')) {
         Column more = column;
-        more.label += (more.label.empty() ? "" : " ") + value;
+        more.label += (more.label.empty() ? "" : " ") + label_of(path, value);
         more.overrides.push_back(std::string(path).append("=").append(value));
         finer.push_back(std::move(more));
       }
@@ -79,6 +89,15 @@ std::vector<Column> columns_of(const CompareArgs& args) {
     columns = std::move(finer);
   }
   return columns;
+}
+
+void refuse_twice(const std::vector<Column>& columns, const char* option) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (std::size_t other = 0; other < i; ++other) {
+      if (columns[other].overrides != columns[i].overrides) continue;
+      throw InputError(std::string(option) + ": found \"" + columns[i].label + "\" twice, allowed: once");
+    }
+  }
 }
 
 // As the name of a folder: "hcache", "hardware.ssd.count=8".
@@ -135,15 +154,31 @@ std::vector<Difference> differences_of(const std::vector<Column>& columns,
   return differences;
 }
 
+// What a column sets is an override to the loader; its user has written --policies or --over.
+std::string as_it_was_given(const std::string& message, const Column& column) {
+  for (const std::string& change : column.overrides) {
+    const std::string place = "--set " + change;
+    if (!message.starts_with(place) || column.is_bound) continue;
+    const std::string option = change.starts_with("policy.name=") ? "--policies" : "--over " + change;
+    return option + message.substr(place.size());
+  }
+  return message;
+}
+
 void compare(const CompareArgs& args) {
   std::vector<Column> columns = columns_of(args);
+  refuse_twice(columns, args.policies.empty() ? "--over" : "--policies");
   std::vector<Scenario> scenarios;
   const auto load_columns = [&] {
     while (scenarios.size() < columns.size()) {
       std::vector<std::string> overrides = args.overrides;
       const Column& column = columns[scenarios.size()];
       overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
-      scenarios.push_back(load_scenario(args.scenario_path, overrides));
+      try {
+        scenarios.push_back(load_scenario(args.scenario_path, overrides));
+      } catch (const InputError& error) {
+        throw InputError(as_it_was_given(error.what(), column));
+      }
     }
   };
   load_columns();
@@ -193,7 +228,9 @@ void add_compare(CLI::App& app) {
   command->add_option("scenario", args->scenario_path, "scenario file (JSON)")->required();
   command->add_option("--policies", args->policies, "policies to compare, separated by commas");
   command
-      ->add_option("--over", args->over, "any field to vary: PATH=v1,v2,...; given again: every combination")
+      ->add_option(
+          "--over", args->over,
+          "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination")
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_flag("--bounds", args->bounds,
@@ -204,9 +241,8 @@ void add_compare(CLI::App& app) {
   command->add_option("--out", args->out, "folder for compare.json, table.txt and a folder a setting");
   command->add_flag("--json", args->json, "print the comparison as JSON");
   command->footer(
-      "Examples: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal\n"
-      "          kvcap compare scenarios/demo.json --over hardware.ssd.count=1,2,4\n"
-      "          kvcap compare scenarios/demo.json --policies kv_offload --bounds");
+      "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal --out "
+      "build/demo");
   command->callback([args] { compare(*args); });
 }
 

@@ -56,7 +56,7 @@ void add_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("completion", "completion of the command line for a shell");
   command->add_option("shell", *shell, "bash, zsh or fish")->required();
-  command->footer("Example: source <(kvcap completion bash)");
+  command->footer("Example: kvcap completion bash > kvcap.bash && source kvcap.bash");
   command->callback([shell, &app] {
     const ProgramText program = described(app);
     std::string text;
@@ -76,8 +76,8 @@ void add_completion(CLI::App& app) {
 }
 
 void add_man(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("man", "the manual page, in man(1)'s format");
-  command->footer("Example: kvcap man | man -l -");
+  CLI::App* command = app.add_subcommand("man", "the manual page, as man -l reads it");
+  command->footer("Example: kvcap man > kvcap.1");
   command->callback([&app] { std::fputs(manual_page(described(app)).c_str(), stdout); });
 }
 

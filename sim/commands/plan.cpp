@@ -181,9 +181,7 @@ void add_plan(CLI::App& app) {
   command->add_flag("--break-even", args->break_even,
                     "instead: which policy wins where, over the two fields of break_even");
   command->add_flag("--json", args->json, "print everything as JSON");
-  command->footer(
-      "Examples: kvcap plan scenarios/plans/chat-13b.json\n"
-      "          kvcap plan scenarios/plans/break-even-7b.json --break-even");
+  command->footer("Example: kvcap plan scenarios/plans/demo.json");
   command->callback([args] { plan(*args); });
 }
 

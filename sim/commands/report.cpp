@@ -90,9 +90,7 @@ void add_report(CLI::App& app) {
   command->add_option("--before", args->before,
                       "what the results are compared with: files and folders as above");
   command->add_option("--title", args->title, "default: the names of the inputs");
-  command->footer(
-      "Examples: kvcap report build/demo -o report.html\n"
-      "          kvcap report new --before old --format markdown");
+  command->footer("Example: kvcap report build/demo -o report.html");
   command->callback([args] { report(*args); });
 }
 

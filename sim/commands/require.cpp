@@ -28,7 +28,7 @@ Requirement parse(const std::string& text) {
     }
   }
   throw InputError("--require: found \"" + text +
-                   "\", allowed: METRIC RELATION NUMBER, e.g. p99_ttft_ms<=500");
+                   "\", allowed: METRIC RELATION NUMBER with <=, <, >=, > or ==, e.g. p99_ttft_ms<=500");
 }
 
 bool holds(const Requirement& requirement, double value) {

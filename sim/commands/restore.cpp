@@ -189,13 +189,13 @@ std::vector<std::string> policies_of(const RestoreArgs& args) {
 }
 
 void print_table(const Json& report) {
-  std::printf("%s on %s: %lld tokens of context on %s, %lld new tokens, empty machine\n\n",
+  std::printf("%s on %s: %lld tokens of context on %s, %lld new tokens, idle machine\n\n",
               report["model"].get<std::string>().c_str(), report["hardware"].get<std::string>().c_str(),
               report["tokens"].get<long long>(), report["tier"].get<std::string>().c_str(),
               report["new_tokens"].get<long long>());
-  std::printf("%-17s %9s %9s %12s %21s %10s %9s\n", "", "restore", "TTFT", "closed form",
-              "layers hidden/KV/re", "stored", "bound by");
-  std::printf("%-17s %9s %9s %12s %21s %10s %9s\n", "", "ms", "ms", "ms", "", "KiB/token", "");
+  std::printf("%-17s %9s %9s %12s %21s %10s %9s\n", "", "restore", "TTFT", "closed form", "layers", "stored",
+              "bound by");
+  std::printf("%-17s %9s %9s %12s %21s %10s\n", "", "ms", "ms", "ms", "hidden/KV/recomputed", "KiB/token");
   const Json* fastest = nullptr;
   for (const Json& entry : report["policies"]) {
     const Json& schedule = entry["schedule"];
@@ -222,9 +222,10 @@ void print_table(const Json& report) {
 }
 
 void restore(const RestoreArgs& args) {
-  if (args.tokens < 1 || args.tokens > 100'000'000) throw InputError("--tokens: allowed: 1 to 100000000");
+  if (args.tokens < 1 || args.tokens > 100'000'000)
+    throw InputError("--tokens: found " + std::to_string(args.tokens) + ", allowed: 1 to 100000000");
   if (args.new_tokens < 1 || args.new_tokens > 100'000'000)
-    throw InputError("--new-tokens: allowed: 1 to 100000000");
+    throw InputError("--new-tokens: found " + std::to_string(args.new_tokens) + ", allowed: 1 to 100000000");
   const std::vector<std::string> policies = policies_of(args);
   // The first look at the scenario finds bad input before anything runs.
   const Scenario scenario = scenario_for(args, policies.front());

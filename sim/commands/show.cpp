@@ -232,9 +232,9 @@ void add_show(CLI::App& app) {
   command->add_option("what", args->what, "policies, models, hardware or workloads")->required();
   command->add_option("name", args->name,
                       "one entry, or the path of a model or hardware file: everything about it, and where "
-                      "each number comes from");
+                      "each number comes from; without it a list of all");
   command->add_flag("--json", args->json, "print JSON");
-  command->footer("Examples: kvcap show hardware\n          kvcap show hardware a100-40g-4x-pm9a3");
+  command->footer("Example: kvcap show hardware a100-40g-4x-pm9a3");
   command->callback([args] { show(*args); });
 }
 

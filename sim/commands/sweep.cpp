@@ -159,7 +159,8 @@ void add_sweep(CLI::App& app) {
   auto args = std::make_shared<SweepArgs>();
   CLI::App* command = app.add_subcommand("sweep", "every point of a grid, a list or a sample into one file");
   command->add_option("sweep", args->sweep_path, "sweep file (JSON)")->required();
-  command->add_option("--out", args->out, "folder for results.sqlite")->required();
+  command->add_option("--out", args->out, "folder for results.sqlite, whose view results has a row a point")
+      ->required();
   command
       ->add_option("--jobs", args->jobs,
                    "simulations at once (one a core); with --launcher slurm the array's tasks (16)")
@@ -175,10 +176,7 @@ void add_sweep(CLI::App& app) {
   command->add_option("--cache", args->cache, "folder of finished points that sweeps share");
   command->add_flag("--csv", args->csv, "then print the results as CSV");
   command->add_flag("--json", args->json, "then print the results as JSON");
-  command->footer(
-      "Examples: kvcap sweep scenarios/sweeps/ssds.json --out build/ssds\n"
-      "          sqlite3 build/ssds/results.sqlite 'SELECT * FROM results'\n"
-      "          kvcap sweep scenarios/sweeps/ssds.json --out build/ssds --resume --csv > ssds.csv");
+  command->footer("Example: kvcap sweep scenarios/sweeps/ssds.json --out build/ssds --csv > ssds.csv");
   command->callback([args] { sweep(*args); });
 }
 

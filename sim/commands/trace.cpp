@@ -267,15 +267,11 @@ void add_trace(CLI::App& app) {
   command->add_option("--seed", args->seed, "of what is drawn")->capture_default_str();
   command
       ->add_option("--set", args->overrides,
-                   "override a scenario's field: path=value, e.g. workload.source.zipf_alpha=1.2")
+                   "override a scenario's field: path=value, e.g. workload.source.tasks=quality,tpo")
       ->type_size(1)
       ->allow_extra_args(false);
   command->add_flag("--json", args->json, "stats: print JSON");
-  command->footer(
-      "Examples: kvcap trace stats traces/sample-chat.jsonl\n"
-      "          kvcap trace convert sharegpt.json sessions.jsonl.gz\n"
-      "          kvcap trace generate documents.jsonl --format long_context --sessions 5000 --set "
-      "workload.source.tasks=quality,tpo");
+  command->footer("Example: kvcap trace stats traces/sample-chat.jsonl");
   command->callback([args] { trace(*args); });
 }
 

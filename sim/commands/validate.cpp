@@ -60,7 +60,7 @@ void add_validate(CLI::App& app) {
                       "with --twin: the profile that predicts it; default: the one that it names");
   command->add_flag("--json", args->json, "print the checks as JSON");
   command->add_flag("--markdown", args->markdown, "print README's accuracy table: a row a suite");
-  command->footer("Example: kvcap validate --suite papers");
+  command->footer("Example: kvcap validate --suite twin");
   command->callback([args] { validate(*args); });
 }
 

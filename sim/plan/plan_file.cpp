@@ -89,7 +89,8 @@ std::vector<double> range_values(const Reader& range) {
   range.required("max");
   const bool steps = range.optional("step") != nullptr;
   if (steps == (range.optional("factor") != nullptr)) {
-    throw InputError(range.at("") + ": allowed: min and max with either step or factor");
+    throw InputError(range.at("") + ": found " + range.json().dump() +
+                     ", allowed: min and max with either step or factor");
   }
   const double by = range.number(steps ? "step" : "factor", NAN);
   if (!(high >= low)) range.fail("max", range.required("max"), "a number of at least min");
@@ -193,6 +194,7 @@ std::vector<Target> read_targets(const Reader& meet) {
   for (const auto& [metric, bounds] : meet.json().items()) {
     if (metric == "notes") continue;
     check_metric(meet, metric, metric);
+    if (!bounds.is_object()) meet.fail(metric, bounds, "{\"min\": NUMBER}, {\"max\": NUMBER} or both");
     const Reader target = meet.object(metric);
     target.know(kTargetKeys);
     if (!target.optional("min") && !target.optional("max")) {
@@ -265,7 +267,7 @@ Plan load_plan(const std::string& path) {
   const Reader reader(json, path, "");
   if (reader.required("schema") != kPlanSchema) {
     throw InputError(reader.at("schema") + ": found " + shown(json["schema"]) + ", this version supports \"" +
-                     std::string(kPlanSchema) + "\"");
+                     std::string(kPlanSchema) + "\"" + other_reader(json["schema"]));
   }
   reader.know(kPlanKeys);
   Plan plan{.name = reader.text("name", std::filesystem::path(path).stem().string()),

@@ -186,7 +186,7 @@ void add_robustness(Page& page, const PlanReport& report) {
         text += "holds";
         break;
       case Judgement::unclear:
-        text += "not clear, " + one.candidate->reason;
+        text += "may miss " + one.candidate->reason;
         break;
       case Judgement::misses:
         text += "misses " + one.candidate->reason;
@@ -196,10 +196,15 @@ void add_robustness(Page& page, const PlanReport& report) {
         break;
     }
     const std::string& reason = one.candidate->reason;
-    const bool is_other = !reason.empty() && reason != "unstable" && reason != kFrontMetric;
-    if (is_other) text += " (" + interval_text(one.candidate->metric(reason)) + ")";
-    page.sentence(text + ", " + kFrontMetric + " " + interval_text(one.candidate->metric(kFrontMetric)),
-                  "    ");
+    const std::string front = interval_text(one.candidate->metric(kFrontMetric));
+    if (reason == kFrontMetric) {
+      page.sentence(text + ": " + front, "    ");
+      continue;
+    }
+    if (!reason.empty() && reason != "unstable") {
+      text += " (" + interval_text(one.candidate->metric(reason)) + ")";
+    }
+    page.sentence(text + ", " + kFrontMetric + " " + front, "    ");
   }
   for (const PriceChange& one : report.prices) {
     std::string text = "  " + one.what + ": " + format_number(one.objective);

@@ -21,14 +21,16 @@ class SweepReader {
 
   Sweep read() {
     if (!json_.is_object()) throw InputError(file_ + ": found " + shown(json_) + ", allowed: an object");
-    refuse_unknown(json_, "", {"schema", "notes", "base", "limits", "grid", "zip", "points", "sample"});
     check_schema();
+    refuse_unknown(json_, "", {"schema", "notes", "base", "limits", "grid", "zip", "points", "sample"});
     std::string base_text, base_file;
     read_base(base_text, base_file);
     read_grid();
     read_zip();
     read_points();
     read_sample();
+    if (axes_.empty())
+      throw InputError(file_ + ": found no grid, zip, points or sample, allowed: at least one");
     return {file_, std::move(base_text), std::move(base_file), std::move(axes_), limits()};
   }
 
@@ -66,7 +68,8 @@ class SweepReader {
   void check_schema() const {
     const Json& found = require(json_, "", "schema");
     if (found == "kvcap.sweep/1") return;
-    throw InputError(file_ + ": schema: found " + shown(found) + ", this version supports \"kvcap.sweep/1\"");
+    throw InputError(file_ + ": schema: found " + shown(found) + ", this version supports \"kvcap.sweep/1\"" +
+                     other_reader(found));
   }
 
   void read_base(std::string& text, std::string& file) const {

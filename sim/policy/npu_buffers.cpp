@@ -59,10 +59,10 @@ class NpuBuffers : public Policy {
       first += "the window is never copied";
     } else {
       const std::string which = buffer_.copy_every_tokens == 1
-                                    ? "each"
-                                    : "each " + std::to_string(buffer_.copy_every_tokens) + "th";
-      std::snprintf(text, sizeof text, "%s decoded token of a sequence copies %.1f MB in %.2f ms",
-                    which.c_str(), buffer_.copy_bytes / 1e6, buffer_.copy_s * 1e3);
+                                    ? "each decoded token"
+                                    : "one decoded token in " + std::to_string(buffer_.copy_every_tokens);
+      std::snprintf(text, sizeof text, "%s of a sequence copies %.1f MB in %.2f ms", which.c_str(),
+                    buffer_.copy_bytes / 1e6, buffer_.copy_s * 1e3);
       first += text;
     }
     return {first, "attention over the padding of a static graph's window is not charged"};

@@ -98,8 +98,8 @@ void add_restore(Page& page, const ReportInput& input) {
                     format_number(number_of(entry, "stored_bytes_per_token") / 1024),
                     text_of(entry, "bound")});
   }
-  page.table({"policy", "restore ms", "TTFT ms", "closed form ms", "layers hidden/KV/re", "stored KiB/token",
-              "bound by"},
+  page.table({"policy", "restore ms", "TTFT ms", "closed form ms", "layers hidden/KV/recomputed",
+              "stored KiB/token", "bound by"},
              rows, 1);
 }
 

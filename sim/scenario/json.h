@@ -23,6 +23,8 @@ struct Document {
 
 // Text to JSON; a syntax error or a key given twice is an InputError with file, line and column.
 Json parse_json(std::string_view text, const std::string& file);
+// Where a file is of another kind than its reader's: "; kvcap sweep takes such a file", else "".
+std::string other_reader(const Json& schema);
 // A value as messages show it: short, on one line, objects and arrays by their kind.
 std::string shown(const Json& value);
 

@@ -36,6 +36,7 @@ class ReadFields : public FieldVisitor {
     ReadFields reader(json, path, places, notes);
     if (!json.is_object()) reader.fail(path, json, "an object");
     reader.take_notes();
+    reader.refuse_other_kind();
     reader.refuse_unknown_keys(describe);
     describe(reader);
   }
@@ -45,7 +46,7 @@ class ReadFields : public FieldVisitor {
     if (!found) return;
     if (found->is_string() && found->get_ref<const std::string&>() == value) return;
     throw InputError(at("schema") + ": found " + shown(*found) + ", this version supports \"" +
-                     std::string(value) + "\"");
+                     std::string(value) + "\"" + other_reader(*found));
   }
 
   void needs(std::string_view name, std::string_view value, std::string_view needed) override {
@@ -148,13 +149,24 @@ class ReadFields : public FieldVisitor {
     return present && found->is_null() ? nullptr : &*found;
   }
 
+  // Its keys would all be unknown.
+  void refuse_other_kind() const {
+    const auto found = json_.find("schema");
+    if (found == json_.end() || path_ != "" || *found == "kvcap.scenario/1") return;
+    const std::string reader = other_reader(*found);
+    if (reader.empty()) return;
+    throw InputError(at("schema") + ": found " + shown(*found) + ", allowed: a scenario" + reader);
+  }
+
   void refuse_unknown_keys(const Describe& describe) const {
     KeyNames known;
     describe(known);
     known.names.push_back("notes");
     for (const auto& [key, value] : json_.items()) {
       if (std::find(known.names.begin(), known.names.end(), key) != known.names.end()) continue;
-      throw InputError(at(key) + ": unknown key" + suggestion(key, known.names));
+      const std::string near = suggestion(key, known.names);
+      throw InputError(at(key) + ": unknown key" +
+                       (near.empty() ? ", allowed: " + joined(known.names) : near));
     }
   }
 
@@ -212,6 +224,15 @@ Json parse_json(std::string_view text, const std::string& file) {
   } catch (const Json::exception& error) {
     throw InputError(file + ": " + json_reason(error.what()));
   }
+}
+
+std::string other_reader(const Json& schema) {
+  for (const char* kind : {"sweep", "plan"}) {
+    if (schema == std::string("kvcap.") + kind + "/1") {
+      return std::string("; kvcap ") + kind + " takes such a file";
+    }
+  }
+  return schema == "kvcap.scenario/1" ? "; kvcap run takes such a file" : "";
 }
 
 std::string shown(const Json& value) {

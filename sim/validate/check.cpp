@@ -59,7 +59,8 @@ std::string simulated_text(const Check& check) {
 }
 
 std::string reference_text(const Check& check) {
-  if (check.claim == Claim::order) return "-";
+  // What was not there to compare with has no reference either.
+  if (check.claim == Claim::order || check.reference.empty()) return "-";
   if (check.claim == Claim::range) {
     return format_number(check.reference[0]) + " .. " + format_number(check.reference[1]);
   }

@@ -217,7 +217,9 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "kvcap: --require: found the metric \"p99_ttft_m\", allowed: a number of the result; did you mean "
        "\"p99_ttft_ms\"?\n"},
       {{"run", path("chat.json"), "--require", "p99_ttft_ms"},
-       "kvcap: --require: found \"p99_ttft_ms\", allowed: METRIC RELATION NUMBER, e.g. p99_ttft_ms<=500\n"},
+       "kvcap: --require: found \"p99_ttft_ms\", allowed: METRIC RELATION NUMBER with <=, <, >=, > or ==, "
+       "e.g. "
+       "p99_ttft_ms<=500\n"},
       {{"compare", path("chat.json")},
        "kvcap: compare: give either --policies a,b,c or --over PATH=v1,v2,...\n"},
       {{"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "9", "--policy",

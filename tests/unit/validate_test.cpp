@@ -121,10 +121,14 @@ TEST(MeasuredSuite, KeepsWhatReadmePromisesAndSaysWhyOfTheRest) {
 }
 
 TEST(MeasuredSuite, ComparesNothingWithoutTheMeasurements) {
-  for (const Check& check : run_suites({"measured"}, {.data_folder = "/nowhere"})) {
+  const std::vector<Check> checks = run_suites({"measured"}, {.data_folder = "/nowhere"});
+  for (const Check& check : checks) {
     EXPECT_EQ(check.verdict, Verdict::not_comparable) << check.id;
     EXPECT_NE(check.reason.find("/nowhere"), std::string::npos) << check.id;
   }
+  EXPECT_NE(validation_table(checks).find("not comparable"), std::string::npos);
+  EXPECT_NE(validation_json(checks).find("/nowhere"), std::string::npos);
+  EXPECT_NE(validation_markdown(checks, headlines()).find("| measured |"), std::string::npos);
 }
 
 TEST(NpuPaper, IsMetToTheByte) {

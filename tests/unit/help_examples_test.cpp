@@ -1,0 +1,120 @@
+// Every help text shows one real command, and that command runs: as its reader would, in bash, from a folder
+// that has scenarios/ and the others in it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/page.h"
+#include "unit/cli.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExample = "Example: ";
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+// The names below "Subcommands:", each at the beginning of a line.
+std::vector<std::string> subcommands_of(const std::string& help) {
+  std::vector<std::string> names;
+  for (const std::string& line : lines_of(help.substr(help.find("Subcommands:")))) {
+    if (line.size() > 2 && line.starts_with("  ") && line[2] != ' ')
+      names.push_back(line.substr(2, line.find(' ', 2) - 2));
+  }
+  return names;
+}
+
+class HelpExamples : public Cli {
+ protected:
+  HelpExamples() {
+    fs::create_directories(folder_ / "bin");
+    fs::create_directories(folder_ / "build");
+    for (const char* folder : {"scenarios", "traces", "models", "hwprofiles"})
+      fs::create_symlink(fs::path(KVCAP_SOURCE_DIR) / folder, folder_ / folder);
+  }
+
+  // Found by its name alone.
+  void install(const char* binary) const {
+    fs::create_symlink(binary, folder_ / "bin" / fs::path(binary).filename());
+  }
+
+  // No example waits for a minute; 124 is what timeout(1) says of one that does.
+  Outcome shell(const std::string& command) const {
+    write("command.sh", "cd '" + folder_.string() + "' && PATH=\"$PWD/bin:$PATH\"\n" + command + "\n");
+    const int status = std::system(
+        ("timeout 60 bash '" + path("command.sh") + "' >'" + path("out") + "' 2>'" + path("err") + "'")
+            .c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
+            read_file(path("err"))};
+  }
+
+  // The one example of a help text, which must call `program`.
+  static std::string example_of(const std::string& help, const std::string& program) {
+    std::vector<std::string> examples;
+    for (const std::string& line : lines_of(help))
+      if (line.starts_with(kExample)) examples.push_back(line.substr(kExample.size()));
+    EXPECT_EQ(examples.size(), 1U) << help;
+    if (examples.empty()) return "";
+    EXPECT_TRUE(examples.front().starts_with(program + " ")) << examples.front();
+    return examples.front();
+  }
+};
+
+// In the order of the help: report reads what compare has left.
+TEST_F(HelpExamples, EveryExampleOfAHelpTextRuns) {
+  install(KVCAP_BINARY);
+  std::vector<std::string> names = {""};
+  for (const std::string& name : subcommands_of(shell("kvcap --help").out)) names.push_back(name);
+  ASSERT_GE(names.size(), 11U);
+  for (const std::string& name : names) {
+    const std::string command = example_of(shell("kvcap " + name + " --help").out, "kvcap");
+    const Outcome outcome = shell(command);
+    if (command.find(".html") != std::string::npos && embedded_report_page().html.empty()) {
+      EXPECT_EQ(outcome.exit_code, 2) << command << "\n" << outcome.err;  // built without Node.js
+      continue;
+    }
+    EXPECT_EQ(outcome.exit_code, 0) << command << "\n" << outcome.err;
+    EXPECT_TRUE(!outcome.out.empty() || command.find(" > ") != std::string::npos ||
+                command.find(" -o ") != std::string::npos)
+        << command;
+  }
+}
+
+// On the CPU: with toy sizes where there are any. A profile takes minutes, so that its example is only read.
+TEST_F(HelpExamples, EveryExampleOfTheCalibrationRuns) {
+  install(KVCAP_CALIBRATE);
+  std::vector<std::string> names = {""};
+  for (const std::string& name : subcommands_of(shell("kvcap-calibrate --help").out)) names.push_back(name);
+  ASSERT_GE(names.size(), 4U);
+  for (const std::string& name : names) {
+    const std::string help = shell("kvcap-calibrate " + name + " --help").out;
+    const std::string command = example_of(help, "kvcap-calibrate");
+    for (std::size_t at = command.find("--"); at != std::string::npos; at = command.find("--", at + 1)) {
+      const std::string option = command.substr(at, command.find(' ', at) - at);
+      EXPECT_NE(help.find("\n  " + option + " "), std::string::npos) << option << " is no option of " << name;
+    }
+    if (name == "profile") continue;
+    const bool has_toys = help.find("--quick") != std::string::npos;
+    const Outcome outcome = shell("CUDA_VISIBLE_DEVICES= " + command + (has_toys ? " --quick" : ""));
+    EXPECT_EQ(outcome.exit_code, 0) << command << "\n" << outcome.err;
+    EXPECT_FALSE(outcome.out.empty()) << command;
+  }
+}
+
+}  // namespace
+}  // namespace kvcap

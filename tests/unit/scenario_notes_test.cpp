@@ -1,0 +1,79 @@
+// JSON has no comments: a scenario, a plan and a sweep open with two notes that say what is set up and what
+// one learns from running it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLongestNote = 160;  // characters: two lines of a terminal
+
+fs::path scenarios() { return fs::path(KVCAP_SOURCE_DIR) / "scenarios"; }
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// All that kvcap runs; what papers print is no scenario.
+std::vector<fs::path> files() {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::recursive_directory_iterator(scenarios())) {
+    if (entry.path().extension() == ".json" && entry.path().filename() != "published.json")
+      found.push_back(entry.path());
+  }
+  return found;
+}
+
+TEST(ScenarioNotes, StandBeforeEverythingButSchemaAndName) {
+  for (const fs::path& path : files()) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : Json::parse(read(path)).items()) keys.push_back(key);
+    std::vector<std::string> expected = {"schema", "name", "notes"};
+    if (path.parent_path().filename() == "sweeps") expected.erase(expected.begin() + 1);  // has no name
+    ASSERT_GE(keys.size(), expected.size()) << path;
+    keys.resize(expected.size());
+    EXPECT_EQ(keys, expected) << path;
+  }
+}
+
+TEST(ScenarioNotes, SayInTwoSentencesWhatIsSetUpAndWhatOneLearns) {
+  std::set<std::string> seen;
+  for (const fs::path& path : files()) {
+    const Json notes = Json::parse(read(path)).value("notes", Json::array());
+    ASSERT_TRUE(notes.is_array() && notes.size() >= 2) << path;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::string note = notes[i];
+      EXPECT_GE(note.size(), 40U) << path << ": " << note;
+      EXPECT_LE(note.size(), kLongestNote) << path << ": " << note;
+      EXPECT_NE(note.back(), '.') << path << ": " << note;
+      EXPECT_TRUE(seen.insert(note).second) << path << " says what another file says: " << note;
+    }
+    // A finding has a number, a question the command that answers it.
+    const std::string lesson = notes[1];
+    EXPECT_TRUE(lesson.find("kvcap ") != std::string::npos ||
+                std::any_of(lesson.begin(), lesson.end(), [](char c) { return c >= '0' && c <= '9'; }))
+        << path << ": " << lesson;
+  }
+  EXPECT_GE(seen.size(), 80U);
+}
+
+TEST(ScenarioNotes, AndEveryFileStandsInTheReadme) {
+  const std::string readme = read(scenarios() / "README.md");
+  for (const fs::path& path : files())
+    EXPECT_NE(readme.find(path.filename().string() + "`"), std::string::npos) << path;
+}
+
+}  // namespace
+}  // namespace kvcap
