@@ -83,6 +83,18 @@ Input input_of(const TraceArgs& args) {
   return {scenario.workload, scenario.seed};
 }
 
+// A format that was guessed may have been guessed wrong.
+Source read_source(const TraceArgs& args, const Input& input) {
+  try {
+    return open_source(input.options, input.seed);
+  } catch (const InputError& error) {
+    if (!args.format.empty() || is_generated(input.options.source.kind)) throw;
+    throw InputError(std::string(error.what()) + "; read as " +
+                     std::string(kSourceKindNames[static_cast<std::size_t>(input.options.source.kind)]) +
+                     ", which --format can change");
+  }
+}
+
 void print_notes(const std::vector<std::string>& notes, FILE* file) {
   for (const std::string& note : notes) std::fprintf(file, "note: %s\n", note.c_str());
 }
@@ -194,7 +206,7 @@ bool has_all_arrivals(const Source& source) {
 
 void print_stats(const TraceArgs& args) {
   Input input = input_of(args);
-  const Source source = open_source(input.options, input.seed);
+  const Source source = read_source(args, input);
   if (has_all_arrivals(source)) input.options.arrivals.process = ArrivalProcess::trace;
   const Workload workload = arrange(source, input.options, input.seed);
   std::vector<std::string> notes = workload.notes;
@@ -220,7 +232,7 @@ void print_stats(const TraceArgs& args) {
 void write_sessions(const TraceArgs& args) {
   const std::string& path = args.files.back();
   const Input input = input_of(args);
-  const Source source = open_source(input.options, input.seed);
+  const Source source = read_source(args, input);
   const std::string text = session_lines(source);
   write_file(path, path.ends_with(".gz") ? gzip(text) : text);
   print_notes(source.notes, stderr);

@@ -155,7 +155,7 @@ class ReadFields : public FieldVisitor {
     if (found == json_.end() || path_ != "" || *found == "kvcap.scenario/1") return;
     const std::string reader = other_reader(*found);
     if (reader.empty()) return;
-    throw InputError(at("schema") + ": found " + shown(*found) + ", allowed: a scenario" + reader);
+    throw InputError(at("schema") + ": found " + shown(*found) + reader);
   }
 
   void refuse_unknown_keys(const Describe& describe) const {
