@@ -10,7 +10,6 @@
 #include <unordered_map>
 
 #include "base/key_map.h"
-#include "base/random.h"
 #include "state/store.h"
 
 namespace kvcap {
