@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "report/changes.h"
 #include "unit/report_documents.h"
 
 namespace kvcap {
