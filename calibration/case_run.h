@@ -4,11 +4,11 @@
 //
 //   recompute         nothing is kept, one step prefills everything
 //   kv_offload        KV of every layer loaded, then the new tokens prefilled
-//   hcache            leading layers recomputed from tokens, then layers projected from hidden states, then
-//   KV cached_attention  KV without positions layer by layer under the new tokens' prefill, which is saved
-//   aside cacheblend        KV of chunks; the leading layers compute all tokens, the others those that
-//   deviate most hyperinfer        probe heads' keys, then the keys and values of those tokens that turn out
-//   important
+//   hcache            layers recomputed from tokens, then layers projected from hidden states, then KV
+//   cached_attention  KV without positions, loaded layer by layer under the new tokens' prefill; what that
+//                     computes is saved aside
+//   cacheblend        KV of chunks; leading layers compute all tokens, the others those that deviate most
+//   hyperinfer        probe heads' keys, then keys and values of the tokens that turn out to be important
 #pragma once
 
 #include <cstdint>
@@ -74,8 +74,6 @@ class CaseRun {
   std::vector<float> saved(int64_t request, int64_t layer) const;
   // And what its cache holds of them, with positions.
   std::vector<float> cached_new(int64_t request, int64_t layer) const;
-  // Tokens that hyperinfer used at a layer.
-  int64_t used_tokens(int64_t request, int64_t layer) const;
 
  private:
   struct State;

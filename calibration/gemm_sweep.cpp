@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "calibration/sweeps.h"
 

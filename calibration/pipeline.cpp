@@ -1,6 +1,5 @@
 #include "calibration/pipeline.h"
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>

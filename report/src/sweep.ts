@@ -9,7 +9,7 @@ export interface Point {
 }
 
 // A word for a shell, quoted where it must be.
-export function shell_word(text: string): string {
+function shell_word(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 

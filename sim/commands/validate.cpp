@@ -1,6 +1,5 @@
 // kvcap validate: how far the simulator can be trusted, suite by suite.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>

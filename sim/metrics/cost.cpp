@@ -1,6 +1,5 @@
 #include "metrics/cost.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,6 +1,5 @@
 #include "plan/export.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>

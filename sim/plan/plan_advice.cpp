@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
-#include "metrics/format.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"
 

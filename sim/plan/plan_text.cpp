@@ -119,6 +119,13 @@ void add_commands(Page& page, const PlanReport& report) {
   }
 }
 
+// "at most 500", "at least 0.8", "from 1 to 2"
+std::string target_text(const Target& target) {
+  if (!std::isfinite(target.min)) return "at most " + format_number(target.max);
+  if (!std::isfinite(target.max)) return "at least " + format_number(target.min);
+  return "from " + format_number(target.min) + " to " + format_number(target.max);
+}
+
 void add_targets(Page& page, const PlanReport& report, const Candidate& candidate) {
   for (const Target& target : report.plan->meet) {
     page.line("  " + target.metric + " " + interval_text(candidate.metric(target.metric)) +
@@ -250,12 +257,6 @@ void add_answer(Page& page, const PlanReport& report) {
 }
 
 }  // namespace
-
-std::string target_text(const Target& target) {
-  if (!std::isfinite(target.min)) return "at most " + format_number(target.max);
-  if (!std::isfinite(target.max)) return "at least " + format_number(target.min);
-  return "from " + format_number(target.min) + " to " + format_number(target.max);
-}
 
 std::string candidate_command(const Plan& plan, const Candidate& candidate) {
   Changes changes = candidate.changes;

@@ -22,9 +22,6 @@ struct PlanReport {
 
 std::string plan_text(const PlanReport& report);
 
-// "at most 500", "at least 0.8", "from 1 to 2"
-std::string target_text(const Target& target);
-
 // The command that repeats a candidate's runs.
 std::string candidate_command(const Plan& plan, const Candidate& candidate);
 

@@ -5,12 +5,11 @@
 // Keys and values of 64 tokens of a node of the prefix tree are a chunk. With n tokens found, k = retention
 // n, and P of h heads as probes, a layer loads one after the other
 //
-//   as_like       n keys and values                                                                     2 h n
-//   h2o           n keys; when its queries are there, every head's k values                         h n + h k
-//   hyperinfer    n keys of the probe heads; when its queries are there and the probe heads agree,
-//                 k keys and values, the same for all heads                                       P n + 2 h k
-//   ... falls back  where they do not: the other keys, then every head's k values           P n + (h-P) n + h
-//   k
+//   as_like     2 h n                    n keys and values
+//   h2o         h n + h k                n keys; when its queries are there, every head's k values
+//   hyperinfer  P n + 2 h k              n keys of the probe heads; when its queries are there and the probe
+//                                        heads agree, k keys and values, the same for all heads
+//               P n + (h - P) n + h k    where they disagree: the other keys, then every head's k values
 //
 // in vectors (cost/identification.h), which is what crosses PCIe. SSD and remote are read in whole chunks: of
 // the fixed sets of all heads those that hold at least one important token, which a node's order by mean

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 
 #include "metrics/format.h"
 #include "metrics/quantiles.h"

@@ -5,9 +5,8 @@
 //
 //   {"schema", "title", "kvcap_version",
 //    "inputs": [{"name": short and unique, "path": as given, "side": "after" | "before", "content": {...}}],
-//    "takeaways": {"overview": [sentence...], "latency", "cache", "resources", "restoration", "sweep",
-//    "plan",
-//                  "validation", "changes": the same}}
+//    "takeaways": {"overview": [sentence...], and the same: "latency", "cache", "resources",
+//                  "restoration", "sweep", "plan", "validation", "changes"}}
 //
 // A content is a document of one of these schemas:
 //   kvcap.result/1, kvcap.compare/1      kvcap run and compare

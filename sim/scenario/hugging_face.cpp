@@ -1,5 +1,4 @@
 // A Hugging Face config.json as our model file. The families agree on the shapes and differ in the names.
-#include <algorithm>
 
 #include "base/input_error.h"
 #include "scenario/fields.h"

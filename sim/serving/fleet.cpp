@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/check.h"
 #include "serving/prompt.h"
 
 namespace kvcap {

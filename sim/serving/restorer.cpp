@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
-
 namespace kvcap {
 namespace {
 

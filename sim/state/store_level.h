@@ -48,7 +48,6 @@ class StoreLevel {
   int64_t capacity_tokens() const { return capacity_tokens_; }
   int64_t target_tokens() const { return target_tokens_; }  // capacity without the share to keep free
   int64_t came_tokens() const { return came_tokens_; }      // in all, since the beginning
-  int64_t left_tokens() const { return left_tokens_; }
   double bytes(int64_t tokens) const { return static_cast<double>(tokens) * options_.bytes_per_token; }
   Eviction& eviction() { return *eviction_; }
 

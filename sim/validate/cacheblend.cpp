@@ -1,7 +1,6 @@
 // CacheBlend's evaluation (EuroSys '25). Tuned for all of it: in the A40's profiles the GEMM efficiency (to
 // the prefills of section 2) and the SSD's bandwidth (to the loads of section 5), and the policy's
 // partial_efficiency.
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 

@@ -7,8 +7,6 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "machine.h"
-#include "policy/policy.h"
 #include "validate/reduced.h"
 #include "validate/theory.h"
 
@@ -18,17 +16,6 @@ namespace {
 constexpr const char* kSuite = "queueing";
 // At which a wait is no wait: the clock resolves a nanosecond, records have seven digits.
 constexpr double kNoWait = 1e-5;
-
-// Means over the turns that are no warm-up.
-double mean_of(const RunResult& run, const std::function<double(const TurnRecord&)>& of) {
-  double sum = 0, count = 0;
-  for (const TurnRecord& turn : run.turns) {
-    if (turn.warmup) continue;
-    sum += of(turn);
-    ++count;
-  }
-  return sum / count;
-}
 
 double queue_s(const TurnRecord& turn) { return turn.ttft_s - turn.service_ttft_s; }
 
@@ -181,7 +168,7 @@ Experiment loss(double offered, const std::string& name, double token_s, std::si
                            erlang_b(kServers, offered)}}};
 }
 
-// ---- links ----
+// ---- waiting for a link ----
 
 // Other arrivals than those that wait for a server.
 constexpr uint64_t kOtherSeeds = 1000;
@@ -217,224 +204,6 @@ Experiment waiting_for_a_link(std::size_t turns) {
                            md1_wait_exceeds(kLoad, 1)}}};
 }
 
-std::vector<double> restores_s(const RunResult& run) {
-  std::vector<double> seconds;
-  for (const TurnRecord& turn : run.turns) seconds.push_back(turn.restore_s);
-  return seconds;
-}
-
-// Contexts of so many tokens, all asked for at time 0.
-Workload at_once(const std::vector<uint32_t>& tokens) {
-  return stored_turns(std::vector<double>(tokens.size(), 0.0), [&](uint64_t i) { return tokens[i]; });
-}
-
-// Transfers of one route are served first come first served, each at the whole rate: the k-th ends when all
-// up to it have been carried.
-Check first_come_first_served() {
-  const std::vector<uint32_t> tokens = {30000, 10000, 50000, 20000};
-  const Scenario scenario = reduced_scenario("kv_offload");
-  std::vector<double> expected_s;
-  double sum_s = 0;
-  for (uint32_t one : tokens) {
-    sum_s += one * scenario.model.kv_bytes_per_token() / scenario.hardware.ssd->read_bandwidth_bytes_per_s;
-    expected_s.push_back(sum_s);
-  }
-  return exact_check(kSuite, "link.fifo", "restoration, s, of four contexts on an SSD asked for at once",
-                     restores_s(run_cases({{scenario, at_once(tokens)}}).front()), expected_s, 1e-6);
-}
-
-// Routes that share a link divide it max-min (Bertsekas, Gallager 1992, 6.5.2): equal shares, and what one
-// cannot use is the other's. The first context lies in DRAM, which it fills, the second on an SSD; both cross
-// PCIe, of rate P. A slow SSD, of rate r < P/2, is not held up: the first gets P - r. A fast one, r > P/2,
-// gets P/2 until the first is over.
-Check max_min() {
-  constexpr uint32_t kNear = 100000, kFar = 300000;
-  std::vector<Case> cases;
-  std::vector<double> expected_s;
-  for (double ssd_rate : {2e9, 4e9, 8e9}) {
-    Scenario scenario = reduced_scenario("kv_offload");
-    const double near = kNear * scenario.model.kv_bytes_per_token();
-    const double far = kFar * scenario.model.kv_bytes_per_token();
-    const double link = scenario.hardware.pcie.h2d_bandwidth_bytes_per_s;
-    scenario.hardware.ssd->read_bandwidth_bytes_per_s = ssd_rate;
-    scenario.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = near}, {.kind = Tier::ssd}};
-    cases.push_back({scenario, at_once({kNear, kFar})});
-    const double near_s = near / std::max(link - ssd_rate, link / 2);
-    const double far_rate = std::min(ssd_rate, link / 2);
-    expected_s.push_back(near_s);
-    expected_s.push_back(near_s + (far - near_s * far_rate) / std::min(ssd_rate, link));
-  }
-  std::vector<double> simulated_s;
-  for (const RunResult& run : run_cases(cases)) {
-    for (double seconds : restores_s(run)) simulated_s.push_back(seconds);
-  }
-  return exact_check(kSuite, "link.max_min",
-                     "loads, s, from DRAM and from an SSD of 2, 4 and 8 GB/s at once over PCIe of 10 GB/s",
-                     simulated_s, expected_s, 1e-6);
-}
-
-// ---- pipelines ----
-
-// Layers that take about as long to load as to compute.
-Scenario layered_scenario(const std::string& policy, double ssd_rate) {
-  Scenario scenario = reduced_scenario(policy);
-  scenario.model.num_hidden_layers = 24;
-  scenario.model.hidden_size = 4096;
-  scenario.model.num_attention_heads = scenario.model.num_key_value_heads = 32;
-  scenario.model.intermediate_size = 11008;
-  scenario.hardware.gpu.peak_flops = 150e12;
-  scenario.hardware.pcie.h2d_bandwidth_bytes_per_s = 64e9;
-  scenario.hardware.ssd->read_bandwidth_bytes_per_s = ssd_rate;
-  scenario.fidelity = Fidelity::layer;
-  return scenario;
-}
-
-struct LayerTimes {
-  std::vector<double> load_s, compute_s;
-};
-
-// Of one context on an SSD: what the policy has each layer load and compute.
-LayerTimes layer_times(const Scenario& scenario, uint32_t tokens, int64_t new_tokens) {
-  const Machine machine(scenario, tokens, tokens);
-  const Hit hit{.tier = Tier::ssd, .tokens = tokens};
-  const Restoration restoration = machine.policy().restore(
-      {.history_tokens = tokens, .new_tokens = new_tokens}, {&hit, 1}, machine.idle_rates());
-  LayerTimes times;
-  for (const LayerWork& work : restoration.work) {
-    for (int64_t i = 0; i < work.layers; ++i) {
-      times.load_s.push_back(work.load_bytes[index(Tier::ssd)] /
-                             scenario.hardware.ssd->read_bandwidth_bytes_per_s);
-      times.compute_s.push_back(work.compute_s);
-    }
-  }
-  return times;
-}
-
-constexpr uint32_t kHistory = 8192;
-
-// hcache: hidden states that are loaded and projected beside layers that are only loaded or only computed.
-Check flow_shop() {
-  std::vector<Case> cases;
-  std::vector<double> expected_s;
-  for (double ssd_rate : {4e9, 16e9, 48e9}) {
-    const Scenario scenario = layered_scenario("hcache", ssd_rate);
-    cases.push_back({scenario, at_once({kHistory})});
-    const LayerTimes times = layer_times(scenario, kHistory, 1);
-    expected_s.push_back(flow_shop_makespan_s(times.load_s, times.compute_s));
-  }
-  std::vector<double> simulated_s;
-  for (const RunResult& run : run_cases(cases)) simulated_s.push_back(restores_s(run).front());
-  return exact_check(kSuite, "pipeline.flow_shop",
-                     "restoration, s, of hidden states with SSDs of 4, 16 and 48 GB/s, layer by layer on the "
-                     "clock, against Johnson's longest way through the same layers",
-                     simulated_s, expected_s, 1e-6);
-}
-
-// kv_offload, layer-wise: n layers alike of a seconds to load and b to compute, then the head. With a read
-// buffer of one layer nothing overlaps, n (a + b); with two or more n max(a, b) + min(a, b).
-Check read_buffer() {
-  constexpr uint32_t kNewTokens = 200;
-  std::vector<Case> cases;
-  std::vector<double> expected_s;
-  for (double ssd_rate : {16e9, 48e9}) {
-    for (int64_t buffer : {1, 2, 8}) {
-      Scenario scenario = layered_scenario("kv_offload", ssd_rate);
-      scenario.policy.preload = Preload::layerwise;
-      scenario.policy.read_buffer_layers = buffer;
-      Case one{scenario, at_once({kHistory})};
-      one.workload.turns.front().input_tokens = kNewTokens;
-      cases.push_back(one);
-      const LayerTimes times = layer_times(scenario, kHistory, kNewTokens);
-      const double a = times.load_s.front(), b = times.compute_s.front(), head_s = times.compute_s.back();
-      const auto n = static_cast<double>(scenario.model.num_hidden_layers);
-      expected_s.push_back(head_s + (buffer == 1 ? n * (a + b) : n * std::max(a, b) + std::min(a, b)));
-    }
-  }
-  std::vector<double> simulated_s;
-  for (const RunResult& run : run_cases(cases)) simulated_s.push_back(run.turns.front().service_ttft_s);
-  return exact_check(
-      kSuite, "pipeline.buffer",
-      "first token, s, of layer-wise preloading with SSDs of 16 and 48 GB/s and read buffers of "
-      "1, 2 and 8 layers",
-      simulated_s, expected_s, 1e-6);
-}
-
-// ---- references ----
-
-constexpr std::size_t kItems = 5000;
-constexpr std::size_t kPlaces = 500;
-
-// A cache of kPlaces is full and forgets how it began long before that.
-constexpr int64_t kReferenceWarmup = 8000;
-std::size_t references_of(const SuiteOptions& options) { return options.quick ? 20000 : 60000; }
-
-Workload drawn_references(const std::vector<double>& popularity, const std::vector<double>& arrivals_s,
-                          uint64_t seed) {
-  Workload workload = reference_workload(arrivals_s, draw_references(arrivals_s.size(), popularity, seed));
-  workload.warmup_turns = kReferenceWarmup;
-  return workload;
-}
-
-double hit_rate(const RunResult& run) {
-  return mean_of(run, [](const TurnRecord& turn) { return turn.hit_tokens > 0 ? 1.0 : 0.0; });
-}
-
-double stack_hit_rate(const Workload& workload, int64_t places) {
-  LruStack stack(workload.pieces.size());
-  double hits = 0;
-  for (std::size_t i = 0; i < workload.pieces.size(); ++i) {
-    const int64_t distance = stack.distance(workload.pieces[i].key);
-    const bool counts = static_cast<int64_t>(i) >= workload.warmup_turns;
-    if (counts && distance > 0 && distance <= places) ++hits;
-    stack.use(workload.pieces[i].key);
-  }
-  return hits / static_cast<double>(std::ssize(workload.turns) - workload.warmup_turns);
-}
-
-Experiment lru(double alpha, const std::string& name, std::size_t count) {
-  const std::vector<double> popularity = zipf(kItems, alpha);
-  const std::string of = " of LRU, 500 places, 5,000 texts of Zipf popularity " + name;
-  return {
-      .scenario = cache_scenario(EvictionKind::lru, kPlaces),
-      .workload = [=](uint64_t seed) { return drawn_references(popularity, seconds_apart(count), seed); },
-      .measure =
-          [](const Workload& workload, const RunResult& run) {
-            return std::vector<double>{hit_rate(run), hit_rate(run), stack_hit_rate(workload, kPlaces)};
-          },
-      .predictions = {{"lru.zipf_" + name + ".che", "hit rate against Che's" + of,
-                       lru_hit_rate(popularity, kPlaces)},
-                      {"lru.zipf_" + name + ".stack",
-                       "hit rate against the stack distances of the same references" + of, std::nullopt}}};
-}
-
-Experiment fifo(double alpha, const std::string& name, std::size_t count) {
-  const std::vector<double> popularity = zipf(kItems, alpha);
-  return {.scenario = cache_scenario(EvictionKind::fifo, kPlaces),
-          .workload = [=](uint64_t seed) { return drawn_references(popularity, seconds_apart(count), seed); },
-          .measure = [](const Workload&, const RunResult& run) { return std::vector<double>{hit_rate(run)}; },
-          .predictions = {{"fifo.zipf_" + name + ".che",
-                           "hit rate of FIFO, 500 places, 5,000 texts of Zipf popularity " + name,
-                           fifo_hit_rate(popularity, kPlaces)}}};
-}
-
-Experiment ttl(double alpha, const std::string& name, std::size_t count) {
-  constexpr double kTtl_s = 1000;
-  const std::vector<double> popularity = zipf(kItems, alpha);
-  Scenario scenario = cache_scenario(EvictionKind::lru, 2 * kItems);
-  scenario.policy.ttl_s = kTtl_s;
-  return {.scenario = scenario,
-          .workload =
-              [=](uint64_t seed) {
-                return drawn_references(popularity, poisson_arrivals_s(count, 1, seed), seed);
-              },
-          .measure = [](const Workload&, const RunResult& run) { return std::vector<double>{hit_rate(run)}; },
-          .predictions = {{"ttl.zipf_" + name,
-                           "hit rate of an unbounded store that drops what was unused for 1,000 s, one "
-                           "reference a second to 5,000 texts of Zipf popularity " +
-                               name,
-                           ttl_hit_rate(popularity, 1, kTtl_s)}}};
-}
-
 }  // namespace
 
 std::vector<Experiment> waiting_experiments(const SuiteOptions& options) {
@@ -450,23 +219,12 @@ std::vector<Experiment> link_experiments(const SuiteOptions& options) {
   return {waiting_for_a_link(turns_of(options))};
 }
 
-std::vector<Experiment> reference_experiments(const SuiteOptions& options) {
-  const std::size_t count = references_of(options);
-  return {lru(0.8, "0.8", count), lru(1.2, "1.2", count), fifo(0.8, "0.8", count), ttl(0.8, "0.8", count)};
-}
-
-std::vector<Check> transfer_checks() {
-  return {first_come_first_served(), max_min(), flow_shop(), read_buffer()};
-}
-
-int replications(const SuiteOptions& options) { return options.quick ? 16 : 32; }
-
 std::vector<Check> queueing_checks(const SuiteOptions& options) {
   std::vector<Experiment> experiments = waiting_experiments(options);
   for (const auto& more : {link_experiments(options), reference_experiments(options)}) {
     experiments.insert(experiments.end(), more.begin(), more.end());
   }
-  std::vector<Check> checks = run_experiments(kSuite, experiments, replications(options));
+  std::vector<Check> checks = run_experiments(kSuite, experiments, options.quick ? 16 : 32);
   const std::vector<Check> transfers = transfer_checks();
   checks.insert(checks.end(), transfers.begin(), transfers.end());
   return checks;

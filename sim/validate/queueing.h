@@ -18,7 +18,4 @@ std::vector<Experiment> reference_experiments(const SuiteOptions& options);
 // How loads share links, first come first served and max-min, and overlap with computation, as a flow shop.
 std::vector<Check> transfer_checks();
 
-// Runs of each experiment.
-int replications(const SuiteOptions& options);
-
 }  // namespace kvcap

@@ -190,6 +190,16 @@ std::vector<uint64_t> draw_references(std::size_t count, std::span<const double>
 
 // ---- experiments ----
 
+double mean_of(const RunResult& run, const std::function<double(const TurnRecord&)>& of) {
+  double sum = 0, count = 0;
+  for (const TurnRecord& turn : run.turns) {
+    if (turn.warmup) continue;
+    sum += of(turn);
+    ++count;
+  }
+  return sum / count;
+}
+
 std::vector<Check> run_experiments(const std::string& suite, const std::vector<Experiment>& experiments,
                                    int replications) {
   const auto runs = static_cast<std::size_t>(replications);

@@ -51,6 +51,9 @@ Workload reference_workload(std::span<const double> arrivals_s, std::span<const 
 // Indices drawn with the given probabilities.
 std::vector<uint64_t> draw_references(std::size_t count, std::span<const double> popularity, uint64_t seed);
 
+// Over the turns that are no warm-up.
+double mean_of(const RunResult& run, const std::function<double(const TurnRecord&)>& of);
+
 struct Prediction {
   std::string id;
   std::string what;

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/embedded.h"
 #include "base/files.h"

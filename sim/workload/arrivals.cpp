@@ -1,7 +1,5 @@
 #include "workload/arrivals.h"
 
-#include <cmath>
-
 #include "base/check.h"
 #include "base/random.h"
 #include "workload/draws.h"

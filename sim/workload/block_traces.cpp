@@ -2,7 +2,6 @@
 // cover the prompt, the last one perhaps in part; those of a vLLM run are the full blocks of prompt and
 // answer together, which is what its prefix cache can find.
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"

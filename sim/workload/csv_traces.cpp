@@ -1,6 +1,5 @@
 // Traces of requests without a word on their text: what was asked when, and at most of which session.
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 

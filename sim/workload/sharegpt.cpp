@@ -1,7 +1,5 @@
 // ShareGPT's raw JSON: an array of {"id", "conversations": [{"from", "value"}]}. Files have hundreds of
 // megabytes, so that the parser's events are followed and only token counts are kept.
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstring>

@@ -2,18 +2,17 @@
 // noisy, ratios of minima are not. Every measurement runs in a process of its own (SimGrid has one engine a
 // process).
 //
-//   turns/<policy>      wall time of the chat workload of 5,678 sessions (or ShareGPT where it is at hand),
-//   in
-//                       turns a second and in sleep_for events a turn
+//   turns/<policy>      wall time of the chat workload of 5,678 sessions (or ShareGPT where it is at
+//                       hand), in turns a second and in sleep_for events a turn
 //   turns/cached_attention_overload, turns/mooncake
 //                       the same for CachedAttention's own setting and for an hour of hash blocks
 //   size/N              the same for chats of about N turns: a turn costs as much whatever N is
 //   memory/<policy>     growth of peak memory between 30 thousand and 300 thousand turns, in bytes a turn
 //   program/<workload>  a whole `kvcap run`, from its start to its end, in requests a second: Mooncake's
-//   hour, and
-//                       5,000 requests of 200 tokens that get 270, Poisson at 4/s, a 7B model on one A100
+//                       hour, and 5,000 requests of 200 tokens that get 270, Poisson at 4/s, a 7B model on
+//                       one A100
 //   startup             time until `kvcap --version` has ended, against an empty program linked with
-//   libsimgrid
+//                       libsimgrid
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <sys/resource.h>

@@ -1,8 +1,7 @@
 // The store under many small items, in nanoseconds an item:
 //
-//   store_mix/<eviction>/N     turns of 100 blocks of 16 tokens over a working set of 2 N blocks, of which N
-//   fit:
-//                              find and touch all, put those that are missing, end the moves
+//   store_mix/<eviction>/N     turns of 100 blocks of 16 tokens over a working set of 2 N blocks, of
+//                              which N fit: find and touch all, put those that are missing, end the moves
 //   store_two_tiers/N          the same with N / 4 of the blocks in DRAM and the rest on SSD
 //   store_pinned/N             one block in and one out of a tier in which N others are pinned
 //   key_map, standard_map/N    find, insert and erase, against std::unordered_map
@@ -11,7 +10,6 @@
 #include <unordered_map>
 
 #include "base/key_map.h"
-#include "base/random.h"
 #include "state/store.h"
 
 namespace kvcap {

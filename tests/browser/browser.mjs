@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const app = process.env.KVCAP_REPORT_APP ?? fileURLToPath(new URL("../../report", import.meta.url));
 const require = createRequire(join(app, "package.json"));
 
-export const chromium_path = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const chromium_path = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 // Why the tests cannot run here; null when they can.
 export function what_is_missing() {

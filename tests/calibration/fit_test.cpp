@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "cost/cost_model.h"
 
 namespace kvcap::calibration {

@@ -1,8 +1,6 @@
 // Laws of policies that load a part of what they find, on prompts that share prefixes.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "laws/machines.h"
 
 namespace kvcap::laws {

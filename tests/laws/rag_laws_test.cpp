@@ -2,8 +2,6 @@
 // baselines beside it.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "laws/machines.h"
 #include "workload/workload.h"
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <map>
-#include <string_view>
 #include <vector>
 
 #include "base/random.h"

@@ -1,8 +1,6 @@
 // HyperInfer and its baselines, asked directly: what a layer loads, in bytes done by hand.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "cost/identification.h"
 #include "cost/importance.h"
 #include "policy/table.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "unit/raw_files.h"
-#include "workload/lines.h"
 #include "workload/source.h"
 #include "workload/trace_stats.h"
 

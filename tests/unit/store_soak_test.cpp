@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <unordered_map>
 
 #include "base/random.h"
 #include "state/store.h"

@@ -3,10 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <list>
-#include <numeric>
 
 #include "base/random.h"
 

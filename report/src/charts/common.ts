@@ -7,7 +7,7 @@ import type { Option } from "./engine.ts";
 export const most_marks = 2000;
 
 // Charts measure their labels themselves, for which they must know the page's font by its name.
-export const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 export const colour = (style: Style, theme: Theme): string => style[theme.mode];
 

@@ -56,7 +56,7 @@ const kinds: Record<string, string> = {
   measured: "measured on this machine",
 };
 
-export function provenance_badge(result: Place): HTMLElement {
+function provenance_badge(result: Place): HTMLElement {
   const kind = result.at("provenance", "hardware").text ?? "unknown";
   const meaning = Object.hasOwn(kinds, kind) ? kinds[kind] : "";
   return h("span", { class: "badge", title: meaning }, kind);

@@ -1,0 +1,18 @@
+// The CPU backend's kernels: Eigen's, in float32, on the calling thread. Arguments as backend.h has them.
+#pragma once
+
+#include "calibration/backend.h"
+
+namespace kvcap::calibration {
+
+void compute(const Gemm& gemm);
+void compute(const Attention& attention);
+void compute(const Rope& rope);
+void compute(const RmsNorm& norm);
+void compute(const SiluMultiply& silu);
+void compute(const Add& add);
+void compute(const MoveRows& move);
+void compute(const AttentionMass& mass);
+void compute(const RowDistance& distance);
+
+}  // namespace kvcap::calibration

@@ -1,0 +1,221 @@
+// Plan files: bad ones, and small ones whose search by simulation finds what exhaustive search finds.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/input_error.h"
+#include "plan/break_even.h"
+#include "plan/plan_search.h"
+#include "plan/plan_simulate.h"
+
+namespace kvcap {
+namespace {
+
+class PlanFile : public testing::Test {
+ protected:
+  PlanFile() : folder_(std::filesystem::temp_directory_path() / ("kvcap_plan_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~PlanFile() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& search, const std::string& meet, const std::string& rest = "") const {
+    const std::string path = (folder_ / "plan.json").string();
+    std::ofstream(path)
+        << R"({"schema": "kvcap.plan/1", "base": {"model": "llama-2-7b", "hardware": "h100-sxm",
+      "schema": "kvcap.scenario/1", "workload": {"source": {"kind": "chat"}, "sessions": 60}},
+      "search": )"
+        << search << R"(, "meet": )" << meet << rest << "}";
+    return path;
+  }
+  // The message without the folder.
+  std::string refusal(const std::string& search, const std::string& meet,
+                      const std::string& rest = "") const {
+    const std::string path = write(search, meet, rest);
+    try {
+      check_values(load_plan(path), path);
+    } catch (const InputError& error) {
+      std::string message = error.what();
+      for (std::size_t at; (at = message.find(folder_.string() + "/")) != std::string::npos;) {
+        message.erase(at, folder_.string().size() + 1);
+      }
+      return message;
+    }
+    return "";
+  }
+
+  std::filesystem::path folder_;
+};
+
+constexpr const char* kSearch = R"({"policy.name": ["hcache", "kv_offload"]})";
+constexpr const char* kMeet = R"({"p99_ttft_ms": {"max": 500}})";
+
+TEST_F(PlanFile, AppliesObjectsBeforeWhatIsInside) {
+  const Plan plan = load_plan(write(
+      R"({"hardware.ssd.count": {"min": 1, "max": 8, "factor": 2}, "hardware": ["h100-sxm"],
+          "hardware.gpu.count, serving.tensor_parallel_size": [1, 2]})",
+      kMeet));
+  EXPECT_EQ(changes_at(plan.search, {0, 3, 1}),
+            (Changes{"hardware=h100-sxm", "hardware.ssd.count=8", "hardware.gpu.count=2",
+                     "serving.tensor_parallel_size=2"}));
+  EXPECT_EQ(plan.base, (folder_ / "plan.json").string() + "#base");
+}
+
+TEST_F(PlanFile, IsRefusedWithOneLineThatSaysWhere) {
+  EXPECT_EQ(refusal(kSearch, kMeet), "");
+  EXPECT_EQ(
+      refusal(kSearch, R"({"p99_ttft_m": {"max": 500}})"),
+      "plan.json: meet.p99_ttft_m: found the metric \"p99_ttft_m\", allowed: a number of the result; did "
+      "you mean \"p99_ttft_ms\"?");
+  EXPECT_EQ(refusal(kSearch, R"({"p99_ttft_ms": {"maxx": 500}})"),
+            "plan.json: meet.p99_ttft_ms.maxx: unknown field, allowed: min, max; did you mean \"max\"?");
+  EXPECT_EQ(refusal(kSearch, R"({"p99_ttft_ms": {"max": "500"}})"),
+            "plan.json: meet.p99_ttft_ms.max: found \"500\", allowed: a number");
+  EXPECT_EQ(refusal(R"({"hardware.ssd.count": {"min": 1, "max": 8}})", kMeet),
+            "plan.json: search.hardware.ssd.count: allowed: min and max with either step or factor");
+  EXPECT_EQ(refusal(R"({"hardware.ssd.count": {"min": 4, "max": 1, "step": 1}})", kMeet),
+            "plan.json: search.hardware.ssd.count.max: found 1, allowed: a number of at least min");
+  EXPECT_EQ(refusal(R"({"hardware.ssd.count": 4})", kMeet),
+            "plan.json: search.hardware.ssd.count: found 4, allowed: a list of values, or {\"min\", \"max\", "
+            "\"step\"}");
+  EXPECT_EQ(refusal(kSearch, kMeet, R"(, "minimise": "x")"),
+            "plan.json: minimise: unknown field, allowed: schema, name, base, search, meet, notes, minimize, "
+            "max_replications, break_even; did you mean \"minimize\"?");
+  EXPECT_EQ(refusal(kSearch, kMeet, R"(, "max_replications": 0)"),
+            "plan.json: max_replications: found 0, allowed: an integer from 1 to 1000");
+}
+
+// A value that no configuration accepts can be no answer; a pair that does not go together can be left out.
+TEST_F(PlanFile, IsRefusedForAValueThatNothingAccepts) {
+  EXPECT_EQ(refusal(R"({"hardware.gpu.count": [1, 2], "serving.tensor_parallel_size": [1, 2]})", kMeet), "");
+  const std::string typo = refusal(R"({"policy.name": ["hcache", "kv_ofload"]})", kMeet);
+  EXPECT_TRUE(
+      typo.starts_with("plan.json: search.policy.name: no configuration accepts kv_ofload: --set "
+                       "policy.name=kv_ofload: found \"kv_ofload\""))
+      << typo;
+  EXPECT_TRUE(typo.ends_with("did you mean \"kv_offload\"?")) << typo;
+  const std::string path = refusal(R"({"hardware.sdd.count": [1]})", kMeet);
+  EXPECT_NE(path.find("did you mean \"ssd\"?"), std::string::npos) << path;
+}
+
+// Every point of the plan on the whole workload.
+struct Exhausted {
+  double least = std::numeric_limits<double>::infinity();
+  std::size_t meeting = 0, all = 0;
+};
+Exhausted exhaust(const Plan& plan, Simulator& simulator) {
+  std::vector<Changes> all = {{}};
+  for (const Dimension& dimension : plan.search) {
+    std::vector<Changes> finer;
+    for (const Changes& changes : all) {
+      for (const std::string& value : dimension.values) {
+        finer.push_back(changes);
+        for (const std::string& path : dimension.paths) finer.back().push_back(path + "=" + value);
+      }
+    }
+    all = std::move(finer);
+  }
+  Judge judge(plan, simulator);
+  Exhausted found{.all = all.size()};
+  for (const Candidate* one : judge.judge(all)) {
+    if (one->verdict != Judgement::meets) continue;
+    ++found.meeting;
+    found.least = std::min(found.least, one->metric("cost.usd_per_hour").mean);
+  }
+  return found;
+}
+
+void expect_the_same(const Plan& plan) {
+  Simulator simulator(plan);
+  Judge judge(plan, simulator);
+  const PlanResult result = find_plan(plan, judge);
+  ASSERT_NE(result.best, nullptr);
+  const Exhausted found = exhaust(plan, simulator);
+  EXPECT_GT(found.meeting, 0U);
+  EXPECT_LT(found.meeting, found.all);
+  EXPECT_DOUBLE_EQ(result.best->metric("cost.usd_per_hour").mean, found.least);
+}
+
+TEST_F(PlanFile, FindsBySimulationWhatExhaustiveSearchFinds) {
+  expect_the_same(load_plan(write(
+      R"({"hardware": ["l40s", "a100-80g-sxm"], "policy.name": ["recompute", "hcache"],
+          "hardware.dram.capacity_bytes": {"min": 1e10, "max": 8e10, "factor": 2},
+          "policy.tiers": [[{"kind": "dram"}]]})",
+      R"({"token_hit_rate": {"min": 0.7}, "p99_ttft_ms": {"max": 1000}})", R"(, "max_replications": 3)")));
+}
+
+TEST_F(PlanFile, SearchesStorageBehindANetwork) {
+  expect_the_same(load_plan(write(
+      R"({"policy.name": ["kv_offload"],
+          "hardware.remote": [{"capacity_bytes": 0, "bandwidth_bytes_per_s": 5e9, "price_usd_per_gb_hour": 1e-3}],
+          "hardware.remote.capacity_bytes": {"min": 1e10, "max": 8e10, "factor": 2},
+          "hardware.dram.capacity_bytes": {"min": 1e10, "max": 4e10, "factor": 4},
+          "policy.tiers": [[{"kind": "remote"}], [{"kind": "dram"}, {"kind": "remote"}]]})",
+      R"({"token_hit_rate": {"min": 0.5}})", R"(, "max_replications": 3)")));
+}
+
+// Machines and policies as the scenarios of this project have them, under the plan's workload and targets:
+// what meets them is no cheaper than the answer.
+TEST_F(PlanFile, IsAsGoodAsWhatPeopleHaveSetUpByHand) {
+  const std::string path = write(
+      R"({"hardware": ["a100-80g-sxm", "h100-sxm"], "policy.name": ["kv_offload", "hcache"],
+          "policy.tiers": [[{"kind": "ssd"}]],
+          "hardware.ssd.count": {"min": 1, "max": 4, "factor": 2}})",
+      R"({"p99_ttft_ms": {"max": 400}, "token_hit_rate": {"min": 0.5}})", R"(, "max_replications": 6)");
+  const Plan plan = load_plan(path);
+  Simulator simulator(plan);
+  Judge judge(plan, simulator);
+  const PlanResult result = find_plan(plan, judge);
+  ASSERT_NE(result.best, nullptr);
+
+  std::vector<Changes> by_hand;
+  for (const char* name : {"chat-7b", "leval-8b-h100", "mooncake", "papers/cached_attention/figure_22"}) {
+    std::ifstream file(std::string(KVCAP_SOURCE_DIR "/scenarios/") + name + ".json");
+    const auto scenario = nlohmann::json::parse(file);
+    by_hand.push_back({"hardware=" + scenario["hardware"].get<std::string>(),
+                       "policy=" + scenario["policy"].dump(),
+                       "serving.tensor_parallel_size=" +
+                           std::to_string(scenario["serving"].value("tensor_parallel_size", 1))});
+  }
+  std::size_t meeting = 0;
+  for (const Candidate* one : judge.judge(by_hand)) {
+    ASSERT_NE(one->verdict, Judgement::cannot_run) << one->reason;
+    if (one->verdict != Judgement::meets) continue;
+    ++meeting;
+    EXPECT_LE(result.best->metric("cost.usd_per_hour").mean, one->metric("cost.usd_per_hour").mean);
+  }
+  EXPECT_GT(meeting, 0U);
+}
+
+// hcache reads half of what kv_offload reads: with one SSD it is first; recompute is where nothing is worth
+// reading, for a few tokens.
+TEST_F(PlanFile, MapsWhoWinsWhereAndWhereTheClosedFormPutsTheLine) {
+  const Plan plan = load_plan(write(kSearch, kMeet,
+                                    R"(, "break_even": {"policies": ["recompute", "kv_offload", "hcache"],
+      "across": {"tokens": [64, 256, 1024, 4096]}, "down": {"hardware.ssd.count": [1, 8]},
+      "set": {"hardware": "a100-40g-4x-pm9a3", "hardware.ssd.read_bandwidth_bytes_per_s": 0.8e9}})"));
+  const BreakEvenMap map = break_even_map(plan);
+  ASSERT_EQ(map.rows.size(), 2U);
+  for (const std::vector<BreakEvenCell>& row : map.rows) {
+    for (const BreakEvenCell& cell : row) {
+      ASSERT_GE(cell.winner, 0);
+      EXPECT_GE(cell.lead, 1);
+      for (const Contestant& one : cell.policies) {
+        EXPECT_EQ(one.reason, "");
+        EXPECT_NEAR(one.ttft_s, one.closed_form_ttft_s, 0.02 * one.closed_form_ttft_s);
+      }
+    }
+  }
+  EXPECT_EQ(map.rows[0][0].winner, 0);
+  EXPECT_EQ(map.rows[0][3].winner, 2);
+  ASSERT_FALSE(map.boundaries.empty());
+  for (const Boundary& one : map.boundaries) {
+    EXPECT_NEAR(one.simulated, one.closed_form, 0.1 * one.closed_form);
+  }
+}
+
+}  // namespace
+}  // namespace kvcap

@@ -1,0 +1,230 @@
+// What a report says of its documents, and of those before and after.
+#include "report/takeaways.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "report/changes.h"
+#include "unit/report_documents.h"
+
+namespace kvcap {
+namespace {
+
+std::vector<std::string> said(const std::vector<ReportInput>& inputs, const std::string& page) {
+  for (const auto& [name, sentences] : takeaways(inputs))
+    if (name == page) return sentences;
+  ADD_FAILURE() << "no page " << page;
+  return {};
+}
+
+void expect_says(const std::vector<std::string>& sentences, const std::string& sentence) {
+  std::string all;
+  for (const std::string& one : sentences) all += one + "\n";
+  EXPECT_NE(all.find(sentence), std::string::npos) << sentence << "\nis not in\n" << all;
+}
+
+// ---- takeaways ----
+
+TEST(Takeaways, SayByHowMuchTheBestIsAhead) {
+  // Paired: 182 - 260 = -78 +- 8; 1 - 182/260 = 30 %, 1 - 264/512 = 48.4 %.
+  const Json compare =
+      comparison({result("kv_offload", 260, 30, 512, 0.9), result("hcache", 182, 20, 264, 0.8)},
+                 {difference("hcache", "kv_offload", -78, 8)});
+  const std::vector<ReportInput> inputs = {input("chat", compare)};
+  expect_says(
+      said(inputs, "overview"),
+      "hcache lowers p99 TTFT by 30.0 % against kv_offload (182 against 260 ms, 78.0 +-8.0 ms lower) and "
+      "stores 48.4 % fewer bytes.");
+  expect_says(said(inputs, "latency"), "hcache lowers p99 TTFT by 30.0 %");
+  expect_says(said(inputs, "cache"),
+              "What came from stored state of every 100 prompt tokens (history and new): 90.0 with "
+              "kv_offload and hcache.");
+  expect_says(said(inputs, "cache"), "It stores 48.4 % fewer bytes than kv_offload.");
+  expect_says(said(inputs, "resources"), "hcache is bound by reads from the SSDs (busy 80.0 % of the time).");
+  expect_says(said(inputs, "resources"), "hcache uses up the rated writes of the SSDs in 2.50 years.");
+  EXPECT_TRUE(said(inputs, "restoration").empty());
+  EXPECT_TRUE(said(inputs, "changes").empty());
+}
+
+TEST(Takeaways, HalveAndDoNotKnow) {
+  const auto headline_of = [](double p99_ms, double half_width_ms) {
+    return said({input("chat", comparison({result("recompute", 200, half_width_ms, 0, 0.2),
+                                           result("kv_offload", p99_ms, half_width_ms, 512, 0.9)}))},
+                "overview")
+        .front();
+  };
+  // As if independent: sqrt(2) 10.
+  EXPECT_EQ(headline_of(100, 10),
+            "kv_offload halves p99 TTFT against recompute (100 against 200 ms, 100 +-14 ms lower).");
+  EXPECT_EQ(
+      headline_of(190, 10),
+      "Whether kv_offload or recompute has the lower p99 TTFT these runs cannot tell (190 against 200 ms, "
+      "10 +-14 ms lower).");
+}
+
+TEST(Takeaways, OfARestorationAreTheseFactors) {
+  // 80 / 40; |40 - 41| / (40 + 10).
+  const std::vector<ReportInput> inputs = {input("r", restoration(0.04, 0.08))};
+  const std::vector<std::string> sentences = said(inputs, "restoration");
+  expect_says(sentences,
+              "hcache brings 4,096 tokens of m back from ssd on h in 40.0 ms: 2.00x faster than kv_offload.");
+  expect_says(sentences, "hcache keeps 264 KiB a token");
+  expect_says(sentences, "loading binds.");
+  expect_says(sentences, "differ by at most 2.00 % of TTFT (hcache).");
+  EXPECT_EQ(said(inputs, "overview").front(), sentences.front());
+}
+
+TEST(Takeaways, OfValidationsCountVerdictsAndPromises) {
+  std::vector<Json> checks = {check("a", "inside", 0, true), check("b", "near", 0.05),
+                              check("c", "outside", 0.5), check("d", "not comparable", 9)};
+  expect_says(
+      said({input("v", validation(checks))}, "validation"),
+      "Of 3 numbers beside published, measured or analytic ones 1 are inside, 1 near and 1 outside; 1 "
+      "cannot be compared.");
+  expect_says(said({input("v", validation(checks))}, "validation"), "All 1 that are promised hold.");
+  expect_says(said({input("v", validation(checks))}, "validation"), "Farthest off is c, 50.0 %.");
+  checks[2]["promised"] = true;
+  expect_says(said({input("v", validation(checks))}, "validation"), "Farther off than promised: c.");
+}
+
+TEST(Takeaways, OfSweepsNameTheBestPointAndWhatMattersMost) {
+  Json rows = sweep({400, 800, 100, 0}, {1, 1, 1, 0});
+  rows["columns"]["p99_ttft_ms"][3] = nullptr;
+  const std::vector<std::string> sentences = said({input("s", rows)}, "sweep");
+  // Medians: 600 with 1 SSD, 100 with 4; 250 with a, 800 with b.
+  expect_says(sentences,
+              "hardware.ssd.count moves p99 TTFT most: its median is 100 ms at 4 and 600 ms at 1.");
+  expect_says(sentences,
+              "p99 TTFT is least at hardware.ssd.count=4 policy.name=a, 100 ms, and greatest at "
+              "hardware.ssd.count=1 policy.name=b, 800 ms.");
+  expect_says(sentences,
+              "3 of 4 points ran, 1 failed; 1 cannot serve their rate and are left out below. One "
+              "run a point, so small differences may be chance.");
+}
+
+TEST(Takeaways, OfPlansNameTheAnswerAndItsRivals) {
+  Json plan = {{"schema", "kvcap.plan_result/1"},
+               {"name", "p"},
+               {"minimize", "cost.usd_per_hour"},
+               {"simulations", 12},
+               {"answer",
+                {{"changes", {"hardware.ssd.count=2"}},
+                 {"metrics",
+                  {{"cost.usd_per_hour", {{"mean", 5.5}, {"interval", nullptr}}},
+                   {"p99_ttft_ms", {{"mean", 400}, {"interval", {380, 420}}}}}}}},
+               {"purchase", "1x A100, 2 SSDs"},
+               {"binding", "p99_ttft_ms"},
+               {"rivals", {{{"changes", {"x=1"}}}}},
+               {"judged", Json::array()}};
+  std::vector<std::string> sentences = said({input("p", plan)}, "plan");
+  expect_says(sentences,
+              "Buy 1x A100, 2 SSDs: cost.usd_per_hour 5.50, p99 TTFT 400 +-20 ms (12 simulations).");
+  expect_says(sentences, "These runs cannot tell it from 1 other configuration.");
+  expect_says(sentences, "The target with the least room is p99_ttft_ms.");
+  plan["answer"] = nullptr;
+  plan["nearest"] = {{"changes", {"x=1", "y=2"}}, {"reason", "p99_ttft_ms"}};
+  sentences = said({input("p", plan)}, "plan");
+  expect_says(sentences,
+              "No configuration meets every target (12 simulations). Nearest is x=1 y=2, which misses "
+              "p99_ttft_ms.");
+}
+
+TEST(Takeaways, OfBreakEvenMapsCountWins) {
+  const auto cell = [](const char* across, const char* winner, const char* expected) -> Json {
+    return {{"across", across}, {"down", "512"}, {"winner", winner}, {"closed_form_winner", expected}};
+  };
+  const Json map = {
+      {"schema", "kvcap.break_even/1"},
+      {"across", "bandwidth"},
+      {"down", "tokens"},
+      {"cells",
+       {cell("1", "recompute", "recompute"), cell("2", "hcache", "recompute"),
+        cell("3", "hcache", "hcache")}},
+      {"boundaries", {{{"down", "512"}, {"from", "recompute"}, {"to", "hcache"}, {"simulated", 1.5}}}}};
+  const std::vector<std::string> sentences = said({input("b", map)}, "sweep");
+  expect_says(sentences, "Of 3 pairs of bandwidth and tokens are won: hcache 2, recompute 1.");
+  expect_says(sentences, "The closed form names the same winner in 2 of 3.");
+  expect_says(sentences, "At tokens 512, recompute gives way to hcache at bandwidth 1.50.");
+}
+
+TEST(Takeaways, OfTracesSayWhatACacheCanFind) {
+  const Json stats = {{"schema", "kvcap.trace_stats/1"},
+                      {"infinite_cache_token_hit_rate", 0.8},
+                      {"history_token_share", 0.9},
+                      {"total_context_tokens", 5000},
+                      {"miss_ratio_curve",
+                       {{{"capacity_tokens", 100}, {"token_miss_ratio", 0.6}},
+                        {{"capacity_tokens", 1000}, {"token_miss_ratio", 0.25}},
+                        {{"capacity_tokens", 2000}, {"token_miss_ratio", 0.2}}}}};
+  const std::vector<std::string> sentences = said({input("t", stats)}, "cache");
+  expect_says(sentences,
+              "A store that keeps everything finds 80.0 % of all prompt tokens; history is 90.0 %");
+  // The first that finds 0.9 x 0.8 = 0.72.
+  expect_says(sentences, "LRU over 1,000 tokens finds 75.0 %, of 5,000 tokens that there are.");
+}
+
+TEST(Takeaways, NameTheirInputWhereSeveralSpeak) {
+  const std::vector<ReportInput> inputs = {input("r1", restoration(0.04, 0.08)),
+                                           input("r2", restoration(0.02, 0.08))};
+  expect_says(said(inputs, "restoration"), "r1: hcache brings");
+  expect_says(said(inputs, "restoration"), "r2: hcache brings");
+}
+
+// ---- before and after ----
+
+TEST(Changes, OfResultsHaveIntervalsAsIfIndependent) {
+  const std::vector<ReportInput> inputs = {
+      input("new", comparison({result("hcache", 182, 3, 264, 0.8), result("ideal", 80, 3, 0, 0.8)})),
+      input("old", comparison({result("hcache", 260, 4, 264, 0.8), result("kv_offload", 1, 1, 1, 0)}), true)};
+  const std::vector<Change> all = changes(inputs);
+  const auto p99 = std::find_if(all.begin(), all.end(),
+                                [](const Change& change) { return change.metric == "p99_ttft_ms"; });
+  ASSERT_NE(p99, all.end());
+  EXPECT_EQ(p99->setting, "hcache");
+  EXPECT_EQ(p99->difference(), -78);
+  EXPECT_DOUBLE_EQ(p99->half_width, 5);  // 3 and 4
+  EXPECT_TRUE(p99->can_tell());
+  EXPECT_TRUE(std::none_of(all.begin(), all.end(), [](const Change& c) { return c.setting != "hcache"; }));
+  expect_says(said(inputs, "changes"),
+              "new, hcache: mean TTFT 19.5 ms lower (45.5 against 65.0 ms before), p99 TTFT "
+              "78.0 +-5.0 ms lower (182 against 260 ms before)");
+}
+
+TEST(Changes, SayWhereRunsCannotTellAndWhereNothingChanged) {
+  const auto sentences = [](double p99_ms) {
+    Json now = result("hcache", 100, 30, 264, 0.8), then = result("hcache", p99_ms, 40, 264, 0.8);
+    for (Json* one : {&now, &then}) (*one)["metrics"].erase("mean_ttft_ms");
+    return said({input("new", now), input("old", then, true)}, "changes");
+  };
+  expect_says(sentences(120), "new, hcache: these runs cannot tell whether p99 TTFT has changed.");
+  expect_says(sentences(100), "new, hcache: as before.");
+}
+
+TEST(Changes, MatchRestorationsChecksAndSweeps) {
+  const std::vector<ReportInput> inputs = {
+      input("r", restoration(0.04, 0.08)),
+      input("v", validation({check("a", "inside", 0.01), check("b", "near", 0.05), check("c", "inside", 0)})),
+      input("s", sweep({100, 200, 300, 400}, {1, 1, 1, 1})),
+      input("r0", restoration(0.05, 0.08), true),
+      input("v0", validation({check("a", "near", 0.06), check("b", "inside", 0.02), check("c", "inside", 0)}),
+            true),
+      input("s0", sweep({110, 220, 330, 440}, {1, 1, 1, 1}), true)};
+  const std::vector<std::string> sentences = said(inputs, "changes");
+  expect_says(sentences, "r, hcache: restoration 10.0 ms lower (40.0 against 50.0 ms before).");
+  expect_says(sentences, "r, kv_offload: as before.");
+  expect_says(sentences, "v: of 3 checks of both sides 1 have a better verdict (a) and 1 a worse one (b).");
+  // Medians of four points: 250 and 275.
+  expect_says(sentences,
+              "s, median of 4 points: p99 TTFT 25.0 ms lower (250 against 275 ms before); one run each");
+}
+
+TEST(Changes, SaySoWhereNothingMatches) {
+  expect_says(said({input("r", restoration(1, 2)), input("v", validation({}), true)}, "changes"),
+              "Both sides have nothing in common that could be compared.");
+}
+
+}  // namespace
+}  // namespace kvcap
