@@ -185,8 +185,10 @@ class EqualRequests {
       : folder_(std::filesystem::temp_directory_path() / ("kvcap-bench-" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
     std::ofstream sessions(folder_ / "requests.jsonl");
-    for (int64_t i = 0; i < kCount; ++i) sessions << R"({"id": )" << i << R"(, "turns": [{"input_tokens": 200, "output_tokens": 270}]})" << '\n';
-    std::ofstream(path()) << R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-80g-sxm",
+    for (int64_t i = 0; i < kCount; ++i)
+      sessions << R"({"id": )" << i << R"(, "turns": [{"input_tokens": 200, "output_tokens": 270}]})" << '\n';
+    std::ofstream(path())
+        << R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-80g-sxm",
       "workload": {"source": {"kind": "sessions", "path": "requests.jsonl"}, "arrivals": {"sessions_per_s": 4}},
       "policy": {"name": "recompute"}})";
   }

@@ -30,7 +30,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"library", {"plan", "scenario", "metrics", "base"}},
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
-     {".", "report", "validate", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
+     {".", "report", "validate", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload",
+      "base"}},
 };
 
 std::string folder_of(const std::string& path) {

@@ -59,8 +59,9 @@ TEST(Prices, OfOnePartAreRentOrPurchaseAndNotBoth) {
   EXPECT_NE(
       error_of({"hardware.ssd.purchase_usd=800"}).find("purchase_usd=800: found 800, allowed: 0 beside"),
       std::string::npos);
-  EXPECT_NE(error_of({"hardware.gpu.amortization_years=0"}).find("allowed: a number from 1e-06 to 1000000000000"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of({"hardware.gpu.amortization_years=0"}).find("allowed: a number from 1e-06 to 1000000000000"),
+      std::string::npos);
   EXPECT_NE(error_of({"hardware.gpu.power_idle_w=701"}).find("allowed: at most gpu.power_busy_w = 700"),
             std::string::npos);
 }

@@ -1,0 +1,225 @@
+#include "machine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+
+#include "base/input_error.h"
+#include "policy/keys.h"
+
+namespace kvcap {
+namespace {
+
+double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
+  switch (tier) {
+    case Tier::hbm:
+      return 0;
+    case Tier::dram:
+      return hardware.dram->capacity_bytes;
+    case Tier::ssd:
+      return static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes;
+    case Tier::remote:
+      return hardware.remote->capacity_bytes;
+  }
+  return 0;
+}
+
+constexpr double kUnboundedBytes = 1e18;
+
+HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOptions>& tiers) {
+  const auto used = [&](Tier tier) {
+    return std::any_of(tiers.begin(), tiers.end(), [&](const TierOptions& one) { return one.kind == tier; });
+  };
+  // A context read from SSD is promoted on its way: it has to pass through DRAM.
+  if (hardware.ssd && used(Tier::dram) && used(Tier::ssd)) hardware.ssd->gpu_direct = false;
+  return hardware;
+}
+
+std::vector<TierOptions> tiers_of(const Scenario& scenario) {
+  if (scenario.policy.tiers) return *scenario.policy.tiers;
+  std::vector<TierOptions> tiers;
+  for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+    if (has_tier(scenario.hardware, tier)) tiers.push_back({.kind = tier});
+  }
+  return tiers;
+}
+
+std::string format(const char* pattern, auto... values) {
+  char text[300];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+// Only texts can be asked about one by one; what has none is asked as it is.
+bool has_texts(const Workload& workload) {
+  return !workload.piece_begin.empty() && workload.piece_keys == PieceKeys::text;
+}
+
+}  // namespace
+
+Machine::Machine(const Scenario& scenario, const Workload& workload)
+    : Machine(scenario, static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
+              workload.context_tokens() / scenario.fleet.replicas) {
+  if (!workload.piece_begin.empty()) {
+    match_ = options_.match.value_or(Match::prefix);
+  } else if (options_.match.value_or(Match::session) != Match::session) {
+    notes_.emplace_back("prompts have no pieces: a session's whole history is found under its own key");
+  }
+  options_.match = match_;
+  if (!has_texts(workload)) options_.calls = Calls::single;
+  note_unused_keys(scenario.policy, workload);
+}
+
+Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens)
+    : options_(with_preset(scenario.policy)),
+      hardware_(with_staging(scenario.hardware, tiers_of(scenario))),
+      cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size) {
+  for (Tier from : kTiers) {
+    for (Tier to : kTiers) {
+      const bool way = from != to && has_tier(hardware_, from) && has_tier(hardware_, to);
+      // No links, no time.
+      const bool free = to == Tier::hbm && options_.ideal_load.value_or(false);
+      routes_.push_back(way && !free ? kvcap::route(hardware_, cost_.tensor_parallel_size(), from, to)
+                                     : Route{});
+    }
+  }
+  if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load)");
+  max_model_len_ = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
+  choose_tiers(scenario);
+  choose_policy(scenario, mean_history_tokens, context_tokens);
+  choose_memory(scenario);
+}
+
+void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens) {
+  std::optional<Tier> planned_tier;
+  bool roomy = false;
+  for (const StoreTier& tier : tiers_) {
+    if (tier.kind == Tier::hbm) continue;
+    const Route& load = route(tier.kind, Tier::hbm);
+    idle_rates_[index(tier.kind)] = {.route = &load, .stretch = 1, .delay_s = load.latency_s};
+    if (!roomy) planned_tier = tier.kind;
+    roomy = tier.capacity_bytes >= static_cast<double>(context_tokens) * scenario.model.kv_bytes_per_token();
+  }
+  policy_ = make_policy({.cost = &cost_,
+                         .hardware = &hardware_,
+                         .options = options_,
+                         .idle_rates = idle_rates_,
+                         .planned_tier = planned_tier,
+                         .step_tokens = scenario.serving.max_num_batched_tokens,
+                         .split_tokens = options_.split_tokens.value_or(mean_history_tokens),
+                         .max_model_len = max_model_len_,
+                         .seed = static_cast<uint64_t>(scenario.seed)});
+  if (policy_->reuse() == Reuse::everything) tiers_.clear();
+  if (policy_->reuse() == Reuse::nothing) {
+    std::erase_if(tiers_, [](const StoreTier& tier) { return tier.kind != Tier::hbm; });
+  }
+  for (StoreTier& tier : tiers_) {
+    tier.bytes_per_token =
+        tier.kind == Tier::hbm ? scenario.model.kv_bytes_per_token() : policy_->stored_bytes_per_token();
+  }
+  for (std::string& note : policy_->notes()) notes_.push_back(std::move(note));
+}
+
+void Machine::note_unused_keys(const PolicyOptions& given, const Workload& workload) {
+  const std::vector<std::string_view> unused = unused_keys(given, options_,
+                                                           {.keeps = !tiers_.empty(),
+                                                            .host_tiers = has_host_tier(),
+                                                            .scores = keeps_scores(),
+                                                            .pieces = !workload.piece_begin.empty(),
+                                                            .texts = has_texts(workload)});
+  if (unused.empty()) return;
+  std::string note = options_.name + " makes no use of ";
+  for (std::string_view key : unused) {
+    note += (key == unused.front() ? "policy." : ", policy.") + std::string(key);
+  }
+  notes_.push_back(std::move(note));
+}
+
+bool Machine::has_host_tier() const {
+  return std::any_of(tiers_.begin(), tiers_.end(),
+                     [](const StoreTier& tier) { return tier.kind != Tier::hbm; });
+}
+
+bool Machine::keeps_scores() const {
+  return std::any_of(tiers_.begin(), tiers_.end(),
+                     [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; });
+}
+
+bool Machine::clairvoyant() const {
+  return std::any_of(tiers_.begin(), tiers_.end(),
+                     [](const StoreTier& tier) { return tier.eviction == EvictionKind::belady; });
+}
+
+const Route& Machine::route(Tier from, Tier to) const {
+  return routes_[index(from) * kTiers.size() + index(to)];
+}
+
+void Machine::choose_tiers(const Scenario& scenario) {
+  for (const TierOptions& options : tiers_of(scenario)) {
+    tiers_.push_back({.kind = options.kind,
+                      .capacity_bytes = options_.unbounded && options.kind != Tier::hbm
+                                            ? kUnboundedBytes
+                                            : options.capacity_bytes.value_or(
+                                                  profile_capacity_bytes(hardware_, options.kind)),
+                      .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
+                      .free_fraction = options.free_fraction,
+                      .exclusive = options.exclusive});
+  }
+}
+
+void Machine::choose_memory(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  const KvCapacity derived =
+      derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
+                         serving.gpu_memory_utilization, serving.max_num_batched_tokens, serving.block_size);
+  kv_capacity_tokens_ = serving.kv_capacity_tokens.value_or(derived.tokens);
+  if (serving.kv_capacity_tokens) {
+    notes_.push_back(format("KV capacity is given: %lld tokens (derived: %lld)",
+                            static_cast<long long>(kv_capacity_tokens_),
+                            static_cast<long long>(derived.tokens)));
+  }
+  if (serving.kv_capacity_tokens && kv_capacity_tokens_ < serving.block_size) {
+    throw InputError(
+        format("serving.kv_capacity_tokens: found %lld, allowed: at least serving.block_size = %lld",
+               static_cast<long long>(kv_capacity_tokens_), static_cast<long long>(serving.block_size)));
+  }
+  if (kv_capacity_tokens_ < serving.block_size) {
+    throw InputError(
+        format("model %s does not fit: its weights take %.1f GB and %lld x %s have %.1f GB in all; use a "
+               "larger serving.tensor_parallel_size or other hardware",
+               scenario.model.name.c_str(), derived.weight_bytes / 1e9,
+               static_cast<long long>(serving.tensor_parallel_size), scenario.hardware.gpu.name.c_str(),
+               static_cast<double>(serving.tensor_parallel_size) * scenario.hardware.gpu.memory_bytes / 1e9));
+  }
+  // Contexts kept on the GPU take their room from running requests.
+  if (!tiers_.empty() && tiers_.front().kind == Tier::hbm) {
+    const double kv_bytes = scenario.model.kv_bytes_per_token();
+    StoreTier& front = tiers_.front();
+    if (front.capacity_bytes <= 0)
+      front.capacity_bytes = 0.5 * static_cast<double>(kv_capacity_tokens_) * kv_bytes;
+    const auto front_tokens = static_cast<int64_t>(std::ceil(front.capacity_bytes / kv_bytes));
+    if (front_tokens + serving.block_size > kv_capacity_tokens_) {
+      throw InputError(
+          format("policy.tiers: hbm: found capacity_bytes %g, allowed: less than the GPU's KV memory, %g",
+                 front.capacity_bytes, static_cast<double>(kv_capacity_tokens_) * kv_bytes));
+    }
+    kv_capacity_tokens_ -= front_tokens;
+  }
+  const double reserved_tokens = policy_->kv_buffer().reserved_tokens;
+  if (reserved_tokens > static_cast<double>(kv_capacity_tokens_)) {
+    throw InputError(
+        format("serving.max_model_len: found %lld, of which %s reserves %.1f KV tokens a sequence, allowed: "
+               "what fits "
+               "the GPU's KV memory, %lld tokens",
+               static_cast<long long>(max_model_len_), options_.name.c_str(), reserved_tokens,
+               static_cast<long long>(kv_capacity_tokens_)));
+  }
+  if (scenario.hardware.gpu.count > serving.tensor_parallel_size) {
+    notes_.push_back(format("%lld of %lld GPUs are used (tensor_parallel_size); all are paid for",
+                            static_cast<long long>(serving.tensor_parallel_size),
+                            static_cast<long long>(scenario.hardware.gpu.count)));
+  }
+}
+
+}  // namespace kvcap

@@ -1,0 +1,64 @@
+// Machine: what a scenario comes to before any clock runs: its policy with all that its name stands for, the
+// tiers with their sizes, the routes between them, the GPU memory that is left for KV. For the simulation,
+// and for whoever reasons in closed form.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policy/table.h"
+#include "scenario/scenario.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+
+class Machine {
+ public:
+  // Stored forms are chosen for histories of `mean_history_tokens`, and for the nearest tier that could hold
+  // `context_tokens`, all contexts of the workload together. Throws InputError as simulate() does.
+  Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens);
+  // Notes as well which keys of the policy change nothing.
+  Machine(const Scenario& scenario, const Workload& workload);
+
+  const HardwareProfile& hardware() const { return hardware_; }
+  const CostModel& cost() const { return cost_; }
+  const Policy& policy() const { return *policy_; }
+  const LoadRates& idle_rates() const { return idle_rates_; }
+  const Route& route(Tier from, Tier to) const;
+  const std::vector<StoreTier>& tiers() const { return tiers_; }
+  std::string quality_note() const { return kvcap::quality_note(options_, *policy_); }
+  // How this workload's prompts are looked up.
+  Match match() const { return match_; }
+  // The scenario's, with what the policy's name stands for.
+  const PolicyOptions& options() const { return options_; }
+  bool has_host_tier() const;
+  // True iff some tier keeps the highest scores.
+  bool keeps_scores() const;
+  // True iff some tier evicts by what only a bound can know.
+  bool clairvoyant() const;
+  int64_t kv_capacity_tokens() const { return kv_capacity_tokens_; }
+  int64_t max_model_len() const { return max_model_len_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  void choose_tiers(const Scenario& scenario);
+  void choose_policy(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens);
+  void choose_memory(const Scenario& scenario);
+  void note_unused_keys(const PolicyOptions& given, const Workload& workload);
+
+  PolicyOptions options_;
+  Match match_ = Match::session;
+  HardwareProfile hardware_;  // SSDs go through DRAM when both are tiers of the store
+  CostModel cost_;
+  std::vector<Route> routes_;  // from * 4 + to
+  LoadRates idle_rates_{};
+  std::vector<StoreTier> tiers_;
+  std::unique_ptr<Policy> policy_;
+  int64_t kv_capacity_tokens_ = 0;
+  int64_t max_model_len_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace kvcap

@@ -1,0 +1,343 @@
+// Where the Store puts contexts: into which tier, what has to leave for them, and the moves that follow.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "state/store.h"
+
+namespace kvcap {
+
+std::optional<Hit> Store::find(Key key) const {
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot) return std::nullopt;
+  for (unsigned levels = records_[slot].levels; levels != 0; levels &= levels - 1) {
+    const StoreLevel& level = levels_[static_cast<std::size_t>(std::countr_zero(levels))];
+    const int64_t visible = level.entry(slot).visible();
+    if (visible > 0) return Hit{key, level.options().kind, visible};
+  }
+  return std::nullopt;
+}
+
+void Store::reserve(std::size_t level, Slot slot, int64_t tokens) {
+  Record& record = records_[slot];
+  const bool enters = !levels_[level].has(slot);
+  levels_[level].reserve(slot, record.key, tokens, enters ? ++generation_ : 0);
+  record.levels |= static_cast<uint8_t>(1U << level);
+  note_change(slot);
+}
+
+void Store::leave(std::size_t level, Slot slot, bool evicted) {
+  levels_[level].leave(slot, evicted);
+  records_[slot].levels &= static_cast<uint8_t>(~(1U << level));
+  note_change(slot);
+}
+
+// Tokens [first, end) of a context travel to where it has its entry.
+void Store::add_move(std::size_t level, Slot slot, Tier from, int64_t first, int64_t end) {
+  if (end <= first) return;
+  const Tier to = levels_[level].options().kind;
+  auto move = std::find_if(moves_.begin(), moves_.end(),
+                           [&](const Move& one) { return one.from == from && one.to == to; });
+  if (move == moves_.end()) move = moves_.insert(moves_.end(), {.from = from, .to = to});
+  const StoreLevel::Entry& entry = levels_[level].entry(slot);
+  move->tokens += end - first;
+  move->items.push_back({.key = records_[slot].key,
+                         .tokens = end - first,
+                         .tokens_after = end,
+                         .generation = entry.generation,
+                         .slot = slot,
+                         .cut = entry.cut});
+}
+
+// A context gets `tokens` tokens in `level`, if room can be made. What is missing there comes from the level
+// `from` as far as that reaches, the rest from the GPU.
+bool Store::place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from) {
+  StoreLevel& to = levels_[level];
+  const int64_t before = to.tokens(slot);
+  if (!to.choose_victims(slot, tokens - before, to.capacity_tokens(), false)) return false;
+  evict_victims(level);
+  const int64_t carried = from ? std::max(levels_[*from].tokens(slot), before) : before;
+  reserve(level, slot, tokens);
+  if (carried > before) {
+    to.await(slot, before);
+    add_move(level, slot, levels_[*from].options().kind, before, carried);
+    if (*from < level) leaving_tokens_[*from] += carried - before;
+  }
+  add_move(level, slot, Tier::hbm, carried, tokens);
+  to.settle(slot, records_[slot].pins > 0);
+  return true;
+}
+
+void Store::evict_victims(std::size_t level) {
+  for (Slot victim : levels_[level].victims()) evict(level, victim);
+}
+
+// Down to the next level that takes it, or out.
+void Store::evict(std::size_t level, Slot slot) {
+  const int64_t kept = kept_tokens(slot);
+  if (host_level(slot) == level) move_down(slot, levels_[level].tokens(slot));
+  if (levels_[level].options().exclusive) return_to_host(slot);
+  if (levels_[level].has(slot)) leave(level, slot, true);
+  dropped_tokens_ += kept - kept_tokens(slot);
+  forget_if_gone(slot);
+}
+
+// A context and what is new of it go to the first level below its own that takes all of it. Copies that it
+// passes are shorter and leave with the one that it comes from.
+bool Store::move_down(Slot slot, int64_t tokens) {
+  const std::size_t from = *host_level(slot);
+  for (std::size_t level = from + 1; level < levels_.size(); ++level) {
+    if (!place(level, slot, tokens, from)) continue;
+    for (std::size_t above = from; above < level; ++above) {
+      if (levels_[above].has(slot)) leave(above, slot, true);
+    }
+    return true;
+  }
+  return false;
+}
+
+void Store::put_front(Slot slot, int64_t tokens) {
+  StoreLevel& front = levels_[0];
+  const int64_t before = front.tokens(slot);
+  if (tokens <= before) {
+    front.eviction().renew(slot);
+  } else if (front.choose_victims(slot, tokens - before, front.capacity_tokens(), false)) {
+    if (front.options().exclusive) {
+      free_host_place(slot);  // first: a victim may take it
+      ++records_[slot].pins;  // what victims displace in turn is not its own copy
+      settle(slot);
+    }
+    evict_victims(0);
+    if (front.options().exclusive) --records_[slot].pins;
+    reserve(0, slot, tokens);
+    front.show(slot);
+    settle(slot);
+  } else if (before > 0) {
+    leave(0, slot, false);
+  }
+}
+
+void Store::free_host_place(Slot slot) {
+  if (levels_.size() == first_host()) return;
+  const StoreLevel::Entry& here = levels_[first_host()].entry(slot);
+  if (here.tokens == 0 || here.source || !here.complete()) return;
+  for (std::size_t level = first_host() + 1; level < levels_.size(); ++level) {
+    const StoreLevel::Entry& copy = levels_[level].entry(slot);
+    if (copy.tokens != here.tokens || copy.source || !copy.complete()) continue;
+    return leave(first_host(), slot, false);
+  }
+}
+
+void Store::return_to_host(Slot slot) {
+  const std::optional<std::size_t> at = host_level(slot);
+  if (!at || *at == first_host()) return;
+  StoreLevel& below = levels_[*at];
+  const int64_t kept = below.tokens(slot);
+  if (!below.entry(slot).complete() || levels_[0].tokens(slot) < kept) return;
+  below.set_source(slot, true);  // what is demoted for it does not displace the copy that it has
+  settle(slot);
+  place(first_host(), slot, kept, std::nullopt);
+  below.set_source(slot, false);
+  settle(slot);
+}
+
+void Store::put_one(Slot slot, int64_t tokens, Order now) {
+  Record& record = records_[slot];
+  const auto length = static_cast<uint32_t>(tokens);
+  record.length = record.levels == 0 ? length : std::max(record.length, length);
+  if (has_hbm_) put_front(slot, tokens);
+
+  const std::optional<std::size_t> at = host_level(slot);
+  const int64_t kept = kept_tokens(slot);
+  if (tokens <= kept) {
+    levels_[*at].eviction().renew(slot);
+  } else if (at) {
+    const bool complete = levels_[*at].entry(slot).complete();
+    if (place(*at, slot, tokens, std::nullopt) || (complete && move_down(slot, tokens))) {
+      entered_tokens_ += tokens - kept;
+    }
+  } else {
+    for (std::size_t level = first_host(); level < levels_.size(); ++level) {
+      if (!place(level, slot, tokens, std::nullopt)) continue;
+      entered_tokens_ += tokens;
+      break;
+    }
+  }
+  if (record.levels != 0) used(slot, now);
+}
+
+std::vector<Move> Store::put(std::span<const Item> items, Order now) {
+  for (const Item& item : items) {
+    if (item.tokens <= 0) continue;
+    const Slot slot = slot_of(item.key);
+    put_one(slot, item.tokens, now);
+    forget_if_gone(slot);
+  }
+  return finish();
+}
+
+std::vector<Move> Store::put(Key key, int64_t tokens, Order now) {
+  const Item item{key, tokens};
+  return put({&item, 1}, now);
+}
+
+void Store::preload(Key key, int64_t tokens) {
+  const Slot slot = slot_of(key);
+  KVCAP_CHECK(records_[slot].levels == 0 && tokens > 0);
+  for (std::size_t i = first_host(); i < levels_.size(); ++i) {
+    if (levels_[i].used_tokens() + tokens > levels_[i].target_tokens()) continue;
+    if (records_[slot].levels == 0) entered_tokens_ += tokens;
+    reserve(i, slot, tokens);
+    levels_[i].show(slot);
+    records_[slot].length = static_cast<uint32_t>(tokens);
+    if (!options_.inclusive) break;
+  }
+  if (records_[slot].levels != 0) used(slot, 0);
+  settle(slot);
+  forget_if_gone(slot);
+}
+
+std::vector<Move> Store::promote(Key key, Order now) {
+  const Slot slot = slots_.find(key);
+  const std::optional<std::size_t> at = slot != kNoSlot ? host_level(slot) : std::nullopt;
+  if (!at || *at == first_host() || levels_[first_host()].options().kind != Tier::dram) return {};
+  StoreLevel& below = levels_[*at];
+  StoreLevel& above = levels_[first_host()];
+  if (!below.entry(slot).complete()) return {};
+  const int64_t tokens = below.tokens(slot);
+  if (!above.choose_victims(slot, tokens, above.capacity_tokens(), false)) return {};
+  if (options_.inclusive) {
+    below.set_source(slot, true);
+    settle(slot);
+  } else {
+    leave(*at, slot, false);  // first, so that what is demoted for it finds its place
+  }
+  evict_victims(first_host());
+  reserve(first_host(), slot, tokens);
+  above.show(slot);
+  if (options_.inclusive) below.set_source(slot, false);
+  settle(slot);
+  used(slot, now);
+  return finish();
+}
+
+std::vector<Move> Store::prefetch(Key key, Order now) {
+  const Slot slot = slots_.find(key);
+  const std::optional<std::size_t> at = slot != kNoSlot ? host_level(slot) : std::nullopt;
+  if (!at || *at == first_host()) return {};
+  StoreLevel& below = levels_[*at];
+  StoreLevel& above = levels_[first_host()];
+  if (!below.entry(slot).complete()) return {};
+  const int64_t tokens = below.tokens(slot);
+  if (!above.choose_victims(slot, tokens, above.target_tokens(), true)) return {};
+  below.set_source(slot, true);
+  settle(slot);
+  evict_victims(first_host());
+  reserve(first_host(), slot, tokens);
+  above.await(slot, 0);
+  add_move(first_host(), slot, below.options().kind, 0, tokens);
+  settle(slot);
+  used(slot, now);
+  return finish();
+}
+
+std::vector<Move> Store::take_in(Key key, int64_t tokens, Tier from, bool ahead, Order now) {
+  if (levels_.size() == first_host() || levels_[first_host()].options().kind != Tier::dram) return {};
+  const Slot slot = slot_of(key);
+  StoreLevel& above = levels_[first_host()];
+  const std::optional<std::size_t> at = host_level(slot);
+  const int64_t kept = kept_tokens(slot);
+  const int64_t before = above.tokens(slot);
+  const int64_t limit_tokens = ahead ? above.target_tokens() : above.capacity_tokens();
+  if (tokens <= kept || (at && !levels_[*at].entry(slot).complete()) ||
+      !above.choose_victims(slot, tokens - before, limit_tokens, ahead)) {
+    tidy(slot);
+    return {};
+  }
+  if (at && *at != first_host() && !options_.inclusive) leave(*at, slot, false);
+  ++records_[slot].pins;  // what victims displace in turn is not its own copy
+  settle(slot);
+  evict_victims(first_host());
+  --records_[slot].pins;
+  reserve(first_host(), slot, tokens);
+  entered_tokens_ += tokens - kept;
+  records_[slot].length = std::max(records_[slot].length, static_cast<uint32_t>(tokens));
+  if (ahead) {
+    above.await(slot, before);
+    add_move(first_host(), slot, from, before, tokens);
+  } else {
+    above.show(slot);
+  }
+  settle(slot);
+  used(slot, now);
+  return finish();
+}
+
+// Frees the shares to keep free and hands out the moves: the farthest demotions first, then the saves.
+std::vector<Move> Store::finish() {
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    while (levels_[i].used_tokens() > levels_[i].target_tokens()) {
+      const Slot victim = levels_[i].eviction().victim();
+      if (victim == kNoSlot) break;
+      evict(i, victim);
+    }
+  }
+  std::sort(moves_.begin(), moves_.end(),
+            [](const Move& a, const Move& b) { return a.from != b.from ? a.from > b.from : a.to < b.to; });
+  return std::exchange(moves_, {});
+}
+
+bool Store::fetching(Key key) const {
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot) return false;
+  return std::any_of(levels_.begin(), levels_.end(),
+                     [&](const StoreLevel& level) { return level.entry(slot).source; });
+}
+
+void Store::done(const Move& move) {
+  std::size_t to = levels_.size();
+  std::size_t from = levels_.size();
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (levels_[i].options().kind == move.to) to = i;
+    if (levels_[i].options().kind == move.from && i >= first_host()) from = i;
+  }
+  KVCAP_CHECK(to < levels_.size());
+  const bool from_gpu = move.from == Tier::hbm;
+  if (!from_gpu && from < to) leaving_tokens_[from] -= move.tokens;
+  for (const Moved& moved : move.items) {
+    if (!levels_[to].arrive(moved, from_gpu)) continue;
+    note_change(moved.slot);
+    const bool within = !from_gpu && from > to && from < levels_.size();
+    const bool copied = within && levels_[from].entry(moved.slot).source;
+    if (copied && options_.inclusive) levels_[from].set_source(moved.slot, false);
+    if (copied && !options_.inclusive) leave(from, moved.slot, false);
+    settle(moved.slot);
+  }
+}
+
+bool Store::arriving(Key key) const {
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot) return false;
+  return std::any_of(levels_.begin(), levels_.end(), [&](const StoreLevel& level) {
+    return level.has(slot) && !level.entry(slot).complete();
+  });
+}
+
+void Store::abandon(Key key) {
+  const Slot slot = slots_.find(key);
+  if (slot == kNoSlot) return;
+  const int64_t kept = kept_tokens(slot);
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (!levels_[i].has(slot) || levels_[i].entry(slot).complete()) continue;
+    if (levels_[i].entry(slot).visible() == 0) {
+      leave(i, slot, false);
+    } else {
+      levels_[i].end_at_visible(slot);
+    }
+  }
+  dropped_tokens_ += kept - kept_tokens(slot);
+  settle(slot);
+  forget_if_gone(slot);
+}
+
+}  // namespace kvcap
