@@ -20,13 +20,14 @@ int main(int argc, char** argv) {
   CLI::App app{"Measures this machine into a hardware profile for kvcap."};
   app.name("kvcap-calibrate");
   app.require_subcommand(1);
-  app.footer(
-      "kvcap-calibrate SUBCOMMAND --help has its options and an example.\n"
-      "Example: kvcap-calibrate check");
   app.set_version_flag("--version", "kvcap-calibrate " KVCAP_VERSION);
   kvcap::calibration::add_profile(app);
   kvcap::calibration::add_twin(app);
   kvcap::calibration::add_check(app);
+  // Last: subcommands inherit it.
+  app.footer(
+      "kvcap-calibrate SUBCOMMAND --help has its options and an example.\n"
+      "Example: kvcap-calibrate check");
   try {
     app.parse(argc, argv);
     return 0;

@@ -79,9 +79,6 @@ int main(int argc, char** argv) {
   app.name("kvcap");
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
-  app.footer(
-      "kvcap SUBCOMMAND --help has its options and an example.\n"
-      "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal");
   kvcap::add_run(app);
   kvcap::add_compare(app);
   kvcap::add_restore(app);
@@ -93,6 +90,10 @@ int main(int argc, char** argv) {
   kvcap::add_show(app);
   kvcap::add_completion(app);
   kvcap::add_man(app);
+  // Last: subcommands inherit it.
+  app.footer(
+      "kvcap SUBCOMMAND --help has its options and an example.\n"
+      "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal");
   prepare_process();
   try {
     refuse_unknown_command(app, argc, argv);

@@ -29,8 +29,6 @@ class SweepReader {
     read_zip();
     read_points();
     read_sample();
-    if (axes_.empty())
-      throw InputError(file_ + ": found no grid, zip, points or sample, allowed: at least one");
     return {file_, std::move(base_text), std::move(base_file), std::move(axes_), limits()};
   }
 

@@ -106,7 +106,8 @@ TEST_F(InputFaults, OfFourGigabytesInAFewPackedOnesAreRefusedWithoutKeepingThem)
   write("string.gz", gzip("[{\"id\":\"") + packed('a'));
   for (const auto& command : trace_readers_of("string.gz", {"leval"})) refused(command, with_little_memory);
   EXPECT_EQ(refused({"trace", "stats", path("string.gz")}).err,
-            "kvcap: " + path("string.gz") + ": a string is longer than 64 MiB\n");
+            "kvcap: " + path("string.gz") +
+                ": a string is longer than 64 MiB; read as sharegpt, which --format can change\n");
 }
 
 TEST_F(InputFaults, WithoutEndAreRefused) {

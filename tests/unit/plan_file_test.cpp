@@ -74,8 +74,9 @@ TEST_F(PlanFile, IsRefusedWithOneLineThatSaysWhere) {
             "plan.json: meet.p99_ttft_ms.maxx: unknown field, allowed: min, max; did you mean \"max\"?");
   EXPECT_EQ(refusal(kSearch, R"({"p99_ttft_ms": {"max": "500"}})"),
             "plan.json: meet.p99_ttft_ms.max: found \"500\", allowed: a number");
-  EXPECT_EQ(refusal(R"({"hardware.ssd.count": {"min": 1, "max": 8}})", kMeet),
-            "plan.json: search.hardware.ssd.count: allowed: min and max with either step or factor");
+  EXPECT_EQ(
+      refusal(R"({"hardware.ssd.count": {"min": 1, "max": 8}})", kMeet),
+      R"(plan.json: search.hardware.ssd.count: found {"min":1,"max":8}, allowed: min and max with either step or factor)");
   EXPECT_EQ(refusal(R"({"hardware.ssd.count": {"min": 4, "max": 1, "step": 1}})", kMeet),
             "plan.json: search.hardware.ssd.count.max: found 1, allowed: a number of at least min");
   EXPECT_EQ(refusal(R"({"hardware.ssd.count": 4})", kMeet),

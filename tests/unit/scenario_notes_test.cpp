@@ -39,7 +39,8 @@ std::vector<fs::path> files() {
 TEST(ScenarioNotes, StandBeforeEverythingButSchemaAndName) {
   for (const fs::path& path : files()) {
     std::vector<std::string> keys;
-    for (const auto& [key, value] : Json::parse(read(path)).items()) keys.push_back(key);
+    const Json json = Json::parse(read(path));
+    for (const auto& [key, value] : json.items()) keys.push_back(key);
     std::vector<std::string> expected = {"schema", "name", "notes"};
     if (path.parent_path().filename() == "sweeps") expected.erase(expected.begin() + 1);  // has no name
     ASSERT_GE(keys.size(), expected.size()) << path;
