@@ -15,8 +15,8 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Returns the candidate with the least edit distance to `name` when that distance is small enough to be
-// a likely typing slip, else an empty view.
+// Returns the candidate with the least edit distance to `name` when that is a likely typing slip, else the
+// shortest one that has every word of `name` in it ("ttft_ms" for "ttft"), else an empty view.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 // Returns "; did you mean \"x\"?" for the nearest candidate, or "" when none is near.
