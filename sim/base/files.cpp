@@ -59,13 +59,14 @@ class SignalsWait {
   sigset_t before_;
 };
 
-// Creates a file under a name that nobody has, not even as a link to elsewhere.
-int create_aside(const fs::path& path, fs::path& aside) {
+// A name that nobody has, not even as a link to elsewhere: the first for which `take` returns at least 0.
+template <class Take>
+int under_new_name(const fs::path& path, fs::path& aside, Take take) {
   constexpr int kTries = 100;
   for (int i = 0;; ++i) {
     aside = path.parent_path() / (".kvcap.part" + std::to_string(getpid()) + "." + std::to_string(i));
-    const int file = ::open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file >= 0) return file;
+    const int taken = take(aside.c_str());
+    if (taken >= 0) return taken;
     if (errno != EEXIST || i == kTries) fail(path);
   }
 }
@@ -107,12 +108,21 @@ NewFile::NewFile(fs::path path) : path_(std::move(path)), target_(path_) {
     return;
   }
   if (is_there && fs::is_symlink(path_, none)) target_ = fs::canonical(path_);
-  file_ = create_aside(target_, aside_);
+  is_aside_ = true;
+  // Without a name nothing is left of it, whatever happens. Not every file system can.
+  const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
+  file_ = ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (file_ >= 0) return;
+  fs::path name;
+  file_ = under_new_name(target_, name, [](const char* given) {
+    return ::open(given, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  });
+  name_ = name;
 }
 
 NewFile::~NewFile() {
   if (file_ >= 0) ::close(file_);
-  if (!aside_.empty()) ::unlink(aside_.c_str());
+  if (!name_.empty()) ::unlink(name_.c_str());
 }
 
 void NewFile::append(std::string_view text) {
@@ -124,11 +134,20 @@ void NewFile::append(std::string_view text) {
 }
 
 void NewFile::commit() {
+  const SignalsWait wait;
+  if (is_aside_ && name_.empty()) {
+    const std::string opened = "/proc/self/fd/" + std::to_string(file_);
+    fs::path name;
+    under_new_name(target_, name, [&opened](const char* given) {
+      return ::linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, given, AT_SYMLINK_FOLLOW);
+    });
+    name_ = name;
+  }
   // Some file systems tell of a full disk only now.
   if (::close(std::exchange(file_, -1)) != 0) fail(path_);
-  if (aside_.empty()) return;
-  if (std::rename(aside_.c_str(), target_.c_str()) != 0) fail(path_);
-  aside_.clear();
+  if (!is_aside_) return;
+  if (std::rename(name_.c_str(), target_.c_str()) != 0) fail(path_);
+  name_.clear();
 }
 
 void write_file(const fs::path& path, std::string_view text) {

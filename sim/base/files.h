@@ -15,9 +15,9 @@ std::string read_file(const std::filesystem::path& path, int64_t most_bytes);
 // InputError for a regular file of more than `most_bytes`.
 void refuse_larger(const std::filesystem::path& path, int64_t most_bytes);
 
-// A file that grows under a new name in the same folder until it is whole: whoever looks sees the old file or
-// the new one. A link is followed, a pipe or a device is written to as it is. All throw std::system_error
-// that names `path`. A forked process may append; it ends without destructors.
+// A file that grows without a name, or under a new one in the same folder, until it is whole: whoever looks
+// sees the old file or the new one. A link is followed, a pipe or a device is written to as it is. All throw
+// std::system_error that names `path`. A forked process may append; it ends without destructors.
 class NewFile {
  public:
   explicit NewFile(std::filesystem::path path);
@@ -32,7 +32,8 @@ class NewFile {
  private:
   std::filesystem::path path_;
   std::filesystem::path target_;  // where `path_` leads
-  std::filesystem::path aside_;   // empty: it is written to as it is, or done
+  std::filesystem::path name_;    // until then; empty: it has none
+  bool is_aside_ = false;         // else it is written to as it is
   int file_ = -1;
 };
 
