@@ -89,22 +89,35 @@ double simulate_s(const Scenario& scenario, const Workload& workload) {
   return seconds;
 }
 
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// Every run stands between two measurements of sleep_for, so that a machine that is slower for a minute is
+// slower for both.
 void turns(benchmark::State& state, const Scenario& scenario) {
   const Workload workload = make_workload(scenario.workload, 1);
   const auto count = static_cast<double>(workload.turns.size());
-  double least_run_s = 1e300;
-  double least_sleep_s = 1e300;
+  std::vector<double> turns_per_s;
+  std::vector<double> sleeps_per_s;
+  std::vector<double> sleeps_per_turn;
+  double sleep_before_s = in_worker(sleep_for_s) / kSleeps;
   for (auto _ : state) {
-    least_sleep_s = std::min(least_sleep_s, in_worker(sleep_for_s));
     const double run_s = in_worker([&] { return simulate_s(scenario, workload); });
-    least_run_s = std::min(least_run_s, run_s);
+    const double sleep_after_s = in_worker(sleep_for_s) / kSleeps;
+    const double sleep_s = (sleep_before_s + sleep_after_s) / 2;
+    turns_per_s.push_back(count / run_s);
+    sleeps_per_s.push_back(1 / sleep_s);
+    sleeps_per_turn.push_back(run_s / count / sleep_s);
+    sleep_before_s = sleep_after_s;
     state.SetIterationTime(run_s);
   }
   state.counters["turns"] = count;
   state.counters["pieces_per_turn"] = static_cast<double>(workload.pieces.size()) / count;
-  state.counters["turns_per_s"] = count / least_run_s;
-  state.counters["sleep_for_per_s"] = kSleeps / least_sleep_s;
-  state.counters["sleep_for_per_turn"] = (least_run_s / count) / (least_sleep_s / kSleeps);
+  state.counters["turns_per_s"] = median(turns_per_s);
+  state.counters["sleep_for_per_s"] = median(sleeps_per_s);
+  state.counters["sleep_for_per_turn"] = median(sleeps_per_turn);
 }
 
 double peak_memory_bytes(const Scenario& scenario) {
@@ -217,7 +230,7 @@ void add_turns(const std::string& name, Scenario (*scenario)()) {
   benchmark::RegisterBenchmark(("turns/" + name).c_str(),
                                [scenario](benchmark::State& state) { turns(state, scenario()); })
       ->UseManualTime()
-      ->Iterations(7)
+      ->Iterations(15)
       ->Unit(benchmark::kMillisecond);
 }
 
@@ -233,7 +246,7 @@ const bool kRegistered = [] {
                                    kvcap::turns(state, chat_scenario("kv_offload", turns * 10 / 55, false));
                                  })
         ->UseManualTime()
-        ->Iterations(turns > 100'000 ? 3 : 7)
+        ->Iterations(turns > 100'000 ? 3 : 15)
         ->Unit(benchmark::kMillisecond);
   }
   if (std::filesystem::exists(KVCAP_SOURCE_DIR
