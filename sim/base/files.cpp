@@ -59,14 +59,13 @@ class SignalsWait {
   sigset_t before_;
 };
 
-// A name that nobody has, not even as a link to elsewhere: the first for which `take` returns at least 0.
+// A name beside `path` that nobody has, not even as a link to elsewhere: the first that `take` can take.
 template <class Take>
-int under_new_name(const fs::path& path, fs::path& aside, Take take) {
+fs::path new_name(const fs::path& path, Take take) {
   constexpr int kTries = 100;
   for (int i = 0;; ++i) {
-    aside = path.parent_path() / (".kvcap.part" + std::to_string(getpid()) + "." + std::to_string(i));
-    const int taken = take(aside.c_str());
-    if (taken >= 0) return taken;
+    fs::path name = path.parent_path() / (".kvcap.part" + std::to_string(getpid()) + "." + std::to_string(i));
+    if (take(name.c_str())) return name;
     if (errno != EEXIST || i == kTries) fail(path);
   }
 }
@@ -113,11 +112,10 @@ NewFile::NewFile(fs::path path) : path_(std::move(path)), target_(path_) {
   const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
   file_ = ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   if (file_ >= 0) return;
-  fs::path name;
-  file_ = under_new_name(target_, name, [](const char* given) {
-    return ::open(given, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  name_ = new_name(target_, [this](const char* name) {
+    file_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return file_ >= 0;
   });
-  name_ = name;
 }
 
 NewFile::~NewFile() {
@@ -137,11 +135,9 @@ void NewFile::commit() {
   const SignalsWait wait;
   if (is_aside_ && name_.empty()) {
     const std::string opened = "/proc/self/fd/" + std::to_string(file_);
-    fs::path name;
-    under_new_name(target_, name, [&opened](const char* given) {
-      return ::linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, given, AT_SYMLINK_FOLLOW);
+    name_ = new_name(target_, [&opened](const char* name) {
+      return ::linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
     });
-    name_ = name;
   }
   // Some file systems tell of a full disk only now.
   if (::close(std::exchange(file_, -1)) != 0) fail(path_);

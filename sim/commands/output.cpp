@@ -18,8 +18,8 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
                      (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
                      std::to_string(scenario.serving.tensor_parallel_size) + "x " +
                      scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")   " +
-                     format_count(result.session_count) + " sessions, " + format_count(result.turn_count) +
-                     " turns";
+                     format_count(result.session_count, "session") + ", " +
+                     format_count(result.turn_count, "turn");
   if (scenario.workload.arrivals.process != ArrivalProcess::trace) {
     char rate[40];
     std::snprintf(rate, sizeof rate, ", %g sessions/s", scenario.workload.arrivals.sessions_per_s);

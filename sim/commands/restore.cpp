@@ -12,6 +12,7 @@
 #include "base/input_error.h"
 #include "commands/commands.h"
 #include "machine.h"
+#include "metrics/format.h"
 #include "plan/workers.h"
 #include "policy/table.h"
 #include "scenario/load.h"
@@ -178,6 +179,16 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   return entry;
 }
 
+// A GPU that is too small for the model has times as well, but runs nothing.
+std::vector<std::string> memory_notes(const Scenario& scenario) {
+  const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
+  const double memory_gb = gpus * scenario.hardware.gpu.memory_bytes / 1e9;
+  const double weights_gb = scenario.model.weight_bytes() / 1e9;
+  if (weights_gb < memory_gb) return {};
+  return {"weights of " + format_number(weights_gb) + " GB do not fit a GPU memory of " +
+          format_number(memory_gb) + " GB: run refuses this machine"};
+}
+
 std::vector<std::string> policies_of(const RestoreArgs& args) {
   const std::span<const std::string_view> names = policy_names();
   if (args.policy == "all") return {names.begin(), names.end()};
@@ -216,6 +227,7 @@ void print_table(const Json& report) {
   if (fastest && report["policies"].size() > 1) {
     std::printf("\n%s answers first.\n", (*fastest)["policy"].get<std::string>().c_str());
   }
+  for (const Json& note : report["notes"]) std::printf("note: %s\n", note.get<std::string>().c_str());
   for (const Json& entry : report["policies"]) {
     for (const Json& note : entry["notes"]) std::printf("note: %s\n", note.get<std::string>().c_str());
   }
@@ -237,7 +249,7 @@ void restore(const RestoreArgs& args) {
   Json report = {{"schema", "kvcap.restore/1"},        {"model", scenario.model.name},
                  {"hardware", scenario.hardware.name}, {"tokens", args.tokens},
                  {"new_tokens", args.new_tokens},      {"tier", name(tier)},
-                 {"policies", Json::array()}};
+                 {"policies", Json::array()},          {"notes", memory_notes(scenario)}};
   for (const std::string& entry : entries) report["policies"].push_back(Json::parse(entry));
   if (args.json) {
     std::printf("%s\n", report.dump(2).c_str());

@@ -158,8 +158,8 @@ std::string stats_json(const TraceStats& stats, const std::vector<std::string>& 
 }
 
 void print_table(const std::string& name, const TraceStats& stats, const std::vector<std::string>& notes) {
-  std::printf("%s   %s sessions, %s requests", name.c_str(), format_count(stats.sessions).c_str(),
-              format_count(stats.requests).c_str());
+  std::printf("%s   %s, %s", name.c_str(), format_count(stats.sessions, "session").c_str(),
+              format_count(stats.requests, "request").c_str());
   if (stats.duration_s) {
     std::printf(", %s s", format_number(*stats.duration_s).c_str());
     const double rate_per_s = static_cast<double>(stats.requests) / *stats.duration_s;
@@ -236,9 +236,9 @@ void write_sessions(const TraceArgs& args) {
   const std::string text = session_lines(source);
   write_file(path, path.ends_with(".gz") ? gzip(text) : text);
   print_notes(source.notes, stderr);
-  std::fprintf(stderr, "%s: %s sessions, %s turns\n", path.c_str(),
-               format_count(std::ssize(source.sessions)).c_str(),
-               format_count(std::ssize(source.turns)).c_str());
+  std::fprintf(stderr, "%s: %s, %s\n", path.c_str(),
+               format_count(std::ssize(source.sessions), "session").c_str(),
+               format_count(std::ssize(source.turns), "turn").c_str());
 }
 
 void refuse_unwritable(const std::string& path) {

@@ -63,6 +63,10 @@ std::string format_interval(double value, double half_width) {
 
 std::string format_count(int64_t count) { return separated(std::to_string(count)); }
 
+std::string format_count(int64_t count, std::string_view noun) {
+  return format_count(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 std::string format_percent(double share) {
   return std::isnan(share) ? "-" : format_number(100 * share) + " %";
 }

@@ -15,6 +15,8 @@ std::string format_number(double value);
 std::string format_interval(double value, double half_width);
 // All digits, thousands separated: 5,540.
 std::string format_count(int64_t count);
+// And what they count: 1 turn, 5,540 turns.
+std::string format_count(int64_t count, std::string_view noun);
 // A share as per cent: 0.935 is "93.5 %".
 std::string format_percent(double share);
 

@@ -223,7 +223,7 @@ TEST_F(Trace, ConvertsWhatItCanReadAndGuessesTheFormat) {
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_EQ(outcome.out, "");
   EXPECT_NE(outcome.err.find("1 began with an answer"), std::string::npos);
-  EXPECT_NE(outcome.err.find("out.jsonl.gz: 1 sessions, 1 turns\n"), std::string::npos);
+  EXPECT_NE(outcome.err.find("out.jsonl.gz: 1 session, 1 turn\n"), std::string::npos);
   EXPECT_EQ(text_of((folder_ / "out.jsonl.gz").string()),
             "{\"id\":\"x\",\"turns\":[{\"input_tokens\":3,\"output_tokens\":3}]}\n");
   EXPECT_EQ(kvcap("convert out.jsonl.gz again.jsonl").exit_code, 0);
