@@ -12,6 +12,9 @@ namespace kvcap {
 // or has more than `most_bytes`; no more than those are read.
 std::string read_file(const std::filesystem::path& path, int64_t most_bytes);
 
+// One that people write, not measure: of at most 64 MB.
+std::string read_text(const std::filesystem::path& path);
+
 // InputError for a regular file of more than `most_bytes`.
 void refuse_larger(const std::filesystem::path& path, int64_t most_bytes);
 

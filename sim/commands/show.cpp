@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
@@ -14,7 +15,6 @@
 #include "metrics/format.h"
 #include "policy/table.h"
 #include "scenario/load.h"
-#include "scenario/read_text.h"
 
 namespace kvcap {
 namespace {

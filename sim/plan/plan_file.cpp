@@ -3,13 +3,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "metrics/recorder.h"
 #include "plan/plan.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
-#include "scenario/read_text.h"
 
 namespace kvcap {
 namespace {

@@ -4,12 +4,12 @@
 #include <filesystem>
 #include <set>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "plan/sample.h"
 #include "plan/sweep.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
-#include "scenario/read_text.h"
 
 namespace kvcap {
 namespace {

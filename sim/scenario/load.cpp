@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "scenario/check.h"
 #include "scenario/json.h"
-#include "scenario/read_text.h"
 
 namespace kvcap {
 

@@ -12,7 +12,6 @@
 #include "scenario/fields.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
-#include "scenario/read_text.h"
 
 namespace kvcap {
 namespace {
@@ -163,11 +162,6 @@ Document resolve_file(const std::string& name_or_path, Catalogue which) {
 }
 
 }  // namespace
-
-std::string read_text(const std::string& path) {
-  constexpr int64_t kMostBytes = 64'000'000;
-  return read_file(path, kMostBytes);
-}
 
 Override override_of(const std::string& argument) {
   constexpr std::size_t kLongestShown = 200;

@@ -224,8 +224,7 @@ std::vector<Check> twin_checks() {
 }
 
 std::vector<Check> twin_checks_of(const std::string& path, const std::string& hardware) {
-  constexpr int64_t kMostBytes = 64'000'000;
-  const std::string text = read_file(path, kMostBytes);
+  const std::string text = read_text(path);
   if (is_nested_too_deep(text)) throw InputError(path + ": " + std::string(kNestedTooDeep));
   return checks_of_table(text, path, hardware);
 }
