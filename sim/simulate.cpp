@@ -63,9 +63,10 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.policy = scenario.policy.name;
   facts.hardware_provenance = scenario.hardware.provenance_kind;
   facts.policy_summary = policy_summary(machine.options());
-  facts.is_bound = machine.policy().reuse() == Reuse::everything ||
-                   machine.options().ideal_load.value_or(false) || machine.clairvoyant() ||
-                   scenario.policy.unbounded;
+  const Reuse reuse = machine.policy().reuse();
+  const bool free_loads = reuse == Reuse::stored && machine.options().ideal_load.value_or(false);
+  facts.is_bound =
+      reuse == Reuse::everything || free_loads || machine.clairvoyant() || scenario.policy.unbounded;
   facts.quality_note = machine.quality_note();
   facts.notes = scenario.notes;
   facts.notes.insert(facts.notes.end(), workload.notes.begin(), workload.notes.end());
