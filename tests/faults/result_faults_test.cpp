@@ -32,16 +32,11 @@ class ResultFaults : public Faults {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return Json::parse(outcome.out)["results"];
   }
-  static std::vector<pid_t> children_of(pid_t pid) {
-    const std::string number = std::to_string(pid);
-    std::ifstream list("/proc/" + number + "/task/" + number + "/children");
-    return {std::istream_iterator<pid_t>(list), {}};
-  }
   // Kills the worker of a process that has one at a time, once it has lived for a while. The worker must be
   // one that lives for minutes.
   static void kill_worker_of(pid_t pid) {
     std::vector<pid_t> before;
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 600; ++i) {
       const std::vector<pid_t> now = children_of(pid);
       if (now.size() == 1 && now == before) {
         kill(now[0], SIGKILL);

@@ -5,11 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace kvcap {
@@ -57,6 +59,16 @@ class Cli : public testing::Test {
     waitpid(pid, &status, 0);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
             read_file(path("err"))};
+  }
+  static std::vector<pid_t> children_of(pid_t pid) {
+    const std::string number = std::to_string(pid);
+    std::ifstream list("/proc/" + number + "/task/" + number + "/children");
+    return {std::istream_iterator<pid_t>(list), {}};
+  }
+  // Until it simulates.
+  static void wait_for_worker_of(pid_t pid) {
+    for (int i = 0; i < 600 && children_of(pid).empty(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   Outcome kvcap(const std::vector<std::string>& arguments) const { return finish(start(arguments)); }
 

@@ -5,11 +5,9 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "policy/table.h"
@@ -249,7 +247,7 @@ TEST_F(Cli, ExitsWith3WhenARequirementDoesNotHold) {
 TEST_F(Cli, ExitsWith130AndLeavesNoHalfResultWhenInterrupted) {
   const pid_t pid = start({"run", path("chat.json"), "--set", "workload.sessions=20000", "--set",
                            "fidelity=layer", "--out", path("late")});
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  wait_for_worker_of(pid);
   kill(pid, SIGINT);
   const Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 130);

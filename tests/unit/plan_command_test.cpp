@@ -4,12 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -152,7 +150,7 @@ TEST_F(PlanCommand, ExitsWith2AndOneLineForABadPlan) {
 TEST_F(PlanCommand, ExitsWith130AndLeavesNothingBehindWhenInterrupted) {
   const std::string plan = write_plan(kSearch, kMeet, "", 200'000);
   const pid_t pid = start({"plan", plan, "--json"}, [] { setpgid(0, 0); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  wait_for_worker_of(pid);
   kill(pid, SIGINT);
   const Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 130);
