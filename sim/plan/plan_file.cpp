@@ -229,7 +229,7 @@ BreakEven read_break_even(const Reader& reader) {
   const auto axis = [&](std::string_view key) {
     const Reader axis_reader = reader.object(key);
     if (axis_reader.json().size() != 1) axis_reader.fail("", axis_reader.json(), "one field and its values");
-    const auto& item = *axis_reader.json().items().begin();
+    const auto item = axis_reader.json().begin();
     Dimension dimension = read_dimension(axis_reader, item.key(), item.value());
     if (dimension.numbers.empty() && key == "across") {
       axis_reader.fail(item.key(), item.value(), "numbers");
