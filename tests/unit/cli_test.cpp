@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policy/table.h"
@@ -144,6 +145,30 @@ TEST_F(Cli, ABoundsResultHoldsTheScenarioThatReproducesIt) {
     EXPECT_EQ(results[3]["scenario"]["policy"]["unbounded"], true);
     EXPECT_EQ(results[4]["scenario"]["policy"]["eviction"], "belady");
   }
+}
+
+// Nobody can build a link that takes no time; recompute has nothing to load and stays what it is.
+TEST_F(Cli, CallsFreeLoadsABound) {
+  for (const auto& [policy, is_bound] : {std::pair("kv_offload", true), std::pair("recompute", false)}) {
+    const Outcome outcome = kvcap({"run", path("chat.json"), "--json", "--set",
+                                   std::string("policy.name=") + policy, "--set", "policy.ideal_load=true"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(Json::parse(outcome.out)["is_bound"], is_bound) << policy;
+  }
+}
+
+// 69e9 parameters of two bytes on a GPU of 42.9 GB.
+TEST_F(Cli, RestoresOntoAGpuThatIsTooSmallButSaysSo) {
+  const auto notes_of = [&](const std::string& model) {
+    const Outcome outcome = kvcap({"restore", "--model", model, "--hardware", "a100-40g-4x-pm9a3", "--tokens",
+                                   "64", "--policy", "kv_offload", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out)["notes"];
+  };
+  EXPECT_TRUE(notes_of("llama-2-7b").empty());
+  const Json notes = notes_of("llama-2-70b");
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0], "weights of 138 GB do not fit a GPU memory of 42.9 GB: run refuses this machine");
 }
 
 TEST_F(Cli, RestoresOneContextWithEveryPolicy) {

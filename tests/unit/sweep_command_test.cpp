@@ -280,7 +280,7 @@ TEST_F(SweepCommand, ExitsWith130AndKeepsWhatHasEndedWhenInterrupted) {
   write_sweep("s.json", R"("points": [{"workload.sessions": 20}, {"workload.sessions": 21},
       {"workload.sessions": 200000, "fidelity": "layer"}])");
   const pid_t pid = start(command("s.json", "swept", {"--jobs", "1"}));
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     if (!fs::exists(results("swept"))) continue;
     if (sql(results("swept"), "SELECT 1 FROM sqlite_master WHERE name = 'points'").empty()) continue;
