@@ -1,5 +1,4 @@
 // kvcap compare: the same workload through several settings, with paired differences against the first.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -10,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
 #include "metrics/recorder.h"
@@ -224,26 +224,21 @@ void compare(const CompareArgs& args) {
 
 void add_compare(CLI::App& app) {
   auto args = std::make_shared<CompareArgs>();
-  CLI::App* command = app.add_subcommand("compare", "the same workload through several settings");
-  command->add_option("scenario", args->scenario_path, "scenario file (JSON)")->required();
-  command->add_option("--policies", args->policies, "policies to compare, separated by commas");
-  command
-      ->add_option(
-          "--over", args->over,
-          "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  command->add_flag("--bounds", args->bounds,
-                    "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
-  command->add_option("--set", args->overrides, "override a field in all settings: path=value")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  command->add_option("--out", args->out, "folder for compare.json, table.txt and a folder a setting");
-  command->add_flag("--json", args->json, "print the comparison as JSON");
-  command->footer(
+  Command command(app, "compare", "the same workload through several settings");
+  command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
+  command.value("--policies", args->policies, "policies to compare, separated by commas");
+  command.repeated(
+      "--over", args->over,
+      "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination");
+  command.flag("--bounds", args->bounds,
+               "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
+  command.repeated("--set", args->overrides, "override a field in all settings: path=value");
+  command.value("--out", args->out, "folder for compare.json, table.txt and a folder a setting");
+  command.flag("--json", args->json, "print the comparison as JSON");
+  command.footer(
       "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal --out "
       "build/demo");
-  command->callback([args] { compare(*args); });
+  command.runs([args] { compare(*args); });
 }
 
 }  // namespace kvcap

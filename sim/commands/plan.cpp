@@ -1,5 +1,4 @@
 // kvcap plan: the cheapest configuration that meets the targets, and what surrounds it.
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -7,6 +6,7 @@
 #include <string>
 
 #include "base/input_error.h"
+#include "commands/command_line.h"
 #include "commands/commands.h"
 #include "plan/break_even.h"
 #include "plan/plan_simulate.h"
@@ -176,13 +176,13 @@ void plan(const PlanArgs& args) {
 
 void add_plan(CLI::App& app) {
   auto args = std::make_shared<PlanArgs>();
-  CLI::App* command = app.add_subcommand("plan", "the cheapest configuration that meets the targets");
-  command->add_option("plan", args->path, "plan file (JSON)")->required();
-  command->add_flag("--break-even", args->break_even,
-                    "instead: which policy wins where, over the two fields of break_even");
-  command->add_flag("--json", args->json, "print everything as JSON");
-  command->footer("Example: kvcap plan scenarios/plans/demo.json");
-  command->callback([args] { plan(*args); });
+  Command command(app, "plan", "the cheapest configuration that meets the targets");
+  command.value("plan", args->path, "plan file (JSON)").required();
+  command.flag("--break-even", args->break_even,
+               "instead: which policy wins where, over the two fields of break_even");
+  command.flag("--json", args->json, "print everything as JSON");
+  command.footer("Example: kvcap plan scenarios/plans/demo.json");
+  command.runs([args] { plan(*args); });
 }
 
 }  // namespace kvcap

@@ -1,5 +1,4 @@
 // kvcap report: one file to read, send and keep, made of results that are there.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/utf8.h"
+#include "commands/command_line.h"
 #include "commands/commands.h"
 #include "report/page.h"
 #include "report/read_inputs.h"
@@ -78,20 +78,19 @@ void report(const ReportArgs& args) {
 
 void add_report(CLI::App& app) {
   auto args = std::make_shared<ReportArgs>();
-  CLI::App* command = app.add_subcommand("report", "one page from results, sweeps, plans and validations");
+  Command command(app, "report", "one page from results, sweeps, plans and validations");
   command
-      ->add_option("paths", args->paths,
-                   "JSON of run, compare, restore, plan, validate and trace stats, the results.sqlite of a "
-                   "sweep, or folders with them")
-      ->required();
-  command->add_option("-o,--out", args->out, "the file to write; markdown, csv and json: default stdout");
-  command->add_option("--format", args->format,
-                      "html, markdown, csv or json; default: by the ending of FILE, else html");
-  command->add_option("--before", args->before,
-                      "what the results are compared with: files and folders as above");
-  command->add_option("--title", args->title, "default: the names of the inputs");
-  command->footer("Example: kvcap report build/demo -o report.html");
-  command->callback([args] { report(*args); });
+      .values("paths", args->paths,
+              "JSON of run, compare, restore, plan, validate and trace stats, the results.sqlite of a "
+              "sweep, or folders with them")
+      .required();
+  command.value("-o,--out", args->out, "the file to write; markdown, csv and json: default stdout");
+  command.value("--format", args->format,
+                "html, markdown, csv or json; default: by the ending of FILE, else html");
+  command.values("--before", args->before, "what the results are compared with: files and folders as above");
+  command.value("--title", args->title, "default: the names of the inputs");
+  command.footer("Example: kvcap report build/demo -o report.html");
+  command.runs([args] { report(*args); });
 }
 
 }  // namespace kvcap

@@ -1,6 +1,5 @@
 // kvcap restore: one context on an empty machine, brought back by each policy. The simulation runs layer by
 // layer, and stands beside the closed form.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "commands/command_line.h"
 #include "commands/commands.h"
 #include "machine.h"
 #include "metrics/format.h"
@@ -262,19 +262,17 @@ void restore(const RestoreArgs& args) {
 
 void add_restore(CLI::App& app) {
   auto args = std::make_shared<RestoreArgs>();
-  CLI::App* command = app.add_subcommand("restore", "how long each policy takes to bring one context back");
-  command->add_option("--model", args->model, "catalogue name or file")->required();
-  command->add_option("--hardware", args->hardware, "catalogue name or file")->required();
-  command->add_option("--tokens", args->tokens, "tokens of context")->required();
-  command->add_option("--new-tokens", args->new_tokens, "tokens prefilled on top")->capture_default_str();
-  command->add_option("--policy", args->policy, "a policy, or all")->capture_default_str();
-  command->add_option("--tier", args->tier, "dram, ssd or remote; default: ssd where there is one");
-  command->add_option("--set", args->overrides, "override a field: path=value, e.g. policy.split=paper")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  command->add_flag("--json", args->json, "print everything, timelines too, as JSON");
-  command->footer("Example: kvcap restore --model llama-2-7b --hardware a100-40g-4x-pm9a3 --tokens 4096");
-  command->callback([args] { restore(*args); });
+  Command command(app, "restore", "how long each policy takes to bring one context back");
+  command.value("--model", args->model, "catalogue name or file").required();
+  command.value("--hardware", args->hardware, "catalogue name or file").required();
+  command.value("--tokens", args->tokens, "tokens of context").required();
+  command.value("--new-tokens", args->new_tokens, "tokens prefilled on top").with_default();
+  command.value("--policy", args->policy, "a policy, or all").with_default();
+  command.value("--tier", args->tier, "dram, ssd or remote; default: ssd where there is one");
+  command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.split=paper");
+  command.flag("--json", args->json, "print everything, timelines too, as JSON");
+  command.footer("Example: kvcap restore --model llama-2-7b --hardware a100-40g-4x-pm9a3 --tokens 4096");
+  command.runs([args] { restore(*args); });
 }
 
 }  // namespace kvcap

@@ -1,7 +1,6 @@
 // kvcap run: one simulation of one scenario.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
 #include "commands/require.h"
@@ -73,27 +73,22 @@ void run(const RunArgs& args) {
 
 void add_run(CLI::App& app) {
   auto args = std::make_shared<RunArgs>();
-  CLI::App* command = app.add_subcommand("run", "simulate one scenario");
-  command->add_option("scenario", args->scenario_path, "scenario file (JSON)")->required();
-  command->add_option("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  command->add_option("--out", args->out, "folder for result.json, requests.csv, run.log");
-  command
-      ->add_option("--require", args->requirements,
-                   "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500'")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  command->add_option("--perfetto", args->perfetto,
-                      "file for a timeline of the first run, which ui.perfetto.dev opens");
-  command->add_flag("--json", args->json, "print the result as JSON");
-  command->add_flag("--check", args->check, "check every invariant after every event");
-  command->footer([] {
+  Command command(app, "run", "simulate one scenario");
+  command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
+  command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
+  command.value("--out", args->out, "folder for result.json, requests.csv, run.log");
+  command.repeated("--require", args->requirements,
+                   "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500'");
+  command.value("--perfetto", args->perfetto,
+                "file for a timeline of the first run, which ui.perfetto.dev opens");
+  command.flag("--json", args->json, "print the result as JSON");
+  command.flag("--check", args->check, "check every invariant after every event");
+  command.footer([] {
     return "Example: kvcap run scenarios/demo.json --set policy.name=kv_offload --require "
            "'p99_ttft_ms<=500'\n\n" +
            scenario_fields_help();
   });
-  command->callback([args] { run(*args); });
+  command.runs([args] { run(*args); });
 }
 
 }  // namespace kvcap

@@ -1,5 +1,4 @@
 // kvcap show: the catalogue, and where each of its numbers comes from.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -9,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
 #include "cost/prices.h"
@@ -228,14 +228,14 @@ void show(const ShowArgs& args) {
 
 void add_show(CLI::App& app) {
   auto args = std::make_shared<ShowArgs>();
-  CLI::App* command = app.add_subcommand("show", "the catalogue: policies, models, hardware, workloads");
-  command->add_option("what", args->what, "policies, models, hardware or workloads")->required();
-  command->add_option("name", args->name,
-                      "one entry, or the path of a model or hardware file: everything about it, and where "
-                      "each number comes from; without it a list of all");
-  command->add_flag("--json", args->json, "print JSON");
-  command->footer("Example: kvcap show hardware a100-40g-4x-pm9a3");
-  command->callback([args] { show(*args); });
+  Command command(app, "show", "the catalogue: policies, models, hardware, workloads");
+  command.value("what", args->what, "policies, models, hardware or workloads").required();
+  command.value("name", args->name,
+                "one entry, or the path of a model or hardware file: everything about it, and where "
+                "each number comes from; without it a list of all");
+  command.flag("--json", args->json, "print JSON");
+  command.footer("Example: kvcap show hardware a100-40g-4x-pm9a3");
+  command.runs([args] { show(*args); });
 }
 
 }  // namespace kvcap

@@ -1,5 +1,4 @@
 // kvcap sweep: every point of a grid, a list or a sample into one file.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
 #include "metrics/format.h"
@@ -157,27 +157,27 @@ void sweep(const SweepArgs& args) {
 
 void add_sweep(CLI::App& app) {
   auto args = std::make_shared<SweepArgs>();
-  CLI::App* command = app.add_subcommand("sweep", "every point of a grid, a list or a sample into one file");
-  command->add_option("sweep", args->sweep_path, "sweep file (JSON)")->required();
-  command->add_option("--out", args->out, "folder for results.sqlite, whose view results has a row a point")
-      ->required();
+  Command command(app, "sweep", "every point of a grid, a list or a sample into one file");
+  command.value("sweep", args->sweep_path, "sweep file (JSON)").required();
+  command.value("--out", args->out, "folder for results.sqlite, whose view results has a row a point")
+      .required();
   command
-      ->add_option("--jobs", args->jobs,
-                   "simulations at once (one a core); with --launcher slurm the array's tasks (16)")
-      ->check(CLI::Range(1, 4096));
-  command->add_flag("--resume", args->resume, "complete a file that is there: what is missing or failed");
-  command->add_option("--shard", args->shard, "only part I (from 0) of N, into OUT/shards: I/N");
+      .value("--jobs", args->jobs,
+             "simulations at once (one a core); with --launcher slurm the array's tasks (16)")
+      .within(1, 4096);
+  command.flag("--resume", args->resume, "complete a file that is there: what is missing or failed");
+  command.value("--shard", args->shard, "only part I (from 0) of N, into OUT/shards: I/N");
   command
-      ->add_option("--launcher", args->launcher,
-                   "local: workers on this machine; slurm: a job array of shards, waited for")
-      ->check(CLI::IsMember({"local", "slurm"}));
-  command->add_flag("--collect", args->collect,
-                    "merge OUT/shards into OUT/results.sqlite; without a launcher nothing runs");
-  command->add_option("--cache", args->cache, "folder of finished points that sweeps share");
-  command->add_flag("--csv", args->csv, "then print the results as CSV");
-  command->add_flag("--json", args->json, "then print the results as JSON");
-  command->footer("Example: kvcap sweep scenarios/sweeps/ssds.json --out build/ssds --csv > ssds.csv");
-  command->callback([args] { sweep(*args); });
+      .value("--launcher", args->launcher,
+             "local: workers on this machine; slurm: a job array of shards, waited for")
+      .one_of({"local", "slurm"});
+  command.flag("--collect", args->collect,
+               "merge OUT/shards into OUT/results.sqlite; without a launcher nothing runs");
+  command.value("--cache", args->cache, "folder of finished points that sweeps share");
+  command.flag("--csv", args->csv, "then print the results as CSV");
+  command.flag("--json", args->json, "then print the results as JSON");
+  command.footer("Example: kvcap sweep scenarios/sweeps/ssds.json --out build/ssds --csv > ssds.csv");
+  command.runs([args] { sweep(*args); });
 }
 
 }  // namespace kvcap

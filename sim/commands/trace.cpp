@@ -1,5 +1,4 @@
 // kvcap trace: looks at workloads, turns other formats into ours, and writes generated ones.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/utf8.h"
+#include "commands/command_line.h"
 #include "commands/commands.h"
 #include "metrics/format.h"
 #include "scenario/load.h"
@@ -268,23 +268,20 @@ void trace(const TraceArgs& args) {
 
 void add_trace(CLI::App& app) {
   auto args = std::make_shared<TraceArgs>();
-  CLI::App* command = app.add_subcommand("trace", "look at, convert and make workloads");
-  command->add_option("action", args->action, "stats, convert or generate")->required();
-  command->add_option("files", args->files,
-                      "stats: FILE; convert: FROM TO; generate: TO (session JSONL; .gz is compressed)");
-  command->add_option("--format", args->format,
-                      "sessions, sharegpt, leval, mooncake, vllm, azure, burstgpt or csv (default: by how "
-                      "the file begins); generate: chat (default), long_context, few_shot or rag");
-  command->add_option("--sessions", args->sessions, "how many; default: all, 1000 generated ones");
-  command->add_option("--seed", args->seed, "of what is drawn")->capture_default_str();
-  command
-      ->add_option("--set", args->overrides,
-                   "override a scenario's field: path=value, e.g. workload.source.tasks=quality,tpo")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  command->add_flag("--json", args->json, "stats: print JSON");
-  command->footer("Example: kvcap trace stats traces/sample-chat.jsonl");
-  command->callback([args] { trace(*args); });
+  Command command(app, "trace", "look at, convert and make workloads");
+  command.value("action", args->action, "stats, convert or generate").required();
+  command.values("files", args->files,
+                 "stats: FILE; convert: FROM TO; generate: TO (session JSONL; .gz is compressed)");
+  command.value("--format", args->format,
+                "sessions, sharegpt, leval, mooncake, vllm, azure, burstgpt or csv (default: by how "
+                "the file begins); generate: chat (default), long_context, few_shot or rag");
+  command.value("--sessions", args->sessions, "how many; default: all, 1000 generated ones");
+  command.value("--seed", args->seed, "of what is drawn").with_default();
+  command.repeated("--set", args->overrides,
+                   "override a scenario's field: path=value, e.g. workload.source.tasks=quality,tpo");
+  command.flag("--json", args->json, "stats: print JSON");
+  command.footer("Example: kvcap trace stats traces/sample-chat.jsonl");
+  command.runs([args] { trace(*args); });
 }
 
 }  // namespace kvcap

@@ -1,11 +1,11 @@
 // kvcap validate: how far the simulator can be trusted, suite by suite.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/input_error.h"
+#include "commands/command_line.h"
 #include "commands/commands.h"
 #include "validate/suites.h"
 #include "validate/twin.h"
@@ -44,23 +44,18 @@ void validate(const ValidateArgs& args) {
 
 void add_validate(CLI::App& app) {
   auto args = std::make_shared<ValidateArgs>();
-  CLI::App* command =
-      app.add_subcommand("validate", "simulated against published, measured and analytic numbers");
-  command
-      ->add_option("--suite", args->suites, "only this suite; may be given several times: " + suite_names())
-      ->type_size(1)
-      ->allow_extra_args(false);
-  command->add_flag("--quick", args->options.quick, "fewer replications and cases, within three minutes");
-  command
-      ->add_option("--data", args->options.data_folder, "folder of the measured data, which some suites read")
-      ->capture_default_str();
-  command->add_option("--twin", args->twin, "a table of kvcap-calibrate twin instead of the suites");
-  command->add_option("--hardware", args->hardware,
-                      "with --twin: the profile that predicts it; default: the one that it names");
-  command->add_flag("--json", args->json, "print the checks as JSON");
-  command->add_flag("--markdown", args->markdown, "print README's accuracy table: a row a suite");
-  command->footer("Example: kvcap validate --suite twin");
-  command->callback([args] { validate(*args); });
+  Command command(app, "validate", "simulated against published, measured and analytic numbers");
+  command.repeated("--suite", args->suites, "only this suite; may be given several times: " + suite_names());
+  command.flag("--quick", args->options.quick, "fewer replications and cases, within three minutes");
+  command.value("--data", args->options.data_folder, "folder of the measured data, which some suites read")
+      .with_default();
+  command.value("--twin", args->twin, "a table of kvcap-calibrate twin instead of the suites");
+  command.value("--hardware", args->hardware,
+                "with --twin: the profile that predicts it; default: the one that it names");
+  command.flag("--json", args->json, "print the checks as JSON");
+  command.flag("--markdown", args->markdown, "print README's accuracy table: a row a suite");
+  command.footer("Example: kvcap validate --suite twin");
+  command.runs([args] { validate(*args); });
 }
 
 }  // namespace kvcap

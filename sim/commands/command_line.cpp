@@ -1,0 +1,64 @@
+#include "commands/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+namespace kvcap {
+
+Declared& Declared::required() {
+  option_->required();
+  return *this;
+}
+
+Declared& Declared::with_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Declared& Declared::within(int least, int most) {
+  option_->check(CLI::Range(least, most));
+  return *this;
+}
+
+Declared& Declared::one_of(std::vector<std::string> allowed) {
+  option_->check(CLI::IsMember(std::move(allowed)));
+  return *this;
+}
+
+Command::Command(CLI::App& app, const std::string& name, const std::string& meaning)
+    : app_(app.add_subcommand(name, meaning)) {}
+
+Declared Command::value(const std::string& name, std::string& to, const std::string& meaning) {
+  return Declared(app_->add_option(name, to, meaning));
+}
+
+Declared Command::value(const std::string& name, int& to, const std::string& meaning) {
+  return Declared(app_->add_option(name, to, meaning));
+}
+
+Declared Command::value(const std::string& name, int64_t& to, const std::string& meaning) {
+  return Declared(app_->add_option(name, to, meaning));
+}
+
+Declared Command::value(const std::string& name, std::optional<int64_t>& to, const std::string& meaning) {
+  return Declared(app_->add_option(name, to, meaning));
+}
+
+Declared Command::values(const std::string& name, std::vector<std::string>& to, const std::string& meaning) {
+  return Declared(app_->add_option(name, to, meaning));
+}
+
+Declared Command::repeated(const std::string& name, std::vector<std::string>& to,
+                           const std::string& meaning) {
+  return Declared(app_->add_option(name, to, meaning)->type_size(1)->allow_extra_args(false));
+}
+
+void Command::flag(const std::string& name, bool& to, const std::string& meaning) {
+  app_->add_flag(name, to, meaning);
+}
+
+void Command::footer(const std::string& text) { app_->footer(text); }
+void Command::footer(std::function<std::string()> text) { app_->footer(std::move(text)); }
+void Command::runs(std::function<void()> work) { app_->callback(std::move(work)); }
+
+}  // namespace kvcap
