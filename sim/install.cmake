@@ -1,16 +1,18 @@
-# cmake --install and CPack: the two programs, the manual page and completions (which the program writes
-# itself), and the library with its one public header for find_package(kvcap).
+# cmake --install and CPack: the two programs, the manual page, completions and the schema of scenarios (which
+# the program writes itself), and the library with its one public header for find_package(kvcap).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(shell_texts ${CMAKE_CURRENT_BINARY_DIR}/shell)
 add_custom_command(
   OUTPUT ${shell_texts}/kvcap.1 ${shell_texts}/kvcap.bash ${shell_texts}/_kvcap ${shell_texts}/kvcap.fish
+         ${shell_texts}/scenario.schema.json
   COMMAND ${CMAKE_COMMAND} -E make_directory ${shell_texts}
   COMMAND kvcap man > ${shell_texts}/kvcap.1
   COMMAND kvcap completion bash > ${shell_texts}/kvcap.bash
   COMMAND kvcap completion zsh > ${shell_texts}/_kvcap
   COMMAND kvcap completion fish > ${shell_texts}/kvcap.fish
+  COMMAND kvcap show schema > ${shell_texts}/scenario.schema.json
   DEPENDS kvcap
   VERBATIM)
 add_custom_target(kvcap_shell_texts ALL DEPENDS ${shell_texts}/kvcap.1)
@@ -20,6 +22,7 @@ install(FILES ${shell_texts}/kvcap.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${shell_texts}/kvcap.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME kvcap)
 install(FILES ${shell_texts}/_kvcap DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${shell_texts}/kvcap.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+install(FILES ${shell_texts}/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/kvcap)
 install(DIRECTORY scenarios traces models hwprofiles DESTINATION ${CMAKE_INSTALL_DATADIR}/kvcap)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

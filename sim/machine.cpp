@@ -86,9 +86,14 @@ Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t 
   }
   if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load)");
   max_model_len_ = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
-  choose_tiers(scenario);
-  choose_policy(scenario, mean_history_tokens, context_tokens);
-  choose_memory(scenario);
+  try {
+    choose_tiers(scenario);
+    choose_policy(scenario, mean_history_tokens, context_tokens);
+    choose_memory(scenario);
+  } catch (const InputError& error) {
+    if (scenario.file.empty()) throw;
+    throw InputError(scenario.file + ": " + error.what());
+  }
 }
 
 void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens) {
@@ -178,6 +183,10 @@ void Machine::choose_memory(const Scenario& scenario) {
     notes_.push_back(format("KV capacity is given: %lld tokens (derived: %lld)",
                             static_cast<long long>(kv_capacity_tokens_),
                             static_cast<long long>(derived.tokens)));
+    if (derived.tokens < serving.block_size) {
+      notes_.push_back(format("the weights of %s, %.1f GB, leave no room for KV on this machine",
+                              scenario.model.name.c_str(), derived.weight_bytes / 1e9));
+    }
   }
   if (serving.kv_capacity_tokens && kv_capacity_tokens_ < serving.block_size) {
     throw InputError(

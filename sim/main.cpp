@@ -11,6 +11,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -40,10 +41,21 @@ std::string version_text() {
          "\nbuild " KVCAP_BUILD_TYPE ", " KVCAP_COMPILER "\nSimGrid " + kvcap::simgrid_version();
 }
 
+// Ctrl-C where no workers have to be stopped first. Files that are under way have no name yet.
+extern "C" void on_interrupt(int) {
+  constexpr std::string_view kLine = "kvcap: interrupted\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
+  _exit(130);
+}
+
 // A file that is too large is an error of its write, not a signal; and no file that is opened takes the place
 // of an output that the caller has closed.
 void prepare_process() {
   signal(SIGXFSZ, SIG_IGN);
+  for (int ending : {SIGINT, SIGTERM}) {
+    // What a shell has put into the background stays deaf to Ctrl-C.
+    if (signal(ending, on_interrupt) == SIG_IGN) signal(ending, SIG_IGN);
+  }
   for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(file, F_GETFD) < 0) open("/dev/null", O_RDWR);
   }

@@ -98,11 +98,11 @@ std::optional<Workload> divided(const Workload& asked, const PolicyOptions& opti
 std::vector<CallOfTurn> calls_of(const Workload& asked, const Workload& divided) {
   std::vector<CallOfTurn> calls;
   for (const Call& call : divided.calls) {
-    const Turn& turn = asked.turns[asked.sessions[call.turn].first_turn];
-    calls.push_back({.turn = call.turn,
+    const Turn& turn = asked.turns[asked.sessions[call.asked_session].first_turn];
+    calls.push_back({.asked_session = call.asked_session,
                      .answers = call.answers,
                      .output_tokens = turn.output_tokens,
-                     .warmup = call.turn < asked.warmup_turns});
+                     .warmup = call.asked_session < asked.warmup_turns});
   }
   return calls;
 }

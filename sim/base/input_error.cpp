@@ -8,15 +8,17 @@
 namespace kvcap {
 namespace {
 
-// Edit distance with insertions, deletions, substitutions and swaps of neighbours, each of cost 1: a swap
-// is the commonest slip of all.
+int lower(char letter) { return std::tolower(static_cast<unsigned char>(letter)); }
+
+// Edit distance, whatever the case, with insertions, deletions, substitutions and swaps of neighbours, each
+// of cost 1: a swap is the commonest slip of all.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t substitution = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      const std::size_t substitution = above[j - 1] + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
       row[j] = std::min({above[j] + 1, row[j - 1] + 1, substitution});
       const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);

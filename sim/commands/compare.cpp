@@ -31,10 +31,28 @@ struct CompareArgs {
   bool json = false;
 };
 
-std::vector<std::string> split(const std::string& text, char separator) {
+// Where the part that begins at `begin` ends: at a comma outside of JSON's brackets and quotes.
+std::size_t end_of_part(const std::string& text, std::size_t begin) {
+  int depth = 0;
+  bool is_quoted = false;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (is_quoted && letter == '\\') {
+      ++i;
+    } else if (letter == '"') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted) {
+      if (letter == ',' && depth <= 0) return i;
+      depth += (letter == '[' || letter == '{') - (letter == ']' || letter == '}');
+    }
+  }
+  return text.size();
+}
+
+std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    const std::size_t end = end_of_part(text, begin);
     std::string& part = parts.emplace_back(text.substr(begin, end - begin));
     part.erase(0, std::min(part.find_first_not_of(' '), part.size()));
     part.erase(part.find_last_not_of(' ') + 1);
@@ -65,8 +83,7 @@ std::vector<Column> columns_of(const CompareArgs& args) {
   }
   if (!args.policies.empty()) {
     std::vector<Column> columns;
-    for (const std::string& name : split(args.policies, ','))
-      columns.push_back({name, {"policy.name=" + name}});
+    for (const std::string& name : split(args.policies)) columns.push_back({name, {"policy.name=" + name}});
     return columns;
   }
   std::vector<Column> columns = {{}};
@@ -79,7 +96,7 @@ std::vector<Column> columns_of(const CompareArgs& args) {
     const std::string path = over.substr(0, equals);
     std::vector<Column> finer;
     for (const Column& column : columns) {
-      for (const std::string& value : split(over.substr(equals + 1), ',')) {
+      for (const std::string& value : split(over.substr(equals + 1))) {
         Column more = column;
         more.label += (more.label.empty() ? "" : " ") + label_of(path, value);
         more.overrides.push_back(std::string(path).append("=").append(value));

@@ -20,6 +20,10 @@ Requirement parse(const std::string& text) {
     Requirement requirement{.text = text, .metric = text.substr(0, at), .relation = text.substr(at, length)};
     while (!requirement.metric.empty() && requirement.metric.back() == ' ') requirement.metric.pop_back();
     const std::string number = text.substr(at + length);
+    if (requirement.relation == "==" && (number == "true" || number == "false")) {
+      requirement.bound = number == "true" ? 1 : 0;
+      return requirement;
+    }
     char* end = nullptr;
     requirement.bound = std::strtod(number.c_str(), &end);
     if (requirement.relation != "=" && end != number.c_str() && *end == '\0' &&

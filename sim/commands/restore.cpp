@@ -80,12 +80,11 @@ const char* bound_of(const Restoration& restoration, const Machine& machine, Tie
   return io_s > compute_s ? "io" : "compute";
 }
 
-double restore_flops(const Restoration& restoration, const CostModel& cost, int64_t tokens) {
+double restore_flops(const Restoration& restoration, const CostModel& cost) {
   double flops = 0;
   for (const LayerWork& work : restoration.work) {
-    const auto layers = static_cast<double>(work.layers);
-    if (work.form == LayerForm::hidden) flops += layers * cost.project_kv_layer_flops(tokens);
-    flops += layers * cost.prefill_layer_flops(work.recomputed);
+    flops += static_cast<double>(work.layers) *
+             (cost.project_kv_layer_flops(work.projected_tokens) + cost.prefill_layer_flops(work.recomputed));
   }
   return flops;
 }
@@ -137,7 +136,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   }
   if (!restoration.empty()) {
     closed_form_s = makespan_s(restoration, machine.idle_rates()) - (restoration.fused ? prefill_s : 0);
-    flops = restore_flops(restoration, machine.cost(), args.tokens);
+    flops = restore_flops(restoration, machine.cost());
     bound = bound_of(restoration, machine, tier, prefill_s);
   } else if (machine.policy().reuse() != Reuse::everything) {
     const PrefillChunk whole{args.tokens + args.new_tokens, 0};

@@ -119,8 +119,9 @@ std::vector<Entry> entries_of(const std::string& what) {
   if (what == "models") return files(Catalogue::models);
   if (what == "hardware") return files(Catalogue::hardware);
   if (what == "workloads") return workloads();
-  constexpr std::array<std::string_view, 4> kNames = {"policies", "models", "hardware", "workloads"};
-  throw InputError("show: found \"" + what + "\", allowed: policies, models, hardware, workloads" +
+  constexpr std::array<std::string_view, 5> kNames = {"policies", "models", "hardware", "workloads",
+                                                      "schema"};
+  throw InputError("show: found \"" + what + "\", allowed: policies, models, hardware, workloads, schema" +
                    suggestion(what, kNames));
 }
 
@@ -216,6 +217,10 @@ void show_one(const std::vector<Entry>& entries, const ShowArgs& args) {
 }
 
 void show(const ShowArgs& args) {
+  if (args.what == "schema") {
+    std::printf("%s\n", Json::parse(scenario_json_schema()).dump(2).c_str());
+    return;
+  }
   const std::vector<Entry> entries = entries_of(args.what);
   if (args.name.empty()) {
     show_all(entries, args.json);
@@ -229,7 +234,10 @@ void show(const ShowArgs& args) {
 void add_show(CLI::App& app) {
   auto args = std::make_shared<ShowArgs>();
   Command command(app, "show", "the catalogue: policies, models, hardware, workloads");
-  command.value("what", args->what, "policies, models, hardware or workloads").required();
+  command
+      .value("what", args->what,
+             "policies, models, hardware or workloads; schema: the JSON Schema of scenarios, for editors")
+      .required();
   command.value("name", args->name,
                 "one entry, or the path of a model or hardware file: everything about it, and where "
                 "each number comes from; without it a list of all");

@@ -6,7 +6,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/input_error.h"
@@ -17,6 +16,7 @@
 #include "plan/export.h"
 #include "plan/run_sweep.h"
 #include "plan/slurm.h"
+#include "plan/workers.h"
 
 namespace kvcap {
 namespace {
@@ -143,7 +143,7 @@ void sweep(const SweepArgs& args) {
       prepare_folder(args.out + "/shards");
       results = shard_path(args.out, shard);
     }
-    const int at_once = args.jobs > 0 ? args.jobs : static_cast<int>(std::thread::hardware_concurrency());
+    const int at_once = args.jobs > 0 ? args.jobs : core_count();
     const SweepSummary summary =
         run_sweep(checked, results,
                   {.at_once = at_once, .resume = args.resume, .shard = shard, .cache_folder = args.cache});

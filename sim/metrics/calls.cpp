@@ -8,10 +8,10 @@ namespace {
 
 double ended_s(const TurnRecord& call) { return call.arrival_s + call.e2el_s; }
 
-TurnRecord merged(uint32_t turn, std::span<const TurnRecord* const> calls,
+TurnRecord merged(uint32_t session, std::span<const TurnRecord* const> calls,
                   std::span<const CallOfTurn> of_session) {
   const CallOfTurn& any = of_session[calls.front()->session];
-  TurnRecord whole{.session = turn, .output_tokens = any.output_tokens, .warmup = any.warmup};
+  TurnRecord whole{.session = session, .output_tokens = any.output_tokens, .warmup = any.warmup};
   const TurnRecord* answer = nullptr;
   const TurnRecord* last = nullptr;  // of those that do not answer
   double admitted_s = calls.front()->arrival_s + calls.front()->ttft_s;
@@ -21,7 +21,11 @@ TurnRecord merged(uint32_t turn, std::span<const TurnRecord* const> calls,
     whole.history_tokens += call->history_tokens;
     whole.input_tokens += call->input_tokens;
     whole.hit_tokens += call->hit_tokens;
-    for (std::size_t t = 0; t < kTiers.size(); ++t) whole.tier_hit_tokens[t] += call->tier_hit_tokens[t];
+    for (std::size_t t = 0; t < kTiers.size(); ++t) {
+      whole.tier_hit_tokens[t] += call->tier_hit_tokens[t];
+      whole.tier_used_tokens[t] += call->tier_used_tokens[t];
+    }
+    whole.retries = static_cast<uint16_t>(whole.retries + call->retries);
     whole.cold = whole.cold && call->cold;
     whole.rejected = whole.rejected || call->rejected;
     admitted_s = std::min(admitted_s, call->arrival_s + call->ttft_s - call->service_ttft_s);
@@ -31,6 +35,7 @@ TurnRecord merged(uint32_t turn, std::span<const TurnRecord* const> calls,
       last = call;
     }
   }
+  whole.node = (answer ? answer : last)->node;
   const double end_s = ended_s(answer ? *answer : *last);
   const double first_token_s = answer ? answer->arrival_s + answer->ttft_s : end_s;
   whole.ttft_s = first_token_s - whole.arrival_s;
@@ -49,10 +54,10 @@ TurnRecord merged(uint32_t turn, std::span<const TurnRecord* const> calls,
 std::vector<TurnRecord> merged_calls(const std::vector<TurnRecord>& records,
                                      std::span<const CallOfTurn> of_session) {
   std::map<uint32_t, std::vector<const TurnRecord*>> calls;
-  for (const TurnRecord& record : records) calls[of_session[record.session].turn].push_back(&record);
+  for (const TurnRecord& record : records) calls[of_session[record.session].asked_session].push_back(&record);
   std::vector<TurnRecord> turns;
   turns.reserve(calls.size());
-  for (const auto& [turn, of_turn] : calls) turns.push_back(merged(turn, of_turn, of_session));
+  for (const auto& [session, of_turn] : calls) turns.push_back(merged(session, of_turn, of_session));
   return turns;
 }
 

@@ -11,7 +11,7 @@ namespace kvcap {
 
 // Whose call the only turn of a session is.
 struct CallOfTurn {
-  uint32_t turn = 0;           // counts the sessions as they were before they were divided
+  uint32_t asked_session = 0;  // as sessions were before they were divided
   bool answers = false;        // what it generates is the turn's answer
   uint32_t output_tokens = 0;  // of the turn's answer
   bool warmup = false;

@@ -135,6 +135,13 @@ RunResult combine_replications(std::vector<RunResult> runs) {
   return std::move(runs[0]);
 }
 
+// What rounding alone makes is no difference.
+static double difference_of(double one, double other) {
+  constexpr double kRounding = 1e-9;  // SimGrid resolves dates to a nanosecond
+  const double difference = one - other;
+  return std::abs(difference) <= kRounding * std::abs(other) ? 0 : difference;
+}
+
 std::vector<Difference> paired_differences(const std::vector<RunResult>& against,
                                            const std::vector<RunResult>& setting) {
   KVCAP_CHECK(!against.empty() && against.size() == setting.size());
@@ -153,7 +160,7 @@ std::vector<Difference> paired_differences(const std::vector<RunResult>& against
   for (const std::string& metric : metrics) {
     std::vector<double> values;
     for (std::size_t r = 0; r < setting.size(); ++r)
-      values.push_back(setting[r].number(metric) - against[r].number(metric));
+      values.push_back(difference_of(setting[r].number(metric), against[r].number(metric)));
     const MeanInterval interval = mean_interval(values);
     Difference difference{setting[0].policy,
                           against[0].policy,

@@ -65,9 +65,10 @@ void Recorder::wrote(Tier tier, double bytes, double requests) {
 
 void Recorder::preempted() { ++state_->preemptions; }
 
-void Recorder::reloaded(int64_t tokens, double bytes) {
+void Recorder::reloaded(Tier tier, int64_t tokens, double bytes, double requests) {
   state_->reloaded_tokens += tokens;
   state_->reloaded_bytes += bytes;
+  state_->requests[index(tier)] += requests;
 }
 
 void Recorder::reused(double prefill_s, double restore_s) {

@@ -79,9 +79,9 @@ class Recorder {
   void busy(Resource which, double busy_s, double from_s, double to_s, std::size_t node = 0);
   void read(Tier tier, double bytes, double requests);
   void wrote(Tier tier, double bytes, double requests);
-  // A preempted request lost its KV; `reloaded_tokens` were brought back from the store again.
+  // A preempted request lost its KV; `tokens` of it were brought back from the store again.
   void preempted();
-  void reloaded(int64_t tokens, double bytes);
+  void reloaded(Tier tier, int64_t tokens, double bytes, double requests);
   // Tokens were found whose prefill would have taken prefill_s; bringing them back computed for restore_s.
   // Seconds of one tensor-parallel group.
   void reused(double prefill_s, double restore_s);

@@ -24,24 +24,20 @@ struct Duel {
   StoredContexts contexts;
 };
 
-void apply(const std::string& path, const std::string& value, Duel& duel) {
-  const auto tokens = [&] { return static_cast<int64_t>(std::stod(value)); };
-  if (path == "tokens") {
-    duel.contexts.tokens = tokens();
-  } else if (path == "new_tokens") {
-    duel.contexts.new_tokens = tokens();
-  } else if (path == "contexts") {
-    duel.contexts.count = tokens();
-  } else {
-    duel.changes.push_back(std::string(path).append("=").append(value));
+void apply(const Dimension& axis, std::size_t i, Duel& duel) {
+  for (const std::string& path : axis.paths) {
+    if (int64_t* size = context_size(duel.contexts, path)) {
+      *size = static_cast<int64_t>(axis.numbers[i]);
+    } else {
+      duel.changes.push_back(path + "=" + axis.values[i]);
+    }
   }
 }
 
 Duel duel_at(const BreakEven& asked, std::size_t row, std::size_t column) {
-  Duel duel{.changes = asked.changes,
-            .contexts = {.count = asked.contexts, .tokens = asked.tokens, .new_tokens = asked.new_tokens}};
-  for (const std::string& path : asked.down.paths) apply(path, asked.down.values[row], duel);
-  for (const std::string& path : asked.across.paths) apply(path, asked.across.values[column], duel);
+  Duel duel{.changes = asked.changes, .contexts = asked.contexts};
+  apply(asked.down, row, duel);
+  apply(asked.across, column, duel);
   return duel;
 }
 
@@ -131,36 +127,40 @@ void judge(BreakEvenCell& cell) {
   cell.lead = cell.winner < 0 ? kNaN : second_s / cell.policies[static_cast<std::size_t>(cell.winner)].ttft_s;
 }
 
-// Where in the row `to` becomes faster than `from`; NaN where it does not.
+// Where in the row `to` becomes faster than `from`: the place nearest to `near`; NaN where it does nowhere.
 double crossing(const std::vector<double>& across, const std::vector<BreakEvenCell>& row, int from, int to,
-                double Contestant::*time) {
+                double Contestant::*time, double near) {
   const auto difference = [&](std::size_t i) {
     const std::vector<Contestant>& policies = row[i].policies;
     return policies[static_cast<std::size_t>(to)].*time - policies[static_cast<std::size_t>(from)].*time;
   };
+  double nearest = kNaN;
   for (std::size_t i = 0; i + 1 < row.size(); ++i) {
     const double left = difference(i), right = difference(i + 1);
-    if (left >= 0 && right < 0) return across[i] + (across[i + 1] - across[i]) * left / (left - right);
+    if (!(left >= 0 && right < 0)) continue;
+    const double place = across[i] + (across[i + 1] - across[i]) * left / (left - right);
+    if (!(std::abs(nearest - near) <= std::abs(place - near))) nearest = place;
   }
-  return kNaN;
+  return nearest;
 }
 
 std::vector<Boundary> boundaries_of(const BreakEven& asked, const BreakEvenMap& map) {
+  const std::vector<double>& across = asked.across.numbers;
   std::vector<Boundary> boundaries;
   for (std::size_t r = 0; r < map.rows.size(); ++r) {
     const std::vector<BreakEvenCell>& row = map.rows[r];
     for (std::size_t i = 0; i + 1 < row.size(); ++i) {
       const int from = row[i].winner, to = row[i + 1].winner;
       if (from < 0 || to < 0 || from == to) continue;
-      const std::vector<double> ends(asked.across.numbers.begin() + static_cast<std::ptrdiff_t>(i),
-                                     asked.across.numbers.begin() + static_cast<std::ptrdiff_t>(i) + 2);
-      const std::vector<BreakEvenCell> pair = {row[i], row[i + 1]};
+      // At most one lies between these two columns, and there is one.
+      const double simulated = crossing({across[i], across[i + 1]}, {row[i], row[i + 1]}, from, to,
+                                        &Contestant::ttft_s, across[i]);
       boundaries.push_back(
           {.row = r,
            .from = from,
            .to = to,
-           .simulated = crossing(ends, pair, from, to, &Contestant::ttft_s),
-           .closed_form = crossing(asked.across.numbers, row, from, to, &Contestant::closed_form_ttft_s)});
+           .simulated = simulated,
+           .closed_form = crossing(across, row, from, to, &Contestant::closed_form_ttft_s, simulated)});
     }
   }
   return boundaries;
@@ -171,6 +171,13 @@ std::string padded(const std::string& text, std::size_t width) {
 }
 
 }  // namespace
+
+int64_t* context_size(StoredContexts& contexts, std::string_view path) {
+  if (path == "tokens") return &contexts.tokens;
+  if (path == "new_tokens") return &contexts.new_tokens;
+  if (path == "contexts") return &contexts.count;
+  return nullptr;
+}
 
 BreakEvenMap break_even_map(const Plan& plan) {
   const BreakEven& asked = *plan.break_even;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/plan.h"
@@ -28,13 +29,17 @@ struct Boundary {
   std::size_t row = 0;
   int from = -1, to = -1;
   double simulated = 0;
-  double closed_form = 0;  // of the same two policies; NaN where it sees no change in this row
+  double closed_form = 0;  // of the same two policies; the nearest; NaN where it sees none in this row
 };
 
 struct BreakEvenMap {
   std::vector<std::vector<BreakEvenCell>> rows;  // [down][across]
   std::vector<Boundary> boundaries;
 };
+
+// What a path of a break-even plan sets that is no field of a scenario: tokens, new_tokens or contexts; null
+// where it is one.
+int64_t* context_size(StoredContexts& contexts, std::string_view path);
 
 // Throws InputError when nothing can run anywhere.
 BreakEvenMap break_even_map(const Plan& plan);

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "workload/stored_contexts.h"
+
 namespace kvcap {
 
 using Changes = std::vector<std::string>;
@@ -36,10 +38,8 @@ struct Target {
 struct BreakEven {
   std::vector<std::string> policies;
   Dimension across, down;
-  Changes changes;  // on top of the base
-  int64_t tokens = 4096;
-  int64_t new_tokens = 64;
-  int64_t contexts = 1;  // that are asked for at once
+  Changes changes;                                                        // on top of the base
+  StoredContexts contexts{.count = 1, .tokens = 4096, .new_tokens = 64};  // asked for at once
 };
 
 struct Plan {

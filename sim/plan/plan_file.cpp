@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "metrics/recorder.h"
+#include "plan/break_even.h"
 #include "plan/plan.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
@@ -97,12 +98,13 @@ std::vector<double> range_values(const Reader& range) {
   if (steps && !(by > 0)) range.fail("step", range.required("step"), "a number greater than 0");
   if (!steps && !(by > 1)) range.fail("factor", range.required("factor"), "a number greater than 1");
   if (!steps && !(low > 0)) range.fail("min", range.required("min"), "a number greater than 0 with factor");
+  constexpr double kRounding = 1e-6;
   std::vector<double> values;
   // The last step may fall short of max by rounding alone.
   for (std::size_t i = 0;; ++i) {
     const double value =
         steps ? low + static_cast<double>(i) * by : low * std::pow(by, static_cast<double>(i));
-    if (value > high * (1 + 1e-12)) break;
+    if (value > high + kRounding * (steps ? by : high)) break;
     values.push_back(std::min(value, high));
     if (values.size() > kMostValues) {
       throw InputError(range.at("") + ": found more than " + std::to_string(kMostValues) +
@@ -217,6 +219,14 @@ std::string read_base(const Reader& plan, const std::string& file) {
   return (folder / base.get<std::string>()).lexically_normal().string();
 }
 
+int64_t context_size_of(const Reader& reader, const std::string& key, const Json& found, double number) {
+  constexpr double kMost = 1e8;
+  if (!(number >= 1 && number <= kMost && number == std::floor(number))) {
+    reader.fail(key, found, "integers from 1 to 100000000");
+  }
+  return static_cast<int64_t>(number);
+}
+
 BreakEven read_break_even(const Reader& reader) {
   reader.know(kBreakEvenKeys);
   BreakEven read;
@@ -237,6 +247,12 @@ BreakEven read_break_even(const Reader& reader) {
     if (!std::is_sorted(dimension.numbers.begin(), dimension.numbers.end())) {
       axis_reader.fail(item.key(), item.value(), "values in ascending order");
     }
+    for (const std::string& path : dimension.paths) {
+      if (!context_size(read.contexts, path)) continue;
+      if (dimension.numbers.empty())
+        axis_reader.fail(item.key(), item.value(), "integers from 1 to 100000000");
+      for (double number : dimension.numbers) context_size_of(axis_reader, item.key(), item.value(), number);
+    }
     return dimension;
   };
   read.across = axis("across");
@@ -244,14 +260,8 @@ BreakEven read_break_even(const Reader& reader) {
   if (const Json* set = reader.optional("set")) {
     const Reader changes = reader.object("set");
     for (const auto& [path, value] : set->items()) {
-      int64_t* size = path == "tokens"       ? &read.tokens
-                      : path == "new_tokens" ? &read.new_tokens
-                      : path == "contexts"   ? &read.contexts
-                                             : nullptr;
-      if (size) {
-        const double number = changes.number(path, 0);
-        if (!(number >= 1 && number <= 1e8)) changes.fail(path, value, "an integer from 1 to 100000000");
-        *size = static_cast<int64_t>(number);
+      if (int64_t* size = context_size(read.contexts, path)) {
+        *size = context_size_of(changes, path, value, changes.number(path, 0));
       } else {
         read.changes.push_back(path + "=" + change_text(value));
       }

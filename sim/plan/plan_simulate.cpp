@@ -156,6 +156,20 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
   return answers;
 }
 
+// What no configuration accepts; another dimension's field where that one is at fault.
+[[noreturn]] static void refuse(const Plan& plan, const std::string& file, std::size_t d, std::size_t value,
+                                const std::string& why) {
+  for (const Dimension& dimension : plan.search) {
+    for (const std::string& path : dimension.paths) {
+      if (&dimension != &plan.search[d] && why.starts_with("--set " + path + "=")) {
+        throw InputError(file + ": search." + dimension.name() + ": " + why);
+      }
+    }
+  }
+  throw InputError(file + ": search." + plan.search[d].name() + ": no configuration accepts " +
+                   plan.search[d].values[value] + ": " + why);
+}
+
 void check_values(const Plan& plan, const std::string& file) {
   std::vector<std::vector<bool>> accepted;
   for (const Dimension& dimension : plan.search) accepted.emplace_back(dimension.values.size(), false);
@@ -203,10 +217,7 @@ void check_values(const Plan& plan, const std::string& file) {
         }
       }
       if (accepted[d][value]) continue;
-      std::string refusal = file;
-      refusal += ": search." + plan.search[d].name() + ": no configuration accepts ";
-      refusal += plan.search[d].values[value] + ": " + first_refusal;
-      throw InputError(refusal);
+      refuse(plan, file, d, value, first_refusal);
     }
   }
 }

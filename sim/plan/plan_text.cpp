@@ -239,7 +239,10 @@ void add_answer(Page& page, const PlanReport& report) {
     page.line("  " + candidate_command(plan, *result.best));
   }
   if (result.rivals.empty()) {
-    if (result.best) {
+    if (result.best && result.best->runs.size() == 1) {
+      page.sentence(
+          "One seed, so chance is not excluded: a larger max_replications gives the targets intervals.");
+    } else if (result.best) {
       page.sentence("Clear: every target is met beyond its interval over " +
                     std::to_string(result.best->runs.size()) +
                     " seeds, with an error of 5 % over all looks at it, and nothing judged is as cheap.");

@@ -1,56 +1,30 @@
 #include "plan/row_writer.h"
 
+#include <exception>
 #include <iterator>
 #include <utility>
 
 namespace kvcap {
 
-RowWriter::RowWriter(ResultsFile& file) : file_(file), thread_([this] { write(); }) {}
-
 RowWriter::~RowWriter() {
-  {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
+  try {
+    finish();
+  } catch (const std::exception&) {
+    // Whoever needs them to be there has called finish().
   }
-  changed_.notify_all();
-  thread_.join();
 }
 
 void RowWriter::put(std::vector<PointRow> rows) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (error_) std::rethrow_exception(error_);
-    rows_.insert(rows_.end(), std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
-  }
-  changed_.notify_all();
+  rows_.insert(rows_.end(), std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()));
+  if (Clock::now() >= next_) finish();
 }
 
 void RowWriter::finish() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return error_ || (rows_.empty() && !is_writing_); });
-  if (error_) std::rethrow_exception(error_);
-}
-
-void RowWriter::write() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return ends_ || !rows_.empty(); });
-    if (rows_.empty() || error_) return;
-    const std::vector<PointRow> rows = std::exchange(rows_, {});
-    is_writing_ = true;
-    lock.unlock();
-    std::exception_ptr error;
-    try {
-      file_.put(rows);
-    } catch (...) {
-      error = std::current_exception();
-    }
-    lock.lock();
-    is_writing_ = false;
-    error_ = error;
-    changed_.notify_all();
-    if (error_) return;
-  }
+  if (rows_.empty()) return;
+  const Clock::time_point began = Clock::now();
+  file_.put(std::exchange(rows_, {}));
+  const Clock::time_point ended = Clock::now();
+  next_ = ended + 10 * (ended - began);
 }
 
 }  // namespace kvcap

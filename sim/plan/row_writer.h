@@ -1,11 +1,11 @@
-// Puts rows into a results file behind the back of whoever makes them: until one transaction is on the disk
-// the next rows gather, so that workers do not wait for the disk.
+// Puts rows into a results file, many in one transaction: after each, rows gather for ten times as long as it
+// took, so that a slow disk delays what workers get to do by a tenth at most.
+//
+// No thread does this behind the back of who makes the rows: that process forks its workers, and a fork
+// copies the locks that another thread holds.
 #pragma once
 
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
+#include <chrono>
 #include <vector>
 
 #include "plan/results_file.h"
@@ -15,28 +15,23 @@ namespace kvcap {
 class RowWriter {
  public:
   // While it lives, the file is its own.
-  explicit RowWriter(ResultsFile& file);
+  explicit RowWriter(ResultsFile& file) : file_(file) {}
   // What has been given is on the disk then, unless the disk refuses.
   ~RowWriter();
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
-  // Throws what the disk has refused before.
+  // Throws what the disk refuses.
   void put(std::vector<PointRow> rows);
   // Returns when all rows are on the disk.
   void finish();
 
  private:
-  void write();
+  using Clock = std::chrono::steady_clock;
 
   ResultsFile& file_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
   std::vector<PointRow> rows_;  // that have to be written
-  bool is_writing_ = false;
-  bool ends_ = false;
-  std::exception_ptr error_;
-  std::thread thread_;
+  Clock::time_point next_{};    // not before then
 };
 
 }  // namespace kvcap

@@ -1,6 +1,7 @@
 #include "plan/run_sweep.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,17 +35,11 @@ namespace fs = std::filesystem;
 class WriterLock {
  public:
   explicit WriterLock(const std::string& results_path) : path_(results_path + ".lock") {
-    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file_ < 0) throw std::system_error(errno, std::generic_category(), path_);
-    struct flock lock {};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    if (fcntl(file_, F_SETLK, &lock) == 0) return;
-    const int code = errno;
-    close(file_);
-    if (code == EACCES || code == EAGAIN)
-      throw InputError(results_path + ": is being written by another kvcap sweep");
-    throw std::system_error(code, std::generic_category(), path_);
+    // Whoever held it may have removed the file between our opening and our locking it.
+    do {
+      if (file_ >= 0) close(file_);
+      lock(results_path);
+    } while (!is_the_file());
   }
   ~WriterLock() {
     unlink(path_.c_str());
@@ -54,6 +49,27 @@ class WriterLock {
   WriterLock& operator=(const WriterLock&) = delete;
 
  private:
+  void lock(const std::string& results_path) {
+    file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file_ < 0) throw std::system_error(errno, std::generic_category(), path_);
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    if (fcntl(file_, F_SETLK, &whole) == 0) return;
+    const int code = errno;
+    close(file_);
+    if (code == EACCES || code == EAGAIN)
+      throw InputError(results_path + ": is being written by another kvcap sweep");
+    throw std::system_error(code, std::generic_category(), path_);
+  }
+  // What is locked is what stands under the path.
+  bool is_the_file() const {
+    struct stat locked {
+    }, named{};
+    return fstat(file_, &locked) == 0 && stat(path_.c_str(), &named) == 0 && locked.st_dev == named.st_dev &&
+           locked.st_ino == named.st_ino;
+  }
+
   std::string path_;
   int file_ = -1;
 };
@@ -152,7 +168,7 @@ class Runner {
         waiting_.erase(point);
       }
     }
-    if (!rows.empty()) writer_.put(std::move(rows));
+    writer_.put(std::move(rows));
   }
 
   PointRow row_of_ended(std::size_t point, Waiting ended) {

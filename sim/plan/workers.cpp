@@ -203,12 +203,11 @@ class Pool {
   Pool& operator=(const Pool&) = delete;
 
   void run() {
-    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    const std::size_t at_once = options_.at_once > 0 ? static_cast<std::size_t>(options_.at_once) : cores;
+    const auto at_once = static_cast<std::size_t>(options_.at_once > 0 ? options_.at_once : core_count());
     std::size_t next = 0;
     while (next < jobs_ || !workers_.empty() || !ended_.empty()) {
       while (!interrupted && next < jobs_ && workers_.size() < at_once) start(next++);
-      if (!ended_.empty()) on_outcomes_(std::exchange(ended_, {}));
+      on_outcomes_(std::exchange(ended_, {}));
       if (interrupted) throw Interrupted();
       if (!workers_.empty()) listen();
       stop_late_ones();
@@ -330,6 +329,8 @@ void run_each_in_worker(std::size_t jobs, const Job& job, const OnOutcomes& on_o
                         const WorkerOptions& options) {
   Pool(jobs, job, on_outcomes, options).run();
 }
+
+int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options) {
   std::vector<std::string> results(jobs);

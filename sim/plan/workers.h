@@ -17,6 +17,9 @@ class Interrupted : public std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
+// Of this machine; at least 1.
+int core_count();
+
 struct WorkerOptions {
   int at_once = 0;           // 0: one a core
   double timeout_s = 0;      // a job that takes longer is killed; 0: it may take for ever
@@ -44,7 +47,8 @@ struct JobOutcome {
 using OnOutcomes = std::function<void(std::vector<JobOutcome> ended)>;
 
 // The same for jobs that may fail: `on_outcomes` is told, here in the parent, which jobs have ended since it
-// was told last, while the next ones run already. What it throws stops all workers.
+// was told last, while the next ones run already; several times a second, with none where none has. What it
+// throws stops all workers.
 void run_each_in_worker(std::size_t jobs, const Job& job, const OnOutcomes& on_outcomes,
                         const WorkerOptions& options = {});
 

@@ -148,9 +148,11 @@ class Adaptive : public Policy {
   Restoration build(int64_t hidden, int64_t recomputed, std::span<const Hit> hits, int64_t resident) const {
     Restoration restoration;
     if (recomputed > 0) {
+      const PrefillChunk whole{total_tokens(hits), resident};
       restoration.work.push_back({.layers = recomputed,
                                   .form = LayerForm::tokens,
-                                  .compute_s = cost_.prefill_layer_s({total_tokens(hits), resident})});
+                                  .compute_s = cost_.prefill_layer_s(whole),
+                                  .recomputed = whole});
     }
     const int64_t projected = std::max<int64_t>(0, hidden - recomputed);
     const int64_t loaded = layers_ - recomputed - projected;

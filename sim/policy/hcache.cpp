@@ -7,7 +7,8 @@
 //   C_H > IO_H   hidden, then KV:         L_H = ceil(L IO_KV / (IO_KV + C_H - IO_H))
 //   C_H <= IO_H  recompute, then hidden:  L_H = ceil(L C_tok / (C_tok + IO_H - C_H))
 // `split: paper` is this formula, `best` the least makespan over all L_H of both families. The forms are
-// fixed when a run begins, for histories of split_tokens.
+// fixed when a run begins, for histories of split_tokens. With `best` a context that is sooner prefilled in
+// one pass with what is new than restored before it is not restored.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -49,7 +50,8 @@ class HCache : public Policy {
       sync_write_s_ = inputs.hardware->ssd->sync_write_s;
     }
     stored_ = divide(split_tokens_, planned_tier_);
-    if (inputs.options.recomputed_layers || inputs.options.kv_layers) stored_ = by_hand(inputs.options);
+    is_by_hand_ = inputs.options.recomputed_layers || inputs.options.kv_layers;
+    if (is_by_hand_) stored_ = by_hand(inputs.options);
   }
 
   Reuse reuse() const override { return Reuse::stored; }
@@ -67,7 +69,9 @@ class HCache : public Policy {
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
                       const LoadRates& rates) const override {
-    return build(division_for(hits, rates, context.resident_tokens), hits, context.resident_tokens);
+    Restoration restoration =
+        build(division_for(hits, rates, context.resident_tokens), hits, context.resident_tokens);
+    return prefers_one_pass(context, hits, restoration) ? Restoration{} : restoration;
   }
 
   std::vector<SaveFloor> save_floors() const override {
@@ -135,6 +139,18 @@ class HCache : public Policy {
   }
 
  private:
+  // Restoring and then prefilling reads the weights twice; a short context is sooner prefilled with what is
+  // new. On an idle machine: what others load does not change who keeps what.
+  bool prefers_one_pass(const Context& context, std::span<const Hit> hits,
+                        const Restoration& restoration) const {
+    if (split_ != Split::best || is_by_hand_) return false;
+    const int64_t resident = context.resident_tokens;
+    const int64_t cached = resident + total_tokens(hits);
+    const int64_t all = context.history_tokens + context.new_tokens;
+    const double twice_s = makespan_s(restoration, idle_rates_) + cost_.prefill_s({all - cached, cached});
+    return cost_.prefill_s({all - resident, resident}) < twice_s;
+  }
+
   struct LayerTimes {
     double hidden_load_s, kv_load_s, project_s, recompute_s;
   };
@@ -304,6 +320,7 @@ class HCache : public Policy {
     }
     if (from_hidden > 0) {
       work.compute_s += kept_.expand_hidden_s(from_hidden) + cost_.project_kv_layer_s(from_hidden);
+      work.projected_tokens = from_hidden;
     }
     if (rest == 0) return work;
     if (load_rest) {
@@ -325,6 +342,7 @@ class HCache : public Policy {
   int64_t split_tokens_;
   double copy_bytes_per_s_ = 0;
   double sync_write_s_ = 0;
+  bool is_by_hand_ = false;
   Division stored_;
 };
 

@@ -40,8 +40,11 @@ struct LayerWork {
   PerTier load_bytes{};
   PerTier load_requests{};
   double compute_s = 0;
-  PrefillChunk recomputed{};  // of the context's own prefill, what compute_s contains; for reports
-  bool waits = false;         // what it loads is known only when everything before it has been computed
+  // What compute_s contains besides expansion: of the context's own prefill, and tokens whose hidden states
+  // become keys and values. For reports.
+  PrefillChunk recomputed{};
+  int64_t projected_tokens = 0;
+  bool waits = false;  // what it loads is known only when everything before it has been computed
 };
 
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();

@@ -47,6 +47,7 @@ LayerWork StoredLayers::hidden(int64_t layers, std::span<const Hit> hits) const 
   const int64_t tokens = total_tokens(hits);
   LayerWork work = loaded(layers, LayerForm::hidden, hidden_.stored_bytes, hits);
   work.compute_s = expand_hidden_s(tokens) + cost_.project_kv_layer_s(tokens);
+  work.projected_tokens = tokens;
   return work;
 }
 

@@ -126,6 +126,22 @@ void add_latent_attention(const Config& config, Json& model) {
   model["head_dim"] = rope + nope;
 }
 
+// How many bytes a quantised weight takes; 0 where the config names no quantisation.
+double quantised_weight_bytes(const Config& config, const std::string& place) {
+  const Json* found = config.find({"quantization_config"});
+  if (!found || !found->is_object()) return 0;
+  const std::string at = place + ": quantization_config";
+  const Config quantisation(*found, at);
+  const std::string method = quantisation.text("quant_method");
+  if (method == "fp8" || method == "fbgemm_fp8") return 1;
+  const int64_t bits = quantisation.integer({"bits", "w_bit"}, 0);
+  if (bits > 0) return static_cast<double>(bits) / 8;
+  if (quantisation.is_true("load_in_8bit") || quantisation.is_true("_load_in_8bit")) return 1;
+  if (quantisation.is_true("load_in_4bit") || quantisation.is_true("_load_in_4bit")) return 0.5;
+  throw InputError(at + ".quant_method: found \"" + method +
+                   "\", allowed: fp8, or a method with bits; or a model file with weight_bytes_per_element");
+}
+
 }  // namespace
 
 bool is_hugging_face(const Json& object) {
@@ -154,6 +170,9 @@ Json model_of_hugging_face(const Json& object, const std::string& name, const st
   model["max_position_embeddings"] = config.integer({"max_position_embeddings", "seq_length"}, 2048);
   const Json* dtype = config.find({"torch_dtype", "dtype"});
   if (dtype) model["torch_dtype"] = *dtype;
+  if (const double bytes = quantised_weight_bytes(config, place); bytes > 0) {
+    model["weight_bytes_per_element"] = bytes;
+  }
   const bool alibi = config.is_true("alibi");
   const PositionEncoding position = alibi ? PositionEncoding::alibi : family.position_encoding;
   model["ffn"] = kFfnNames[static_cast<std::size_t>(family.ffn)];

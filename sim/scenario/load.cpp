@@ -9,17 +9,15 @@
 
 namespace kvcap {
 
-Scenario parse_scenario(std::string_view text, const std::string& file,
-                        const std::vector<std::string>& arguments) {
-  std::vector<Override> overrides;
-  for (const std::string& argument : arguments) overrides.push_back(override_of(argument));
-  return parse_scenario_with(text, file, overrides);
-}
+namespace {
 
-Scenario parse_scenario_with(std::string_view text, const std::string& file,
-                             const std::vector<Override>& overrides) {
+// `name`: where the text has none.
+Scenario parse(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
+               const std::string& name) {
   const Document document = resolve_scenario(text, file, overrides);
   Scenario scenario = read_scenario(document);
+  if (scenario.name.empty()) scenario.name = name;
+  scenario.file = file;
   if (!scenario.serving.max_model_len) {
     scenario.serving.max_model_len = scenario.model.max_position_embeddings;
   }
@@ -35,10 +33,29 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
   return scenario;
 }
 
+std::vector<Override> overrides_of(const std::vector<std::string>& arguments) {
+  std::vector<Override> overrides;
+  for (const std::string& argument : arguments) overrides.push_back(override_of(argument));
+  return overrides;
+}
+
+}  // namespace
+
+Scenario parse_scenario(std::string_view text, const std::string& file,
+                        const std::vector<std::string>& overrides) {
+  return parse(text, file, overrides_of(overrides), "");
+}
+
+Scenario parse_scenario_with(std::string_view text, const std::string& file,
+                             const std::vector<Override>& overrides) {
+  return parse(text, file, overrides, "");
+}
+
 Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides) {
   const std::size_t hash = path.rfind('#');
   if (hash == std::string::npos || std::filesystem::exists(path)) {
-    return parse_scenario(read_text(path), path, overrides);
+    const std::string name = std::filesystem::path(path).stem().string();
+    return parse(read_text(path), path, overrides_of(overrides), name);
   }
   const std::string file = path.substr(0, hash), member = path.substr(hash + 1);
   const Json whole = parse_json(read_text(file), file);

@@ -24,13 +24,18 @@ void Places::forget(std::string_view path) {
 void Places::add_file(std::string_view path, const std::string& file, const std::filesystem::path& folder,
                       bool is_reference) {
   forget(path);
-  origins_.push_back({std::string(path), file, folder, is_reference, ""});
+  origins_.push_back({std::string(path), file, folder, is_reference, "", ""});
 }
 
 void Places::add_override(std::string_view path, std::string_view created, const std::string& place,
-                          const std::filesystem::path& folder) {
+                          const std::filesystem::path& folder, const std::string& text) {
   forget(created);
-  origins_.push_back({std::string(created), place, folder, false, std::string(path)});
+  origins_.push_back({std::string(created), place, folder, false, std::string(path), text});
+}
+
+const std::string* Places::text(std::string_view path) const {
+  const Origin& from = origin(path);
+  return from.overridden == path && !path.empty() ? &from.text : nullptr;
 }
 
 const Places::Origin& Places::origin(std::string_view path) const {

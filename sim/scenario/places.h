@@ -17,12 +17,14 @@ class Places {
   // The field at `path` was set from outside, which messages call `place`, and with it everything at and
   // below `created`: `path` itself, or the first object on the way to it that was not there before.
   void add_override(std::string_view path, std::string_view created, const std::string& place,
-                    const std::filesystem::path& folder);
+                    const std::filesystem::path& folder, const std::string& text);
 
   // "chat.json: serving.max_num_seqs", "--set seed=x" or, for the root, "chat.json".
   std::string at(std::string_view path) const;
   // The folder that a relative path written at `path` starts from.
   std::filesystem::path folder(std::string_view path) const;
+  // What was written for the field at `path` itself where it was set from outside; else null.
+  const std::string* text(std::string_view path) const;
   // True for what came from a model, hardware or policy file that the scenario refers to.
   bool is_reference(std::string_view path) const;
 
@@ -32,6 +34,7 @@ class Places {
     std::filesystem::path folder;
     bool is_reference = false;
     std::string overridden;  // the field that was set; empty for files
+    std::string text;        // to this
   };
   const Origin& origin(std::string_view path) const;
   void forget(std::string_view path);

@@ -94,6 +94,12 @@ class ReadFields : public FieldVisitor {
     const Json* found = find(name, spec, present);
     if (!found) return;
     const std::string allowed = spec.allowed.empty() ? "a string" : joined(spec.allowed);
+    // --set name=2024: a text that reads as a number.
+    const std::string* text = places_.text(below(path_, name));
+    if (text && found->is_number() && spec.allowed.empty()) {
+      value = *text;
+      return;
+    }
     if (!found->is_string()) fail(below(path_, name), *found, allowed);
     const auto& chosen = found->get_ref<const std::string&>();
     const bool listed = std::find(spec.allowed.begin(), spec.allowed.end(), chosen) != spec.allowed.end();

@@ -148,7 +148,8 @@ void apply_override(Document& document, const Override& override) {
     if (created.empty() && node->is_null()) created = walked;
   }
   *node = std::move(value);
-  document.places.add_override(path, created.empty() ? path : created, override.place, override.folder);
+  document.places.add_override(path, created.empty() ? path : created, override.place, override.folder,
+                               override.value);
   if (path == "model" || path == "hardware" || path == "policy") resolve_reference(document, path);
 }
 

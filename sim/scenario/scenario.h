@@ -36,6 +36,7 @@ struct Scenario {
   uint64_t seed = 1;
   std::vector<std::string> notes;  // of every object of the file, in order
   std::string resolved_json;       // the scenario with every default filled in, for the result
+  std::string file;                // as messages call it; empty where there is none
 };
 
 }  // namespace kvcap

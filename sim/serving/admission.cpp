@@ -138,7 +138,7 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
     if (first) {
       parts_.recorder->read(hit.tier, bytes[index(hit.tier)], requests);
     } else {
-      parts_.recorder->reloaded(hit.tokens, bytes[index(hit.tier)]);
+      parts_.recorder->reloaded(hit.tier, hit.tokens, bytes[index(hit.tier)], requests);
     }
   }
 

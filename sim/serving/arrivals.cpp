@@ -17,9 +17,9 @@ void Arrivals::pass_waiting() {
 
 std::optional<uint32_t> Arrivals::waiter_of(uint32_t session) const {
   if (awaited_.empty()) return std::nullopt;
-  const uint32_t turn = workload_.calls[session].turn;
+  const uint32_t asked = workload_.calls[session].asked_session;
   for (uint32_t other = session + 1; other < awaited_.size(); ++other) {
-    if (workload_.calls[other].turn != turn) break;
+    if (workload_.calls[other].asked_session != asked) break;
     if (awaited_[other] > 0) return other;
   }
   return std::nullopt;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 #include "serving/instance.h"
@@ -185,11 +186,10 @@ void Instance::record_collectives(double now_s) {
 void Instance::record_gaps(double now_s) {
   int64_t steady = 0;
   for (Request* request : decoding_) {
-    if (request->gap_open) {
+    if (!std::exchange(request->gap_open, false)) {
+      steady += request->record.warmup ? 0 : 1;
+    } else if (!request->record.warmup) {
       parts_.recorder->inter_token(std::max(0.0, now_s - request->last_token_s), 1);
-      request->gap_open = false;
-    } else {
-      ++steady;
     }
   }
   if (steady == 0) return;
@@ -257,7 +257,7 @@ void Instance::first_token(Request& request, double now_s) {
       forecast_.foresee(request.arrival, request.prompt, request.answer, now_s);
       keep(request.prompt, now_s);
     }
-  } else {
+  } else if (!request.record.warmup) {
     parts_.recorder->inter_token(now_s - request.last_token_s, 1);
   }
   ++request.generated;

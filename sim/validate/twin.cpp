@@ -13,6 +13,7 @@
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
 #include "plan/workers.h"
+#include "scenario/fields.h"
 #include "scenario/load.h"
 #include "simulate.h"
 #include "workload/stored_contexts.h"
@@ -71,78 +72,128 @@ std::string summary(const std::vector<TwinOutcome>& outcomes) {
          format_percent(quantile_of(errors_of(outcomes, true), 0.5));
 }
 
-// ---- predicting ----
+// ---- reading ----
 
-std::string policy_label(const Json& one) {
-  std::string label = one.at("policy");
-  const Json& options = one.at("options");
-  if (options.value("recomputed_layers", 0) > 0) label += "+recompute";
-  if (options.value("kv_layers", 0) > 0) label += "+kv";
-  return label;
+// A row of the table: contexts restored at once.
+struct TwinCase {
+  Json policy;             // "policy" of a scenario
+  std::string model_name;  // in the table
+  Json model;              // of a scenario
+  std::string tier;        // where contexts lie; empty for recomputation
+  StoredContexts contexts;
+  double measured_s = 0;  // mean TTFT
+  double spread = 0;      // of its repeats
+
+  std::string label() const {
+    std::string label = policy.at("name");
+    if (policy.value("recomputed_layers", 0) > 0) label += "+recompute";
+    if (policy.value("kv_layers", 0) > 0) label += "+kv";
+    return label;
+  }
+  std::string setting() const {
+    return model_name + "/" + std::to_string(contexts.tokens) + "/" + std::to_string(contexts.count) + "/" +
+           tier;
+  }
+};
+
+// Throws InputError, and nlohmann's where a field is missing or of another type.
+double number_of(const Json& object, const char* key, double least, double most) {
+  const double number = object.at(key).get<double>();
+  if (number >= least && number <= most) return number;
+  throw InputError(std::string(key) + ": found " + object.at(key).dump() + ", allowed: a number from " +
+                   number_text(least) + " to " + number_text(most));
 }
 
-double predicted_s(const Json& table, const Json& one, const std::string& hardware) {
-  const int64_t tokens = one.at("tokens");
-  const int64_t new_tokens = one.at("new_tokens");
-  const int64_t requests = one.at("requests");
-  Json policy = {{"name", one.at("policy")}};
-  policy.update(one.at("options"));
+TwinCase read_case(const Json& table, const Json& one) {
+  const auto count = [&](const char* key) { return static_cast<int64_t>(number_of(one, key, 1, 1e7)); };
+  TwinCase read{
+      .policy = {{"name", one.at("policy").get<std::string>()}},
+      .model_name = one.at("model"),
+      .model = table.at("models").at(one.at("model").get<std::string>()),
+      .tier = one.at("policy") == "recompute" ? "" : one.at("tier"),
+      .contexts = {.count = count("requests"), .tokens = count("tokens"), .new_tokens = count("new_tokens")},
+      .measured_s = number_of(one.at("mean_ttft_s"), "minimum", 1e-9, 1e9),
+      .spread = number_of(one.at("mean_ttft_s"), "spread", 0, 1e9)};
+  read.policy.update(one.at("options"));
+  return read;
+}
+
+std::vector<TwinCase> read_cases(const Json& table) {
+  std::vector<TwinCase> cases;
+  for (const Json& one : table.at("cases")) {
+    const std::string where = "cases[" + std::to_string(cases.size()) + "]: ";
+    try {
+      cases.push_back(read_case(table, one));
+    } catch (const nlohmann::json::exception& error) {
+      throw InputError(where + json_reason(error.what()));
+    } catch (const InputError& error) {
+      throw InputError(where + error.what());
+    }
+  }
+  return cases;
+}
+
+// ---- predicting ----
+
+double predicted_s(const TwinCase& one, const std::string& hardware) {
+  const StoredContexts& contexts = one.contexts;
+  const int64_t length = contexts.tokens + contexts.new_tokens;
   const Json text = {{"schema", "kvcap.scenario/1"},
                      {"name", "twin"},
-                     {"model", table.at("models").at(one.at("model").get<std::string>())},
+                     {"model", one.model},
                      {"hardware", hardware},
                      {"serving",
-                      {{"max_num_batched_tokens", tokens + new_tokens},
-                       {"max_model_len", tokens + new_tokens + 1},
-                       {"kv_capacity_tokens", 2 * (requests + 1) * (tokens + new_tokens + 16)}}},
+                      {{"max_num_batched_tokens", length},
+                       {"max_model_len", length + 1},
+                       {"kv_capacity_tokens", 2 * (contexts.count + 1) * (length + 16)}}},
                      {"workload", {{"source", {{"kind", "chat"}}}}},
-                     {"policy", policy},
+                     {"policy", one.policy},
                      {"fidelity", "layer"}};
   Scenario scenario = parse_scenario(text.dump(), "twin", {});
-  const bool on_disk = one.at("tier") == "ssd";
-  scenario.policy.tiers = {{.kind = on_disk ? Tier::ssd : Tier::dram}};
-  const RunResult result =
-      simulate(scenario, requests_at_once({.count = requests, .tokens = tokens, .new_tokens = new_tokens}));
+  scenario.policy.tiers = {{.kind = one.tier == "ssd" ? Tier::ssd : Tier::dram}};
+  const RunResult result = simulate(scenario, requests_at_once(contexts));
   double sum_s = 0;
   for (const TurnRecord& turn : result.turns) sum_s += turn.ttft_s;
-  return sum_s / static_cast<double>(requests);
+  return sum_s / static_cast<double>(contexts.count);
 }
 
 std::vector<Check> checks_of_table(const std::string& text, const std::string& path,
                                    const std::string& hardware) {
-  Json table;
+  std::string name, profile, backend;
+  std::vector<TwinCase> cases;
   try {
-    table = Json::parse(text);
+    if (is_nested_too_deep(text)) throw InputError("the file " + std::string(kNestedTooDeep));
+    const Json table = Json::parse(text);
     if (table.value("schema", "") != "kvcap.twin/1") {
-      throw InputError(path + ": schema: found \"" + table.value("schema", "") + "\", allowed: kvcap.twin/1");
+      throw InputError("schema: found \"" + table.value("schema", "") + "\", allowed: kvcap.twin/1");
     }
-    const std::string profile = hardware.empty() ? table.at("hardware").get<std::string>() : hardware;
-    const Json& cases = table.at("cases");
-    const std::vector<std::string> predictions =
-        run_in_workers(cases.size(),
-                       [&](std::size_t i, std::atomic<int64_t>& done) {
-                         char number[40];
-                         std::snprintf(number, sizeof number, "%.17g", predicted_s(table, cases[i], profile));
-                         ++done;
-                         return std::string(number);
-                       },
-                       {.total_units = static_cast<int64_t>(cases.size()), .label = "predicting"});
-    std::vector<TwinOutcome> outcomes;
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      const Json& one = cases[i];
-      const std::string tier = one.at("policy") == "recompute" ? "" : one.at("tier");
-      outcomes.push_back({.policy = policy_label(one),
-                          .setting = one.at("model").get<std::string>() + "/" + one.at("tokens").dump() +
-                                     "/" + one.at("requests").dump() + "/" + tier,
-                          .measured_s = one.at("mean_ttft_s").at("minimum"),
-                          .spread = one.at("mean_ttft_s").at("spread"),
-                          .predicted_s = std::stod(predictions[i])});
-    }
-    return judge_twin(table.at("hardware"), outcomes,
-                      table.at("backend") == "cpu" ? kCpuPromise : kGpuPromise);
+    name = table.at("hardware");
+    profile = hardware.empty() ? name : hardware;
+    backend = table.at("backend");
+    cases = read_cases(table);
   } catch (const nlohmann::json::exception& error) {
+    throw InputError(path + ": " + json_reason(error.what()));
+  } catch (const InputError& error) {
     throw InputError(path + ": " + error.what());
   }
+  const std::vector<std::string> predictions =
+      run_in_workers(cases.size(),
+                     [&](std::size_t i, std::atomic<int64_t>& done) {
+                       char number[40];
+                       std::snprintf(number, sizeof number, "%.17g", predicted_s(cases[i], profile));
+                       ++done;
+                       return std::string(number);
+                     },
+                     {.total_units = static_cast<int64_t>(cases.size()), .label = "predicting"});
+  std::vector<TwinOutcome> outcomes;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    outcomes.push_back({.policy = cases[i].label(),
+                        .setting = cases[i].setting(),
+                        .measured_s = cases[i].measured_s,
+                        .spread = cases[i].spread,
+                        .predicted_s = std::stod(predictions[i])});
+  }
+  return judge_twin(name, outcomes, backend == "cpu" ? kCpuPromise : kGpuPromise);
 }
 
 }  // namespace

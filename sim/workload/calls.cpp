@@ -31,13 +31,13 @@ class Divider {
     for (const Piece& chunk : chunks) {
       const uint32_t generated = options_.map_tokens + (reduce ? 0 : whole.output_tokens);
       add({chunk.tokens + question_tokens, generated, whole.time_s}, {&chunk, 1},
-          {.turn = static_cast<uint32_t>(turn), .answers = false});
+          {.asked_session = static_cast<uint32_t>(turn), .answers = false});
     }
     if (!chunks.empty() && !reduce) return;
     const auto count = static_cast<uint32_t>(chunks.size());
     refuse_unless_it_fits(count, question_tokens);
     add({count * options_.map_tokens + question_tokens, whole.output_tokens, whole.time_s}, {},
-        {.turn = static_cast<uint32_t>(turn), .after = count});
+        {.asked_session = static_cast<uint32_t>(turn), .after = count});
   }
 
   // A prompt of all summaries; tokens count in 32 bits.

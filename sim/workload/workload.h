@@ -45,9 +45,9 @@ struct Session {
 
 // A session's only turn as a call of the model that answers somebody's turn together with others (calls.h).
 struct Call {
-  uint32_t turn = 0;    // whose: counts the sessions as they were before they were divided
-  bool answers = true;  // what it generates is the turn's answer
-  uint32_t after = 0;   // so many sessions, those right before it, have to end before it arrives
+  uint32_t asked_session = 0;  // whose turn: as sessions were before they were divided
+  bool answers = true;         // what it generates is the turn's answer
+  uint32_t after = 0;          // so many sessions, those right before it, have to end before it arrives
 };
 
 struct Workload {

@@ -233,7 +233,7 @@ TEST(HCacheSplit, BestIsNoSlowerThanAnyOfItsPartsOnAnyModel) {
     Scenario base = random_scenario(draw);
     if (number % 3 == 0)
       base.model.num_key_value_heads = std::max<int64_t>(1, base.model.num_attention_heads / 8);
-    const auto tokens = static_cast<uint32_t>(draw.integer(256, 8192));
+    const auto tokens = static_cast<uint32_t>(draw.integer(16, 8192));
     const auto add = [&](const std::string& policy, Split split) {
       Case next{base, one_turn(tokens, 64)};
       next.scenario.policy.name = policy;

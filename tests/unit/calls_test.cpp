@@ -38,7 +38,7 @@ TEST(Calls, OfMapReduceAreOneAChunkAndOneOverTheSummaries) {
   for (std::size_t i = 0; i < 7; ++i) {
     EXPECT_EQ(divided.turns[i].input_tokens, inputs[i]) << i;
     EXPECT_EQ(divided.turns[i].output_tokens, outputs[i]) << i;
-    EXPECT_EQ(divided.calls[i].turn, i / 3) << i;
+    EXPECT_EQ(divided.calls[i].asked_session, i / 3) << i;
     EXPECT_EQ(divided.calls[i].answers, i % 3 == 2 || i == 6) << i;
     EXPECT_EQ(divided.calls[i].after, i == 2 || i == 5 ? 2u : 0u) << i;
   }
@@ -105,7 +105,11 @@ TurnRecord record(uint32_t session, double arrival_s, double ttft_s, double e2el
           .input_tokens = 30,
           .output_tokens = 64,
           .hit_tokens = 90,
+          .tier_hit_tokens = {0, 60, 30, 0},
+          .tier_used_tokens = {0, 20, 10, 0},
           .cold = session == 0,
+          .node = static_cast<uint16_t>(session),
+          .retries = 1,
           .arrival_s = arrival_s,
           .ttft_s = ttft_s,
           .service_ttft_s = ttft_s - 0.125,
@@ -114,9 +118,9 @@ TurnRecord record(uint32_t session, double arrival_s, double ttft_s, double e2el
 }
 
 TEST(Calls, MergeIntoTheTurnThatTheyAnswer) {
-  const std::vector<CallOfTurn> of_session = {{.turn = 0, .output_tokens = 8},
-                                              {.turn = 0, .output_tokens = 8},
-                                              {.turn = 0, .answers = true, .output_tokens = 8}};
+  const std::vector<CallOfTurn> of_session = {{.asked_session = 0, .output_tokens = 8},
+                                              {.asked_session = 0, .output_tokens = 8},
+                                              {.asked_session = 0, .answers = true, .output_tokens = 8}};
   // Summaries end at 1.5 and 2 s after the arrival at 10 s; the answer begins 0.5 s later and ends at 13 s.
   const std::vector<TurnRecord> turns =
       merged_calls({record(1, 10, 0.5, 2), record(0, 10, 0.75, 1.5), record(2, 12, 0.5, 1)}, of_session);
@@ -131,15 +135,19 @@ TEST(Calls, MergeIntoTheTurnThatTheyAnswer) {
   EXPECT_EQ(turn.history_tokens, 300u);
   EXPECT_EQ(turn.input_tokens, 90u);
   EXPECT_EQ(turn.hit_tokens, 270u);
+  EXPECT_EQ(turn.tier_hit_tokens, (std::array<uint32_t, 4>{0, 180, 90, 0}));
+  EXPECT_EQ(turn.tier_used_tokens, (std::array<uint32_t, 4>{0, 60, 30, 0}));
+  EXPECT_EQ(turn.retries, 3);
+  EXPECT_EQ(turn.node, 2);    // that answered
   EXPECT_EQ(turn.load_s, 1);  // of the summary that was the last
   EXPECT_FALSE(turn.cold);
   EXPECT_FALSE(turn.rejected);
 }
 
 TEST(Calls, MergeIntoATurnThatIsAnsweredWhenTheLastHasEnded) {
-  const std::vector<CallOfTurn> of_session = {{.turn = 0, .output_tokens = 8, .warmup = true},
-                                              {.turn = 1, .output_tokens = 8},
-                                              {.turn = 1, .output_tokens = 8}};
+  const std::vector<CallOfTurn> of_session = {{.asked_session = 0, .output_tokens = 8, .warmup = true},
+                                              {.asked_session = 1, .output_tokens = 8},
+                                              {.asked_session = 1, .output_tokens = 8}};
   std::vector<TurnRecord> records = {record(0, 0, 1, 3), record(1, 5, 1, 2), record(2, 5, 1, 4)};
   std::vector<TurnRecord> turns = merged_calls(records, of_session);
   ASSERT_EQ(turns.size(), 2u);

@@ -287,11 +287,14 @@ TEST(Recorder, CountsPreemptionsAndReloads) {
   Recorder recorder(1);
   recorder.preempted();
   recorder.preempted();
-  recorder.reloaded(500, 2e6);
-  const RunResult result = recorder.finish(facts());
+  recorder.reloaded(Tier::remote, 500, 2e6, 40);
+  RunFacts f = facts();
+  f.remote_usd_per_request = 0.001;
+  const RunResult result = recorder.finish(f);
   EXPECT_EQ(result.number("preemptions"), 2);
   EXPECT_EQ(result.number("reloaded_tokens"), 500);
   EXPECT_EQ(result.number("reloaded_bytes"), 2e6);
+  EXPECT_DOUBLE_EQ(result.number("cost.remote_usd"), 40 * 0.001);
 }
 
 }  // namespace

@@ -218,5 +218,26 @@ TEST_F(PlanFile, MapsWhoWinsWhereAndWhereTheClosedFormPutsTheLine) {
   }
 }
 
+TEST_F(PlanFile, TakesWholeSizesOfContextsAlone) {
+  for (const char* values : {R"(["x"])", R"(["64k"])", "[-5]", "[0]", "[64.5]", "[1e30]"}) {
+    const std::string path = write(kSearch, kMeet,
+                                   std::string(R"(, "break_even": {"policies": ["recompute", "kv_offload"],
+      "across": {"hardware.ssd.count": [1, 8]}, "down": {"tokens": )") +
+                                       values + "}}");
+    try {
+      load_plan(path);
+      FAIL() << values << " was taken";
+    } catch (const InputError& error) {
+      EXPECT_EQ(std::string(error.what()), path + ": break_even.down.tokens: found " + values +
+                                               ", allowed: integers from 1 to 100000000");
+    }
+  }
+}
+
+TEST_F(PlanFile, ReachesTheEndOfARangeBelowZero) {
+  const Plan plan = load_plan(write(R"({"seed": {"min": -3, "max": -1, "step": 1}})", kMeet, ""));
+  EXPECT_EQ(plan.search.front().numbers, (std::vector<double>{-3, -2, -1}));
+}
+
 }  // namespace
 }  // namespace kvcap

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "base/input_error.h"
 #include "machine.h"
@@ -83,6 +85,33 @@ TEST(Twin, RecomputationStandsBesideThePoliciesOfEveryTier) {
 TEST(Twin, AFileThatIsNoTableIsRefused) {
   EXPECT_THROW(twin_checks_of("no such file", ""), InputError);
   EXPECT_THROW(twin_checks_of(std::string(KVCAP_SOURCE_DIR) + "/models/llama-2-7b.json", ""), InputError);
+}
+
+TEST(Twin, ACaseOutOfRangeIsRefusedWithItsPlaceInTheFile) {
+  const std::string good =
+      R"({"policy": "kv_offload", "options": {}, "model": "m", "tokens": 128, "new_tokens": 16,
+      "tier": "dram", "requests": 1, "mean_ttft_s": {"minimum": 0.1, "spread": 0.1}})";
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kvcap-twin-case.json";
+  const auto refusal = [&](std::string_view from, const std::string& to) {
+    std::string bad = good;
+    bad.replace(bad.find(from), from.size(), to);
+    std::ofstream(path)
+        << R"({"schema": "kvcap.twin/1", "hardware": "h", "backend": "cpu", "models": {"m": {}},
+                             "cases": [)"
+        << good << ", " << bad << "]}";
+    try {
+      twin_checks_of(path.string(), "");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("taken");
+  };
+  const std::string where = path.string() + ": cases[1]: ";
+  EXPECT_EQ(refusal("128", "-5"), where + "tokens: found -5, allowed: a number from 1 to 10000000");
+  EXPECT_EQ(refusal("\"requests\": 1", "\"requests\": 0"),
+            where + "requests: found 0, allowed: a number from 1 to 10000000");
+  EXPECT_EQ(refusal("\"tokens\": 128, ", ""), where + "key 'tokens' not found");
+  std::filesystem::remove(path);
 }
 
 Machine hcache_by_hand(const std::string& recomputed, const std::string& kv) {
