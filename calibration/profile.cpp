@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "calibration/datasheet.h"
 #include "calibration/fit.h"
 
 namespace kvcap::calibration {
@@ -131,15 +132,6 @@ void fit_gpu(const Measurements& measured, NotedProfile* out) {
           formatted("in %s a GEMM takes %.2f times as long", name(other).c_str(), *ratio));
     }
   }
-}
-
-// What serving engines' kernels reach of the vendor's peak on whole prompts, fitted with the wave model
-// (hwprofiles/README.md).
-std::optional<double> engine_efficiency(const std::string& gpu_name) {
-  for (const auto& [part, efficiency] : {std::pair{"H200", 0.60}, {"H100", 0.60}, {"A100", 0.54}}) {
-    if (gpu_name.find(part) != std::string::npos) return efficiency;
-  }
-  return std::nullopt;
 }
 
 void fit_attention_models(const Measurements& measured, NotedProfile* out) {
