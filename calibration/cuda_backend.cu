@@ -214,7 +214,8 @@ class CudaBackend : public Backend {
     if (clock_hz > 0) info.nominal_bandwidth_bytes_per_s = 2 * clock_hz * width_bytes;
     info.formats = {Format::float16, Format::bfloat16};
     info.notes = {
-        "attention by this program's own kernels (mma.m16n8k16 for prefill, keys not split over blocks)"};
+        "attention by this program's own kernels (prefill by mma.m16n8k16, keys not split over blocks; "
+        "decode with keys split over blocks)"};
     return info;
   }
   DeviceState state() const override {

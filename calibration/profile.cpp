@@ -73,8 +73,8 @@ std::string state_text(const DeviceState& state) {
   return text.empty() ? "not readable" : text;
 }
 
-// Peak and bandwidth: the vendor's where known, so that efficiencies compare with other profiles; else the
-// best that was measured, so that efficiencies stay below 1.
+// Peak and bandwidth: the vendor's where known, so that efficiencies compare with other profiles, unless more
+// was measured, so that efficiencies stay below 1.
 void fit_gpu(const Measurements& measured, NotedProfile* out) {
   Gpu& gpu = out->profile.gpu;
   const std::vector<GemmTime> gemms = usual_gemms(measured);
@@ -94,12 +94,12 @@ void fit_gpu(const Measurements& measured, NotedProfile* out) {
   for (const GemmTime& time : gemms) {
     best_bandwidth = std::max(best_bandwidth, gemm_bytes(time) / time.time.time_s);
   }
-  gpu.memory_bandwidth_bytes_per_s =
-      std::max(measured.info.nominal_bandwidth_bytes_per_s.value_or(0), best_bandwidth);
+  const double nominal_bytes_per_s = measured.info.nominal_bandwidth_bytes_per_s.value_or(0);
+  gpu.memory_bandwidth_bytes_per_s = std::max(nominal_bytes_per_s, best_bandwidth);
   out->gpu_notes.push_back(formatted(
       "memory_bandwidth_bytes_per_s: %s; a copy within the memory reached %.4g GB/s, read and written",
-      measured.info.nominal_bandwidth_bytes_per_s ? "the vendor's clock times width"
-                                                  : "the best that a copy or a GEMM of few rows reached",
+      nominal_bytes_per_s >= best_bandwidth ? "the vendor's clock times width"
+                                            : "the best that a copy or a GEMM of few rows reached",
       measured.device_copy_bytes_per_s / 1e9));
 
   const FittedModel constant = fit_gemm(EfficiencyModel::constant, gpu, gemms);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -141,6 +142,21 @@ TEST_F(Profile, AnUnfinishedRunLeavesNoProfileAndIsNotMeasuredAgain) {
     EXPECT_EQ(first.copies[i].way, second.copies[i].way);
     EXPECT_DOUBLE_EQ(first.copies[i].time.median_s, second.copies[i].time.median_s);
   }
+}
+
+// What a driver states may be less than what a machine does.
+TEST_F(Profile, ANoteSaysWhetherTheBandwidthIsTheVendorsOrWasMeasured) {
+  const std::unique_ptr<Backend> cpu = make_cpu_backend();
+  Measurements measured = measure_machine(*cpu, toy(folder_));
+  const auto says_vendor = [&](double nominal_bytes_per_s) {
+    measured.info.nominal_bandwidth_bytes_per_s = nominal_bytes_per_s;
+    const NotedProfile noted = make_profile(measured, "noted");
+    return std::any_of(noted.gpu_notes.begin(), noted.gpu_notes.end(), [](const std::string& note) {
+      return note.find("the vendor's clock times width") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(says_vendor(1e15));
+  EXPECT_FALSE(says_vendor(1));
 }
 
 TEST_F(Profile, ADiskThatCannotBeUsedIsRefusedBeforeAnythingIsMeasured) {
