@@ -10,7 +10,7 @@ namespace {
 constexpr int kMostDepth = 64;
 constexpr int64_t kMostChunkBytes = 16 << 20;
 
-double seconds_of(const std::function<void()>& work) {
+double duration_s(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -64,7 +64,7 @@ Sample time_chunks(const Scratch& scratch, DiskQueue& queue, const DiskTime& poi
   const auto move = [&](int64_t count) {
     const std::vector<IoPiece> pieces = scratch.pieces(point.chunk_bytes, count, point.random, next);
     next += count;
-    return seconds_of([&] {
+    return duration_s([&] {
              if (point.reading) {
                queue.read(scratch.file, pieces);
              } else {
@@ -96,7 +96,7 @@ std::optional<double> direct_read_rate(Backend& backend, const Scratch& scratch,
     std::vector<double> times_s;
     times_s.reserve(4);
     for (int i = 0; i < 4; ++i) {
-      times_s.push_back(seconds_of([&] {
+      times_s.push_back(duration_s([&] {
         for (int64_t offset = 0; offset + kMostChunkBytes <= bytes; offset += kMostChunkBytes) {
           backend.read_direct(scratch.file.descriptor(), offset, device, offset, kMostChunkBytes);
         }
