@@ -104,7 +104,7 @@ std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_
                             std::to_string(one.new_tokens) + "/" + std::to_string(one.cached_tokens) + "/" +
                             std::to_string(one.query_heads) + "/" + std::to_string(one.kv_heads) + "/" +
                             std::to_string(one.head_dim);
-    points.push_back({key, effort.cost_s(call_s(one)),
+    points.push_back({key,
                       [&, one] {
                         const int64_t places = std::max<int64_t>(1, kv_pool_bytes / kv_bytes(one));
                         return bench.time(

@@ -12,7 +12,7 @@ AllReduceSweep sweep_all_reduce(const Sweep& sweep, Collective& collective) {
   const int64_t most = std::min(collective.most_bytes(), sweep.budgets.copy_bytes);
   std::vector<Point> points;
   for (int64_t bytes = kLeastBytes; bytes <= most; bytes *= 4) {
-    points.push_back({"all-reduce/" + std::to_string(bytes), 0,
+    points.push_back({"all-reduce/" + std::to_string(bytes),
                       [&collective, bytes, batches] {
                         const int calls = static_cast<int>(
                             std::clamp(kBatchBytes / static_cast<double>(bytes), 4.0, 200.0));

@@ -29,7 +29,7 @@ std::vector<CopyTime> sweep_copies(const Sweep& sweep) {
   std::vector<CopyTime> times;
   std::vector<Point> points;
   const auto add = [&](const std::string& way, int64_t bytes, std::function<Sample()> run) {
-    points.push_back({"copy/" + way + "/" + std::to_string(bytes), 0, std::move(run),
+    points.push_back({"copy/" + way + "/" + std::to_string(bytes), std::move(run),
                       [&times, way, bytes](const Sample& sample) {
                         times.push_back({way, static_cast<double>(bytes), sample});
                       }});

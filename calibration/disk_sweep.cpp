@@ -137,7 +137,6 @@ DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder) {
     points.push_back({"disk/" + std::string(one.reading ? "read/" : "write/") +
                           (one.random ? "random/" : "sequential/") + std::to_string(one.chunk_bytes) + "/" +
                           std::to_string(one.depth),
-                      each_s,
                       [&, one] {
                         DiskQueue queue(one.depth);
                         return time_chunks(scratch, queue, one, 0.8 * each_s);

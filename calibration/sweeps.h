@@ -106,10 +106,10 @@ struct Sweep {
   }
 };
 
-// Work of known cost. `run` measures through the journal.
+// One measurement: `key` names it in the journal, `run` makes it, `keep` takes its result, of now or of
+// before.
 struct Point {
   std::string key;
-  double cost_s = 0;
   std::function<Sample()> run;
   std::function<void(const Sample&)> keep;
 };
