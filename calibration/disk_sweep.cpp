@@ -146,7 +146,7 @@ DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder) {
                         result.times.back().time = sample;
                       }});
   }
-  run_points(sweep, "disk", points, budgets.disk_s);
+  run_noted_points(sweep, "disk", points, budgets.disk_s, &result.notes);
   for (const DiskTime& one : result.times) {
     if (!one.reading && one.random && one.chunk_bytes == 4096 && one.depth == 1) {
       result.sync_write_s = one.time.time_s;

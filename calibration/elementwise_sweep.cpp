@@ -45,7 +45,7 @@ const std::vector<Kernel>& kernels() {
 
 }  // namespace
 
-std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep) {
+std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep, std::vector<std::string>* notes) {
   Bench& bench = sweep.bench;
   const DeviceInfo info = bench.backend().info();
   const Format format = info.formats.front();
@@ -83,7 +83,7 @@ std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep) {
                         }});
     }
   }
-  run_points(sweep, "elementwise", points, sweep.budgets.elementwise_s);
+  run_noted_points(sweep, "elementwise", points, sweep.budgets.elementwise_s, notes);
   return times;
 }
 
