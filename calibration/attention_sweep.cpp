@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "calibration/fit.h"
 #include "calibration/sweeps.h"
 
 namespace kvcap::calibration {
@@ -27,12 +28,6 @@ Attention attention_of(const AttentionTime& one, const Operands& operands, int64
   at.v = operands.kv.at(kv_offset_bytes + one.kv_heads * one.head_dim * bytes_of(one.format));
   at.out = operands.out.data();
   return at;
-}
-
-double pair_flops(const AttentionTime& one) {
-  const auto queries = static_cast<double>(one.batch * one.new_tokens);
-  const double keys = static_cast<double>(one.cached_tokens) + static_cast<double>(one.new_tokens) / 2;
-  return 4 * queries * keys * static_cast<double>(one.query_heads * one.head_dim);
 }
 
 int64_t kv_bytes(const AttentionTime& one) {
@@ -71,7 +66,9 @@ std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_
   const Format format = info.formats.front();
   const Effort effort{.batches = sweep.thorough ? 5 : 3, .batch_s = 3e-4};
   // A quarter of a GEMM's rate, to be on the safe side; the budget is watched besides.
-  const auto call_s = [&](const AttentionTime& one) { return pair_flops(one) / (0.25 * flops_per_s) + 1e-5; };
+  const auto call_s = [&](const AttentionTime& one) {
+    return attention_flops(one) / (0.25 * flops_per_s) + 1e-5;
+  };
 
   std::vector<AttentionTime> planned = wanted(format);
   const double most_kv_bytes = std::min(8e9, info.memory_bytes / 8);
@@ -107,7 +104,7 @@ std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_
                             std::to_string(one.new_tokens) + "/" + std::to_string(one.cached_tokens) + "/" +
                             std::to_string(one.query_heads) + "/" + std::to_string(one.kv_heads) + "/" +
                             std::to_string(one.head_dim);
-    points.push_back({key, effort.cost_s(call_s(one)),
+    points.push_back({key,
                       [&, one] {
                         const int64_t places = std::max<int64_t>(1, kv_pool_bytes / kv_bytes(one));
                         return bench.time(

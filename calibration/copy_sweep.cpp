@@ -17,7 +17,7 @@ struct Ends {
 
 }  // namespace
 
-std::vector<CopyTime> sweep_copies(const Sweep& sweep) {
+std::vector<CopyTime> sweep_copies(const Sweep& sweep, std::vector<std::string>* notes) {
   Bench& bench = sweep.bench;
   Backend& backend = bench.backend();
   const int64_t most = sweep.budgets.copy_bytes;
@@ -29,7 +29,7 @@ std::vector<CopyTime> sweep_copies(const Sweep& sweep) {
   std::vector<CopyTime> times;
   std::vector<Point> points;
   const auto add = [&](const std::string& way, int64_t bytes, std::function<Sample()> run) {
-    points.push_back({"copy/" + way + "/" + std::to_string(bytes), 0, std::move(run),
+    points.push_back({"copy/" + way + "/" + std::to_string(bytes), std::move(run),
                       [&times, way, bytes](const Sample& sample) {
                         times.push_back({way, static_cast<double>(bytes), sample});
                       }});
@@ -103,7 +103,7 @@ std::vector<CopyTime> sweep_copies(const Sweep& sweep) {
         },
         {.batches = batches, .batch_s = 0, .max_calls = 1});
   });
-  run_points(sweep, "copies", points, sweep.budgets.copies_s);
+  run_noted_points(sweep, "copies", points, sweep.budgets.copies_s, notes);
   return times;
 }
 

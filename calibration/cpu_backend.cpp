@@ -34,12 +34,11 @@ class CpuEvent : public Event {
     const std::scoped_lock lock(mutex_);
     return ++enqueued_;
   }
+  // Notifies under the lock: who waits may destroy the event as soon as it is reached.
   void reach(int64_t record) {
-    {
-      const std::scoped_lock lock(mutex_);
-      reached_ = record;
-      time_ = Clock::now();
-    }
+    const std::scoped_lock lock(mutex_);
+    reached_ = record;
+    time_ = Clock::now();
     changed_.notify_all();
   }
   int64_t latest() const {

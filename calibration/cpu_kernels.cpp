@@ -56,7 +56,7 @@ void attend(const Attention& at, int64_t sequence, int64_t head, int64_t first, 
 // cos and sin of the angles of all positions so far, [position][pair], as engines keep them.
 class Angles {
  public:
-  // Of positions below `positions` at least; valid as long as the program.
+  // Of positions below `positions` at least.
   static std::shared_ptr<const Angles> of(int64_t head_dim, int64_t positions) {
     static std::mutex mutex;
     static std::map<int64_t, std::shared_ptr<const Angles>> known;

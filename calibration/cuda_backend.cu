@@ -9,6 +9,7 @@
 
 #include "calibration/cuda_collective.h"
 #include "calibration/cuda_support.h"
+#include "calibration/datasheet.h"
 #ifdef KVCAP_HAS_CUFILE
 #include <cufile.h>
 #endif
@@ -148,27 +149,6 @@ class CudaStream : public Stream {
   cublasHandle_t cublas_ = nullptr;
 };
 
-// Dense half-precision peaks with float32 accumulation, as the vendor's datasheets print them.
-std::optional<double> datasheet_flops(const std::string& name) {
-  constexpr std::pair<const char*, double> kPeaks[] = {{"B200", 2250e12},
-                                                       {"H200", 989e12},
-                                                       {"GH200", 989e12},
-                                                       {"H100 NVL", 835e12},
-                                                       {"H100 PCIe", 756e12},
-                                                       {"H100", 989e12},
-                                                       {"A100", 312e12},
-                                                       {"A30", 165e12},
-                                                       {"A40", 149.7e12},
-                                                       {"L40S", 362e12},
-                                                       {"L20", 119.5e12},
-                                                       {"RTX 4090", 165.2e12},
-                                                       {"RTX PRO 6000 Blackwell", 467.8e12}};
-  for (const auto& [part, flops] : kPeaks) {
-    if (name.find(part) != std::string::npos) return flops;
-  }
-  return std::nullopt;
-}
-
 int attribute(cudaDeviceAttr which) {
   int value = 0;
   require(cudaDeviceGetAttribute(&value, which, 0), "attribute");
@@ -234,7 +214,8 @@ class CudaBackend : public Backend {
     if (clock_hz > 0) info.nominal_bandwidth_bytes_per_s = 2 * clock_hz * width_bytes;
     info.formats = {Format::float16, Format::bfloat16};
     info.notes = {
-        "attention by this program's own kernels (mma.m16n8k16 for prefill, keys not split over blocks)"};
+        "attention by this program's own kernels (prefill by mma.m16n8k16, keys not split over blocks; "
+        "decode with keys split over blocks)"};
     return info;
   }
   DeviceState state() const override {

@@ -94,6 +94,14 @@ void move_piece(bool reading, int descriptor, const IoPiece& piece) {
   }
 }
 
+// What io_uring answered for `piece`: the rest of what came short or was interrupted is moved the plain way.
+void finish_piece(bool reading, int descriptor, const IoPiece& piece, int result) {
+  if (result == -EINTR || result == -EAGAIN) result = 0;
+  if (result < 0) fail(-result, reading ? "scratch file: read" : "scratch file: write");
+  if (result == piece.bytes) return;
+  move_piece(reading, descriptor, {piece.offset_bytes + result, piece.data + result, piece.bytes - result});
+}
+
 }  // namespace
 
 DiskInfo disk_info(const std::filesystem::path& folder) {
@@ -205,7 +213,7 @@ class DiskQueue::Ring {
       }
       const long taken =
           syscall(__NR_io_uring_enter, descriptor_, waiting_, 1, IORING_ENTER_GETEVENTS, nullptr, 0);
-      if (taken < 0 && errno != EINTR) fail(errno, "io_uring_enter");
+      if (taken < 0 && errno != EINTR && errno != EAGAIN && errno != EBUSY) fail(errno, "io_uring_enter");
       if (taken > 0) waiting_ -= static_cast<unsigned>(taken);
     }
   }
@@ -292,20 +300,23 @@ void DiskQueue::transfer(Direction direction, const ScratchFile& file, std::span
     if (error) std::rethrow_exception(error);
     return;
   }
+  // After an error nothing more is submitted, and what is in flight is waited for: the kernel writes to the
+  // caller's memory until then.
+  std::exception_ptr error;
   std::size_t submitted = 0;
-  for (std::size_t done = 0; done < pieces.size(); ++done) {
-    while (submitted < pieces.size() && submitted - done < static_cast<std::size_t>(depth_)) {
+  for (std::size_t done = 0; done < (error ? submitted : pieces.size()); ++done) {
+    while (!error && submitted < pieces.size() && submitted - done < static_cast<std::size_t>(depth_)) {
       ring_->submit(reading, file.descriptor(), pieces[submitted], submitted);
       ++submitted;
     }
     const auto [which, result] = ring_->complete();
-    if (result < 0) fail(-result, reading ? "scratch file: read" : "scratch file: write");
-    const IoPiece& piece = pieces[which];
-    if (result < piece.bytes) {  // a short transfer: the rest is moved the plain way
-      move_piece(reading, file.descriptor(),
-                 {piece.offset_bytes + result, piece.data + result, piece.bytes - result});
+    try {
+      finish_piece(reading, file.descriptor(), pieces[which], result);
+    } catch (...) {
+      if (!error) error = std::current_exception();
     }
   }
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace kvcap::calibration

@@ -72,7 +72,7 @@ class DiskQueue {
   // Why io_uring is not used; empty where it is.
   const std::string& reason() const { return reason_; }
 
-  // Returns when every piece has been read or written. Throws std::system_error.
+  // Returns when every piece has been read or written. Throws std::system_error when none is under way.
   void read(const ScratchFile& file, std::span<const IoPiece> pieces);
   void write(const ScratchFile& file, std::span<const IoPiece> pieces);
 

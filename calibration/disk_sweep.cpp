@@ -10,7 +10,7 @@ namespace {
 constexpr int kMostDepth = 64;
 constexpr int64_t kMostChunkBytes = 16 << 20;
 
-double seconds_of(const std::function<void()>& work) {
+double duration_s(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -64,7 +64,7 @@ Sample time_chunks(const Scratch& scratch, DiskQueue& queue, const DiskTime& poi
   const auto move = [&](int64_t count) {
     const std::vector<IoPiece> pieces = scratch.pieces(point.chunk_bytes, count, point.random, next);
     next += count;
-    return seconds_of([&] {
+    return duration_s([&] {
              if (point.reading) {
                queue.read(scratch.file, pieces);
              } else {
@@ -96,7 +96,7 @@ std::optional<double> direct_read_rate(Backend& backend, const Scratch& scratch,
     std::vector<double> times_s;
     times_s.reserve(4);
     for (int i = 0; i < 4; ++i) {
-      times_s.push_back(seconds_of([&] {
+      times_s.push_back(duration_s([&] {
         for (int64_t offset = 0; offset + kMostChunkBytes <= bytes; offset += kMostChunkBytes) {
           backend.read_direct(scratch.file.descriptor(), offset, device, offset, kMostChunkBytes);
         }
@@ -137,7 +137,6 @@ DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder) {
     points.push_back({"disk/" + std::string(one.reading ? "read/" : "write/") +
                           (one.random ? "random/" : "sequential/") + std::to_string(one.chunk_bytes) + "/" +
                           std::to_string(one.depth),
-                      each_s,
                       [&, one] {
                         DiskQueue queue(one.depth);
                         return time_chunks(scratch, queue, one, 0.8 * each_s);
@@ -147,7 +146,7 @@ DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder) {
                         result.times.back().time = sample;
                       }});
   }
-  run_points(sweep, "disk", points, budgets.disk_s);
+  run_noted_points(sweep, "disk", points, budgets.disk_s, &result.notes);
   for (const DiskTime& one : result.times) {
     if (!one.reading && one.random && one.chunk_bytes == 4096 && one.depth == 1) {
       result.sync_write_s = one.time.time_s;

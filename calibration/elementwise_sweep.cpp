@@ -45,7 +45,7 @@ const std::vector<Kernel>& kernels() {
 
 }  // namespace
 
-std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep) {
+std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep, std::vector<std::string>* notes) {
   Bench& bench = sweep.bench;
   const DeviceInfo info = bench.backend().info();
   const Format format = info.formats.front();
@@ -69,7 +69,7 @@ std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep) {
       const double bytes =
           kernel.elements_per_token * static_cast<double>(tokens) * static_cast<double>(bytes_of(format));
       const int64_t step = tokens * 2 * kFfnWidth * bytes_of(format);
-      points.push_back({"elementwise/" + kernel.operation + "/" + std::to_string(tokens), 0,
+      points.push_back({"elementwise/" + kernel.operation + "/" + std::to_string(tokens),
                         [&, tokens, step] {
                           return bench.time(
                               [&](Stream& stream, int64_t i) {
@@ -83,7 +83,7 @@ std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep) {
                         }});
     }
   }
-  run_points(sweep, "elementwise", points, sweep.budgets.elementwise_s);
+  run_noted_points(sweep, "elementwise", points, sweep.budgets.elementwise_s, notes);
   return times;
 }
 

@@ -60,6 +60,6 @@ Efficiency gemm_table(const std::vector<GemmTime>& times);
 
 double gemm_flops(const GemmTime& time);
 double gemm_bytes(const GemmTime& time);
-double attention_flops(const AttentionTime& time);
+double attention_flops(const AttentionTime& time);  // of scores and weighted sums of visible keys
 
 }  // namespace kvcap::calibration

@@ -67,13 +67,32 @@ struct Pipeline::Machine {
   }
 
   void serve(const std::function<void()>& body) {
+    std::exception_ptr thrown;
     try {
       body();
     } catch (...) {
-      const std::scoped_lock lock(mutex);
-      if (!error) error = std::current_exception();
+      thrown = std::current_exception();
+    }
+    const std::scoped_lock lock(mutex);
+    if (thrown) {
+      if (!error) error = thrown;
       ending = true;
-      changed.notify_all();
+    }
+    --serving;
+    changed.notify_all();
+  }
+
+  // Forgets loads that are not under way, and waits for those that are and for the device.
+  void settle(std::unique_lock<std::mutex>& lock) {
+    to_read.clear();
+    for (const Task& task : to_copy) free_slot_of(task);
+    to_copy.clear();
+    changed.wait(lock, [this] { return serving == 0 || loads_idle(); });
+    try {
+      copies->synchronize();
+      compute->synchronize();
+    } catch (...) {
+      // A device that fails runs nothing any more.
     }
   }
 
@@ -105,6 +124,9 @@ struct Pipeline::Machine {
     }
   }
   bool loads_idle() const { return to_read.empty() && to_copy.empty() && !reading && !copying; }
+  void free_slot_of(const Task& task) {
+    if (task.slot != kSlots) free_slots.push_back(task.slot);
+  }
   bool may_read() const { return to_read.front().load.pieces.empty() || !free_slots.empty(); }
 
   void copy() {
@@ -131,7 +153,7 @@ struct Pipeline::Machine {
       if (ending) return;
       const Task task = std::move(under_way.front());
       under_way.pop_front();
-      if (task.slot != kSlots) free_slots.push_back(task.slot);
+      free_slot_of(task);
       task.done();
       copying = !under_way.empty();
       changed.notify_all();
@@ -152,6 +174,7 @@ struct Pipeline::Machine {
   bool reading = false;
   bool copying = false;
   bool ending = false;
+  int serving = 2;  // of the two threads
   std::exception_ptr error;
   std::thread reader, copier;  // last: they use the members above
 };
@@ -172,12 +195,21 @@ class Pipeline::Session {
       run.restoring = std::move(contexts[i]);
       run.loaded.assign(run.restoring.stages.size(), false);
       run.skipped = run.arrives = run.loaded;
+    }
+  }
+  // What a function of the caller's threw may leave loads and computations behind.
+  ~Session() {
+    if (!lock_.owns_lock()) lock_.lock();
+    machine_.settle(lock_);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  std::vector<Answered> perform() {
+    for (Run& run : runs_) {
       ask_ahead(run);
       if (run.restoring.stages.empty()) is_restored(run);
     }
-  }
-
-  std::vector<Answered> perform() {
     while (answered_ < runs_.size() && !machine_.error) {
       if (in_flight_.size() < kInFlight) {
         if (const std::optional<Piece> piece = next_piece()) {

@@ -71,6 +71,7 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   // All contexts arrive at once. Steps take as many tokens as `step_tokens`, and at least one context.
+  // What a function of theirs throws is thrown on when nothing of theirs is under way.
   std::vector<Answered> run(std::vector<Restoring> contexts, const MakeStep& make_step, int64_t step_tokens);
 
  private:

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "calibration/datasheet.h"
 #include "calibration/fit.h"
 
 namespace kvcap::calibration {
@@ -15,6 +16,15 @@ std::string formatted(const char* format, auto... values) {
   std::array<char, 400> text{};
   std::snprintf(text.data(), text.size(), format, values...);
   return text.data();
+}
+
+void add_notes(const std::vector<std::string>& notes, std::vector<std::string>* to) {
+  to->insert(to->end(), notes.begin(), notes.end());
+}
+
+// A line needs two points to be fitted.
+void require_points(std::size_t points, const std::string& what, std::size_t least = 2) {
+  if (points < least) throw InputError(what + " ended in the time given; is the machine busy?");
 }
 
 std::string identity_of(const DeviceInfo& info, const ProfileOptions& options) {
@@ -72,11 +82,12 @@ std::string state_text(const DeviceState& state) {
   return text.empty() ? "not readable" : text;
 }
 
-// Peak and bandwidth: the vendor's where known, so that efficiencies compare with other profiles; else the
-// best that was measured, so that efficiencies stay below 1.
+// Peak and bandwidth: the vendor's where known, so that efficiencies compare with other profiles, unless more
+// was measured, so that efficiencies stay below 1.
 void fit_gpu(const Measurements& measured, NotedProfile* out) {
   Gpu& gpu = out->profile.gpu;
   const std::vector<GemmTime> gemms = usual_gemms(measured);
+  require_points(gemms.size(), "gemm: too few GEMMs", 3);
   const std::string format = name(measured.info.formats.front());
   gpu.name = measured.info.name;
   gpu.count = measured.info.count;
@@ -93,12 +104,12 @@ void fit_gpu(const Measurements& measured, NotedProfile* out) {
   for (const GemmTime& time : gemms) {
     best_bandwidth = std::max(best_bandwidth, gemm_bytes(time) / time.time.time_s);
   }
-  gpu.memory_bandwidth_bytes_per_s =
-      std::max(measured.info.nominal_bandwidth_bytes_per_s.value_or(0), best_bandwidth);
+  const double nominal_bytes_per_s = measured.info.nominal_bandwidth_bytes_per_s.value_or(0);
+  gpu.memory_bandwidth_bytes_per_s = std::max(nominal_bytes_per_s, best_bandwidth);
   out->gpu_notes.push_back(formatted(
       "memory_bandwidth_bytes_per_s: %s; a copy within the memory reached %.4g GB/s, read and written",
-      measured.info.nominal_bandwidth_bytes_per_s ? "the vendor's clock times width"
-                                                  : "the best that a copy or a GEMM of few rows reached",
+      nominal_bytes_per_s >= best_bandwidth ? "the vendor's clock times width"
+                                            : "the best that a copy or a GEMM of few rows reached",
       measured.device_copy_bytes_per_s / 1e9));
 
   const FittedModel constant = fit_gemm(EfficiencyModel::constant, gpu, gemms);
@@ -131,15 +142,6 @@ void fit_gpu(const Measurements& measured, NotedProfile* out) {
           formatted("in %s a GEMM takes %.2f times as long", name(other).c_str(), *ratio));
     }
   }
-}
-
-// What serving engines' kernels reach of the vendor's peak on whole prompts, fitted with the wave model
-// (hwprofiles/README.md).
-std::optional<double> engine_efficiency(const std::string& gpu_name) {
-  for (const auto& [part, efficiency] : {std::pair{"H200", 0.60}, {"H100", 0.60}, {"A100", 0.54}}) {
-    if (gpu_name.find(part) != std::string::npos) return efficiency;
-  }
-  return std::nullopt;
 }
 
 void fit_attention_models(const Measurements& measured, NotedProfile* out) {
@@ -197,8 +199,11 @@ std::optional<double> rate_of(const std::vector<CopyTime>& copies, const std::st
 }
 
 void fit_pcie(const Measurements& measured, NotedProfile* out) {
-  const FittedLink h2d = fit_link(transfers(measured.copies, "h2d pinned"));
-  const FittedLink d2h = fit_link(transfers(measured.copies, "d2h pinned"));
+  const std::vector<TransferTime> to_device = transfers(measured.copies, "h2d pinned");
+  const std::vector<TransferTime> from_device = transfers(measured.copies, "d2h pinned");
+  require_points(std::min(to_device.size(), from_device.size()), "pcie: too few copies");
+  const FittedLink h2d = fit_link(to_device);
+  const FittedLink d2h = fit_link(from_device);
   out->profile.pcie = {h2d.bytes_per_s, d2h.bytes_per_s, (h2d.fixed_s + d2h.fixed_s) / 2};
   out->pcie_notes = {
       "to the device: time = request_overhead_s + bytes / bandwidth errs by " + text_of(h2d.errors),
@@ -219,6 +224,7 @@ void fit_pcie(const Measurements& measured, NotedProfile* out) {
                     std::string(way) == "both ways" ? " in each direction at once" : ""));
     }
   }
+  add_notes(measured.copy_notes, &out->pcie_notes);
 }
 
 void fit_disk(const DiskSweep& disk, bool gpu_direct, NotedProfile* out) {
@@ -230,9 +236,7 @@ void fit_disk(const DiskSweep& disk, bool gpu_direct, NotedProfile* out) {
     if (!time.random || time.depth != std::min(16, most_depth)) continue;
     (time.reading ? reads : writes).push_back({static_cast<double>(time.chunk_bytes), time.time.time_s});
   }
-  if (reads.size() < 2 || writes.size() < 2) {
-    throw InputError("--ssd: too few transfers ended in the time given; is the device busy?");
-  }
+  require_points(std::min(reads.size(), writes.size()), "--ssd: too few transfers");
   const FittedLink read = fit_link(reads);
   const FittedLink write = fit_link(writes);
   Ssd ssd;
@@ -256,6 +260,7 @@ void fit_disk(const DiskSweep& disk, bool gpu_direct, NotedProfile* out) {
                       *disk.direct_to_device_bytes_per_s / 1e9)
           : "gpu_direct: GPUDirect Storage is not there",
       "endurance_bytes, price_usd_per_gb_hour: not measured, 0"};
+  add_notes(disk.notes, &out->ssd_notes);
 }
 
 }  // namespace
@@ -279,11 +284,11 @@ Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
   measured.device_copy_bytes_per_s =
       2 * static_cast<double>(copy_bytes) / time_device_copy(sweep, copy_bytes).time_s;
   measured.host_memory = sweep_host_memory(sweep, copy_bytes);
-  measured.copies = sweep_copies(sweep);
+  measured.copies = sweep_copies(sweep, &measured.copy_notes);
   measured.gemms = sweep_gemms(sweep);
   measured.attention =
       sweep_attention(sweep, best_gemm_rate(measured.gemms.times), &measured.attention_notes);
-  measured.elementwise = sweep_elementwise(sweep);
+  measured.elementwise = sweep_elementwise(sweep, &measured.elementwise_notes);
   if (options.ssd) measured.disk = sweep_disk(sweep, *options.ssd);
   if (const std::unique_ptr<Collective> collective = backend.make_collective()) {
     measured.all_reduces = sweep_all_reduce(sweep, *collective);
@@ -320,11 +325,13 @@ NotedProfile make_profile(const Measurements& measured, const std::string& name)
                                 static_cast<long long>(wrong)));
   fit_gpu(measured, &out);
   fit_attention_models(measured, &out);
+  require_points(measured.elementwise.size(), "elementwise: too few kernels");
   const FittedElementwise elementwise = fit_elementwise(profile.gpu, measured.elementwise);
   profile.gpu.elementwise = elementwise.elementwise;
   out.elementwise_notes = {
       "rms_norm, silu_multiply, add, rope and the copy of hidden states under a graph: errs by " +
       text_of(elementwise.errors)};
+  add_notes(measured.elementwise_notes, &out.elementwise_notes);
   out.gpu_notes.push_back(
       formatted("one empty kernel takes %.3g s launched alone and %.3g s in a graph; kernel_overhead_s is 0, "
                 "because the constants "
@@ -339,9 +346,12 @@ NotedProfile make_profile(const Measurements& measured, const std::string& name)
     out.nvlink_notes = {formatted("all-reduces of float16 over %lld GPUs by %s, 8 KiB to %.3g MB: err by %s",
                                   static_cast<long long>(sums.devices), sums.library.c_str(),
                                   sums.times.back().bytes / 1e6, text_of(link.errors).c_str())};
+    add_notes(sums.notes, &out.nvlink_notes);
   } else if (measured.peer_link) {
     profile.nvlink = Nvlink{measured.peer_link->first, measured.peer_link->second};
     out.nvlink_notes = {"copies from one GPU to its neighbour, not a collective"};
+  } else if (measured.all_reduces) {
+    out.notes.emplace_back("no nvlink: too few all-reduces ended in the time given");
   }
   profile.dram = Dram{.capacity_bytes = measured.info.host_memory_bytes,
                       .bandwidth_bytes_per_s = measured.host_memory.copy_bandwidth_bytes_per_s};

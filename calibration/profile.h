@@ -27,8 +27,10 @@ struct Measurements {
   std::vector<AttentionTime> attention;
   std::vector<std::string> attention_notes;
   std::vector<ElementwiseTime> elementwise;
+  std::vector<std::string> elementwise_notes;
   Launches launches;
   std::vector<CopyTime> copies;
+  std::vector<std::string> copy_notes;
   HostMemory host_memory;
   std::optional<DiskSweep> disk;
   std::optional<AllReduceSweep> all_reduces;           // with several devices and a library for it
@@ -52,6 +54,7 @@ inline constexpr double kQuietSpread = 0.05;
 // folder that cannot be used, before anything is measured.
 Measurements measure_machine(Backend& backend, const ProfileOptions& options);
 
+// Throws InputError where too little was measured to fit a part that every profile has.
 NotedProfile make_profile(const Measurements& measured, const std::string& name);
 
 std::string profile_json(const NotedProfile& profile);

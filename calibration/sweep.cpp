@@ -33,4 +33,12 @@ int64_t run_points(const Sweep& sweep, const std::string& what, const std::vecto
   return left_out;
 }
 
+void run_noted_points(const Sweep& sweep, const std::string& what, const std::vector<Point>& points,
+                      double budget_s, std::vector<std::string>* notes) {
+  const int64_t left_out = run_points(sweep, what, points, budget_s);
+  if (left_out == 0) return;
+  notes->push_back(what + ": " + std::to_string(left_out) + " of " + std::to_string(points.size()) +
+                   " points left out for time");
+}
+
 }  // namespace kvcap::calibration

@@ -91,6 +91,7 @@ struct DiskSweep {
   std::vector<DiskTime> times;
   std::optional<double> sync_write_s;  // median of small writes that are waited for
   std::optional<double> direct_to_device_bytes_per_s;
+  std::vector<std::string> notes;
 };
 
 // What every sweep needs at hand.
@@ -106,10 +107,10 @@ struct Sweep {
   }
 };
 
-// Work of known cost. `run` measures through the journal.
+// One measurement: `key` names it in the journal, `run` makes it, `keep` takes its result, of now or of
+// before.
 struct Point {
   std::string key;
-  double cost_s = 0;
   std::function<Sample()> run;
   std::function<void(const Sample&)> keep;
 };
@@ -118,13 +119,16 @@ struct Point {
 // how many were.
 int64_t run_points(const Sweep& sweep, const std::string& what, const std::vector<Point>& points,
                    double budget_s);
+// As above; a note says how many were left out, where any was.
+void run_noted_points(const Sweep& sweep, const std::string& what, const std::vector<Point>& points,
+                      double budget_s, std::vector<std::string>* notes);
 
 GemmSweep sweep_gemms(const Sweep& sweep);
 std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_s,
                                            std::vector<std::string>* notes);
-std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep);
+std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep, std::vector<std::string>* notes);
 Launches sweep_launches(const Sweep& sweep);
-std::vector<CopyTime> sweep_copies(const Sweep& sweep);
+std::vector<CopyTime> sweep_copies(const Sweep& sweep, std::vector<std::string>* notes);
 HostMemory sweep_host_memory(const Sweep& sweep, int64_t bytes);
 DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder);
 
@@ -133,6 +137,7 @@ struct AllReduceSweep {
   int64_t devices = 0;
   std::string library;
   std::vector<CopyTime> times;  // bytes: of one device's vector
+  std::vector<std::string> notes;
 };
 AllReduceSweep sweep_all_reduce(const Sweep& sweep, Collective& collective);
 

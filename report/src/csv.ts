@@ -8,7 +8,7 @@ function field(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-// Twelve digits after scaling hide what binary fractions add (95.45169144979649 for 0.954516914497965).
+// Fifteen digits after scaling hide what binary fractions add (95.45169144979649 for 0.954516914497965).
 function exact(value: number, scale: number): string {
   return String(scale === 1 ? value : Number((value * scale).toPrecision(15)));
 }

@@ -25,6 +25,11 @@ export interface Run {
   style: Style;
 }
 
+// Half the width of a metric's interval; null where the result has none.
+export function half_width(run: Run, metric: string): number | null {
+  return run.place.at("intervals", metric, "half_width").number;
+}
+
 // Runs of one workload that may be compared.
 export interface Group {
   name: string;

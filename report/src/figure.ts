@@ -5,10 +5,13 @@ import { button, h, type Child } from "./dom.ts";
 import { draw_table, type Table } from "./table.ts";
 
 // What a pointer or the keyboard has chosen in a chart.
-export interface Pick {
+interface Pick {
   series: number;
   item: number;
 }
+
+// A figure's id from the names that tell it from the page's others.
+export const id_of = (...names: string[]): string => names.join("-").replace(/[^\w-]+/g, "-");
 
 export interface Figure {
   id: string; // of the address: #/page?chart=id

@@ -6,6 +6,8 @@ export interface Unit {
   scale: number;
 }
 
+export const ms_of_s: Unit = { symbol: "ms", scale: 1000 };
+
 const rules: [RegExp, string, number][] = [
   [/bytes_per_s$/, "GB/s", 1e-9],
   [/bytes_per_day$/, "TB/day", 1e-12],

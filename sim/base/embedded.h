@@ -11,7 +11,7 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-// In order of path. Defined in a source file that the build writes (scenario/embed.cmake).
+// In order of path. Defined in a source file that the build writes (scenario/catalogue.cmake).
 const std::vector<EmbeddedFile>& embedded_files();
 
 }  // namespace kvcap

@@ -1,14 +1,11 @@
-# Writes OUT: the files of models/, hwprofiles/, traces/*.json and scenarios/ under ROOT as character arrays.
+# Writes OUT: FILES, which are paths under ROOT, as character arrays.
 # Arrays of numbers, because ISO C++ bounds the length of a string literal and not that of an array.
-file(GLOB files RELATIVE ${ROOT} ${ROOT}/models/*.json ${ROOT}/hwprofiles/*.json ${ROOT}/hwprofiles/twins/*.json
-     ${ROOT}/traces/*.json ${ROOT}/scenarios/*.json ${ROOT}/scenarios/measured/*.json
-     ${ROOT}/scenarios/papers/*.json ${ROOT}/scenarios/papers/*/*.json)
-list(SORT files)
+list(SORT FILES)
 
 set(arrays "")
 set(rows "")
 set(number 0)
-foreach(path IN LISTS files)
+foreach(path IN LISTS FILES)
   file(READ ${ROOT}/${path} bytes HEX)
   string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")

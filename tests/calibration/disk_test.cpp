@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/input_error.h"
@@ -54,6 +55,26 @@ TEST_P(Disk, WhatWasWrittenIsRead) {
   file.drop_cache();
   queue.read(file, reads);
   EXPECT_EQ(std::memcmp(in.data(), out.data(), static_cast<std::size_t>(in.bytes())), 0);
+}
+
+// Two requests fail, the second after the error of the first is known: it belongs to no later transfer.
+TEST_P(Disk, ATransferThatFailsLeavesNothingToTheNext) {
+  constexpr int64_t kPieceBytes = 64 << 10;
+  constexpr int64_t kPieces = 16;
+  const ScratchFile file(folder_, kPieces * kPieceBytes);
+  const std::unique_ptr<Backend> cpu = make_cpu_backend();
+  const Buffer memory = cpu->allocate(Place::pinned, file.bytes());
+  std::vector<IoPiece> pieces;
+  for (int64_t i = 0; i < kPieces; ++i) {
+    pieces.push_back({i * kPieceBytes, memory.at(i * kPieceBytes), kPieceBytes});
+  }
+  DiskQueue queue(8, GetParam());
+  queue.write(file, pieces);
+  std::vector<IoPiece> wrong = pieces;
+  wrong[1].data = wrong[3].data = nullptr;
+  wrong[5].offset_bytes = file.bytes();
+  EXPECT_THROW(queue.read(file, wrong), std::system_error);
+  EXPECT_NO_THROW(queue.read(file, pieces));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Disk, testing::Bool(),

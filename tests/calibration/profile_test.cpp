@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -141,6 +142,73 @@ TEST_F(Profile, AnUnfinishedRunLeavesNoProfileAndIsNotMeasuredAgain) {
     EXPECT_EQ(first.copies[i].way, second.copies[i].way);
     EXPECT_DOUBLE_EQ(first.copies[i].time.median_s, second.copies[i].time.median_s);
   }
+}
+
+bool says(const std::vector<std::string>& notes, const std::string& text) {
+  return std::any_of(notes.begin(), notes.end(),
+                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+std::string refusal_of(const Measurements& measured) {
+  try {
+    make_profile(measured, "refused");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no refusal";
+}
+
+TEST_F(Profile, WhatThereWasNoTimeForIsNotedOrRefused) {
+  const std::unique_ptr<Backend> cpu = make_cpu_backend();
+  const ProfileOptions options = toy(folder_);
+  Measurements measured = measure_machine(*cpu, options);
+  // Another machine's journal holds none of the points.
+  Journal journal(folder_ / "j", "a machine without time");
+  Progress progress;
+  Bench bench(*cpu);
+  Budgets budgets = options.budgets;
+  budgets.elementwise_s = budgets.copies_s = budgets.disk_s = -1;
+  const Sweep sweep{bench, journal, progress, false, budgets};
+  Measurements none;
+  none.copies = sweep_copies(sweep, &none.copy_notes);
+  none.elementwise = sweep_elementwise(sweep, &none.elementwise_notes);
+  none.disk = sweep_disk(sweep, folder_);
+  EXPECT_TRUE(none.copies.empty());
+  EXPECT_EQ(none.copy_notes, std::vector<std::string>{"copies: 25 of 25 points left out for time"});
+
+  measured.copy_notes = none.copy_notes;
+  measured.elementwise_notes = none.elementwise_notes;
+  measured.disk->notes = none.disk->notes;
+  const NotedProfile noted = make_profile(measured, "noted");
+  EXPECT_TRUE(says(noted.pcie_notes, "left out for time"));
+  EXPECT_TRUE(says(noted.elementwise_notes, "left out for time"));
+  EXPECT_TRUE(says(noted.ssd_notes, "left out for time"));
+
+  Measurements without = measured;
+  without.copies = none.copies;
+  EXPECT_EQ(refusal_of(without), "pcie: too few copies ended in the time given; is the machine busy?");
+  without = measured;
+  without.elementwise = none.elementwise;
+  EXPECT_EQ(refusal_of(without),
+            "elementwise: too few kernels ended in the time given; is the machine busy?");
+  without = measured;
+  without.disk = none.disk;
+  EXPECT_EQ(refusal_of(without), "--ssd: too few transfers ended in the time given; is the machine busy?");
+  without = measured;
+  without.gemms.times.clear();
+  EXPECT_EQ(refusal_of(without), "gemm: too few GEMMs ended in the time given; is the machine busy?");
+}
+
+// What a driver states may be less than what a machine does.
+TEST_F(Profile, ANoteSaysWhetherTheBandwidthIsTheVendorsOrWasMeasured) {
+  const std::unique_ptr<Backend> cpu = make_cpu_backend();
+  Measurements measured = measure_machine(*cpu, toy(folder_));
+  const auto says_vendor = [&](double nominal_bytes_per_s) {
+    measured.info.nominal_bandwidth_bytes_per_s = nominal_bytes_per_s;
+    return says(make_profile(measured, "noted").gpu_notes, "the vendor's clock times width");
+  };
+  EXPECT_TRUE(says_vendor(1e15));
+  EXPECT_FALSE(says_vendor(1));
 }
 
 TEST_F(Profile, ADiskThatCannotBeUsedIsRefusedBeforeAnythingIsMeasured) {

@@ -3,7 +3,7 @@ import type { Theme } from "../theme.ts";
 import { axis_name, base_option, tip, with_unit, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
 
-export interface BarPart {
+interface BarPart {
   name: string;
   values: (number | null)[]; // one a row
   colours?: string[]; // one a row, where rows are policies

@@ -9,7 +9,7 @@ export interface Line {
   points: [number, number][];
 }
 
-export interface LinesOptions {
+interface LinesOptions {
   x: { name: string; unit: string; log?: boolean };
   y: { name: string; unit: string; log?: boolean; min?: number; max?: number };
   symbols?: boolean;

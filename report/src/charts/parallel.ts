@@ -11,7 +11,7 @@ export interface Dimension {
   log?: boolean;
 }
 
-export interface Thread {
+interface Thread {
   values: (number | null)[];
   colour: string;
   title: string;

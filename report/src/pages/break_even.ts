@@ -4,12 +4,10 @@ import { tiles, type Tile } from "../charts/tiles.ts";
 import type { Context } from "../context.ts";
 import type { Named } from "../data.ts";
 import { brief, list, show } from "../format.ts";
-import type { Figure } from "../figure.ts";
+import { id_of, type Figure } from "../figure.ts";
 import type { Place } from "../place.ts";
 import { cell, words } from "../table.ts";
-import { short_path, unit_of } from "../units.ts";
-
-const ms_of_s = { symbol: "ms", scale: 1000 };
+import { ms_of_s, short_path, unit_of } from "../units.ts";
 
 // Values of a field arrive as text.
 function label(path: string, text: string): string {
@@ -49,7 +47,7 @@ export function break_even_figures(context: Context, { name, place }: Named): Fi
     })),
   }));
   const map: Figure = {
-    id: `break-even-${name}`.replace(/[^\w-]+/g, "-"),
+    id: id_of("break-even", name),
     title: `Who wins where: ${name}`,
     note: "The policy with the least time to first token; the number is how many times longer the second takes.",
     says: `Map of ${short_path(across)} against ${short_path(down)}; ${list(winners.map((one) => `${one} wins ${cells.filter((each) => winner(each) === one).length} tiles`))}.`,

@@ -3,8 +3,8 @@ import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { colour, most_marks, thin } from "../charts/common.ts";
 import { lines } from "../charts/lines.ts";
 import type { Context } from "../context.ts";
-import type { Named, Run } from "../data.ts";
-import type { Figure } from "../figure.ts";
+import { half_width, type Named, type Run } from "../data.ts";
+import { id_of, type Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import type { Place } from "../place.ts";
 import { cell, metric_cell, words } from "../table.ts";
@@ -89,11 +89,7 @@ function hit_rates(context: Context, runs: readonly Run[]): Figure {
       rows: runs.map((run) => [
         words(run.label),
         ...metrics.map((metric) =>
-          metric_cell(
-            run.place.at("metrics", metric),
-            metric,
-            run.place.at("intervals", metric, "half_width").number,
-          ),
+          metric_cell(run.place.at("metrics", metric), metric, half_width(run, metric)),
         ),
       ]),
     }),
@@ -123,7 +119,7 @@ function miss_ratio_figure(context: Context, { name, place }: Named, runs: reado
     });
   const style = { light: "#41669c", dark: "#94b2de", dash: "solid" as const, symbol: "circle" };
   return {
-    id: `miss-ratio-${name}`.replace(/[^\w-]+/g, "-"),
+    id: id_of("miss-ratio", name),
     title: `Miss ratio against the size of the cache: ${name}`,
     note: "Of an LRU store: a reuse finds its tokens once the store is as large as the reuse distance.",
     says: `Miss ratio curve of ${name}, ${points.length} sizes.`,

@@ -1,7 +1,7 @@
 // Changes: the same things before and after, side by side, what differs marked.
 import { whiskers, type Whisker } from "../charts/whiskers.ts";
 import type { Context } from "../context.ts";
-import type { Group, Named, Run, Side } from "../data.ts";
+import { half_width, type Group, type Named, type Run, type Side } from "../data.ts";
 import { h } from "../dom.ts";
 import type { Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
@@ -16,7 +16,7 @@ import {
   type Column,
   type Table,
 } from "../table.ts";
-import { better, title_of, unit_of } from "../units.ts";
+import { better, ms_of_s, title_of, unit_of } from "../units.ts";
 
 interface Pair<T> {
   name: string;
@@ -37,16 +37,25 @@ function pair<T>(before: readonly T[], after: readonly T[], name: (one: T) => st
 const pairs_of_runs = (before: Group, after: Group): Pair<Run>[] =>
   pair(before.runs, after.runs, (run) => run.label);
 
-// Each group of before with the one of after that it is most like: by its name, else by its scenario and settings.
+// Each group of before with one of after: those of one name, then of the others the most alike by scenario and
+// settings.
 function pair_groups(before: readonly Group[], after: readonly Group[]): Pair<Group>[] {
   const scenario = (group: Group) => group.runs[0]?.place.at("scenario", "name").text;
-  const likeness = (a: Group, b: Group): number => {
-    if (a.name === b.name) return Infinity;
-    return scenario(a) === scenario(b) ? pairs_of_runs(a, b).length : 0;
+  const found = new Map<Group, Group>();
+  const free = new Set(after);
+  const take = (likeness: (old: Group, one: Group) => number): void => {
+    for (const old of before.filter((group) => !found.has(group))) {
+      const [best] = [...free].sort((a, b) => likeness(old, b) - likeness(old, a));
+      if (!best || likeness(old, best) === 0) continue;
+      found.set(old, best);
+      free.delete(best);
+    }
   };
+  take((old, one) => (old.name === one.name ? 1 : 0));
+  take((old, one) => (scenario(old) === scenario(one) ? pairs_of_runs(old, one).length : 0));
   return before.flatMap((old) => {
-    const [best] = [...after].sort((a, b) => (likeness(old, a) < likeness(old, b) ? 1 : -1));
-    return best && likeness(old, best) > 0 ? [{ name: best.name, before: old, after: best }] : [];
+    const best = found.get(old);
+    return best ? [{ name: best.name, before: old, after: best }] : [];
   });
 }
 
@@ -87,9 +96,6 @@ function change_cells(before: Cell, after: Cell, sign: number, noise: number): C
   ];
 }
 
-function half_width(run: Run, metric: string): number | null {
-  return run.place.at("intervals", metric, "half_width").number;
-}
 const noise_of = ({ before, after }: Pair<Run>, metric: string): number =>
   (half_width(before, metric) ?? 0) + (half_width(after, metric) ?? 0);
 
@@ -210,8 +216,6 @@ function draw_parts(
     );
   }
 }
-
-const ms_of_s = { symbol: "ms", scale: 1000 };
 
 function restore_rows({ before, after }: Pair<Named>): Cell[][] {
   const of = (side: Named) => side.place.at("policies").items;

@@ -3,7 +3,7 @@ import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { lines, type Line } from "../charts/lines.ts";
 import type { Context } from "../context.ts";
-import type { Run } from "../data.ts";
+import { half_width, type Run } from "../data.ts";
 import type { Figure } from "../figure.ts";
 import { brief, list, show } from "../format.ts";
 import type { Place } from "../place.ts";
@@ -137,11 +137,7 @@ function side_by_side(
       rows: runs.map((run) => [
         words(run.label),
         ...Object.values(metrics).map((metric) =>
-          metric_cell(
-            run.place.at("metrics", metric),
-            metric,
-            run.place.at("intervals", metric, "half_width").number,
-          ),
+          metric_cell(run.place.at("metrics", metric), metric, half_width(run, metric)),
         ),
       ]),
     }),

@@ -3,7 +3,7 @@ import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { whiskers, type Whisker } from "../charts/whiskers.ts";
 import type { Context } from "../context.ts";
-import type { Group, Run } from "../data.ts";
+import { half_width, type Group, type Run } from "../data.ts";
 import { h } from "../dom.ts";
 import type { Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
@@ -30,10 +30,6 @@ const headline_metrics = [
   "cost.usd_per_hour",
   "cost.usd_per_million_output_tokens",
 ];
-
-function half_width(run: Run, metric: string): number | null {
-  return run.place.at("intervals", metric, "half_width").number;
-}
 
 // Policies as columns. Among what can be bought, the best value of a row is bold.
 function headline(runs: readonly Run[]): Table {

@@ -3,8 +3,8 @@ import { bars, bars_height } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { busiest, strips, strips_height, type Strip } from "../charts/strips.ts";
 import type { Context } from "../context.ts";
-import type { Run } from "../data.ts";
-import type { Figure } from "../figure.ts";
+import { half_width, type Run } from "../data.ts";
+import { id_of, type Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import { cell, metric_cell, words } from "../table.ts";
 import { title_of } from "../units.ts";
@@ -36,7 +36,7 @@ function timeline(context: Context, run: Run): Figure | null {
   }));
   const bound = run.place.at("metrics", "bound_by").text;
   return {
-    id: `busy-${run.label}`.replace(/[^\w-]+/g, "-"),
+    id: id_of("busy", run.label),
     title: run.label,
     says: `How busy ${list(rows.map((row) => row.name))} were over time under ${run.label}; over the whole run it is bound by ${bound === null ? "nothing" : resource_name(bound)}.`,
     height: strips_height(rows.length),
@@ -91,11 +91,7 @@ function averages(context: Context, runs: readonly Run[]): Figure | null {
       rows: runs.map((run) => [
         words(run.label),
         ...keys.map((one) =>
-          metric_cell(
-            value(run, one),
-            "utilization",
-            run.place.at("intervals", `utilization.${one}`, "half_width").number,
-          ),
+          metric_cell(value(run, one), "utilization", half_width(run, `utilization.${one}`)),
         ),
         words(run.place.at("metrics", "bound_by").text ?? "\u2013"),
       ]),

@@ -5,14 +5,13 @@ import { most_marks } from "../charts/common.ts";
 import type { Context } from "../context.ts";
 import type { Named } from "../data.ts";
 import { h } from "../dom.ts";
-import type { Figure } from "../figure.ts";
+import { id_of, type Figure } from "../figure.ts";
 import { brief, list, show } from "../format.ts";
 import type { Place } from "../place.ts";
 import { cell, metric_cell, words } from "../table.ts";
+import { ms_of_s } from "../units.ts";
 
-const ms_of_s = { symbol: "ms", scale: 1000 };
 const policy_of = (place: Place): string => place.at("policy").text ?? "";
-const fragment = (name: string): string => name.replace(/[^\w-]+/g, "-");
 
 function schedule(context: Context, name: string, policies: readonly Place[]): Figure {
   const rows: string[] = [];
@@ -46,7 +45,7 @@ function schedule(context: Context, name: string, policies: readonly Place[]): F
     }
   }
   return {
-    id: `schedule-${fragment(name)}`,
+    id: id_of("schedule", name),
     title: "Layer schedule",
     note:
       "Pale bars are transfers, solid ones computations; numbers are layers. Drag the slider, or pinch, to look closer." +
@@ -87,7 +86,7 @@ function times(context: Context, name: string, policies: readonly Place[]): Figu
   ];
   const names = parts.map(([, text]) => text);
   return {
-    id: `restore-times-${fragment(name)}`,
+    id: id_of("restore-times", name),
     title: "Time to first token of one context",
     note: "An empty machine: no queue and no other turn. The closed form is in the table.",
     says: `Time to bring the context back: ${list(policies.map((place) => `${policy_of(place)} ${show(1000 * (place.at("restore_s").number ?? 0))} ms`))}.`,

@@ -2,7 +2,7 @@
 import { bars, bars_height } from "../charts/bars.ts";
 import type { Context } from "../context.ts";
 import type { Named } from "../data.ts";
-import type { Figure } from "../figure.ts";
+import { id_of, type Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import { cell, words } from "../table.ts";
 
@@ -23,7 +23,7 @@ export function reuse_figures(context: Context, { name, place }: Named): Figure[
     if (shown.length === 0) return [];
     return [
       {
-        id: `reuse-${suffix}-${name}`.replace(/[^\w-]+/g, "-"),
+        id: id_of("reuse", suffix, name),
         title: `Reuse distance in ${suffix === "s" ? "time" : "tokens"}: ${name}`,
         note,
         says: `Reuse distance of ${name}: ${list(shown.map((rank) => `${rank} ${show(at(rank).number)} ${unit}`))}.`,
