@@ -42,7 +42,7 @@ std::string version_text() {
 }
 
 // Ctrl-C where no workers have to be stopped first. Files that are under way have no name yet.
-extern "C" void on_interrupt(int) {
+extern "C" void end_at_once(int) {
   constexpr std::string_view kLine = "kvcap: interrupted\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
   _exit(130);
@@ -54,7 +54,7 @@ void prepare_process() {
   signal(SIGXFSZ, SIG_IGN);
   for (int ending : {SIGINT, SIGTERM}) {
     // What a shell has put into the background stays deaf to Ctrl-C.
-    if (signal(ending, on_interrupt) == SIG_IGN) signal(ending, SIG_IGN);
+    if (signal(ending, end_at_once) == SIG_IGN) signal(ending, SIG_IGN);
   }
   for (int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(file, F_GETFD) < 0) open("/dev/null", O_RDWR);

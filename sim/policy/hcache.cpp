@@ -20,6 +20,7 @@
 namespace kvcap {
 namespace {
 
+constexpr int64_t kUsualNewTokens = 64;   // on top of a history, where a form is chosen
 constexpr double kTokenBytes = 4;         // a token id, kept for the layers that are recomputed
 constexpr int64_t kGemmTileTokens = 128;  // token_rounded: whole tiles of the projection (HCache 6.3.2)
 
@@ -42,6 +43,7 @@ class HCache : public Policy {
         kept_(cost_, inputs.options.stored_bits.value_or(16)),
         idle_rates_(inputs.idle_rates),
         planned_tier_(*inputs.planned_tier),
+        has_histories_(inputs.split_tokens > 0),
         split_tokens_(std::max<int64_t>(1, inputs.split_tokens)) {
     const auto gpus = static_cast<double>(cost_.tensor_parallel_size());
     copy_bytes_per_s_ = gpus * inputs.hardware->pcie.d2h_bandwidth_bytes_per_s;
@@ -69,9 +71,10 @@ class HCache : public Policy {
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
                       const LoadRates& rates) const override {
-    Restoration restoration =
-        build(division_for(hits, rates, context.resident_tokens), hits, context.resident_tokens);
-    return prefers_one_pass(context, hits, restoration) ? Restoration{} : restoration;
+    // Recomputing all layers is one prefill with what is new, which reads the weights once.
+    if (split_ == Split::best && !is_by_hand_ && !hidden_everywhere_ && stored_.recomputed == layers_)
+      return {};
+    return build(division_for(hits, rates, context.resident_tokens), hits, context.resident_tokens);
   }
 
   std::vector<SaveFloor> save_floors() const override {
@@ -139,18 +142,6 @@ class HCache : public Policy {
   }
 
  private:
-  // Restoring and then prefilling reads the weights twice; a short context is sooner prefilled with what is
-  // new. On an idle machine: what others load does not change who keeps what.
-  bool prefers_one_pass(const Context& context, std::span<const Hit> hits,
-                        const Restoration& restoration) const {
-    if (split_ != Split::best || is_by_hand_) return false;
-    const int64_t resident = context.resident_tokens;
-    const int64_t cached = resident + total_tokens(hits);
-    const int64_t all = context.history_tokens + context.new_tokens;
-    const double twice_s = makespan_s(restoration, idle_rates_) + cost_.prefill_s({all - cached, cached});
-    return cost_.prefill_s({all - resident, resident}) < twice_s;
-  }
-
   struct LayerTimes {
     double hidden_load_s, kv_load_s, project_s, recompute_s;
   };
@@ -249,7 +240,10 @@ class HCache : public Policy {
       consider({.hidden = hidden, .kv = layers_ - hidden});
       consider({.recomputed = layers_ - hidden, .hidden = hidden});
     }
-    return least;
+    if (!has_histories_) return least;
+    const double in_one_pass_s = cost_.prefill_s({tokens + kUsualNewTokens, 0});
+    const double restored_s = least_s + cost_.prefill_s({kUsualNewTokens, tokens});
+    return in_one_pass_s < restored_s ? Division{.recomputed = layers_} : least;
   }
 
   // What this context, stored as `stored_`, comes back as. With hidden states of every layer at hand a
@@ -339,6 +333,7 @@ class HCache : public Policy {
   StoredLayers kept_;
   LoadRates idle_rates_;
   Tier planned_tier_;
+  bool has_histories_;
   int64_t split_tokens_;
   double copy_bytes_per_s_ = 0;
   double sync_write_s_ = 0;

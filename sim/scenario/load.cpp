@@ -11,12 +11,29 @@ namespace kvcap {
 
 namespace {
 
-// `name`: where the text has none.
-Scenario parse(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
-               const std::string& name) {
+// "chat" of "scenarios/chat.json"; empty for a part of a file and for what is none.
+std::string name_of(const std::filesystem::path& file) {
+  return file.extension() == ".json" ? file.stem().string() : "";
+}
+
+std::vector<Override> overrides_of(const std::vector<std::string>& arguments) {
+  std::vector<Override> overrides;
+  for (const std::string& argument : arguments) overrides.push_back(override_of(argument));
+  return overrides;
+}
+
+}  // namespace
+
+Scenario parse_scenario(std::string_view text, const std::string& file,
+                        const std::vector<std::string>& overrides) {
+  return parse_scenario_with(text, file, overrides_of(overrides));
+}
+
+Scenario parse_scenario_with(std::string_view text, const std::string& file,
+                             const std::vector<Override>& overrides) {
   const Document document = resolve_scenario(text, file, overrides);
   Scenario scenario = read_scenario(document);
-  if (scenario.name.empty()) scenario.name = name;
+  if (scenario.name.empty()) scenario.name = name_of(file);
   scenario.file = file;
   if (!scenario.serving.max_model_len) {
     scenario.serving.max_model_len = scenario.model.max_position_embeddings;
@@ -33,29 +50,10 @@ Scenario parse(std::string_view text, const std::string& file, const std::vector
   return scenario;
 }
 
-std::vector<Override> overrides_of(const std::vector<std::string>& arguments) {
-  std::vector<Override> overrides;
-  for (const std::string& argument : arguments) overrides.push_back(override_of(argument));
-  return overrides;
-}
-
-}  // namespace
-
-Scenario parse_scenario(std::string_view text, const std::string& file,
-                        const std::vector<std::string>& overrides) {
-  return parse(text, file, overrides_of(overrides), "");
-}
-
-Scenario parse_scenario_with(std::string_view text, const std::string& file,
-                             const std::vector<Override>& overrides) {
-  return parse(text, file, overrides, "");
-}
-
 Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides) {
   const std::size_t hash = path.rfind('#');
   if (hash == std::string::npos || std::filesystem::exists(path)) {
-    const std::string name = std::filesystem::path(path).stem().string();
-    return parse(read_text(path), path, overrides_of(overrides), name);
+    return parse_scenario(read_text(path), path, overrides);
   }
   const std::string file = path.substr(0, hash), member = path.substr(hash + 1);
   const Json whole = parse_json(read_text(file), file);

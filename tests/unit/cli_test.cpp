@@ -249,7 +249,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
         "hcach"},
        "kvcap: --policy: found \"hcach\", allowed: all, " + policies + "; did you mean \"hcache\"?\n"},
       {{"show", "modles"},
-       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads; did you mean "
+       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, schema; did you mean "
        "\"models\"?\n"},
       {{"run", path("chat.json"), "--out", path("chat.json")},
        "kvcap: --out: " + path("chat.json") + " cannot be written: Not a directory\n"},

@@ -123,7 +123,7 @@ TEST(Override, ThatIsWrongIsNamedAsThePlace) {
        R"(chat.json: workload.source.path: missing, required where kind is "sessions")"},
       {R"(serving={"max_num_seqs":0})",
        R"(--set serving={"max_num_seqs":0}: serving.max_num_seqs: found 0, allowed: an integer from 1 to 1000000)"},
-      {"name=42", "--set name=42: found 42, allowed: a string"},
+      {"name=[42]", "--set name=[42]: found an array, allowed: a string"},
   };
   for (const auto& [argument, message] : cases) {
     EXPECT_EQ(scenario_error(sample_scenario(), {argument}), with_names(message)) << argument;

@@ -228,8 +228,8 @@ TEST_F(PlanFile, TakesWholeSizesOfContextsAlone) {
       load_plan(path);
       FAIL() << values << " was taken";
     } catch (const InputError& error) {
-      EXPECT_EQ(std::string(error.what()), path + ": break_even.down.tokens: found " + values +
-                                               ", allowed: integers from 1 to 100000000");
+      EXPECT_EQ(std::string(error.what()),
+                path + ": break_even.down.tokens: found an array, allowed: integers from 1 to 100000000");
     }
   }
 }
