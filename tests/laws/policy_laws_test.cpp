@@ -270,6 +270,19 @@ TEST(HCache, AgreesAcrossFidelitiesWhenLayersAreRecomputed) {
 }
 
 // Three at once where one is served and one may wait: the third is turned away, whoever else comes later.
+// The second turn answers alone: its gaps between tokens are its TPOT, whatever the first one's were.
+TEST(Serving, GapsBetweenTokensLeaveOutWarmUpTurns) {
+  Workload workload;
+  workload.warmup_turns = 1;
+  for (uint32_t s = 0; s < 2; ++s) {
+    workload.sessions.push_back({.first_turn = s, .turn_count = 1});
+    workload.turns.push_back(
+        {.input_tokens = s == 0 ? 4000U : 100U, .output_tokens = 50, .time_s = 1000.0 * s});
+  }
+  const RunResult result = run(scenario("recompute"), workload);
+  EXPECT_NEAR(result.number("mean_itl_ms"), result.number("mean_tpot_ms"), 1e-3);
+}
+
 TEST(Serving, ATurnThatFindsTheQueueFullIsRejected) {
   Workload workload;
   for (uint32_t s = 0; s < 4; ++s) {

@@ -54,6 +54,16 @@ class Cli : public testing::Test {
     execv(KVCAP_BINARY, argv.data());
     _exit(127);
   }
+  // Until the program itself has said what a signal does; the process before it does not catch any.
+  static void wait_until_it_catches(pid_t pid, int signal) {
+    for (int tries = 0; tries < 3000; ++tries) {
+      const std::string status = read_file("/proc/" + std::to_string(pid) + "/status");
+      const std::size_t at = status.find("SigCgt:");
+      const uint64_t caught = at == std::string::npos ? 0 : std::stoull(status.substr(at + 7), nullptr, 16);
+      if (caught >> (signal - 1) & 1) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
   Outcome finish(pid_t pid) const {
     int status = 0;
     waitpid(pid, &status, 0);

@@ -127,6 +127,44 @@ TEST_F(Cli, ComparesAnyField) {
   EXPECT_NE(outcome.out.find("TTFT mean"), std::string::npos);
 }
 
+// Commas separate values, but not those inside a value.
+TEST_F(Cli, ComparesFieldsThatAreLists) {
+  const Outcome outcome = kvcap({"compare", path("chat.json"), "--json", "--over",
+                                 R"(policy.tiers=[{"kind":"dram"},{"kind":"ssd"}], [{"kind":"ssd"}])"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json results = Json::parse(outcome.out)["results"];
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0]["scenario"]["policy"]["tiers"].size(), 2U);
+  EXPECT_EQ(results[1]["scenario"]["policy"]["tiers"].size(), 1U);
+}
+
+TEST_F(Cli, CallsAScenarioAfterItsFileAndAsItIsTold) {
+  const auto name_of = [this](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"run", path("chat.json"), "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Json::parse(kvcap(arguments).out)["scenario"]["name"];
+  };
+  EXPECT_EQ(name_of({}), "chat");
+  EXPECT_EQ(name_of({"--set", "name=2024"}), "2024");
+}
+
+// The same layers come back the same way, whichever policy says so; divided tokens are projected as well.
+TEST_F(Cli, CountsTheOperationsOfEveryWayToRestore) {
+  const auto flops = [this](const std::string& policy, const std::string& set) {
+    const Outcome outcome =
+        kvcap({"restore", "--model", "llama-2-13b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "4096",
+               "--policy", policy, "--set", "hardware.ssd.count=1", "--set", set, "--json"});
+    const Json one = Json::parse(outcome.out)["policies"][0];
+    return std::pair(one["schedule"], one["restore_flops"].get<double>());
+  };
+  const auto [schedule, hcache] = flops("hcache", "policy.split=best");
+  ASSERT_GT(schedule["recompute_layers"], 0);
+  const auto [chosen, adaptive] = flops("adaptive", "seed=1");
+  ASSERT_EQ(chosen, schedule);
+  EXPECT_NEAR(adaptive, hcache, 1e-9 * hcache);
+  EXPECT_GT(flops("hcache", "policy.split=token").second, 0.5 * hcache);
+}
+
 TEST_F(Cli, ABoundsResultHoldsTheScenarioThatReproducesIt) {
   for (const char* tiers : {R"([{"kind": "dram", "capacity_bytes": 2e10, "eviction": "fifo"}])", R"(null)"}) {
     write("tight.json", read_file(path("chat.json")));
@@ -208,6 +246,11 @@ TEST_F(Cli, ShowsTheCatalogue) {
   }
 }
 
+TEST_F(Cli, ShowsTheSchemaOfScenarios) {
+  const Json schema = Json::parse(kvcap({"show", "schema"}).out);
+  EXPECT_TRUE(schema["properties"].contains("policy"));
+}
+
 // constant: e of the peak once the GEMM is no longer bound by its bytes, and so a bar of that height.
 TEST_F(Cli, ShowsWhatAMachineOfAFileReachesOfItsPeak) {
   write("mine.json", R"({"schema": "kvcap.hardware/1", "name": "mine",
@@ -266,6 +309,8 @@ TEST_F(Cli, ExitsWith3WhenARequirementDoesNotHold) {
   EXPECT_EQ(kvcap({"run", path("chat.json"), "--require", "mean_ttft_ms<=100000"}).exit_code, 0);
   const Outcome failed = kvcap({"run", path("chat.json"), "--require", "utilization.gpu>=2"});
   EXPECT_EQ(failed.exit_code, 3);
+  EXPECT_EQ(kvcap({"run", path("chat.json"), "--require", "stable==true"}).exit_code, 0);
+  EXPECT_EQ(kvcap({"run", path("chat.json"), "--require", "stable==false"}).exit_code, 3);
   EXPECT_TRUE(failed.err.starts_with("kvcap: required utilization.gpu>=2, found 0.")) << failed.err;
 }
 
@@ -278,6 +323,24 @@ TEST_F(Cli, ExitsWith130AndLeavesNoHalfResultWhenInterrupted) {
   EXPECT_EQ(outcome.exit_code, 130);
   EXPECT_EQ(outcome.err, "kvcap: interrupted\n");
   EXPECT_TRUE(fs::is_empty(folder_ / "late"));
+}
+
+TEST_F(Cli, ExitsWith130WhereNoWorkersRun) {
+  const pid_t pid = start({"trace", "generate", path("many.jsonl"), "--sessions", "20000000"});
+  wait_until_it_catches(pid, SIGINT);
+  kill(pid, SIGINT);
+  const Outcome outcome = finish(pid);
+  EXPECT_EQ(outcome.exit_code, 130);
+  EXPECT_EQ(outcome.err, "kvcap: interrupted\n");
+  EXPECT_FALSE(fs::exists(path("many.jsonl")));
+}
+
+TEST_F(Cli, NamesTheFileOfWhatOnlyAMachineCanTell) {
+  const Outcome outcome = kvcap({"run", path("chat.json"), "--set", "serving.kv_capacity_tokens=5"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err,
+            "kvcap: " + path("chat.json") +
+                ": serving.kv_capacity_tokens: found 5, allowed: at least serving.block_size = 16\n");
 }
 
 }  // namespace

@@ -101,6 +101,8 @@ TEST(Override, ThatIsWrongIsNamedAsThePlace) {
       {"serving.max_num_seq=3", R"(--set serving.max_num_seq=3: unknown key; did you mean "max_num_seqs"?)"},
       {"policy=hcahce",
        R"(--set policy=hcahce: found "hcahce", allowed: {policies}, or a path; did you mean "hcache"?)"},
+      {"policy=HCACHE",
+       R"(--set policy=HCACHE: found "HCACHE", allowed: {policies}, or a path; did you mean "hcache"?)"},
       {"policy.nam=hcache", R"(--set policy.nam=hcache: unknown key; did you mean "name"?)"},
       {R"(policy={"name":"x"})", R"(--set policy={"name":"x"}: policy.name: found "x", allowed: {policies})"},
       {"seed", "--set seed: allowed: path=value, for example --set serving.max_num_seqs=64"},
@@ -300,6 +302,17 @@ TEST_F(ReferencedFile, MayBeALlamaConfigOfHuggingFace) {
   EXPECT_EQ(llama.kv_bytes_per_element, 2);
   EXPECT_EQ(llama.kv_bytes_per_token(),
             2.0 * 8 * 128 * 2 * 32);  // K and V, 8 heads of 128, 2 bytes, 32 layers
+}
+
+TEST_F(ReferencedFile, MayBeAQuantisedConfigOfHuggingFace) {
+  const std::string llama = R"({"model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
+      "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+      "torch_dtype": "bfloat16", "quantization_config": )";
+  const ModelSpec fp8 = model(llama + R"({"quant_method": "fp8", "weight_block_size": [128, 128]}})");
+  EXPECT_EQ(fp8.weight_bytes_per_element, 1);
+  EXPECT_EQ(fp8.kv_bytes_per_element, 2);
+  EXPECT_EQ(model(llama + R"({"quant_method": "awq", "bits": 4}})").weight_bytes_per_element, 0.5);
+  EXPECT_THROW(model(llama + R"({"quant_method": "compressed-tensors"}})"), InputError);
 }
 
 TEST_F(ReferencedFile, MayBeAnOptOrFalconConfigOfHuggingFace) {

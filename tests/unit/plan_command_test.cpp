@@ -130,6 +130,8 @@ TEST_F(PlanCommand, ExitsWith2AndOneLineForABadPlan) {
       {"{}", kMeet, "", "search: found an object, allowed: at least one field to choose"},
       {R"({"hardware.ssd.count": {"min": 4, "max": 1, "step": 1}})", kMeet, "",
        "search.hardware.ssd.count.max: found 1, allowed: a number of at least min"},
+      {R"({"policy.name": ["hcache"], "hardware.ssd.conut": [1]})", kMeet, "",
+       "search.hardware.ssd.conut: --set hardware.ssd.conut=1: unknown key; did you mean \"count\"?"},
       {kSearch, R"({"p99_ttft": {"max": 1}})", "",
        "meet.p99_ttft: found the metric \"p99_ttft\", allowed: a number of the result; did you mean "
        "\"p99_ttft_ms\"?"},
