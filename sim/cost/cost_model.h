@@ -1,6 +1,6 @@
 // CostModel: how long the parts of one inference step take on one tensor-parallel group, as pure functions
-// of the model's shapes and the hardware's efficiency models. Seconds in, seconds out: no clock, no state
-// that a caller could see.
+// of the model's shapes and the hardware's efficiency models. Seconds in, seconds out: no clock. It
+// remembers only whether it has had to extrapolate a measured table.
 //
 // A layer's time is the sum of its kernels: four GEMMs (QKV, O, up and gate, down; experts and MLA as
 // their shapes demand), attention, element-wise work where the profile has it, two all-reduces under tensor

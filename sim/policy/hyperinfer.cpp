@@ -57,11 +57,11 @@ class HyperInfer : public Policy {
     key_bytes_ = model.latent ? bytes : bytes / 2;
     value_bytes_ = bytes - key_bytes_;
     const bool wanted = identification_.retention < 1 && inputs.options.identification.value_or(false);
-    has_key_heads_ = !model.latent && heads_ > kProbeHeads;
-    if (wanted && has_key_heads_) {
+    const bool has_key_heads = !model.latent && heads_ > kProbeHeads;
+    if (wanted && has_key_heads) {
       statistics_.emplace(ImportanceModel{}, identification_, layers_, inputs.seed);
     }
-    no_probes_ = wanted && !has_key_heads_;
+    no_probes_ = wanted && !has_key_heads;
   }
 
   Reuse reuse() const override { return Reuse::stored; }
@@ -278,7 +278,7 @@ class HyperInfer : public Policy {
   int64_t step_tokens_;
   int64_t layers_, heads_;                  // heads that have keys of their own
   double key_bytes_ = 0, value_bytes_ = 0;  // of one token at one layer
-  bool has_key_heads_ = false, no_probes_ = false;
+  bool no_probes_ = false;
   std::optional<RestoreStatistics> statistics_;  // where probe heads identify what is important
 };
 

@@ -3,7 +3,7 @@
 //
 //   reuse()    what a turn may find of its history: nothing, what the store has, or everything at no cost
 //   restore()  which layers come back how, given where the context lies and how busy the links are
-//   save()     what is written for new tokens, and what that costs the running step
+//   save_floors(), save_requests()   what writing new tokens costs the running step, and in how many requests
 //   use()      which part of what is found a turn needs at all, and so what it is worth in a cache
 //
 // Adding one that brings contexts back in a new way is one file with a make_ function, its name in options.h

@@ -48,7 +48,7 @@ HardwareProfile load_hardware(const std::string& name_or_path);
 // The table of fields, printed: for --help and manuals, and as a JSON Schema for editors.
 struct FieldHelp {
   std::string path;  // "workload.arrivals.sessions_per_s"
-  std::string text;  // "a number greater than 0 [1/s], default 0.1: offered rate"
+  std::string text;  // "a number from 1e-06 to 1000000 [1/s], default 0.1: offered rate"
 };
 std::vector<FieldHelp> scenario_fields();
 std::string scenario_fields_help();

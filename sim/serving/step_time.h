@@ -58,7 +58,6 @@ class StepTime {
 
   const CostModel& cost_;
   std::vector<SaveFloor> floors_;
-  int64_t layers_;
   int64_t unsaved_layers_;  // without a floor
 };
 

@@ -222,7 +222,6 @@ bool Conversations::scalar(std::string shown, const std::string* text) {
       return true;
   }
   KVCAP_BUG("a place is not handled");
-  return false;
 }
 
 void Conversations::message_field(const std::string& shown, const std::string* text) {

@@ -168,7 +168,6 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
       return generate_rag(source, options.sessions, seed);
   }
   KVCAP_BUG("a source kind is not handled");
-  return {};
 }
 
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed) {
