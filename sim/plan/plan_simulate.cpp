@@ -24,14 +24,16 @@ constexpr char kRan = 'R';
 constexpr char kRefused = 'X';
 
 // The first sessions of the workload, and of its warm-up as large a share.
-void shorten(Scenario& scenario, double share, const Sources& sources) {
-  if (share >= 1) return;
-  const Workload whole = sources.workload(scenario);
+Workload first_part(const Scenario& scenario, double share, const Sources& sources) {
+  Workload whole = sources.workload(scenario);
+  if (share >= 1) return whole;
   const auto sessions = static_cast<double>(whole.sessions.size());
   const double fewer = std::min(sessions, std::max(kLeastSessions, std::ceil(share * sessions)));
-  scenario.workload.sessions = static_cast<int64_t>(fewer);
-  scenario.workload.warmup_turns =
+  WorkloadOptions options = scenario.workload;
+  options.sessions = static_cast<int64_t>(fewer);
+  options.warmup_turns =
       static_cast<int64_t>(fewer / sessions * static_cast<double>(scenario.workload.warmup_turns));
+  return sources.workload(scenario, options);
 }
 
 void lengthen(Workload& workload, double scale) {
@@ -47,8 +49,7 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
   std::string message;
   try {
     scenario.seed += static_cast<uint64_t>(ask.replication);
-    shorten(scenario, ask.share, sources);
-    Workload workload = sources.workload(scenario);
+    Workload workload = first_part(scenario, ask.share, sources);
     // Pieces of prompts have the lengths that their texts have.
     if (ask.context_scale != 1 && !workload.piece_begin.empty()) {
       throw InputError("prompts in pieces cannot be made longer");

@@ -26,12 +26,14 @@ void Sources::read(const Scenario& scenario) {
   read_.emplace(std::move(key), open_source(scenario.workload, scenario.seed));
 }
 
-Workload Sources::workload(const Scenario& scenario) const {
+Workload Sources::workload(const Scenario& scenario) const { return workload(scenario, scenario.workload); }
+
+Workload Sources::workload(const Scenario& scenario, const WorkloadOptions& options) const {
   if (!is_generated(scenario.workload.source.kind)) {
     const auto found = read_.find(key_of(scenario));
-    if (found != read_.end()) return arrange(found->second, scenario.workload, scenario.seed);
+    if (found != read_.end()) return arrange(found->second, options, scenario.seed);
   }
-  return make_workload(scenario.workload, scenario.seed);
+  return make_workload(options, scenario.seed);
 }
 
 }  // namespace kvcap

@@ -20,6 +20,8 @@ class Sources {
 
   // As make_workload, of what has been read; else it reads now.
   Workload workload(const Scenario& scenario) const;
+  // Of the same file, arranged as `options` say: no more sessions than the scenario asks for.
+  Workload workload(const Scenario& scenario, const WorkloadOptions& options) const;
 
  private:
   std::map<std::string, Source> read_;  // by all that a reader is told

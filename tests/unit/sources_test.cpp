@@ -41,7 +41,11 @@ TEST(Sources, AreReadOnceForAllWorkloadsOfAFile) {
   // Another seed draws other arrivals of the same sessions.
   ++scenario.seed;
   EXPECT_NE(sources.workload(scenario).turns[2].time_s, expected.turns[2].time_s);
-  // Fewer of its sessions are read anew, and the file is gone.
+  // The first of them are there already.
+  WorkloadOptions first = scenario.workload;
+  first.sessions = 1;
+  EXPECT_EQ(sources.workload(scenario, first).turns.size(), 2U);
+  // A scenario that asks for fewer is read anew, and the file is gone.
   scenario.workload.sessions = 1;
   EXPECT_THROW(sources.workload(scenario), InputError);
 }
