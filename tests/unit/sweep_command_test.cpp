@@ -223,18 +223,24 @@ constexpr const char* kManyPoints = R"("points": [{"workload.sessions": 30}],
 
 TEST_F(SweepCommand, LosesNothingThatWasFinishedWhenItIsKilled) {
   write_sweep("s.json", kManyPoints);
+  // Kills come after most of what a sweep does before it runs anything.
+  const auto now_s = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  const double began_s = now_s();
   ASSERT_EQ(kvcap(command("s.json", "whole")).exit_code, 0);
-  const auto before = std::chrono::steady_clock::now();
+  const double ran_s = now_s();
   const std::string whole = exported("s.json", "whole");
-  const std::chrono::duration<double> nothing_runs = std::chrono::steady_clock::now() - before;
-  const std::chrono::duration<double> longest = nothing_runs + std::chrono::milliseconds(250);
+  const double exported_s = now_s();
+  const double idle_s = 0.5 * (exported_s - ran_s);
+  std::uniform_real_distribution<> wait_s(idle_s, std::max(1.1 * idle_s, 0.4 * (ran_s - began_s)));
   std::mt19937 random(20);
   int folder = 0, kills_in_the_middle = 0;
   std::map<std::string, std::string> finished;
   const auto out = [&folder] { return "killed" + std::to_string(folder); };
   for (int round = 0; round < 20; ++round) {
     const pid_t pid = start(command("s.json", out(), {"--resume"}));
-    std::this_thread::sleep_for(std::uniform_real_distribution<>(0, 1)(random) * longest);
+    std::this_thread::sleep_for(std::chrono::duration<double>(wait_s(random)));
     kill(pid, SIGKILL);
     finish(pid);
     if (!fs::exists(results(out())) || fs::file_size(results(out())) == 0) continue;
