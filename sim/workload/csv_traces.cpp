@@ -35,6 +35,7 @@ std::optional<int64_t> parse_utc_ns(std::string_view text) {
                             day(static_cast<unsigned>(digits(text, 8, 2)))};
   const int64_t hour = digits(text, 11, 2), minute = digits(text, 14, 2), second = digits(text, 17, 2);
   if (!date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  if (date.year() < year(1970) || date.year() > year(2200)) return std::nullopt;  // 64 bits end in 2262
   int64_t time_ns =
       (((sys_days(date).time_since_epoch().count() * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000'000;
   if (text.size() == kForm.size()) return time_ns;

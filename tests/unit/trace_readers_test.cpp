@@ -209,6 +209,7 @@ TEST_F(TraceFile, OfAzureIsRefusedWithPlaceAndReason) {
       {good + "2023-11-16 18:15:46.6805899,1,1",
        "t:3: TIMESTAMP: found 2023-11-16 18:15:46.6805899, allowed: no less than that of the row before"},
       {good + "2023-02-29 18:15:46,1,1", "t:3: TIMESTAMP: found 2023-02-29 18:15:46" + time},
+      {good + "7257-11-16 18:15:46,1,1", "t:3: TIMESTAMP: found 7257-11-16 18:15:46" + time},
       {good + "2023-11-16 24:15:46,1,1", "t:3: TIMESTAMP: found 2023-11-16 24:15:46" + time},
       {good + "2023-11-16 18:15:46.,1,1", "t:3: TIMESTAMP: found 2023-11-16 18:15:46." + time},
       {good + "2023-11-16 18:15,1,1", "t:3: TIMESTAMP: found 2023-11-16 18:15" + time},
