@@ -86,7 +86,7 @@ TEST(Workers, GoOnWhenOneFails) {
   const Job job = [](std::size_t i, std::atomic<int64_t>&) -> std::string {
     if (i == 1) throw InputError("the model does not fit");
     if (i == 2) throw std::runtime_error("something else");
-    if (i == 3) raise(SIGSEGV);
+    if (i == 3) raise(SIGKILL);
     if (i == 4) _exit(0);
     return number(i);
   };
@@ -97,7 +97,7 @@ TEST(Workers, GoOnWhenOneFails) {
   EXPECT_EQ(outcomes[1].text, "the model does not fit");
   EXPECT_EQ(outcomes[2].end, JobEnd::failed);
   EXPECT_EQ(outcomes[2].text, "something else");
-  EXPECT_EQ(outcomes[3].text, "a simulation died: Segmentation fault");
+  EXPECT_EQ(outcomes[3].text, "a simulation died: Killed");
   EXPECT_EQ(outcomes[4].text, "a simulation ended without a result");
   EXPECT_EQ(outcomes[5].text, "result 5");
 }
