@@ -18,9 +18,9 @@ std::string version();
 
 // Simulates every replication of a scenario, each in a forked process (SimGrid has one engine a process), and
 // returns the result of all of them. `overrides` are "path=value" as --set takes them; relative paths start
-// from `folder`. Throws InputError, whose message is one line for the user; std::system_error where the machine
-// has no more processes or files, and std::runtime_error where a replication has died. While it runs, SIGINT and
-// SIGTERM stop the replications and end in a std::runtime_error, "interrupted".
+// from `folder`. Throws InputError, whose message is one line for the user; std::system_error where the
+// machine has no more processes or files, and std::runtime_error where a replication has died. While it runs,
+// SIGINT and SIGTERM stop the replications and end in a std::runtime_error, "interrupted".
 std::string simulate_scenario(std::string_view scenario_json, const std::vector<std::string>& overrides = {},
                               const std::string& folder = ".");
 

@@ -42,9 +42,7 @@ int64_t DecodeRun::steps_to_reach(double seconds, int64_t at_most) const {
 }
 
 StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors)
-    : cost_(cost),
-      floors_(std::move(floors)),
-      unsaved_layers_(cost.model().num_hidden_layers) {
+    : cost_(cost), floors_(std::move(floors)), unsaved_layers_(cost.model().num_hidden_layers) {
   for (const SaveFloor& floor : floors_) unsaved_layers_ -= floor.layers;
 }
 
