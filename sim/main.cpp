@@ -41,7 +41,8 @@ std::string version_text() {
          "\nbuild " KVCAP_BUILD_TYPE ", " KVCAP_COMPILER "\nSimGrid " + kvcap::simgrid_version();
 }
 
-// Ctrl-C where no workers have to be stopped first. Files that are under way have no name yet.
+// Ctrl-C where no workers have to be stopped first. What is half written has no name yet where the file
+// system can do without, else one that begins with .kvcap.part.
 extern "C" void end_at_once(int) {
   constexpr std::string_view kLine = "kvcap: interrupted\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());

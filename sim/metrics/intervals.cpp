@@ -83,6 +83,13 @@ void join_notes(std::vector<RunResult>& runs) {
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
+// What rounding alone makes is no difference.
+double real_difference(double one, double other) {
+  constexpr double kRounding = 1e-9;
+  const double difference = one - other;
+  return std::abs(difference) <= kRounding * std::abs(other) ? 0 : difference;
+}
+
 }  // namespace
 
 double student_t_quantile(double p, int degrees) {
@@ -135,13 +142,6 @@ RunResult combine_replications(std::vector<RunResult> runs) {
   return std::move(runs[0]);
 }
 
-// What rounding alone makes is no difference.
-static double difference_of(double one, double other) {
-  constexpr double kRounding = 1e-9;  // SimGrid resolves dates to a nanosecond
-  const double difference = one - other;
-  return std::abs(difference) <= kRounding * std::abs(other) ? 0 : difference;
-}
-
 std::vector<Difference> paired_differences(const std::vector<RunResult>& against,
                                            const std::vector<RunResult>& setting) {
   KVCAP_CHECK(!against.empty() && against.size() == setting.size());
@@ -160,7 +160,7 @@ std::vector<Difference> paired_differences(const std::vector<RunResult>& against
   for (const std::string& metric : metrics) {
     std::vector<double> values;
     for (std::size_t r = 0; r < setting.size(); ++r)
-      values.push_back(difference_of(setting[r].number(metric), against[r].number(metric)));
+      values.push_back(real_difference(setting[r].number(metric), against[r].number(metric)));
     const MeanInterval interval = mean_interval(values);
     Difference difference{setting[0].policy,
                           against[0].policy,

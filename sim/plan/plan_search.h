@@ -27,6 +27,7 @@ struct PlanResult {
   std::vector<const Candidate*> front;     // objective against p99_ttft_ms, from cheap to dear
   std::vector<const Candidate*> judged;    // on the whole workload, by objective
 
+  // One seed tells nothing of chance.
   bool is_clear() const { return rivals.empty() && (!best || best->runs.size() > 1); }
 };
 

@@ -68,6 +68,20 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
   return message;
 }
 
+// What no configuration accepts; another dimension's field where that one is at fault.
+[[noreturn]] void refuse(const Plan& plan, const std::string& file, std::size_t d, std::size_t value,
+                         const std::string& why) {
+  for (const Dimension& dimension : plan.search) {
+    for (const std::string& path : dimension.paths) {
+      if (&dimension != &plan.search[d] && why.starts_with("--set " + path + "=")) {
+        throw InputError(file + ": search." + dimension.name() + ": " + why);
+      }
+    }
+  }
+  throw InputError(file + ": search." + plan.search[d].name() + ": no configuration accepts " +
+                   plan.search[d].values[value] + ": " + why);
+}
+
 bool keeps_anything(const Scenario& scenario) {
   const Keep keep = *with_preset(scenario.policy).keep;
   return keep != Keep::none && keep != Keep::all;
@@ -155,20 +169,6 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
   answers.reserve(keys.size());
   for (const std::string& key : keys) answers.push_back(answers_.at(key));
   return answers;
-}
-
-// What no configuration accepts; another dimension's field where that one is at fault.
-[[noreturn]] static void refuse(const Plan& plan, const std::string& file, std::size_t d, std::size_t value,
-                                const std::string& why) {
-  for (const Dimension& dimension : plan.search) {
-    for (const std::string& path : dimension.paths) {
-      if (&dimension != &plan.search[d] && why.starts_with("--set " + path + "=")) {
-        throw InputError(file + ": search." + dimension.name() + ": " + why);
-      }
-    }
-  }
-  throw InputError(file + ": search." + plan.search[d].name() + ": no configuration accepts " +
-                   plan.search[d].values[value] + ": " + why);
 }
 
 void check_values(const Plan& plan, const std::string& file) {

@@ -239,7 +239,7 @@ void add_answer(Page& page, const PlanReport& report) {
     page.line("  " + candidate_command(plan, *result.best));
   }
   if (result.rivals.empty()) {
-    if (result.best && result.best->runs.size() == 1) {
+    if (!result.is_clear()) {
       page.sentence(
           "One seed, so chance is not excluded: a larger max_replications gives the targets intervals.");
     } else if (result.best) {

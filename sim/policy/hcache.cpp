@@ -52,8 +52,10 @@ class HCache : public Policy {
       sync_write_s_ = inputs.hardware->ssd->sync_write_s;
     }
     stored_ = divide(split_tokens_, planned_tier_);
-    is_by_hand_ = inputs.options.recomputed_layers || inputs.options.kv_layers;
-    if (is_by_hand_) stored_ = by_hand(inputs.options);
+    const bool is_by_hand = inputs.options.recomputed_layers || inputs.options.kv_layers;
+    if (is_by_hand) stored_ = by_hand(inputs.options);
+    in_one_pass_ =
+        split_ == Split::best && !is_by_hand && !hidden_everywhere_ && stored_.recomputed == layers_;
   }
 
   Reuse reuse() const override { return Reuse::stored; }
@@ -72,8 +74,7 @@ class HCache : public Policy {
   Restoration restore(const Context& context, std::span<const Hit> hits,
                       const LoadRates& rates) const override {
     // Recomputing all layers is one prefill with what is new, which reads the weights once.
-    if (split_ == Split::best && !is_by_hand_ && !hidden_everywhere_ && stored_.recomputed == layers_)
-      return {};
+    if (in_one_pass_) return {};
     return build(division_for(hits, rates, context.resident_tokens), hits, context.resident_tokens);
   }
 
@@ -337,7 +338,7 @@ class HCache : public Policy {
   int64_t split_tokens_;
   double copy_bytes_per_s_ = 0;
   double sync_write_s_ = 0;
-  bool is_by_hand_ = false;
+  bool in_one_pass_ = false;  // nothing but tokens is kept
   Division stored_;
 };
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "base/check.h"
 #include "serving/instance.h"
@@ -186,10 +185,13 @@ void Instance::record_collectives(double now_s) {
 void Instance::record_gaps(double now_s) {
   int64_t steady = 0;
   for (Request* request : decoding_) {
-    if (!std::exchange(request->gap_open, false)) {
-      steady += request->record.warmup ? 0 : 1;
-    } else if (!request->record.warmup) {
+    const bool reopened = request->gap_open;
+    request->gap_open = false;
+    if (request->record.warmup) continue;
+    if (reopened) {
       parts_.recorder->inter_token(std::max(0.0, now_s - request->last_token_s), 1);
+    } else {
+      ++steady;
     }
   }
   if (steady == 0) return;

@@ -83,18 +83,20 @@ struct TwinCase {
   StoredContexts contexts;
   double measured_s = 0;  // mean TTFT
   double spread = 0;      // of its repeats
+  std::string label;      // "hcache+kv"
 
-  std::string label() const {
-    std::string label = policy.at("name");
-    if (policy.value("recomputed_layers", 0) > 0) label += "+recompute";
-    if (policy.value("kv_layers", 0) > 0) label += "+kv";
-    return label;
-  }
   std::string setting() const {
     return model_name + "/" + std::to_string(contexts.tokens) + "/" + std::to_string(contexts.count) + "/" +
            tier;
   }
 };
+
+std::string label_of(const Json& policy) {
+  std::string label = policy.at("name");
+  if (policy.value("recomputed_layers", 0) > 0) label += "+recompute";
+  if (policy.value("kv_layers", 0) > 0) label += "+kv";
+  return label;
+}
 
 // Throws InputError, and nlohmann's where a field is missing or of another type.
 double number_of(const Json& object, const char* key, double least, double most) {
@@ -114,7 +116,11 @@ TwinCase read_case(const Json& table, const Json& one) {
       .contexts = {.count = count("requests"), .tokens = count("tokens"), .new_tokens = count("new_tokens")},
       .measured_s = number_of(one.at("mean_ttft_s"), "minimum", 1e-9, 1e9),
       .spread = number_of(one.at("mean_ttft_s"), "spread", 0, 1e9)};
+  if (!read.tier.empty() && read.tier != "dram" && read.tier != "ssd") {
+    throw InputError("tier: found " + one.at("tier").dump() + ", allowed: dram, ssd");
+  }
   read.policy.update(one.at("options"));
+  read.label = label_of(read.policy);
   return read;
 }
 
@@ -187,7 +193,7 @@ std::vector<Check> checks_of_table(const std::string& text, const std::string& p
                      {.total_units = static_cast<int64_t>(cases.size()), .label = "predicting"});
   std::vector<TwinOutcome> outcomes;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    outcomes.push_back({.policy = cases[i].label(),
+    outcomes.push_back({.policy = cases[i].label,
                         .setting = cases[i].setting(),
                         .measured_s = cases[i].measured_s,
                         .spread = cases[i].spread,

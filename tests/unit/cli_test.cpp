@@ -335,6 +335,13 @@ TEST_F(Cli, ExitsWith130WhereNoWorkersRun) {
   EXPECT_FALSE(fs::exists(path("many.jsonl")));
 }
 
+TEST_F(Cli, SaysWhenAGivenKvCapacityHidesWeightsThatDoNotFit) {
+  const Outcome outcome = kvcap({"run", path("chat.json"), "--json", "--set", "hardware.gpu.memory_bytes=1e9",
+                                 "--set", "serving.kv_capacity_tokens=40000"});
+  EXPECT_NE(outcome.out.find("the weights of llama-2-7b, 13.5 GB, leave no room for KV on this machine"),
+            std::string::npos);
+}
+
 TEST_F(Cli, NamesTheFileOfWhatOnlyAMachineCanTell) {
   const Outcome outcome = kvcap({"run", path("chat.json"), "--set", "serving.kv_capacity_tokens=5"});
   EXPECT_EQ(outcome.exit_code, 2);

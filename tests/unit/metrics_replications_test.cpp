@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "metrics/recorder.h"
+#include "metrics/sentences.h"
 #include "unit/recorded_turns.h"
 
 namespace kvcap {
@@ -73,6 +74,16 @@ TEST(Replications, DifferencesArePaired) {
   // -10 and -12: standard error 1; t(0.975, 1) = 12.706. The runs' own spread of 50 plays no part.
   EXPECT_NEAR(p99->half_width, 12.7062, 1e-4);
   EXPECT_EQ(differences.size(), 5u * 4 + 5);
+}
+
+TEST(Replications, WhatRoundingMakesIsNoDifference) {
+  const std::vector<RunResult> against = {replication(100, true, 1), replication(200, true, 1)};
+  const std::vector<RunResult> setting = {replication(100 * (1 + 1e-12), true, 1), replication(200, true, 1)};
+  const auto differences = paired_differences(against, setting);
+  const auto p99 = std::ranges::find(differences, "p99_ttft_ms", &Difference::metric);
+  ASSERT_NE(p99, differences.end());
+  EXPECT_EQ(p99->difference, 0);
+  EXPECT_EQ(difference_text(0, std::nan(""), "ms"), "no different");
 }
 
 }  // namespace

@@ -119,6 +119,16 @@ TEST_F(PlanCommand, ExitsWith3AndTheNearestWhenNothingMeetsTheTargets) {
   EXPECT_NE(outcome.out.find("No configuration meets every target.\nNearest: "), std::string::npos);
 }
 
+TEST_F(PlanCommand, IsNotClearAfterOneSeed) {
+  std::string plan = read_file(write_plan(kSearch, kMeet));
+  const std::string many = "\"max_replications\": 6";
+  plan.replace(plan.find(many), many.size(), "\"max_replications\": 1");
+  write("plan.json", plan);
+  EXPECT_NE(kvcap({"plan", path("plan.json")}).out.find("One seed, so chance is not excluded"),
+            std::string::npos);
+  EXPECT_EQ(Json::parse(kvcap({"plan", path("plan.json"), "--json"}).out)["clear"], false);
+}
+
 TEST_F(PlanCommand, ExitsWith2AndOneLineForABadPlan) {
   struct Case {
     std::string search, meet, rest, message;

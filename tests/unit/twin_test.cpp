@@ -110,6 +110,8 @@ TEST(Twin, ACaseOutOfRangeIsRefusedWithItsPlaceInTheFile) {
   EXPECT_EQ(refusal("128", "-5"), where + "tokens: found -5, allowed: a number from 1 to 10000000");
   EXPECT_EQ(refusal("\"requests\": 1", "\"requests\": 0"),
             where + "requests: found 0, allowed: a number from 1 to 10000000");
+  EXPECT_EQ(refusal("dram", "tape"), where + "tier: found \"tape\", allowed: dram, ssd");
+  EXPECT_EQ(refusal("{}", R"({"kv_layers": "4"})"), where + "type must be number, but is string");
   EXPECT_EQ(refusal("\"tokens\": 128, ", ""), where + "key 'tokens' not found");
   std::filesystem::remove(path);
 }

@@ -50,12 +50,18 @@ class PlanPage {
       h(
         "p",
         { class: "note" },
-        `${counts}. ${plan.at("clear").value === true ? "The answer is clear: no rival is within its interval." : "Rivals are within the answer's interval."}` +
+        `${counts}. ${this.certainty()}` +
           (plan.at("binding").text ? ` What binds: ${title_of(plan.at("binding").text!)}.` : ""),
       ),
       draw_table(candidate_table([answer], this.metrics, false), "The answer"),
       panel.element,
     );
+  }
+
+  certainty(): string {
+    if (this.plan.at("clear").value === true) return "The answer is clear: no rival is within its interval.";
+    if (this.plan.at("rivals").items.length > 0) return "Rivals are within the answer's interval.";
+    return "One seed, so chance is not excluded.";
   }
 
   // Everything that was judged, in two of the plan's metrics; the answer and the front stand out.
