@@ -22,64 +22,126 @@ namespace {
 
 // SimGrid resolves dates to a nanosecond; anything shorter is over at once.
 constexpr double kResolution_s = 1e-9;
+constexpr int kMostAlarms = 1 << 16;
 
-// A long-lived actor that serves a queue, from the first time that it is asked, and sleeps while it is empty.
-// What is in the queue is lost when the actor is killed.
+// What is to be done as soon as the current callback has returned, first come first served.
+class Agenda {
+ public:
+  void add(std::function<void()> job) { jobs_.push_back(std::move(job)); }
+  void work_off() {
+    for (; !jobs_.empty(); jobs_.pop_front()) jobs_.front()();
+  }
+
+ private:
+  std::deque<std::function<void()>> jobs_;
+};
+
+// The one thing that somebody has under way in SimGrid, and what follows when it is over. There are no
+// actors: of what is started outside of them SimGrid tells the end at once, and more may be started then.
+class Pending {
+ public:
+  using Then = std::function<void()>;
+
+  const sg4::Activity* activity() const { return activity_.get(); }
+
+  // Lets time pass. REQUIRES: `host` has a core to spare, whose speed is 1.
+  void pass(sg4::Host* host, double seconds, Then then) {
+    const sg4::ExecPtr exec = sg4::Exec::init();
+    exec->set_flops_amount(seconds)->set_host(host);
+    exec->start();
+    begin(exec, std::move(then));
+  }
+
+  void carry(sg4::Host* from, sg4::Host* to, double bytes, Then then) {
+    begin(sg4::Comm::sendto_async(from, to, static_cast<uint64_t>(std::llround(bytes))), std::move(then));
+  }
+
+  // What was to follow does not.
+  void call_off() {
+    if (!activity_) return;
+    const sg4::ActivityPtr called_off = activity_;
+    put_away();
+    called_off->cancel();
+  }
+
+  // Whose activity has ended; none if it was called off.
+  static Pending* of(const sg4::Activity& ended) {
+    auto* pending = ended.get_data<Pending>();
+    return pending->activity() == &ended ? pending : nullptr;
+  }
+  void over() {
+    put_away();
+    const Then then = std::move(then_);
+    then();
+  }
+
+ private:
+  void begin(const sg4::ActivityPtr& activity, Then then) {
+    activity_ = activity;
+    activity_->set_data(this);
+    then_ = std::move(then);
+  }
+
+  // SimGrid may look at an activity until the clock has moved on.
+  void put_away() {
+    if (sg4::Engine::get_clock() > over_s_) {
+      over_s_ = sg4::Engine::get_clock();
+      long_over_.clear();
+      long_over_.swap(over_);
+    }
+    over_.push_back(std::exchange(activity_, nullptr));
+  }
+
+  sg4::ActivityPtr activity_;
+  Then then_;
+  std::vector<sg4::ActivityPtr> over_, long_over_;
+  double over_s_ = -1;
+};
+
+// Serves a queue, one piece after the other.
 class Server {
  public:
+  explicit Server(Agenda& agenda) : agenda_(agenda) {}
   virtual ~Server() = default;
-
-  void place(sg4::Host* home) { home_ = home; }
-  void drop_all() {
-    if (!std::exchange(started_, false)) return;
-    actor_->kill();
-    actor_ = nullptr;
-    asked_ = sg4::Semaphore::create(0);
-    idle_ = false;
-    forget();
-  }
 
  protected:
   // One more is in the queue.
   void ask() {
-    // What it serves first may ask for more before create() returns.
-    if (!std::exchange(started_, true)) {
-      actor_ = sg4::Actor::create("server", home_, [this, asked = asked_] { work(asked); });
-      actor_->daemonize();
-    } else if (std::exchange(idle_, false)) {
-      asked_->release();
+    if (busy_ || std::exchange(asked_, true)) return;
+    agenda_.add([this] {
+      asked_ = false;
+      go_on();
+    });
+  }
+  void go_on() {
+    while (!busy_ && has_work()) {
+      busy_ = true;
+      serve();
     }
   }
-  // Serves the first of the queue.
+  // The first of the queue, then finished(): at once or, through pending_, later.
   virtual void serve() = 0;
   virtual bool has_work() const = 0;
-  virtual void forget() = 0;
-
- private:
-  void work(const sg4::SemaphorePtr& asked) {
-    // An actor that is killed before its first line still gets there.
-    while (asked == asked_) {
-      if (has_work()) {
-        serve();
-      } else {
-        idle_ = true;
-        asked->acquire();
-      }
-    }
+  void finished() { busy_ = false; }
+  // What is under way is lost.
+  void give_up() {
+    pending_.call_off();
+    busy_ = false;
   }
 
-  sg4::Host* home_ = nullptr;
-  sg4::ActorPtr actor_;
-  sg4::SemaphorePtr asked_ = sg4::Semaphore::create(0);
-  bool started_ = false;
-  bool idle_ = false;
+  Pending pending_;
+
+ private:
+  Agenda& agenda_;
+  bool busy_ = false;
+  bool asked_ = false;
 };
 
 // One transfer in flight: it uses the route fully, and more would only share it.
 class SimgridLane : public Lane, public Server {
  public:
-  SimgridLane(sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
-      : from_(from), to_(to), route_(std::move(route)), observer_(observer) {}
+  SimgridLane(Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
+      : Server(agenda), from_(from), to_(to), route_(std::move(route)), observer_(observer) {}
 
   void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) override {
     queue_.push_back({alone_s, latency_s, std::move(on_phase)});
@@ -88,51 +150,65 @@ class SimgridLane : public Lane, public Server {
   }
 
   double pending_s() const override {
-    return queued_s_ + (carried_ ? carried_->get_remaining() / route_.bytes_per_s() : 0);
+    return queued_s_ + (carries_ ? pending_.activity()->get_remaining() / route_.bytes_per_s() : 0);
   }
 
-  void serve() override {
-    const Transfer transfer = std::move(queue_.front());
-    queue_.pop_front();
-    const double began_s = sg4::Engine::get_clock();
-    transfer.on_phase(TransferPhase::began);
-    if (transfer.latency_s > kResolution_s) sg4::this_actor::sleep_for(transfer.latency_s);
-    if (transfer.alone_s > kResolution_s) {
-      const sg4::CommPtr carried = sg4::Comm::sendto_async(
-          from_, to_, static_cast<uint64_t>(std::llround(transfer.alone_s * route_.bytes_per_s())));
-      leave_queue(transfer);
-      carried_ = carried;
-      carried_->wait();
-      carried_ = nullptr;
-      report(transfer.alone_s, began_s, sg4::Engine::get_clock());
-    } else {
-      leave_queue(transfer);
-    }
-    transfer.on_phase(TransferPhase::ended);
+  void drop_all() {
+    give_up();
+    queue_.clear();
+    queued_s_ = 0;
+    carries_ = false;
   }
 
  private:
   struct Transfer {
-    double alone_s;
-    double latency_s;
+    double alone_s = 0;
+    double latency_s = 0;
     std::function<void(TransferPhase)> on_phase;
   };
 
   bool has_work() const override { return !queue_.empty(); }
-  void forget() override {
-    queue_.clear();
-    queued_s_ = 0;
-    carried_ = nullptr;
+
+  void serve() override {
+    current_ = std::move(queue_.front());
+    queue_.pop_front();
+    began_s_ = sg4::Engine::get_clock();
+    current_.on_phase(TransferPhase::began);
+    if (current_.latency_s > kResolution_s) {
+      pending_.pass(from_, current_.latency_s, [this] {
+        carry();
+        go_on();
+      });
+    } else {
+      carry();
+    }
   }
 
-  void leave_queue(const Transfer& transfer) {
-    queued_s_ = queue_.empty() ? 0 : queued_s_ - transfer.alone_s;
+  void carry() {
+    queued_s_ = queue_.empty() ? 0 : queued_s_ - current_.alone_s;
+    if (current_.alone_s > kResolution_s) {
+      carries_ = true;
+      pending_.carry(from_, to_, current_.alone_s * route_.bytes_per_s(), [this] {
+        carries_ = false;
+        report(sg4::Engine::get_clock());
+        arrived();
+        go_on();
+      });
+    } else {
+      arrived();
+    }
   }
 
-  void report(double alone_s, double began_s, double ended_s) const {
-    const double bytes = alone_s * route_.bytes_per_s();
+  void arrived() {
+    const Transfer over = std::move(current_);
+    over.on_phase(TransferPhase::ended);
+    finished();
+  }
+
+  void report(double ended_s) const {
+    const double bytes = current_.alone_s * route_.bytes_per_s();
     for (const Hop& hop : route_.hops) {
-      observer_(hop.resource, bytes * hop.crossings / hop.bytes_per_s, began_s, ended_s);
+      observer_(hop.resource, bytes * hop.crossings / hop.bytes_per_s, began_s_, ended_s);
     }
   }
 
@@ -141,12 +217,17 @@ class SimgridLane : public Lane, public Server {
   Route route_;
   const LinkObserver& observer_;
   std::deque<Transfer> queue_;
-  double queued_s_ = 0;   // of what is not under way
-  sg4::CommPtr carried_;  // what is
+  double queued_s_ = 0;  // of what no bytes flow of
+  Transfer current_;
+  double began_s_ = 0;
+  bool carries_ = false;  // its bytes flow
 };
 
 class SimgridComputeQueue : public ComputeQueue, public Server {
  public:
+  // REQUIRES: nobody else uses `host`.
+  SimgridComputeQueue(Agenda& agenda, sg4::Host* host) : Server(agenda), host_(host) {}
+
   void run(double seconds, std::function<void()> done) override {
     queue_.push_back({seconds, std::move(done)});
     asked_s_ += seconds;
@@ -158,31 +239,47 @@ class SimgridComputeQueue : public ComputeQueue, public Server {
   }
   double pending_s() const override { return asked_s_ - served_s(); }
 
-  void serve() override {
-    const Piece piece = std::move(queue_.front());
-    queue_.pop_front();
-    running_ = true;
-    running_since_s_ = sg4::Engine::get_clock();
-    if (piece.seconds > kResolution_s) sg4::this_actor::sleep_for(piece.seconds);
-    running_ = false;
-    served_s_ += piece.seconds;
-    piece.done();
-  }
-
- private:
-  struct Piece {
-    double seconds;
-    std::function<void()> done;
-  };
-
-  bool has_work() const override { return !queue_.empty(); }
-  void forget() override {
+  void drop_all() {
+    give_up();
     queue_.clear();
     running_ = false;
     served_s_ = asked_s_ = 0;
   }
 
+ private:
+  struct Piece {
+    double seconds = 0;
+    std::function<void()> done;
+  };
+
+  bool has_work() const override { return !queue_.empty(); }
+
+  void serve() override {
+    current_ = std::move(queue_.front());
+    queue_.pop_front();
+    running_ = true;
+    running_since_s_ = sg4::Engine::get_clock();
+    if (current_.seconds > kResolution_s) {
+      pending_.pass(host_, current_.seconds, [this] {
+        done();
+        go_on();
+      });
+    } else {
+      done();
+    }
+  }
+
+  void done() {
+    running_ = false;
+    served_s_ += current_.seconds;
+    const Piece over = std::move(current_);
+    over.done();
+    finished();
+  }
+
+  sg4::Host* host_;
   std::deque<Piece> queue_;
+  Piece current_;
   bool running_ = false;
   double running_since_s_ = 0;
   double served_s_ = 0;
@@ -192,18 +289,20 @@ class SimgridComputeQueue : public ComputeQueue, public Server {
 // Names of hosts and links begin with the node's `prefix`.
 class SimgridNode : public Node {
  public:
-  SimgridNode(sg4::NetZone* zone, std::string prefix, LinkObserver observer)
-      : zone_(zone), prefix_(std::move(prefix)), observer_(std::move(observer)) {}
+  SimgridNode(Agenda& agenda, sg4::NetZone* zone, const std::string& prefix, LinkObserver observer)
+      : agenda_(agenda),
+        zone_(zone),
+        prefix_(prefix),
+        observer_(std::move(observer)),
+        compute_(agenda, zone->create_host(prefix + "gpu", 1)) {}
 
-  // `home`: where its actors live. `remote`: the link of the remote tier, if it is one that nodes share.
-  void build(const HardwareProfile& hardware, int64_t tensor_parallel_size, sg4::Host* home,
-             sg4::Link* remote) {
-    compute_.place(home);
+  // `remote`: the link of the remote tier, if it is one that nodes share.
+  void build(const HardwareProfile& hardware, int64_t tensor_parallel_size, sg4::Link* remote) {
     if (remote) links_[Resource::remote] = remote;
     for (Tier from : kTiers) {
       for (Tier to : kTiers) {
         if (from == to || !has_tier(hardware, from) || !has_tier(hardware, to)) continue;
-        add_lane(hardware, from, to, route(hardware, tensor_parallel_size, from, to)).place(home);
+        add_lane(hardware, from, to, route(hardware, tensor_parallel_size, from, to));
       }
     }
   }
@@ -224,7 +323,7 @@ class SimgridNode : public Node {
   }
 
  private:
-  SimgridLane& add_lane(const HardwareProfile& hardware, Tier from, Tier to, const Route& way) {
+  void add_lane(const HardwareProfile& hardware, Tier from, Tier to, const Route& way) {
     const std::string label = prefix_ + std::string(name(from)) + "-" + std::string(name(to));
     auto* source = zone_->create_host(label + "-from", 1);
     auto* sink = zone_->create_host(label + "-to", 1);
@@ -236,8 +335,7 @@ class SimgridNode : public Node {
       }
     }
     zone_->add_route(source->get_netpoint(), sink->get_netpoint(), nullptr, nullptr, links, false);
-    auto& lane = lanes_[{from, to}] = std::make_unique<SimgridLane>(source, sink, way, observer_);
-    return *lane;
+    lanes_[{from, to}] = std::make_unique<SimgridLane>(agenda_, source, sink, way, observer_);
   }
 
   sg4::Link* link(const Hop& hop) {
@@ -261,6 +359,7 @@ class SimgridNode : public Node {
     return made;
   }
 
+  Agenda& agenda_;
   sg4::NetZone* zone_;
   std::string prefix_;
   LinkObserver observer_;
@@ -281,11 +380,12 @@ class SimgridWorld : public World {
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/TCP-gamma:0");
     sg4::Engine::set_config("network/crosstraffic:0");
-    sg4::Engine::set_config("contexts/stack-size:2048");  // KiB; a large fleet has thousands of actors
     // A full zone has a table of all its pairs: a small one for each node, where there are several.
     const bool many = observers.size() > 1;
     auto* root = many ? sg4::create_empty_zone("root") : sg4::create_full_zone("root");
-    home_ = root->create_host("home", 1);
+    // Of an alarm that has been called off SimGrid thinks as of one that runs until something else ends: each
+    // has a core.
+    clock_host_ = root->create_host("clock", 1)->set_core_count(kMostAlarms);
     sg4::Link* remote = nullptr;
     if (shared_remote && hardware.remote) {
       remote = root->create_link("remote", hardware.remote->bandwidth_bytes_per_s)->set_latency(0);
@@ -294,56 +394,76 @@ class SimgridWorld : public World {
     for (std::size_t i = 0; i < observers.size(); ++i) {
       const std::string prefix = many ? std::to_string(i) + "-" : "";
       auto* zone = many ? sg4::create_full_zone(prefix + "node")->set_parent(root) : root;
-      nodes_.push_back(std::make_unique<SimgridNode>(zone, prefix, std::move(observers[i])));
-      nodes_.back()->build(hardware, tensor_parallel_size, home_, remote);
+      nodes_.push_back(std::make_unique<SimgridNode>(agenda_, zone, prefix, std::move(observers[i])));
+      nodes_.back()->build(hardware, tensor_parallel_size, remote);
       if (zone != root) zone->seal();
     }
     root->seal();
-    woken_ = sg4::Semaphore::create(0);
-    sg4::Engine::on_deadlock_cb(
-        [] { KVCAP_BUG("the simulation waits for something that can never happen"); });
+    const auto hear = [this](const sg4::Activity& ended) {
+      Pending* pending = Pending::of(ended);
+      if (stopped_ || !pending) return;
+      pending->over();
+      agenda_.work_off();
+    };
+#if SIMGRID_VERSION >= 33400
+    sg4::Comm::on_completion_cb(hear);
+    sg4::Exec::on_completion_cb(hear);
+#else
+    sg4::Activity::on_completion_cb(hear);
+#endif
   }
 
   double now_s() const override { return sg4::Engine::get_clock(); }
   Node& node(std::size_t number) override { return *nodes_.at(number); }
 
   void wake() override {
-    if (asleep_ && !wake_pending_) {
-      wake_pending_ = true;
-      woken_->release();
-    }
+    if (in_loop_ || std::exchange(woken_, true)) return;
+    agenda_.add([this] {
+      if (woken_) call();
+    });
   }
 
   void run(std::function<double(double)> loop) override {
-    sg4::Actor::create("loop", home_, [this, loop = std::move(loop)] { call(loop); });
+    loop_ = std::move(loop);
+    call();
+    agenda_.work_off();
     engine_.run();
+    if (!stopped_) KVCAP_BUG("the simulation waits for something that can never happen");
   }
 
  private:
-  void call(const std::function<double(double)>& loop) {
-    for (;;) {
-      const double until_s = loop(now_s());
-      if (until_s < 0) return;
-      const double wait_s = until_s - now_s();
-      if (wait_s <= kResolution_s) continue;
-      asleep_ = true;
-      if (std::isinf(wait_s)) {
-        woken_->acquire();
-      } else if (woken_->acquire_timeout(wait_s)) {
-        // A wake that was said at this very date is still to be taken.
-        if (wake_pending_) woken_->acquire();
-      }
-      asleep_ = false;
-      wake_pending_ = false;
-    }
+  void call() {
+    woken_ = false;
+    in_loop_ = true;
+    do {
+      next_call_s_ = loop_(now_s());
+      stopped_ = next_call_s_ < 0;
+    } while (!stopped_ && next_call_s_ - now_s() <= kResolution_s);
+    in_loop_ = false;
+    if (!stopped_) set_alarm();
+  }
+
+  // One that rings too early is set again.
+  void set_alarm() {
+    if (alarm_.activity() && alarm_s_ <= next_call_s_) return;
+    alarm_.call_off();
+    if (std::isinf(next_call_s_)) return;
+    alarm_s_ = next_call_s_;
+    alarm_.pass(clock_host_, alarm_s_ - now_s(),
+                [this] { next_call_s_ - now_s() <= kResolution_s ? call() : set_alarm(); });
   }
 
   sg4::Engine engine_;
-  sg4::Host* home_ = nullptr;
+  Agenda agenda_;
   std::vector<std::unique_ptr<SimgridNode>> nodes_;
-  sg4::SemaphorePtr woken_;
-  bool asleep_ = false;
-  bool wake_pending_ = false;
+  std::function<double(double)> loop_;
+  double next_call_s_ = 0;
+  sg4::Host* clock_host_ = nullptr;
+  Pending alarm_;
+  double alarm_s_ = 0;
+  bool in_loop_ = false;
+  bool woken_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace

@@ -69,8 +69,8 @@ class World {
 // Seconds of work that a link did for one transfer: reported when the transfer ends.
 using LinkObserver = std::function<void(Resource, double busy_s, double from_s, double to_s)>;
 
-// Nodes in SimGrid, one for each observer: a link for every device of the profile, lanes as long-lived
-// actors. Nodes share nothing, but the link of the remote tier where `shared_remote` says so. REQUIRES: the
+// Nodes in SimGrid, one for each observer: a link for every device of the profile, a pair of hosts for every
+// lane. Nodes share nothing, but the link of the remote tier where `shared_remote` says so. REQUIRES: the
 // only World of this process (SimGrid has one engine a process).
 std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
                                           std::vector<LinkObserver> observers, bool shared_remote = false);

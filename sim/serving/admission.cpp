@@ -158,8 +158,7 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
         restored_.push_back({times.restored_s, restorations_++, &request});
         std::push_heap(restored_.begin(), restored_.end());
         // A step that ends before is soon enough to see it.
-        const bool long_run = step_.running && step_.chunks.empty() && step_.steps > 1;
-        if (!step_.running || long_run) parts_.wake();
+        if (!step_.running || in_long_run()) parts_.wake();
       });
 }
 

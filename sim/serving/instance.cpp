@@ -277,10 +277,10 @@ void Instance::perform(std::vector<Move> moves) {
                 parts_.store->done(move);
                 if (parts_.check_invariants) parts_.store->check();
                 if (!parts_.keeping.look_ahead || move.from < move.to) return;
-                if (waits_for_fetch_ && !forecast_.fetches(waiting_.front()->prompt)) {
-                  fetched_s_ = parts_.node->now_s();
-                }
-                parts_.wake();
+                const bool fetched = waits_for_fetch_ && !forecast_.fetches(waiting_.front()->prompt);
+                if (fetched) fetched_s_ = parts_.node->now_s();
+                // A step that ends before is soon enough to see it.
+                if (!step_.running || (fetched && in_long_run())) parts_.wake();
               });
   }
 }

@@ -179,6 +179,8 @@ class Instance {
   bool blocks_for(int64_t steps) const;
   int64_t most_steps_in_memory(int64_t at_most) const;
   double end_of_step(double now_s);
+  // Of decode steps that an event may end.
+  bool in_long_run() const { return step_.running && step_.chunks.empty() && step_.steps > 1; }
   void finish_step(double now_s);
   void record_collectives(double now_s);
   void record_gaps(double now_s);

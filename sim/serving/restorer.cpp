@@ -36,6 +36,8 @@ class AnyRestorer : public Restorer {
     return std::max(0.0, asked_s_ - (now_s - progress_s(now_s)));
   }
 
+  bool may_surprise() const override { return pending_compute_s() > 1e-9; }
+
  protected:
   Node& node_;
   LoadRates routes_;
@@ -54,6 +56,7 @@ class RequestRestorer : public AnyRestorer {
     run->restoration = std::move(restoration);
     run->compute_s = run->restoration.total_compute_s();
     asked_s_ += run->compute_s;
+    if (run->compute_s > 0) ++loading_;
     run->leading_s = leading_compute_s(run->restoration);
     run->rates = routes_;
     // What needs no load is computed at once, one restoration after the other.
@@ -82,6 +85,9 @@ class RequestRestorer : public AnyRestorer {
       node_.restore_compute().run(0, [this, run] { finish(run); });
     }
   }
+
+  // When the loads are over, so is what can be surprising about their computation.
+  bool may_surprise() const override { return loading_ > 0 && AnyRestorer::may_surprise(); }
 
   // Work that comes faster than the GPU serves it is served later: progress stands still meanwhile, so it is
   // the most that was ever left. That peaks where shares begin.
@@ -192,6 +198,7 @@ class RequestRestorer : public AnyRestorer {
       gpu_free_s_ = std::max(run->start_s, gpu_free_s_) + run->compute_s;
       observer_(Resource::gpu, run->compute_s, std::max(run->start_s, restored_s - run->compute_s),
                 restored_s);
+      --loading_;
       settle(*run, now_s, restored_s);
     }
     run->ready({now_s, restored_s});
@@ -224,6 +231,7 @@ class RequestRestorer : public AnyRestorer {
 
   std::vector<Share> shares_;
   uint64_t next_share_ = 0;
+  int64_t loading_ = 0;    // restorations that will compute, and may have computed some of it
   double taken_s_ = 0;     // by shares that are over
   double progress_s_ = 0;  // up to progress_at_s_
   double progress_at_s_ = 0;

@@ -42,9 +42,10 @@ class Restorer {
   // What a restoration that starts now would find: its loads behind those that are queued, its computation
   // behind what restorations under way have still to compute.
   virtual LoadRates current_rates() const = 0;
-  // Seconds that restorations under way have still to compute: what progress_s says of later dates may
-  // change.
+  // Seconds that restorations under way have still to compute.
   virtual double pending_compute_s() const = 0;
+  // Whether what progress_s says of later dates may change before another restoration starts.
+  virtual bool may_surprise() const = 0;
   // GPU seconds left to steps up to `at_s`, which is now or later, as far as is known now.
   virtual double progress_s(double at_s) const = 0;
   // When progress_s will be `progress_s`, as far as is known now; never before now.

@@ -149,8 +149,7 @@ double Instance::end_of_step(double now_s) {
     step_.work_s = step_.run.sum_s(step_.steps);
   }
   const double end_s = restorer.when(step_.progress_s + step_.work_s);
-  const bool uncertain =
-      event_s > now_s + kResolution_s && event_s < end_s && restorer.pending_compute_s() > 1e-9;
+  const bool uncertain = event_s > now_s + kResolution_s && event_s < end_s && restorer.may_surprise();
   return uncertain ? event_s : end_s;
 }
 
