@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/build_id.h"
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/sha256.h"
@@ -36,8 +37,10 @@ std::string PointKeys::key(const Scenario& scenario) {
 }
 
 const std::string& program_build() {
-  static const std::string build =
-      "kvcap " KVCAP_VERSION " " + sha256_of_file("/proc/self/exe").substr(0, 12);
+  static const std::string build = [] {
+    const std::string id = linker_build_id();
+    return "kvcap " KVCAP_VERSION " " + (id.empty() ? sha256_of_file("/proc/self/exe") : id).substr(0, 12);
+  }();
   return build;
 }
 

@@ -39,8 +39,8 @@ class PointKeys {
   std::map<std::string, std::string> digests_;  // of files, by path
 };
 
-// "kvcap 0.1.0 3fa94c0d1b2e": version and the start of the executable's SHA-256. Results of two builds are
-// not mixed.
+// "kvcap 0.1.0 3fa94c0d1b2e": version and the start of the build id, or of the executable's SHA-256 where the
+// linker gave it none. Results of two builds are not mixed.
 const std::string& program_build();
 
 // Finished points of all sweeps, a file each in a folder of the build: DIR/BUILD/3f/3fa9... . Any number of
