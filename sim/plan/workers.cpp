@@ -134,7 +134,7 @@ void write_all(int fd, const std::string& text) {
   }
 }
 
-// Memory that runs out ends a worker from wherever it is: no exception leaves SimGrid's actors.
+// Memory that runs out ends a worker from wherever it is: no exception passes through SimGrid.
 int message_fd = -1;
 [[noreturn]] void out_of_memory() {
   constexpr std::string_view kMessage = "Ia simulation ran out of memory";

@@ -1,0 +1,165 @@
+// Each test has a process of its own (ctest): SimGrid has one engine a process.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "des/world.h"
+#include "unit/cost_examples.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kNever_s = std::numeric_limits<double>::infinity();
+
+// DRAM and SSD are faster than PCIe, which both need on their way to the GPU.
+HardwareProfile host_machine() {
+  HardwareProfile hardware = machine();
+  hardware.dram = Dram{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 100e9};
+  hardware.ssd =
+      Ssd{.capacity_bytes = 1e13, .read_bandwidth_bytes_per_s = 100e9, .write_bandwidth_bytes_per_s = 100e9};
+  return hardware;
+}
+
+class SimgridWorld : public ::testing::Test {
+ protected:
+  SimgridWorld()
+      : world_(make_simgrid_world(host_machine(), 1, {[](Resource, double, double, double) {}})),
+        node_(world_->node(0)) {}
+
+  // Notes when it begins and ends.
+  void move(Tier from, double alone_s, double latency_s = 0) {
+    node_.lane(from, Tier::hbm).move(alone_s, latency_s, [this](TransferPhase phase) {
+      (phase == TransferPhase::began ? began_s_ : ended_s_).push_back(world_->now_s());
+    });
+  }
+  // Does `begin` at time 0, and then nothing up to `until_s`.
+  void run(const std::function<void()>& begin, double until_s) {
+    world_->run([&, begun = false](double now_s) mutable {
+      if (!std::exchange(begun, true)) begin();
+      return now_s < until_s - 1e-6 ? until_s : -1;
+    });
+  }
+
+  static void expect_dates(const std::vector<double>& dates, const std::vector<double>& expected) {
+    ASSERT_EQ(dates.size(), expected.size());
+    for (std::size_t i = 0; i < dates.size(); ++i) EXPECT_NEAR(dates[i], expected[i], 1e-8) << i;
+  }
+
+  std::unique_ptr<World> world_;
+  Node& node_;
+  std::vector<double> began_s_, ended_s_;
+};
+
+TEST_F(SimgridWorld, ServesALaneInOrderAndSharesLinksBetweenLanes) {
+  run(
+      [&] {
+        move(Tier::dram, 1);
+        move(Tier::dram, 1);
+        move(Tier::ssd, 1);
+        EXPECT_TRUE(began_s_.empty());  // not before this returns
+      },
+      10);
+  // Two lanes at half the rate of PCIe each, then one alone.
+  expect_dates(began_s_, {0, 0, 2});
+  expect_dates(ended_s_, {2, 2, 3});
+}
+
+TEST_F(SimgridWorld, LetsNoBytesFlowDuringALatency) {
+  run(
+      [&] {
+        move(Tier::dram, 1, 0.5);
+        move(Tier::ssd, 1);
+      },
+      10);
+  // Half a second alone; what is left of it, another half, takes twice as long, and so does as much of the
+  // other.
+  expect_dates(began_s_, {0, 0});
+  expect_dates(ended_s_, {1.5, 2});
+}
+
+TEST_F(SimgridWorld, EndsWhatTakesNoTimeAtOnceButNeverBeforeTheCallerReturns) {
+  run(
+      [&] {
+        for (int i = 0; i < 3; ++i) move(Tier::dram, 0);
+        node_.restore_compute().run(0, [this] { ended_s_.push_back(world_->now_s()); });
+        EXPECT_TRUE(ended_s_.empty());
+      },
+      10);
+  expect_dates(ended_s_, {0, 0, 0, 0});
+}
+
+TEST_F(SimgridWorld, SaysWhatALaneAndAQueueHaveStillToDo) {
+  std::vector<double> pending_s;
+  world_->run([&](double now_s) -> double {
+    if (now_s == 0) {
+      move(Tier::dram, 1);
+      move(Tier::dram, 1);
+      for (int i = 0; i < 3; ++i) node_.restore_compute().run(1, [] {});
+      return 0.25;
+    }
+    pending_s = {node_.lane(Tier::dram, Tier::hbm).pending_s(), node_.restore_compute().pending_s(),
+                 node_.restore_compute().served_s()};
+    return -1;
+  });
+  expect_dates(pending_s, {1.75, 2.75, 0.25});
+}
+
+// An alarm that is called off must not slow down the one that follows it.
+TEST_F(SimgridWorld, CallsTheLoopWhenItAskedHoweverOftenItChangesItsMind) {
+  std::vector<double> calls_s;
+  const auto wake = [this](TransferPhase phase) {
+    if (phase == TransferPhase::ended) world_->wake();
+  };
+  world_->run([&](double now_s) -> double {
+    calls_s.push_back(now_s);
+    if (now_s == 0) {
+      for (int i = 0; i < 4; ++i) node_.lane(Tier::dram, Tier::hbm).move(0.25, 0, wake);
+    }
+    return now_s > 40 ? -1 : 60 - static_cast<double>(calls_s.size());
+  });
+  expect_dates(calls_s, {0, 0.25, 0.5, 0.75, 1, 55});
+}
+
+TEST_F(SimgridWorld, DoesNotCallTheLoopWhenItHasPutItOff) {
+  std::vector<double> calls_s;
+  world_->run([&](double now_s) -> double {
+    calls_s.push_back(now_s);
+    if (now_s == 0) node_.restore_compute().run(1, [this] { world_->wake(); });
+    const std::vector<double> next_s = {5, kNever_s, 9};
+    if (calls_s.size() == 2) node_.restore_compute().run(7, [this] { world_->wake(); });
+    return calls_s.size() <= next_s.size() ? next_s[calls_s.size() - 1] : -1;
+  });
+  expect_dates(calls_s, {0, 1, 8, 9});
+}
+
+TEST_F(SimgridWorld, TellsNothingOfWhatWasLostWithItsNode) {
+  bool computed = false;
+  world_->run([&](double now_s) -> double {
+    if (now_s == 0) {
+      for (int i = 0; i < 3; ++i) move(Tier::dram, 1);
+      for (int i = 0; i < 3; ++i) node_.restore_compute().run(1, [&] { computed = true; });
+      return 0.5;
+    }
+    if (now_s < 1) {
+      node_.drop_all();
+      EXPECT_EQ(node_.lane(Tier::dram, Tier::hbm).pending_s(), 0);
+      EXPECT_EQ(node_.restore_compute().pending_s(), 0);
+      return 4;
+    }
+    if (now_s < 5) {
+      move(Tier::dram, 1);
+      return 10;
+    }
+    return -1;
+  });
+  EXPECT_FALSE(computed);
+  expect_dates(began_s_, {0, 4});
+  expect_dates(ended_s_, {5});
+}
+
+}  // namespace
+}  // namespace kvcap
