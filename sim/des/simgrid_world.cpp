@@ -99,36 +99,50 @@ class Pending {
 };
 
 // Serves a queue, one piece after the other.
+template <class Piece>
 class Server {
  public:
   explicit Server(Agenda& agenda) : agenda_(agenda) {}
   virtual ~Server() = default;
 
  protected:
-  // One more is in the queue.
-  void ask() {
+  void ask(Piece piece) {
+    queue_.push_back(std::move(piece));
     if (busy_ || std::exchange(asked_, true)) return;
     agenda_.add([this] {
       asked_ = false;
       go_on();
     });
   }
+  // Serves current_, then calls finished(): at once or, through pending_, later.
+  virtual void serve() = 0;
+  void finished() { busy_ = false; }
   void go_on() {
-    while (!busy_ && has_work()) {
+    while (!busy_ && !queue_.empty()) {
       busy_ = true;
+      current_ = std::move(queue_.front());
+      queue_.pop_front();
       serve();
     }
   }
-  // The first of the queue, then finished(): at once or, through pending_, later.
-  virtual void serve() = 0;
-  virtual bool has_work() const = 0;
-  void finished() { busy_ = false; }
-  // What is under way is lost.
+  // Does `then` when the time has passed, at once where there is none.
+  template <class Then>
+  void after(double seconds, sg4::Host* host, Then then) {
+    if (seconds <= kResolution_s) return then();
+    pending_.pass(host, seconds, [this, then] {
+      then();
+      go_on();
+    });
+  }
+  // What is under way is lost, and what waits.
   void give_up() {
     pending_.call_off();
+    queue_.clear();
     busy_ = false;
   }
 
+  std::deque<Piece> queue_;
+  Piece current_;
   Pending pending_;
 
  private:
@@ -137,16 +151,21 @@ class Server {
   bool asked_ = false;
 };
 
+struct Transfer {
+  double alone_s = 0;
+  double latency_s = 0;
+  std::function<void(TransferPhase)> on_phase;
+};
+
 // One transfer in flight: it uses the route fully, and more would only share it.
-class SimgridLane : public Lane, public Server {
+class SimgridLane : public Lane, public Server<Transfer> {
  public:
   SimgridLane(Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
       : Server(agenda), from_(from), to_(to), route_(std::move(route)), observer_(observer) {}
 
   void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) override {
-    queue_.push_back({alone_s, latency_s, std::move(on_phase)});
     queued_s_ += alone_s;
-    ask();
+    ask({alone_s, latency_s, std::move(on_phase)});
   }
 
   double pending_s() const override {
@@ -155,48 +174,27 @@ class SimgridLane : public Lane, public Server {
 
   void drop_all() {
     give_up();
-    queue_.clear();
     queued_s_ = 0;
     carries_ = false;
   }
 
  private:
-  struct Transfer {
-    double alone_s = 0;
-    double latency_s = 0;
-    std::function<void(TransferPhase)> on_phase;
-  };
-
-  bool has_work() const override { return !queue_.empty(); }
-
   void serve() override {
-    current_ = std::move(queue_.front());
-    queue_.pop_front();
     began_s_ = sg4::Engine::get_clock();
     current_.on_phase(TransferPhase::began);
-    if (current_.latency_s > kResolution_s) {
-      pending_.pass(from_, current_.latency_s, [this] {
-        carry();
-        go_on();
-      });
-    } else {
-      carry();
-    }
+    after(current_.latency_s, from_, [this] { carry(); });
   }
 
   void carry() {
     queued_s_ = queue_.empty() ? 0 : queued_s_ - current_.alone_s;
-    if (current_.alone_s > kResolution_s) {
-      carries_ = true;
-      pending_.carry(from_, to_, current_.alone_s * route_.bytes_per_s(), [this] {
-        carries_ = false;
-        report(sg4::Engine::get_clock());
-        arrived();
-        go_on();
-      });
-    } else {
+    if (current_.alone_s <= kResolution_s) return arrived();
+    carries_ = true;
+    pending_.carry(from_, to_, current_.alone_s * route_.bytes_per_s(), [this] {
+      carries_ = false;
+      report(sg4::Engine::get_clock());
       arrived();
-    }
+      go_on();
+    });
   }
 
   void arrived() {
@@ -216,22 +214,24 @@ class SimgridLane : public Lane, public Server {
   sg4::Host* to_;
   Route route_;
   const LinkObserver& observer_;
-  std::deque<Transfer> queue_;
   double queued_s_ = 0;  // of what no bytes flow of
-  Transfer current_;
   double began_s_ = 0;
   bool carries_ = false;  // its bytes flow
 };
 
-class SimgridComputeQueue : public ComputeQueue, public Server {
+struct Work {
+  double seconds = 0;
+  std::function<void()> done;
+};
+
+class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
  public:
   // REQUIRES: nobody else uses `host`.
   SimgridComputeQueue(Agenda& agenda, sg4::Host* host) : Server(agenda), host_(host) {}
 
   void run(double seconds, std::function<void()> done) override {
-    queue_.push_back({seconds, std::move(done)});
     asked_s_ += seconds;
-    ask();
+    ask({seconds, std::move(done)});
   }
 
   double served_s() const override {
@@ -241,45 +241,26 @@ class SimgridComputeQueue : public ComputeQueue, public Server {
 
   void drop_all() {
     give_up();
-    queue_.clear();
     running_ = false;
     served_s_ = asked_s_ = 0;
   }
 
  private:
-  struct Piece {
-    double seconds = 0;
-    std::function<void()> done;
-  };
-
-  bool has_work() const override { return !queue_.empty(); }
-
   void serve() override {
-    current_ = std::move(queue_.front());
-    queue_.pop_front();
     running_ = true;
     running_since_s_ = sg4::Engine::get_clock();
-    if (current_.seconds > kResolution_s) {
-      pending_.pass(host_, current_.seconds, [this] {
-        done();
-        go_on();
-      });
-    } else {
-      done();
-    }
+    after(current_.seconds, host_, [this] { done(); });
   }
 
   void done() {
     running_ = false;
     served_s_ += current_.seconds;
-    const Piece over = std::move(current_);
+    const Work over = std::move(current_);
     over.done();
     finished();
   }
 
   sg4::Host* host_;
-  std::deque<Piece> queue_;
-  Piece current_;
   bool running_ = false;
   double running_since_s_ = 0;
   double served_s_ = 0;
