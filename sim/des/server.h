@@ -1,0 +1,152 @@
+// Who has something under way in SimGrid, and goes on when it is over. There are no actors: of the end of
+// what is started outside of them SimGrid tells at once, and whoever is told may start more.
+//
+//   Agenda   what is to be done when the current callback has returned
+//   Pending  one activity, and what follows it
+//   Server   a queue whose pieces are served one after the other
+//
+// Only for this folder: it shows SimGrid.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <simgrid/s4u.hpp>
+#include <utility>
+#include <vector>
+
+namespace kvcap {
+
+namespace sg4 = simgrid::s4u;
+
+// SimGrid resolves dates to a nanosecond; anything shorter is over at once.
+inline constexpr double kResolution_s = 1e-9;
+
+// First come first served.
+class Agenda {
+ public:
+  void add(std::function<void()> job) { jobs_.push_back(std::move(job)); }
+  void work_off() {
+    for (; !jobs_.empty(); jobs_.pop_front()) jobs_.front()();
+  }
+
+ private:
+  std::deque<std::function<void()>> jobs_;
+};
+
+// The one thing that somebody has under way, and what follows when it is over.
+class Pending {
+ public:
+  using Then = std::function<void()>;
+
+  const sg4::Activity* activity() const { return activity_.get(); }
+
+  // Lets time pass. REQUIRES: `host` has a core to spare, whose speed is 1.
+  void pass(sg4::Host* host, double seconds, Then then) {
+    const sg4::ExecPtr exec = sg4::Exec::init();
+    exec->set_flops_amount(seconds)->set_host(host);
+    exec->start();
+    begin(exec, std::move(then));
+  }
+
+  void carry(sg4::Host* from, sg4::Host* to, double bytes, Then then) {
+    begin(sg4::Comm::sendto_async(from, to, static_cast<uint64_t>(std::llround(bytes))), std::move(then));
+  }
+
+  // What was to follow does not.
+  void call_off() {
+    if (!activity_) return;
+    const sg4::ActivityPtr called_off = activity_;
+    put_away();
+    called_off->cancel();
+  }
+
+  // Whose activity has ended; none if it was called off.
+  static Pending* of(const sg4::Activity& ended) {
+    auto* pending = ended.get_data<Pending>();
+    return pending->activity() == &ended ? pending : nullptr;
+  }
+  void over() {
+    put_away();
+    const Then then = std::move(then_);
+    then();
+  }
+
+ private:
+  void begin(const sg4::ActivityPtr& activity, Then then) {
+    activity_ = activity;
+    activity_->set_data(this);
+    then_ = std::move(then);
+  }
+
+  // SimGrid may look at an activity until the clock has moved on.
+  void put_away() {
+    if (sg4::Engine::get_clock() > over_s_) {
+      over_s_ = sg4::Engine::get_clock();
+      long_over_.clear();
+      long_over_.swap(over_);
+    }
+    over_.push_back(std::exchange(activity_, nullptr));
+  }
+
+  sg4::ActivityPtr activity_;
+  Then then_;
+  std::vector<sg4::ActivityPtr> over_, long_over_;
+  double over_s_ = -1;
+};
+
+// Serves a queue, one piece after the other.
+template <class Piece>
+class Server {
+ public:
+  explicit Server(Agenda& agenda) : agenda_(agenda) {}
+  virtual ~Server() = default;
+
+ protected:
+  void ask(Piece piece) {
+    queue_.push_back(std::move(piece));
+    if (busy_ || std::exchange(asked_, true)) return;
+    agenda_.add([this] {
+      asked_ = false;
+      go_on();
+    });
+  }
+  // Serves current_, then calls finished(): at once or, through pending_, later.
+  virtual void serve() = 0;
+  void finished() { busy_ = false; }
+  void go_on() {
+    while (!busy_ && !queue_.empty()) {
+      busy_ = true;
+      current_ = std::move(queue_.front());
+      queue_.pop_front();
+      serve();
+    }
+  }
+  // Does `then` when the time has passed, at once where there is none.
+  template <class Then>
+  void after(double seconds, sg4::Host* host, Then then) {
+    if (seconds <= kResolution_s) return then();
+    pending_.pass(host, seconds, [this, then] {
+      then();
+      go_on();
+    });
+  }
+  // What is under way is lost, and what waits.
+  void give_up() {
+    pending_.call_off();
+    queue_.clear();
+    busy_ = false;
+  }
+
+  std::deque<Piece> queue_;
+  Piece current_;
+  Pending pending_;
+
+ private:
+  Agenda& agenda_;
+  bool busy_ = false;
+  bool asked_ = false;
+};
+
+}  // namespace kvcap
