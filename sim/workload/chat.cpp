@@ -4,7 +4,6 @@
 // outputs falls only from 0.49 to 0.39 between turns 1 and 5 apart, which a style fits and a chain does not.
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/random.h"
 #include "workload/source.h"
@@ -29,16 +28,16 @@ double normal_correlation(double rank_correlation) {
 }
 
 Tables load_tables() {
-  const auto json = nlohmann::json::parse(embedded_text(kTablePath));
+  const Table file(kTablePath);
   Tables tables;
-  json.at("turns_cumulative").get_to(tables.turns_cumulative);
-  json.at("probabilities").get_to(tables.probabilities);
-  json.at("first_input_tokens").get_to(tables.first_input_tokens);
-  json.at("later_input_tokens").get_to(tables.later_input_tokens);
-  json.at("output_tokens").get_to(tables.output_tokens);
-  json.at("max_session_tokens").get_to(tables.max_session_tokens);
-  tables.input_correlation = normal_correlation(json.at("input_rank_correlation").get<double>());
-  tables.output_correlation = normal_correlation(json.at("output_rank_correlation").get<double>());
+  file.get("turns_cumulative", tables.turns_cumulative);
+  file.get("probabilities", tables.probabilities);
+  file.get("first_input_tokens", tables.first_input_tokens);
+  file.get("later_input_tokens", tables.later_input_tokens);
+  file.get("output_tokens", tables.output_tokens);
+  file.get("max_session_tokens", tables.max_session_tokens);
+  tables.input_correlation = normal_correlation(file.number("input_rank_correlation"));
+  tables.output_correlation = normal_correlation(file.number("output_rank_correlation"));
   return tables;
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/random.h"
@@ -36,19 +35,22 @@ struct Tables {
 };
 
 Tables load_tables() {
-  const auto json = nlohmann::json::parse(embedded_text(kTablePath));
+  const Table file(kTablePath);
   Tables tables;
-  json.at("prefixes").get_to(tables.prefixes);
-  json.at("reuse_sigma").get_to(tables.reuse_sigma);
-  json.at("shortest_share").get_to(tables.shortest_share);
-  json.at("node_tokens").at("mean").get_to(tables.mean_node_tokens);
-  json.at("node_tokens").at("cv").get_to(tables.node_cv);
-  json.at("node_tokens").at("min").get_to(tables.min_node_tokens);
-  json.at("query_cv").get_to(tables.query_cv);
-  json.at("output_tokens").get_to(tables.output_tokens);
-  for (const auto& one : json.at("datasets")) {
-    tables.datasets.push_back({one.at("name").get<std::string>(), one.at("mean_prefix_tokens").get<double>(),
-                               one.at("mean_query_tokens").get<double>()});
+  file.get("prefixes", tables.prefixes);
+  file.get("reuse_sigma", tables.reuse_sigma);
+  file.get("shortest_share", tables.shortest_share);
+  const Table nodes = file.table("node_tokens");
+  nodes.get("mean", tables.mean_node_tokens);
+  nodes.get("cv", tables.node_cv);
+  nodes.get("min", tables.min_node_tokens);
+  file.get("query_cv", tables.query_cv);
+  file.get("output_tokens", tables.output_tokens);
+  for (const Table& one : file.tables("datasets")) {
+    Dataset& dataset = tables.datasets.emplace_back();
+    one.get("name", dataset.name);
+    one.get("mean_prefix_tokens", dataset.mean_prefix_tokens);
+    one.get("mean_query_tokens", dataset.mean_query_tokens);
   }
   return tables;
 }

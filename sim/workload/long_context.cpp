@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/random.h"
@@ -31,18 +30,17 @@ struct Tables {
 };
 
 Tables load_tables() {
-  const auto json = nlohmann::json::parse(embedded_text(kTablePath));
+  const Table file(kTablePath);
   Tables tables;
-  json.at("probabilities").get_to(tables.probabilities);
-  for (const auto& one : json.at("tasks")) {
-    Task task;
-    one.at("name").get_to(task.name);
-    one.at("documents").get_to(task.documents);
-    one.at("context_is_estimated").get_to(task.context_is_estimated);
-    one.at("context_tokens").get_to(task.context_tokens);
-    one.at("input_tokens").get_to(task.input_tokens);
-    one.at("output_tokens").get_to(task.output_tokens);
-    tables.tasks.push_back(std::move(task));
+  file.get("probabilities", tables.probabilities);
+  for (const Table& one : file.tables("tasks")) {
+    Task& task = tables.tasks.emplace_back();
+    one.get("name", task.name);
+    one.get("documents", task.documents);
+    one.get("context_is_estimated", task.context_is_estimated);
+    one.get("context_tokens", task.context_tokens);
+    one.get("input_tokens", task.input_tokens);
+    one.get("output_tokens", task.output_tokens);
   }
   return tables;
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/check.h"
@@ -33,12 +32,12 @@ struct Settings {
 };
 
 Settings settings_of(const SourceOptions& options) {
-  const auto table = nlohmann::json::parse(embedded_text(kTablePath));
+  const Table table(kTablePath);
   const auto count = [&table](const std::optional<int64_t>& option, const char* key) {
-    return static_cast<std::size_t>(option ? *option : table.at(key).get<int64_t>());
+    return option ? static_cast<std::size_t>(*option) : static_cast<std::size_t>(table.number(key));
   };
   const auto number = [&table](const std::optional<double>& option, const char* key) {
-    return option ? *option : table.at(key).get<double>();
+    return option ? *option : table.number(key);
   };
   Settings settings;
   settings.base_queries = count(options.base_queries, "base_queries");
@@ -48,8 +47,8 @@ Settings settings_of(const SourceOptions& options) {
   settings.overlap = number(options.overlap, "overlap");
   settings.zipf_alpha = number(options.zipf_alpha, "zipf_alpha");
   settings.mean_question_tokens = number(options.question_tokens, "mean_question_tokens");
-  settings.question_cv = table.at("question_cv").get<double>();
-  settings.output_tokens = table.at("output_tokens").get<uint32_t>();
+  table.get("question_cv", settings.question_cv);
+  table.get("output_tokens", settings.output_tokens);
   const std::size_t retrieved = settings.base_queries * settings.chunks;
   settings.corpus_chunks =
       options.corpus_chunks ? static_cast<std::size_t>(*options.corpus_chunks) : retrieved;

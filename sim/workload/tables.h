@@ -1,14 +1,38 @@
-// What generators draw from: quantile tables that travel inside the binary.
+// What generators draw from: tables of quantiles and statistics that travel inside the binary.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace kvcap {
 
-// The text of an embedded file; the program is wrong where there is none.
-std::string_view embedded_text(std::string_view path);
+// An object of an embedded JSON file. The program is wrong where a file or an entry is missing or of another
+// kind: all aborts.
+class Table {
+ public:
+  // `path`: as in the source tree, "traces/chat.json".
+  explicit Table(std::string_view path);
+
+  template <class Number>
+  requires std::is_arithmetic_v<Number>
+  void get(std::string_view key, Number& value) const { value = static_cast<Number>(number(key)); }
+  void get(std::string_view key, std::string& value) const;
+  void get(std::string_view key, std::vector<double>& value) const;
+  double number(std::string_view key) const;  // a truth value is 0 or 1
+  Table table(std::string_view key) const;
+  std::vector<Table> tables(std::string_view key) const;
+
+ private:
+  explicit Table(const nlohmann::json& object);
+  const nlohmann::json& at(std::string_view key) const;
+
+  std::shared_ptr<const nlohmann::json> object_;
+};
 
 // The value at probability p, linear between the table's points, at least one token.
 // REQUIRES: probabilities ascend from 0 to 1, one for each value.
