@@ -415,7 +415,7 @@ std::vector<CheckedOperation> check_backend(Backend& backend) {
     const double float_bound = bound_of(Format::float32);
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 96, 64}, {37, 96, 64}, {130, 256, 512}}) {
       check("gemm " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k),
-            [=](Arrays& arrays) { return gemm_error(arrays, m, n, k); });
+            [=, m = m, n = n, k = k](Arrays& arrays) { return gemm_error(arrays, m, n, k); });
     }
     constexpr AttentionCase kCases[] = {
         {1, 150, 0, 4, 4, 64},       {1, 128, 128, 4, 2, 128},    {2, 100, 37, 8, 2, 128},

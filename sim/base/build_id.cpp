@@ -38,7 +38,8 @@ int look(dl_phdr_info* object, std::size_t, void* id) {
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = object->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
-    const auto* notes = reinterpret_cast<const char*>(object->dlpi_addr + segment.p_vaddr);
+    const ElfW(Addr) address = object->dlpi_addr + segment.p_vaddr;
+    const auto* notes = reinterpret_cast<const char*>(address);  // NOLINT(performance-no-int-to-ptr)
     const std::string found = build_id_in(notes, segment.p_memsz);
     if (!found.empty()) *static_cast<std::string*>(id) = found;
   }
