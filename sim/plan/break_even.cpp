@@ -188,7 +188,7 @@ BreakEvenMap break_even_map(const Plan& plan) {
                      [&](std::size_t job, std::atomic<int64_t>& done_units) {
                        const std::size_t cell = job / policies;
                        const Duel duel = duel_at(asked, cell / columns, cell % columns);
-                       const std::string message = packed(fight(plan, duel, asked.policies[job % policies]));
+                       std::string message = packed(fight(plan, duel, asked.policies[job % policies]));
                        ++done_units;
                        return message;
                      },
