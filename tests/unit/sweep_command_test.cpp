@@ -85,7 +85,7 @@ TEST_F(SweepCommand, WritesARowAPointWithItsMetrics) {
   EXPECT_EQ(row[2], "NULL");
   EXPECT_NEAR(std::stod(row[3]), result["metrics"]["mean_ttft_ms"].get<double>(), 1e-9);
   EXPECT_NEAR(std::stod(row[4]), result["metrics"]["cost"]["total_usd"].get<double>(), 1e-9);
-  EXPECT_EQ(row[5], result["metrics"]["bound_by"]);
+  EXPECT_EQ(row[5], result["metrics"]["bound_by"].get<std::string>());
   EXPECT_EQ(row[6], "1");
   EXPECT_EQ(row[7], "NULL");
   EXPECT_EQ(Json::parse(row[8]), result["scenario"]);
