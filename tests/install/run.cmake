@@ -1,5 +1,5 @@
 # Installs BUILD into a folder of its own and uses it from there: the programs, what they tell shells and
-# man(1), and the library in a program that knows only the installed tree.
+# man(1), and the library in a program that knows only the installed tree and is built with GENERATOR.
 set(here ${BUILD}/install-test)
 file(REMOVE_RECURSE ${here})
 function(must_run output)
@@ -25,7 +25,8 @@ endforeach()
 # The installed scenarios find the traces beside them.
 must_run(ignored ${here}/prefix/bin/kvcap run ${here}/prefix/share/kvcap/scenarios/chat-7b.json --set workload.sessions=5)
 
-must_run(ignored ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${here}/build -DCMAKE_PREFIX_PATH=${here}/prefix)
+must_run(ignored ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${here}/build -G ${GENERATOR}
+         -DCMAKE_PREFIX_PATH=${here}/prefix)
 must_run(ignored ${CMAKE_COMMAND} --build ${here}/build)
 must_run(printed ${here}/build/embeds_kvcap)
 foreach(expected "\"schema\": \"kvcap.result/1\"" "\"policy\": \"hcache\"" "did you mean \"hcache\"")
