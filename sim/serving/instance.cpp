@@ -275,7 +275,7 @@ void Instance::perform(std::vector<Move> moves) {
                 if (phase != TransferPhase::ended) return;
                 parts_.recorder->wrote(move.to, bytes, requests);
                 parts_.store->done(move);
-                if (parts_.check_invariants) parts_.store->check();
+                if (parts_.check_invariants) parts_.store->check_in_turn();
                 if (!parts_.keeping.look_ahead || move.from < move.to) return;
                 const bool fetched = waits_for_fetch_ && !forecast_.fetches(waiting_.front()->prompt);
                 if (fetched) fetched_s_ = parts_.node->now_s();

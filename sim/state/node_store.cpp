@@ -76,6 +76,15 @@ int64_t NodeStore::fetches() const {
 
 void NodeStore::check() const {
   own_.check();
+  check_moves();
+}
+
+void NodeStore::check_in_turn() {
+  own_.check_in_turn();
+  check_moves();
+}
+
+void NodeStore::check_moves() const {
   for (const std::map<Key, int>* under_way : {&writing_, &fetching_}) {
     for (const auto& [key, moves] : *under_way) KVCAP_CHECK(moves > 0 && shared_);
   }

@@ -81,6 +81,7 @@ class NodeStore {
     return own_.capacity_bytes(tier) + (shared_ ? shared_->capacity_bytes(tier) : 0);
   }
   void check() const;
+  void check_in_turn();  // as Store's, of its own store
   // By those who use contexts on this node; and of the shared store, by what comes ahead of its use.
   int64_t pins() const { return own_.pins(); }
   int64_t fetches() const;
@@ -92,6 +93,7 @@ class NodeStore {
   static std::optional<Hit> longer(const std::optional<Hit>& near, const std::optional<Hit>& far) {
     return far && (!near || far->tokens > near->tokens) ? far : near;
   }
+  void check_moves() const;
   // Tokens of the context that only the shared store has; 0: this node has as many.
   int64_t only_shared_tokens(Key key) const;
 

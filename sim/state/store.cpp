@@ -94,6 +94,7 @@ int64_t Store::kept_tokens(Slot slot) const {
 void Store::pin(Key key) {
   const Slot slot = slot_of(key);
   Record& record = records_[slot];
+  ++pins_;
   if (++record.pins > 1) return;
   settle(slot);
   if (record.aging) age_->hold(slot);
@@ -103,6 +104,7 @@ void Store::unpin(Key key) {
   const Slot slot = slots_.find(key);
   KVCAP_CHECK(slot != kNoSlot && records_[slot].pins > 0);
   Record& record = records_[slot];
+  --pins_;
   if (--record.pins > 0) return;
   settle(slot);
   if (record.aging) age_->release(slot);

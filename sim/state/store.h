@@ -119,9 +119,12 @@ class Store {
   double dropped_bytes() const { return host_bytes(dropped_tokens_); }  // the last copy left, for any reason
   // Contexts that it has a record of: stored, pinned or told of.
   std::size_t known() const { return slots_.size(); }
-  int64_t pins() const;
+  int64_t pins() const { return pins_; }
   // Re-derives every sum from the entries; aborts when one is off or a capacity is exceeded.
   void check() const;
+  // For after every event: room is checked at every call, the sums too while there are up to 256 contexts,
+  // and of more as often as takes no longer.
+  void check_in_turn();
 
  private:
   struct Record {
@@ -178,6 +181,8 @@ class Store {
   uint64_t generation_ = 0;
   int64_t entered_tokens_ = 0;
   int64_t dropped_tokens_ = 0;
+  int64_t pins_ = 0;
+  std::size_t unchecked_slots_ = 0;  // that check_in_turn() has put off
 };
 
 }  // namespace kvcap

@@ -133,6 +133,12 @@ void StoreLevel::settle(Slot slot, bool pinned) {
   }
 }
 
+void StoreLevel::check_room() const {
+  KVCAP_CHECK(used_tokens_ <= capacity_tokens_);
+  KVCAP_CHECK(0 <= free_to_leave_tokens_ && free_to_leave_tokens_ <= used_tokens_);
+  KVCAP_CHECK(came_tokens_ - left_tokens_ == used_tokens_);
+}
+
 void StoreLevel::check(int64_t contexts) const {
   int64_t found = 0;
   int64_t used_tokens = 0;
@@ -145,9 +151,9 @@ void StoreLevel::check(int64_t contexts) const {
     KVCAP_CHECK(entry.held || entry.complete());
   }
   KVCAP_CHECK(found == contexts);
-  KVCAP_CHECK(used_tokens == used_tokens_ && used_tokens <= capacity_tokens_);
+  KVCAP_CHECK(used_tokens == used_tokens_);
   KVCAP_CHECK(free_to_leave_tokens == free_to_leave_tokens_);
-  KVCAP_CHECK(came_tokens_ - left_tokens_ == used_tokens_);
+  check_room();
 }
 
 }  // namespace kvcap

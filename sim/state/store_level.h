@@ -78,6 +78,8 @@ class StoreLevel {
   void set_source(Slot slot, bool source) { entries_[slot].source = source; }
   void settle(Slot slot, bool pinned);
 
+  // Nothing is above the capacity or below zero, by the sums.
+  void check_room() const;
   // Re-derives the sums. `contexts`: how many should be here.
   void check(int64_t contexts) const;
 

@@ -33,19 +33,24 @@ double Store::came_bytes(Tier tier) const {
   return level ? level->bytes(level->came_tokens()) : 0;
 }
 
-int64_t Store::pins() const {
-  int64_t pins = 0;
-  for (const Record& record : records_) pins += record.pins;
-  return pins;
+void Store::check_in_turn() {
+  constexpr std::size_t kSlotsPerCall = 256;
+  for (const StoreLevel& level : levels_) level.check_room();
+  unchecked_slots_ += kSlotsPerCall;
+  if (unchecked_slots_ < records_.size()) return;
+  unchecked_slots_ = 0;
+  check();
 }
 
 void Store::check() const {
   int64_t stored_tokens = 0;
+  int64_t pins = 0;
   std::size_t slots_in_use = 0;
   std::vector<int64_t> entries(levels_.size());
   for (Slot slot = 0; slot < records_.size(); ++slot) {
     const Record& record = records_[slot];
     slots_in_use += record.in_use;
+    pins += record.pins;
     KVCAP_CHECK(record.in_use ? slots_.find(record.key) == slot : record.levels == 0);
     KVCAP_CHECK(record.aging == (age_ && record.levels != 0));
     int64_t nearer_tokens = record.length;
@@ -65,6 +70,7 @@ void Store::check() const {
     stored_tokens += kept_tokens(slot);
   }
   KVCAP_CHECK(slots_.size() == slots_in_use && records_.size() == slots_in_use + free_slots_.size());
+  KVCAP_CHECK(pins == pins_);
   KVCAP_CHECK(entered_tokens_ - dropped_tokens_ == stored_tokens);
   KVCAP_CHECK(moves_.empty());
   for (std::size_t i = 0; i < levels_.size(); ++i) {
