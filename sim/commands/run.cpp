@@ -82,7 +82,8 @@ void add_run(CLI::App& app) {
   command.value("--perfetto", args->perfetto,
                 "file for a timeline of the first run, which ui.perfetto.dev opens");
   command.flag("--json", args->json, "print the result as JSON");
-  command.flag("--check", args->check, "check invariants after every event; the sums of a large store in turn");
+  command.flag("--check", args->check,
+               "check invariants after every event; the sums of a large store in turn");
   command.footer([] {
     return "Example: kvcap run scenarios/demo.json --set policy.name=kv_offload --require "
            "'p99_ttft_ms<=500'\n\n" +
