@@ -192,6 +192,13 @@ class SweepReader {
     if (!ranges.is_object() || ranges.empty()) {
       fail("sample.ranges", ranges, "an object, {\"workload.arrivals.sessions_per_s\": [0.05, 0.5]}");
     }
+    constexpr std::size_t kMostValues =
+        2'000'000;  // all of which are held in memory, with where they are from
+    if (points > kMostValues / ranges.size()) {
+      fail("sample.points", require(*object, "sample", "points"),
+           "at most " + std::to_string(kMostValues / ranges.size()) + " for " +
+               std::to_string(ranges.size()) + (ranges.size() == 1 ? " range" : " ranges"));
+    }
     claim("sample", ranges);
     SweepAxis& axis = axes_.emplace_back();
     axis.rows.resize(points);

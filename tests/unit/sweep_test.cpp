@@ -152,6 +152,8 @@ TEST(Sweep, SaysInOneLineWhatIsWrong) {
        "\"latin_hypercube\"?"},
       {R"("sample": {"method": "random", "points": 0, "ranges": {"seed": [1, 2]}})",
        "s.json: sample.points: found 0, allowed: an integer from 1 to 10,000,000"},
+      {R"("sample": {"method": "random", "points": 1000001, "ranges": {"seed": [1, 2], "policy.ttl_s": [1, 2]}})",
+       "s.json: sample.points: found 1000001, allowed: at most 1000000 for 2 ranges"},
       {R"("sample": {"method": "random", "points": 3})", "s.json: sample.ranges: missing, required"},
       {R"("sample": {"method": "random", "points": 3, "ranges": {"seed": [2, 1]}})",
        "s.json: sample.ranges: seed: max: found 1, allowed: a number greater than min"},
