@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/input_error.h"
-#include "cost/prices.h"
 #include "machine.h"
 #include "metrics/format.h"
 #include "metrics/serialize.h"
@@ -181,7 +180,8 @@ void check_values(const Plan& plan, const std::string& file) {
   const auto accepts = [&](const Point& point, std::string* why) {
     try {
       const HardwareProfile machine = load_scenario(plan.base, changes_at(plan.search, point)).hardware;
-      (gpu_usd_per_hour(machine) > 0 ? with_price : without_price) = machine.name;
+      const bool is_priced = machine.gpu.price_usd_per_hour > 0 || machine.gpu.purchase_usd > 0;
+      (is_priced ? with_price : without_price) = machine.name;
     } catch (const InputError& error) {
       *why = error.what();
       return false;
