@@ -71,6 +71,8 @@ Json report_object(const PlanReport& report) {
                  {"cannot_run", result.cannot_run},   {"clear", result.is_clear()}};
   object["answer"] = result.best ? candidate_object(plan, *result.best) : Json();
   object["purchase"] = result.best ? Json(report.purchase) : Json();
+  const std::string note = price_note(report);
+  object["note"] = note.empty() ? Json() : Json(note);
   const Target* binding = result.best ? binding_target(plan, *result.best) : nullptr;
   object["binding"] = binding ? Json(binding->metric) : Json();
   object["nearest"] = !result.best && result.nearest ? candidate_object(plan, *result.nearest) : Json();

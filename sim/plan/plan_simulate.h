@@ -25,8 +25,7 @@ class Simulator : public Evaluator {
   std::map<std::string, Answer> answers_;  // by what the simulation depends on
 };
 
-// Throws InputError for the first value that no configuration accepts: it can be no answer. And where a cost
-// is minimized and only some machines have a price of their GPU: the others would win whatever they cost.
+// Throws InputError for the first value that no configuration accepts: it can be no answer.
 void check_values(const Plan& plan, const std::string& file);
 
 // What to buy, and what runs on it: "1x H100 80GB SXM5, 64 GB of DRAM and 1x 7.68 TB of SSD for state".

@@ -237,6 +237,8 @@ void add_answer(Page& page, const PlanReport& report) {
                   interval_text(result.best->metric(plan.minimize)) + ".");
     add_targets(page, report, *result.best);
     page.line("  " + candidate_command(plan, *result.best));
+    const std::string note = price_note(report);
+    if (!note.empty()) page.sentence(note);
   }
   if (result.rivals.empty()) {
     if (!result.is_clear()) {
@@ -265,6 +267,14 @@ std::string candidate_command(const Plan& plan, const Candidate& candidate) {
   Changes changes = candidate.changes;
   changes.push_back("replications=" + std::to_string(std::max<std::size_t>(1, candidate.runs.size())));
   return run_command(plan, changes);
+}
+
+std::string price_note(const PlanReport& report) {
+  const Candidate* best = report.result.best;
+  if (!best || !report.plan->minimize.starts_with("cost.") || best->metric("cost.gpu_usd").mean > 0)
+    return "";
+  return "Note: the profile of this machine has no price of its GPUs, so they cost nothing here: set "
+         "hardware.gpu.price_usd_per_hour to compare it with others.";
 }
 
 std::string plan_text(const PlanReport& report) {

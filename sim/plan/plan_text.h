@@ -22,6 +22,9 @@ struct PlanReport {
 
 std::string plan_text(const PlanReport& report);
 
+// What makes the answer look cheaper than it is; empty where nothing does.
+std::string price_note(const PlanReport& report);
+
 // The command that repeats a candidate's runs.
 std::string candidate_command(const Plan& plan, const Candidate& candidate);
 

@@ -299,6 +299,7 @@ std::vector<std::string> plan_sentences(const Json& plan) {
                                    : "Buy " + purchase) +
                  ": " + objective + " " + estimate_text(answer, objective) + ", p99 TTFT " +
                  estimate_text(answer, "p99_ttft_ms") + " ms" + effort + ".");
+  if (const std::string note = text_of(plan, "note"); !note.empty()) said.push_back(note);
   const std::size_t rivals = list_of(plan, "rivals").size();
   if (rivals > 0)
     said.push_back("These runs cannot tell it from " + format_count(static_cast<int64_t>(rivals)) +

@@ -55,6 +55,19 @@ class PlanCommand : public Cli {
   }
 };
 
+TEST_F(PlanCommand, NotesThatAMachineWithoutAPriceLooksFree) {
+  const std::string file =
+      write_plan(R"({"hardware.gpu.price_usd_per_hour": [1.4, 0]})", R"({"p99_ttft_ms": {"max": 10000}})");
+  const Outcome text = kvcap({"plan", file});
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_NE(text.out.find("\nNote: the profile of this machine has no price of its GPUs"), std::string::npos)
+      << text.out;
+  const Json answer = Json::parse(kvcap({"plan", file, "--json"}).out);
+  EXPECT_TRUE(answer["note"].is_string());
+  const std::string priced = write_plan(kSearch, kMeet);
+  EXPECT_TRUE(Json::parse(kvcap({"plan", priced, "--json"}).out)["note"].is_null());
+}
+
 TEST_F(PlanCommand, SaysWhatToBuyAndWhy) {
   const Outcome outcome = kvcap({"plan", write_plan(kSearch, kMeet)});
   EXPECT_EQ(outcome.exit_code, 0);

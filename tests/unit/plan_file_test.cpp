@@ -102,17 +102,6 @@ TEST_F(PlanFile, IsRefusedForAValueThatNothingAccepts) {
   EXPECT_NE(path.find("did you mean \"ssd\"?"), std::string::npos) << path;
 }
 
-TEST_F(PlanFile, IsRefusedWhereOnlySomeMachinesHaveAPrice) {
-  const std::string machines = R"({"hardware": ["h100-sxm", "rtx-4090-dram"]})";
-  EXPECT_EQ(
-      refusal(machines, kMeet),
-      "plan.json: minimize: found \"cost.usd_per_hour\", but the GPU of \"rtx-4090-dram\" has no price and "
-      "would be free beside that of \"h100-sxm\"; allowed: machines that all have a price "
-      "(gpu.price_usd_per_hour of a profile of your own: kvcap show hardware), or a metric that is no cost");
-  EXPECT_EQ(refusal(machines, kMeet, R"(, "minimize": "mean_ttft_ms")"), "");
-  EXPECT_EQ(refusal(R"({"hardware": ["a30-dram", "rtx-4090-dram"]})", kMeet), "");
-}
-
 // Every point of the plan on the whole workload.
 struct Exhausted {
   double least = std::numeric_limits<double>::infinity();
