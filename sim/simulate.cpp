@@ -14,6 +14,7 @@
 #include "serving/fleet.h"
 #include "serving/instance.h"
 #include "serving/prompt.h"
+#include "serving/sessions.h"
 #include "workload/calls.h"
 
 namespace kvcap {
@@ -112,9 +113,9 @@ std::vector<CallOfTurn> calls_of(const Workload& asked, const Workload& divided)
 // keeps the highest scores, that score highest.
 void preload(const Workload& workload, const Machine& machine, std::span<NodeStore> stores) {
   for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
-    const Key key = workload.context_key(i);
+    const Key key = context_text(workload, static_cast<uint32_t>(i));
     const int64_t tokens = workload.sessions[i].context_tokens;
-    NodeStore& store = stores[home_of(key, stores.size())];
+    NodeStore& store = stores[home_of(workload.context_key(i), stores.size())];
     if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
   }
   if (workload.piece_begin.empty()) return;
@@ -151,7 +152,18 @@ KeepingOptions keeping_of(const Machine& machine) {
           .expires = options.ttl_s.has_value(),
           .chunk_tokens = options.chunk_tokens.value_or(0),
           .weighs = machine.keeps_scores(),
-          .blocking_save = options.save == SaveMode::blocking};
+          .blocking_save = options.save == SaveMode::blocking,
+          .exact = *options.restore != Restore::blend && *options.restore != Restore::important &&
+                   options.retention.value_or(1) == 1,
+          .keeps_kv = options.keep == Keep::kv,
+          .load = options.load.value_or(LoadMode::parked),
+          .save_at = options.save_at.value_or(SaveAt::turn_end),
+          .save_generated = options.save_generated.value_or(true),
+          .save_chunk_tokens = options.chunk_tokens.value_or(0),
+          .store_after_hits = options.store_after_hits.value_or(0),
+          .prefetch_on_arrival = options.prefetch_on_arrival.value_or(PrefetchOnArrival::none),
+          .prefetch_timeout_s = options.prefetch_timeout_s.value_or(1),
+          .write_queue_s = options.write_queue_s.value_or(1)};
 }
 
 }  // namespace

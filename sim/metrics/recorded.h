@@ -46,6 +46,8 @@ struct Recorded {
   int64_t retried = 0;
   int64_t reloaded_tokens = 0;
   double reloaded_bytes = 0;
+  int64_t saves_refused = 0;
+  double waiting_save_bytes = 0, peak_waiting_save_bytes = 0;
   double copied_bytes = 0, copied_s = 0;               // within KV buffers
   double reused_prefill_s = 0, restore_compute_s = 0;  // see Recorder::reused
 

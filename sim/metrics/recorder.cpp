@@ -77,6 +77,11 @@ void Recorder::reused(double prefill_s, double restore_s) {
 }
 
 void Recorder::retried() { ++state_->retried; }
+void Recorder::refused_save() { ++state_->saves_refused; }
+void Recorder::waiting_saves(double bytes) {
+  state_->waiting_save_bytes += bytes;
+  state_->peak_waiting_save_bytes = std::max(state_->peak_waiting_save_bytes, state_->waiting_save_bytes);
+}
 
 void Recorder::copied(double bytes, double seconds) {
   state_->copied_bytes += bytes;

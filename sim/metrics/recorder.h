@@ -87,6 +87,10 @@ class Recorder {
   void reused(double prefill_s, double restore_s);
   // A turn starts over on another node, for its own has failed.
   void retried();
+  // A write queue was full: a save or a demotion did not happen.
+  void refused_save();
+  // Bytes that wait in write queues, over all tiers of a node, changed by so much.
+  void waiting_saves(double bytes);
   // Windows of KV moved within their buffers.
   void copied(double bytes, double seconds);
 

@@ -215,6 +215,8 @@ class Summary {
     add("peak_kv_tokens", static_cast<int64_t>(std::llround(recorded_[Level::kv_tokens].peak)));
     add("preemptions", recorded_.preemptions);
     add("retried", recorded_.retried);
+    add("saves_refused", recorded_.saves_refused);
+    add("saves_waiting_bytes", recorded_.peak_waiting_save_bytes);
     add("routing.imbalance", imbalance());
     add("reloaded_tokens", recorded_.reloaded_tokens);
     add("reloaded_bytes", recorded_.reloaded_bytes);

@@ -44,6 +44,16 @@ enum class Calls : uint8_t { single, map_reduce, map_rerank };
 // that were important (HyperInfer IV-D2).
 enum class Score : uint8_t { frequency, importance };
 
+// Who waits while a context is loaded: its own request alone, which is parked meanwhile (vLLM's offloading
+// connector), or the whole engine (LMCache's default).
+enum class LoadMode : uint8_t { parked, blocking };
+// When what the engine computes is saved: as soon as blocks are full, at the end of the turn, or when the
+// prefix cache evicts it (a victim cache).
+enum class SaveAt : uint8_t { turn_end, step, eviction };
+// Whether a request's context is fetched from farther tiers while it waits, and who waits for that: nobody,
+// the request, or the request for at most prefetch_timeout_s.
+enum class PrefetchOnArrival : uint8_t { none, best_effort, wait, timeout };
+
 struct PolicyOptions {
   std::string name = "hcache";
   std::optional<Keep> keep;
@@ -80,6 +90,13 @@ struct PolicyOptions {
   std::optional<Preload> preload;
   std::optional<int64_t> read_buffer_layers;  // how many layers loads may run ahead of computation
   std::optional<SaveMode> save;
+  std::optional<LoadMode> load;
+  std::optional<SaveAt> save_at;
+  std::optional<bool> save_generated;  // tokens of answers are saved as well
+  std::optional<PrefetchOnArrival> prefetch_on_arrival;
+  std::optional<double> prefetch_timeout_s;
+  std::optional<int64_t> store_after_hits;  // lookups of a context before it is saved
+  std::optional<double> write_queue_s;      // of work that a tier's write queue holds at most
   std::optional<Split> split;
   // HCache, in place of split: leading layers that are recomputed and last layers that are kept as KV, the
   // others as hidden states.

@@ -307,6 +307,20 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
            .absent = "derived from GPU memory"});
   v.field("overflow", o.overflow,
           {.meaning = "of a prompt beyond max_model_len: drop the oldest half, or reject"});
+  v.field("prefix_caching", o.prefix_caching,
+          {.meaning = "KV blocks that no request holds stay cached for prompts that begin alike"});
+  v.field("cache_generated", o.cache_generated, {.meaning = "blocks of answers are cached as well"});
+  v.field("admission", o.admission,
+          {.meaning = "what must fit before a request runs: its prompt, its first slice, or its answer too"});
+  v.field("schedule", o.schedule,
+          {.meaning = "steps compute prompts beside decodes, or prompts alone and first"});
+  v.field("async_scheduling", o.async_scheduling,
+          {.meaning = "the next step is planned while one runs; host time is hidden behind the GPU's"});
+  v.field("step_overhead_s", o.step_overhead_s, not_negative("host time of a step", "s"));
+  v.field("step_overhead_per_sequence_s", o.step_overhead_per_sequence_s,
+          not_negative("more of it for each sequence in the step", "s"));
+  v.field("request_overhead_s", o.request_overhead_s,
+          not_negative("API server and tokenizer, before a request joins the queue", "s"));
 }
 
 static void describe(FieldVisitor& v, NodeFailure& o) {

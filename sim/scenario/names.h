@@ -20,6 +20,8 @@ using Names = std::span<const std::string_view>;
 
 inline constexpr std::string_view kFidelityNames[] = {"request", "layer"};
 inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
+inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output"};
+inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
 inline constexpr std::string_view kRoutingNames[] = {"round_robin", "least_loaded", "session_affinity",
                                                      "prefix_aware"};
 inline constexpr std::string_view kSourceKindNames[] = {"sessions",     "chat",     "sharegpt", "leval",
@@ -54,6 +56,8 @@ inline constexpr std::string_view kDtypeNames[] = {"float16",       "bfloat16", 
 constexpr Names names_of(Tier) { return kTierNames; }
 constexpr Names names_of(Fidelity) { return kFidelityNames; }
 constexpr Names names_of(Overflow) { return kOverflowNames; }
+constexpr Names names_of(Admission) { return kAdmissionNames; }
+constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 constexpr Names names_of(Routing) { return kRoutingNames; }
 constexpr Names names_of(SourceKind) { return kSourceKindNames; }
 constexpr Names names_of(BadRow) { return kBadRowNames; }

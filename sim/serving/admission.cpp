@@ -1,4 +1,4 @@
-// How an Instance lets turns in: what the store has for them, the memory they take, and their restoration.
+// How an Instance lets turns in: what the GPU and the tiers have for them, and how it comes back.
 #include <algorithm>
 #include <utility>
 
@@ -7,63 +7,51 @@
 
 namespace kvcap {
 
-void Instance::admit(double now_s) {
-  waits_for_fetch_ = false;
-  fetched_s_ = std::numeric_limits<double>::infinity();
-  while (!waiting_.empty() && try_admit(now_s)) {
+// ---- looking up ----
+
+Lookup Instance::look_up(Request& request, Found& found) {
+  if (forecast_.fetches(request.text.prompt)) {
+    waits_for_fetch_ = true;
+    return Lookup::waits;
   }
-}
-
-bool Instance::try_admit(double now_s) {
-  if (static_cast<int64_t>(admitted_.size()) >= parts_.serving.max_num_seqs) return false;
-  Request& request = *waiting_.front();
-  // An empty machine admits what fits at all.
-  const int64_t reserve = admitted_.empty() ? 0 : watermark_blocks_;
-  const bool fits = blocks_needed(request.prompt_tokens()) + reserve <= blocks_.free();
-  // Only what lies on the GPU at no cost can make it fit; else there is nothing to look up.
-  const bool may_be_free = parts_.policy->reuse() == Reuse::everything || parts_.store->has(Tier::hbm);
-  if (!fits && !may_be_free) return false;
-  waits_for_fetch_ = forecast_.fetches(request.prompt);
-  if (waits_for_fetch_) return false;
-  const Found found = find(request);
-  const int64_t free_tokens = found.on_gpu();
-  const int64_t blocks = blocks_needed(request.prompt_tokens() - free_tokens);
-  if (blocks + reserve > blocks_.free()) return false;
-
-  blocks_.take(blocks);
-  request.blocks = blocks;
-  request.free_tokens = free_tokens;
-  request.cached_tokens = free_tokens;
-  if (request.admitted_s < 0) {
-    request.admitted_s = now_s;
-    request.record.hit_tokens = static_cast<uint32_t>(found.all_tokens());
-    for (Tier tier : kTiers) {
-      request.record.tier_hit_tokens[index(tier)] = static_cast<uint32_t>(found.tokens[index(tier)]);
+  if (waits_for_prefetch(request)) {
+    somebody_passed_ = true;
+    return Lookup::passes;
+  }
+  const int64_t size = parts_.serving.block_size;
+  if (parts_.serving.prefix_caching) found.gpu = pool_.find(request.chain, (request.known_tokens() - 1) / size);
+  const int64_t resident = found.gpu.blocks * size;
+  found_ = find_below(request, resident);
+  request.free_tokens = 0;
+  request.named = parts_.serving.prefix_caching;
+  if (found_.on_gpu() > 0) {
+    // In a part of GPU memory of their own: what blocks hold of the prompt is of no further use.
+    if (resident > 0) found_ = find_below(request, 0);
+    found.gpu = {};
+    request.free_tokens = found_.on_gpu();
+    request.named = false;
+  }
+  if (found_.below() == 0) return Lookup::computes;
+  // Blocks that are on their way for somebody else are not loaded a second time.
+  if (request.named) {
+    for (const Hit& hit : found_.hits) {
+      if (hit.tier == Tier::hbm || loading_.find(hit.key) == 0) continue;
+      somebody_passed_ = true;
+      return Lookup::passes;
     }
-    request.record.tier_used_tokens = request.record.tier_hit_tokens;
-    weigh(request);
   }
-  pin(request);
-  admitted_.push_back(std::move(waiting_.front()));
-  waiting_.pop_front();
-  forecast_.served();
-  const bool asks = parts_.policy->restores_resident() && found.on_gpu() > 0;
-  if (found.all_tokens() > found.on_gpu() || asks) {
-    restore(request, found, now_s);
-  } else {
-    for (const Hit& hit : found.hits) parts_.store->touch(hit.key, now_s);
-    count_reuse(request, request.cached_tokens, {});
-    prefilling_.push_back(&request);
-  }
-  return true;
+  found.load_tokens = std::max(resident, request.free_tokens) + found_.below();
+  return Lookup::computes;
 }
 
-Found Instance::find(const Request& request) const {
+FoundParts Instance::find_below(const Request& request, int64_t resident) const {
   if (parts_.policy->reuse() != Reuse::everything) {
-    Found found = find_parts(*parts_.store, request.prompt, parts_.keeping.match);
-    // A last piece that ends with the prompt is found whole, and its last token computed again.
-    const int64_t beyond = found.all_tokens() - request.history_tokens;
-    if (beyond > 0) {
+    const int64_t block_size = parts_.serving.prefix_caching ? parts_.serving.block_size : 1;
+    FoundParts found =
+        find_parts(*parts_.store, request.text.prompt, parts_.keeping.match, resident, block_size);
+    // A last part that ends with the prompt is found whole, and its last token computed again.
+    const int64_t beyond = resident + found.all_tokens() - std::max(request.history_tokens, resident);
+    if (beyond > 0 && !found.hits.empty()) {
       Hit& last = found.hits.back();
       last.tokens -= beyond;
       found.tokens[index(last.tier)] -= beyond;
@@ -71,9 +59,9 @@ Found Instance::find(const Request& request) const {
     return found;
   }
   // What was never seen is no history: a session's context is new to its first turn.
-  Found found;
+  FoundParts found;
   int64_t& tokens = found.tokens[index(Tier::hbm)];
-  for (const Item& part : request.prompt) {
+  for (const Item& part : request.text.prompt) {
     if (!parts_.workload->warm_start && !parts_.sessions->seen.contains(part.key)) {
       if (parts_.keeping.match == Match::chunk) continue;
       break;
@@ -84,10 +72,63 @@ Found Instance::find(const Request& request) const {
   return found;
 }
 
+// ---- prefetches ----
+
+// Whether the request waits for what is fetched into the first host tier for it.
+bool Instance::waits_for_prefetch(Request& request) {
+  const PrefetchOnArrival how = parts_.keeping.prefetch_on_arrival;
+  if (how == PrefetchOnArrival::none || how == PrefetchOnArrival::best_effort) return false;
+  if (how == PrefetchOnArrival::timeout && parts_.node->now_s() >= request.waits_until_s - kResolution_s) {
+    return false;
+  }
+  return std::any_of(request.text.prompt.begin(), request.text.prompt.end(),
+                     [&](const Part& part) { return parts_.store->fetching(part.key); });
+}
+
+void Instance::prefetch(const Request& request, double now_s) {
+  for (const Part& part : request.text.prompt) {
+    const std::optional<Hit> hit = parts_.store->find(part.key);
+    if (!hit && parts_.keeping.match != Match::chunk) return;
+    if (!hit || hit->tier <= Tier::dram || parts_.store->fetching(part.key)) continue;
+    perform(parts_.store->prefetch(part.key, now_s));
+  }
+}
+
+// ---- admission ----
+
+Lookup Instance::admit(Request& request) {
+  const double now_s = parts_.node->now_s();
+  const FoundParts found = std::move(found_);
+  const int64_t resident = request.planned;
+  const bool first = request.admitted_s < 0;
+  if (first) {
+    request.admitted_s = now_s;
+    TurnRecord& record = request.record;
+    record.hit_tokens = static_cast<uint32_t>(resident + found.below());
+    for (Tier tier : kTiers) {
+      const int64_t tokens = tier == Tier::hbm ? resident : found.tokens[index(tier)];
+      record.tier_hit_tokens[index(tier)] = static_cast<uint32_t>(tokens);
+    }
+    record.tier_used_tokens = record.tier_hit_tokens;
+    if (record.hit_tokens > record.history_tokens) {
+      record.input_tokens -= record.hit_tokens - record.history_tokens;
+      record.history_tokens = record.hit_tokens;
+    }
+    weigh(request);
+  }
+  pin(request);
+  forecast_.served(request.number);
+  for (const Part& part : request.text.prompt) parts_.store->touch(part.key, now_s);
+  const bool asks = parts_.policy->restores_resident() && found.on_gpu() > 0;
+  if (found.below() > 0 || asks) return restore(request, found, resident, first);
+  count_reuse(request, resident, {});
+  return Lookup::computes;
+}
+
 // One more use of every part, before anybody looks for room.
 void Instance::weigh(const Request& request) {
   if (!parts_.keeping.weighs) return;
-  for (const Part& part : request.prompt) {
+  for (const Part& part : request.text.prompt) {
     if (part.tokens == 0) continue;
     ChunkScore& score = parts_.sessions->scores[part.key];
     const PartUse use = parts_.policy->use({part.node_tokens, part.first_token, part.tokens});
@@ -96,13 +137,14 @@ void Instance::weigh(const Request& request) {
   }
 }
 
-Context Instance::context_of(const Request& request, const Found& found) const {
+Context Instance::context_of(const Request& request, const FoundParts& found, int64_t resident) const {
   Context context{
-      .history_tokens = request.history_tokens,
-      .new_tokens = request.input_tokens + request.generated,
-      .resident_tokens = found.on_gpu(),
+      .history_tokens = std::max(request.history_tokens, resident + found.below()),
+      .new_tokens = 0,
+      .resident_tokens = resident,
       .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
-  auto part = request.prompt.begin();
+  context.new_tokens = request.known_tokens() - context.history_tokens;
+  auto part = request.text.prompt.begin();
   for (const Hit& hit : found.hits) {
     while (part->key != hit.key) ++part;
     if (hit.tokens == 0) continue;
@@ -111,25 +153,25 @@ Context Instance::context_of(const Request& request, const Found& found) const {
   return context;
 }
 
-void Instance::restore(Request& request, const Found& found, double now_s) {
+Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resident, bool first) {
+  const double now_s = parts_.node->now_s();
   const std::vector<Hit> hits = found.by_tier();
-  Context context = context_of(request, found);
+  Context context = context_of(request, found, resident);
   if (parts_.policy->heeds_engine()) context.engine = engine_load();
   Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
-  const PerTier bytes = restoration.total_bytes();
   for (const Hit& hit : found.hits) {
-    parts_.store->touch(hit.key, now_s);
     if (hit.tier != Tier::hbm && !restoration.empty()) perform(parts_.store->promote(hit.key, now_s));
   }
   if (restoration.empty()) {
-    count_reuse(request, request.cached_tokens, restoration);
-    prefilling_.push_back(&request);
-    return;
+    count_reuse(request, resident, restoration);
+    return Lookup::computes;
   }
-  const bool first = request.generated == 0 && request.admitted_s == now_s;
   leave_out(request, restoration, first);
-  count_reuse(request, found.all_tokens(), restoration);
+  if (!parts_.keeping.exact) request.named = false;
+  const int64_t tokens = resident + found.below();
+  count_reuse(request, tokens, restoration);
+  const PerTier bytes = restoration.total_bytes();
   for (const Hit& hit : hits) {
     double requests = 0;
     for (const LayerWork& work : restoration.work) {
@@ -141,46 +183,64 @@ void Instance::restore(Request& request, const Found& found, double now_s) {
       parts_.recorder->reloaded(hit.tier, hit.tokens, bytes[index(hit.tier)], requests);
     }
   }
+  const int64_t there = request.fused ? request.known_tokens() : tokens - request.unused_tokens;
+  scheduler_.take_blocks(request, there);
+  request.planned = request.computed = there;
 
-  parts_.restorer->start(
-      std::move(restoration), [this, &request, tokens = found.all_tokens(), now_s](RestoreTimes times) {
-        request.cached_tokens = request.fused ? request.prompt_tokens() : tokens - request.unused_tokens;
-        request.restored_s = times.restored_s;
-        if (request.record.ttft_s == 0 && request.admitted_s == now_s) {
-          // Fused computation is the new tokens' prefill and no part of the restoration.
-          request.record.restore_s =
-              static_cast<float>((request.fused ? times.loaded_s : times.restored_s) - now_s);
-          request.record.load_s = static_cast<float>(times.loaded_s - now_s);
-          if (!request.fused) {
-            request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
-          }
-        }
-        restored_.push_back({times.restored_s, restorations_++, &request});
-        std::push_heap(restored_.begin(), restored_.end());
-        // A step that ends before is soon enough to see it.
-        if (!step_.running || in_long_run()) parts_.wake();
-      });
+  std::vector<Key> loads;
+  for (const Hit& hit : found.hits) {
+    if (hit.tier == Tier::hbm) continue;
+    loads.push_back(hit.key);
+    loading_.set(hit.key, loading_.find(hit.key) + 1);
+  }
+  const bool blocks = parts_.keeping.load == LoadMode::blocking && !request.fused;
+  if (blocks) ++blocking_loads_;
+  parts_.restorer->start(std::move(restoration), [this, &request, now_s, first, blocks,
+                                                  loads = std::move(loads)](RestoreTimes times) {
+    request.restored_s = times.restored_s;
+    if (first) {
+      // Fused computation is the new tokens' prefill and no part of the restoration.
+      request.record.restore_s =
+          static_cast<float>((request.fused ? times.loaded_s : times.restored_s) - now_s);
+      request.record.load_s = static_cast<float>(times.loaded_s - now_s);
+      if (!request.fused) {
+        request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
+      }
+    }
+    for (Key key : loads) {
+      const uint32_t left = loading_.find(key) - 1;
+      left > 0 ? loading_.set(key, left) : loading_.erase(key);
+    }
+    if (blocks) --blocking_loads_;
+    restored_.push_back({times.restored_s, restorations_++, &request});
+    std::push_heap(restored_.begin(), restored_.end());
+    // A step that ends before is soon enough to see it.
+    if (!step_.running || in_long_run()) parts_.wake();
+  });
+  return request.fused ? Lookup::computes_beside : Lookup::loads;
 }
 
 // As it stands before the turn that is being admitted.
 EngineLoad Instance::engine_load() {
-  const std::size_t others = waiting_.size() + admitted_.size() - decoding_.size() - 1;
-  EngineLoad load{.decode_rows = static_cast<int64_t>(decoding_.size()),
-                  .waiting_turns = static_cast<int64_t>(others)};
+  scheduler_.outlook(outlook_);
+  const auto prefilling = static_cast<int64_t>(outlook_.slices.size()) - outlook_.decoding;
+  EngineLoad load{.decode_rows = outlook_.decoding,
+                  .waiting_turns = waiting() + prefilling +
+                                   static_cast<int64_t>(scheduler_.loading().size())};
   // Those that have only just arrived may be admitted with it.
   const double now_s = parts_.node->now_s();
-  for (auto last = waiting_.rbegin(); last != waiting_.rend(); ++last) {
-    if ((*last)->arrival.time_s < now_s - kResolution_s) break;
+  const auto& queue = scheduler_.waiting();
+  for (auto last = queue.rbegin(); last != queue.rend(); ++last) {
+    if (!*last || (*last)->arrival.time_s < now_s - kResolution_s) break;
     --load.waiting_turns;
   }
+  load.waiting_turns = std::max<int64_t>(0, load.waiting_turns);
   if (load.decode_rows > 0) {
-    const int64_t context_tokens = decoding_context_tokens_ + load.decode_rows;
-    load.decode_step_s = step_time_.decode(load.decode_rows, context_tokens).sum_s(1);
+    load.decode_step_s = step_time_.decode(load.decode_rows, outlook_.context_tokens).sum_s(1);
   }
-  plan_chunks();
-  load.next_rows = load.decode_rows;
-  for (const Chunk& chunk : step_.chunks) load.next_rows += chunk.tokens;
-  load.next_step_s = step_.chunks.empty() ? load.decode_step_s : mixed_step_s();
+  load.next_rows = 0;
+  for (const Slice& slice : outlook_.slices) load.next_rows += slice.tokens;
+  load.next_step_s = outlook_.decodes_only() ? load.decode_step_s : mixed_step_s(outlook_);
   return load;
 }
 
@@ -192,7 +252,7 @@ void Instance::count_reuse(const Request& request, int64_t tokens, const Restora
   double compute_s = restoration.total_compute_s();
   if (restoration.fused) {
     const int64_t cached = tokens - request.unused_tokens;
-    compute_s -= layers * cost.prefill_layer_s({request.prompt_tokens() - cached, cached}) + cost.head_s(1);
+    compute_s -= layers * cost.prefill_layer_s({request.known_tokens() - cached, cached}) + cost.head_s(1);
   }
   parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s);
 }
@@ -202,14 +262,12 @@ void Instance::leave_out(Request& request, const Restoration& restoration, bool 
   for (Tier tier : kTiers) {
     const int64_t unused = restoration.unused_tokens[index(tier)];
     request.unused_tokens += unused;
-    if (tier == Tier::hbm) request.free_tokens -= unused;
+    if (tier == Tier::hbm) request.free_tokens -= std::min(unused, request.free_tokens);
     if (first) request.record.tier_used_tokens[index(tier)] -= static_cast<uint32_t>(unused);
   }
-  request.cached_tokens = request.free_tokens;
-  const int64_t blocks = blocks_needed(request.prompt_tokens() - request.free_tokens);
-  blocks_.give_back(request.blocks - blocks);
-  request.blocks = blocks;
 }
+
+// ---- the way back ----
 
 void Instance::take_restored(double now_s) {
   while (!restored_.empty() && restored_.front().time_s <= now_s + kResolution_s) {
@@ -217,17 +275,21 @@ void Instance::take_restored(double now_s) {
     std::pop_heap(restored_.begin(), restored_.end());
     restored_.pop_back();
     if (!request.fused) {
-      prefilling_.push_back(&request);
+      scheduler_.loaded(request);
       continue;
     }
-    request.gap_open = true;
-    first_token(request, request.restored_s);
-    if (request.generated == request.output_tokens) {
-      complete(request, request.restored_s);
-    } else {
-      start_decoding(request);
-    }
+    scheduler_.computed_beside(request);
+    token(request, request.restored_s, true);
+    request.decodes_from = request.computed;
+    if (Scheduler::ended(request)) complete(request, request.restored_s);
   }
+}
+
+// The request has lost its blocks, and starts over at the head of the queue.
+void Instance::preempted(Request& request) {
+  unpin(request);
+  parts_.recorder->preempted();
+  forecast_.comes_back(request.text.prompt, request.number);
 }
 
 }  // namespace kvcap

@@ -17,7 +17,8 @@ constexpr uint32_t kNowhere = std::numeric_limits<uint32_t>::max();
 
 Fleet::Fleet(const FleetParts& parts)
     : parts_(parts),
-      sessions_(*parts.instance.workload),
+      sessions_(*parts.instance.workload, parts.instance.serving, parts.instance.keeping,
+                parts.instance.max_model_len),
       router_(parts.options.routing, parts.options.load_bound),
       members_(parts.stores.size()),
       facts_(parts.stores.size()),
@@ -53,13 +54,14 @@ void Fleet::start(std::size_t node) {
     if (!alone()) due_.insert(static_cast<Slot>(node), {parts_.world->now_s(), node});
     parts_.world->wake();
   };
+  parts.number = node;
+  parts.sees_arrivals = alone();
+  parts.fleet.ended = [this, node](const Arrival&) {
+    --facts_[node].turns;
+    ++ended_;
+  };
   if (!alone()) {
-    parts.fleetmate.number = node;
-    parts.fleetmate.ended = [this, node](const Arrival&) {
-      --facts_[node].turns;
-      ++ended_;
-    };
-    parts.fleetmate.lost_its_front = [this, node](Key key) {
+    parts.fleet.lost_its_front = [this, node](Key key) {
       for (std::size_t other = 0; other < members_.size(); ++other) {
         if (other != node) parts_.stores[other].own().erase(key);
       }
@@ -71,13 +73,7 @@ void Fleet::start(std::size_t node) {
 }
 
 double Fleet::advance(double now_s) {
-  if (alone()) {
-    Instance& only = *members_.front().instance;
-    const double next_s = only.advance(now_s);
-    if (next_s < 0) ended_s_ = only.ended_s();
-    if (next_s < 0 && parts_.instance.check_invariants) check_ended();
-    return next_s;
-  }
+  if (alone()) return advance_only(now_s);
   at_work_.clear();
   change_nodes(now_s);
   // Steps that end now end before turns arrive, and turns arrive before the next steps begin.
@@ -103,6 +99,26 @@ double Fleet::advance(double now_s) {
   if (due_.first() != kNoSlot) next_s = std::min(next_s, due_.first_rank().value);
   if (next_change_ < changes_.size()) next_s = std::min(next_s, changes_[next_change_].at_s);
   return next_s;
+}
+
+// One node alone: while a step runs nobody has to tell it who comes.
+double Fleet::advance_only(double now_s) {
+  Instance& only = *members_.front().instance;
+  if (const std::optional<double> busy_until_s = only.finish(now_s)) return *busy_until_s;
+  while (sessions_.arrivals.next_s() <= now_s + kResolution_s) {
+    ++facts_.front().turns;
+    ++routed_;
+    only.take(sessions_.arrivals.pop());
+  }
+  if (sessions_.arrivals.ended()) {
+    ended_s_ = now_s;
+    only.record_levels(now_s);
+    if (parts_.instance.check_invariants) check_ended();
+    return -1;
+  }
+  const double next_s = only.proceed(now_s);
+  if (!sessions_.arrivals.ended()) return next_s;
+  return advance_only(now_s);
 }
 
 // Nodes between two steps admit and begin the next.
@@ -157,16 +173,7 @@ void Fleet::route(Arrival arrival, double now_s) {
 
 // Of the turn's prompt, in the node's own tiers.
 int64_t Fleet::found_tokens(const Arrival& arrival, std::size_t node) const {
-  const Workload& workload = *parts_.instance.workload;
-  const Store& own = parts_.stores[node].own();
-  if (workload.piece_begin.empty()) {
-    const std::optional<Hit> hit = own.find(workload.context_key(arrival.session));
-    return hit ? std::min<int64_t>(hit->tokens, sessions_.history_tokens[arrival.session]) : 0;
-  }
-  const std::size_t turn = workload.sessions[arrival.session].first_turn + arrival.turn;
-  const Pieces pieces =
-      pieces_of(workload, turn, parts_.instance.keeping.match, parts_.instance.keeping.chunk_tokens);
-  return find_parts(own, pieces.prompt, parts_.instance.keeping.match).all_tokens();
+  return members_[node].instance->found_tokens(sessions_.open(arrival));
 }
 
 // ---- failures ----

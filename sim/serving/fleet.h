@@ -6,7 +6,7 @@
 // arrival to the first token of the answer that is completed. While no node is up turns wait. The node comes
 // back empty.
 //
-// One node that never fails takes its turns itself: no event is spent on routing them.
+// One node that never fails sees its turns come: no event is spent on routing them.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,8 @@ class Fleet {
  public:
   explicit Fleet(const FleetParts& parts);
 
-  // As of Instance.
+  // Does what is due at `now_s`. Returns when to call again (infinity: when woken), negative once every session
+  // has ended.
   double advance(double now_s);
   double ended_s() const { return ended_s_; }
 
@@ -62,6 +63,7 @@ class Fleet {
   };
 
   bool alone() const { return members_.size() == 1 && changes_.empty(); }
+  double advance_only(double now_s);
   void start(std::size_t node);
   void change_nodes(double now_s);
   void fail(std::size_t node, double now_s);

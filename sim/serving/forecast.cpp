@@ -26,13 +26,18 @@ void Forecast::joins(const std::vector<Part>& prompt, Order number) {
   if (looks_ahead_) waiting_.push_back({&prompt, number});
 }
 
-void Forecast::served() {
+void Forecast::served(Order number) {
   if (!looks_ahead_) return;
-  const Waiting turn = waiting_.front();
-  waiting_.pop_front();
-  if (fetched_ > 0) --fetched_;
+  // Nearly always the first.
+  const auto at = std::find_if(waiting_.begin(), waiting_.end(),
+                               [&](const Waiting& one) { return one.number == number; });
+  if (at == waiting_.end()) return;
+  const auto place = static_cast<std::size_t>(at - waiting_.begin());
+  const Waiting turn = *at;
+  waiting_.erase(at);
+  if (place < fetched_) --fetched_;
   look_again_ = true;  // what is read for it may take the place of what has been fetched
-  if (expected_ == 0) return;
+  if (place >= expected_) return;
   --expected_;
   for (const Item& item : *turn.prompt) {
     const auto of_item = numbers_.find(item.key);

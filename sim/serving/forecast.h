@@ -35,10 +35,10 @@ class Forecast {
   Forecast(const Workload& workload, const Arrivals& arrivals, NodeStore& store,
            const KeepingOptions& keeping, double bytes_per_token);
 
-  // The queue: a turn joins its end, its first turn is served, a turn comes back to its head. `prompt` lives
+  // The queue: a turn joins its end, a turn of it is served, a turn comes back to its head. `prompt` lives
   // until the turn is served.
   void joins(const std::vector<Part>& prompt, Order number);
-  void served();
+  void served(Order number);
   void comes_back(const std::vector<Part>& prompt, Order number);
   std::size_t waiting() const { return waiting_.size(); }
   // Aborts when what the store was told of is not what the first waiting turns reuse (invariants.cpp).

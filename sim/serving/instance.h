@@ -1,11 +1,10 @@
-// Instance: one engine that serves turns with continuous batching, as a passive machine: somebody else owns
-// the clock and calls advance(); it answers when it wants to be called again.
+// Instance: one engine, as a passive machine in time. Somebody else owns the clock and calls advance(); it
+// answers when it wants to be called again.
 //
-// A turn waits (first come first served), is admitted when KV memory for its prompt is free, is restored (its
-// history comes back as the policy says, beside the steps of others), prefills what is left in chunks of the
-// step's token budget, decodes one token a step, and leaves its context to the store. A step serves all
-// decoding sequences first and fills the budget with prompt chunks. When memory runs out the sequence
-// admitted last is preempted: its KV is dropped and it starts over, at the head of the queue.
+// A Scheduler decides what a step computes, a BlockPool and a NodeStore know what lies where; the instance
+// starts loads, steps and saves, and ends them. A turn waits, is admitted, is restored where tiers hold more
+// of its history than the GPU's prefix cache does (beside the steps of others), computes the rest of its
+// prompt slice by slice, decodes a token a step, and leaves its context behind.
 //
 // Runs of decode steps that nothing can interrupt are one call (request fidelity).
 #pragma once
@@ -27,20 +26,20 @@
 #include "serving/arrivals.h"
 #include "serving/forecast.h"
 #include "serving/keeping.h"
-#include "serving/kv_blocks.h"
 #include "serving/options.h"
-#include "serving/prompt.h"
+#include "serving/request.h"
 #include "serving/restorer.h"
+#include "serving/scheduler.h"
 #include "serving/sessions.h"
 #include "serving/step_time.h"
+#include "state/block_pool.h"
 #include "state/node_store.h"
 #include "workload/workload.h"
 
 namespace kvcap {
 
-// What an instance of a fleet tells of. Empty functions: it serves alone.
-struct Fleetmate {
-  std::size_t number = 0;
+// What an instance tells its fleet.
+struct FleetCallbacks {
   std::function<void(const Arrival&)> ended;    // the turn was answered or refused
   std::function<void(Key key)> lost_its_front;  // what other nodes have of the context is void
 };
@@ -64,66 +63,44 @@ struct InstanceParts {
   Fidelity fidelity = Fidelity::request;
   bool check_invariants = false;                   // after every call of advance()
   std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
-  // One of several nodes, or one that fails: turns are given to it, and it tells. Else it takes all arrivals.
-  Fleetmate fleetmate;
+  std::size_t number = 0;                          // of the node in its fleet
+  // The only node that ever serves: it sees the next arrival come, and need not be called for it.
+  bool sees_arrivals = false;
+  FleetCallbacks fleet;
 };
 
-class Instance {
+class Instance : private Admissions {
  public:
   explicit Instance(const InstanceParts& parts);
 
-  // Does what is due at `now_s`. Returns when to call again (infinity: when woken), negative once every
-  // session has ended.
-  double advance(double now_s);
-  // Its two halves: ends the step that is over, unless one goes on, of which it returns the end; then admits
-  // and starts the next.
+  // Ends the step that is over, unless one goes on, of which it returns the end.
   std::optional<double> finish(double now_s);
+  // Admits and starts the next step. Returns when to call again (infinity: when woken).
   double proceed(double now_s);
 
-  // Of a fleet. A turn has come, to be served after those before it.
+  // A turn has come, to be served after those before it.
   void take(const Arrival& arrival);
   // The node is lost, and with it all turns and what was done for them: returns them, for others. Nothing may
   // be called after.
   std::vector<Arrival> fail(double now_s);
 
-  // When the last session ended. REQUIRES: advance() has returned a negative number.
-  double ended_s() const { return ended_s_; }
+  // Tokens of the prompt that lie here, in the prefix cache or in the node's own tiers.
+  int64_t found_tokens(const TurnText& text) const;
 
   // For those who check: turns that are waiting or served, and pins of what their prompts reuse.
   // check_ended() aborts unless everything was given back. REQUIRES: every session has ended.
-  int64_t turns() const { return static_cast<int64_t>(waiting_.size() + admitted_.size()); }
+  int64_t turns() const { return static_cast<int64_t>(scheduler_.requests() + inbox_.size()); }
+  int64_t waiting() const {  // of turns(): not admitted yet
+    return static_cast<int64_t>(scheduler_.waiting().size() + inbox_.size()) - scheduler_.restored_waiting();
+  }
   int64_t pins() const;
   void check_ended() const;
+  void record_levels(double now_s);
 
  private:
   // Two dates closer than this are one: the World resolves no finer.
   static constexpr double kResolution_s = 2e-9;
 
-  struct Request {
-    Arrival arrival;
-    std::vector<Part> prompt;  // what of it can be reused: its history in parts
-    std::vector<Part> answer;  // pieces that its answer completes
-    TurnRecord record;
-    Order number = 0;  // in order of arrival
-    double admitted_s = -1;
-    double restored_s = 0;
-    int64_t history_tokens = 0;
-    int64_t input_tokens = 0;
-    int64_t output_tokens = 0;
-    int64_t free_tokens = 0;    // of its KV that take no room here: ideal's history, contexts in the hbm tier
-    int64_t cached_tokens = 0;  // KV on the GPU
-    int64_t unused_tokens = 0;  // of its history, found and not important: they take no part
-    int64_t decodes_from = 0;   // of them, those that were there when it began to decode
-    int64_t generated = 0;
-    int64_t blocks = 0;
-    double last_token_s = 0;
-    bool gap_open = false;  // its next token's gap is not the step's length
-    bool fused = false;     // restoration prefills the new tokens as well
-    // Tokens to compute before the next one can be sampled.
-    int64_t prompt_tokens() const { return history_tokens - unused_tokens + input_tokens + generated; }
-    int64_t resident_tokens() const { return cached_tokens - free_tokens; }
-  };
-  using RequestPtr = std::unique_ptr<Request>;
   struct Restored {
     double time_s = 0;
     uint64_t order = 0;
@@ -132,79 +109,83 @@ class Instance {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
     }
   };
-  struct Chunk {
-    Request* request = nullptr;
-    int64_t tokens = 0;
-  };
   struct Step {
     bool running = false;
     double start_s = 0;
     double progress_s = 0;  // of the GPU, when it began
-    double work_s = 0;
+    double work_s = 0;      // what it lasts where no restoration computes
+    double gpu_s = 0;       // of it the GPU computes
     int64_t steps = 1;
     int64_t most_steps = 1;
-    std::vector<Chunk> chunks;
-    DecodeRun run;       // of decode-only steps
-    int64_t copies = 0;  // of KV windows, in each step
+    DecodeRun run, gpu_run;  // of decode-only steps
+    int64_t copies = 0;      // of KV windows, in each step
   };
 
-  bool alone() const { return !parts_.fleetmate.ended; }
-  void take_arrivals(double now_s);
+  // arrival (instance.cpp)
   void arrive(const Arrival& arrival);
-  bool take_history(Request& request);
-  bool take_pieces(Request& request);
   bool fits_at_all(const Request& request) const;
   bool may_wait() const;
   void refuse(Request& request);
-  void cut_front(const Request& request, Key key, int64_t tokens);
+  void cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts);
+  void join(double now_s);
+  bool heeds_newcomers() const;
 
-  void admit(double now_s);
-  bool try_admit(double now_s);
-  Found find(const Request& request) const;
+  // admission (admission.cpp)
+  Lookup look_up(Request& request, Found& found) override;
+  Lookup admit(Request& request) override;
+  void preempted(Request& request) override;
+  FoundParts find_below(const Request& request, int64_t resident) const;
+  bool waits_for_prefetch(Request& request);
+  void prefetch(const Request& request, double now_s);
   void weigh(const Request& request);
-  Context context_of(const Request& request, const Found& found) const;
-  void restore(Request& request, const Found& found, double now_s);
+  Context context_of(const Request& request, const FoundParts& found, int64_t resident) const;
+  Lookup restore(Request& request, const FoundParts& found, int64_t resident, bool first);
   void count_reuse(const Request& request, int64_t tokens, const Restoration& restoration);
   void leave_out(Request& request, const Restoration& restoration, bool first);
   EngineLoad engine_load();
   void take_restored(double now_s);
 
+  // steps (step.cpp)
   double start_step(double now_s);
-  void plan_chunks();
-  void secure_blocks();
-  void preempt();
-  double mixed_step_s();
-  int64_t blocks_needed(int64_t tokens) const;
+  void time_step();
+  double mixed_step_s(const StepPlan& plan);
+  double host_s(std::size_t sequences) const;
   int64_t copies_due(int64_t& for_steps) const;
-  bool blocks_for(int64_t steps) const;
-  int64_t most_steps_in_memory(int64_t at_most) const;
+  int64_t most_steps_alike(int64_t at_most) const;
   double end_of_step(double now_s);
   // Of decode steps that an event may end.
-  bool in_long_run() const { return step_.running && step_.chunks.empty() && step_.steps > 1; }
+  bool in_long_run() const { return step_.running && step_.most_steps > 1; }
   void finish_step(double now_s);
   void record_collectives(double now_s);
   void record_gaps(double now_s);
-  void finish_decoding(double now_s);
-  void finish_chunks(double now_s);
-  void first_token(Request& request, double now_s);
-  void start_decoding(Request& request);
+  void token(Request& request, double now_s, bool counts_gap);
+
+  // the end of a turn and saves (saves.cpp)
   void complete(Request& request, double now_s);
-  void keep_context(const Request& request, double now_s);
-  void keep(const std::vector<Part>& parts, double now_s);
+  void keep(const std::vector<Part>& parts, double now_s, Request* last);
+  void save_progress(Request& request, double now_s);
+  void save_evicted(const BlockRun& run);
+  bool accepts(Tier from, Tier to, int64_t tokens);
   void pin(const Request& request);
   void unpin(const Request& request);
-  void perform(std::vector<Move> moves);
+  // Blocks of a request that has ended, as long as they are being saved.
+  struct Leased {
+    BlockPool::Holding holding;
+    int64_t saves = 0;
+  };
+  using Lease = std::shared_ptr<Leased>;
+  void end_lease(Leased& lease);
+  void perform(std::vector<Move> moves, const Lease& lease = nullptr);
   double save_s(const Move& move) const;
   double requests_of(const Move& move) const;
 
   double next_event_s() const;
-  void release(Request& request);
   void record_level(Level which, double value, double now_s);
   void record_busy(Resource which, double busy_s, double from_s, double to_s);
-  void record_levels(double now_s);
   // Aborts when an invariant is broken (invariants.cpp).
   void check(double now_s);
   void check_requests() const;
+  void check_pool();
   void check_step(double now_s) const;
 
   InstanceParts parts_;
@@ -212,27 +193,31 @@ class Instance {
   KvBuffer kv_buffer_;
   Arrivals& arrivals_;
   Forecast forecast_;
-  KvBlocks blocks_;
-  int64_t watermark_blocks_;
+  BlockPool pool_;
+  Scheduler scheduler_;
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // when one came that nobody has looked at
   double gpu_waits_until_s_ = 0;
+  int64_t blocking_loads_ = 0;
 
-  std::deque<RequestPtr> waiting_;
-  bool waits_for_fetch_ = false;                                // the first of waiting_
+  std::deque<RequestPtr> inbox_;  // on their way to the queue
+  // Of the last plan: somebody waits for a fetch or for another's load; others may pass it.
+  bool waits_for_fetch_ = false, somebody_passed_ = false;
   double fetched_s_ = std::numeric_limits<double>::infinity();  // when it no longer had to
-  std::vector<RequestPtr> admitted_;                            // in order of admission
-  std::vector<Request*> prefilling_;                            // in order of restoration
-  std::vector<Request*> decoding_;
-  std::vector<Restored> restored_;  // a heap: restorations with a known end
+  FoundParts found_;                                            // of the request looked up last
+  std::vector<Restored> restored_;                              // a heap: restorations with a known end
   uint64_t restorations_ = 0;
-  int64_t decoding_context_tokens_ = 0;  // the sum of their cached_tokens
+  KeyMap<uint32_t, 0> loading_;  // restorations under way, by key of what they load
+  StepPlan current_, following_;
   Step step_;
-  std::vector<PrefillChunk> chunks_;  // scratch of start_step and finish_step: no allocation a step
-  std::vector<Request*> decoded_;
-  double ended_s_ = 0;
+  StepPlan outlook_;                  // scratch
+  std::vector<PrefillChunk> chunks_;  // scratch: no allocation a step
+  std::vector<Move> evicted_;         // moves of what the pool evicts, to be performed
+  std::vector<const BlockPool::Holding*> leased_;
+  std::unordered_map<Key, int64_t> lookups_;  // of contexts that are saved after so many
   double recorded_s_ = 0;                          // when the levels were last
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
+  int64_t pool_checks_ = 0;
 };
 
 }  // namespace kvcap

@@ -26,7 +26,12 @@ bool contains(const Pointers& pointers, const void* request) {
 
 int64_t Instance::pins() const {
   int64_t pins = 0;
-  for (const RequestPtr& request : admitted_) pins += std::ssize(request->prompt);
+  for (const auto* list : {&scheduler_.running(), &scheduler_.loading()}) {
+    for (const RequestPtr& request : *list) pins += std::ssize(request->text.prompt);
+  }
+  for (const RequestPtr& request : scheduler_.waiting()) {
+    if (request->restored) pins += std::ssize(request->text.prompt);
+  }
   return pins;
 }
 
@@ -45,67 +50,51 @@ void Instance::check(double now_s) {
   }
   KVCAP_CHECK(arrived_ == completed_ + refused_ + turns());
   check_requests();
+  check_pool();
   check_step(now_s);
   forecast_.check();
-  KVCAP_CHECK(!parts_.keeping.look_ahead || forecast_.waiting() == waiting_.size());
+  KVCAP_CHECK(!parts_.keeping.look_ahead || forecast_.waiting() == static_cast<std::size_t>(waiting()));
   KVCAP_CHECK(parts_.store->pins() == pins());
   parts_.store->check_in_turn();
 }
 
-// Who is where, and what memory each has.
+// Who is where.
 void Instance::check_requests() const {
-  KVCAP_CHECK(std::ssize(admitted_) <= parts_.serving.max_num_seqs);
+  scheduler_.check();
   KVCAP_CHECK(!parts_.serving.max_queued_turns ||
               turns() <= parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns);
-  int64_t blocks = 0;
-  std::size_t prefilling = 0, decoding = 0;
-  for (const RequestPtr& request : admitted_) {
-    KVCAP_CHECK(request->free_tokens >= 0 && request->unused_tokens >= 0);
-    KVCAP_CHECK(request->cached_tokens >= request->free_tokens);
-    KVCAP_CHECK(request->blocks >= blocks_needed(request->resident_tokens()));
-    blocks += request->blocks;
-    const bool prefills = contains(prefilling_, request.get());
-    const bool decodes = contains(decoding_, request.get());
-    KVCAP_CHECK(!prefills || !decodes);
-    KVCAP_CHECK(!prefills || request->cached_tokens < request->prompt_tokens());
-    // All but the token that it sampled last.
-    KVCAP_CHECK(!decodes || request->cached_tokens + 1 == request->prompt_tokens());
-    KVCAP_CHECK(!decodes || request->generated >= 1);
-    KVCAP_CHECK(request->generated < request->output_tokens);
-    prefilling += prefills;
-    decoding += decodes;
-  }
-  KVCAP_CHECK(prefilling == prefilling_.size() && decoding == decoding_.size());
-  KVCAP_CHECK(prefilling + decoding + restored_.size() <= admitted_.size());
-  for (const Restored& restored : restored_) KVCAP_CHECK(contains(admitted_, restored.request));
-  KVCAP_CHECK(blocks + blocks_.free() == blocks_.total() && blocks_.free() >= 0);
-  for (const RequestPtr& request : waiting_) {
-    KVCAP_CHECK(request->blocks == 0 && request->cached_tokens == 0 && request->free_tokens == 0);
-  }
+  KVCAP_CHECK(restored_.size() <= scheduler_.loading().size());
+  for (const Restored& restored : restored_) KVCAP_CHECK(contains(scheduler_.loading(), restored.request));
+}
+
+// Free, cached and held blocks are all there are, and nobody holds one that is not there: in turn, where the
+// pool is large.
+void Instance::check_pool() {
+  if (++pool_checks_ * 64 < pool_.nodes()) return;
+  pool_checks_ = 0;
+  std::vector<const BlockPool::Holding*> holdings = scheduler_.holdings();
+  holdings.insert(holdings.end(), leased_.begin(), leased_.end());
+  for (const RequestPtr& request : inbox_) KVCAP_CHECK(request->holding.blocks() == 0);
+  pool_.check(holdings);
 }
 
 void Instance::check_step(double now_s) const {
-  int64_t context_tokens = 0;
-  for (const Request* request : decoding_) context_tokens += request->cached_tokens;
-  KVCAP_CHECK(context_tokens == decoding_context_tokens_);
   if (!step_.running) return;
-  KVCAP_CHECK(step_.start_s <= now_s && step_.work_s >= 0);
+  KVCAP_CHECK(step_.start_s <= now_s && step_.work_s >= 0 && step_.gpu_s <= step_.work_s + kRounding_s);
   KVCAP_CHECK(step_.steps >= 1 && step_.steps <= step_.most_steps);
-  KVCAP_CHECK(step_.steps == 1 || step_.chunks.empty());
-  int64_t tokens = std::ssize(decoding_);
-  for (const Chunk& chunk : step_.chunks) {
-    KVCAP_CHECK(chunk.tokens > 0 && contains(prefilling_, chunk.request));
-    tokens += chunk.tokens;
+  KVCAP_CHECK(step_.steps == 1 || current_.decodes_only());
+  int64_t tokens = 0;
+  for (const Slice& slice : current_.slices) {
+    KVCAP_CHECK(slice.tokens > 0);
+    tokens += slice.tokens;
   }
-  KVCAP_CHECK(tokens > 0);
-  KVCAP_CHECK(step_.chunks.empty() || tokens <= parts_.serving.max_num_batched_tokens);
+  KVCAP_CHECK(tokens > 0 && tokens <= parts_.serving.max_num_batched_tokens);
 }
 
 void Instance::check_ended() const {
-  KVCAP_CHECK(waiting_.empty() && admitted_.empty() && prefilling_.empty() && decoding_.empty());
-  KVCAP_CHECK(restored_.empty() && !step_.running);
+  KVCAP_CHECK(turns() == 0 && restored_.empty() && !step_.running);
   KVCAP_CHECK(arrived_ == completed_ + refused_);
-  KVCAP_CHECK(blocks_.free() == blocks_.total());
+  KVCAP_CHECK(!leased_.empty() || pool_.free() == pool_.total());
   forecast_.check();
   KVCAP_CHECK(parts_.store->pins() == 0);
   parts_.store->check();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "policy/options.h"
 
@@ -17,6 +18,19 @@ struct KeepingOptions {
   int64_t chunk_tokens = 0;          // pieces are kept in chunks of so many tokens; 0: whole
   bool weighs = false;               // some tier keeps the highest scores
   bool blocking_save = false;        // the GPU waits at the end of a turn until its state has been copied out
+
+  // What a restoration brings back is the KV that a prefill computes, so that its blocks may have names.
+  bool exact = true;
+  bool keeps_kv = true;  // what is saved is read from the KV blocks, which are not free before that is done
+  LoadMode load = LoadMode::parked;
+  SaveAt save_at = SaveAt::turn_end;
+  bool save_generated = true;           // tokens of answers are saved as well
+  int64_t save_chunk_tokens = 0;        // with SaveAt::step: full chunks only; 0: full blocks
+  int64_t store_after_hits = 0;         // lookups of a context before it is saved
+  PrefetchOnArrival prefetch_on_arrival = PrefetchOnArrival::none;
+  double prefetch_timeout_s = 1;
+  double lookup_s = 0;                  // of the index of a remote tier, before a request is looked up
+  double write_queue_s = 0;             // of work that a tier's write queue holds at most; 0: any
 };
 
 }  // namespace kvcap

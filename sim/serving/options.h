@@ -8,9 +8,17 @@ namespace kvcap {
 
 enum class Overflow : uint8_t { truncate, reject };  // what happens to a prompt beyond max_model_len
 
+// What must be free or evictable before a request is admitted: the blocks of its whole prompt, of its first
+// slice, or of its prompt and its whole answer (TensorRT-LLM's GUARANTEED_NO_EVICT).
+enum class Admission : uint8_t { full_prompt, chunk, reserve_output };
+
+// mixed: a step computes prompts beside decodes (vLLM). prefill_first: while prompts wait, steps compute
+// prompts alone (SGLang without mixed chunks).
+enum class StepOrder : uint8_t { mixed, prefill_first };
+
 struct ServingOptions {
   int64_t tensor_parallel_size = 1;
-  int64_t max_num_seqs = 256;  // requests admitted at once (restoring, prefilling or decoding)
+  int64_t max_num_seqs = 256;  // requests that run at once
   // Waiting beside a full batch; a turn that finds so many is rejected. Absent: any number.
   std::optional<int64_t> max_queued_turns;
   int64_t max_num_batched_tokens = 2048;  // token budget of one step (chunked prefill)
@@ -19,6 +27,16 @@ struct ServingOptions {
   std::optional<int64_t> max_model_len;       // absent: the model's max_position_embeddings
   std::optional<int64_t> kv_capacity_tokens;  // absent: derived from memory, weights and activations
   Overflow overflow = Overflow::truncate;     // drop the oldest half of the history until it fits
+
+  bool prefix_caching = true;   // blocks that nobody holds stay cached under their names (block_pool.h)
+  bool cache_generated = true;  // those of answers as well
+  Admission admission = Admission::full_prompt;
+  StepOrder schedule = StepOrder::mixed;
+  bool async_scheduling = true;  // step N+1 is planned when step N begins
+  // Host time of a step: on the path without asynchronous scheduling, beside the GPU's with it.
+  double step_overhead_s = 0;
+  double step_overhead_per_sequence_s = 0;
+  double request_overhead_s = 0;  // API server and tokenizer, before a request joins the queue
 };
 
 }  // namespace kvcap

@@ -1,60 +1,105 @@
-// The parts of a turn's prompt that others may have left behind, and those that the turn leaves in its turn:
-// keys and lengths in prompt order.
+// What a turn's sequence consists of: the texts of its prompt and its answer, and the parts under which the
+// tiers below the GPU hold them.
 //
-//   session  one part: the session's whole history (or its document), under the session's key
-//   prefix   the pieces of the prompt; a piece can be reused when all pieces before it are reused as well
-//   chunk    the pieces of the prompt, each reused wherever it stands
+//   A sequence is a list of runs of texts (TextRun). Equal runs after equal runs are equal tokens, which is
+//   what the engine's prefix cache compares. A session writes one text of its own: its turns and answers in
+//   order. A turn that does not follow the last end of that text (a branch, or a turn after shared pieces)
+//   begins another one. A history that lost its front begins later in its text, which is another chain.
 //
-// Pieces may be kept in smaller chunks, each a part by itself.
+//   A part is what a tier stores under one key: a session's text as far as it has grown, a document, a piece
+//   or a chunk of one. Which parts count as the same:
+//     session, prefix   a part can be reused when all parts before it are reused as well
+//     chunk             a part is reused wherever it stands
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "policy/options.h"
+#include "state/block_pool.h"
 #include "state/store.h"
 #include "workload/workload.h"
 
 namespace kvcap {
 
-// A piece, a chunk of one, or a session's history; from `first_token` of node_tokens on.
+// A key for `piece` after everything that `before` stands for.
+Key chained(Key before, Key piece);
+
+// A piece, a chunk of one, or a text; from `first_token` of node_tokens on.
 struct Part : Item {
   int64_t node_tokens = 0;
   int64_t first_token = 0;
 };
 
-// The pieces of a turn that has some, in chunks of at most `chunk_tokens` tokens (0: as they are). What ends
-// beyond the prompt belongs to the answer.
+// A run of a sequence: of a text of its session, of a document or a piece that others share.
+enum class TextOwner : uint8_t { session, document, piece };
+struct SequenceRun : TextRun {
+  TextOwner owner = TextOwner::session;
+};
+
+// The parts of a sequence, in order. `chunk_tokens`: pieces are kept in chunks of at most so many tokens (0:
+// whole).
+std::vector<Part> parts_of(std::span<const SequenceRun> runs, PieceKeys piece_keys, Match match,
+                           int64_t chunk_tokens);
+
+// The pieces of a turn, those of its prompt and those of its answer, as parts.
 struct Pieces {
   std::vector<Part> prompt;
   std::vector<Part> answer;
 };
 Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_t chunk_tokens = 0);
 
-// What was found of a prompt. One hit a part, in prompt order; parts that were not found are left out.
-struct Found {
+// What was found of a prompt in the tiers. One hit a part, in prompt order; parts that were not found are left
+// out.
+struct FoundParts {
   std::vector<Hit> hits;
   std::array<int64_t, kTiers.size()> tokens{};
   int64_t all_tokens() const { return tokens[0] + tokens[1] + tokens[2] + tokens[3]; }
   int64_t on_gpu() const { return tokens[index(Tier::hbm)]; }
+  int64_t below() const { return all_tokens() - on_gpu(); }
   // One hit a host tier, for a policy.
   std::vector<Hit> by_tier() const;
 };
 
-// `store`: a Store or a NodeStore.
+// `store`: a Store or a NodeStore. The first `resident` tokens of the prompt are on the GPU already, and are
+// not looked for; of a prefix only whole blocks of `block_size` tokens count.
 template <class AnyStore>
-Found find_parts(const AnyStore& store, const std::vector<Part>& prompt, Match match) {
-  Found found;
-  for (const Item& part : prompt) {
+FoundParts find_parts(const AnyStore& store, const std::vector<Part>& prompt, Match match,
+                      int64_t resident = 0, int64_t block_size = 1) {
+  FoundParts found;
+  int64_t begin = 0;  // of the part in the prompt
+  int64_t end = 0;    // of what is reused, where parts follow each other
+  for (const Part& part : prompt) {
+    const int64_t skipped = std::clamp<int64_t>(resident - begin, 0, part.tokens);
+    begin += part.tokens;
+    if (skipped == part.tokens) {
+      end += part.tokens;
+      continue;
+    }
     std::optional<Hit> hit = store.find(part.key);
     if (hit) {
-      hit->tokens = std::min(hit->tokens, part.tokens);
+      const int64_t tokens = std::min(hit->tokens, part.tokens);
+      end += tokens;
+      hit->tokens = std::max<int64_t>(0, tokens - skipped);
       found.tokens[index(hit->tier)] += hit->tokens;
-      found.hits.push_back(*hit);
+      if (hit->tokens > 0) found.hits.push_back(*hit);
+      if (match != Match::chunk && tokens < part.tokens) break;
+    } else if (match != Match::chunk) {
+      break;
     }
-    if (match != Match::chunk && (!hit || hit->tokens < part.tokens)) break;
+  }
+  if (match == Match::chunk || block_size <= 1) return found;
+  for (int64_t beyond = end % block_size; beyond > 0 && !found.hits.empty();) {
+    Hit& last = found.hits.back();
+    const int64_t here = std::min(beyond, last.tokens);
+    last.tokens -= here;
+    found.tokens[index(last.tier)] -= here;
+    beyond -= here;
+    if (last.tokens > 0) break;
+    found.hits.pop_back();
   }
   return found;
 }

@@ -41,6 +41,34 @@ int64_t DecodeRun::steps_to_reach(double seconds, int64_t at_most) const {
   return low;
 }
 
+DecodeRun DecodeRun::longer_by(double seconds) const {
+  if (seconds == 0) return *this;
+  std::vector<Ramp> ramps = ramps_;
+  for (Ramp& ramp : ramps) ramp.first_s += seconds;
+  return DecodeRun(std::move(ramps));
+}
+
+DecodeRun DecodeRun::at_least(double seconds) const {
+  if (seconds == 0) return *this;
+  std::vector<Ramp> ramps;
+  for (const Ramp& ramp : ramps_) {
+    int64_t short_steps = 0;  // the first of them
+    if (ramp.first_s < seconds) {
+      short_steps = ramp.steps;
+      if (ramp.growth_s > 0) {
+        const double crossing = std::ceil((seconds - ramp.first_s) / ramp.growth_s);
+        if (crossing < static_cast<double>(ramp.steps)) short_steps = static_cast<int64_t>(crossing);
+      }
+      ramps.push_back({.first_s = seconds, .growth_s = 0, .steps = short_steps});
+    }
+    if (short_steps == ramp.steps) continue;
+    ramps.push_back({.first_s = ramp.first_s + ramp.growth_s * static_cast<double>(short_steps),
+                     .growth_s = ramp.growth_s,
+                     .steps = ramp.steps == kForever ? kForever : ramp.steps - short_steps});
+  }
+  return DecodeRun(std::move(ramps));
+}
+
 StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors)
     : cost_(cost), floors_(std::move(floors)), unsaved_layers_(cost.model().num_hidden_layers) {
   for (const SaveFloor& floor : floors_) unsaved_layers_ -= floor.layers;

@@ -36,6 +36,9 @@ class DecodeRun {
   // The least number of steps that last at least `seconds`; at least 1. REQUIRES: at_most >= 1.
   int64_t steps_to_reach(double seconds, int64_t at_most) const;
   std::span<const Ramp> ramps() const { return ramps_; }
+  // The same steps, each longer by `seconds`, or at least as long.
+  DecodeRun longer_by(double seconds) const;
+  DecodeRun at_least(double seconds) const;
 
  private:
   std::vector<Ramp> ramps_;  // the last one never ends

@@ -31,7 +31,7 @@ std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_s
       text.first += here;
       text.tokens -= here;
       if (filled < block_size) continue;
-      runs.push_back({contents, 0, 1});
+      runs.push_back({contents, kSeveralTexts, 1});
       filled = 0;
     }
     const int64_t blocks = text.tokens / block_size;

@@ -42,7 +42,8 @@ struct BlockRun {
 };
 
 // The full blocks of a sequence. A block that contains the end of one text and the beginning of the next is a
-// run by itself, under a key made of its contents.
+// run by itself, under a key made of its contents and with kSeveralTexts for its first token.
+inline constexpr int64_t kSeveralTexts = -1;
 std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_size);
 
 class BlockPool {
@@ -84,6 +85,7 @@ class BlockPool {
   int64_t free() const { return nameless_free_ + cached_; }
   int64_t cached() const { return cached_; }
   int64_t held() const { return total_ - free(); }
+  int64_t nodes() const { return static_cast<int64_t>(nodes_.size() - free_nodes_.size()); }
 
   // The longest run of blocks from the front of the chain that are there, at most `most` of them.
   Hits find(std::span<const BlockRun> chain, int64_t most) const;

@@ -100,6 +100,7 @@ void NodeStore::fail() {
   writing_.clear();
   fetching_.clear();
   own_ = Store(tiers_, options_);
+  own_.accept_moves(accepts_);
 }
 
 }  // namespace kvcap

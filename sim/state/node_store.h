@@ -27,6 +27,12 @@ class NodeStore {
   Store& own() { return own_; }
   const Store& own() const { return own_; }
 
+  // As of Store; the shared one is asked by whoever writes to it.
+  void accept_moves(Store::Accepts accepts) {
+    accepts_ = std::move(accepts);
+    own_.accept_moves(accepts_);
+  }
+
   // As of Store, over both.
   std::optional<Hit> find(Key key) const {
     const std::optional<Hit> near = own_.find(key);
@@ -100,6 +106,7 @@ class NodeStore {
   std::vector<StoreTier> tiers_;
   StoreOptions options_;
   Store own_;
+  Store::Accepts accepts_;
   Store* shared_;
   std::map<Key, int> writing_;   // moves of this node to the shared store
   std::map<Key, int> fetching_;  // and ahead of use from it

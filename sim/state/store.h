@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -52,6 +53,11 @@ class Store {
  public:
   // REQUIRES: tiers from near to far, each kind at most once; host tiers with the same bytes_per_token.
   explicit Store(const std::vector<StoreTier>& tiers, const StoreOptions& options = {});
+
+  // Asked before tokens are to move into a host tier, from the GPU or from another tier: false where the write
+  // queue of that tier is full, so that they do not. Every move is accepted as long as nobody is named.
+  using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens)>;
+  void accept_moves(Accepts accepts) { accepts_ = std::move(accepts); }
 
   // The nearest copy of a context, or nothing.
   std::optional<Hit> find(Key key) const;
@@ -178,6 +184,7 @@ class Store {
   std::vector<int64_t> leaving_tokens_;  // by level
   bool watched_ = false;
   std::vector<Key> changed_;
+  Accepts accepts_;
   uint64_t generation_ = 0;
   int64_t entered_tokens_ = 0;
   int64_t dropped_tokens_ = 0;

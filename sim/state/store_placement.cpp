@@ -54,6 +54,8 @@ void Store::add_move(std::size_t level, Slot slot, Tier from, int64_t first, int
 bool Store::place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from) {
   StoreLevel& to = levels_[level];
   const int64_t before = to.tokens(slot);
+  const Tier comes_from = from ? levels_[*from].options().kind : Tier::hbm;
+  if (accepts_ && tokens > before && !accepts_(comes_from, to.options().kind, tokens - before)) return false;
   if (!to.choose_victims(slot, tokens - before, to.capacity_tokens(), false)) return false;
   evict_victims(level);
   const int64_t carried = from ? std::max(levels_[*from].tokens(slot), before) : before;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,6 +60,10 @@ struct Workload {
   std::vector<Piece> pieces;
   std::vector<uint64_t> piece_begin;
   PieceKeys piece_keys = PieceKeys::prefix;
+  std::vector<int32_t> parents;
+  std::optional<uint32_t> parent_of(const Session&, uint32_t turn) const {
+    return turn == 0 ? std::nullopt : std::optional<uint32_t>(turn - 1);
+  }
   std::vector<Call> calls;      // of the sessions, where turns are several calls; else empty
   bool absolute_times = false;  // arrivals: trace
   bool warm_start = false;

@@ -1,0 +1,175 @@
+// The end of a turn, and what an Instance saves of it: the moves that the tiers ask for, over the links.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "serving/instance.h"
+
+namespace kvcap {
+
+void Instance::complete(Request& request, double now_s) {
+  request.record.e2el_s = now_s - request.arrival.time_s;
+  parts_.recorder->turn(request.record);
+  const bool was_admitted = request.phase == RequestPhase::running || request.restored;
+  if (was_admitted) {
+    unpin(request);
+  } else {
+    forecast_.served(request.number);  // its last token came after it was preempted
+  }
+  forecast_.foresee(request.arrival, request.text.prompt, request.text.answer, now_s);
+  std::vector<Cut> cuts;
+  const std::vector<Part> parts = parts_.sessions->close(request.arrival, request.text, &cuts);
+  cut_fronts(request.arrival, cuts);
+  int64_t left = 0;
+  for (const Part& part : parts) left += part.tokens;
+  if (parts_.workload->sessions[request.arrival.session].turn_count == 1) {
+    for (const Part& part : parts_.workload->piece_begin.empty() ? std::vector<Part>{} : request.text.prompt) {
+      left += part.tokens;
+    }
+  }
+  forecast_.left(left);
+  keep(parts, now_s, &request);
+  const RequestPtr gone = scheduler_.remove(request);
+  arrivals_.answered(gone->arrival, now_s);
+  ++completed_;
+  if (parts_.finished_turns) ++*parts_.finished_turns;
+  if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
+}
+
+// `last`: the request that leaves them and ends now; none while it goes on.
+void Instance::keep(const std::vector<Part>& parts, double now_s, Request* last) {
+  for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
+  if (parts_.policy->reuse() == Reuse::everything) return;
+  // What the GPU evicts is saved then.
+  if (parts_.keeping.save_at == SaveAt::eviction) return;
+  // The last part first: of parts that are equally recent the last leaves first, and what is before it stays
+  // of use.
+  std::vector<Item> last_first(parts.rbegin(), parts.rend());
+  if (parts_.keeping.store_after_hits > 0) {
+    std::erase_if(last_first, [&](const Item& item) {
+      return lookups_[item.key]++ < parts_.keeping.store_after_hits && !parts_.store->find(item.key);
+    });
+  }
+  std::vector<Move> moves = parts_.store->put(last_first, now_s);
+  if (parts_.keeping.blocking_save) {
+    for (const Move& move : moves) {
+      if (move.from == Tier::hbm) gpu_waits_until_s_ = std::max(gpu_waits_until_s_, now_s) + save_s(move);
+    }
+  }
+  // Blocks whose save is under way are not free.
+  Lease lease;
+  const auto saves = std::count_if(moves.begin(), moves.end(),
+                                   [](const Move& move) { return move.from == Tier::hbm; });
+  if (parts_.keeping.keeps_kv && last && saves > 0) {
+    lease = std::make_shared<Leased>(Leased{std::exchange(last->holding, {}), saves});
+    leased_.push_back(&lease->holding);
+  }
+  perform(std::move(moves), lease);
+}
+
+// What is full of the sequence so far.
+void Instance::save_progress(Request& request, double now_s) {
+  if (parts_.policy->reuse() != Reuse::stored || request.phase != RequestPhase::running) return;
+  const int64_t chunk = parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens
+                                                             : parts_.serving.block_size;
+  int64_t tokens = request.computed;
+  if (!parts_.keeping.save_generated) tokens = std::min(tokens, request.prompt_tokens());
+  tokens = tokens / chunk * chunk;
+  if (tokens <= request.saved_tokens || request.unused_tokens > 0) return;
+  request.saved_tokens = tokens;
+  std::vector<SequenceRun> runs;
+  for (const SequenceRun& run : request.text.runs) {
+    if (tokens <= 0) break;
+    runs.push_back(run);
+    runs.back().tokens = std::min(run.tokens, tokens);
+    tokens -= runs.back().tokens;
+  }
+  // A piece is found as a whole.
+  if (!runs.empty() && runs.back().owner == TextOwner::piece &&
+      runs.back().tokens < request.text.runs[runs.size() - 1].tokens) {
+    runs.pop_back();
+  }
+  keep(parts_of(runs, parts_.workload->piece_keys, parts_.keeping.match, parts_.keeping.chunk_tokens), now_s,
+       nullptr);
+}
+
+// A victim cache: the tiers take what the prefix cache evicts, under its text as far as that reaches.
+void Instance::save_evicted(const BlockRun& run) {
+  if (run.first == kSeveralTexts) return;
+  const Item item{run.text, run.first + run.blocks * parts_.serving.block_size};
+  for (Move& move : parts_.store->put({&item, 1}, parts_.node->now_s())) {
+    evicted_.push_back(std::move(move));
+  }
+}
+
+// Whether the write queue of a tier has room.
+bool Instance::accepts(Tier from, Tier to, int64_t tokens) {
+  if (parts_.keeping.write_queue_s <= 0) return true;
+  const double bytes = static_cast<double>(tokens) * parts_.policy->stored_bytes_per_token();
+  const double waiting_s = parts_.node->lane(from, to).pending_s();
+  const bool fits = waiting_s <= kResolution_s ||
+                    waiting_s + parts_.route(from, to).seconds(bytes, parts_.policy->save_requests(tokens)) <=
+                        parts_.keeping.write_queue_s;
+  if (!fits) parts_.recorder->refused_save();
+  return fits;
+}
+
+void Instance::pin(const Request& request) {
+  for (const Item& part : request.text.prompt) parts_.store->pin(part.key);
+}
+
+void Instance::unpin(const Request& request) {
+  for (const Item& part : request.text.prompt) parts_.store->unpin(part.key);
+}
+
+void Instance::perform(std::vector<Move> moves, const Lease& lease) {
+  for (Move& move : moves) {
+    const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
+    const double requests = requests_of(move);
+    const Route& route = parts_.route(move.from, move.to);
+    Lane& lane = parts_.node->lane(move.from, move.to);
+    const Lease held = move.from == Tier::hbm ? lease : nullptr;
+    parts_.recorder->waiting_saves(bytes);
+    lane.move(route.seconds(bytes, requests), route.latency_s,
+              [this, move = std::move(move), held, bytes, requests](TransferPhase phase) {
+                if (phase != TransferPhase::ended) return;
+                parts_.recorder->waiting_saves(-bytes);
+                parts_.recorder->wrote(move.to, bytes, requests);
+                parts_.store->done(move);
+                if (held && --held->saves == 0) end_lease(*held);
+                if (parts_.check_invariants) parts_.store->check_in_turn();
+                const bool prefetches = parts_.keeping.look_ahead ||
+                                        parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none;
+                if (!prefetches || move.from < move.to) return;
+                const bool fetched = somebody_passed_ ||
+                                     (waits_for_fetch_ && !forecast_.fetches(scheduler_.waiting().front()->text.prompt));
+                if (fetched) fetched_s_ = parts_.node->now_s();
+                // A step that ends before is soon enough to see it.
+                if (!step_.running || (fetched && in_long_run())) parts_.wake();
+              });
+  }
+}
+
+// The last save gives the blocks back, for which others may wait.
+void Instance::end_lease(Leased& lease) {
+  std::erase(leased_, &lease.holding);
+  pool_.give_back(lease.holding);
+  if (scheduler_.waiting().empty() || (step_.running && !in_long_run())) return;
+  fetched_s_ = std::min(fetched_s_, parts_.node->now_s());
+  parts_.wake();
+}
+
+// Out of the GPU, wherever it goes from there.
+double Instance::save_s(const Move& move) const {
+  const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
+  return parts_.route(move.from, move.to).seconds(bytes, requests_of(move));
+}
+
+// Every item begins a chunk of its own.
+double Instance::requests_of(const Move& move) const {
+  double requests = 0;
+  for (const Moved& moved : move.items) requests += parts_.policy->save_requests(moved.tokens);
+  return requests;
+}
+
+}  // namespace kvcap

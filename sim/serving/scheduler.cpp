@@ -1,0 +1,368 @@
+#include "serving/scheduler.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace kvcap {
+namespace {
+
+template <class List>
+RequestPtr take_from(List& list, const Request& request) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const RequestPtr& one) { return one.get() == &request; });
+  KVCAP_CHECK(found != list.end());
+  RequestPtr taken = std::move(*found);
+  list.erase(found);
+  return taken;
+}
+
+}  // namespace
+
+void StepPlan::clear() {
+  slices.clear();
+  decoding = context_tokens = sampled = 0;
+  preempted = admitted = false;
+}
+
+void StepPlan::count() {
+  decoding = context_tokens = sampled = 0;
+  for (const Slice& slice : slices) {
+    decoding += slice.decode;
+    if (slice.decode) context_tokens += slice.first + 1;
+    sampled += slice.yields;
+  }
+}
+
+Scheduler::Scheduler(const SchedulerOptions& options, BlockPool& pool, Admissions& admissions)
+    : options_(options), pool_(pool), admissions_(admissions) {}
+
+void Scheduler::add(RequestPtr request) { waiting_.push_back(std::move(request)); }
+
+int64_t Scheduler::blocks_needed(int64_t tokens) const {
+  const int64_t most = std::max({tokens, options_.least_tokens, int64_t{0}});
+  return (most + options_.block_size - 1) / options_.block_size;
+}
+
+// ---- planning ----
+
+void Scheduler::plan(StepPlan& step) {
+  step.clear();
+  int64_t budget = options_.max_num_batched_tokens;
+  if (options_.schedule == StepOrder::mixed) {
+    plan_running(step, budget, true, true);
+    if (!step.preempted) plan_waiting(step, budget);
+    return;
+  }
+  plan_running(step, budget, false, true);
+  if (!step.preempted) plan_waiting(step, budget);
+  if (step.empty()) plan_running(step, budget, true, false);
+}
+
+bool Scheduler::is_decode(const Request& request, int64_t tokens) {
+  return tokens == 1 && request.generated + request.ahead > 0;
+}
+
+void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens) {
+  Slice slice{.request = &request, .tokens = tokens, .first = request.planned};
+  slice.decode = is_decode(request, tokens);
+  request.planned += tokens;
+  slice.yields = request.planned == request.known_tokens() + request.ahead &&
+                 request.generated + request.ahead < request.output_tokens;
+  if (slice.decode) {
+    ++step.decoding;
+    step.context_tokens += request.planned;
+  }
+  if (slice.yields) {
+    ++request.ahead;
+    ++step.sampled;
+  }
+  step.slices.push_back(slice);
+}
+
+// `decodes`, `prompts`: whether requests take part that decode, or that have a prompt to compute.
+void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool prompts) {
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    Request& request = *running_[i];
+    const int64_t left = request.known_tokens() + request.ahead - request.planned;
+    const int64_t tokens = std::min(left, budget);
+    if (tokens <= 0 || request.generated + request.ahead >= request.output_tokens) continue;
+    if (!(is_decode(request, left) ? decodes : prompts)) continue;
+    while (i < running_.size() && !grow(request, request.planned + tokens)) {
+      preempt();
+      step.preempted = true;
+    }
+    if (i >= running_.size()) return;  // it was the last, and is preempted itself
+    add_slice(step, request, tokens);
+    budget -= tokens;
+  }
+}
+
+void Scheduler::plan_waiting(StepPlan& step, int64_t& budget) {
+  bool blocked = false;
+  for (std::size_t place = 0; place < waiting_.size() && budget > 0 && slot_is_free();) {
+    // Who has blocks already is not blocked by those who have none.
+    if (blocked && restored_waiting_ == 0) return;
+    if ((blocked && !waiting_[place]->restored) || !admit(place, step, budget, blocked)) ++place;
+  }
+}
+
+// True iff the request has left the queue.
+bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked) {
+  Request& request = *waiting_[place];
+  Found found;
+  if (!request.restored) {
+    const Lookup ready = admissions_.look_up(request, found);
+    if (ready == Lookup::passes) return false;
+    if (ready == Lookup::waits) {
+      blocked = true;
+      return false;
+    }
+  }
+  if (!fits(request, found)) {
+    blocked = true;
+    return false;
+  }
+  RequestPtr owned = std::move(waiting_[place]);
+  waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
+  Lookup how = Lookup::computes;
+  if (request.restored) {
+    --restored_waiting_;
+  } else {
+    pool_.hold(request.chain, found.gpu.blocks, request.holding);
+    request.planned = request.computed = found.gpu.blocks * options_.block_size + request.free_tokens;
+    how = admissions_.admit(request);
+  }
+  step.admitted = true;
+  if (how != Lookup::computes) {
+    request.phase = RequestPhase::loading;
+    if (how == Lookup::computes_beside) ++computing_beside_;
+    loading_.push_back(std::move(owned));
+    return true;
+  }
+  request.phase = RequestPhase::running;
+  running_.push_back(std::move(owned));
+  const int64_t tokens = std::min(request.known_tokens() - request.planned, budget);
+  KVCAP_CHECK(grow(request, request.planned + tokens));
+  add_slice(step, request, tokens);
+  budget -= tokens;
+  return true;
+}
+
+bool Scheduler::fits(const Request& request, const Found& found) const {
+  const int64_t free = pool_.free() - found.gpu.unheld;
+  const int64_t here = request.holding.blocks() + found.gpu.blocks;
+  const bool loads = found.load_tokens > 0;
+  int64_t tokens = request.known_tokens();
+  if (options_.admission == Admission::chunk && !loads) {
+    tokens = std::min(tokens, std::max(here * options_.block_size, request.planned) +
+                                  options_.max_num_batched_tokens);
+  } else if (options_.admission == Admission::reserve_output) {
+    tokens = request.prompt_tokens() + request.output_tokens - 1;
+  }
+  const int64_t needed = blocks_needed(tokens - request.free_tokens) - here;
+  const bool owes = loads || options_.admission == Admission::reserve_output;
+  return needed <= free - (owes ? owed_blocks() : 0);
+}
+
+// Blocks that requests which hold some will need before they have computed their prompts (or, where answers
+// are reserved, before they end).
+int64_t Scheduler::owed_blocks() const {
+  int64_t owed = 0;
+  const auto add = [&](const Request& request) {
+    int64_t tokens = request.known_tokens();
+    if (options_.admission == Admission::reserve_output) {
+      tokens = request.prompt_tokens() + request.output_tokens - 1;
+    }
+    owed += std::max<int64_t>(0, blocks_needed(tokens - request.free_tokens) - request.holding.blocks());
+  };
+  for (const RequestPtr& request : running_) add(*request);
+  for (const RequestPtr& request : loading_) add(*request);
+  if (restored_waiting_ == 0) return owed;
+  for (const RequestPtr& request : waiting_) {
+    if (request->restored) add(*request);
+  }
+  return owed;
+}
+
+// Blocks for the first `tokens` tokens of the sequence. False when there is no room.
+bool Scheduler::grow(Request& request, int64_t tokens) {
+  const int64_t needed = blocks_needed(tokens - request.free_tokens) - request.holding.blocks();
+  if (needed > pool_.free()) return false;
+  if (needed > 0) pool_.take(needed, request.holding);
+  name_blocks(request, tokens);
+  return true;
+}
+
+void Scheduler::take_blocks(Request& request, int64_t tokens) {
+  const int64_t needed = blocks_needed(tokens - request.free_tokens) - request.holding.blocks();
+  if (needed > 0) pool_.take(needed, request.holding);
+}
+
+// A block is known to others as soon as it is planned to be full, one of generated tokens when they are known.
+void Scheduler::name_blocks(Request& request, int64_t tokens) {
+  if (!request.named) return;
+  const int64_t last = std::min(tokens, options_.cache_generated ? request.known_tokens() : request.prompt_tokens());
+  const int64_t blocks = std::min(last / options_.block_size, request.holding.blocks());
+  if (blocks > request.holding.named()) pool_.name(request.chain, blocks, request.holding);
+}
+
+void Scheduler::preempt() {
+  RequestPtr victim = std::move(running_.back());
+  running_.pop_back();
+  pool_.give_back(victim->holding);
+  victim->orphans += victim->ahead;
+  victim->planned = victim->computed = victim->ahead = 0;
+  victim->free_tokens = victim->unused_tokens = 0;
+  victim->restored = victim->fused = false;
+  victim->phase = RequestPhase::waiting;
+  admissions_.preempted(*victim);
+  waiting_.push_front(std::move(victim));
+}
+
+void Scheduler::outlook(StepPlan& step) const {
+  step.clear();
+  int64_t budget = options_.max_num_batched_tokens;
+  for (const RequestPtr& request : running_) {
+    const int64_t left = request->known_tokens() + request->ahead - request->planned;
+    const int64_t tokens = std::min(left, budget);
+    if (tokens <= 0 || request->generated + request->ahead >= request->output_tokens) continue;
+    Slice slice{.request = request.get(), .tokens = tokens, .first = request->planned};
+    slice.decode = is_decode(*request, tokens);
+    slice.yields = tokens == left;
+    if (slice.decode) {
+      ++step.decoding;
+      step.context_tokens += request->planned + 1;
+    }
+    step.sampled += slice.yields;
+    step.slices.push_back(slice);
+    budget -= tokens;
+  }
+}
+
+// ---- many steps alike ----
+
+int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t at_most) const {
+  for (const Slice& slice : step.slices) {
+    const Request& request = *slice.request;
+    at_most = std::min(at_most, request.output_tokens - request.generated - (has_following ? 2 : 1));
+  }
+  const auto fit = [&](int64_t steps) {
+    int64_t needed = 0;
+    for (const Slice& slice : step.slices) {
+      const Request& request = *slice.request;
+      needed += blocks_needed(request.planned + steps - request.free_tokens) - request.holding.blocks();
+    }
+    return needed <= pool_.free();
+  };
+  if (at_most <= 0) return 0;
+  if (fit(at_most)) return at_most;
+  int64_t low = 0;
+  int64_t high = at_most;
+  while (low + 1 < high) {
+    const int64_t middle = low + (high - low) / 2;
+    (fit(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps) {
+  for (Slice& slice : step.slices) {
+    Request& request = *slice.request;
+    request.generated += steps;
+    request.computed += steps;
+    request.planned += steps;
+    slice.first += steps;
+    KVCAP_CHECK(grow(request, request.planned));
+  }
+  step.context_tokens += steps * step.decoding;
+  if (!following) return;
+  for (Slice& slice : following->slices) slice.first += steps;
+  following->context_tokens += steps * following->decoding;
+}
+
+// ---- what was computed ----
+
+bool Scheduler::finish(const Slice& slice) {
+  Request& request = *slice.request;
+  if (request.orphans > 0) {  // preempted while the step ran
+    --request.orphans;
+    ++request.generated;
+    return true;
+  }
+  if (request.phase != RequestPhase::running) return false;
+  request.computed += slice.tokens;
+  if (request.computed < request.known_tokens()) return false;
+  --request.ahead;
+  ++request.generated;
+  name_blocks(request, request.planned);
+  return true;
+}
+
+RequestPtr Scheduler::remove(Request& request) {
+  pool_.give_back(request.holding);
+  if (request.phase == RequestPhase::running) return take_from(running_, request);
+  KVCAP_CHECK(request.phase == RequestPhase::waiting);
+  if (request.restored) --restored_waiting_;
+  return take_from(waiting_, request);
+}
+
+// ---- contexts that come back ----
+
+void Scheduler::loaded(Request& request) {
+  RequestPtr owned = take_from(loading_, request);
+  request.phase = RequestPhase::waiting;
+  request.restored = true;
+  ++restored_waiting_;
+  name_blocks(request, request.computed);
+  const auto behind = std::find_if(waiting_.begin(), waiting_.end(), [&](const RequestPtr& one) {
+    return one->number > request.number;
+  });
+  waiting_.insert(behind, std::move(owned));
+}
+
+void Scheduler::computed_beside(Request& request) {
+  RequestPtr owned = take_from(loading_, request);
+  --computing_beside_;
+  request.phase = RequestPhase::running;
+  request.restored = true;
+  ++request.generated;
+  name_blocks(request, request.planned);
+  running_.push_back(std::move(owned));
+}
+
+std::vector<const BlockPool::Holding*> Scheduler::holdings() const {
+  std::vector<const BlockPool::Holding*> all;
+  for (const RequestPtr& request : waiting_) all.push_back(&request->holding);
+  for (const RequestPtr& request : running_) all.push_back(&request->holding);
+  for (const RequestPtr& request : loading_) all.push_back(&request->holding);
+  return all;
+}
+
+// ---- invariants ----
+
+void Scheduler::check() const {
+  KVCAP_CHECK(static_cast<int64_t>(running_.size()) + computing_beside_ <= options_.max_num_seqs);
+  int64_t restored = 0;
+  for (const RequestPtr& request : waiting_) {
+    KVCAP_CHECK(request->phase == RequestPhase::waiting && request->ahead == 0);
+    restored += request->restored;
+    KVCAP_CHECK(request->restored || (request->holding.blocks() == 0 && request->planned == 0));
+    KVCAP_CHECK(request->generated < request->output_tokens);
+  }
+  KVCAP_CHECK(restored == restored_waiting_);
+  for (const RequestPtr& request : loading_) KVCAP_CHECK(request->phase == RequestPhase::loading);
+  for (const RequestPtr& request : running_) {
+    KVCAP_CHECK(request->phase == RequestPhase::running && request->orphans >= 0);
+    KVCAP_CHECK(request->free_tokens >= 0 && request->unused_tokens >= 0);
+    KVCAP_CHECK(request->computed <= request->planned);
+    KVCAP_CHECK(request->planned <= request->known_tokens() + request->ahead);
+    KVCAP_CHECK(request->holding.blocks() >= blocks_needed(request->planned - request->free_tokens));
+    KVCAP_CHECK(request->generated + request->ahead <= request->output_tokens);
+    KVCAP_CHECK(request->generated < request->output_tokens);
+  }
+}
+
+}  // namespace kvcap

@@ -1,0 +1,212 @@
+#include "serving/sessions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+
+namespace kvcap {
+namespace {
+
+constexpr Key kOwnTexts = 0x6f776e2074657874ULL;
+constexpr uint32_t kNoSlot32 = std::numeric_limits<uint32_t>::max();
+
+int64_t tokens_of(std::span<const SequenceRun> runs) {
+  return std::accumulate(runs.begin(), runs.end(), int64_t{0},
+                         [](int64_t sum, const SequenceRun& run) { return sum + run.tokens; });
+}
+
+uint64_t turn_key(const Arrival& arrival, uint32_t turn) {
+  return (static_cast<uint64_t>(arrival.session) << 32) | turn;
+}
+
+}  // namespace
+
+// Keys of pieces are anything: where there are some, those of sessions lie apart from them.
+Key context_text(const Workload& workload, uint32_t session) {
+  const Key key = workload.context_key(session);
+  return workload.piece_begin.empty() ? key : chained(kOwnTexts, key);
+}
+
+Sessions::Sessions(const Workload& workload, const ServingOptions& serving, const KeepingOptions& keeping,
+                   int64_t max_model_len)
+    : arrivals(workload),
+      workload_(workload),
+      serving_(serving),
+      keeping_(keeping),
+      max_model_len_(max_model_len),
+      has_pieces_(!workload.piece_begin.empty()),
+      slot_of_session_(workload.sessions.size(), kNoSlot32) {}
+
+// Number 0 is the session's first text, its own context included.
+Key Sessions::own_text(uint32_t session, uint32_t number) const {
+  const Key first = has_pieces_ ? chained(kOwnTexts, session) : Key{session};
+  return number == 0 ? first : chained(chained(kOwnTexts, first), number);
+}
+
+Sessions::Runs Sessions::context_of(uint32_t session) const {
+  const int64_t tokens = workload_.sessions[session].context_tokens;
+  if (tokens == 0) return {};
+  const bool own = workload_.sessions[session].document == kOwnContext;
+  return {{{context_text(workload_, session), 0, tokens}, own ? TextOwner::session : TextOwner::document}};
+}
+
+Sessions::Runs Sessions::history_of(const Arrival& arrival) const {
+  const Session& session = workload_.sessions[arrival.session];
+  const std::optional<uint32_t> parent = workload_.parent_of(session, arrival.turn);
+  const uint32_t slot = slot_of_session_[arrival.session];
+  if (!session.history_grows) return slot == kNoSlot32 ? context_of(arrival.session) : slots_[slot];
+  if (!parent) return context_of(arrival.session);
+  if (!workload_.parents.empty()) {
+    const auto found = of_turns_.find(turn_key(arrival, *parent));
+    KVCAP_CHECK(found != of_turns_.end());
+    return found->second;
+  }
+  KVCAP_CHECK(slot != kNoSlot32);
+  return slots_[slot];
+}
+
+// Of all turns with one parent the first continues its text.
+bool Sessions::continues_text(const Arrival& arrival) const {
+  const Session& session = workload_.sessions[arrival.session];
+  if (!session.history_grows) return false;
+  if (workload_.parents.empty()) return true;
+  const std::optional<uint32_t> parent = workload_.parent_of(session, arrival.turn);
+  for (uint32_t turn = 0; turn < arrival.turn; ++turn) {
+    if (workload_.parent_of(session, turn) == parent) return false;
+  }
+  return true;
+}
+
+// The sequence keeps its last `tokens` tokens. What lost its front, or what stood before it, is another text,
+// unless what tiers hold of it `stays_valid`.
+void Sessions::cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_valid,
+                   std::vector<Cut>* cuts) const {
+  int64_t gone = tokens_of(runs) - tokens;
+  if (gone <= 0) return;
+  Runs left;
+  for (SequenceRun run : runs) {
+    const int64_t here = std::min(gone, run.tokens);
+    gone -= here;
+    run.first += here;
+    run.tokens -= here;
+    if (run.owner != TextOwner::session) {
+      // Others keep the whole text.
+      run.text = chained(chained(kOwnTexts, session), run.text);
+      run.owner = TextOwner::session;
+    } else if (cuts) {
+      cuts->push_back({run.text, stays_valid ? run.tokens : 0});
+    }
+    if (run.tokens > 0) left.push_back(run);
+  }
+  runs = std::move(left);
+}
+
+TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
+  const Session& session = workload_.sessions[arrival.session];
+  const std::size_t number = session.first_turn + arrival.turn;
+  const Turn& turn = workload_.turns[number];
+  TurnText text;
+  text.runs = history_of(arrival);
+  int64_t history = tokens_of(text.runs);
+  int64_t input = turn.input_tokens;
+  const std::span<const Piece> pieces = workload_.pieces_of(number);
+  if (serving_.overflow == Overflow::truncate && pieces.empty()) {
+    const int64_t window = max_model_len_ - turn.output_tokens;
+    const int64_t before = history;
+    while (history > 0 && history + input > window) history /= 2;
+    while (input > window && window > 0) input /= 2;
+    text.was_cut = history < before;
+    if (text.was_cut) cut(text.runs, history, arrival.session, keeping_.decoupled_positions, cuts);
+  }
+  text.history_runs = text.runs.size();
+  const std::size_t in_prompt = workload_.prompt_pieces_of(number).size();
+  int64_t reusable = history;
+  int64_t rest = input + turn.output_tokens;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    text.runs.push_back({{pieces[i].key, 0, pieces[i].tokens}, TextOwner::piece});
+    rest -= pieces[i].tokens;
+    if (i < in_prompt) reusable += pieces[i].tokens;
+  }
+  text.prompt = parts_of(text.runs, workload_.piece_keys, keeping_.match, keeping_.chunk_tokens);
+  if (!pieces.empty()) {
+    int64_t begin = 0;
+    const auto beyond = std::find_if(text.prompt.begin(), text.prompt.end(), [&](const Part& part) {
+      begin += part.tokens;
+      return begin > reusable;
+    });
+    text.answer.assign(beyond, text.prompt.end());
+    text.prompt.erase(beyond, text.prompt.end());
+  }
+  // The last token of a prompt is computed in any case: it yields the first of the answer.
+  text.history_tokens = std::min(reusable, history + input - 1);
+  text.input_tokens = history + input - text.history_tokens;
+  if (rest > 0) {
+    const bool goes_on = !text.runs.empty() && text.runs.back().owner == TextOwner::session;
+    if (goes_on && continues_text(arrival)) {
+      text.runs.back().tokens += rest;
+    } else {
+      const bool is_first = arrival.turn == 0 && text.runs.empty();
+      text.runs.push_back({{own_text(arrival.session, is_first ? 0 : arrival.turn + 1), 0, rest}, {}});
+    }
+  }
+  text.cold = arrival.turn == 0;
+  if (has_pieces_) {
+    text.cold = std::none_of(text.prompt.begin(), text.prompt.end(),
+                             [this](const Part& part) { return seen.contains(part.key); });
+  }
+  return text;
+}
+
+std::vector<Part> Sessions::close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts) {
+  const Session& session = workload_.sessions[arrival.session];
+  // What nobody shares is kept for later turns of the session alone.
+  if (has_pieces_ && session.turn_count == 1) return text.answer;
+  Runs runs = text.runs;
+  if (!session.history_grows) runs.resize(text.history_runs);
+  if (!has_pieces_ && keeping_.retained_share < 1) {
+    const auto all = static_cast<double>(tokens_of(runs));
+    cut(runs, std::llround(keeping_.retained_share * all), arrival.session, true, cuts);
+  }
+  std::vector<Part> parts = parts_of(runs, workload_.piece_keys, keeping_.match, keeping_.chunk_tokens);
+  const bool changed = session.history_grows || text.was_cut || keeping_.retained_share < 1;
+  if (changed && session.turn_count > 1) remember(arrival, std::move(runs));
+  return parts;
+}
+
+void Sessions::remember(const Arrival& arrival, Runs runs) {
+  if (!workload_.parents.empty() && workload_.sessions[arrival.session].history_grows) {
+    of_turns_[turn_key(arrival, arrival.turn)] = std::move(runs);
+    return;
+  }
+  uint32_t& slot = slot_of_session_[arrival.session];
+  if (arrival.turn + 1 == workload_.sessions[arrival.session].turn_count) return end(arrival.session);
+  if (slot == kNoSlot32) {
+    if (free_slots_.empty()) {
+      slot = static_cast<uint32_t>(slots_.size());
+      slots_.emplace_back();
+    } else {
+      slot = free_slots_.back();
+      free_slots_.pop_back();
+    }
+  }
+  slots_[slot] = std::move(runs);
+}
+
+void Sessions::end(uint32_t session) {
+  if (!workload_.parents.empty()) {
+    for (uint32_t turn = 0; turn < workload_.sessions[session].turn_count; ++turn) {
+      of_turns_.erase((static_cast<uint64_t>(session) << 32) | turn);
+    }
+  }
+  uint32_t& slot = slot_of_session_[session];
+  if (slot == kNoSlot32) return;
+  slots_[slot].clear();
+  free_slots_.push_back(slot);
+  slot = kNoSlot32;
+}
+
+}  // namespace kvcap
