@@ -39,6 +39,7 @@ struct BlockRun {
   Key text = 0;
   int64_t first = 0;
   int64_t blocks = 0;
+  bool operator==(const BlockRun&) const = default;
 };
 
 // The full blocks of a sequence. A block that contains the end of one text and the beginning of the next is a
