@@ -1,5 +1,5 @@
-// The block pool with one record a block: what state/block_pool.h computes with runs, done block by block. Tests
-// compare the two. Nothing here is fast, and nothing here is clever.
+// The block pool with one record a block: what state/block_pool.h computes with runs, done block by block.
+// Tests compare the two. Nothing here is fast, and nothing here is clever.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,8 @@ class LiteralPool {
   int64_t free() const { return std::ssize(free_); }
   int64_t held() const { return std::ssize(records_) - free(); }
   int64_t cached() const {
-    return std::count_if(free_.begin(), free_.end(), [this](Block block) { return chain_of(block) != kNoChain; });
+    return std::count_if(free_.begin(), free_.end(),
+                         [this](Block block) { return chain_of(block) != kNoChain; });
   }
   bool is_free(Block block) const { return records_[static_cast<std::size_t>(block)].references == 0; }
   Chain chain_of(Block block) const { return records_[static_cast<std::size_t>(block)].chain; }
@@ -128,7 +129,7 @@ class LiteralPool {
 
   bool caching_;
   std::vector<Record> records_;
-  std::list<Block> free_;  // the first one is used first
+  std::list<Block> free_;                                // the first one is used first
   std::unordered_map<Chain, std::vector<Block>> named_;  // oldest name first
   std::vector<Chain> evicted_;
 };

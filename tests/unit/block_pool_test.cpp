@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <compare>
+#include <list>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -212,7 +215,8 @@ TEST_F(Story, WhenTheOlderBlockIsEvictedTheNewerOneIsFound) {
   const auto older = compute({{1, 0, 2}}), newer = compute({{1, 0, 2}});
   give_back(older);
   EXPECT_EQ(evict(1), (Names{{1, 1}}));
-  // Of the first block the older copy is left, which nobody holds; of the second one only the newer, which is held.
+  // Of the first block the older copy is left, which nobody holds; of the second one only the newer, which is
+  // held.
   EXPECT_EQ(find({{1, 0, 2}}).blocks, 2);
   EXPECT_EQ(find({{1, 0, 2}}).unheld, 1);
   EXPECT_EQ(pool_->held(), 2);
@@ -263,7 +267,8 @@ TEST_F(Story, AHoldingSurvivesSplitsOfWhatItHolds) {
   give_back(c);
   EXPECT_EQ(pool_->cached(), 5);
   give_back(d);
-  EXPECT_EQ(evict(20), (Names{{1, 9}, {1, 8}, {1, 7}, {1, 6}, {1, 5}, {1, 4}, {1, 3}, {1, 2}, {1, 1}, {1, 0}}));
+  EXPECT_EQ(evict(20),
+            (Names{{1, 9}, {1, 8}, {1, 7}, {1, 6}, {1, 5}, {1, 4}, {1, 3}, {1, 2}, {1, 1}, {1, 0}}));
 }
 
 TEST_F(Story, ARequestThatGrowsKeepsItsBlocksInOrder) {
@@ -318,7 +323,7 @@ class Twins {
     pool_.on_eviction([this](const BlockRun& run) {
       for (int64_t i = run.blocks; i-- > 0;) evicted_.push_back({run.text, run.first + i * size_});
     });
-    for (Key text = 0; text < 4; ++text) lengths_.push_back(between(1, 7 * size_ + 3));
+    for (int64_t left = between(2, 4); left > 0; --left) lengths_.push_back(between(1, 7 * size_ + 3));
   }
 
   void run(int operations) {
@@ -450,6 +455,7 @@ class Twins {
 
   void give_back(Request& request) {
     literal_.give_back(request.blocks);
+    request.blocks.clear();
     pool_.give_back(request.holding);
     EXPECT_EQ(request.holding.blocks(), 0);
   }
@@ -488,6 +494,11 @@ struct Setting {
   int64_t block_size, blocks;
   bool caching;
 };
+std::string called(const Setting& setting) {
+  return "Of" + std::to_string(setting.blocks) + "BlocksOf" + std::to_string(setting.block_size) +
+         (setting.caching ? "Tokens" : "TokensWithoutNames");
+}
+void PrintTo(const Setting& setting, std::ostream* out) { *out << called(setting); }
 
 class BlockPoolAtRandom : public testing::TestWithParam<Setting> {};
 
@@ -506,18 +517,14 @@ TEST_P(BlockPoolAtRandom, DoesWhatARecordOfEveryBlockDoes) {
   // The sequences reach what they are there to reach.
   EXPECT_EQ(evictions > 1000, setting.caching);
   EXPECT_EQ(hits > 1000, setting.caching);
-  EXPECT_EQ(duplicates > 1000, setting.caching);
+  EXPECT_EQ(duplicates > 200, setting.caching);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Pools, BlockPoolAtRandom,
-    testing::Values(Setting{1, 12, true}, Setting{1, 40, true}, Setting{1, 400, true}, Setting{4, 10, true},
-                    Setting{4, 40, true}, Setting{4, 400, true}, Setting{16, 12, true}, Setting{16, 60, true},
-                    Setting{4, 40, false}),
-    [](const testing::TestParamInfo<Setting>& test) {
-      return "Of" + std::to_string(test.param.blocks) + "BlocksOf" + std::to_string(test.param.block_size) +
-             (test.param.caching ? "Tokens" : "TokensWithoutNames");
-    });
+INSTANTIATE_TEST_SUITE_P(Pools, BlockPoolAtRandom,
+                         testing::Values(Setting{1, 12, true}, Setting{1, 40, true}, Setting{1, 400, true},
+                                         Setting{4, 10, true}, Setting{4, 40, true}, Setting{4, 400, true},
+                                         Setting{16, 12, true}, Setting{16, 60, true}, Setting{4, 40, false}),
+                         [](const testing::TestParamInfo<Setting>& test) { return called(test.param); });
 
 }  // namespace
 }  // namespace kvcap
