@@ -80,6 +80,14 @@ TEST(BlockRuns, NameAMixedBlockAfterEveryTokenInIt) {
   EXPECT_NE(mixed, name({{7, 0, 1}, {9, 0, 2}, {5, 0, 1}}));
 }
 
+TEST(BlockRuns, NameAMixedBlockAlikeWhereverItsTextsBegan) {
+  const std::vector<BlockRun> early = block_runs(std::vector<TextRun>{{7, 0, 9}, {9, 0, 3}}, 4);
+  const std::vector<BlockRun> late = block_runs(std::vector<TextRun>{{7, 8, 1}, {9, 0, 3}}, 4);
+  ASSERT_EQ(early.size(), 2U);
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_EQ(early[1], late[0]);
+}
+
 TEST(BlockRuns, DoNotDependOnHowATextIsCutIntoRuns) {
   const std::vector<BlockRun> whole = block_runs(std::vector<TextRun>{{7, 0, 11}, {9, 0, 5}}, 4);
   for (int64_t cut = 0; cut <= 11; ++cut) {
