@@ -28,8 +28,8 @@ class Generator {
     const int64_t events = between(8, 25);
     const double mean_gap_s = within(0.5, 15) * options_.step_overhead_s;
     for (int64_t i = 0; i < events; ++i) {
-      now_s_ += within(0, 2 * mean_gap_s);
       arrive();
+      now_s_ += within(0, 2 * mean_gap_s);
     }
     std::stable_sort(requests_.begin(), requests_.end(), [](const Request& one, const Request& other) {
       return one.arrival_s < other.arrival_s;
@@ -90,7 +90,7 @@ class Generator {
   }
 
   void add(std::vector<TextPart> prompt) {
-    const int64_t output = chance(0.2) ? 1 : between(1, chance(0.2) ? 120 : 30);
+    const int64_t output = chance(0.2) ? 1 : between(1, chance(0.4) ? 120 : 30);
     requests_.push_back({std::ssize(requests_), now_s_, std::move(prompt), output});
   }
 

@@ -13,7 +13,7 @@ namespace kvcap::reference {
 
 struct RandomCase {
   EngineOptions options;
-  std::vector<Request> requests;  // in order of arrival, with ids 0, 1, ...
+  std::vector<Request> requests;  // in order of arrival, the first one at 0 s, with ids 0, 1, ...
 };
 
 // Number N is always the same case, on every machine. Half of the cases schedule asynchronously, most cache.
