@@ -280,7 +280,6 @@ void Instance::take_restored(double now_s) {
     }
     scheduler_.computed_beside(request);
     token(request, request.restored_s, true);
-    request.decodes_from = request.computed;
     if (Scheduler::ended(request)) complete(request, request.restored_s);
   }
 }

@@ -40,7 +40,7 @@ struct Request {
   int64_t orphans = 0;    // such tokens of a request that was preempted meanwhile
   int64_t planned = 0;    // tokens whose computation is planned or done
   int64_t computed = 0;   // done, or found
-  int64_t decodes_from = 0;  // of them, those that were there when it began to decode
+  int64_t prompt_end = 0;    // tokens that were known at its admission: beyond them it decodes
   int64_t saved_tokens = 0;  // of its sequence, that have been handed to the tiers
 
   bool restored = false;  // since its admission: what the tiers hold of it has come back

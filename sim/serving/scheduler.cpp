@@ -62,7 +62,7 @@ void Scheduler::plan(StepPlan& step) {
 }
 
 bool Scheduler::is_decode(const Request& request, int64_t tokens) {
-  return tokens == 1 && request.generated + request.ahead > 0;
+  return tokens == 1 && request.planned >= request.prompt_end;
 }
 
 void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens) {
@@ -143,6 +143,7 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
     return true;
   }
   request.phase = RequestPhase::running;
+  request.prompt_end = request.known_tokens();
   running_.push_back(std::move(owned));
   const int64_t tokens = std::min(request.known_tokens() - request.planned, budget);
   KVCAP_CHECK(grow(request, request.planned + tokens));
@@ -328,6 +329,7 @@ void Scheduler::computed_beside(Request& request) {
   --computing_beside_;
   request.phase = RequestPhase::running;
   request.restored = true;
+  request.prompt_end = request.known_tokens();
   ++request.generated;
   name_blocks(request, request.planned);
   running_.push_back(std::move(owned));

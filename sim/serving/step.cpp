@@ -90,7 +90,7 @@ int64_t Instance::copies_due(int64_t& for_steps) const {
   int64_t copies = 0;
   for (const Slice& slice : current_.slices) {
     if (!slice.decode) continue;
-    const int64_t before = every - 1 - (slice.first - slice.request->decodes_from) % every;
+    const int64_t before = every - 1 - (slice.first - slice.request->prompt_end) % every;
     if (before == 0) ++copies;
     for_steps = std::min(for_steps, std::max<int64_t>(before, 1));
   }
@@ -141,7 +141,6 @@ void Instance::finish_step(double now_s) {
     if (parts_.keeping.save_at == SaveAt::step) save_progress(request, now_s);
     if (!yielded) continue;
     token(request, now_s, !slice.decode);
-    if (!slice.decode) request.decodes_from = request.computed;
     if (Scheduler::ended(request)) complete(request, now_s);
   }
   current_.clear();

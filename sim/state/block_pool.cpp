@@ -16,37 +16,38 @@ Key mixed(Key value, Key with) {
   return x ^ (x >> 31);
 }
 
+bool continues(const TextRun& text, const TextRun& next) {
+  return next.text == text.text && next.first == text.first + text.tokens;
+}
+
 }  // namespace
 
 std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_size) {
   std::vector<BlockRun> runs;
   int64_t filled = 0;  // tokens of a block that several texts share
   Key contents = 0;
-  for (TextRun text : texts) {
+  for (std::size_t i = 0; i < texts.size();) {
+    TextRun text = texts[i++];
+    for (; i < texts.size() && (texts[i].tokens <= 0 || continues(text, texts[i])); ++i) {
+      text.tokens += std::max(texts[i].tokens, int64_t{0});
+    }
     if (text.tokens <= 0) continue;
     if (filled > 0) {
       const int64_t here = std::min(text.tokens, block_size - filled);
-      contents = mixed(mixed(mixed(contents, text.text), static_cast<Key>(text.first)), static_cast<Key>(here));
+      contents =
+          mixed(mixed(mixed(contents, text.text), static_cast<Key>(text.first)), static_cast<Key>(here));
       filled += here;
       text.first += here;
       text.tokens -= here;
       if (filled < block_size) continue;
       runs.push_back({contents, kSeveralTexts, 1});
-      filled = 0;
     }
     const int64_t blocks = text.tokens / block_size;
-    if (blocks > 0) {
-      const bool goes_on = !runs.empty() && runs.back().text == text.text &&
-                           runs.back().first + runs.back().blocks * block_size == text.first;
-      if (goes_on) {
-        runs.back().blocks += blocks;
-      } else {
-        runs.push_back({text.text, text.first, blocks});
-      }
-    }
+    if (blocks > 0) runs.push_back({text.text, text.first, blocks});
     filled = text.tokens - blocks * block_size;
     const auto begin = static_cast<Key>(text.first + blocks * block_size);
-    contents = filled > 0 ? mixed(mixed(mixed(0x6b76636170ULL, text.text), begin), static_cast<Key>(filled)) : 0;
+    contents =
+        filled > 0 ? mixed(mixed(mixed(0x6b76636170ULL, text.text), begin), static_cast<Key>(filled)) : 0;
   }
   return runs;
 }
@@ -216,13 +217,23 @@ BlockPool::Hits BlockPool::find(std::span<const BlockRun> chain, int64_t most) c
   return hits;
 }
 
+// The run that goes on where the named blocks end. Only now is a run left that ended there before: it may
+// have grown since.
+const BlockRun& BlockPool::next_run(std::span<const BlockRun> chain, Holding& holding) {
+  if (holding.in_run_ == chain[holding.run_].blocks) {
+    ++holding.run_;
+    holding.in_run_ = 0;
+  }
+  return chain[holding.run_];
+}
+
 void BlockPool::hold(std::span<const BlockRun> chain, int64_t blocks, Holding& holding) {
   KVCAP_CHECK(holding.blocks() == 0);
   holding.run_ = 0;
   holding.in_run_ = 0;
   uint32_t node = kRoot;
   while (holding.named_ < blocks) {
-    const BlockRun& run = chain[holding.run_];
+    const BlockRun& run = next_run(chain, holding);
     node = child(node, run.text, run.first + tokens(holding.in_run_));
     KVCAP_CHECK(node != kNone);
     const int64_t here =
@@ -232,10 +243,6 @@ void BlockPool::hold(std::span<const BlockRun> chain, int64_t blocks, Holding& h
     holding.parts_.push_back({nodes_[node].oldest, static_cast<uint32_t>(here)});
     holding.named_ += here;
     holding.in_run_ += here;
-    if (holding.in_run_ == run.blocks) {
-      ++holding.run_;
-      holding.in_run_ = 0;
-    }
   }
 }
 
@@ -251,7 +258,7 @@ void BlockPool::name(std::span<const BlockRun> chain, int64_t blocks, Holding& h
   if (!caching_) return;
   KVCAP_CHECK(blocks <= holding.blocks());
   while (holding.named_ < blocks) {
-    const BlockRun& run = chain[holding.run_];
+    const BlockRun& run = next_run(chain, holding);
     const int64_t first = run.first + tokens(holding.in_run_);
     int64_t here = std::min(run.blocks - holding.in_run_, blocks - holding.named_);
     const uint32_t copy = holding.parts_.empty() ? kNone : holding.parts_.back().copy;
@@ -278,10 +285,6 @@ void BlockPool::name(std::span<const BlockRun> chain, int64_t blocks, Holding& h
     holding.named_ += here;
     holding.nameless_ -= here;
     holding.in_run_ += here;
-    if (holding.in_run_ == run.blocks) {
-      ++holding.run_;
-      holding.in_run_ = 0;
-    }
   }
 }
 

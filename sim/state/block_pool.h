@@ -1,4 +1,5 @@
-// BlockPool: the KV memory of one engine as ONE pool of blocks, for running requests and for the prefix cache.
+// BlockPool: the KV memory of one engine as ONE pool of blocks, for running requests and for the prefix
+// cache.
 //
 // A block holds the keys and values of block_size tokens. A request holds the blocks of its sequence; a full
 // block gets a name, which is the chain of all tokens up to its end, and can then be found by requests whose
@@ -6,15 +7,16 @@
 // needs the room: cached capacity is whatever running requests leave. As in vLLM V1
 // (docs/design/prefix_caching.md):
 //
-//   - Blocks that two requests computed at the same time stay two blocks with one name; the older one is found.
+//   - Blocks that two requests computed at the same time stay two blocks with one name; the older one is
+//   found.
 //   - A request gives its blocks back last block first. Nameless blocks are used first; then the named block
 //     that nobody has held for the longest time is evicted. So tails are evicted before heads.
 //
 // The pool keeps a radix tree. A node is a run of blocks of one text that are reached through the same chain;
-// its copies are the physical runs of blocks with that name, usually one. All blocks of a copy are held by the
-// same requests. The copies that nobody holds form one list in the order of their release, deepest first, and
-// eviction trims the tail of the first of them: every operation takes O(nodes touched), not O(blocks), and
-// hits and evicted blocks are those of a pool that keeps a record of every block.
+// its copies are the physical runs of blocks with that name, usually one. All blocks of a copy are held by
+// the same requests. The copies that nobody holds form one list in the order of their release, deepest first,
+// and eviction trims the tail of the first of them: every operation takes O(nodes touched), not O(blocks),
+// and hits and evicted blocks are those of a pool that keeps a record of every block.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,8 @@
 
 namespace kvcap {
 
-// Tokens of a text from its token `first` on. A prompt is a list of them; equal runs after equal runs are equal.
+// Tokens of a text from its token `first` on. A prompt is a list of them; equal runs after equal runs are
+// equal.
 struct TextRun {
   Key text = 0;
   int64_t first = 0;
@@ -39,10 +42,12 @@ struct BlockRun {
   Key text = 0;
   int64_t first = 0;
   int64_t blocks = 0;
+  bool operator==(const BlockRun&) const = default;
 };
 
 // The full blocks of a sequence. A block that contains the end of one text and the beginning of the next is a
-// run by itself, under a key made of its contents and with kSeveralTexts for its first token.
+// run by itself, under a key made of its contents and with kSeveralTexts for its first token. A text may be cut
+// into several runs in a row.
 inline constexpr int64_t kSeveralTexts = -1;
 std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_size);
 
@@ -93,7 +98,8 @@ class BlockPool {
   void hold(std::span<const BlockRun> chain, int64_t blocks, Holding& holding);
   // The request takes so many nameless blocks. REQUIRES: they are free.
   void take(int64_t blocks, Holding& holding);
-  // The first `blocks` blocks of the request, which it holds, get their names.
+  // The first `blocks` blocks of the request, which it holds, get their names. The chain may have grown since
+  // it was given last.
   void name(std::span<const BlockRun> chain, int64_t blocks, Holding& holding);
   // The request gives everything back.
   void give_back(Holding& holding);
@@ -115,9 +121,9 @@ class BlockPool {
   struct Copy {
     uint32_t node = kNone;
     uint32_t holders = 0;
-    uint32_t newer = kNone;                    // the next copy of its node
-    uint32_t front = kNone;                    // what was split off its front
-    uint32_t before = kNone, behind = kNone;   // in the order of eviction, where nobody holds it
+    uint32_t newer = kNone;                   // the next copy of its node
+    uint32_t front = kNone;                   // what was split off its front
+    uint32_t before = kNone, behind = kNone;  // in the order of eviction, where nobody holds it
   };
 
   Key child_key(uint32_t parent, Key text, int64_t first) const;
@@ -129,6 +135,7 @@ class BlockPool {
   uint32_t add_copy(uint32_t node);
   void remove_copy(uint32_t copy);
   uint32_t split(uint32_t node, int64_t blocks);
+  static const BlockRun& next_run(std::span<const BlockRun> chain, Holding& holding);
   void add_holder(uint32_t copy);
   void drop_holder(uint32_t copy);
   void link_last(uint32_t copy);

@@ -1,0 +1,289 @@
+#include "reference/literal_engine.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+
+namespace kvcap::reference {
+namespace {
+
+int64_t blocks_for(int64_t tokens, int64_t block_size) { return (tokens + block_size - 1) / block_size; }
+
+// A request with what the engine knows of it.
+struct Sequence {
+  const Request* request = nullptr;
+  Outcome* outcome = nullptr;
+  int64_t prompt = 0;
+  std::vector<Chain> chains;  // of the full blocks of the prompt and of the whole answer
+  int64_t generated = 0;
+  int64_t scheduled = 0;        // tokens whose computation is done, under way or planned
+  int64_t computed = 0;         // done
+  int64_t tokens_ahead = 0;     // that steps under way or planned will yield
+  int64_t tokens_orphaned = 0;  // the same, of a sequence that has been preempted since
+  int64_t prefill_end = 0;      // tokens that were known when it was admitted
+  bool was_admitted = false;
+  std::vector<LiteralPool::Block> blocks;
+
+  int64_t known() const { return prompt + generated; }
+  int64_t to_come() const { return known() + tokens_ahead; }
+  bool ends_with_those_ahead() const { return generated + tokens_ahead >= request->output_tokens; }
+  bool is_complete() const { return generated == request->output_tokens; }
+};
+
+struct Slice {
+  Sequence* sequence;
+  SliceOfStep what;
+};
+using Step = std::vector<Slice>;
+
+class LiteralEngine {
+ public:
+  LiteralEngine(const EngineOptions& options, std::span<const Request> requests, const GpuTime& gpu_s)
+      : options_(options), gpu_s_(gpu_s), pool_(options.blocks, options.prefix_caching) {
+    run_.outcomes.resize(requests.size());
+    sequences_.resize(requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      run_.outcomes[i].id = requests[i].id;
+      sequences_[i] = sequence_of(requests[i], run_.outcomes[i]);
+      arrivals_.push_back(&sequences_[i]);
+    }
+    std::stable_sort(arrivals_.begin(), arrivals_.end(), [](const Sequence* one, const Sequence* other) {
+      return one->request->arrival_s < other->request->arrival_s;
+    });
+  }
+
+  EngineRun run() {
+    Step step;
+    while (!arrivals_.empty() || !waiting_.empty() || !running_.empty()) {
+      if (step.empty()) {
+        if (waiting_.empty() && running_.empty())
+          now_s_ = std::max(now_s_, arrivals_.front()->request->arrival_s);
+        step = plan();
+        if (step.empty()) continue;
+      }
+      const double end_s = now_s_ + duration_s(step);
+      Step next;
+      if (options_.async_scheduling) next = plan();
+      now_s_ = end_s;
+      finish(step);
+      std::erase_if(next, [this](const Slice& slice) { return !is_running(slice.sequence); });
+      step = std::move(next);
+    }
+    for (const Chain chain : pool_.evicted())
+      run_.evicted.push_back({chains_.blocks(chain), chains_.last_token(chain)});
+    return std::move(run_);
+  }
+
+ private:
+  Sequence sequence_of(const Request& request, Outcome& outcome) {
+    std::vector<Token> tokens;
+    const auto append = [&tokens](Key text, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) tokens.push_back({text, i});
+    };
+    for (const TextPart& part : request.prompt) append(part.text, part.tokens);
+    append(answer_text(request.id), request.output_tokens);
+    Sequence sequence;
+    sequence.request = &request;
+    sequence.outcome = &outcome;
+    sequence.prompt = prompt_tokens(request);
+    sequence.chains = chains_.of(tokens, options_.block_size);
+    return sequence;
+  }
+
+  bool is_running(const Sequence* sequence) const {
+    return std::find(running_.begin(), running_.end(), sequence) != running_.end();
+  }
+
+  double duration_s(const Step& step) {
+    ++run_.steps;
+    std::vector<SliceOfStep> slices;
+    for (const Slice& slice : step) slices.push_back(slice.what);
+    const double gpu = gpu_s_ ? gpu_s_(slices) : 0;
+    const double host =
+        options_.step_overhead_s + options_.step_overhead_per_sequence_s * static_cast<double>(step.size());
+    return options_.async_scheduling ? std::max(gpu, host) : gpu + host;
+  }
+
+  // ---- the plan of a step ----
+
+  Step plan() {
+    take_arrivals();
+    Step step;
+    int64_t budget = options_.max_num_batched_tokens;
+    const bool preempted = schedule_running(step, budget);
+    if (!preempted) schedule_waiting(step, budget);
+    for (const Slice& slice : step) {
+      if (slice.what.yields_token) ++slice.sequence->tokens_ahead;
+    }
+    return step;
+  }
+
+  void take_arrivals() {
+    while (!arrivals_.empty() && arrivals_.front()->request->arrival_s <= now_s_) {
+      Sequence* sequence = arrivals_.front();
+      arrivals_.pop_front();
+      // The last token of the answer is not computed again.
+      const int64_t longest = sequence->prompt + sequence->request->output_tokens - 1;
+      if (blocks_for(longest, options_.block_size) <= options_.blocks) {
+        waiting_.push_back(sequence);
+      } else {
+        sequence->outcome->refused = true;
+      }
+    }
+  }
+
+  // Returns whether somebody was preempted.
+  bool schedule_running(Step& step, int64_t& budget) {
+    bool preempted = false;
+    const std::vector<Sequence*> in_order = running_;
+    for (Sequence* sequence : in_order) {
+      if (!is_running(sequence) || sequence->ends_with_those_ahead()) continue;
+      const int64_t tokens = std::min(sequence->to_come() - sequence->scheduled, budget);
+      if (tokens <= 0) continue;
+      while (is_running(sequence) && !grow(*sequence, sequence->scheduled + tokens)) {
+        preempt_last();
+        preempted = true;
+      }
+      if (is_running(sequence)) schedule(step, budget, *sequence, tokens);
+    }
+    return preempted;
+  }
+
+  void schedule_waiting(Step& step, int64_t& budget) {
+    while (!waiting_.empty() && budget > 0 && std::ssize(running_) < options_.max_num_seqs) {
+      Sequence& sequence = *waiting_.front();
+      const std::vector<LiteralPool::Block> hits = hits_of(sequence);
+      const int64_t free_hits = std::count_if(hits.begin(), hits.end(),
+                                              [this](LiteralPool::Block hit) { return pool_.is_free(hit); });
+      const int64_t missing = blocks_for(sequence.known(), options_.block_size) - std::ssize(hits);
+      if (missing > pool_.free() - free_hits) return;  // those behind it wait with it
+      for (const LiteralPool::Block hit : hits) pool_.hold(hit);
+      sequence.blocks = hits;
+      sequence.scheduled = sequence.computed = std::ssize(hits) * options_.block_size;
+      sequence.prefill_end = sequence.known();
+      if (!sequence.was_admitted) sequence.outcome->hit_tokens = sequence.scheduled;
+      sequence.was_admitted = true;
+      const int64_t tokens = std::min(sequence.known() - sequence.scheduled, budget);
+      grow(sequence, sequence.scheduled + tokens);
+      waiting_.pop_front();
+      running_.push_back(&sequence);
+      schedule(step, budget, sequence, tokens);
+    }
+  }
+
+  static void schedule(Step& step, int64_t& budget, Sequence& sequence, int64_t tokens) {
+    const bool is_decode = sequence.scheduled >= sequence.prefill_end;
+    const int64_t before = sequence.scheduled;
+    sequence.scheduled += tokens;
+    budget -= tokens;
+    const bool yields = sequence.scheduled == sequence.to_come() && !sequence.ends_with_those_ahead();
+    step.push_back({&sequence, {tokens, before, is_decode, yields}});
+  }
+
+  // From the front, and never the last token: it is computed again to yield the next one.
+  std::vector<LiteralPool::Block> hits_of(const Sequence& sequence) const {
+    std::vector<LiteralPool::Block> hits;
+    const int64_t most = (sequence.known() - 1) / options_.block_size;
+    while (std::ssize(hits) < most) {
+      const LiteralPool::Block block = pool_.find(sequence.chains[hits.size()]);
+      if (block == LiteralPool::kNoBlock) break;
+      hits.push_back(block);
+    }
+    return hits;
+  }
+
+  // Takes the blocks for the sequence's first `tokens` tokens; returns false where they are not free.
+  bool grow(Sequence& sequence, int64_t tokens) {
+    const int64_t missing = blocks_for(tokens, options_.block_size) - std::ssize(sequence.blocks);
+    if (missing > pool_.free()) return false;
+    for (int64_t i = 0; i < missing; ++i) sequence.blocks.push_back(pool_.take());
+    name_blocks(sequence, tokens);
+    return true;
+  }
+
+  // Names those of the first `tokens` tokens whose contents are known.
+  void name_blocks(const Sequence& sequence, int64_t tokens) {
+    const int64_t known = std::min(tokens, options_.cache_generated ? sequence.known() : sequence.prompt);
+    const auto full = static_cast<std::size_t>(known / options_.block_size);
+    for (std::size_t i = 0; i < std::min(full, sequence.blocks.size()); ++i) {
+      pool_.name(sequence.blocks[i], sequence.chains[i]);
+    }
+  }
+
+  void preempt_last() {
+    Sequence& victim = *running_.back();
+    running_.pop_back();
+    pool_.give_back(victim.blocks);
+    victim.blocks.clear();
+    victim.tokens_orphaned += victim.tokens_ahead;
+    victim.tokens_ahead = victim.scheduled = victim.computed = 0;
+    ++victim.outcome->preemptions;
+    waiting_.push_front(&victim);
+  }
+
+  // ---- the end of a step ----
+
+  void finish(const Step& step) {
+    for (const Slice& slice : step) {
+      Sequence& sequence = *slice.sequence;
+      if (sequence.tokens_orphaned > 0) {  // preempted while this step ran
+        --sequence.tokens_orphaned;
+        add_token(sequence);
+        if (sequence.is_complete()) leave(sequence);
+      } else if (is_running(&sequence)) {
+        sequence.computed += slice.what.tokens;
+        if (sequence.computed < sequence.known()) continue;
+        --sequence.tokens_ahead;
+        add_token(sequence);
+        name_blocks(sequence, sequence.scheduled);
+        if (sequence.is_complete()) leave(sequence);
+      }
+    }
+  }
+
+  void add_token(Sequence& sequence) {
+    ++sequence.generated;
+    Outcome& outcome = *sequence.outcome;
+    outcome.token_dates_s.push_back(now_s_);
+    outcome.ttft_s = outcome.token_dates_s.front() - sequence.request->arrival_s;
+    outcome.e2el_s = now_s_ - sequence.request->arrival_s;
+  }
+
+  void leave(Sequence& sequence) {
+    std::erase(waiting_, &sequence);
+    std::erase(running_, &sequence);
+    pool_.give_back(sequence.blocks);
+    sequence.blocks.clear();
+  }
+
+  EngineOptions options_;
+  const GpuTime& gpu_s_;
+  Chains chains_;
+  LiteralPool pool_;
+  double now_s_ = 0;
+  std::vector<Sequence> sequences_;
+  std::deque<Sequence*> arrivals_, waiting_;
+  std::vector<Sequence*> running_;  // in order of admission
+  EngineRun run_;
+};
+
+}  // namespace
+
+int64_t prompt_tokens(const Request& request) {
+  int64_t tokens = 0;
+  for (const TextPart& part : request.prompt) tokens += part.tokens;
+  return tokens;
+}
+
+int64_t EngineRun::preemptions() const {
+  int64_t all = 0;
+  for (const Outcome& outcome : outcomes) all += outcome.preemptions;
+  return all;
+}
+
+EngineRun run_literally(const EngineOptions& options, std::span<const Request> requests,
+                        const GpuTime& gpu_s) {
+  return LiteralEngine(options, requests, gpu_s).run();
+}
+
+}  // namespace kvcap::reference

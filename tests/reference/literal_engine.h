@@ -1,0 +1,87 @@
+// The engine one step at a time: every step is planned, lasts its time, and ends; every block has a record.
+// No closed form, no run of steps at once, no tree. Tests compare sim/serving with it.
+//
+// Semantics (vLLM V1): running requests are scheduled first, then waiting ones in order. A request looks up
+// its hits when it is scheduled for the first time and after each preemption. Its blocks get their names when
+// they are scheduled to be full; those of generated tokens when the token is known. The request that was
+// admitted last is preempted first, goes to the head of the queue and keeps the token of the step in flight.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "reference/literal_pool.h"
+
+namespace kvcap::reference {
+
+// The first `tokens` tokens of a text.
+struct TextPart {
+  Key text = 0;
+  int64_t tokens = 0;
+};
+
+// The text that the request `id` generates.
+constexpr Key answer_text(int64_t id) { return (Key{1} << 40) + static_cast<Key>(id); }
+
+struct Request {
+  int64_t id = 0;
+  double arrival_s = 0;
+  std::vector<TextPart> prompt;
+  int64_t output_tokens = 1;
+};
+
+int64_t prompt_tokens(const Request& request);
+
+struct EngineOptions {
+  int64_t block_size = 16;
+  int64_t blocks = 0;
+  int64_t max_num_seqs = 256;
+  int64_t max_num_batched_tokens = 2048;
+  bool prefix_caching = true;
+  bool async_scheduling = true;
+  bool cache_generated = true;
+  double step_overhead_s = 0;
+  double step_overhead_per_sequence_s = 0;
+};
+
+// What one step computes of one request.
+struct SliceOfStep {
+  int64_t tokens = 0;
+  int64_t cached_tokens = 0;  // of the request, computed before this step
+  bool is_decode = false;     // the only token is one that the request generated since it was admitted
+  bool yields_token = false;  // nothing of what is known of the request is left to compute
+};
+using GpuTime = std::function<double(std::span<const SliceOfStep> step)>;
+
+struct Outcome {
+  int64_t id = 0;
+  bool refused = false;    // can never fit the pool; the rest is 0 then
+  int64_t hit_tokens = 0;  // at first admission
+  double ttft_s = 0;
+  double e2el_s = 0;
+  int64_t preemptions = 0;
+  std::vector<double> token_dates_s;
+};
+
+// A block that left the pool: the last one of a chain of `blocks` blocks.
+struct EvictedBlock {
+  int64_t blocks = 0;
+  Token last_token;
+  bool operator==(const EvictedBlock&) const = default;
+};
+
+struct EngineRun {
+  std::vector<Outcome> outcomes;  // in the order of the requests
+  std::vector<EvictedBlock> evicted;
+  int64_t steps = 0;
+  int64_t preemptions() const;
+};
+
+// A step lasts its GPU time plus its host time, or with async_scheduling the longer of the two. Without
+// `gpu_s` the GPU takes no time.
+EngineRun run_literally(const EngineOptions& options, std::span<const Request> requests,
+                        const GpuTime& gpu_s = {});
+
+}  // namespace kvcap::reference
