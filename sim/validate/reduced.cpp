@@ -104,6 +104,8 @@ Scenario reduced_scenario(const std::string& policy) {
   hardware.ssd =
       Ssd{.capacity_bytes = 1e15, .read_bandwidth_bytes_per_s = 1e9, .write_bandwidth_bytes_per_s = 1e9};
   scenario.serving.max_model_len = 1 << 20;
+  scenario.serving.prefix_caching = false;
+  scenario.serving.async_scheduling = false;
   scenario.policy.name = policy;
   scenario.policy.tiers = {{.kind = Tier::ssd}};
   scenario.resolved_json = "{}";

@@ -72,8 +72,11 @@ inline HardwareProfile a100() {
   return hardware;
 }
 
+// The papers' engines: no prefix cache, and steps are planned one after the other.
 inline Scenario scenario(const std::string& policy) {
   Scenario result;
+  result.serving.prefix_caching = false;
+  result.serving.async_scheduling = false;
   result.name = "law";
   result.model = llama_2_7b();
   result.hardware = a100();

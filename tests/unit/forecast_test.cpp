@@ -55,7 +55,7 @@ TEST_F(ForecastTest, SeesAsManyTurnsAsFitIntoDram) {
   finish(forecast_.look_ahead(0, 10));
   EXPECT_EQ(where(1), Tier::dram);
   EXPECT_EQ(where(2), Tier::ssd);
-  forecast_.served();
+  forecast_.served(1);
   finish(forecast_.look_ahead(0, 11));
   EXPECT_EQ(where(2), Tier::dram);
 }
@@ -69,7 +69,7 @@ TEST_F(ForecastTest, LeavesRunningTurnsTheirPlaces) {
   finish(forecast_.look_ahead(1, 10));  // 4 is there, 1 takes the place of 5, 3 keeps its own
   EXPECT_EQ(where(1), Tier::dram);
   EXPECT_EQ(where(2), Tier::ssd);
-  forecast_.served();
+  forecast_.served(1);
   EXPECT_TRUE(forecast_.look_ahead(2, 11).empty());
   finish(forecast_.look_ahead(0, 12));
   EXPECT_EQ(where(2), Tier::dram);
@@ -111,11 +111,11 @@ TEST_F(ForecastTest, KnowsTheFirstOfSeveralUses) {
   finish(forecast_.look_ahead(0, 10));  // 1, 3 and 4: 5 is needed last
   EXPECT_EQ(where(1), Tier::dram);
   EXPECT_EQ(where(5), Tier::ssd);
-  forecast_.served();
+  forecast_.served(1);
   finish(forecast_.look_ahead(0, 11));
   EXPECT_EQ(where(1), Tier::dram);  // as the use that comes after 3's
-  forecast_.served();
-  forecast_.served();
+  forecast_.served(2);
+  forecast_.served(3);
   finish(forecast_.look_ahead(0, 12));
   EXPECT_EQ(where(5), Tier::dram);
   EXPECT_EQ(where(3), Tier::ssd);  // no more uses
@@ -126,7 +126,7 @@ TEST_F(ForecastTest, TakesATurnThatComesBackForTheFirst) {
   Order number = 0;
   for (const std::vector<Part>& one : prompts) forecast_.joins(one, ++number);
   finish(forecast_.look_ahead(0, 10));
-  forecast_.served();
+  forecast_.served(1);
   finish(forecast_.look_ahead(0, 11));
   EXPECT_EQ(where(1), Tier::ssd);
   forecast_.comes_back(prompts[0], 1);
@@ -143,7 +143,7 @@ TEST_F(ForecastTest, KnowsNothingBeforeATurnHasEndedOrWhenNotAsked) {
   for (Forecast* forecast : {&fresh, &blind}) {
     forecast->joins(first, 1);
     EXPECT_TRUE(forecast->look_ahead(0, 10).empty());
-    forecast->served();
+    forecast->served(1);
   }
   blind.left(10);
   blind.joins(first, 2);

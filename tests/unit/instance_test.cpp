@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "laws/machines.h"
+#include "serving/fleet.h"
 #include "unit/fake_world.h"
 
 namespace kvcap {
@@ -34,33 +35,33 @@ class Engine {
         store_(machine_.tiers()),
         recorder_(static_cast<int64_t>(workload.turns.size())) {
     const LinkObserver observer = [](Resource, double, double, double) {};
-    restorer_ = make_restorer(scenario.fidelity, world.node(0), machine_.idle_rates(), observer, nullptr);
     if (workload.warm_start) {
       for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
         if (workload.sessions[i].context_tokens > 0) store_.preload(i, workload.sessions[i].context_tokens);
       }
     }
-    Sessions sessions(workload);
-    Instance instance(
-        {.workload = &workload,
-         .cost = &machine_.cost(),
-         .policy = &machine_.policy(),
-         .sessions = &sessions,
-         .store = &store_,
-         .node = &world.node(0),
-         .wake = [&world] { world.wake(); },
-         .restorer = restorer_.get(),
-         .recorder = &recorder_,
-         .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
-         .serving = scenario.serving,
-         .kv_capacity_tokens = machine_.kv_capacity_tokens(),
-         .max_model_len = machine_.max_model_len(),
-         .fidelity = scenario.fidelity,
-         .check_invariants = true});
-    world.run([&](double now_s) { return instance.advance(now_s); });
+    Fleet fleet(
+        {.world = &world,
+         .stores = {&store_, 1},
+         .make_restorer =
+             [&](std::size_t) {
+               return make_restorer(scenario.fidelity, world.node(0), machine_.idle_rates(), observer, nullptr);
+             },
+         .instance = {
+             .workload = &workload,
+             .cost = &machine_.cost(),
+             .policy = &machine_.policy(),
+             .recorder = &recorder_,
+             .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
+             .serving = scenario.serving,
+             .kv_capacity_tokens = machine_.kv_capacity_tokens(),
+             .max_model_len = machine_.max_model_len(),
+             .fidelity = scenario.fidelity,
+             .check_invariants = true}});
+    world.run([&](double now_s) { return fleet.advance(now_s); });
     RunFacts facts;
     facts.scenario_json = "{}";
-    facts.duration_s = instance.ended_s();
+    facts.duration_s = fleet.ended_s();
     result = recorder_.finish(facts);
   }
 
@@ -71,7 +72,6 @@ class Engine {
   Machine machine_;
   NodeStore store_;
   Recorder recorder_;
-  std::unique_ptr<Restorer> restorer_;
 };
 
 Engine serve(const Scenario& scenario, const Workload& workload) {
