@@ -83,10 +83,10 @@ void Instance::take(const Arrival& arrival) {
   const double now_s = parts_.node->now_s();
   if (heeds_newcomers()) newcomer_s_ = now_s + parts_.serving.request_overhead_s;
   arrive(arrival);
-  // Behind a blocked queue it is seen late, and after an answer that a restoration gave during a step perhaps
-  // later than the levels were recorded last.
-  record_level(Level::waiting, static_cast<double>(waiting()),
-               std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)));
+  // Who sees arrivals for himself may see them late: behind a blocked queue, and after an answer that a
+  // restoration gave during a step perhaps later than the levels were recorded last.
+  const double seen_s = parts_.sees_arrivals ? std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)) : now_s;
+  record_level(Level::waiting, static_cast<double>(waiting()), seen_s);
 }
 
 void Instance::arrive(const Arrival& arrival) {
