@@ -115,15 +115,16 @@ void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_token
                          .split_tokens = options_.split_tokens.value_or(mean_history_tokens),
                          .max_model_len = max_model_len_,
                          .seed = static_cast<uint64_t>(scenario.seed)});
-  if (policy_->reuse() == Reuse::everything) tiers_.clear();
-  if (policy_->reuse() == Reuse::nothing) {
+  if (policy_->traits().reuse == Reuse::everything) tiers_.clear();
+  if (policy_->traits().reuse == Reuse::nothing) {
     std::erase_if(tiers_, [](const StoreTier& tier) { return tier.kind != Tier::hbm; });
   }
   for (StoreTier& tier : tiers_) {
-    tier.bytes_per_token =
-        tier.kind == Tier::hbm ? scenario.model.kv_bytes_per_token() : policy_->stored_bytes_per_token();
+    tier.bytes_per_token = tier.kind == Tier::hbm ? scenario.model.kv_bytes_per_token()
+                                                  : policy_->traits().stored_bytes_per_token;
   }
-  for (std::string& note : policy_->notes()) notes_.push_back(std::move(note));
+  const std::vector<std::string>& notes = policy_->traits().notes;
+  notes_.insert(notes_.end(), notes.begin(), notes.end());
 }
 
 void Machine::note_unused_keys(const PolicyOptions& given, const Workload& workload) {
@@ -215,7 +216,7 @@ void Machine::choose_memory(const Scenario& scenario) {
     }
     kv_capacity_tokens_ -= front_tokens;
   }
-  const double reserved_tokens = policy_->kv_buffer().reserved_tokens;
+  const double reserved_tokens = policy_->traits().kv_buffer.reserved_tokens;
   if (reserved_tokens > static_cast<double>(kv_capacity_tokens_)) {
     throw InputError(
         format("serving.max_model_len: found %lld, of which %s reserves %.1f KV tokens a sequence, allowed: "

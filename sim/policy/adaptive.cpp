@@ -34,14 +34,12 @@ class Adaptive : public Policy {
         copy_bytes_per_s_(static_cast<double>(cost_.tensor_parallel_size()) *
                           inputs.hardware->pcie.d2h_bandwidth_bytes_per_s) {
     hidden_layers_ = inputs.options.keep == Keep::kv ? 0 : plan();
-  }
-
-  Reuse reuse() const override { return Reuse::stored; }
-  bool heeds_engine() const override { return true; }
-
-  double stored_bytes_per_token() const override {
-    return static_cast<double>(hidden_layers_) * kept_.hidden_bytes() +
-           static_cast<double>(layers_ - hidden_layers_) * kept_.kv_bytes();
+    set_traits({.reuse = Reuse::stored,
+                .stored_bytes_per_token = stored_bytes_per_token(),
+                .heeds_engine = true,
+                .save_floors = save_floors(),
+                .notes = notes(),
+                .quality_note = kept_.quality_note(hidden_layers_ > 0, hidden_layers_ < layers_)});
   }
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
@@ -62,16 +60,6 @@ class Adaptive : public Policy {
     return not_brought_s < brought_s * kBetter ? Restoration{} : best;
   }
 
-  std::vector<SaveFloor> save_floors() const override {
-    std::vector<SaveFloor> floors;
-    const auto add = [&](int64_t layers, double bytes) {
-      if (layers > 0) floors.push_back({layers, bytes / copy_bytes_per_s_, 0});
-    };
-    add(hidden_layers_, kept_.hidden_bytes());
-    add(layers_ - hidden_layers_, kept_.kv_bytes());
-    return floors;
-  }
-
   double save_requests(int64_t tokens) const override {
     return static_cast<double>(layers_ * chunks(tokens));
   }
@@ -87,7 +75,23 @@ class Adaptive : public Policy {
     return schedule;
   }
 
-  std::vector<std::string> notes() const override {
+ private:
+  double stored_bytes_per_token() const {
+    return static_cast<double>(hidden_layers_) * kept_.hidden_bytes() +
+           static_cast<double>(layers_ - hidden_layers_) * kept_.kv_bytes();
+  }
+
+  std::vector<SaveFloor> save_floors() const {
+    std::vector<SaveFloor> floors;
+    const auto add = [&](int64_t layers, double bytes) {
+      if (layers > 0) floors.push_back({layers, bytes / copy_bytes_per_s_, 0});
+    };
+    add(hidden_layers_, kept_.hidden_bytes());
+    add(layers_ - hidden_layers_, kept_.kv_bytes());
+    return floors;
+  }
+
+  std::vector<std::string> notes() const {
     char text[200];
     std::snprintf(text, sizeof text,
                   "adaptive keeps %lld layers as hidden states and %lld as KV, chosen for %lld tokens of "
@@ -97,11 +101,6 @@ class Adaptive : public Policy {
     return {text};
   }
 
-  std::string quality_note() const override {
-    return kept_.quality_note(hidden_layers_ > 0, hidden_layers_ < layers_);
-  }
-
- private:
   // A step without the turn.
   struct Step {
     double seconds = 0;

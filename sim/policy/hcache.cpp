@@ -56,19 +56,11 @@ class HCache : public Policy {
     if (is_by_hand) stored_ = by_hand(inputs.options);
     in_one_pass_ =
         split_ == Split::best && !is_by_hand && !hidden_everywhere_ && stored_.recomputed == layers_;
-  }
-
-  Reuse reuse() const override { return Reuse::stored; }
-
-  double stored_bytes_per_token() const override {
-    const auto layers = static_cast<double>(layers_);
-    if (stored_.tokenwise) {
-      const double rest_bytes = stored_.rest == LayerForm::kv ? layers * kept_.kv_bytes() : kTokenBytes;
-      return stored_.hidden_share * layers * kept_.hidden_bytes() + (1 - stored_.hidden_share) * rest_bytes;
-    }
-    const double tokens_bytes = stored_.recomputed > 0 ? kTokenBytes : 0;
-    return static_cast<double>(hidden_stored()) * kept_.hidden_bytes() +
-           static_cast<double>(stored_.kv) * kept_.kv_bytes() + tokens_bytes;
+    set_traits({.reuse = Reuse::stored,
+                .stored_bytes_per_token = stored_bytes_per_token(),
+                .save_floors = save_floors(),
+                .notes = notes(),
+                .quality_note = quality_note()});
   }
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
@@ -76,18 +68,6 @@ class HCache : public Policy {
     // Recomputing all layers is one prefill with what is new, which reads the weights once.
     if (in_one_pass_) return {};
     return build(division_for(hits, rates, context.resident_tokens), hits, context.resident_tokens);
-  }
-
-  std::vector<SaveFloor> save_floors() const override {
-    // The layer's form decides what is copied down while it, and written before the next, is computed.
-    const auto floor = [&](int64_t layers, double bytes, double writes) {
-      return SaveFloor{layers, bytes / copy_bytes_per_s_, writes * sync_write_s_};
-    };
-    if (stored_.tokenwise) return {floor(layers_, std::max(kept_.hidden_bytes(), kept_.kv_bytes()), 1)};
-    std::vector<SaveFloor> floors;
-    if (hidden_stored() > 0) floors.push_back(floor(hidden_stored(), kept_.hidden_bytes(), 1));
-    if (stored_.kv > 0) floors.push_back(floor(stored_.kv, kept_.kv_bytes(), 1));
-    return floors;
   }
 
   double save_requests(int64_t tokens) const override {
@@ -107,7 +87,31 @@ class HCache : public Policy {
         .hidden_layers = division.hidden, .kv_layers = division.kv, .recompute_layers = division.recomputed};
   }
 
-  std::vector<std::string> notes() const override {
+ private:
+  double stored_bytes_per_token() const {
+    const auto layers = static_cast<double>(layers_);
+    if (stored_.tokenwise) {
+      const double rest_bytes = stored_.rest == LayerForm::kv ? layers * kept_.kv_bytes() : kTokenBytes;
+      return stored_.hidden_share * layers * kept_.hidden_bytes() + (1 - stored_.hidden_share) * rest_bytes;
+    }
+    const double tokens_bytes = stored_.recomputed > 0 ? kTokenBytes : 0;
+    return static_cast<double>(hidden_stored()) * kept_.hidden_bytes() +
+           static_cast<double>(stored_.kv) * kept_.kv_bytes() + tokens_bytes;
+  }
+
+  std::vector<SaveFloor> save_floors() const {
+    // The layer's form decides what is copied down while it, and written before the next, is computed.
+    const auto floor = [&](int64_t layers, double bytes, double writes) {
+      return SaveFloor{layers, bytes / copy_bytes_per_s_, writes * sync_write_s_};
+    };
+    if (stored_.tokenwise) return {floor(layers_, std::max(kept_.hidden_bytes(), kept_.kv_bytes()), 1)};
+    std::vector<SaveFloor> floors;
+    if (hidden_stored() > 0) floors.push_back(floor(hidden_stored(), kept_.hidden_bytes(), 1));
+    if (stored_.kv > 0) floors.push_back(floor(stored_.kv, kept_.kv_bytes(), 1));
+    return floors;
+  }
+
+  std::vector<std::string> notes() const {
     char text[200];
     std::vector<std::string> notes;
     if (stored_.tokenwise) {
@@ -136,13 +140,12 @@ class HCache : public Policy {
     return notes;
   }
 
-  std::string quality_note() const override {
+  std::string quality_note() const {
     const bool mixes = stored_.tokenwise;
     return kept_.quality_note(mixes || hidden_stored() > 0,
                               mixes ? stored_.rest == LayerForm::kv : stored_.kv > 0);
   }
 
- private:
   struct LayerTimes {
     double hidden_load_s, kv_load_s, project_s, recompute_s;
   };

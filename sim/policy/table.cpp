@@ -332,7 +332,7 @@ std::string policy_summary(const PolicyOptions& options) {
 }
 
 std::string quality_note(const PolicyOptions& options, const Policy& policy) {
-  return joined_notes(reuse_note(options), policy.quality_note());
+  return joined_notes(reuse_note(options), policy.traits().quality_note);
 }
 
 std::unique_ptr<Policy> make_policy(const PolicyInputs& inputs) {

@@ -21,7 +21,7 @@ bool Instance::try_admit(double now_s) {
   const int64_t reserve = admitted_.empty() ? 0 : watermark_blocks_;
   const bool fits = blocks_needed(request.prompt_tokens()) + reserve <= blocks_.free();
   // Only what lies on the GPU at no cost can make it fit; else there is nothing to look up.
-  const bool may_be_free = parts_.policy->reuse() == Reuse::everything || parts_.store->has(Tier::hbm);
+  const bool may_be_free = parts_.policy->traits().reuse == Reuse::everything || parts_.store->has(Tier::hbm);
   if (!fits && !may_be_free) return false;
   waits_for_fetch_ = forecast_.fetches(request.prompt);
   if (waits_for_fetch_) return false;
@@ -47,7 +47,7 @@ bool Instance::try_admit(double now_s) {
   admitted_.push_back(std::move(waiting_.front()));
   waiting_.pop_front();
   forecast_.served();
-  const bool asks = parts_.policy->restores_resident() && found.on_gpu() > 0;
+  const bool asks = parts_.policy->traits().restores_resident && found.on_gpu() > 0;
   if (found.all_tokens() > found.on_gpu() || asks) {
     restore(request, found, now_s);
   } else {
@@ -59,7 +59,7 @@ bool Instance::try_admit(double now_s) {
 }
 
 Found Instance::find(const Request& request) const {
-  if (parts_.policy->reuse() != Reuse::everything) {
+  if (parts_.policy->traits().reuse != Reuse::everything) {
     Found found = find_parts(*parts_.store, request.prompt, parts_.keeping.match);
     // A last piece that ends with the prompt is found whole, and its last token computed again.
     const int64_t beyond = found.all_tokens() - request.history_tokens;
@@ -114,7 +114,7 @@ Context Instance::context_of(const Request& request, const Found& found) const {
 void Instance::restore(Request& request, const Found& found, double now_s) {
   const std::vector<Hit> hits = found.by_tier();
   Context context = context_of(request, found);
-  if (parts_.policy->heeds_engine()) context.engine = engine_load();
+  if (parts_.policy->traits().heeds_engine) context.engine = engine_load();
   Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
   const PerTier bytes = restoration.total_bytes();

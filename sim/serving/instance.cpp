@@ -24,11 +24,11 @@ int64_t tokens_of(const std::vector<Part>& parts) {
 
 Instance::Instance(const InstanceParts& parts)
     : parts_(parts),
-      step_time_(*parts.cost, parts.policy->save_floors()),
-      kv_buffer_(parts.policy->kv_buffer()),
+      step_time_(*parts.cost, parts.policy->traits().save_floors),
+      kv_buffer_(parts.policy->traits().kv_buffer),
       arrivals_(parts.sessions->arrivals),
       forecast_(*parts.workload, arrivals_, *parts.store, parts.keeping,
-                parts.policy->stored_bytes_per_token()),
+                parts.policy->traits().stored_bytes_per_token),
       blocks_(parts.kv_capacity_tokens, parts.serving.block_size),
       watermark_blocks_(static_cast<int64_t>(kWatermark * static_cast<double>(blocks_.total()))) {}
 
@@ -243,7 +243,7 @@ void Instance::keep_context(const Request& request, double now_s) {
 
 void Instance::keep(const std::vector<Part>& parts, double now_s) {
   for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
-  if (parts_.policy->reuse() == Reuse::everything) return;
+  if (parts_.policy->traits().reuse == Reuse::everything) return;
   // The last part first: of parts that are equally recent the last leaves first, and what is before it stays
   // of use.
   const std::vector<Item> last_first(parts.rbegin(), parts.rend());
@@ -266,7 +266,7 @@ void Instance::unpin(const Request& request) {
 
 void Instance::perform(std::vector<Move> moves) {
   for (Move& move : moves) {
-    const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
+    const double bytes = static_cast<double>(move.tokens) * parts_.policy->traits().stored_bytes_per_token;
     const double requests = requests_of(move);
     const Route& route = parts_.route(move.from, move.to);
     Lane& lane = parts_.node->lane(move.from, move.to);
@@ -287,7 +287,7 @@ void Instance::perform(std::vector<Move> moves) {
 
 // Out of the GPU, wherever it goes from there.
 double Instance::save_s(const Move& move) const {
-  const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
+  const double bytes = static_cast<double>(move.tokens) * parts_.policy->traits().stored_bytes_per_token;
   return parts_.route(move.from, move.to).seconds(bytes, requests_of(move));
 }
 

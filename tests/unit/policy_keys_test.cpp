@@ -197,7 +197,7 @@ TEST(PolicyForms, LetTheFastestWayChooseWithKvAlone) {
   Scenario scenario = laws::scenario("adaptive");
   scenario.policy.keep = Keep::kv;
   const Machine machine(scenario, 2000, 2000);
-  EXPECT_DOUBLE_EQ(machine.policy().stored_bytes_per_token(), 32 * 16384);
+  EXPECT_DOUBLE_EQ(machine.policy().traits().stored_bytes_per_token, 32 * 16384);
   EXPECT_EQ(machine.policy().schedule(2000, Tier::ssd).hidden_layers, 0);
 }
 
