@@ -28,7 +28,7 @@ class Adaptive : public Policy {
         kept_(cost_, inputs.options.stored_bits.value_or(16)),
         layers_(cost_.model().num_hidden_layers),
         idle_rates_(inputs.idle_rates),
-        planned_tier_(*inputs.planned_tier),
+        planned_(inputs.planned),
         step_tokens_(inputs.step_tokens),
         split_tokens_(std::max<int64_t>(1, inputs.split_tokens)),
         copy_bytes_per_s_(static_cast<double>(cost_.tensor_parallel_size()) *
@@ -92,12 +92,12 @@ class Adaptive : public Policy {
   }
 
   std::vector<std::string> notes() const {
-    char text[200];
+    char text[240];
     std::snprintf(text, sizeof text,
                   "adaptive keeps %lld layers as hidden states and %lld as KV, chosen for %lld tokens of "
                   "history on %s",
                   static_cast<long long>(hidden_layers_), static_cast<long long>(layers_ - hidden_layers_),
-                  static_cast<long long>(split_tokens_), std::string(kvcap::name(planned_tier_)).c_str());
+                  static_cast<long long>(split_tokens_), tiers_text(planned_).c_str());
     return {text};
   }
 
@@ -110,12 +110,15 @@ class Adaptive : public Policy {
   // The number of layers to keep as hidden states.
   int64_t plan() const {
     if (kept_.hidden_bytes() >= kept_.kv_bytes()) return 0;
-    const Hit hit{.tier = planned_tier_, .tokens = split_tokens_};
     int64_t least = layers_;
     double least_s = std::numeric_limits<double>::infinity();
     for (int64_t hidden = layers_; hidden >= 0; --hidden) {
       for (int64_t recomputed = 0; recomputed < layers_; ++recomputed) {
-        const double one_s = makespan_s(build(hidden, recomputed, {&hit, 1}, 0), idle_rates_);
+        double one_s = 0;  // expected over the tiers that serve hits
+        for (const TierShare& planned : planned_) {
+          const Hit hit{.tier = planned.tier, .tokens = split_tokens_};
+          one_s += planned.share * makespan_s(build(hidden, recomputed, {&hit, 1}, 0), idle_rates_);
+        }
         if (one_s >= least_s * kBetter) continue;
         least_s = one_s;
         least = hidden;
@@ -196,7 +199,7 @@ class Adaptive : public Policy {
   StoredLayers kept_;
   int64_t layers_;
   LoadRates idle_rates_;
-  Tier planned_tier_;
+  std::vector<TierShare> planned_;
   int64_t step_tokens_;
   int64_t split_tokens_;
   double copy_bytes_per_s_;

@@ -40,7 +40,7 @@ class CacheBlend : public Policy {
         stored_(cost_, inputs.options.stored_bits.value_or(16)),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
         idle_rates_(inputs.idle_rates),
-        planned_tier_(*inputs.planned_tier),
+        planned_tier_(main_tier(inputs.planned)),
         planned_tokens_(std::max<int64_t>(1, inputs.split_tokens)) {
     set_traits({.reuse = Reuse::stored,
                 .stored_bytes_per_token = stored_bytes_per_token(),

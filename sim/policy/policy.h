@@ -29,17 +29,24 @@ namespace kvcap {
 
 enum class Reuse : uint8_t { nothing, stored, everything };
 
+// A host tier that is expected to serve hits, and its share of the tokens found in host tiers.
+struct TierShare {
+  Tier tier = Tier::ssd;
+  double share = 1;
+  bool operator==(const TierShare&) const = default;
+};
+
 // What a policy is built from; outlives it.
 struct PolicyInputs {
   const CostModel* cost = nullptr;
   const HardwareProfile* hardware = nullptr;
   PolicyOptions options;
-  LoadRates idle_rates{};            // loads to the GPU on an idle machine, from the tiers in use
-  std::optional<Tier> planned_tier;  // where contexts are expected to lie; none when no host tier is in use
-  int64_t step_tokens = 0;           // the engine's token budget of one step
-  int64_t split_tokens = 0;          // history length that stored forms are chosen for
-  int64_t max_model_len = 0;         // tokens of the longest sequence
-  uint64_t seed = 1;                 // of what a policy draws
+  LoadRates idle_rates{};          // loads to the GPU on an idle machine, from the tiers in use
+  std::vector<TierShare> planned;  // where hits are expected to lie; shares sum to 1; empty: no host tier
+  int64_t step_tokens = 0;         // the engine's token budget of one step
+  int64_t split_tokens = 0;        // history length that stored forms are chosen for
+  int64_t max_model_len = 0;       // tokens of the longest sequence
+  uint64_t seed = 1;               // of what a policy draws
 };
 
 // What the engine does beside a turn that is about to be restored.
@@ -157,6 +164,10 @@ class Policy {
   PolicyTraits traits_;
 };
 
+// The tier with the largest share, the nearest of equal ones. REQUIRES: at least one.
+Tier main_tier(std::span<const TierShare> planned);
+// "ssd", or "dram (83 %) and ssd (17 %)".
+std::string tiers_text(std::span<const TierShare> planned);
 // Two notes as one; either may be empty.
 std::string joined_notes(const std::string& note, const std::string& more);
 

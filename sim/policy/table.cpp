@@ -263,11 +263,11 @@ constexpr std::array kRestorations = {
     RestoreRow{Restore::copy, "KV is copied into the window of a static graph (npu_*)", kKv, kAsIs,
                make_npu_buffers},
     RestoreRow{Restore::project, "hidden states are loaded and projected, layers divided by split (hcache)",
-               kHidden, kAsIs, make_hcache},
+               kHidden, kAsIs, make_hcache, true},
     RestoreRow{Restore::fastest, "turn by turn the first of recomputing, projecting and loading (adaptive)",
-               kKvOrHidden, kAsIs, make_adaptive},
+               kKvOrHidden, kAsIs, make_adaptive, true},
     RestoreRow{Restore::blend, "layers are loaded and a share of the tokens computed again (cacheblend)",
-               kKvOrHidden, kAsIs, make_cacheblend},
+               kKvOrHidden, kAsIs, make_cacheblend, true},
     RestoreRow{Restore::important, "what the turn attends to most is loaded (hyperinfer)", kKv, kImportant,
                make_hyperinfer},
 };
@@ -338,7 +338,7 @@ std::string quality_note(const PolicyOptions& options, const Policy& policy) {
 std::unique_ptr<Policy> make_policy(const PolicyInputs& inputs) {
   const PolicyOptions& options = inputs.options;
   KVCAP_CHECK(goes_together(*options.keep, *options.restore));
-  if (stores(options) && !inputs.planned_tier) {
+  if (stores(options) && inputs.planned.empty()) {
     throw InputError("policy.tiers: found no host tier, but " + options.name +
                      " needs one of dram, ssd, remote");
   }

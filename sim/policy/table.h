@@ -33,6 +33,7 @@ struct RestoreRow {
   // Fills in what it needs and nobody has set.
   void (*preset)(PolicyOptions& options);
   std::unique_ptr<Policy> (*make)(const PolicyInputs&);
+  bool plans = false;  // what is stored depends on the tiers that are expected to serve hits
 };
 
 std::span<const PolicyRow> policy_table();

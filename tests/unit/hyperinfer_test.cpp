@@ -35,7 +35,7 @@ class HyperInfer : public testing::Test {
                            .hardware = &hardware_,
                            .options = with_preset(std::move(options)),
                            .idle_rates = rates_,
-                           .planned_tier = Tier::ssd,
+                           .planned = {{Tier::ssd, 1}},
                            .step_tokens = 2048});
     return *policy_;
   }
