@@ -131,7 +131,7 @@ std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Ex
     const double nodes = shared ? 1 : static_cast<double>(scenario.fleet.replicas);
     const double bytes = on_gpu ? scenario.model.kv_bytes_per_token() : bytes_per_token;
     double tokens = nodes * tier.capacity_bytes / bytes;
-    if (!on_gpu && !options_.inclusive.value_or(false)) tokens = host_tokens += tokens;
+    if (!on_gpu && !*options_.inclusive) tokens = host_tokens += tokens;
     rungs.push_back({.tier = tier.kind, .capacity_tokens = tokens});
   }
   double hit_tokens = 0;

@@ -169,7 +169,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
       recorder.busy(resource, busy_s, from_s, to_s, node);
     };
   };
-  const StoreOptions store_options{.inclusive = machine.options().inclusive.value_or(false),
+  const StoreOptions store_options{.inclusive = *machine.options().inclusive,
                                    .ttl_s = machine.options().ttl_s};
   std::vector<StoreTier> own_tiers, shared_tiers;
   for (const StoreTier& tier : machine.tiers()) {

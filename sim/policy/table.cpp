@@ -41,7 +41,6 @@ constexpr auto kMapRerank = [](PolicyOptions& options) {
 void prefer_chunks(PolicyOptions& options, EvictionKind eviction) {
   prefer(options.match, Match::prefix);
   prefer(options.chunk_tokens, kChunkTokens);
-  prefer(options.inclusive, true);
   prefer(options.eviction, eviction);
 }
 // The baselines load whatever some head finds important.
@@ -92,7 +91,6 @@ constexpr std::array kPolicies = {
         [](PolicyOptions& options) {
           prefer(options.preload, Preload::layerwise);
           prefer(options.look_ahead, true);
-          prefer(options.inclusive, true);
           prefer(options.decoupled_positions, true);
           prefer(options.eviction, EvictionKind::next_use);
         }},
@@ -310,6 +308,7 @@ PolicyOptions with_preset(PolicyOptions options) {
   prefer(options.restore, row.restore);
   row.preset(options);
   restore_row(*options.restore).preset(options);
+  prefer(options.inclusive, true);
   return options;
 }
 

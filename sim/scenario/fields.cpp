@@ -454,8 +454,7 @@ static void describe(FieldVisitor& v, PolicyOptions& o) {
                      "where prompts have pieces"});
   v.field("look_ahead", o.look_ahead,
           {.meaning = "the waiting queue decides what is fetched and evicted", .absent = "the preset's"});
-  v.field("inclusive", o.inclusive,
-          {.meaning = "a tier keeps a copy of what moves up", .absent = "the preset's"});
+  v.field("inclusive", o.inclusive, {.meaning = "a tier keeps a copy of what moves up", .absent = "true"});
   v.field("ttl_s", o.ttl_s, positive_or_absent("what is unused for so long is dropped", "s", "never"));
   v.field("decoupled_positions", o.decoupled_positions,
           {.meaning = "what overflow leaves of a context stays valid", .absent = "the preset's"});
