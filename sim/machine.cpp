@@ -225,12 +225,12 @@ bool Machine::has_host_tier() const {
 
 bool Machine::keeps_scores() const {
   return std::any_of(tiers_.begin(), tiers_.end(),
-                     [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; });
+                     [](const StoreTier& tier) { return eviction_row(tier.eviction).scores; });
 }
 
 bool Machine::clairvoyant() const {
   return std::any_of(tiers_.begin(), tiers_.end(),
-                     [](const StoreTier& tier) { return tier.eviction == EvictionKind::belady; });
+                     [](const StoreTier& tier) { return eviction_row(tier.eviction).clairvoyant; });
 }
 
 const Route& Machine::route(Tier from, Tier to) const {

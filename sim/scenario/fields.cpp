@@ -429,11 +429,23 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
   v.field("warm_start", o.warm_start, {.meaning = "contexts are stored before the first arrival"});
 }
 
+static std::string_view eviction_meaning() {
+  static const std::string text = [] {
+    std::string summaries = "what leaves a full tier first. ";
+    for (const EvictionRow& row : kEvictions) {
+      if (&row != kEvictions.begin()) summaries += "; ";
+      summaries += std::string(row.name) + ": " + std::string(row.summary);
+    }
+    return summaries;
+  }();
+  return text;
+}
+
 static void describe(FieldVisitor& v, TierOptions& o) {
   v.field("kind", o.kind, {.meaning = "which tier", .required = true});
   v.field("capacity_bytes", o.capacity_bytes,
           positive_or_absent("for stored state", "bytes", "all there is"));
-  v.field("eviction", o.eviction, {.meaning = "what goes first", .absent = "the policy's"});
+  v.field("eviction", o.eviction, {.meaning = eviction_meaning(), .absent = "the policy's, else lru"});
   v.field("free_fraction", o.free_fraction,
           {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
   v.field("exclusive", o.exclusive,

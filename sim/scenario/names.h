@@ -1,6 +1,7 @@
 // The names of enumerators in JSON, in the order of the enumeration: a new value is one more name here.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -36,8 +37,11 @@ inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"}
 inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_rerank"};
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
-inline constexpr std::string_view kEvictionNames[] = {"lru",      "lfu",   "fifo",  "s3_fifo",
-                                                      "next_use", "score", "belady"};
+inline constexpr auto kEvictionNames = [] {
+  std::array<std::string_view, kEvictions.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kEvictions[i].name;
+  return names;
+}();
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
