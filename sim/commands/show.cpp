@@ -70,7 +70,7 @@ std::vector<Entry> policies() {
     Json details = {{"name", row.name},       {"summary", row.summary},
                     {"keep", name(row.keep)}, {"restore", name(row.restore)},
                     {"keeps", row.keeps},     {"restores", row.restores},
-                    {"when", row.wins},       {"options", row.options}};
+                    {"when", row.wins},       {"options", policy_options_help(row.name)}};
     if (!row.leaves_out.empty()) details["not_modelled"] = row.leaves_out;
     details["ways_to_restore"] = ways_to_restore();
     entries.push_back({std::string(row.name), std::string(row.summary), std::move(details)});

@@ -44,6 +44,8 @@ enum class Calls : uint8_t { single, map_reduce, map_rerank };
 // that were important (HyperInfer IV-D2).
 enum class Score : uint8_t { frequency, importance };
 
+inline constexpr int64_t kStoredBits[] = {16, 8, 4};
+
 struct PolicyOptions {
   std::string name = "hcache";
   std::optional<Keep> keep;

@@ -18,7 +18,6 @@ struct PolicyRow {
   std::string_view keeps;     // what is kept of a context
   std::string_view restores;  // how it comes back
   std::string_view wins;      // when it is the right choice, and when not
-  std::string_view options;   // the keys it listens to, with defaults
   Keep keep;
   Restore restore;
   // Fills in what else the name stands for and the scenario leaves open.

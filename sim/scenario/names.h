@@ -51,7 +51,6 @@ inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max"
 inline constexpr std::string_view kGemmEfficiencyNames[] = {"constant", "smooth_max", "table"};
 inline constexpr std::string_view kAttentionEfficiencyNames[] = {"constant", "smooth_max", "wave"};
 inline constexpr std::string_view kProvenanceNames[] = {"datasheet", "paper", "measured"};
-inline constexpr int64_t kStoredBits[] = {16, 8, 4};
 inline constexpr std::string_view kDtypeNames[] = {"float16",       "bfloat16",    "float32",
                                                    "float8_e4m3fn", "float8_e5m2", "int8"};
 
