@@ -11,20 +11,6 @@
 namespace kvcap {
 namespace {
 
-double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
-  switch (tier) {
-    case Tier::hbm:
-      return 0;
-    case Tier::dram:
-      return hardware.dram->capacity_bytes;
-    case Tier::ssd:
-      return static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes;
-    case Tier::remote:
-      return hardware.remote->capacity_bytes;
-  }
-  return 0;
-}
-
 constexpr double kUnboundedBytes = 1e18;
 
 HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOptions>& tiers) {
@@ -39,7 +25,7 @@ HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOpt
 std::vector<TierOptions> tiers_of(const Scenario& scenario) {
   if (scenario.policy.tiers) return *scenario.policy.tiers;
   std::vector<TierOptions> tiers;
-  for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+  for (Tier tier : kHostTiers) {
     if (has_tier(scenario.hardware, tier)) tiers.push_back({.kind = tier});
   }
   return tiers;
@@ -243,7 +229,7 @@ void Machine::choose_tiers(const Scenario& scenario) {
                       .capacity_bytes = options_.unbounded && options.kind != Tier::hbm
                                             ? kUnboundedBytes
                                             : options.capacity_bytes.value_or(
-                                                  profile_capacity_bytes(hardware_, options.kind)),
+                                                  tier_facts(hardware_, options.kind)->capacity_bytes),
                       .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
                       .free_fraction = options.free_fraction,
                       .exclusive = options.exclusive});

@@ -34,11 +34,11 @@ struct RestoreArgs {
   bool json = false;
 };
 
-constexpr std::array kHostTiers = {Tier::ssd, Tier::dram, Tier::remote};  // in order of preference
+constexpr std::array kPreferredTiers = {Tier::ssd, Tier::dram, Tier::remote};
 
 Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
   std::string allowed;
-  for (Tier tier : kHostTiers) {
+  for (Tier tier : kPreferredTiers) {
     if (!has_tier(hardware, tier)) continue;
     if (args.tier.empty() || args.tier == name(tier)) return tier;
     allowed += (allowed.empty() ? "" : ", ") + std::string(name(tier));

@@ -173,7 +173,7 @@ class CacheBlend : public Policy {
   std::vector<StorageDevice> devices() const {
     std::vector<StorageDevice> devices;
     const double bytes = static_cast<double>(planned_tokens_) * stored_bytes_per_token();
-    for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+    for (Tier tier : kHostTiers) {
       if (!has_tier(hardware_, tier)) continue;
       const Hit hit{.tier = tier, .tokens = planned_tokens_};
       const Route way = route(hardware_, cost_.tensor_parallel_size(), tier, Tier::hbm);

@@ -188,7 +188,7 @@ class HyperInfer : public Policy {
   template <class Bytes, class Requests>
   static LayerWork loaded(const Context& context, LayerForm form, Bytes bytes, Requests requests) {
     LayerWork work{.form = form};
-    for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+    for (Tier tier : kHostTiers) {
       const PartUse& use = context.use[index(tier)];
       if (use.tokens == 0) continue;
       work.load_bytes[index(tier)] = bytes(tier, use);
@@ -257,7 +257,7 @@ class HyperInfer : public Policy {
   void guess(double window_s, const LoadRates& rates, std::vector<LayerWork>& work) const {
     LayerWork& keys = work[work.size() - 2];
     LayerWork& needed = work.back();
-    for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+    for (Tier tier : kHostTiers) {
       const std::size_t t = index(tier);
       const double needed_s = load_s(needed, tier, rates[t]);
       if (needed_s <= 0) continue;
