@@ -169,8 +169,10 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
       recorder.busy(resource, busy_s, from_s, to_s, node);
     };
   };
-  const StoreOptions store_options{.inclusive = *machine.options().inclusive,
-                                   .ttl_s = machine.options().ttl_s};
+  const StoreOptions store_options{
+      .inclusive = *machine.options().inclusive,
+      .write_through = *machine.options().inclusive && machine.options().write == WriteMode::through,
+      .ttl_s = machine.options().ttl_s};
   std::vector<StoreTier> own_tiers, shared_tiers;
   for (const StoreTier& tier : machine.tiers()) {
     const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;

@@ -33,6 +33,7 @@ inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "expo
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
+inline constexpr std::string_view kWriteModeNames[] = {"back", "through"};
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
 inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_rerank"};
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
@@ -70,6 +71,7 @@ constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr Names names_of(Calls) { return kCallsNames; }
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
+constexpr Names names_of(WriteMode) { return kWriteModeNames; }
 constexpr Names names_of(Split) { return kSplitNames; }
 constexpr Names names_of(EvictionKind) { return kEvictionNames; }
 constexpr Names names_of(Score) { return kScoreNames; }

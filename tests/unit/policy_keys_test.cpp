@@ -46,6 +46,7 @@ const std::vector<KeyCase> kCases = {
     {"match", "\"prefix\"", kStoring + Names{"ideal"}, kStoring + Names{"ideal"}},
     {"look_ahead", "true", kStoring, kStoring},
     {"inclusive", "true", kStoring, kStoring},
+    {"write", "\"through\"", kStoring, kStoring},
     {"ttl_s", "60", kStoring, kStoring},
     {"decoupled_positions", "true", kStoring, kNobody},
     {"retention", "0.5", kAll, kSelecting + Names{"as_like"}},
