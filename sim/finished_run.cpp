@@ -92,7 +92,7 @@ class FinishedRun {
       if (tier == Tier::hbm) continue;
       double hit_tokens = 0;
       for (const TurnRecord& turn : result_.turns) hit_tokens += turn.tier_hit_tokens[index(tier)];
-      const double found_bytes = hit_tokens * machine_.policy().stored_bytes_per_token();
+      const double found_bytes = hit_tokens * machine_.policy().traits().stored_bytes_per_token;
       const double read_bytes = metric("read_bytes", tier);
       KVCAP_CHECK(at_most(read_bytes, most * found_bytes));
       KVCAP_CHECK(!all || close(read_bytes, found_bytes));

@@ -11,20 +11,6 @@
 namespace kvcap {
 namespace {
 
-double profile_capacity_bytes(const HardwareProfile& hardware, Tier tier) {
-  switch (tier) {
-    case Tier::hbm:
-      return 0;
-    case Tier::dram:
-      return hardware.dram->capacity_bytes;
-    case Tier::ssd:
-      return static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes;
-    case Tier::remote:
-      return hardware.remote->capacity_bytes;
-  }
-  return 0;
-}
-
 constexpr double kUnboundedBytes = 1e18;
 
 HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOptions>& tiers) {
@@ -39,7 +25,7 @@ HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOpt
 std::vector<TierOptions> tiers_of(const Scenario& scenario) {
   if (scenario.policy.tiers) return *scenario.policy.tiers;
   std::vector<TierOptions> tiers;
-  for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+  for (Tier tier : kHostTiers) {
     if (has_tier(scenario.hardware, tier)) tiers.push_back({.kind = tier});
   }
   return tiers;
@@ -58,9 +44,26 @@ bool has_texts(const Workload& workload) {
 
 }  // namespace
 
+Machine::Expected Machine::expected_of(const Scenario& scenario, const Workload& workload) {
+  Expected expected{.mean_history_tokens = static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
+                    .context_tokens = workload.context_tokens() / scenario.fleet.replicas,
+                    .reused = {}};
+  const PolicyOptions options = with_preset(scenario.policy);
+  // One tier alone serves all hits.
+  if (tiers_of(scenario).size() > 1 && restore_row(*options.restore).plans) {
+    expected.reused = reused_tokens(
+        workload, {.by_prefix = options.match.value_or(Match::prefix) == Match::prefix,
+                   .max_context_tokens =
+                       scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings)});
+  }
+  return expected;
+}
+
+Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens)
+    : Machine(scenario, Expected{mean_history_tokens, context_tokens, {}}) {}
+
 Machine::Machine(const Scenario& scenario, const Workload& workload)
-    : Machine(scenario, static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
-              workload.context_tokens() / scenario.fleet.replicas) {
+    : Machine(scenario, expected_of(scenario, workload)) {
   if (!workload.piece_begin.empty()) {
     match_ = options_.match.value_or(Match::prefix);
   } else if (options_.match.value_or(Match::session) != Match::session) {
@@ -71,7 +74,7 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
   note_unused_keys(scenario.policy, workload);
 }
 
-Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens)
+Machine::Machine(const Scenario& scenario, const Expected& expected)
     : options_(with_preset(scenario.policy)),
       hardware_(with_staging(scenario.hardware, tiers_of(scenario))),
       cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size) {
@@ -88,7 +91,7 @@ Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t 
   max_model_len_ = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
   try {
     choose_tiers(scenario);
-    choose_policy(scenario, mean_history_tokens, context_tokens);
+    choose_policy(scenario, expected);
     choose_memory(scenario);
   } catch (const InputError& error) {
     if (scenario.file.empty()) throw;
@@ -96,34 +99,94 @@ Machine::Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t 
   }
 }
 
-void Machine::choose_policy(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens) {
-  std::optional<Tier> planned_tier;
-  bool roomy = false;
+// The share of the hit tokens that each host tier serves under LRU. Inclusive tiers: a hit is served by the
+// nearest tier that holds it by its own capacity; exclusive ones add up. What lies on the GPU needs no
+// restoration and has no share. Nodes of a fleet divide the contexts evenly.
+std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Expected& expected,
+                                              double bytes_per_token) const {
+  struct Rung {
+    Tier tier;
+    double capacity_tokens = 0;
+    double hit_tokens = 0;
+  };
+  std::vector<Rung> rungs;
+  double host_tokens = 0;
+  for (const StoreTier& tier : tiers_) {
+    const bool on_gpu = tier.kind == Tier::hbm;
+    const bool shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
+    const double nodes = shared ? 1 : static_cast<double>(scenario.fleet.replicas);
+    const double bytes = on_gpu ? scenario.model.kv_bytes_per_token() : bytes_per_token;
+    double tokens = nodes * tier.capacity_bytes / bytes;
+    if (!on_gpu && !*options_.inclusive) tokens = host_tokens += tokens;
+    rungs.push_back({.tier = tier.kind, .capacity_tokens = tokens});
+  }
+  double hit_tokens = 0;
+  for (const ReusedTokens& one : expected.reused) {
+    if (options_.ttl_s && one.idle_s >= *options_.ttl_s) continue;
+    const auto rung = std::find_if(rungs.begin(), rungs.end(), [&](const Rung& level) {
+      return static_cast<double>(one.distance_tokens) <= level.capacity_tokens;
+    });
+    if (rung == rungs.end() || rung->tier == Tier::hbm) continue;
+    rung->hit_tokens += static_cast<double>(one.tokens);
+    hit_tokens += static_cast<double>(one.tokens);
+  }
+  std::vector<TierShare> shares;
+  for (const Rung& rung : rungs) {
+    if (rung.hit_tokens > 0) shares.push_back({rung.tier, rung.hit_tokens / hit_tokens});
+  }
+  if (!shares.empty()) return shares;
+  // Nothing is known of hits: the nearest tier with room for everything, else the farthest.
+  const double context_bytes =
+      static_cast<double>(expected.context_tokens) * scenario.model.kv_bytes_per_token();
+  for (const StoreTier& tier : tiers_) {
+    if (tier.kind == Tier::hbm) continue;
+    shares = {{tier.kind, 1}};
+    if (tier.capacity_bytes >= context_bytes) break;
+  }
+  return shares;
+}
+
+void Machine::choose_policy(const Scenario& scenario, const Expected& expected) {
   for (const StoreTier& tier : tiers_) {
     if (tier.kind == Tier::hbm) continue;
     const Route& load = route(tier.kind, Tier::hbm);
     idle_rates_[index(tier.kind)] = {.route = &load, .stretch = 1, .delay_s = load.latency_s};
-    if (!roomy) planned_tier = tier.kind;
-    roomy = tier.capacity_bytes >= static_cast<double>(context_tokens) * scenario.model.kv_bytes_per_token();
   }
-  policy_ = make_policy({.cost = &cost_,
-                         .hardware = &hardware_,
-                         .options = options_,
-                         .idle_rates = idle_rates_,
-                         .planned_tier = planned_tier,
-                         .step_tokens = scenario.serving.max_num_batched_tokens,
-                         .split_tokens = options_.split_tokens.value_or(mean_history_tokens),
-                         .max_model_len = max_model_len_,
-                         .seed = static_cast<uint64_t>(scenario.seed)});
-  if (policy_->reuse() == Reuse::everything) tiers_.clear();
-  if (policy_->reuse() == Reuse::nothing) {
+  // Which tiers serve hits depends on the bytes of a token, and these on the tiers that are planned for. Two
+  // plans may call for each other; the last one counts then.
+  constexpr int kMostPlans = 4;
+  std::vector<TierShare> planned = planned_tiers(scenario, expected, scenario.model.kv_bytes_per_token());
+  for (int plans = 0; plans < kMostPlans; ++plans) {
+    policy_ = make_policy({.cost = &cost_,
+                           .hardware = &hardware_,
+                           .options = options_,
+                           .idle_rates = idle_rates_,
+                           .planned = planned,
+                           .step_tokens = scenario.serving.max_num_batched_tokens,
+                           .split_tokens = options_.split_tokens.value_or(expected.mean_history_tokens),
+                           .max_model_len = max_model_len_,
+                           .seed = static_cast<uint64_t>(scenario.seed)});
+    if (expected.reused.empty()) break;
+    // A form that keeps tokens alone fits every tier, which is no reason to plan for the nearest.
+    const bool keeps_tokens_alone =
+        policy_->schedule(std::max<int64_t>(1, expected.mean_history_tokens), main_tier(planned))
+            .recompute_layers == scenario.model.num_hidden_layers;
+    if (keeps_tokens_alone) break;
+    std::vector<TierShare> again =
+        planned_tiers(scenario, expected, policy_->traits().stored_bytes_per_token);
+    if (again == planned) break;
+    planned = std::move(again);
+  }
+  if (policy_->traits().reuse == Reuse::everything) tiers_.clear();
+  if (policy_->traits().reuse == Reuse::nothing) {
     std::erase_if(tiers_, [](const StoreTier& tier) { return tier.kind != Tier::hbm; });
   }
   for (StoreTier& tier : tiers_) {
-    tier.bytes_per_token =
-        tier.kind == Tier::hbm ? scenario.model.kv_bytes_per_token() : policy_->stored_bytes_per_token();
+    tier.bytes_per_token = tier.kind == Tier::hbm ? scenario.model.kv_bytes_per_token()
+                                                  : policy_->traits().stored_bytes_per_token;
   }
-  for (std::string& note : policy_->notes()) notes_.push_back(std::move(note));
+  const std::vector<std::string>& notes = policy_->traits().notes;
+  notes_.insert(notes_.end(), notes.begin(), notes.end());
 }
 
 void Machine::note_unused_keys(const PolicyOptions& given, const Workload& workload) {
@@ -148,12 +211,12 @@ bool Machine::has_host_tier() const {
 
 bool Machine::keeps_scores() const {
   return std::any_of(tiers_.begin(), tiers_.end(),
-                     [](const StoreTier& tier) { return tier.eviction == EvictionKind::score; });
+                     [](const StoreTier& tier) { return eviction_row(tier.eviction).scores; });
 }
 
 bool Machine::clairvoyant() const {
   return std::any_of(tiers_.begin(), tiers_.end(),
-                     [](const StoreTier& tier) { return tier.eviction == EvictionKind::belady; });
+                     [](const StoreTier& tier) { return eviction_row(tier.eviction).clairvoyant; });
 }
 
 const Route& Machine::route(Tier from, Tier to) const {
@@ -166,7 +229,7 @@ void Machine::choose_tiers(const Scenario& scenario) {
                       .capacity_bytes = options_.unbounded && options.kind != Tier::hbm
                                             ? kUnboundedBytes
                                             : options.capacity_bytes.value_or(
-                                                  profile_capacity_bytes(hardware_, options.kind)),
+                                                  tier_facts(hardware_, options.kind)->capacity_bytes),
                       .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
                       .free_fraction = options.free_fraction,
                       .exclusive = options.exclusive});
@@ -215,7 +278,7 @@ void Machine::choose_memory(const Scenario& scenario) {
     }
     kv_capacity_tokens_ -= front_tokens;
   }
-  const double reserved_tokens = policy_->kv_buffer().reserved_tokens;
+  const double reserved_tokens = policy_->traits().kv_buffer.reserved_tokens;
   if (reserved_tokens > static_cast<double>(kv_capacity_tokens_)) {
     throw InputError(
         format("serving.max_model_len: found %lld, of which %s reserves %.1f KV tokens a sequence, allowed: "

@@ -10,16 +10,18 @@
 
 #include "policy/table.h"
 #include "scenario/scenario.h"
+#include "workload/reused_tokens.h"
 #include "workload/workload.h"
 
 namespace kvcap {
 
 class Machine {
  public:
-  // Stored forms are chosen for histories of `mean_history_tokens`, and for the nearest tier that could hold
-  // `context_tokens`, all contexts of the workload together. Throws InputError as simulate() does.
+  // Stored forms are chosen for histories of `mean_history_tokens`, and for the nearest tier that can hold
+  // `context_tokens`, all contexts together. Throws InputError as simulate() does.
   Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens);
-  // Notes as well which keys of the policy change nothing.
+  // Stored forms are chosen for the tiers that serve this workload's hits. Notes as well which keys of the
+  // policy change nothing.
   Machine(const Scenario& scenario, const Workload& workload);
 
   const HardwareProfile& hardware() const { return hardware_; }
@@ -43,8 +45,19 @@ class Machine {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
+  // What a policy plans for: how long histories are, and in which tiers they will be found.
+  struct Expected {
+    int64_t mean_history_tokens = 0;
+    int64_t context_tokens = 0;        // of all contexts of one node together
+    std::vector<ReusedTokens> reused;  // empty: not known
+  };
+  static Expected expected_of(const Scenario& scenario, const Workload& workload);
+
+  Machine(const Scenario& scenario, const Expected& expected);
   void choose_tiers(const Scenario& scenario);
-  void choose_policy(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens);
+  void choose_policy(const Scenario& scenario, const Expected& expected);
+  std::vector<TierShare> planned_tiers(const Scenario& scenario, const Expected& expected,
+                                       double bytes_per_token) const;
   void choose_memory(const Scenario& scenario);
   void note_unused_keys(const PolicyOptions& given, const Workload& workload);
 

@@ -64,7 +64,7 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.policy = scenario.policy.name;
   facts.hardware_provenance = scenario.hardware.provenance_kind;
   facts.policy_summary = policy_summary(machine.options());
-  const Reuse reuse = machine.policy().reuse();
+  const Reuse reuse = machine.policy().traits().reuse;
   const bool free_loads = reuse == Reuse::stored && machine.options().ideal_load.value_or(false);
   facts.is_bound =
       reuse == Reuse::everything || free_loads || machine.clairvoyant() || scenario.policy.unbounded;
@@ -79,8 +79,9 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.cuts_warmup = scenario.workload.warmup == Warmup::automatic;
   facts.slo_ttft_ms = scenario.slo.ttft_ms.value_or(-1);
   facts.slo_tpot_ms = scenario.slo.tpot_ms.value_or(-1);
-  facts.stored_bytes_per_token = machine.policy().stored_bytes_per_token();
-  facts.reserved_bytes = machine.policy().kv_buffer().reserved_tokens * scenario.model.kv_bytes_per_token();
+  facts.stored_bytes_per_token = machine.policy().traits().stored_bytes_per_token;
+  facts.reserved_bytes =
+      machine.policy().traits().kv_buffer.reserved_tokens * scenario.model.kv_bytes_per_token();
   facts.replicas = scenario.fleet.replicas;
   facts.shared_remote = scenario.fleet.shared_remote;
   add_prices(scenario, machine.tiers(), facts);
@@ -148,7 +149,7 @@ KeepingOptions keeping_of(const Machine& machine) {
           .clairvoyant = machine.clairvoyant(),
           .decoupled_positions = options.decoupled_positions.value_or(false),
           // Policies that select keep everything and load that share.
-          .retained_share = machine.policy().selects() ? 1 : options.retention.value_or(1),
+          .retained_share = machine.policy().traits().selects ? 1 : options.retention.value_or(1),
           .expires = options.ttl_s.has_value(),
           .chunk_tokens = options.chunk_tokens.value_or(0),
           .weighs = machine.keeps_scores(),
@@ -180,8 +181,10 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
       recorder.busy(resource, busy_s, from_s, to_s, node);
     };
   };
-  const StoreOptions store_options{.inclusive = machine.options().inclusive.value_or(false),
-                                   .ttl_s = machine.options().ttl_s};
+  const StoreOptions store_options{
+      .inclusive = *machine.options().inclusive,
+      .write_through = *machine.options().inclusive && machine.options().write == WriteMode::through,
+      .ttl_s = machine.options().ttl_s};
   std::vector<StoreTier> own_tiers, shared_tiers;
   for (const StoreTier& tier : machine.tiers()) {
     const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
@@ -200,7 +203,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, std::move(observers),
                          scenario.fleet.shared_remote);
   // Where loads wait for computation, the link stands still or not as layers come: no closed form knows.
-  const bool buffered = machine.policy().read_buffer_layers() < scenario.model.num_hidden_layers;
+  const bool buffered = machine.policy().traits().read_buffer_layers < scenario.model.num_hidden_layers;
   Fleet fleet({.world = world.get(),
                .options = scenario.fleet,
                .stores = stores,

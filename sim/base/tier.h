@@ -11,6 +11,7 @@ namespace kvcap {
 enum class Tier : uint8_t { hbm, dram, ssd, remote };
 
 inline constexpr std::array<Tier, 4> kTiers = {Tier::hbm, Tier::dram, Tier::ssd, Tier::remote};
+inline constexpr std::array<Tier, 3> kHostTiers = {Tier::dram, Tier::ssd, Tier::remote};
 inline constexpr std::array<std::string_view, 4> kTierNames = {"hbm", "dram", "ssd", "remote"};
 
 constexpr std::size_t index(Tier tier) { return static_cast<std::size_t>(tier); }

@@ -34,11 +34,11 @@ struct RestoreArgs {
   bool json = false;
 };
 
-constexpr std::array kHostTiers = {Tier::ssd, Tier::dram, Tier::remote};  // in order of preference
+constexpr std::array kPreferredTiers = {Tier::ssd, Tier::dram, Tier::remote};
 
 Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
   std::string allowed;
-  for (Tier tier : kHostTiers) {
+  for (Tier tier : kPreferredTiers) {
     if (!has_tier(hardware, tier)) continue;
     if (args.tier.empty() || args.tier == name(tier)) return tier;
     allowed += (allowed.empty() ? "" : ", ") + std::string(name(tier));
@@ -129,7 +129,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   double closed_form_s = 0;
   double flops = 0;
   const char* bound = "balanced";
-  if (machine.policy().reuse() == Reuse::stored) {
+  if (machine.policy().traits().reuse == Reuse::stored) {
     Context context{.history_tokens = args.tokens, .new_tokens = args.new_tokens};
     context.use[index(tier)] = machine.policy().use({args.tokens, 0, args.tokens});
     restoration = machine.policy().restore(context, {&hit, 1}, machine.idle_rates());
@@ -138,7 +138,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
     closed_form_s = makespan_s(restoration, machine.idle_rates()) - (restoration.fused ? prefill_s : 0);
     flops = restore_flops(restoration, machine.cost());
     bound = bound_of(restoration, machine, tier, prefill_s);
-  } else if (machine.policy().reuse() != Reuse::everything) {
+  } else if (machine.policy().traits().reuse != Reuse::everything) {
     const PrefillChunk whole{args.tokens + args.new_tokens, 0};
     closed_form_s = machine.cost().prefill_s(whole) - prefill_s;
     flops = static_cast<double>(scenario.model.num_hidden_layers) *
@@ -153,7 +153,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
                         {"end_s", turn.ttft_s}});
   }
   Schedule schedule = machine.policy().schedule(args.tokens, tier);
-  if (machine.policy().reuse() == Reuse::stored && restoration.empty()) {
+  if (machine.policy().traits().reuse == Reuse::stored && restoration.empty()) {
     schedule = {.recompute_layers = scenario.model.num_hidden_layers};  // in the steps of the new tokens
   }
   Json entry = {{"policy", policy},
@@ -165,13 +165,13 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
                  {{"hidden_layers", schedule.hidden_layers},
                   {"kv_layers", schedule.kv_layers},
                   {"recompute_layers", schedule.recompute_layers}}},
-                {"stored_bytes_per_token", machine.policy().stored_bytes_per_token()},
+                {"stored_bytes_per_token", machine.policy().traits().stored_bytes_per_token},
                 {"read_bytes", restoration.total_bytes()[index(tier)]},
                 {"restore_flops", flops},
                 {"bound", bound},
                 {"timeline", timeline}};
   if (schedule.hidden_tokens >= 0) entry["schedule"]["hidden_tokens"] = schedule.hidden_tokens;
-  entry["notes"] = machine.policy().notes();
+  entry["notes"] = machine.policy().traits().notes;
   if (machine.options().ideal_load.value_or(false)) {
     entry["notes"].push_back(policy + ": loads take no time (policy.ideal_load)");
   }

@@ -15,6 +15,7 @@
 #include "metrics/format.h"
 #include "policy/table.h"
 #include "scenario/load.h"
+#include "spec/tiers.h"
 
 namespace kvcap {
 namespace {
@@ -70,7 +71,7 @@ std::vector<Entry> policies() {
     Json details = {{"name", row.name},       {"summary", row.summary},
                     {"keep", name(row.keep)}, {"restore", name(row.restore)},
                     {"keeps", row.keeps},     {"restores", row.restores},
-                    {"when", row.wins},       {"options", row.options}};
+                    {"when", row.wins},       {"options", policy_options_help(row.name)}};
     if (!row.leaves_out.empty()) details["not_modelled"] = row.leaves_out;
     details["ways_to_restore"] = ways_to_restore();
     entries.push_back({std::string(row.name), std::string(row.summary), std::move(details)});
@@ -155,23 +156,20 @@ void show_all(const std::vector<Entry>& entries, bool json) {
   if (json) std::printf("%s\n", list.dump(2).c_str());
 }
 
-// "An hour of all of it: 5.04 $ (GPUs 3.90, DRAM 1.10, SSDs 0.04)": all of it provisioned, whether rented or
+// "An hour of all of it: 5.04 $ (GPUs 3.90, dram 1.10, ssd 0.04)": all of it provisioned, whether rented or
 // written off. Empty where nothing has a price.
 std::string hour_text(const HardwareProfile& hardware) {
   constexpr double kHour_s = 3600;
   const double gpus = static_cast<double>(hardware.gpu.count) * gpu_usd_per_hour(hardware);
   std::string parts = "GPUs " + format_number(gpus);
   double total = gpus;
-  const auto add = [&](const char* name, Tier tier, double bytes) {
-    const double usd = store_usd(hardware, tier, bytes, kHour_s);
+  for (Tier tier : kHostTiers) {
+    const std::optional<TierFacts> facts = tier_facts(hardware, tier);
+    if (!facts) continue;
+    const double usd = store_usd(hardware, tier, facts->capacity_bytes, kHour_s);
     total += usd;
-    parts += std::string(", ") + name + " " + format_number(usd);
-  };
-  if (hardware.dram) add("DRAM", Tier::dram, hardware.dram->capacity_bytes);
-  if (hardware.ssd) {
-    add("SSDs", Tier::ssd, static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes);
+    parts += ", " + std::string(name(tier)) + " " + format_number(usd);
   }
-  if (hardware.remote) add("remote", Tier::remote, hardware.remote->capacity_bytes);
   return total > 0 ? "An hour of all of it: " + format_number(total) + " $ (" + parts + ")\n\n" : "";
 }
 

@@ -21,32 +21,11 @@ double Route::bytes_per_s() const {
   return slowest;
 }
 
-bool has_tier(const HardwareProfile& hardware, Tier tier) {
-  switch (tier) {
-    case Tier::hbm:
-      return true;
-    case Tier::dram:
-      return hardware.dram.has_value();
-    case Tier::ssd:
-      return hardware.ssd.has_value();
-    case Tier::remote:
-      return hardware.remote.has_value();
-  }
-  return false;
-}
-
 namespace {
 
-Hop device_hop(const HardwareProfile& hardware, Tier tier, bool reading) {
-  if (tier == Tier::ssd) {
-    const Ssd& ssd = *hardware.ssd;
-    const auto count = static_cast<double>(ssd.count);
-    return {reading ? Resource::ssd_read : Resource::ssd_write,
-            count * (reading ? ssd.read_bandwidth_bytes_per_s : ssd.write_bandwidth_bytes_per_s),
-            ssd.request_overhead_s / count};
-  }
-  if (tier == Tier::remote) return {Resource::remote, hardware.remote->bandwidth_bytes_per_s, 0};
-  return {Resource::dram, hardware.dram->bandwidth_bytes_per_s, 0};
+Hop device_hop(const TierFacts& facts, bool reading) {
+  const TierLink& link = reading ? facts.read : facts.write;
+  return {link.resource, link.bytes_per_s, link.request_s};
 }
 
 }  // namespace
@@ -56,23 +35,23 @@ Route route(const HardwareProfile& hardware, int64_t tensor_parallel_size, Tier 
   Route result;
   const Tier far = std::max(from, to);
   const bool reading = from == far;  // towards the GPU
-  result.hops.push_back(device_hop(hardware, far, reading));
-  if (far == Tier::remote) result.latency_s = hardware.remote->latency_s;
+  const TierFacts far_facts = *tier_facts(hardware, far);
+  result.hops.push_back(device_hop(far_facts, reading));
+  result.latency_s = far_facts.latency_s;
 
   const Tier near = std::min(from, to);
   if (near == Tier::hbm) {
     const auto gpus = static_cast<double>(tensor_parallel_size);
     const Pcie& pcie = hardware.pcie;
     // The direct path of an SSD goes around DRAM; a profile without DRAM has nothing to go through.
-    const bool direct = far == Tier::dram || (far == Tier::ssd && hardware.ssd->gpu_direct);
-    if (!direct && hardware.dram) {
+    if (!far_facts.reaches_gpu && hardware.dram) {
       result.hops.push_back({Resource::dram, hardware.dram->bandwidth_bytes_per_s, 0, 2});
     }
     result.hops.push_back({reading ? Resource::pcie_h2d : Resource::pcie_d2h,
                            gpus * (reading ? pcie.h2d_bandwidth_bytes_per_s : pcie.d2h_bandwidth_bytes_per_s),
                            pcie.request_overhead_s / gpus});
   } else {
-    result.hops.push_back(device_hop(hardware, near, !reading));
+    result.hops.push_back(device_hop(*tier_facts(hardware, near), !reading));
   }
   return result;
 }

@@ -15,6 +15,7 @@
 #include "base/resource.h"
 #include "base/tier.h"
 #include "spec/hardware_profile.h"
+#include "spec/tiers.h"
 
 namespace kvcap {
 
@@ -37,8 +38,5 @@ struct Route {
 
 // REQUIRES: from != to, and the profile has both tiers (hbm always).
 Route route(const HardwareProfile& hardware, int64_t tensor_parallel_size, Tier from, Tier to);
-
-// True iff the profile has the tier.
-bool has_tier(const HardwareProfile& hardware, Tier tier);
 
 }  // namespace kvcap

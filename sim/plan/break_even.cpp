@@ -53,9 +53,9 @@ Tier tier_of(const Scenario& scenario) {
 double closed_form_ttft_s(const Machine& machine, const StoredContexts& contexts, Tier tier) {
   const PrefillChunk suffix{contexts.new_tokens, contexts.tokens};
   const double prefill_s = machine.cost().prefill_s(suffix);
-  if (machine.policy().reuse() == Reuse::everything) return prefill_s;
+  if (machine.policy().traits().reuse == Reuse::everything) return prefill_s;
   Restoration restoration;
-  if (machine.policy().reuse() == Reuse::stored) {
+  if (machine.policy().traits().reuse == Reuse::stored) {
     const Hit hit{.tier = tier, .tokens = contexts.tokens};
     Context context{.history_tokens = contexts.tokens, .new_tokens = contexts.new_tokens};
     context.use[index(tier)] = machine.policy().use({contexts.tokens, 0, contexts.tokens});

@@ -28,20 +28,18 @@ class Adaptive : public Policy {
         kept_(cost_, inputs.options.stored_bits.value_or(16)),
         layers_(cost_.model().num_hidden_layers),
         idle_rates_(inputs.idle_rates),
-        planned_tier_(*inputs.planned_tier),
+        planned_(inputs.planned),
         step_tokens_(inputs.step_tokens),
         split_tokens_(std::max<int64_t>(1, inputs.split_tokens)),
         copy_bytes_per_s_(static_cast<double>(cost_.tensor_parallel_size()) *
                           inputs.hardware->pcie.d2h_bandwidth_bytes_per_s) {
     hidden_layers_ = inputs.options.keep == Keep::kv ? 0 : plan();
-  }
-
-  Reuse reuse() const override { return Reuse::stored; }
-  bool heeds_engine() const override { return true; }
-
-  double stored_bytes_per_token() const override {
-    return static_cast<double>(hidden_layers_) * kept_.hidden_bytes() +
-           static_cast<double>(layers_ - hidden_layers_) * kept_.kv_bytes();
+    set_traits({.reuse = Reuse::stored,
+                .stored_bytes_per_token = stored_bytes_per_token(),
+                .heeds_engine = true,
+                .save_floors = save_floors(),
+                .notes = notes(),
+                .quality_note = kept_.quality_note(hidden_layers_ > 0, hidden_layers_ < layers_)});
   }
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
@@ -62,16 +60,6 @@ class Adaptive : public Policy {
     return not_brought_s < brought_s * kBetter ? Restoration{} : best;
   }
 
-  std::vector<SaveFloor> save_floors() const override {
-    std::vector<SaveFloor> floors;
-    const auto add = [&](int64_t layers, double bytes) {
-      if (layers > 0) floors.push_back({layers, bytes / copy_bytes_per_s_, 0});
-    };
-    add(hidden_layers_, kept_.hidden_bytes());
-    add(layers_ - hidden_layers_, kept_.kv_bytes());
-    return floors;
-  }
-
   double save_requests(int64_t tokens) const override {
     return static_cast<double>(layers_ * chunks(tokens));
   }
@@ -87,21 +75,32 @@ class Adaptive : public Policy {
     return schedule;
   }
 
-  std::vector<std::string> notes() const override {
-    char text[200];
+ private:
+  double stored_bytes_per_token() const {
+    return static_cast<double>(hidden_layers_) * kept_.hidden_bytes() +
+           static_cast<double>(layers_ - hidden_layers_) * kept_.kv_bytes();
+  }
+
+  std::vector<SaveFloor> save_floors() const {
+    std::vector<SaveFloor> floors;
+    const auto add = [&](int64_t layers, double bytes) {
+      if (layers > 0) floors.push_back({layers, bytes / copy_bytes_per_s_, 0});
+    };
+    add(hidden_layers_, kept_.hidden_bytes());
+    add(layers_ - hidden_layers_, kept_.kv_bytes());
+    return floors;
+  }
+
+  std::vector<std::string> notes() const {
+    char text[240];
     std::snprintf(text, sizeof text,
                   "adaptive keeps %lld layers as hidden states and %lld as KV, chosen for %lld tokens of "
                   "history on %s",
                   static_cast<long long>(hidden_layers_), static_cast<long long>(layers_ - hidden_layers_),
-                  static_cast<long long>(split_tokens_), std::string(kvcap::name(planned_tier_)).c_str());
+                  static_cast<long long>(split_tokens_), tiers_text(planned_).c_str());
     return {text};
   }
 
-  std::string quality_note() const override {
-    return kept_.quality_note(hidden_layers_ > 0, hidden_layers_ < layers_);
-  }
-
- private:
   // A step without the turn.
   struct Step {
     double seconds = 0;
@@ -111,12 +110,15 @@ class Adaptive : public Policy {
   // The number of layers to keep as hidden states.
   int64_t plan() const {
     if (kept_.hidden_bytes() >= kept_.kv_bytes()) return 0;
-    const Hit hit{.tier = planned_tier_, .tokens = split_tokens_};
     int64_t least = layers_;
     double least_s = std::numeric_limits<double>::infinity();
     for (int64_t hidden = layers_; hidden >= 0; --hidden) {
       for (int64_t recomputed = 0; recomputed < layers_; ++recomputed) {
-        const double one_s = makespan_s(build(hidden, recomputed, {&hit, 1}, 0), idle_rates_);
+        double one_s = 0;  // expected over the tiers that serve hits
+        for (const TierShare& planned : planned_) {
+          const Hit hit{.tier = planned.tier, .tokens = split_tokens_};
+          one_s += planned.share * makespan_s(build(hidden, recomputed, {&hit, 1}, 0), idle_rates_);
+        }
         if (one_s >= least_s * kBetter) continue;
         least_s = one_s;
         least = hidden;
@@ -197,7 +199,7 @@ class Adaptive : public Policy {
   StoredLayers kept_;
   int64_t layers_;
   LoadRates idle_rates_;
-  Tier planned_tier_;
+  std::vector<TierShare> planned_;
   int64_t step_tokens_;
   int64_t split_tokens_;
   double copy_bytes_per_s_;

@@ -40,15 +40,14 @@ class CacheBlend : public Policy {
         stored_(cost_, inputs.options.stored_bits.value_or(16)),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
         idle_rates_(inputs.idle_rates),
-        planned_tier_(*inputs.planned_tier),
-        planned_tokens_(std::max<int64_t>(1, inputs.split_tokens)) {}
-
-  Reuse reuse() const override { return Reuse::stored; }
-  int64_t read_buffer_layers() const override { return ahead_; }
-  bool restores_resident() const override { return true; }
-
-  double stored_bytes_per_token() const override {
-    return static_cast<double>(layers_) * (hidden_ ? stored_.hidden_bytes() : stored_.kv_bytes());
+        planned_tier_(main_tier(inputs.planned)),
+        planned_tokens_(std::max<int64_t>(1, inputs.split_tokens)) {
+    set_traits({.reuse = Reuse::stored,
+                .stored_bytes_per_token = stored_bytes_per_token(),
+                .read_buffer_layers = ahead_,
+                .restores_resident = true,
+                .notes = notes(),
+                .quality_note = quality_note()});
   }
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
@@ -86,7 +85,12 @@ class CacheBlend : public Policy {
             .recompute_layers = full_layers_};
   }
 
-  std::vector<std::string> notes() const override {
+ private:
+  double stored_bytes_per_token() const {
+    return static_cast<double>(layers_) * (hidden_ ? stored_.hidden_bytes() : stored_.kv_bytes());
+  }
+
+  std::vector<std::string> notes() const {
     char text[320];
     const Estimate planned = estimate(planned_tokens_, planned_tier_);
     const double again_s = recompute_s(planned.ratio, planned.prefill_s, efficiency_);
@@ -105,7 +109,7 @@ class CacheBlend : public Policy {
     return notes;
   }
 
-  std::string quality_note() const override {
+  std::string quality_note() const {
     std::string bits = stored_.quality_note(hidden_, !hidden_);
     const double ratio = ratio_.value_or(kLeastRecomputeRatio);
     if (ratio >= 1) return bits;
@@ -124,7 +128,6 @@ class CacheBlend : public Policy {
     return joined_notes(text, bits);
   }
 
- private:
   struct Estimate {
     double load_s = 0, prefill_s = 0;  // of one layer
     double ratio = 0;
@@ -170,7 +173,7 @@ class CacheBlend : public Policy {
   std::vector<StorageDevice> devices() const {
     std::vector<StorageDevice> devices;
     const double bytes = static_cast<double>(planned_tokens_) * stored_bytes_per_token();
-    for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+    for (Tier tier : kHostTiers) {
       if (!has_tier(hardware_, tier)) continue;
       const Hit hit{.tier = tier, .tokens = planned_tokens_};
       const Route way = route(hardware_, cost_.tensor_parallel_size(), tier, Tier::hbm);

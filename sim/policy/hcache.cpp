@@ -7,8 +7,9 @@
 //   C_H > IO_H   hidden, then KV:         L_H = ceil(L IO_KV / (IO_KV + C_H - IO_H))
 //   C_H <= IO_H  recompute, then hidden:  L_H = ceil(L C_tok / (C_tok + IO_H - C_H))
 // `split: paper` is this formula, `best` the least makespan over all L_H of both families. The forms are
-// fixed when a run begins, for histories of split_tokens. With `best` a context that is sooner prefilled in
-// one pass with what is new than restored before it is not restored.
+// fixed when a run begins, for histories of split_tokens and the tiers that are expected to serve hits: the
+// makespan and the times in the formulas are means over these tiers, weighted with their shares. With `best`
+// a context that is sooner prefilled in one pass with what is new than restored before it is not restored.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -42,33 +43,25 @@ class HCache : public Policy {
         layers_(cost_.model().num_hidden_layers),
         kept_(cost_, inputs.options.stored_bits.value_or(16)),
         idle_rates_(inputs.idle_rates),
-        planned_tier_(*inputs.planned_tier),
+        planned_(inputs.planned),
         has_histories_(inputs.split_tokens > 0),
         split_tokens_(std::max<int64_t>(1, inputs.split_tokens)) {
     const auto gpus = static_cast<double>(cost_.tensor_parallel_size());
     copy_bytes_per_s_ = gpus * inputs.hardware->pcie.d2h_bandwidth_bytes_per_s;
     if (inputs.options.save.value_or(SaveMode::background) == SaveMode::direct_io &&
-        planned_tier_ == Tier::ssd) {
+        main_tier(planned_) == Tier::ssd) {
       sync_write_s_ = inputs.hardware->ssd->sync_write_s;
     }
-    stored_ = divide(split_tokens_, planned_tier_);
+    stored_ = divide(split_tokens_, planned_);
     const bool is_by_hand = inputs.options.recomputed_layers || inputs.options.kv_layers;
     if (is_by_hand) stored_ = by_hand(inputs.options);
     in_one_pass_ =
         split_ == Split::best && !is_by_hand && !hidden_everywhere_ && stored_.recomputed == layers_;
-  }
-
-  Reuse reuse() const override { return Reuse::stored; }
-
-  double stored_bytes_per_token() const override {
-    const auto layers = static_cast<double>(layers_);
-    if (stored_.tokenwise) {
-      const double rest_bytes = stored_.rest == LayerForm::kv ? layers * kept_.kv_bytes() : kTokenBytes;
-      return stored_.hidden_share * layers * kept_.hidden_bytes() + (1 - stored_.hidden_share) * rest_bytes;
-    }
-    const double tokens_bytes = stored_.recomputed > 0 ? kTokenBytes : 0;
-    return static_cast<double>(hidden_stored()) * kept_.hidden_bytes() +
-           static_cast<double>(stored_.kv) * kept_.kv_bytes() + tokens_bytes;
+    set_traits({.reuse = Reuse::stored,
+                .stored_bytes_per_token = stored_bytes_per_token(),
+                .save_floors = save_floors(),
+                .notes = notes(),
+                .quality_note = quality_note()});
   }
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
@@ -76,18 +69,6 @@ class HCache : public Policy {
     // Recomputing all layers is one prefill with what is new, which reads the weights once.
     if (in_one_pass_) return {};
     return build(division_for(hits, rates, context.resident_tokens), hits, context.resident_tokens);
-  }
-
-  std::vector<SaveFloor> save_floors() const override {
-    // The layer's form decides what is copied down while it, and written before the next, is computed.
-    const auto floor = [&](int64_t layers, double bytes, double writes) {
-      return SaveFloor{layers, bytes / copy_bytes_per_s_, writes * sync_write_s_};
-    };
-    if (stored_.tokenwise) return {floor(layers_, std::max(kept_.hidden_bytes(), kept_.kv_bytes()), 1)};
-    std::vector<SaveFloor> floors;
-    if (hidden_stored() > 0) floors.push_back(floor(hidden_stored(), kept_.hidden_bytes(), 1));
-    if (stored_.kv > 0) floors.push_back(floor(stored_.kv, kept_.kv_bytes(), 1));
-    return floors;
   }
 
   double save_requests(int64_t tokens) const override {
@@ -107,8 +88,32 @@ class HCache : public Policy {
         .hidden_layers = division.hidden, .kv_layers = division.kv, .recompute_layers = division.recomputed};
   }
 
-  std::vector<std::string> notes() const override {
-    char text[200];
+ private:
+  double stored_bytes_per_token() const {
+    const auto layers = static_cast<double>(layers_);
+    if (stored_.tokenwise) {
+      const double rest_bytes = stored_.rest == LayerForm::kv ? layers * kept_.kv_bytes() : kTokenBytes;
+      return stored_.hidden_share * layers * kept_.hidden_bytes() + (1 - stored_.hidden_share) * rest_bytes;
+    }
+    const double tokens_bytes = stored_.recomputed > 0 ? kTokenBytes : 0;
+    return static_cast<double>(hidden_stored()) * kept_.hidden_bytes() +
+           static_cast<double>(stored_.kv) * kept_.kv_bytes() + tokens_bytes;
+  }
+
+  std::vector<SaveFloor> save_floors() const {
+    // The layer's form decides what is copied down while it, and written before the next, is computed.
+    const auto floor = [&](int64_t layers, double bytes, double writes) {
+      return SaveFloor{layers, bytes / copy_bytes_per_s_, writes * sync_write_s_};
+    };
+    if (stored_.tokenwise) return {floor(layers_, std::max(kept_.hidden_bytes(), kept_.kv_bytes()), 1)};
+    std::vector<SaveFloor> floors;
+    if (hidden_stored() > 0) floors.push_back(floor(hidden_stored(), kept_.hidden_bytes(), 1));
+    if (stored_.kv > 0) floors.push_back(floor(stored_.kv, kept_.kv_bytes(), 1));
+    return floors;
+  }
+
+  std::vector<std::string> notes() const {
+    char text[240];
     std::vector<std::string> notes;
     if (stored_.tokenwise) {
       std::snprintf(text, sizeof text, "hcache keeps %.0f %% of the tokens of every layer as hidden states",
@@ -120,7 +125,7 @@ class HCache : public Policy {
                     "history on %s",
                     static_cast<long long>(hidden_stored()), static_cast<long long>(stored_.kv),
                     static_cast<long long>(stored_.recomputed), static_cast<long long>(split_tokens_),
-                    std::string(kvcap::name(planned_tier_)).c_str());
+                    tiers_text(planned_).c_str());
     }
     notes.emplace_back(text);
     if (kept_.hidden_bytes() >= kept_.kv_bytes()) {
@@ -136,23 +141,26 @@ class HCache : public Policy {
     return notes;
   }
 
-  std::string quality_note() const override {
+  std::string quality_note() const {
     const bool mixes = stored_.tokenwise;
     return kept_.quality_note(mixes || hidden_stored() > 0,
                               mixes ? stored_.rest == LayerForm::kv : stored_.kv > 0);
   }
 
- private:
   struct LayerTimes {
-    double hidden_load_s, kv_load_s, project_s, recompute_s;
+    double hidden_load_s = 0, kv_load_s = 0, project_s = 0, recompute_s = 0;
   };
 
-  LayerTimes layer_times(int64_t tokens, Tier tier) const {
-    const Hit hit{.tier = tier, .tokens = tokens};
-    const LayerWork hidden = kept_.hidden(1, {&hit, 1});
-    return {load_s(hidden, tier, idle_rates_[index(tier)]),
-            load_s(kept_.kv(1, {&hit, 1}), tier, idle_rates_[index(tier)]), hidden.compute_s,
-            cost_.prefill_layer_s({tokens, 0})};
+  LayerTimes layer_times(int64_t tokens, std::span<const TierShare> planned) const {
+    LayerTimes times{.recompute_s = cost_.prefill_layer_s({tokens, 0})};
+    for (const auto& [tier, share] : planned) {
+      const Hit hit{.tier = tier, .tokens = tokens};
+      const LayerWork hidden = kept_.hidden(1, {&hit, 1});
+      times.hidden_load_s += share * load_s(hidden, tier, idle_rates_[index(tier)]);
+      times.kv_load_s += share * load_s(kept_.kv(1, {&hit, 1}), tier, idle_rates_[index(tier)]);
+      times.project_s = hidden.compute_s;
+    }
+    return times;
   }
 
   // Layers that hidden states are written for.
@@ -160,19 +168,19 @@ class HCache : public Policy {
 
   // ---- deciding ----
 
-  Division divide(int64_t tokens, Tier tier) const {
+  Division divide(int64_t tokens, std::span<const TierShare> planned) const {
     switch (split_) {
       case Split::best:
-        return best(tokens, tier);
+        return best(tokens, planned);
       case Split::paper:
-        return by_formula(tokens, tier);
+        return by_formula(tokens, planned);
       case Split::hidden_only:
         return {.hidden = layers_};
       case Split::naive_hybrid:
-        return naive_hybrid(tokens, tier);
+        return naive_hybrid(tokens, planned);
       case Split::token:
       case Split::token_rounded:
-        return by_tokens(tokens, tier);
+        return by_tokens(tokens, planned);
     }
     return {};
   }
@@ -192,8 +200,8 @@ class HCache : public Policy {
     return std::clamp(std::ceil(total * other_s / (other_s + gap_s) - 1e-9), 0.0, total);
   }
 
-  Division by_formula(int64_t tokens, Tier tier) const {
-    const LayerTimes t = layer_times(tokens, tier);
+  Division by_formula(int64_t tokens, std::span<const TierShare> planned) const {
+    const LayerTimes t = layer_times(tokens, planned);
     const auto layers = static_cast<double>(layers_);
     if (t.project_s > t.hidden_load_s) {
       const auto hidden = static_cast<int64_t>(balanced(layers, t.kv_load_s, t.project_s - t.hidden_load_s));
@@ -203,8 +211,8 @@ class HCache : public Policy {
     return {.recomputed = layers_ - hidden, .hidden = hidden};
   }
 
-  Division naive_hybrid(int64_t tokens, Tier tier) const {
-    const LayerTimes t = layer_times(tokens, tier);
+  Division naive_hybrid(int64_t tokens, std::span<const TierShare> planned) const {
+    const LayerTimes t = layer_times(tokens, planned);
     const auto longest_s = [&](int64_t recomputed) {
       return std::max(t.recompute_s * static_cast<double>(recomputed),
                       t.kv_load_s * static_cast<double>(layers_ - recomputed));
@@ -216,8 +224,8 @@ class HCache : public Policy {
     return {.recomputed = least, .kv = layers_ - least};
   }
 
-  Division by_tokens(int64_t tokens, Tier tier) const {
-    const LayerTimes t = layer_times(tokens, tier);
+  Division by_tokens(int64_t tokens, std::span<const TierShare> planned) const {
+    const LayerTimes t = layer_times(tokens, planned);
     const bool io_to_spare = t.project_s > t.hidden_load_s;
     const double other_s = io_to_spare ? t.kv_load_s : t.recompute_s;
     const double hidden =
@@ -227,12 +235,15 @@ class HCache : public Policy {
             .rest = io_to_spare ? LayerForm::kv : LayerForm::tokens};
   }
 
-  Division best(int64_t tokens, Tier tier) const {
-    const Hit hit{.tier = tier, .tokens = tokens};
+  Division best(int64_t tokens, std::span<const TierShare> planned) const {
     Division least;
     double least_s = std::numeric_limits<double>::infinity();
     const auto consider = [&](const Division& candidate) {
-      const double candidate_s = makespan_s(build(candidate, {&hit, 1}, 0), idle_rates_);
+      double candidate_s = 0;
+      for (const auto& [tier, share] : planned) {
+        const Hit hit{.tier = tier, .tokens = tokens};
+        candidate_s += share * makespan_s(build(candidate, {&hit, 1}, 0), idle_rates_);
+      }
       if (candidate_s >= least_s * (1 - 1e-12)) return;
       least_s = candidate_s;
       least = candidate;
@@ -253,7 +264,8 @@ class HCache : public Policy {
     if (!hidden_everywhere_ || stored_.tokenwise) return stored_;
     if (split_ == Split::paper) {
       if (stored_.kv > 0) return stored_;
-      const Division here = by_formula(total_tokens(hits), hits.front().tier);
+      const TierShare nearest{hits.front().tier, 1};
+      const Division here = by_formula(total_tokens(hits), {&nearest, 1});
       return {.recomputed = here.recomputed, .hidden = layers_ - here.recomputed};
     }
     // The makespan is a maximum of linear functions of the run's length: the first length that is no better
@@ -333,7 +345,7 @@ class HCache : public Policy {
   int64_t layers_;
   StoredLayers kept_;
   LoadRates idle_rates_;
-  Tier planned_tier_;
+  std::vector<TierShare> planned_;
   bool has_histories_;
   int64_t split_tokens_;
   double copy_bytes_per_s_ = 0;

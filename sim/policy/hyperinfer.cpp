@@ -62,14 +62,13 @@ class HyperInfer : public Policy {
       statistics_.emplace(ImportanceModel{}, identification_, layers_, inputs.seed);
     }
     no_probes_ = wanted && !has_key_heads;
-  }
-
-  Reuse reuse() const override { return Reuse::stored; }
-  bool selects() const override { return identification_.retention < 1; }
-  bool restores_resident() const override { return selects(); }
-
-  double stored_bytes_per_token() const override {
-    return static_cast<double>(layers_) * (key_bytes_ + value_bytes_ + probe_share() * key_bytes_);
+    set_traits({.reuse = Reuse::stored,
+                .stored_bytes_per_token =
+                    static_cast<double>(layers_) * (key_bytes_ + value_bytes_ + probe_share() * key_bytes_),
+                .selects = selects(),
+                .restores_resident = selects(),
+                .notes = notes(),
+                .quality_note = quality_note()});
   }
 
   PartUse use(const Stretch& part) const override {
@@ -141,7 +140,10 @@ class HyperInfer : public Policy {
 
   Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
 
-  std::vector<std::string> notes() const override {
+ private:
+  bool selects() const { return identification_.retention < 1; }
+
+  std::vector<std::string> notes() const {
     std::vector<std::string> notes;
     if (statistics_) {
       notes.emplace_back(
@@ -155,7 +157,7 @@ class HyperInfer : public Policy {
     return notes;
   }
 
-  std::string quality_note() const override {
+  std::string quality_note() const {
     char text[200] = "";
     if (selects()) {
       std::snprintf(text, sizeof text, "%g %% of a prefix's tokens are used: %s (HyperInfer VI-B)",
@@ -168,7 +170,6 @@ class HyperInfer : public Policy {
     return joined_notes(text, stored_.quality_note(false, true));
   }
 
- private:
   struct LayerTime {
     double layer_s = 0;   // prefill of the new tokens over the important ones
     double scores_s = 0;  // all queries' scores with keys that this leaves out
@@ -187,7 +188,7 @@ class HyperInfer : public Policy {
   template <class Bytes, class Requests>
   static LayerWork loaded(const Context& context, LayerForm form, Bytes bytes, Requests requests) {
     LayerWork work{.form = form};
-    for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+    for (Tier tier : kHostTiers) {
       const PartUse& use = context.use[index(tier)];
       if (use.tokens == 0) continue;
       work.load_bytes[index(tier)] = bytes(tier, use);
@@ -256,7 +257,7 @@ class HyperInfer : public Policy {
   void guess(double window_s, const LoadRates& rates, std::vector<LayerWork>& work) const {
     LayerWork& keys = work[work.size() - 2];
     LayerWork& needed = work.back();
-    for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+    for (Tier tier : kHostTiers) {
       const std::size_t t = index(tier);
       const double needed_s = load_s(needed, tier, rates[t]);
       if (needed_s <= 0) continue;

@@ -6,7 +6,7 @@ namespace {
 
 class Ideal : public Policy {
  public:
-  Reuse reuse() const override { return Reuse::everything; }
+  Ideal() { set_traits({.reuse = Reuse::everything}); }
 };
 
 }  // namespace

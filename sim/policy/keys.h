@@ -26,5 +26,7 @@ std::span<const std::string_view> policy_keys();
 // `tiers` is never among them: that policies which keep nothing have no use for it goes without saying.
 std::vector<std::string_view> unused_keys(const PolicyOptions& given, const PolicyOptions& options,
                                           const KeySurroundings& where);
+// The keys that a policy listens to on some machine with some workload. `options` have their preset.
+std::vector<std::string_view> heard_keys(const PolicyOptions& options);
 
 }  // namespace kvcap

@@ -21,12 +21,12 @@ class KvOffload : public Policy {
         layers_(cost_.model().num_hidden_layers),
         layerwise_(inputs.options.preload.value_or(Preload::none) == Preload::layerwise),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
-        step_tokens_(inputs.step_tokens) {}
-
-  Reuse reuse() const override { return Reuse::stored; }
-  int64_t read_buffer_layers() const override { return ahead_; }
-
-  double stored_bytes_per_token() const override { return static_cast<double>(layers_) * stored_.kv_bytes(); }
+        step_tokens_(inputs.step_tokens) {
+    set_traits({.reuse = Reuse::stored,
+                .stored_bytes_per_token = static_cast<double>(layers_) * stored_.kv_bytes(),
+                .read_buffer_layers = ahead_,
+                .quality_note = stored_.quality_note(false, true)});
+  }
 
   Restoration restore(const Context& context, std::span<const Hit> hits, const LoadRates&) const override {
     LayerWork layer = stored_.kv(layers_, hits);
@@ -51,8 +51,6 @@ class KvOffload : public Policy {
   }
 
   Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
-
-  std::string quality_note() const override { return stored_.quality_note(false, true); }
 
  private:
   const CostModel& cost_;

@@ -32,17 +32,16 @@ class NpuBuffers : public Policy {
     buffer_.copy_every_tokens = moves + 1;
     buffer_.copy_bytes = window * inputs.cost->model().kv_bytes_per_token();
     buffer_.copy_s = inputs.cost->device_copy_s(buffer_.copy_bytes);
+    set_traits({.reuse = Reuse::stored,
+                .stored_bytes_per_token = static_cast<double>(layers_) * kept_.kv_bytes(),
+                .kv_buffer = buffer_,
+                .notes = notes(),
+                .quality_note = kept_.quality_note(false, true)});
   }
-
-  Reuse reuse() const override { return Reuse::stored; }
-
-  double stored_bytes_per_token() const override { return static_cast<double>(layers_) * kept_.kv_bytes(); }
 
   Restoration restore(const Context&, std::span<const Hit> hits, const LoadRates&) const override {
     return {.work = {kept_.kv(layers_, hits)}};
   }
-
-  KvBuffer kv_buffer() const override { return buffer_; }
 
   double save_requests(int64_t tokens) const override {
     return static_cast<double>(layers_ * chunks(tokens));
@@ -50,7 +49,8 @@ class NpuBuffers : public Policy {
 
   Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
 
-  std::vector<std::string> notes() const override {
+ private:
+  std::vector<std::string> notes() const {
     char text[240];
     std::snprintf(text, sizeof text, "%s reserves %.1f KV slots a sequence for a window of %lld; ",
                   name_.c_str(), buffer_.reserved_tokens, static_cast<long long>(window_tokens_));
@@ -68,9 +68,6 @@ class NpuBuffers : public Policy {
     return {first, "attention over the padding of a static graph's window is not charged"};
   }
 
-  std::string quality_note() const override { return kept_.quality_note(false, true); }
-
- private:
   std::string name_;
   StoredLayers kept_;
   int64_t layers_;

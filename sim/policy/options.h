@@ -17,6 +17,8 @@ enum class Preload : uint8_t { none, layerwise };
 // background: off the critical path. direct_io: each step writes what it has produced. blocking: the GPU
 // waits at the end of each turn until its state has been copied out (CachedAttention 4.3.2).
 enum class SaveMode : uint8_t { background, direct_io, blocking };
+// When state reaches the tiers below the first: when it is evicted from there, or as soon as it is saved.
+enum class WriteMode : uint8_t { back, through };
 // How HCache divides a context over restoration methods (HCache 4.1.2, 6.3.1, 6.3.2).
 enum class Split : uint8_t { best, paper, hidden_only, naive_hybrid, token, token_rounded };
 
@@ -54,6 +56,8 @@ enum class SaveAt : uint8_t { turn_end, step, eviction };
 // the request, or the request for at most prefetch_timeout_s.
 enum class PrefetchOnArrival : uint8_t { none, best_effort, wait, timeout };
 
+inline constexpr int64_t kStoredBits[] = {16, 8, 4};
+
 struct PolicyOptions {
   std::string name = "hcache";
   std::optional<Keep> keep;
@@ -63,7 +67,8 @@ struct PolicyOptions {
   std::optional<Match> match;
   std::optional<bool> look_ahead;  // fetch and evict by what waits in the queue (CachedAttention 3.3)
   std::optional<bool> inclusive;   // a tier below keeps a copy of what moves up
-  std::optional<double> ttl_s;     // what has not been used for so long is dropped
+  std::optional<WriteMode> write;
+  std::optional<double> ttl_s;  // what has not been used for so long is dropped
   // Stored keys carry no positions: what overflow leaves of a context stays valid (CachedAttention 3.4).
   std::optional<bool> decoupled_positions;
   std::optional<double> retention;  // share of a context's tokens that is kept or loaded

@@ -1,10 +1,10 @@
 // Policy: one system of the papers as pure answers. It knows the cost model and the routes of the machine,
 // never a clock or a queue; serving asks and performs.
 //
-//   reuse()    what a turn may find of its history: nothing, what the store has, or everything at no cost
-//   restore()  which layers come back how, given where the context lies and how busy the links are
-//   save_floors(), save_requests()   what writing new tokens costs the running step, and in how many requests
-//   use()      which part of what is found a turn needs at all, and so what it is worth in a cache
+//   traits()         what holds for the whole run: a plain value, set by the constructor
+//   restore()        how each layer comes back, given where the context lies and how busy the links are
+//   save_requests()  in how many requests new tokens are written
+//   use()            which part of what is found a turn needs, and so what it is worth in a cache
 //
 // Adding one that brings contexts back in a new way is one file with a make_ function, its name in options.h
 // and one line in each table of table.cpp; adding a preset of what is there is one line.
@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cost/cost_model.h"
@@ -28,17 +29,24 @@ namespace kvcap {
 
 enum class Reuse : uint8_t { nothing, stored, everything };
 
+// A host tier that is expected to serve hits, and its share of the tokens found in host tiers.
+struct TierShare {
+  Tier tier = Tier::ssd;
+  double share = 1;
+  bool operator==(const TierShare&) const = default;
+};
+
 // What a policy is built from; outlives it.
 struct PolicyInputs {
   const CostModel* cost = nullptr;
   const HardwareProfile* hardware = nullptr;
   PolicyOptions options;
-  LoadRates idle_rates{};            // loads to the GPU on an idle machine, from the tiers in use
-  std::optional<Tier> planned_tier;  // where contexts are expected to lie; none when no host tier is in use
-  int64_t step_tokens = 0;           // the engine's token budget of one step
-  int64_t split_tokens = 0;          // history length that stored forms are chosen for
-  int64_t max_model_len = 0;         // tokens of the longest sequence
-  uint64_t seed = 1;                 // of what a policy draws
+  LoadRates idle_rates{};          // loads to the GPU on an idle machine, from the tiers in use
+  std::vector<TierShare> planned;  // where hits are expected to lie; shares sum to 1; empty: no host tier
+  int64_t step_tokens = 0;         // the engine's token budget of one step
+  int64_t split_tokens = 0;        // history length that stored forms are chosen for
+  int64_t max_model_len = 0;       // tokens of the longest sequence
+  uint64_t seed = 1;               // of what a policy draws
 };
 
 // What the engine does beside a turn that is about to be restored.
@@ -113,43 +121,53 @@ struct Schedule {
   int64_t hidden_tokens = -1;  // token-wise splits: of split_tokens, by hidden states; -1: layer-wise
 };
 
+// What a policy says once for the whole run.
+struct PolicyTraits {
+  Reuse reuse = Reuse::nothing;       // what a turn may find of its history
+  double stored_bytes_per_token = 0;  // of context, in a host tier
+  // Only the important part of what is found takes part in a turn: policy.retention is its share. Where this
+  // is false, policy.retention is the share of a context that is kept after a turn.
+  bool selects = false;
+  int64_t read_buffer_layers = kUnlimited;  // that loads may run ahead of computation
+  bool heeds_engine = false;                // restore() reads context.engine, which is filled only then
+  bool restores_resident = false;           // restore() is also asked for what lies on the GPU already
+  std::vector<SaveFloor> save_floors;       // empty when saving never delays a step
+  KvBuffer kv_buffer;
+  std::vector<std::string> notes;  // for the user: what was assumed or decided
+  std::string quality_note;        // how answers suffer; empty: not at all
+};
+
 class Policy {
  public:
   virtual ~Policy() = default;
 
-  virtual Reuse reuse() const = 0;
-  // Bytes that a token of context takes in a host tier.
-  virtual double stored_bytes_per_token() const { return 0; }
+  const PolicyTraits& traits() const { return traits_; }
   // Empty when the hits are not worth bringing back: steps then compute them with the new tokens.
   // REQUIRES: hits are in host tiers, one a tier; their tokens and the resident ones add up to at least 1 and
   // at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
-  // Whether only the important part of what is found takes part in a turn: policy.retention is its share
-  // then, and else of a context what is kept after a turn.
-  virtual bool selects() const { return false; }
-  // How many layers the loads of its restorations may run ahead of computation.
-  virtual int64_t read_buffer_layers() const { return kUnlimited; }
-  // Whether restore() looks at context.engine, which is filled only then.
-  virtual bool heeds_engine() const { return false; }
-  // Whether restore() is also asked for what lies on the GPU already.
-  virtual bool restores_resident() const { return false; }
   // Default: all of it.
   virtual PartUse use(const Stretch& part) const;
   // What one use of a part counts for tiers that keep the highest score (uses x mean weight).
   virtual double weight(const PartUse&) const { return 1; }
-  // Empty when saving never holds a step up.
-  virtual std::vector<SaveFloor> save_floors() const { return {}; }
-  virtual KvBuffer kv_buffer() const { return {}; }
   // Pieces that a save or a demotion of `tokens` tokens is written in.
   virtual double save_requests(int64_t tokens) const;
   // The layers of a context of `tokens` tokens in `tier` on an idle machine.
   virtual Schedule schedule(int64_t tokens, Tier tier) const;
-  // Sentences that the user should read: what was assumed or decided.
-  virtual std::vector<std::string> notes() const { return {}; }
-  virtual std::string quality_note() const { return ""; }
+
+ protected:
+  // Constructors call this last.
+  void set_traits(PolicyTraits traits) { traits_ = std::move(traits); }
+
+ private:
+  PolicyTraits traits_;
 };
 
+// The tier with the largest share, the nearest of equal ones. REQUIRES: at least one.
+Tier main_tier(std::span<const TierShare> planned);
+// "ssd", or "dram (83 %) and ssd (17 %)".
+std::string tiers_text(std::span<const TierShare> planned);
 // Two notes as one; either may be empty.
 std::string joined_notes(const std::string& note, const std::string& more);
 

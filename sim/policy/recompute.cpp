@@ -7,7 +7,6 @@ namespace {
 class Recompute : public Policy {
  public:
   explicit Recompute(const CostModel& cost) : layers_(cost.model().num_hidden_layers) {}
-  Reuse reuse() const override { return Reuse::nothing; }
   Schedule schedule(int64_t, Tier) const override { return {.recompute_layers = layers_}; }
 
  private:

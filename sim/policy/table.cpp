@@ -41,7 +41,6 @@ constexpr auto kMapRerank = [](PolicyOptions& options) {
 void prefer_chunks(PolicyOptions& options, EvictionKind eviction) {
   prefer(options.match, Match::prefix);
   prefer(options.chunk_tokens, kChunkTokens);
-  prefer(options.inclusive, true);
   prefer(options.eviction, eviction);
 }
 // The baselines load whatever some head finds important.
@@ -60,20 +59,17 @@ constexpr std::array kPolicies = {
               "wins when turns are short, storage is slow or dear, or the GPU has nothing else to do; loses "
               "as histories "
               "grow, since its work grows with their length and more",
-              "tiers: only a tier of kind hbm is used", Keep::none, Restore::recompute, kAsIs},
+              Keep::none, Restore::recompute, kAsIs},
     PolicyRow{"ideal", "all history on the GPU at no cost: the lower bound",
               "everything, in memory that costs nothing",
               "nothing to restore; only the new tokens are prefilled",
-              "cannot be built; no lossless policy beats it, so it shows what a policy still loses", "none",
+              "cannot be built; no lossless policy beats it, so it shows what a policy still loses",
               Keep::all, Restore::none, kAsIs},
     PolicyRow{"kv_offload", "keep KV in host tiers, load it back", "keys and values of every layer",
               "all layers loaded, then the new tokens prefilled; or layer by layer with preload: layerwise",
               "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache "
               "when KV is "
               "twice the hidden state and the link is the bottleneck",
-              "preload: none | layerwise (none); read_buffer_layers: layers (unlimited); stored_bits: 16 | 8 "
-              "| 4 (16); "
-              "tiers",
               Keep::kv, Restore::load, kAsIs},
     PolicyRow{
         "cached_attention",
@@ -84,15 +80,10 @@ constexpr std::array kPolicies = {
         "than "
         "SSD; with an empty queue it is LRU, and with grouped queries or short histories there is little to "
         "hide",
-        "look_ahead: bool (true); inclusive: bool (true); decoupled_positions: bool (true); preload: none | "
-        "layerwise (layerwise); "
-        "read_buffer_layers: layers (unlimited); save: background | blocking (background); ttl_s: s (never); "
-        "retention: share kept after a turn (1); tiers, eviction (next_use)",
         Keep::kv, Restore::load,
         [](PolicyOptions& options) {
           prefer(options.preload, Preload::layerwise);
           prefer(options.look_ahead, true);
-          prefer(options.inclusive, true);
           prefer(options.decoupled_positions, true);
           prefer(options.eviction, EvictionKind::next_use);
         }},
@@ -104,10 +95,6 @@ constexpr std::array kPolicies = {
         "that link and GPU finish together",
         "wins with multi-head attention when link and GPU are balanced: half the bytes of KV, a sixth of "
         "recomputation's work; loses with grouped-query attention, where hidden states are larger than KV",
-        "split: best | paper | hidden_only | naive_hybrid | token | token_rounded (best); "
-        "recomputed_layers, kv_layers: layers, in place of split; split_tokens: tokens (mean history); save: "
-        "background | direct_io | blocking (background); "
-        "store_hidden_for_recomputed: bool (false); stored_bits: 16 | 8 | 4 (16); tiers",
         Keep::hidden, Restore::project, kAsIs},
     PolicyRow{
         "cacheblend", "load chunks wherever they stand, compute a share of their tokens again",
@@ -117,9 +104,6 @@ constexpr std::array kPolicies = {
         "next layer's are loaded; the whole prompt is one pass",
         "wins where prompts are put together from texts that others use in another order; loses to "
         "prefix_caching where the order is always the same, to full_reuse where the order does not matter",
-        "recompute_ratio: share (as much as loading hides, at least 0.15); full_layers: layers (1); "
-        "partial_efficiency: share of a whole prefill's speed (0.5); keep: kv | hidden (kv); "
-        "read_buffer_layers: layers (unlimited); tiers",
         Keep::kv, Restore::blend, kChunksAnywhere},
     PolicyRow{
         "prefix_caching", "load the leading chunks that stand as they stood before",
@@ -127,30 +111,26 @@ constexpr std::array kPolicies = {
         "the chunks up to the first that is missing are loaded, the rest is prefilled",
         "wins where prompts begin alike; loses where only the first chunk is found, and keeps many versions "
         "of the same chunk. As CacheBlend compares it: loading is free",
-        "ideal_load: loads take no time (true); tiers and the options of kv_offload", Keep::kv, Restore::load,
-        kPrefixCaching},
+        Keep::kv, Restore::load, kPrefixCaching},
     PolicyRow{"full_reuse", "load chunks wherever they stand and take them as they are",
               "keys and values of chunks, without positions",
               "layer by layer under the prefill of what was not found, nothing computed again",
               "answers first of all that load; its answers suffer, for no chunk knows of those before it",
-              "tiers and the options of kv_offload; preload (layerwise)", Keep::kv, Restore::load,
-              kFullReuse},
+              Keep::kv, Restore::load, kFullReuse},
     PolicyRow{"map_reduce", "one call a chunk for a summary, one more over the summaries",
               "keys and values of chunks, each at the beginning of its own call",
               "each call loads its chunk; all arrive together, the last when the others have been answered. "
               "A summary "
               "has map_tokens tokens, the last call the summaries and the question as its prompt",
-              "hardly ever: it generates a summary of every chunk before the answer begins",
-              "map_tokens: of a summary (64); tiers and the options of kv_offload", Keep::kv, Restore::load,
-              kMapReduce},
+              "hardly ever: it generates a summary of every chunk before the answer begins", Keep::kv,
+              Restore::load, kMapReduce},
     PolicyRow{"map_rerank", "one call a chunk, each with an answer and its score",
               "keys and values of chunks, each at the beginning of its own call",
               "each call loads its chunk, answers and scores; all arrive together. Which answer is picked, "
               "and so its "
               "first token, is known when the last has ended",
-              "wins where answers are short and stand in one chunk; its answers suffer elsewhere",
-              "map_tokens: of a score (8); tiers and the options of kv_offload", Keep::kv, Restore::load,
-              kMapRerank},
+              "wins where answers are short and stand in one chunk; its answers suffer elsewhere", Keep::kv,
+              Restore::load, kMapRerank},
     PolicyRow{
         "hyperinfer", "load only what the request attends to most of a shared prefix",
         "keys and values of every layer in chunks, the most important tokens first, and three heads' keys "
@@ -159,9 +139,6 @@ constexpr std::array kPolicies = {
         "(of all heads' keys where they disagree); the other tokens take no part",
         "wins where long prefixes are shared and their KV lies on slow storage; its answers differ a little, "
         "and short prefixes or fast links leave nothing to save",
-        "retention: share of the tokens (0.25); identification: bool (true); threshold_exponent (0.6); "
-        "reorder: bool (true); prefetch: bool (true); score: frequency | importance (importance); "
-        "chunk_tokens: tokens (64); eviction (score); inclusive: bool (true); tiers",
         Keep::kv, Restore::important,
         [](PolicyOptions& options) {
           prefer_chunks(options, EvictionKind::score);
@@ -173,32 +150,25 @@ constexpr std::array kPolicies = {
     PolicyRow{"as_like", "load all of a shared prefix: HyperInfer's AS-like, without look-ahead",
               "keys and values of every layer in chunks",
               "layer by layer under the prefill of the new tokens",
-              "lossless; loses to hyperinfer where loading takes longer than the prefill",
-              "chunk_tokens: tokens (64); eviction (lru); inclusive: bool (true); tiers", Keep::kv,
+              "lossless; loses to hyperinfer where loading takes longer than the prefill", Keep::kv,
               Restore::important,
               [](PolicyOptions& options) {
                 prefer_chunks(options, EvictionKind::lru);
                 prefer_all_keys(options);
                 prefer(options.retention, 1.0);
               }},
-    PolicyRow{
-        "h2o_lru", "load all keys of a shared prefix, and the values that each head finds important",
-        "keys and values of every layer in chunks",
-        "layer by layer: all keys, then every head's own important values; HyperInfer's AS+H2O+LRU",
-        "as hyperinfer, but all keys are loaded",
-        "retention: share of the tokens (0.25); chunk_tokens: tokens (64); eviction (lru); inclusive: bool "
-        "(true); tiers",
-        Keep::kv, Restore::important,
-        [](PolicyOptions& options) {
-          prefer_chunks(options, EvictionKind::lru);
-          prefer_all_keys(options);
-        }},
+    PolicyRow{"h2o_lru", "load all keys of a shared prefix, and the values that each head finds important",
+              "keys and values of every layer in chunks",
+              "layer by layer: all keys, then every head's own important values; HyperInfer's AS+H2O+LRU",
+              "as hyperinfer, but all keys are loaded", Keep::kv, Restore::important,
+              [](PolicyOptions& options) {
+                prefer_chunks(options, EvictionKind::lru);
+                prefer_all_keys(options);
+              }},
     PolicyRow{"h2o_lfu", "h2o_lru with caches that keep what is used most often",
               "keys and values of every layer in chunks",
               "layer by layer: all keys, then every head's own important values; HyperInfer's AS+H2O+LFU",
-              "as h2o_lru; better where the same prefixes stay popular",
-              "as h2o_lru; eviction (score); score: frequency | importance (frequency)", Keep::kv,
-              Restore::important,
+              "as h2o_lru; better where the same prefixes stay popular", Keep::kv, Restore::important,
               [](PolicyOptions& options) {
                 prefer_chunks(options, EvictionKind::score);
                 prefer_all_keys(options);
@@ -213,26 +183,22 @@ constexpr std::array kPolicies = {
         "kv_offload is ahead, for projecting takes GPU time and what is kept as hidden states cannot come "
         "back "
         "otherwise; keeps more bytes than hcache where that recomputes layers",
-        "split_tokens: tokens (mean history); stored_bits: 16 | 8 | 4 (16); tiers", Keep::hidden,
-        Restore::fastest, kAsIs},
+        Keep::hidden, Restore::fastest, kAsIs},
     PolicyRow{"npu_copy", "static-graph NPU: KV windows in place, copied with every token",
               "KV, in host tiers; of running sequences max_model_len slots in one piece",
               "KV copied into the window, then the new tokens prefilled",
-              "the least memory of the three; each decoded token reads and writes the whole window",
-              "reserved_windows: windows (1); stored_bits: 16 | 8 | 4 (16); tiers", Keep::kv, Restore::copy,
-              kReserve<100>},
+              "the least memory of the three; each decoded token reads and writes the whole window", Keep::kv,
+              Restore::copy, kReserve<100>},
     PolicyRow{"npu_reserve_2x", "static-graph NPU: buffers of two windows, never copied within one",
               "KV, in host tiers; of running sequences 2 (max_model_len - 1) slots in one piece",
               "KV copied into the window, then the new tokens prefilled",
               "the fastest decode of the three, at twice the memory; impractical where models are large",
-              "reserved_windows: windows (2); stored_bits: 16 | 8 | 4 (16); tiers", Keep::kv, Restore::copy,
-              kReserve<200>},
+              Keep::kv, Restore::copy, kReserve<200>},
     PolicyRow{"npu_reserve_1_5x", "static-graph NPU: buffers of one and a half windows, seldom copied",
               "KV, in host tiers; of running sequences 1.5 (max_model_len - 1) slots in one piece",
               "KV copied into the window, then the new tokens prefilled",
-              "the compromise: an answer longer than half a window pauses for one copy",
-              "reserved_windows: windows (1.5); stored_bits: 16 | 8 | 4 (16); tiers", Keep::kv, Restore::copy,
-              kReserve<150>},
+              "the compromise: an answer longer than half a window pauses for one copy", Keep::kv,
+              Restore::copy, kReserve<150>},
 };
 
 constexpr auto kNames = [] {
@@ -263,11 +229,11 @@ constexpr std::array kRestorations = {
     RestoreRow{Restore::copy, "KV is copied into the window of a static graph (npu_*)", kKv, kAsIs,
                make_npu_buffers},
     RestoreRow{Restore::project, "hidden states are loaded and projected, layers divided by split (hcache)",
-               kHidden, kAsIs, make_hcache},
+               kHidden, kAsIs, make_hcache, true},
     RestoreRow{Restore::fastest, "turn by turn the first of recomputing, projecting and loading (adaptive)",
-               kKvOrHidden, kAsIs, make_adaptive},
+               kKvOrHidden, kAsIs, make_adaptive, true},
     RestoreRow{Restore::blend, "layers are loaded and a share of the tokens computed again (cacheblend)",
-               kKvOrHidden, kAsIs, make_cacheblend},
+               kKvOrHidden, kAsIs, make_cacheblend, true},
     RestoreRow{Restore::important, "what the turn attends to most is loaded (hyperinfer)", kKv, kImportant,
                make_hyperinfer},
 };
@@ -310,6 +276,7 @@ PolicyOptions with_preset(PolicyOptions options) {
   prefer(options.restore, row.restore);
   row.preset(options);
   restore_row(*options.restore).preset(options);
+  prefer(options.inclusive, true);
   return options;
 }
 
@@ -332,13 +299,13 @@ std::string policy_summary(const PolicyOptions& options) {
 }
 
 std::string quality_note(const PolicyOptions& options, const Policy& policy) {
-  return joined_notes(reuse_note(options), policy.quality_note());
+  return joined_notes(reuse_note(options), policy.traits().quality_note);
 }
 
 std::unique_ptr<Policy> make_policy(const PolicyInputs& inputs) {
   const PolicyOptions& options = inputs.options;
   KVCAP_CHECK(goes_together(*options.keep, *options.restore));
-  if (stores(options) && !inputs.planned_tier) {
+  if (stores(options) && inputs.planned.empty()) {
     throw InputError("policy.tiers: found no host tier, but " + options.name +
                      " needs one of dram, ssd, remote");
   }

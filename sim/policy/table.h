@@ -18,7 +18,6 @@ struct PolicyRow {
   std::string_view keeps;     // what is kept of a context
   std::string_view restores;  // how it comes back
   std::string_view wins;      // when it is the right choice, and when not
-  std::string_view options;   // the keys it listens to, with defaults
   Keep keep;
   Restore restore;
   // Fills in what else the name stands for and the scenario leaves open.
@@ -33,6 +32,7 @@ struct RestoreRow {
   // Fills in what it needs and nobody has set.
   void (*preset)(PolicyOptions& options);
   std::unique_ptr<Policy> (*make)(const PolicyInputs&);
+  bool plans = false;  // what is stored depends on the tiers that are expected to serve hits
 };
 
 std::span<const PolicyRow> policy_table();

@@ -8,6 +8,7 @@
 #include "base/input_error.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
+#include "spec/tiers.h"
 #include "workload/few_shot.h"
 #include "workload/long_context.h"
 #include "workload/rag.h"
@@ -23,19 +24,11 @@ namespace {
 // What the server has of a tier for one engine instance; nothing where it has no such tier.
 std::optional<double> available_bytes(const Scenario& scenario, Tier tier) {
   const HardwareProfile& hardware = scenario.hardware;
-  switch (tier) {
-    case Tier::hbm:
-      return hardware.gpu.memory_bytes * static_cast<double>(scenario.serving.tensor_parallel_size);
-    case Tier::dram:
-      if (hardware.dram) return hardware.dram->capacity_bytes;
-      break;
-    case Tier::ssd:
-      if (hardware.ssd) return hardware.ssd->capacity_bytes * static_cast<double>(hardware.ssd->count);
-      break;
-    case Tier::remote:
-      if (hardware.remote) return hardware.remote->capacity_bytes;
-      break;
+  if (tier == Tier::hbm) {
+    return hardware.gpu.memory_bytes * static_cast<double>(scenario.serving.tensor_parallel_size);
   }
+  const std::optional<TierFacts> facts = tier_facts(hardware, tier);
+  if (facts) return facts->capacity_bytes;
   return std::nullopt;
 }
 

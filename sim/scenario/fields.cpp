@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "policy/key_table.h"
 #include "policy/table.h"
 
 namespace kvcap {
@@ -443,11 +444,23 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
   v.field("warm_start", o.warm_start, {.meaning = "contexts are stored before the first arrival"});
 }
 
+static std::string_view eviction_meaning() {
+  static const std::string text = [] {
+    std::string summaries = "what leaves a full tier first. ";
+    for (const EvictionRow& row : kEvictions) {
+      if (&row != kEvictions.begin()) summaries += "; ";
+      summaries += std::string(row.name) + ": " + std::string(row.summary);
+    }
+    return summaries;
+  }();
+  return text;
+}
+
 static void describe(FieldVisitor& v, TierOptions& o) {
   v.field("kind", o.kind, {.meaning = "which tier", .required = true});
   v.field("capacity_bytes", o.capacity_bytes,
           positive_or_absent("for stored state", "bytes", "all there is"));
-  v.field("eviction", o.eviction, {.meaning = "what goes first", .absent = "the policy's"});
+  v.field("eviction", o.eviction, {.meaning = eviction_meaning(), .absent = "the policy's, else lru"});
   v.field("free_fraction", o.free_fraction,
           {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
   v.field("exclusive", o.exclusive,
@@ -456,104 +469,7 @@ static void describe(FieldVisitor& v, TierOptions& o) {
 
 static void describe(FieldVisitor& v, PolicyOptions& o) {
   v.field("name", o.name, {.meaning = "a preset for all that follows", .allowed = policy_names()});
-  v.field("keep", o.keep, {.meaning = "what is kept of a context", .absent = "the preset's"});
-  v.field("restore", o.restore, {.meaning = "how it comes back", .absent = "the preset's"});
-  v.field("tiers", o.tiers,
-          {.meaning = "where state may lie, near to far", .absent = "every tier of the profile"});
-  v.field("eviction", o.eviction,
-          {.meaning = "what goes first in tiers that do not say", .absent = "the preset's; else lru"});
-  v.field("match", o.match,
-          {.meaning = "under what stored text is found again",
-           .absent = "the preset's; else session, or prefix "
-                     "where prompts have pieces"});
-  v.field("look_ahead", o.look_ahead,
-          {.meaning = "the waiting queue decides what is fetched and evicted", .absent = "the preset's"});
-  v.field("inclusive", o.inclusive,
-          {.meaning = "a tier keeps a copy of what moves up", .absent = "the preset's"});
-  v.field("ttl_s", o.ttl_s, positive_or_absent("what is unused for so long is dropped", "s", "never"));
-  v.field("decoupled_positions", o.decoupled_positions,
-          {.meaning = "what overflow leaves of a context stays valid", .absent = "the preset's"});
-  v.field("retention", o.retention,
-          share("restore important: share of the tokens found that is loaded; else of a history, kept "
-                "after a turn",
-                "the preset's"));
-  v.field("chunk_tokens", o.chunk_tokens,
-          {.meaning = "pieces of prompts are kept in chunks of so many",
-           .unit = "tokens",
-           .min = 1,
-           .max = 65536,
-           .absent = "the preset's; else whole pieces"});
-  v.field("identification", o.identification,
-          {.meaning = "important tokens are found with the keys of a few heads", .absent = "the preset's"});
-  v.field("threshold_exponent", o.threshold_exponent,
-          {.meaning = "of the similarity below which all keys are loaded; smaller: more layers",
-           .min = 0,
-           .max = 100,
-           .absent = "0.6"});
-  v.field("reorder", o.reorder,
-          {.meaning = "tokens are stored in order of importance", .absent = "the preset's"});
-  v.field("prefetch", o.prefetch,
-          {.meaning = "the next layer's important tokens are guessed and loaded", .absent = "the preset's"});
-  v.field("score", o.score,
-          {.meaning = "what a use counts for eviction \"score\"", .absent = "the preset's; else frequency"});
-  v.field("stored_bits", o.stored_bits,
-          {.meaning = "of an element in host tiers, where the model has more",
-           .absent = "16: as the model has them",
-           .integers = kStoredBits});
-  v.field("unbounded", o.unbounded, {.meaning = "a bound: host tiers never fill, whatever their capacity"});
-  v.field("ideal_load", o.ideal_load, {.meaning = "loads take no time", .absent = "the preset's"});
-  v.field("recompute_ratio", o.recompute_ratio,
-          {.meaning = "cacheblend: share of the found tokens that a layer computes again",
-           .min = 0,
-           .max = 1,
-           .absent = "as much as loading hides, at least 0.15"});
-  v.field("full_layers", o.full_layers,
-          {.meaning = "cacheblend: leading layers that compute all tokens",
-           .unit = "layers",
-           .min = 0,
-           .max = kMaxCount,
-           .absent = "1"});
-  v.field("partial_efficiency", o.partial_efficiency,
-          share("cacheblend: speed of scattered tokens relative to a whole prefill", "0.5"));
-  v.field("calls", o.calls, {.meaning = "of the model that a turn takes", .absent = "the preset's"});
-  v.field("map_tokens", o.map_tokens,
-          {.meaning = "that a map call generates: a summary, or a score after the answer",
-           .unit = "tokens",
-           .min = 1,
-           .max = kMaxCount,
-           .absent = "64; map_rerank: 8"});
-  v.field("preload", o.preload, {.meaning = "loads that run ahead of computation", .absent = "the preset's"});
-  v.field(
-      "read_buffer_layers", o.read_buffer_layers,
-      {.meaning = "how far ahead", .unit = "layers", .min = 1, .max = kMaxCount, .absent = "the preset's"});
-  v.field("save", o.save, {.meaning = "how new state is written", .absent = "the preset's"});
-  v.field("split", o.split, {.meaning = "how layers are divided over forms", .absent = "the preset's"});
-  v.field("recomputed_layers", o.recomputed_layers,
-          {.meaning = "hcache: leading layers that are recomputed, in place of split",
-           .unit = "layers",
-           .min = 0,
-           .max = kMaxCount,
-           .absent = "split decides; with kv_layers 0"});
-  v.field("kv_layers", o.kv_layers,
-          {.meaning = "hcache: last layers that are kept as KV, in place of split",
-           .unit = "layers",
-           .min = 0,
-           .max = kMaxCount,
-           .absent = "split decides; with recomputed_layers 0"});
-  v.field("split_tokens", o.split_tokens,
-          {.meaning = "history length the division is chosen for",
-           .unit = "tokens",
-           .min = 1,
-           .max = 1e9,
-           .absent = "the workload's mean"});
-  v.field("store_hidden_for_recomputed", o.store_hidden_for_recomputed,
-          {.meaning = "recomputed layers are stored too", .absent = "the preset's"});
-  v.field("reserved_windows", o.reserved_windows,
-          {.meaning =
-               "npu_*: KV buffer of a sequence, in windows of max_model_len - 1 tokens; 1: copy every token",
-           .min = 1,
-           .max = 100,
-           .absent = "the preset's"});
+  for_each_policy_key([&](const auto& key) { v.field(key.name, o.*key.value, key.spec); });
 }
 
 static void describe(FieldVisitor& v, SloOptions& o) {

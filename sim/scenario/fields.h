@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/field_spec.h"
 #include "scenario/names.h"
 #include "scenario/scenario.h"
 
@@ -21,20 +22,6 @@ namespace kvcap {
 
 // Largest integer that a JSON number (a double in most programs) holds exactly.
 inline constexpr double kMaxInteger = 9007199254740991;
-
-struct FieldSpec {
-  std::string_view meaning = {};
-  std::string_view unit = {};
-  // Of numbers and integers: every one of them has both.
-  double min = -std::numeric_limits<double>::infinity();
-  double max = std::numeric_limits<double>::infinity();
-  bool below_max = false;  // `max` itself is not allowed
-  bool required = false;
-  std::string_view absent = {};  // what an absent (or null) value means, where not a constant
-  std::span<const std::string_view> allowed = {};  // text: the only values
-  std::span<const int64_t> integers = {};          // integer: the only values
-  std::string_view reference = {};                 // object: also a name or a path; says of what
-};
 
 class FieldVisitor {
  public:

@@ -1,5 +1,8 @@
 // The table of fields as text for --help.
+#include "policy/keys.h"
+#include "policy/table.h"
 #include "scenario/fields.h"
+#include "scenario/json.h"
 #include "scenario/load.h"
 #include "scenario/places.h"
 
@@ -71,6 +74,24 @@ std::vector<FieldHelp> scenario_fields() {
   HelpFields fields("", all);
   describe(fields, scenario);
   return all;
+}
+
+std::vector<std::string> policy_options_help(std::string_view policy) {
+  Scenario scenario;
+  scenario.policy = with_preset({.name = std::string(policy)});
+  const Json preset = write_scenario(scenario)["policy"];
+  const std::vector<std::string_view> heard = heard_keys(scenario.policy);
+  std::vector<std::string> lines;
+  for (const FieldHelp& field : scenario_fields()) {
+    for (std::string_view key : heard) {
+      if (field.path != below("policy", key)) continue;
+      const Json& value = preset[std::string(key)];
+      const std::string here =
+          value.is_null() ? "" : "; here " + (value.is_string() ? value.get<std::string>() : value.dump());
+      lines.push_back(std::string(key) + ": " + field.text + here);
+    }
+  }
+  return lines;
 }
 
 std::string scenario_fields_help() {

@@ -51,6 +51,8 @@ struct FieldHelp {
   std::string text;  // "a number from 1e-06 to 1000000 [1/s], default 0.1: offered rate"
 };
 std::vector<FieldHelp> scenario_fields();
+// A line for each key that the policy listens to, with the value that its name stands for.
+std::vector<std::string> policy_options_help(std::string_view policy);
 std::string scenario_fields_help();
 std::string scenario_json_schema();
 

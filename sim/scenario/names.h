@@ -1,6 +1,7 @@
 // The names of enumerators in JSON, in the order of the enumeration: a new value is one more name here.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -34,12 +35,16 @@ inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "expo
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
+inline constexpr std::string_view kWriteModeNames[] = {"back", "through"};
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
 inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_rerank"};
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
-inline constexpr std::string_view kEvictionNames[] = {"lru",      "lfu",   "fifo",  "s3_fifo",
-                                                      "next_use", "score", "belady"};
+inline constexpr auto kEvictionNames = [] {
+  std::array<std::string_view, kEvictions.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kEvictions[i].name;
+  return names;
+}();
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
@@ -49,7 +54,6 @@ inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max"
 inline constexpr std::string_view kGemmEfficiencyNames[] = {"constant", "smooth_max", "table"};
 inline constexpr std::string_view kAttentionEfficiencyNames[] = {"constant", "smooth_max", "wave"};
 inline constexpr std::string_view kProvenanceNames[] = {"datasheet", "paper", "measured"};
-inline constexpr int64_t kStoredBits[] = {16, 8, 4};
 inline constexpr std::string_view kDtypeNames[] = {"float16",       "bfloat16",    "float32",
                                                    "float8_e4m3fn", "float8_e5m2", "int8"};
 
@@ -71,6 +75,7 @@ constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr Names names_of(Calls) { return kCallsNames; }
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
+constexpr Names names_of(WriteMode) { return kWriteModeNames; }
 constexpr Names names_of(Split) { return kSplitNames; }
 constexpr Names names_of(EvictionKind) { return kEvictionNames; }
 constexpr Names names_of(Score) { return kScoreNames; }

@@ -45,7 +45,7 @@ Lookup Instance::look_up(Request& request, Found& found) {
 }
 
 FoundParts Instance::find_below(const Request& request, int64_t resident) const {
-  if (parts_.policy->reuse() != Reuse::everything) {
+  if (parts_.policy->traits().reuse != Reuse::everything) {
     const int64_t block_size = parts_.serving.prefix_caching ? parts_.serving.block_size : 1;
     FoundParts found =
         find_parts(*parts_.store, request.text.prompt, parts_.keeping.match, resident, block_size);
@@ -119,7 +119,7 @@ Lookup Instance::admit(Request& request) {
   pin(request);
   forecast_.served(request.number);
   for (const Part& part : request.text.prompt) parts_.store->touch(part.key, now_s);
-  const bool asks = parts_.policy->restores_resident() && found.on_gpu() > 0;
+  const bool asks = parts_.policy->traits().restores_resident && found.on_gpu() > 0;
   if (found.below() > 0 || asks) return restore(request, found, resident, first);
   count_reuse(request, resident, {});
   return Lookup::computes;
@@ -157,7 +157,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   const double now_s = parts_.node->now_s();
   const std::vector<Hit> hits = found.by_tier();
   Context context = context_of(request, found, resident);
-  if (parts_.policy->heeds_engine()) context.engine = engine_load();
+  if (parts_.policy->traits().heeds_engine) context.engine = engine_load();
   Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
   for (const Hit& hit : found.hits) {

@@ -12,13 +12,13 @@ namespace kvcap {
 
 Instance::Instance(const InstanceParts& parts)
     : parts_(parts),
-      step_time_(*parts.cost, parts.policy->save_floors()),
-      kv_buffer_(parts.policy->kv_buffer()),
+      step_time_(*parts.cost, parts.policy->traits().save_floors),
+      kv_buffer_(parts.policy->traits().kv_buffer),
       arrivals_(parts.sessions->arrivals),
       forecast_(*parts.workload, arrivals_, *parts.store, parts.keeping,
-                parts.policy->stored_bytes_per_token()),
+                parts.policy->traits().stored_bytes_per_token),
       pool_(parts.kv_capacity_tokens / parts.serving.block_size, parts.serving.block_size,
-            parts.serving.prefix_caching && parts.policy->reuse() != Reuse::everything),
+            parts.serving.prefix_caching && parts.policy->traits().reuse != Reuse::everything),
       scheduler_({.max_num_seqs = parts.serving.max_num_seqs,
                   .max_num_batched_tokens = parts.serving.max_num_batched_tokens,
                   .block_size = parts.serving.block_size,
@@ -27,7 +27,7 @@ Instance::Instance(const InstanceParts& parts)
                   .schedule = parts.serving.schedule,
                   .cache_generated = parts.serving.cache_generated},
                  pool_, *this) {
-  if (parts.keeping.save_at == SaveAt::eviction && parts.policy->reuse() == Reuse::stored) {
+  if (parts.keeping.save_at == SaveAt::eviction && parts.policy->traits().reuse == Reuse::stored) {
     pool_.on_eviction([this](const BlockRun& run) { save_evicted(run); });
   }
   parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens) { return accepts(from, to, tokens); });

@@ -39,7 +39,7 @@ void Instance::complete(Request& request, double now_s) {
 // `last`: the request that leaves them and ends now; none while it goes on.
 void Instance::keep(const std::vector<Part>& parts, double now_s, Request* last) {
   for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
-  if (parts_.policy->reuse() == Reuse::everything) return;
+  if (parts_.policy->traits().reuse == Reuse::everything) return;
   // What the GPU evicts is saved then.
   if (parts_.keeping.save_at == SaveAt::eviction) return;
   // The last part first: of parts that are equally recent the last leaves first, and what is before it stays
@@ -69,7 +69,7 @@ void Instance::keep(const std::vector<Part>& parts, double now_s, Request* last)
 
 // What is full of the sequence so far.
 void Instance::save_progress(Request& request, double now_s) {
-  if (parts_.policy->reuse() != Reuse::stored || request.phase != RequestPhase::running) return;
+  if (parts_.policy->traits().reuse != Reuse::stored || request.phase != RequestPhase::running) return;
   const int64_t chunk = parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens
                                                              : parts_.serving.block_size;
   int64_t tokens = request.computed;
@@ -105,7 +105,7 @@ void Instance::save_evicted(const BlockRun& run) {
 // Whether the write queue of a tier has room.
 bool Instance::accepts(Tier from, Tier to, int64_t tokens) {
   if (parts_.keeping.write_queue_s <= 0) return true;
-  const double bytes = static_cast<double>(tokens) * parts_.policy->stored_bytes_per_token();
+  const double bytes = static_cast<double>(tokens) * parts_.policy->traits().stored_bytes_per_token;
   const double waiting_s = parts_.node->lane(from, to).pending_s();
   const bool fits = waiting_s <= kResolution_s ||
                     waiting_s + parts_.route(from, to).seconds(bytes, parts_.policy->save_requests(tokens)) <=
@@ -124,7 +124,7 @@ void Instance::unpin(const Request& request) {
 
 void Instance::perform(std::vector<Move> moves, const Lease& lease) {
   for (Move& move : moves) {
-    const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
+    const double bytes = static_cast<double>(move.tokens) * parts_.policy->traits().stored_bytes_per_token;
     const double requests = requests_of(move);
     const Route& route = parts_.route(move.from, move.to);
     Lane& lane = parts_.node->lane(move.from, move.to);
@@ -161,7 +161,7 @@ void Instance::end_lease(Leased& lease) {
 
 // Out of the GPU, wherever it goes from there.
 double Instance::save_s(const Move& move) const {
-  const double bytes = static_cast<double>(move.tokens) * parts_.policy->stored_bytes_per_token();
+  const double bytes = static_cast<double>(move.tokens) * parts_.policy->traits().stored_bytes_per_token;
   return parts_.route(move.from, move.to).seconds(bytes, requests_of(move));
 }
 

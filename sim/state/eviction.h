@@ -1,5 +1,5 @@
 // Eviction: which of the keys in one tier leaves when room is needed. It sees keys, uses and what is told of
-// them, never bytes or clocks. One file each:
+// them, never bytes or clocks. One file each, and a row in eviction_kind.h:
 //
 //   lru       least recently used first
 //   lfu       least often used since it entered this tier, then least recently; counts do not age
@@ -19,10 +19,9 @@
 
 #include <cstdint>
 #include <limits>
-#include <memory>
 
 #include "base/key_map.h"
-#include "state/options.h"
+#include "state/eviction_kind.h"
 
 namespace kvcap {
 
@@ -56,13 +55,5 @@ class Eviction {
   // Whether `victim` may leave for `newcomer`; `ahead`: which is brought before somebody asks for it.
   virtual bool yields(Slot /*victim*/, Slot /*newcomer*/, bool /*ahead*/) const { return true; }
 };
-
-std::unique_ptr<Eviction> make_lru();
-std::unique_ptr<Eviction> make_lfu();
-std::unique_ptr<Eviction> make_fifo();
-std::unique_ptr<Eviction> make_s3_fifo();
-std::unique_ptr<Eviction> make_next_use();
-std::unique_ptr<Eviction> make_score();
-std::unique_ptr<Eviction> make_eviction(EvictionKind kind);
 
 }  // namespace kvcap

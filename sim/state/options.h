@@ -1,16 +1,12 @@
 // One tier of the store as a scenario describes it.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
 #include "base/tier.h"
+#include "state/eviction_kind.h"
 
 namespace kvcap {
-
-// What leaves a tier first; eviction.h says how each decides.
-// belady is next_use that knows the workload: a bound.
-enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, next_use, score, belady };
 
 struct TierOptions {
   Tier kind = Tier::ssd;

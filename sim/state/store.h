@@ -6,8 +6,9 @@
 // has room: new bytes enter the first tier, its victims are demoted to the next that takes them, the last
 // tier's are dropped, and a context that is read from farther than DRAM is promoted into DRAM, which it
 // passes on its way. In an inclusive store a copy stays behind when a context moves up, and one that comes
-// down again to such a copy costs no move. In front may stand an `hbm` tier, which holds contexts as KV
-// between turns without giving up the copy behind it. Where it is exclusive, what enters it gives up its
+// down again to such a copy costs no move; with write-through the copies below are written when a context is
+// put, which is when a tier can lose it at no cost. In front may stand an `hbm` tier, which holds contexts as
+// KV between turns without giving up the copy behind it. Where it is exclusive, what enters it gives up its
 // place in the first host tier if a farther one has all of it, and what it evicts goes back there if that
 // takes it.
 //
@@ -46,6 +47,7 @@ struct Item {
 
 struct StoreOptions {
   bool inclusive = false;
+  bool write_through = false;   // what is put is copied to the tiers below as well; inclusive stores only
   std::optional<double> ttl_s;  // contexts unused for so long leave; absent: never
 };
 
@@ -151,6 +153,7 @@ class Store {
   void used(Slot slot, Order now);
   void settle(Slot slot);
   void put_one(Slot slot, int64_t tokens, Order now);
+  void write_through(Slot slot);
   void put_front(Slot slot, int64_t tokens);
   void free_host_place(Slot slot);
   void return_to_host(Slot slot);

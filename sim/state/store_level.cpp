@@ -25,7 +25,7 @@ StoreLevel::StoreLevel(const StoreTier& options)
       capacity_tokens_(whole_tokens(options.capacity_bytes, options.bytes_per_token)),
       target_tokens_(
           whole_tokens(options.capacity_bytes * (1 - options.free_fraction), options.bytes_per_token)),
-      eviction_(make_eviction(options.eviction)) {
+      eviction_(eviction_row(options.eviction).make()) {
   KVCAP_CHECK(options.free_fraction >= 0 && options.free_fraction < 1);
 }
 

@@ -165,7 +165,22 @@ void Store::put_one(Slot slot, int64_t tokens, Order now) {
       break;
     }
   }
+  if (options_.write_through) write_through(slot);
   if (record.levels != 0) used(slot, now);
+}
+
+// From the nearest host tier to all below that take it.
+void Store::write_through(Slot slot) {
+  const std::optional<std::size_t> at = host_level(slot);
+  if (!at) return;
+  const int64_t tokens = levels_[*at].tokens(slot);
+  ++records_[slot].pins;  // what victims displace in turn is not its own copy
+  settle(slot);
+  for (std::size_t level = *at + 1; level < levels_.size(); ++level) {
+    if (levels_[level].tokens(slot) < tokens) place(level, slot, tokens, at);
+  }
+  --records_[slot].pins;
+  settle(slot);
 }
 
 std::vector<Move> Store::put(std::span<const Item> items, Order now) {

@@ -229,8 +229,8 @@ void schedules(Sheet& sheet) {
     const Machine offload =
         sheet.lab().machine("hcache/table_3", testbed.overrides + policy("kv_offload"), kTokens);
     const Schedule schedule = hcache.policy().schedule(kTokens, Tier::ssd);
-    const double hcache_bytes = hcache.policy().stored_bytes_per_token();
-    const double offload_bytes = offload.policy().stored_bytes_per_token();
+    const double hcache_bytes = hcache.policy().traits().stored_bytes_per_token;
+    const double offload_bytes = offload.policy().traits().stored_bytes_per_token;
     space.push_back(offload_bytes / hcache_bytes);
     hidden_share.push_back(static_cast<double>(schedule.hidden_layers) /
                            static_cast<double>(hcache.cost().model().num_hidden_layers));

@@ -54,7 +54,7 @@ double Lab::metric(const std::string& file, const Overrides& overrides, const st
 
 double Lab::restore_s(const std::string& file, const Overrides& overrides, int64_t tokens) {
   const Machine idle = machine(file, overrides, tokens);
-  if (idle.policy().reuse() == Reuse::nothing) return idle.cost().prefill_s({tokens, 0});
+  if (idle.policy().traits().reuse == Reuse::nothing) return idle.cost().prefill_s({tokens, 0});
   return metric(file, overrides, "mean_restore_ms", {.count = 1, .tokens = tokens}) * 1e-3;
 }
 

@@ -54,6 +54,7 @@ Check max_min() {
     const double link = scenario.hardware.pcie.h2d_bandwidth_bytes_per_s;
     scenario.hardware.ssd->read_bandwidth_bytes_per_s = ssd_rate;
     scenario.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = near}, {.kind = Tier::ssd}};
+    scenario.policy.inclusive = false;
     cases.push_back({scenario, at_once({kNear, kFar})});
     const double near_s = near / std::max(link - ssd_rate, link / 2);
     const double far_rate = std::min(ssd_rate, link / 2);

@@ -57,12 +57,12 @@ TEST(Adaptive, IsNoSlowerThanAnySingleFormForOneTurn) {
 TEST(Adaptive, KeepsKvWhereThatIsSmaller) {
   Scenario grouped = scenario("adaptive");
   grouped.model = llama_3_8b();
-  EXPECT_EQ(Machine(grouped, 4000, 4000).policy().stored_bytes_per_token(),
+  EXPECT_EQ(Machine(grouped, 4000, 4000).policy().traits().stored_bytes_per_token,
             grouped.model.kv_bytes_per_token());
   grouped.model.latent = LatentAttention{.kv_lora_rank = 512};
-  EXPECT_EQ(Machine(grouped, 4000, 4000).policy().stored_bytes_per_token(),
+  EXPECT_EQ(Machine(grouped, 4000, 4000).policy().traits().stored_bytes_per_token,
             grouped.model.kv_bytes_per_token());
-  EXPECT_LT(Machine(scenario("adaptive"), 4000, 4000).policy().stored_bytes_per_token(),
+  EXPECT_LT(Machine(scenario("adaptive"), 4000, 4000).policy().traits().stored_bytes_per_token,
             0.6 * llama_2_7b().kv_bytes_per_token());
 }
 

@@ -206,7 +206,7 @@ TEST_P(EveryPolicy, AgreesAcrossFidelitiesOnTimestampedArrivals) {
 // Whether a policy's loads wait for what computation finds: others load meanwhile, which one transfer a
 // restoration cannot show.
 bool loads_wait(const Machine& machine, int64_t tokens) {
-  if (machine.policy().reuse() != Reuse::stored) return false;
+  if (machine.policy().traits().reuse != Reuse::stored) return false;
   const Hit hit{.tier = Tier::ssd, .tokens = tokens};
   Context context{.history_tokens = tokens, .new_tokens = 64};
   context.use[index(Tier::ssd)] = machine.policy().use({tokens, 0, tokens});

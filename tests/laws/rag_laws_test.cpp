@@ -182,7 +182,7 @@ TEST(MapReduce, AnswersAfterItsSummariesAreGenerated) {
   const RunResult result = run(ask("map_reduce"), one_question(1, 5));
   const Machine machine(ask("kv_offload"), kChunkSize, kChunkSize);
   const CostModel& cost = machine.cost();
-  const double chunk_bytes = kChunkSize * machine.policy().stored_bytes_per_token();
+  const double chunk_bytes = kChunkSize * machine.policy().traits().stored_bytes_per_token;
   double expected_s = machine.route(Tier::ssd, Tier::hbm).seconds(chunk_bytes, 0);
   expected_s += cost.prefill_s({kQuestion, kChunkSize});
   for (int64_t i = 1; i < 64; ++i) expected_s += cost.decode_step_s(1, kChunkSize + kQuestion + i);
@@ -199,7 +199,7 @@ TEST(MapRerank, AnswersWhenAllAreScored) {
   const RunResult result = run(ask("map_rerank"), one_question(1, 5));
   const Machine machine(ask("kv_offload"), kChunkSize, kChunkSize);
   const CostModel& cost = machine.cost();
-  const double chunk_bytes = kChunkSize * machine.policy().stored_bytes_per_token();
+  const double chunk_bytes = kChunkSize * machine.policy().traits().stored_bytes_per_token;
   double expected_s = machine.route(Tier::ssd, Tier::hbm).seconds(chunk_bytes, 0);
   expected_s += cost.prefill_s({kQuestion, kChunkSize});
   for (int64_t i = 1; i < 5 + 8; ++i) expected_s += cost.decode_step_s(1, kChunkSize + kQuestion + i);

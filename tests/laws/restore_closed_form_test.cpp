@@ -208,7 +208,7 @@ TEST(HCacheSplit, BestKeepsNoHiddenStatesOfAGroupedQueryModelAndSaysWhy) {
   base.model = llama_3_8b();
   const Machine machine(base, 4096, 4096);
   EXPECT_EQ(machine.policy().schedule(4096, Tier::ssd).hidden_layers, 0);
-  EXPECT_EQ(machine.policy().stored_bytes_per_token(), base.model.kv_bytes_per_token());
+  EXPECT_EQ(machine.policy().traits().stored_bytes_per_token, base.model.kv_bytes_per_token());
   bool explained = false;
   for (const std::string& note : machine.notes())
     explained |= note.find("not smaller than its KV") != std::string::npos;

@@ -301,6 +301,7 @@ class Generator {
     add("match", [&] { return dice_.pick(kMatchNames); });
     add("look_ahead", yes_or_no);
     add("inclusive", yes_or_no);
+    add("write", [&] { return dice_.pick(kWriteModeNames); });
     add("ttl_s", [&] { return dice_.spread(0.01, 1000); });
     add("decoupled_positions", yes_or_no);
     add("retention", [&] { return dice_.spread(0.01, 1); });

@@ -173,8 +173,8 @@ TEST(CacheBlend, ChoosesItsRatioForEachRequestByWhereItsChunksLie) {
 
 TEST(CacheBlend, ComputesWhatLiesOnTheGpuAgainAsWell) {
   const Scenario scenario = blend(0.15);
-  EXPECT_TRUE(Machine(scenario, 1, 1).policy().restores_resident());
-  EXPECT_FALSE(Machine(scenario, 1, 1).policy().selects());
+  EXPECT_TRUE(Machine(scenario, 1, 1).policy().traits().restores_resident);
+  EXPECT_FALSE(Machine(scenario, 1, 1).policy().traits().selects);
   const Restoration loaded = restoration_of(scenario);
   const Restoration resident = restoration_of(scenario, kFound, 0, kFound);
   EXPECT_EQ(resident.total_bytes()[index(Tier::ssd)], 0);
@@ -186,7 +186,7 @@ TEST(CacheBlend, KeepsHiddenStatesWhenAsked) {
   hidden.policy.keep = Keep::hidden;
   const Machine machine(hidden, kFound, kFound);
   // Multi-head attention: half of KV's bytes, at the price of a projection a layer.
-  EXPECT_DOUBLE_EQ(machine.policy().stored_bytes_per_token(), 32 * kWidth * 2);
+  EXPECT_DOUBLE_EQ(machine.policy().traits().stored_bytes_per_token, 32 * kWidth * 2);
   EXPECT_NEAR(restoration_of(hidden).work[5].compute_s - restoration_of(blend(0.15)).work[5].compute_s,
               machine.cost().project_kv_layer_s(kFound), 1e-12);
   EXPECT_EQ(machine.policy().schedule(kFound, Tier::ssd).hidden_layers, 31);
@@ -194,7 +194,7 @@ TEST(CacheBlend, KeepsHiddenStatesWhenAsked) {
 
 TEST(CacheBlend, SaysWhatThePaperSupports) {
   const auto note = [](std::optional<double> ratio) {
-    return Machine(blend(ratio), 1, 1).policy().quality_note();
+    return Machine(blend(ratio), 1, 1).policy().traits().quality_note;
   };
   EXPECT_EQ(note({}),
             "at least 15 % recomputed: F1 and Rouge-L within 0.02 of full recomputation (CacheBlend 7.2)");
@@ -207,7 +207,7 @@ TEST(CacheBlend, SaysWhatItsControllerChoseAndWhereChunksShouldLie) {
   // 3,072 tokens are 50.3 MB a layer, 1.94 ms at 26 GB/s; computing 15 % again takes 1.9 of 6.4 ms. Only DRAM
   // and SSD are there, equally fast behind PCIe, and SSD is cheaper: 1.61 GB x 0.000082 $/GB/h.
   Scenario scenario = blend(0.16);
-  const std::vector<std::string> notes = Machine(scenario, kFound, kFound).policy().notes();
+  const std::vector<std::string> notes = Machine(scenario, kFound, kFound).policy().traits().notes;
   ASSERT_EQ(notes.size(), 2u);
   EXPECT_NE(notes[0].find("computes 16 % of what it finds again (recompute_ratio): of 3072 tokens on ssd a "
                           "layer takes 1.94 ms to load"),
@@ -216,9 +216,9 @@ TEST(CacheBlend, SaysWhatItsControllerChoseAndWhereChunksShouldLie) {
   EXPECT_EQ(notes[1],
             "the cheapest device whose loading hides behind 16 % is ssd (3072 tokens for an hour: $0.00013)");
   scenario.hardware.ssd->count = 1;
-  EXPECT_NE(Machine(scenario, kFound, kFound).policy().notes()[1].find("is dram"), std::string::npos);
+  EXPECT_NE(Machine(scenario, kFound, kFound).policy().traits().notes[1].find("is dram"), std::string::npos);
   scenario.hardware.pcie.h2d_bandwidth_bytes_per_s = 5e9;
-  EXPECT_EQ(Machine(scenario, kFound, kFound).policy().notes()[1],
+  EXPECT_EQ(Machine(scenario, kFound, kFound).policy().traits().notes[1],
             "no device loads in the time in which 16 % are computed again");
 }
 

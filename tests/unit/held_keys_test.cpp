@@ -46,7 +46,7 @@ TEST_P(HeldKeys, StandAsideAndComeBackToTheirPlace) {
   };
   constexpr Slot kSlots = 40;
   const RandomStream random(9, "held");
-  const std::unique_ptr<Eviction> eviction = make_eviction(kind);
+  const std::unique_ptr<Eviction> eviction = eviction_row(kind).make();
   std::map<Slot, Facts> facts;
   std::map<Slot, std::pair<double, Order>> told;  // score and next use outlive the stay
   int searches_with_held = 0;

@@ -35,7 +35,7 @@ class HyperInfer : public testing::Test {
                            .hardware = &hardware_,
                            .options = with_preset(std::move(options)),
                            .idle_rates = rates_,
-                           .planned_tier = Tier::ssd,
+                           .planned = {{Tier::ssd, 1}},
                            .step_tokens = 2048});
     return *policy_;
   }
@@ -79,10 +79,10 @@ TEST_F(HyperInfer, AsLikeLoadsAllKeysAndValues) {
   EXPECT_EQ(restoration.work.front().layers, 4);
   EXPECT_EQ(restoration.work.front().load_requests[index(Tier::ssd)], 32);
   EXPECT_EQ(restoration.unused_tokens[index(Tier::ssd)], 0);
-  EXPECT_EQ(as_like.quality_note(), "");
-  EXPECT_FALSE(as_like.selects());
-  EXPECT_FALSE(as_like.restores_resident());
-  EXPECT_DOUBLE_EQ(as_like.stored_bytes_per_token(), kLayers * kTokenBytes);
+  EXPECT_EQ(as_like.traits().quality_note, "");
+  EXPECT_FALSE(as_like.traits().selects);
+  EXPECT_FALSE(as_like.traits().restores_resident);
+  EXPECT_DOUBLE_EQ(as_like.traits().stored_bytes_per_token, kLayers * kTokenBytes);
 }
 
 TEST_F(HyperInfer, H2oLoadsAllKeysAndOfTheValuesWhatEachHeadWants) {
@@ -120,8 +120,8 @@ TEST_F(HyperInfer, ReadsWholeChunksFromSsdFewerOfThemInOrderOfImportance) {
 
 TEST_F(HyperInfer, LoadsNothingOfWhatLiesOnTheGpu) {
   const Policy& hyperinfer = agreeing();
-  EXPECT_TRUE(hyperinfer.selects());
-  EXPECT_TRUE(hyperinfer.restores_resident());
+  EXPECT_TRUE(hyperinfer.traits().selects);
+  EXPECT_TRUE(hyperinfer.traits().restores_resident);
   const Restoration restoration = restore(hyperinfer, Tier::hbm);
   for (double tier_bytes : restoration.total_bytes()) EXPECT_EQ(tier_bytes, 0);
   EXPECT_EQ(restoration.unused_tokens[index(Tier::hbm)], 750);
@@ -186,18 +186,18 @@ TEST_F(HyperInfer, LoadsQuantisedChunks) {
   // 8.5 bits an element instead of 16.
   const Policy& quantised = policy({.name = "as_like", .stored_bits = 8});
   EXPECT_DOUBLE_EQ(bytes(quantised, Tier::dram), kLayers * kFound * kTokenBytes * 8.5 / 16);
-  EXPECT_NE(quantised.quality_note(), "");
+  EXPECT_NE(quantised.traits().quality_note, "");
 }
 
 TEST_F(HyperInfer, KeepsProbeHeadsTwice) {
-  EXPECT_DOUBLE_EQ(agreeing().stored_bytes_per_token(), kLayers * (kTokenBytes + kKeys * 3 / 32));
+  EXPECT_DOUBLE_EQ(agreeing().traits().stored_bytes_per_token, kLayers * (kTokenBytes + kKeys * 3 / 32));
 }
 
 TEST_F(HyperInfer, HasNothingToProbeWhereHeadsShareKeys) {
   model_.num_key_value_heads = 2;
   const Policy& grouped = agreeing();
-  ASSERT_EQ(grouped.notes().size(), 1U);
-  EXPECT_DOUBLE_EQ(grouped.stored_bytes_per_token(), kLayers * kTokenBytes / 16);
+  ASSERT_EQ(grouped.traits().notes.size(), 1U);
+  EXPECT_DOUBLE_EQ(grouped.traits().stored_bytes_per_token, kLayers * kTokenBytes / 16);
   EXPECT_DOUBLE_EQ(bytes(grouped, Tier::dram), kLayers * kFound * kKeys / 16 * 1.25);
 }
 
@@ -210,8 +210,8 @@ TEST_F(HyperInfer, LoadsWholeLatents) {
 }
 
 TEST_F(HyperInfer, SaysWhatItCostsInQuality) {
-  EXPECT_NE(policy({.name = "hyperinfer"}).quality_note().find("25 %"), std::string::npos);
-  EXPECT_EQ(policy({.name = "hyperinfer", .retention = 1}).quality_note(), "");
+  EXPECT_NE(policy({.name = "hyperinfer"}).traits().quality_note.find("25 %"), std::string::npos);
+  EXPECT_EQ(policy({.name = "hyperinfer", .retention = 1}).traits().quality_note, "");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ Scenario window_of_2048(const std::string& policy) {
 }
 
 double reserved_bytes(const std::string& policy) {
-  return Machine(window_of_2048(policy), 1000, 1000).policy().kv_buffer().reserved_tokens * kKvBytes;
+  return Machine(window_of_2048(policy), 1000, 1000).policy().traits().kv_buffer.reserved_tokens * kKvBytes;
 }
 
 TEST(NpuBuffers, ReserveTheBytesThatTheNotePrints) {

@@ -46,6 +46,7 @@ const std::vector<KeyCase> kCases = {
     {"match", "\"prefix\"", kStoring + Names{"ideal"}, kStoring + Names{"ideal"}},
     {"look_ahead", "true", kStoring, kStoring},
     {"inclusive", "true", kStoring, kStoring},
+    {"write", "\"through\"", kStoring, kStoring},
     {"ttl_s", "60", kStoring, kStoring},
     {"decoupled_positions", "true", kStoring, kNobody},
     {"retention", "0.5", kAll, kSelecting + Names{"as_like"}},
@@ -197,7 +198,7 @@ TEST(PolicyForms, LetTheFastestWayChooseWithKvAlone) {
   Scenario scenario = laws::scenario("adaptive");
   scenario.policy.keep = Keep::kv;
   const Machine machine(scenario, 2000, 2000);
-  EXPECT_DOUBLE_EQ(machine.policy().stored_bytes_per_token(), 32 * 16384);
+  EXPECT_DOUBLE_EQ(machine.policy().traits().stored_bytes_per_token, 32 * 16384);
   EXPECT_EQ(machine.policy().schedule(2000, Tier::ssd).hidden_layers, 0);
 }
 

@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "policy/keys.h"
+#include "state/eviction_kind.h"
+
 namespace kvcap {
 namespace {
 
@@ -74,6 +77,17 @@ TEST(ScenarioNotes, AndEveryFileStandsInTheReadme) {
   const std::string readme = read(scenarios() / "README.md");
   for (const fs::path& path : files())
     EXPECT_NE(readme.find(path.filename().string() + "`"), std::string::npos) << path;
+}
+
+TEST(ScenarioNotes, AndEveryKeyOfAPolicyAndEveryEvictionOrderStandsInTheReadme) {
+  const std::string readme = read(scenarios() / "README.md");
+  for (std::string_view key : policy_keys()) {
+    EXPECT_NE(readme.find("`" + std::string(key) + "`"), std::string::npos) << key;
+  }
+  for (const EvictionRow& row : kEvictions) {
+    const std::string text = "`" + std::string(row.name) + "`: " + std::string(row.summary);
+    EXPECT_NE(readme.find(text), std::string::npos) << text;
+  }
 }
 
 }  // namespace

@@ -292,5 +292,37 @@ TEST(Store, LosesNothingWhenACopyLeavesThatAlsoLiesNearer) {
   store.check();
 }
 
+// ---- write-through ----
+
+TEST(Store, WritesThroughToEveryTierAndEvictsAtNoCost) {
+  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 2000), tier(Tier::remote, 2000)},
+              {.inclusive = true, .write_through = true});
+  std::vector<Move> moves = store.put(1, 30, 1);
+  ASSERT_EQ(moves.size(), 3U);  // GPU to DRAM, and from there to both below
+  for (const Move& move : moves) EXPECT_EQ(move.tokens, 30);
+  finish(store, moves);
+  moves = store.put(1, 40, 2);
+  ASSERT_EQ(moves.size(), 3U);
+  for (const Move& move : moves) EXPECT_EQ(move.tokens, 10);  // what is new
+  finish(store, moves);
+  moves = store.put(2, 50, 3);
+  ASSERT_EQ(moves.size(), 3U);
+  for (const Move& move : moves) EXPECT_EQ(move.items[0].key, 2U);  // 1 leaves DRAM without a move
+  finish(store, moves);
+  EXPECT_EQ(store.find(1)->tier, Tier::ssd);
+  EXPECT_EQ(visible(store, 1), 40);
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::remote), 900);
+  store.check();
+}
+
+TEST(Store, WritesThroughOnlyWhereThereIsRoom) {
+  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 200)}, {.inclusive = true, .write_through = true});
+  const std::vector<Move> moves = store.put(1, 30, 1);
+  ASSERT_EQ(moves.size(), 1U);
+  EXPECT_EQ(moves[0].to, Tier::dram);
+  finish(store, moves);
+  store.check();
+}
+
 }  // namespace
 }  // namespace kvcap

@@ -114,7 +114,7 @@ TEST(StoredBits, LoadKvAsFastAsItsBytesSay) {
 TEST(StoredBits, SayThatAnswersChange) {
   for (const std::string& policy : kStoring) {
     const auto note = [&](int64_t bits) {
-      return Machine(in_bits(scenario(policy), bits), 2000, 2000).policy().quality_note();
+      return Machine(in_bits(scenario(policy), bits), 2000, 2000).policy().traits().quality_note;
     };
     EXPECT_EQ(note(16), "") << policy;
     EXPECT_NE(note(8).find("in 8 bits"), std::string::npos) << policy;

@@ -1,0 +1,25 @@
+// What a field of a configuration file may be, and what it means: one row of the table of fields.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+namespace kvcap {
+
+struct FieldSpec {
+  std::string_view meaning = {};
+  std::string_view unit = {};
+  // Of numbers and integers: every one of them has both.
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+  bool below_max = false;  // `max` itself is not allowed
+  bool required = false;
+  std::string_view absent = {};  // what an absent (or null) value means, where not a constant
+  std::span<const std::string_view> allowed = {};  // text: the only values
+  std::span<const int64_t> integers = {};          // integer: the only values
+  std::string_view reference = {};                 // object: also a name or a path; says of what
+};
+
+}  // namespace kvcap

@@ -1,0 +1,70 @@
+#include "spec/tiers.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kHoursPerYear = 365 * 24;
+constexpr double kBytesPerGb = 1e9;
+
+TierFacts facts_of(const Dram& dram) {
+  const TierLink link{Resource::dram, dram.bandwidth_bytes_per_s, 0};
+  return {.capacity_bytes = dram.capacity_bytes,
+          .usd_per_gb_hour = dram.price_usd_per_gb_hour +
+                             written_off_usd_per_hour(dram.purchase_usd_per_gb, dram.amortization_years),
+          .watts_per_gb = dram.power_w / (dram.capacity_bytes / kBytesPerGb),
+          .read = link,
+          .write = link,
+          .reaches_gpu = true};
+}
+
+TierFacts facts_of(const Ssd& ssd) {
+  const auto count = static_cast<double>(ssd.count);
+  const double device_gb = ssd.capacity_bytes / kBytesPerGb;
+  return {
+      .capacity_bytes = count * ssd.capacity_bytes,
+      .usd_per_gb_hour = ssd.price_usd_per_gb_hour +
+                         written_off_usd_per_hour(ssd.purchase_usd / device_gb, ssd.amortization_years),
+      .watts_per_gb = ssd.power_w / device_gb,
+      .read = {Resource::ssd_read, count * ssd.read_bandwidth_bytes_per_s, ssd.request_overhead_s / count},
+      .write = {Resource::ssd_write, count * ssd.write_bandwidth_bytes_per_s, ssd.request_overhead_s / count},
+      .reaches_gpu = ssd.gpu_direct};
+}
+
+TierFacts facts_of(const Remote& remote) {
+  const TierLink link{Resource::remote, remote.bandwidth_bytes_per_s, 0};
+  return {.capacity_bytes = remote.capacity_bytes,
+          .usd_per_gb_hour = remote.price_usd_per_gb_hour,
+          .read = link,
+          .write = link,
+          .latency_s = remote.latency_s};
+}
+
+template <class Part>
+std::optional<TierFacts> facts_of(const std::optional<Part>& part) {
+  if (!part) return std::nullopt;
+  return facts_of(*part);
+}
+
+}  // namespace
+
+std::optional<TierFacts> tier_facts(const HardwareProfile& hardware, Tier tier) {
+  switch (tier) {
+    case Tier::hbm:
+      return TierFacts{};
+    case Tier::dram:
+      return facts_of(hardware.dram);
+    case Tier::ssd:
+      return facts_of(hardware.ssd);
+    case Tier::remote:
+      return facts_of(hardware.remote);
+  }
+  return std::nullopt;
+}
+
+bool has_tier(const HardwareProfile& hardware, Tier tier) { return tier_facts(hardware, tier).has_value(); }
+
+double written_off_usd_per_hour(double purchase_usd, double years) {
+  return purchase_usd / (years * kHoursPerYear);
+}
+
+}  // namespace kvcap

@@ -1,0 +1,63 @@
+// The table of eviction orders: a new one is one file, its name in the enumeration, and one row here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+namespace kvcap {
+
+class Eviction;
+
+enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, next_use, score, belady };
+
+std::unique_ptr<Eviction> make_lru();
+std::unique_ptr<Eviction> make_lfu();
+std::unique_ptr<Eviction> make_fifo();
+std::unique_ptr<Eviction> make_s3_fifo();
+std::unique_ptr<Eviction> make_next_use();
+std::unique_ptr<Eviction> make_score();
+
+struct EvictionRow {
+  EvictionKind kind;
+  std::string_view name;
+  std::string_view summary;  // what leaves a full tier first
+  std::unique_ptr<Eviction> (*make)();
+  bool scores = false;       // it has to be told what uses are worth
+  bool clairvoyant = false;  // it has to be told the workload's next uses: a bound
+};
+
+// In the order of the enumeration.
+inline constexpr std::array kEvictions = {
+    EvictionRow{EvictionKind::lru, "lru", "the least recently used", make_lru},
+    EvictionRow{EvictionKind::lfu, "lfu", "the least often used", make_lfu},
+    EvictionRow{EvictionKind::fifo, "fifo", "the oldest", make_fifo},
+    EvictionRow{EvictionKind::s3_fifo, "s3_fifo",
+                "the oldest in a small queue that only what is used again gets out of", make_s3_fifo},
+    EvictionRow{EvictionKind::next_use, "next_use",
+                "what a waiting request needs latest, before it what none needs", make_next_use},
+    EvictionRow{.kind = EvictionKind::score,
+                .name = "score",
+                .summary = "the lowest score, and nothing for a newcomer with a lower one",
+                .make = make_score,
+                .scores = true},
+    EvictionRow{.kind = EvictionKind::belady,
+                .name = "belady",
+                .summary = "what the workload needs latest, which only a bound can know",
+                .make = make_next_use,
+                .clairvoyant = true},
+};
+
+constexpr const EvictionRow& eviction_row(EvictionKind kind) {
+  return kEvictions[static_cast<std::size_t>(kind)];
+}
+static_assert([] {
+  for (std::size_t i = 0; i < kEvictions.size(); ++i) {
+    if (kEvictions[i].kind != static_cast<EvictionKind>(i)) return false;
+  }
+  return true;
+}());
+
+}  // namespace kvcap
