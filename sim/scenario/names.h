@@ -34,6 +34,9 @@ inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", 
 inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
+inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking"};
+inline constexpr std::string_view kSaveAtNames[] = {"turn_end", "step", "eviction"};
+inline constexpr std::string_view kPrefetchOnArrivalNames[] = {"none", "best_effort", "wait", "timeout"};
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
 inline constexpr std::string_view kWriteModeNames[] = {"back", "through"};
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
@@ -74,6 +77,9 @@ constexpr Names names_of(Match) { return kMatchNames; }
 constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr Names names_of(Calls) { return kCallsNames; }
+constexpr Names names_of(LoadMode) { return kLoadModeNames; }
+constexpr Names names_of(SaveAt) { return kSaveAtNames; }
+constexpr Names names_of(PrefetchOnArrival) { return kPrefetchOnArrivalNames; }
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
 constexpr Names names_of(WriteMode) { return kWriteModeNames; }
 constexpr Names names_of(Split) { return kSplitNames; }
