@@ -189,7 +189,7 @@ bool Instance::may_wait() const {
 
 // The session ends with a refused turn; those that would have followed are refused with it.
 void Instance::refuse(Request& request) {
-  const uint32_t unborn = arrivals_.refused(request.arrival);
+  const uint32_t unborn = arrivals_.refused(request.arrival, request.arrival.time_s);
   request.record.rejected = true;
   parts_.recorder->turn(request.record);
   const std::span<const Turn> turns =
