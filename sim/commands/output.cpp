@@ -25,7 +25,8 @@ std::string load_of(const ArrivalOptions& arrivals) {
   if (arrivals.requests_per_s) {
     std::snprintf(rate, sizeof rate, ", %g requests/s", *arrivals.requests_per_s);
   } else {
-    std::snprintf(rate, sizeof rate, ", %g sessions/s", arrivals.sessions_per_s.value_or(kDefaultSessions_per_s));
+    std::snprintf(rate, sizeof rate, ", %g sessions/s",
+                  arrivals.sessions_per_s.value_or(kDefaultSessions_per_s));
   }
   return rate;
 }
@@ -41,6 +42,9 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
                      format_count(result.session_count, "session") + ", " +
                      format_count(result.turn_count, "turn");
   line += load_of(scenario.workload.arrivals);
+  if (scenario.workload.source.stands_in) {
+    line += "   STAND-IN DATA: " + std::filesystem::path(scenario.workload.source.path).filename().string();
+  }
   line += "   seed " + std::to_string(scenario.seed);
   if (scenario.replications > 1) line += ", " + std::to_string(scenario.replications) + " replications";
   return line;

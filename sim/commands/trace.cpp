@@ -119,12 +119,10 @@ struct Row {
 std::vector<Row> rows_of(const TraceStats& stats) {
   const bool pieces = stats.pieces > 0;
   return {{"turns", "turns of a session", "", &stats.turns},
-          {"input_tokens", pieces ? "prompt of a request" : "new input of a request", "tokens",
-           &stats.input_tokens},
+          {"input_tokens", "new input of a request", "tokens", &stats.input_tokens},
           {"output_tokens", "output of a request", "tokens", &stats.output_tokens},
-          {"history_tokens", pieces ? "of it found again" : "history of a request", "tokens",
-           &stats.history_tokens},
-          {"context_tokens", pieces ? "piece" : "context at its end", "tokens", &stats.context_tokens},
+          {"history_tokens", "history of a request", "tokens", &stats.history_tokens},
+          {"context_tokens", pieces ? "stored text" : "context at its end", "tokens", &stats.context_tokens},
           {"reuse_distance_tokens", "reuse distance", "tokens", &stats.reuse_distance_tokens},
           {"reuse_distance_s", "time since last use", "s", &stats.reuse_distance_s}};
 }
@@ -189,7 +187,7 @@ void print_table(const std::string& name, const TraceStats& stats, const std::ve
   line("sessions of several turns", format_percent(stats.multi_turn_share));
   line("history's share of prompt tokens", format_percent(stats.history_token_share));
   line("found by a store that keeps everything", format_percent(stats.infinite_cache_token_hit_rate));
-  line("  in the mean of the requests", format_percent(stats.mean_request_hit_rate));
+  line("  mean over the requests", format_percent(stats.mean_request_hit_rate));
   const std::string size = format_count(stats.block_tokens) + " tokens";
   const bool pieces = stats.pieces > 0;
   line(pieces ? "  of the pieces of prompts" : ("  of its blocks of " + size).c_str(),
@@ -283,9 +281,9 @@ void add_trace(CLI::App& app) {
   command.value("action", args->action, "stats, convert or generate").required();
   command.values("files", args->files,
                  "stats: FILE; convert: FROM TO; generate: TO (session JSONL; .gz is compressed)");
-  command.value("--format", args->format,
-                kinds(false) + " (default: by how the file begins); generate: " + kinds(true) +
-                    " (default: chat)");
+  command.value(
+      "--format", args->format,
+      kinds(false) + " (default: by how the file begins); generate: " + kinds(true) + " (default: chat)");
   command.value("--sessions", args->sessions, "how many; default: all, 1000 generated ones");
   command.value("--seed", args->seed, "of what is drawn").with_default();
   command.repeated("--set", args->overrides,

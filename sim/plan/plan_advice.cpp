@@ -89,7 +89,8 @@ std::vector<std::string> traffic(const ArrivalOptions& arrivals, double share) {
     const double changed = share < 1 ? std::floor(share * sessions) : std::ceil(share * sessions);
     return {path + "concurrency=" + number_text(std::max(1.0, changed))};
   }
-  if (arrivals.requests_per_s) return {path + "requests_per_s=" + number_text(share * *arrivals.requests_per_s)};
+  if (arrivals.requests_per_s)
+    return {path + "requests_per_s=" + number_text(share * *arrivals.requests_per_s)};
   if (arrivals.rates.empty()) {
     const double rate = arrivals.sessions_per_s.value_or(kDefaultSessions_per_s);
     return {path + "sessions_per_s=" + number_text(share * rate)};

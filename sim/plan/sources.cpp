@@ -9,9 +9,7 @@ namespace {
 
 constexpr std::size_t kMost = 16;
 
-bool is_generated(const Scenario& scenario) {
-  return source_row(scenario.workload.source.kind).is_generated;
-}
+bool is_generated(const Scenario& scenario) { return source_row(scenario.workload.source.kind).is_generated; }
 
 std::string key_of(const Scenario& scenario) {
   const WorkloadOptions& workload = scenario.workload;

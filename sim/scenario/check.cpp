@@ -117,7 +117,8 @@ void check_rate(const ArrivalOptions& arrivals, const Places& places) {
   const std::string allowed = "one of sessions_per_s, requests_per_s, rates";
   if (arrivals.requests_per_s && arrivals.sessions_per_s) {
     fail(places, path + ".requests_per_s",
-         number_text(*arrivals.requests_per_s) + beside("sessions_per_s = " + number_text(*arrivals.sessions_per_s)),
+         number_text(*arrivals.requests_per_s) +
+             beside("sessions_per_s = " + number_text(*arrivals.sessions_per_s)),
          allowed);
   }
   if (arrivals.rates.empty()) return;
@@ -136,12 +137,14 @@ void check_rates(const std::vector<ArrivalRate>& rates, const Places& places) {
       fail(places, path, one.sessions_per_s ? "sessions_per_s and requests_per_s" : "no rate",
            "one of sessions_per_s, requests_per_s");
     }
-    if (i == 0 && one.from_s != 0) fail(places, path + ".from_s", number_text(one.from_s), "0 for the first rate");
+    if (i == 0 && one.from_s != 0)
+      fail(places, path + ".from_s", number_text(one.from_s), "0 for the first rate");
     if (i > 0 && !(one.from_s > rates[i - 1].from_s)) {
       fail(places, path + ".from_s", number_text(one.from_s),
            "more than the rate before has, " + number_text(rates[i - 1].from_s));
     }
-    if (is_last && one.ramp) fail(places, path + ".ramp", "true", "false for the last rate (no rate follows)");
+    if (is_last && one.ramp)
+      fail(places, path + ".ramp", "true", "false for the last rate (no rate follows)");
     if (is_last && one.sessions_per_s.value_or(0) + one.requests_per_s.value_or(0) == 0) {
       fail(places, path + (one.sessions_per_s ? ".sessions_per_s" : ".requests_per_s"), "0",
            "more than 0 for the last rate (the other sessions would never arrive)");

@@ -15,7 +15,8 @@ struct PublicData {
 };
 constexpr PublicData kPublicData[] = {
     {"traces/sharegpt_turns_repaired.jsonl", "https://github.com/microsoft/sarathi-serve",
-     "as scenarios/README.md describes, or of ShareGPT's raw JSON with: kvcap trace convert sharegpt.json FILE "
+     "as scenarios/README.md describes, or of ShareGPT's raw JSON with: kvcap trace convert sharegpt.json "
+     "FILE "
      "--format sharegpt"},
     {"traces/leval.jsonl", "https://github.com/OpenLMLab/LEval",
      "of the files of LEval-data with: kvcap trace convert TASK.jsonl FILE --format leval"},
@@ -53,9 +54,10 @@ std::optional<std::string> find_data(const std::string& written, const fs::path&
 
 std::string missing_data(const std::string& written) {
   const char* data = data_variable();
-  std::string text = data ? "no such file; KVCAP_DATA is \"" + std::string(data) + "\""
-                          : "no such file; KVCAP_DATA, the folder of data that are not part of kvcap, is not set "
-                            "and no data folder beside or above the scenario has it";
+  std::string text =
+      data ? "no such file; KVCAP_DATA is \"" + std::string(data) + "\""
+           : "no such file; KVCAP_DATA, the folder of data that are not part of kvcap, is not set "
+             "and no data folder beside or above the scenario has it";
   for (const PublicData& one : kPublicData) {
     if (written != std::string(kDataPrefix) + std::string(one.path)) continue;
     text += "; its source is " + std::string(one.source) + ", made " + std::string(one.made_by);

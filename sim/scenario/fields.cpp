@@ -347,16 +347,18 @@ static std::string_view kind_meaning() {
 }
 
 static void describe(FieldVisitor& v, SourceOptions& o) {
-  v.field("kind", o.kind,
-          {.meaning = kind_meaning(), .required = true, .allowed = source_names()});
-  v.field("path", o.path,
-          {.meaning = "the file, plain or gzip; relative to this one, or $KVCAP_DATA/... for a file of the data "
-                      "folder (scenarios/README.md)"});
-  v.field("stand_in", o.stand_in,
-          {.meaning = "session JSONL that is read, with a note, where there is no file at path; empty: none"});
+  v.field("kind", o.kind, {.meaning = kind_meaning(), .required = true, .allowed = source_names()});
+  v.field(
+      "path", o.path,
+      {.meaning = "the file, plain or gzip; relative to this one, or $KVCAP_DATA/... for a file of the data "
+                  "folder (scenarios/README.md)"});
+  v.field(
+      "stand_in", o.stand_in,
+      {.meaning = "session JSONL that is read, with a note, where there is no file at path; empty: none"});
   v.field("on_bad_row", o.on_bad_row, {.meaning = "stop, or count and go on"});
-  v.field("history", o.history,
-          {.meaning = "what a turn builds on: context and earlier turns (grow), or the session's context alone"});
+  v.field(
+      "history", o.history,
+      {.meaning = "what a turn builds on: context and earlier turns (grow), or the session's context alone"});
   v.field("token_counts", o.token_counts,
           {.meaning = "sharegpt: JSONL of exact token counts; without it they are estimated"});
   v.field("block_tokens", o.block_tokens,
@@ -418,7 +420,10 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
 
 static void describe(FieldVisitor& v, ArrivalRate& o) {
   v.field("from_s", o.from_s,
-          {.meaning = "when this rate begins; the first one at 0", .unit = "s", .min = 0, .max = kMaxYears_s,
+          {.meaning = "when this rate begins; the first one at 0",
+           .unit = "s",
+           .min = 0,
+           .max = kMaxYears_s,
            .required = true});
   v.field("sessions_per_s", o.sessions_per_s, not_negative("new sessions", "1/s", "requests_per_s says"));
   v.field("requests_per_s", o.requests_per_s, not_negative("requests (turns)", "1/s", "sessions_per_s says"));
@@ -426,9 +431,10 @@ static void describe(FieldVisitor& v, ArrivalRate& o) {
 }
 
 static void describe(FieldVisitor& v, ArrivalOptions& o) {
-  v.field("process", o.process,
-          {.meaning = "gaps between sessions; trace: arrival_s of the file; closed_loop: a session begins when "
-                      "another one ends"});
+  v.field(
+      "process", o.process,
+      {.meaning = "gaps between sessions; trace: arrival_s of the file; closed_loop: a session begins when "
+                  "another one ends"});
   v.field("sessions_per_s", o.sessions_per_s,
           positive_or_absent("rate of new sessions", "1/s", "0.1, unless requests_per_s or rates is given"));
   v.field("requests_per_s", o.requests_per_s,

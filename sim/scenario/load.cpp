@@ -25,14 +25,15 @@ std::vector<Override> overrides_of(const std::vector<std::string>& arguments) {
   return overrides;
 }
 
-// The file that is read in place of `written`, which is not there. What it has are sessions, whatever the kind
-// of the real file is.
+// The file that is read in place of `written`, which is not there. What it has are sessions, whatever the
+// kind of the real file is.
 void take_stand_in(Scenario& scenario, const std::string& written, const Places& places) {
   SourceOptions& source = scenario.workload.source;
   const std::string field = "workload.source.stand_in";
   const std::optional<std::string> file = find_data(source.stand_in, places.folder(field));
   if (!file) {
-    throw InputError(places.at(field) + ": found \"" + source.stand_in + "\", " + missing_data(source.stand_in));
+    throw InputError(places.at(field) + ": found \"" + source.stand_in + "\", " +
+                     missing_data(source.stand_in));
   }
   scenario.notes.push_back("STAND-IN DATA: " + written + " is not there, " + source.stand_in +
                            " is read instead; these results are not those of the real data (workload.source."

@@ -50,8 +50,9 @@ RateCurve::RateCurve(const ArrivalOptions& options, double turns_per_session) {
 }
 
 double RateCurve::time_s(double sessions) const {
-  const auto after = std::upper_bound(pieces_.begin(), pieces_.end(), sessions,
-                                      [](double count, const Piece& piece) { return count < piece.expected; });
+  const auto after =
+      std::upper_bound(pieces_.begin(), pieces_.end(), sessions,
+                       [](double count, const Piece& piece) { return count < piece.expected; });
   const Piece& piece = *std::prev(after);
   const double within = sessions - piece.expected;
   if (piece.slope == 0) return piece.from_s + within / piece.rate;

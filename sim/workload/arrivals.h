@@ -31,8 +31,8 @@ class RateCurve {
 // Sessions a second where the rate is constant. `turns_per_session`: for a rate of requests.
 double constant_rate(const ArrivalOptions& options, double turns_per_session);
 
-// Arrivals of `count` sessions in seconds, not decreasing; the first at 0 unless the rate is 0 there. The gaps
-// of the process at one session a second are drawn and then stretched as the rate says. All are 0 with
+// Arrivals of `count` sessions in seconds, not decreasing; the first at 0 unless the rate is 0 there. The
+// gaps of the process at one session a second are drawn and then stretched as the rate says. All are 0 with
 // closed_loop. Not for `trace`.
 std::vector<double> draw_arrivals(const ArrivalOptions& options, double turns_per_session, std::size_t count,
                                   uint64_t seed);

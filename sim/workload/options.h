@@ -61,8 +61,8 @@ inline constexpr double kDefaultSessions_per_s = 0.1;
 struct ArrivalOptions {
   ArrivalProcess process = ArrivalProcess::poisson;
   std::optional<double> sessions_per_s, requests_per_s;
-  std::vector<ArrivalRate> rates;  // the first from 0 on, times ascend
-  double cv = 1;                   // gamma: coefficient of variation of the gaps between sessions
+  std::vector<ArrivalRate> rates;      // the first from 0 on, times ascend
+  double cv = 1;                       // gamma: coefficient of variation of the gaps between sessions
   std::optional<int64_t> concurrency;  // closed_loop: sessions that are active at any time
 };
 

@@ -69,8 +69,9 @@ void refuse_early_arrival(const SessionTurns& all, const Json& rows, std::size_t
   const int32_t parent = all.parents[i];
   const std::size_t awaited = parent == kNoParent ? 0 : static_cast<std::size_t>(parent);
   if (!(all.turns[i].time_s < all.turns[awaited].time_s)) return;
-  const std::string which = parent == kNoParent                    ? "the session's first turn"
-                            : awaited + 1 == i ? "the turn before" : "its parent, turn " + std::to_string(parent);
+  const std::string which = parent == kNoParent ? "the session's first turn"
+                            : awaited + 1 == i  ? "the turn before"
+                                                : "its parent, turn " + std::to_string(parent);
   bad_value(path + ".arrival_s", rows[i]["arrival_s"], "no less than that of " + which);
 }
 

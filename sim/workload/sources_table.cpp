@@ -32,25 +32,26 @@ constexpr std::array kSources = {
                   [](const SourceRequest& request) {
                     return read_sessions(request.options, request.sessions, request.needs_arrivals);
                   }},
-    SourceRow{.name = "chat",
-              .summary = "chats with the turns and lengths of ShareGPT",
-              .is_generated = true,
-              .open =
-                  [](const SourceRequest& request) {
-                    return generate_chats(generated(request), request.seed);
-                  }},
-    SourceRow{.name = "sharegpt",
-              .summary = "ShareGPT's raw JSON",
-              .open = [](const SourceRequest& request) { return read_sharegpt(request.options, request.sessions); },
-              .sniff = [](const FileBeginning& beginning) { return beginning.is_array; }},
-    SourceRow{.name = "leval",
-              .summary = "L-Eval's raw JSONL",
-              .open = [](const SourceRequest& request) { return read_leval(request.options, request.sessions); },
-              .sniff =
-                  [](const FileBeginning& beginning) {
-                    return is_among(beginning.first_key,
-                                    {"instructions", "outputs", "input", "source", "evaluation"});
-                  }},
+    SourceRow{
+        .name = "chat",
+        .summary = "chats with the turns and lengths of ShareGPT",
+        .is_generated = true,
+        .open =
+            [](const SourceRequest& request) { return generate_chats(generated(request), request.seed); }},
+    SourceRow{
+        .name = "sharegpt",
+        .summary = "ShareGPT's raw JSON",
+        .open = [](const SourceRequest& request) { return read_sharegpt(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return beginning.is_array; }},
+    SourceRow{
+        .name = "leval",
+        .summary = "L-Eval's raw JSONL",
+        .open = [](const SourceRequest& request) { return read_leval(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return is_among(beginning.first_key,
+                              {"instructions", "outputs", "input", "source", "evaluation"});
+            }},
     SourceRow{.name = "long_context",
               .summary = "questions about documents, with the lengths of L-Eval",
               .is_generated = true,
@@ -58,35 +59,40 @@ constexpr std::array kSources = {
                   [](const SourceRequest& request) {
                     return generate_long_context(request.options, generated(request), request.seed);
                   }},
-    SourceRow{.name = "mooncake",
-              .summary = "Mooncake's JSONL: arrivals, lengths and blocks of prompts",
-              .has_arrivals = true,
-              .open = [](const SourceRequest& request) { return read_mooncake(request.options, request.sessions); },
-              .sniff =
-                  [](const FileBeginning& beginning) {
-                    return is_among(beginning.first_key,
-                                    {"timestamp", "input_length", "output_length", "hash_ids"});
-                  }},
-    SourceRow{.name = "vllm",
-              .summary = "requests of a vLLM run as CSV, with a JSONL of their blocks",
-              .has_arrivals = true,
-              .open = [](const SourceRequest& request) { return read_vllm(request.options, request.sessions); },
-              .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "request_id"); }},
-    SourceRow{.name = "azure",
-              .summary = "CSV of Azure's LLM inference traces: arrivals and lengths",
-              .has_arrivals = true,
-              .open = [](const SourceRequest& request) { return read_azure(request.options, request.sessions); },
-              .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "ContextTokens"); }},
-    SourceRow{.name = "burstgpt",
-              .summary = "BurstGPT's CSV: arrivals and lengths",
-              .has_arrivals = true,
-              .open = [](const SourceRequest& request) { return read_burstgpt(request.options, request.sessions); },
-              .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "Request tokens"); }},
-    SourceRow{.name = "csv",
-              .summary = "any CSV of arrival_s, input_tokens, output_tokens and perhaps session",
-              .has_arrivals = true,
-              .open = [](const SourceRequest& request) { return read_csv(request.options, request.sessions); },
-              .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "arrival_s"); }},
+    SourceRow{
+        .name = "mooncake",
+        .summary = "Mooncake's JSONL: arrivals, lengths and blocks of prompts",
+        .has_arrivals = true,
+        .open = [](const SourceRequest& request) { return read_mooncake(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return is_among(beginning.first_key,
+                              {"timestamp", "input_length", "output_length", "hash_ids"});
+            }},
+    SourceRow{
+        .name = "vllm",
+        .summary = "requests of a vLLM run as CSV, with a JSONL of their blocks",
+        .has_arrivals = true,
+        .open = [](const SourceRequest& request) { return read_vllm(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "request_id"); }},
+    SourceRow{
+        .name = "azure",
+        .summary = "CSV of Azure's LLM inference traces: arrivals and lengths",
+        .has_arrivals = true,
+        .open = [](const SourceRequest& request) { return read_azure(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "ContextTokens"); }},
+    SourceRow{
+        .name = "burstgpt",
+        .summary = "BurstGPT's CSV: arrivals and lengths",
+        .has_arrivals = true,
+        .open = [](const SourceRequest& request) { return read_burstgpt(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "Request tokens"); }},
+    SourceRow{
+        .name = "csv",
+        .summary = "any CSV of arrival_s, input_tokens, output_tokens and perhaps session",
+        .has_arrivals = true,
+        .open = [](const SourceRequest& request) { return read_csv(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "arrival_s"); }},
     SourceRow{.name = "few_shot",
               .summary = "few-shot prompts that share prefixes, as in HyperInfer",
               .is_generated = true,
@@ -97,10 +103,9 @@ constexpr std::array kSources = {
     SourceRow{.name = "rag",
               .summary = "questions with retrieved chunks, as in CacheBlend",
               .is_generated = true,
-              .open =
-                  [](const SourceRequest& request) {
-                    return generate_rag(request.options, request.sessions, request.seed);
-                  }}};
+              .open = [](const SourceRequest& request) {
+                return generate_rag(request.options, request.sessions, request.seed);
+              }}};
 
 FileBeginning beginning_of(std::string_view text) {
   const std::size_t start = text.find_first_not_of(kBlank);

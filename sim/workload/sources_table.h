@@ -43,8 +43,8 @@ std::span<const std::string_view> source_names();
 // REQUIRES: the name is in the table.
 const SourceRow& source_row(std::string_view name);
 
-// The kind of a file: the first row that knows its beginning; session JSONL where none does. Throws InputError
-// where it cannot be read.
+// The kind of a file: the first row that knows its beginning; session JSONL where none does. Throws
+// InputError where it cannot be read.
 const SourceRow& guess_source(const std::string& path);
 
 }  // namespace kvcap

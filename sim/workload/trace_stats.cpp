@@ -41,7 +41,8 @@ std::vector<double> arrivals_of(const Workload& workload, const Session& session
   std::vector<double> times(turns.size(), first_s);
   for (uint32_t turn = 1; turn < turns.size(); ++turn) {
     const std::optional<uint32_t> parent = workload.parent_of(session, turn);
-    times[turn] = workload.absolute_times ? turns[turn].time_s : times[parent.value_or(0)] + turns[turn].time_s;
+    times[turn] =
+        workload.absolute_times ? turns[turn].time_s : times[parent.value_or(0)] + turns[turn].time_s;
   }
   return times;
 }
@@ -268,13 +269,18 @@ int64_t common_block_tokens(const Workload& workload) {
 }
 
 // Follows all requests through a store that keeps everything. A context and a prefix's blocks are found up to
-// the first that is not, chunks wherever they stand. Adds the pieces that are found to the accesses' histories.
+// the first that is not, chunks wherever they stand. Adds the pieces that are found to the accesses'
+// histories.
 class Follower {
  public:
   // `counts`: in how many prompts each piece is.
   Follower(const Workload& workload, const Prompts& prompts,
            const std::unordered_map<uint64_t, int64_t>& counts, int64_t block_tokens, std::size_t accesses)
-      : workload_(workload), prompts_(prompts), counts_(counts), block_tokens_(block_tokens), store_(accesses) {}
+      : workload_(workload),
+        prompts_(prompts),
+        counts_(counts),
+        block_tokens_(block_tokens),
+        store_(accesses) {}
 
   void follow(std::vector<Access>& accesses) {
     for (std::size_t i = 0; i < accesses.size(); ++i) follow(accesses[i], i);

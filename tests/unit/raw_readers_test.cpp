@@ -256,8 +256,8 @@ TEST_F(Guess, LooksAtHowTheFileBegins) {
   EXPECT_EQ(guess_source(write("a", "Timestamp,Model,Request tokens,Response tokens\n")).name, "burstgpt");
   EXPECT_EQ(guess_source(write("a", "request_id,arrival_s,input_tokens,output_tokens\n")).name, "vllm");
   EXPECT_EQ(guess_source(write("a",
-                             "\xef\xbb\xbf"
-                             "arrival_s,input_tokens,output_tokens"))
+                               "\xef\xbb\xbf"
+                               "arrival_s,input_tokens,output_tokens"))
                 .name,
             "csv");
   EXPECT_EQ(guess_source(write("a", "1,2,3")).name, "sessions");

@@ -115,7 +115,7 @@ TEST_F(TraceFile, LeavesNoTraceOfBadRowsThatAreSkipped) {
   // The second row is bad in its last id: what its first ids said of 7 and 8 is forgotten.
   WorkloadOptions options =
       holding("mooncake", request("5", 1024, 5, "1,2") + request("90", 2048, 5, "7,8,1,9") +
-                                        request("6", 1024, 5, "8,7"));
+                              request("6", 1024, 5, "8,7"));
   options.source.on_bad_row = BadRow::skip;
   const Workload workload = make_workload(options, 1);
   EXPECT_EQ(workload.turns.size(), 2u);
@@ -188,12 +188,11 @@ TEST_F(VllmRun, IsRefusedWithPlaceAndReason) {
 }
 
 TEST_F(TraceFile, OfAzureCountsTimeFromItsFirstRow) {
-  const Workload workload =
-      make_workload(holding("azure", gzip("TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
-                                                    "2023-12-31 23:59:59.6805900,374,44\r\n"
-                                                    "2024-01-01 00:00:01.68059,396,109\r\n"
-                                                    "2024-03-01 00:00:00+00:00,1,2\r\n")),
-                    1);
+  const Workload workload = make_workload(holding("azure", gzip("TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
+                                                                "2023-12-31 23:59:59.6805900,374,44\r\n"
+                                                                "2024-01-01 00:00:01.68059,396,109\r\n"
+                                                                "2024-03-01 00:00:00+00:00,1,2\r\n")),
+                                          1);
   // Leap year: 31 + 29 days after the new year.
   EXPECT_EQ(turns_of(workload), (Turns{{0, 374, 44}, {2, 396, 109}, {60 * 86400.0 + 0.31941, 1, 2}}));
   EXPECT_TRUE(workload.piece_begin.empty());
@@ -244,8 +243,7 @@ TEST_F(TraceFile, OfBurstGptLeavesFailedRequestsOut) {
       "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
       "19440110.0,1722ac82,43,GPT-4,906,446,1352,Conversation log\n"
       "19440112.0,,1,ChatGPT,36,29,65,API log\n";
-  EXPECT_EQ(turns_of(make_workload(holding("burstgpt", later), 1)),
-            (Turns{{0, 906, 446}, {2, 36, 29}}));
+  EXPECT_EQ(turns_of(make_workload(holding("burstgpt", later), 1)), (Turns{{0, 906, 446}, {2, 36, 29}}));
   const Cases cases = {
       {old + "118,GPT-4,1,1,2,API log\n",
        "t:6: Timestamp: found 118, allowed: no less than that of the row before"},
@@ -314,8 +312,7 @@ TEST_F(TraceFile, IsRefusedWhenItsCompressionIsCutOff) {
   for (int i = 0; i < 1000; ++i) text += std::to_string(i) + "," + std::to_string(i * i + 1) + ",7\n";
   const std::string packed = gzip(text);
   EXPECT_EQ(refusal("csv", packed), "");
-  EXPECT_EQ(refusal("csv", packed.substr(0, packed.size() / 2)),
-            "t: cannot be read: unexpected end of file");
+  EXPECT_EQ(refusal("csv", packed.substr(0, packed.size() / 2)), "t: cannot be read: unexpected end of file");
 }
 
 }  // namespace

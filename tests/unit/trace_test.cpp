@@ -268,7 +268,7 @@ TEST_F(Trace, GeneratesPromptsInPieces) {
   ASSERT_EQ(kvcap("generate prefixes.jsonl --format few_shot --sessions 30").exit_code, 0);
   ASSERT_EQ(kvcap("generate chunks.jsonl --format rag --set workload.source.base_queries=10").exit_code, 0);
   for (const auto& [kind, name] :
-       {std::pair{"few_shot", "prefixes.jsonl"}, {"rag", "chunks.jsonl"}}) {
+       {std::pair<std::string, std::string>{"few_shot", "prefixes.jsonl"}, {"rag", "chunks.jsonl"}}) {
     WorkloadOptions options;
     options.source.kind = kind;
     options.source.base_queries = 10;
