@@ -142,8 +142,8 @@ struct Reuse {
   }
 };
 
-// A part of a prompt, or of what a turn leaves behind.
-struct Part {
+// A text of a prompt, or one that a turn leaves behind.
+struct Text {
   TextKey key;
   int64_t tokens = 0;
 };
@@ -155,16 +155,16 @@ class Prompts {
   explicit Prompts(const Workload& workload) : workload_(workload) {}
 
   // Up to the turn's input: context, then the own tokens and the pieces of its ancestors.
-  std::vector<Part> history_of(const Access& access) const {
+  std::vector<Text> history_of(const Access& access) const {
     const Session& session = workload_.sessions[access.session];
-    std::vector<Part> parts;
+    std::vector<Text> texts;
     int64_t own = session.context_tokens;
     if (session.document != kOwnContext) {
-      parts.push_back({{TextKey::Kind::document, session.document}, own});
+      texts.push_back({{TextKey::Kind::document, session.document}, own});
       own = 0;
     }
     const bool branching = branches(session);
-    std::vector<Part> later;
+    std::vector<Text> later;
     for (uint32_t turn : ancestors_of(session, access.turn)) {
       const int64_t tokens = workload_.own_tokens_of(session.first_turn + turn);
       if (branching) {
@@ -174,37 +174,37 @@ class Prompts {
       }
       add_pieces(workload_.pieces_of(session.first_turn + turn), later);
     }
-    if (own > 0) parts.push_back({{TextKey::Kind::session, access.session}, own});
-    parts.insert(parts.end(), later.begin(), later.end());
-    return parts;
+    if (own > 0) texts.push_back({{TextKey::Kind::session, access.session}, own});
+    texts.insert(texts.end(), later.begin(), later.end());
+    return texts;
   }
 
   // Of the turn's input.
-  std::vector<Part> pieces_of(const Access& access) const {
-    std::vector<Part> parts;
-    add_pieces(workload_.prompt_pieces_of(turn_of(access)), parts);
-    return parts;
+  std::vector<Text> pieces_of(const Access& access) const {
+    std::vector<Text> texts;
+    add_pieces(workload_.prompt_pieces_of(turn_of(access)), texts);
+    return texts;
   }
 
   // All that is stored once the turn is answered, its history with it.
-  std::vector<Part> left_by(const Access& access) const {
+  std::vector<Text> left_by(const Access& access) const {
     const Session& session = workload_.sessions[access.session];
-    std::vector<Part> parts = history_of(access);
+    std::vector<Text> texts = history_of(access);
     if (workload_.keeps_history(session)) {
       const int64_t tokens = workload_.own_tokens_of(turn_of(access));
-      const auto whole = std::find_if(parts.begin(), parts.end(), [](const Part& part) {
-        return part.key.kind == TextKey::Kind::session;
+      const auto whole = std::find_if(texts.begin(), texts.end(), [](const Text& text) {
+        return text.key.kind == TextKey::Kind::session;
       });
       if (branches(session)) {
-        parts.push_back({{TextKey::Kind::turn, turn_of(access)}, tokens});
-      } else if (whole != parts.end()) {
+        texts.push_back({{TextKey::Kind::turn, turn_of(access)}, tokens});
+      } else if (whole != texts.end()) {
         whole->tokens += tokens;
       } else {
-        parts.push_back({{TextKey::Kind::session, access.session}, tokens});
+        texts.push_back({{TextKey::Kind::session, access.session}, tokens});
       }
     }
-    add_pieces(workload_.pieces_of(turn_of(access)), parts);
-    return parts;
+    add_pieces(workload_.pieces_of(turn_of(access)), texts);
+    return texts;
   }
 
  private:
@@ -231,8 +231,8 @@ class Prompts {
     return turns;
   }
 
-  static void add_pieces(std::span<const Piece> pieces, std::vector<Part>& parts) {
-    for (const Piece& piece : pieces) parts.push_back({{TextKey::Kind::piece, piece.key}, piece.tokens});
+  static void add_pieces(std::span<const Piece> pieces, std::vector<Text>& texts) {
+    for (const Piece& piece : pieces) texts.push_back({{TextKey::Kind::piece, piece.key}, piece.tokens});
   }
 
   const Workload& workload_;
@@ -245,10 +245,10 @@ std::unordered_map<uint64_t, int64_t> count_prompts(const Prompts& prompts,
   std::unordered_set<uint64_t> inside;
   for (const Access& access : accesses) {
     inside.clear();
-    for (const std::vector<Part>& parts : {prompts.history_of(access), prompts.pieces_of(access)}) {
-      for (const Part& part : parts) {
-        if (part.key.kind != TextKey::Kind::piece) continue;
-        if (inside.insert(part.key.number).second) ++counts[part.key.number];
+    for (const std::vector<Text>& texts : {prompts.history_of(access), prompts.pieces_of(access)}) {
+      for (const Text& text : texts) {
+        if (text.key.kind != TextKey::Kind::piece) continue;
+        if (inside.insert(text.key.number).second) ++counts[text.key.number];
       }
     }
   }
@@ -299,10 +299,10 @@ class Follower {
     const std::size_t turn = workload_.sessions[access.session].first_turn + access.turn;
     const int64_t tokens = access.history_tokens + workload_.turns[turn].input_tokens;
     Found found;
-    for (const Part& part : prompts_.history_of(access)) look_for(part, true, i, found);
+    for (const Text& text : prompts_.history_of(access)) look_for(text, true, i, found);
     const int64_t of_history = found.tokens;
-    for (const Part& part : prompts_.pieces_of(access)) {
-      look_for(part, workload_.piece_keys == PieceKeys::prefix, i, found);
+    for (const Text& text : prompts_.pieces_of(access)) {
+      look_for(text, workload_.piece_keys == PieceKeys::prefix, i, found);
     }
     access.history_tokens += found.tokens - of_history;
     reuse_.add_prompt(tokens, access.history_tokens, found.tokens);
@@ -310,16 +310,16 @@ class Follower {
     if (found.oldest) {
       reuse_.add_distance(store_.distance_tokens(*found.oldest, i), access.time_s - found.oldest->time_s);
     }
-    for (const Part& part : prompts_.left_by(access)) store_.use(part.key, {part.tokens, i, access.time_s});
+    for (const Text& text : prompts_.left_by(access)) store_.use(text.key, {text.tokens, i, access.time_s});
   }
 
   // `in_order`: it is found only if all before it is.
-  void look_for(const Part& part, bool in_order, std::size_t i, Found& found) {
-    const bool is_piece = part.key.kind == TextKey::Kind::piece;
-    const Everything::Use* last = store_.last_use(part.key);
+  void look_for(const Text& text, bool in_order, std::size_t i, Found& found) {
+    const bool is_piece = text.key.kind == TextKey::Kind::piece;
+    const Everything::Use* last = store_.last_use(text.key);
     if (!last) found.all = false;
     const bool hit = last && (found.all || !in_order);
-    const bool full = part.tokens == block_tokens_;
+    const bool full = text.tokens == block_tokens_;
     if (is_piece) {
       ++reuse_.blocks;
       reuse_.full_blocks += full;
@@ -329,11 +329,11 @@ class Follower {
       ++reuse_.found_blocks;
       reuse_.found_full_blocks += full;
     }
-    found.tokens += part.tokens;
+    found.tokens += text.tokens;
     const int64_t distance = store_.distance_tokens(*last, i);
     found.farthest = std::max(found.farthest, distance);
-    reuse_.finds.push_back({in_order ? found.farthest : distance, part.tokens});
-    if (is_piece && counts_.at(part.key.number) == store_.accesses()) return;
+    reuse_.finds.push_back({in_order ? found.farthest : distance, text.tokens});
+    if (is_piece && counts_.at(text.key.number) == store_.accesses()) return;
     if (!found.oldest || last->access < found.oldest->access) found.oldest = last;
   }
 
