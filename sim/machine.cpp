@@ -204,6 +204,10 @@ void Machine::note_unused_keys(const PolicyOptions& given, const Workload& workl
   notes_.push_back(std::move(note));
 }
 
+bool Machine::uses(Tier tier) const {
+  return std::any_of(tiers_.begin(), tiers_.end(), [&](const StoreTier& one) { return one.kind == tier; });
+}
+
 bool Machine::has_host_tier() const {
   return std::any_of(tiers_.begin(), tiers_.end(),
                      [](const StoreTier& tier) { return tier.kind != Tier::hbm; });

@@ -36,6 +36,7 @@ class Machine {
   // The scenario's, with what the policy's name stands for.
   const PolicyOptions& options() const { return options_; }
   bool has_host_tier() const;
+  bool uses(Tier tier) const;
   // True iff some tier keeps the highest scores.
   bool keeps_scores() const;
   // True iff some tier evicts by what only a bound can know.

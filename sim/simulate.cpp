@@ -164,6 +164,7 @@ KeepingOptions keeping_of(const Machine& machine) {
           .store_after_hits = options.store_after_hits.value_or(0),
           .prefetch_on_arrival = options.prefetch_on_arrival.value_or(PrefetchOnArrival::none),
           .prefetch_timeout_s = options.prefetch_timeout_s.value_or(1),
+          .lookup_s = machine.uses(Tier::remote) ? machine.hardware().remote->lookup_s : 0,
           .write_queue_s = options.write_queue_s.value_or(1)};
 }
 

@@ -22,6 +22,7 @@ const rules: [RegExp, string, number][] = [
   [/ttft_breakdown_ms/, "ms", 1],
   [/_ms$/, "ms", 1],
   [/sessions_per_s$/, "sessions/s", 1],
+  [/requests_per_s$/, "requests/s", 1],
   [/per_s$/, "1/s", 1],
   [/_throughput$/, "1/s", 1],
   [/_goodput$/, "turns/s", 1],

@@ -12,6 +12,27 @@
 #include "metrics/write.h"
 
 namespace kvcap {
+namespace {
+
+// ", 0.1 sessions/s".
+std::string load_of(const ArrivalOptions& arrivals) {
+  if (arrivals.process == ArrivalProcess::trace) return "";
+  if (arrivals.process == ArrivalProcess::closed_loop) {
+    return ", " + format_count(arrivals.concurrency.value()) + " at a time";
+  }
+  if (!arrivals.rates.empty()) return ", " + format_count(std::ssize(arrivals.rates), "rate");
+  char rate[40];
+  if (arrivals.requests_per_s) {
+    std::snprintf(rate, sizeof rate, ", %g requests/s", *arrivals.requests_per_s);
+  } else {
+    std::snprintf(rate, sizeof rate, ", %g sessions/s",
+                  arrivals.sessions_per_s.value_or(kDefaultSessions_per_s));
+  }
+  return rate;
+}
+
+}  // namespace
+
 std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   const int64_t nodes = scenario.fleet.replicas;
   std::string line = scenario.name + "   " + scenario.model.name + " on " +
@@ -20,10 +41,9 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
                      scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")   " +
                      format_count(result.session_count, "session") + ", " +
                      format_count(result.turn_count, "turn");
-  if (scenario.workload.arrivals.process != ArrivalProcess::trace) {
-    char rate[40];
-    std::snprintf(rate, sizeof rate, ", %g sessions/s", scenario.workload.arrivals.sessions_per_s);
-    line += rate;
+  line += load_of(scenario.workload.arrivals);
+  if (scenario.workload.source.stands_in) {
+    line += "   STAND-IN DATA: " + std::filesystem::path(scenario.workload.source.path).filename().string();
   }
   line += "   seed " + std::to_string(scenario.seed);
   if (scenario.replications > 1) line += ", " + std::to_string(scenario.replications) + " replications";

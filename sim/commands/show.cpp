@@ -16,6 +16,7 @@
 #include "policy/table.h"
 #include "scenario/load.h"
 #include "spec/tiers.h"
+#include "workload/sources_table.h"
 
 namespace kvcap {
 namespace {
@@ -97,19 +98,11 @@ std::vector<Entry> files(Catalogue which) {
 
 // What workload.source.kind may be: files to read, then generators.
 std::vector<Entry> workloads() {
-  constexpr std::pair<const char*, const char*> kReaders[] = {
-      {"sessions", "our session JSONL"},
-      {"sharegpt", "ShareGPT's raw JSON"},
-      {"leval", "L-Eval's raw JSONL"},
-      {"mooncake", "Mooncake's JSONL: arrivals, lengths and blocks of prompts"},
-      {"vllm", "requests of a vLLM run as CSV, with a JSONL of their blocks"},
-      {"azure", "CSV of Azure's LLM inference traces: arrivals and lengths"},
-      {"burstgpt", "BurstGPT's CSV: arrivals and lengths"},
-      {"csv", "any CSV of arrival_s, input_tokens, output_tokens and perhaps session"}};
   std::vector<Entry> entries;
-  for (const auto& [name, summary] : kReaders) {
-    const Json details = {{"name", name}, {"summary", summary}, {"format", "traces/README.md"}};
-    entries.push_back({name, summary, details});
+  for (const SourceRow& row : source_table()) {
+    if (row.is_generated) continue;
+    const Json details = {{"name", row.name}, {"summary", row.summary}, {"format", "traces/README.md"}};
+    entries.push_back({std::string(row.name), std::string(row.summary), details});
   }
   for (Entry& generator : files(Catalogue::workloads)) entries.push_back(std::move(generator));
   return entries;

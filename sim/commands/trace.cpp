@@ -20,6 +20,7 @@
 #include "scenario/names.h"
 #include "workload/gz_file.h"
 #include "workload/source.h"
+#include "workload/sources_table.h"
 #include "workload/trace_stats.h"
 
 namespace kvcap {
@@ -47,17 +48,25 @@ struct TraceArgs {
 }
 
 // What --format says, or how the file begins; `generate` has no file to look at.
-SourceKind kind_of(const TraceArgs& args) {
+const SourceRow& kind_of(const TraceArgs& args) {
   const bool generate = args.action == "generate";
-  if (args.format.empty()) return generate ? SourceKind::chat : guess_kind(args.files.front());
+  if (args.format.empty()) return generate ? source_row("chat") : guess_source(args.files.front());
   std::vector<std::string_view> allowed;
-  for (std::size_t i = 0; i < std::size(kSourceKindNames); ++i) {
-    const auto kind = static_cast<SourceKind>(i);
-    if (is_generated(kind) != generate) continue;
-    if (kSourceKindNames[i] == args.format) return kind;
-    allowed.push_back(kSourceKindNames[i]);
+  for (const SourceRow& row : source_table()) {
+    if (row.is_generated != generate) continue;
+    if (row.name == args.format) return row;
+    allowed.push_back(row.name);
   }
   refuse("--format", args.format, allowed);
+}
+
+// "chat, long_context, few_shot, rag".
+std::string kinds(bool generated) {
+  std::string names;
+  for (const SourceRow& row : source_table()) {
+    if (row.is_generated == generated) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  return names;
 }
 
 struct Input {
@@ -68,9 +77,9 @@ struct Input {
 // The options as a scenario's, so that --set has the names, ranges and messages it has everywhere. Model
 // and hardware play no part.
 Input input_of(const TraceArgs& args) {
-  const SourceKind kind = kind_of(args);
-  const std::string path = is_generated(kind) ? "" : args.files.front();
-  Json workload = {{"source", {{"kind", kSourceKindNames[static_cast<std::size_t>(kind)]}, {"path", path}}}};
+  const SourceRow& kind = kind_of(args);
+  const std::string path = kind.is_generated ? "" : args.files.front();
+  Json workload = {{"source", {{"kind", kind.name}, {"path", path}}}};
   if (args.sessions) workload["sessions"] = *args.sessions;
   const Json text = {{"schema", "kvcap.scenario/1"},
                      {"model", "llama-2-7b"},
@@ -88,9 +97,8 @@ Source read_source(const TraceArgs& args, const Input& input) {
   try {
     return open_source(input.options, input.seed);
   } catch (const InputError& error) {
-    if (!args.format.empty() || is_generated(input.options.source.kind)) throw;
-    throw InputError(std::string(error.what()) + "; read as " +
-                     std::string(kSourceKindNames[static_cast<std::size_t>(input.options.source.kind)]) +
+    if (!args.format.empty() || source_row(input.options.source.kind).is_generated) throw;
+    throw InputError(std::string(error.what()) + "; read as " + input.options.source.kind +
                      ", which --format can change");
   }
 }
@@ -111,12 +119,10 @@ struct Row {
 std::vector<Row> rows_of(const TraceStats& stats) {
   const bool pieces = stats.pieces > 0;
   return {{"turns", "turns of a session", "", &stats.turns},
-          {"input_tokens", pieces ? "prompt of a request" : "new input of a request", "tokens",
-           &stats.input_tokens},
+          {"input_tokens", "new input of a request", "tokens", &stats.input_tokens},
           {"output_tokens", "output of a request", "tokens", &stats.output_tokens},
-          {"history_tokens", pieces ? "of it found again" : "history of a request", "tokens",
-           &stats.history_tokens},
-          {"context_tokens", pieces ? "piece" : "context at its end", "tokens", &stats.context_tokens},
+          {"history_tokens", "history of a request", "tokens", &stats.history_tokens},
+          {"context_tokens", pieces ? "stored text" : "context at its end", "tokens", &stats.context_tokens},
           {"reuse_distance_tokens", "reuse distance", "tokens", &stats.reuse_distance_tokens},
           {"reuse_distance_s", "time since last use", "s", &stats.reuse_distance_s}};
 }
@@ -181,7 +187,7 @@ void print_table(const std::string& name, const TraceStats& stats, const std::ve
   line("sessions of several turns", format_percent(stats.multi_turn_share));
   line("history's share of prompt tokens", format_percent(stats.history_token_share));
   line("found by a store that keeps everything", format_percent(stats.infinite_cache_token_hit_rate));
-  line("  in the mean of the requests", format_percent(stats.mean_request_hit_rate));
+  line("  mean over the requests", format_percent(stats.mean_request_hit_rate));
   const std::string size = format_count(stats.block_tokens) + " tokens";
   const bool pieces = stats.pieces > 0;
   line(pieces ? "  of the pieces of prompts" : ("  of its blocks of " + size).c_str(),
@@ -211,8 +217,11 @@ void print_stats(const TraceArgs& args) {
   const Workload workload = arrange(source, input.options, input.seed);
   std::vector<std::string> notes = workload.notes;
   if (!workload.absolute_times) {
-    notes.push_back("reuse distances are those of " + format_number(workload.sessions_per_s) +
-                    " sessions/s with " + format_number(input.options.think_time.mean_s) +
+    const std::string load = workload.concurrency > 0
+                                 ? format_count(workload.concurrency) + " sessions at a time"
+                                 : format_number(workload.sessions_per_s) + " sessions/s";
+    notes.push_back("reuse distances are those of " + load + " with " +
+                    format_number(input.options.think_time.mean_s) +
                     " s between turns (workload.arrivals, workload.think_time) and answers that take no "
                     "time");
   }
@@ -272,9 +281,9 @@ void add_trace(CLI::App& app) {
   command.value("action", args->action, "stats, convert or generate").required();
   command.values("files", args->files,
                  "stats: FILE; convert: FROM TO; generate: TO (session JSONL; .gz is compressed)");
-  command.value("--format", args->format,
-                "sessions, sharegpt, leval, mooncake, vllm, azure, burstgpt or csv (default: by how "
-                "the file begins); generate: chat (default), long_context, few_shot or rag");
+  command.value(
+      "--format", args->format,
+      kinds(false) + " (default: by how the file begins); generate: " + kinds(true) + " (default: chat)");
   command.value("--sessions", args->sessions, "how many; default: all, 1000 generated ones");
   command.value("--seed", args->seed, "of what is drawn").with_default();
   command.repeated("--set", args->overrides,

@@ -1,5 +1,6 @@
 // kvcap validate: how far the simulator can be trusted, suite by suite.
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,10 +45,14 @@ void validate(const ValidateArgs& args) {
 
 void add_validate(CLI::App& app) {
   auto args = std::make_shared<ValidateArgs>();
+  const char* data = std::getenv("KVCAP_DATA");
+  if (data && *data != '\0') args->options.data_folder = data;
   Command command(app, "validate", "simulated against published, measured and analytic numbers");
   command.repeated("--suite", args->suites, "only this suite; may be given several times: " + suite_names());
   command.flag("--quick", args->options.quick, "fewer replications and cases, within three minutes");
-  command.value("--data", args->options.data_folder, "folder of the measured data, which some suites read")
+  command
+      .value("--data", args->options.data_folder,
+             "folder of the measured data, which some suites read; KVCAP_DATA names it, too")
       .with_default();
   command.value("--twin", args->twin, "a table of kvcap-calibrate twin instead of the suites");
   command.value("--hardware", args->hardware,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "scenario/fields.h"
 #include "scenario/load.h"
@@ -80,6 +81,30 @@ constexpr PricedPart kPricedParts[] = {{"GPU", "cost.gpu_usd"},
                                        {"SSD", "cost.ssd_usd"},
                                        {"remote storage", "cost.remote_usd"}};
 
+// The settings that make the traffic `share` of what it is.
+std::vector<std::string> traffic(const ArrivalOptions& arrivals, double share) {
+  const std::string path = "workload.arrivals.";
+  if (arrivals.process == ArrivalProcess::closed_loop) {
+    const double sessions = static_cast<double>(arrivals.concurrency.value());
+    const double changed = share < 1 ? std::floor(share * sessions) : std::ceil(share * sessions);
+    return {path + "concurrency=" + number_text(std::max(1.0, changed))};
+  }
+  if (arrivals.requests_per_s)
+    return {path + "requests_per_s=" + number_text(share * *arrivals.requests_per_s)};
+  if (arrivals.rates.empty()) {
+    const double rate = arrivals.sessions_per_s.value_or(kDefaultSessions_per_s);
+    return {path + "sessions_per_s=" + number_text(share * rate)};
+  }
+  std::vector<std::string> changes;
+  for (std::size_t i = 0; i < arrivals.rates.size(); ++i) {
+    const ArrivalRate& one = arrivals.rates[i];
+    const char* field = one.requests_per_s ? "requests_per_s" : "sessions_per_s";
+    const double rate = one.requests_per_s ? *one.requests_per_s : *one.sessions_per_s;
+    changes.push_back(path + "rates." + std::to_string(i) + "." + field + "=" + number_text(share * rate));
+  }
+  return changes;
+}
+
 }  // namespace
 
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge) {
@@ -133,7 +158,7 @@ std::vector<Stress> stress(const Plan& plan, const PlanResult& result, Judge& ju
   if (arrivals.process != ArrivalProcess::trace) {
     for (double share : {0.8, 1.2}) {
       Changes changes = answer;
-      changes.push_back("workload.arrivals.sessions_per_s=" + number_text(share * arrivals.sessions_per_s));
+      for (std::string& change : traffic(arrivals, share)) changes.push_back(std::move(change));
       tests.push_back({share < 1 ? "traffic -20 %" : "traffic +20 %", judge.judge({changes}).front()});
     }
   }

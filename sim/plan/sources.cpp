@@ -2,10 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "workload/sources_table.h"
+
 namespace kvcap {
 namespace {
 
 constexpr std::size_t kMost = 16;
+
+bool is_generated(const Scenario& scenario) { return source_row(scenario.workload.source.kind).is_generated; }
 
 std::string key_of(const Scenario& scenario) {
   const WorkloadOptions& workload = scenario.workload;
@@ -20,7 +24,7 @@ std::string key_of(const Scenario& scenario) {
 }  // namespace
 
 void Sources::read(const Scenario& scenario) {
-  if (is_generated(scenario.workload.source.kind) || read_.size() >= kMost) return;
+  if (is_generated(scenario) || read_.size() >= kMost) return;
   std::string key = key_of(scenario);
   if (read_.contains(key)) return;
   read_.emplace(std::move(key), open_source(scenario.workload, scenario.seed));
@@ -29,7 +33,7 @@ void Sources::read(const Scenario& scenario) {
 Workload Sources::workload(const Scenario& scenario) const { return workload(scenario, scenario.workload); }
 
 Workload Sources::workload(const Scenario& scenario, const WorkloadOptions& options) const {
-  if (!is_generated(scenario.workload.source.kind)) {
+  if (!is_generated(scenario)) {
     const auto found = read_.find(key_of(scenario));
     if (found != read_.end()) return arrange(found->second, options, scenario.seed);
   }

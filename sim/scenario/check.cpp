@@ -12,6 +12,7 @@
 #include "workload/few_shot.h"
 #include "workload/long_context.h"
 #include "workload/rag.h"
+#include "workload/sources_table.h"
 
 namespace kvcap {
 namespace {
@@ -100,14 +101,76 @@ void check_form(const Scenario& scenario, const Places& places) {
   }
 }
 
-void check_arrivals(const Scenario& scenario, const Places& places) {
-  const bool timed = scenario.workload.arrivals.process == ArrivalProcess::trace;
-  const SourceKind kind = scenario.workload.source.kind;
-  if (timed && !has_arrivals(kind)) {
-    fail(places, "workload.arrivals.process", "\"trace\"",
-         std::string("poisson, gamma, constant (") +
-             (is_generated(kind) ? "generated sessions have" : "this format has") + " no arrival_s)");
+// A rate is said once.
+void check_rate(const ArrivalOptions& arrivals, const Places& places) {
+  const std::string path = "workload.arrivals";
+  const auto beside = [](std::string_view other) {
+    return " beside " + std::string(other) + " (set the other to null)";
+  };
+  const std::string allowed = "one of sessions_per_s, requests_per_s, rates";
+  if (arrivals.requests_per_s && arrivals.sessions_per_s) {
+    fail(places, path + ".requests_per_s",
+         number_text(*arrivals.requests_per_s) +
+             beside("sessions_per_s = " + number_text(*arrivals.sessions_per_s)),
+         allowed);
   }
+  if (arrivals.rates.empty()) return;
+  const char* other = arrivals.sessions_per_s ? "sessions_per_s" : "requests_per_s";
+  if (arrivals.sessions_per_s || arrivals.requests_per_s) {
+    fail(places, path + ".rates", "an array" + beside(other), allowed);
+  }
+}
+
+void check_rates(const std::vector<ArrivalRate>& rates, const Places& places) {
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const ArrivalRate& one = rates[i];
+    const std::string path = "workload.arrivals.rates." + std::to_string(i);
+    const bool is_last = i + 1 == rates.size();
+    if (one.sessions_per_s.has_value() == one.requests_per_s.has_value()) {
+      fail(places, path, one.sessions_per_s ? "sessions_per_s and requests_per_s" : "no rate",
+           "one of sessions_per_s, requests_per_s");
+    }
+    if (i == 0 && one.from_s != 0)
+      fail(places, path + ".from_s", number_text(one.from_s), "0 for the first rate");
+    if (i > 0 && !(one.from_s > rates[i - 1].from_s)) {
+      fail(places, path + ".from_s", number_text(one.from_s),
+           "more than the rate before has, " + number_text(rates[i - 1].from_s));
+    }
+    if (is_last && one.ramp)
+      fail(places, path + ".ramp", "true", "false for the last rate (no rate follows)");
+    if (is_last && one.sessions_per_s.value_or(0) + one.requests_per_s.value_or(0) == 0) {
+      fail(places, path + (one.sessions_per_s ? ".sessions_per_s" : ".requests_per_s"), "0",
+           "more than 0 for the last rate (the other sessions would never arrive)");
+    }
+  }
+}
+
+// What the process has no use for is said in notes: one --set process=... tries another process.
+void note_unused_rate(const ArrivalOptions& arrivals, std::vector<std::string>& notes) {
+  const auto name = kArrivalProcessNames[static_cast<std::size_t>(arrivals.process)];
+  const auto note = [&](bool given, const char* field) {
+    if (!given) return;
+    notes.push_back(std::string("workload.arrivals.") + field + " is not used: process is \"" +
+                    std::string(name) + "\"");
+  };
+  if (!draws_gaps(arrivals.process)) {
+    note(arrivals.requests_per_s.has_value(), "requests_per_s");
+    note(!arrivals.rates.empty(), "rates");
+  }
+  if (arrivals.process != ArrivalProcess::closed_loop) note(arrivals.concurrency.has_value(), "concurrency");
+}
+
+void check_arrivals(Scenario& scenario, const Places& places) {
+  const ArrivalOptions& arrivals = scenario.workload.arrivals;
+  const SourceRow& source = source_row(scenario.workload.source.kind);
+  if (arrivals.process == ArrivalProcess::trace && !source.has_arrivals) {
+    fail(places, "workload.arrivals.process", "\"trace\"",
+         std::string("poisson, gamma, constant, closed_loop (") +
+             (source.is_generated ? "generated sessions have" : "this format has") + " no arrival_s)");
+  }
+  check_rate(arrivals, places);
+  check_rates(arrivals.rates, places);
+  note_unused_rate(arrivals, scenario.notes);
 }
 
 void check_warmup(const Scenario& scenario, const Places& places) {
@@ -126,19 +189,15 @@ void check_name(const std::string& found, const std::vector<std::string>& known,
 
 void check_source(const Scenario& scenario, const Places& places) {
   const SourceOptions& source = scenario.workload.source;
-  if (source.kind == SourceKind::long_context) {
+  if (source.kind == "long_context") {
     for (const std::string& one : split_names(source.tasks)) {
       check_name(one, long_context_tasks(), places, "workload.source.tasks");
     }
-    if (source.history == History::grow) {
-      fail(places, "workload.source.history", "\"grow\"",
-           "automatic, context (the sessions share documents)");
-    }
   }
-  if (source.kind == SourceKind::few_shot) {
+  if (source.kind == "few_shot") {
     check_name(source.dataset, few_shot_datasets(), places, "workload.source.dataset");
   }
-  if (source.kind == SourceKind::rag && source.corpus_chunks) {
+  if (source.kind == "rag" && source.corpus_chunks) {
     const int64_t chunks = rag_chunks(source);
     if (*source.corpus_chunks < chunks) {
       fail(places, "workload.source.corpus_chunks", std::to_string(*source.corpus_chunks),

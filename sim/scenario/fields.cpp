@@ -5,6 +5,7 @@
 
 #include "policy/key_table.h"
 #include "policy/table.h"
+#include "workload/sources_table.h"
 
 namespace kvcap {
 namespace {
@@ -255,6 +256,7 @@ static void describe(FieldVisitor& v, Remote& o) {
   v.field("capacity_bytes", o.capacity_bytes, positive("of the node's share", "bytes"));
   v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("of the node", "bytes/s"));
   v.field("latency_s", o.latency_s, not_negative("to the first byte of a transfer", "s"));
+  v.field("lookup_s", o.lookup_s, not_negative("of its index, once a turn", "s"));
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
   v.field("price_usd_per_request", o.price_usd_per_request, not_negative("per transfer", "USD"));
 }
@@ -348,15 +350,31 @@ static void describe(FieldVisitor& v, FleetOptions& o) {
   v.field("failures", o.failures, {.meaning = "nodes that are lost with what they hold"});
 }
 
+// "the format of a file, or a generator (chat, ...)".
+static std::string_view kind_meaning() {
+  static const std::string meaning = [] {
+    std::string generators;
+    for (const SourceRow& row : source_table()) {
+      if (row.is_generated) generators += (generators.empty() ? "" : ", ") + std::string(row.name);
+    }
+    return "the format of a file, or a generator (" + generators + "): traces/README.md";
+  }();
+  return meaning;
+}
+
 static void describe(FieldVisitor& v, SourceOptions& o) {
-  v.field("kind", o.kind,
-          {.meaning =
-               "the format of a file, or a generator (chat, long_context, few_shot, rag): traces/README.md",
-           .required = true});
-  v.field("path", o.path, {.meaning = "the file, plain or gzip; relative to this one"});
+  v.field("kind", o.kind, {.meaning = kind_meaning(), .required = true, .allowed = source_names()});
+  v.field(
+      "path", o.path,
+      {.meaning = "the file, plain or gzip; relative to this one, or $KVCAP_DATA/... for a file of the data "
+                  "folder (scenarios/README.md)"});
+  v.field(
+      "stand_in", o.stand_in,
+      {.meaning = "session JSONL that is read, with a note, where there is no file at path; empty: none"});
   v.field("on_bad_row", o.on_bad_row, {.meaning = "stop, or count and go on"});
-  v.field("history", o.history,
-          {.meaning = "what a turn builds on: earlier turns (grow), or the session's context alone"});
+  v.field(
+      "history", o.history,
+      {.meaning = "what a turn builds on: context and earlier turns (grow), or the session's context alone"});
   v.field("token_counts", o.token_counts,
           {.meaning = "sharegpt: JSONL of exact token counts; without it they are estimated"});
   v.field("block_tokens", o.block_tokens,
@@ -411,15 +429,42 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
            .min = 1,
            .max = kMaxCount,
            .absent = "32"});
-  for (std::size_t i = 0; i < std::size(kSourceKindNames); ++i) {
-    if (!is_generated(static_cast<SourceKind>(i))) v.needs("kind", kSourceKindNames[i], "path");
+  for (const SourceRow& row : source_table()) {
+    if (!row.is_generated) v.needs("kind", row.name, "path");
   }
 }
 
+static void describe(FieldVisitor& v, ArrivalRate& o) {
+  v.field("from_s", o.from_s,
+          {.meaning = "when this rate begins; the first one at 0",
+           .unit = "s",
+           .min = 0,
+           .max = kMaxYears_s,
+           .required = true});
+  v.field("sessions_per_s", o.sessions_per_s, not_negative("new sessions", "1/s", "requests_per_s says"));
+  v.field("requests_per_s", o.requests_per_s, not_negative("requests (turns)", "1/s", "sessions_per_s says"));
+  v.field("ramp", o.ramp, {.meaning = "true: the rate changes linearly to the next one"});
+}
+
 static void describe(FieldVisitor& v, ArrivalOptions& o) {
-  v.field("process", o.process, {.meaning = "gaps between sessions; trace: arrival_s of the file"});
-  v.field("sessions_per_s", o.sessions_per_s, positive("offered rate", "1/s", false));
+  v.field(
+      "process", o.process,
+      {.meaning = "gaps between sessions; trace: arrival_s of the file; closed_loop: a session begins when "
+                  "another one ends"});
+  v.field("sessions_per_s", o.sessions_per_s,
+          positive_or_absent("rate of new sessions", "1/s", "0.1, unless requests_per_s or rates is given"));
+  v.field("requests_per_s", o.requests_per_s,
+          positive_or_absent("rate of requests: sessions_per_s x mean turns of a session", "1/s",
+                             "sessions_per_s or rates says"));
+  v.field("rates", o.rates, {.meaning = "a rate that changes, in place of sessions_per_s"});
   v.field("cv", o.cv, variation("coefficient of variation: gamma"));
+  v.field("concurrency", o.concurrency,
+          {.meaning = "closed_loop: sessions that are active at any time",
+           .unit = "sessions",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "required with closed_loop"});
+  v.needs("process", "closed_loop", "concurrency");
 }
 
 static void describe(FieldVisitor& v, ThinkTimeOptions& o) {

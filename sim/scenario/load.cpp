@@ -1,11 +1,14 @@
 #include "scenario/load.h"
 
 #include <filesystem>
+#include <optional>
 
 #include "base/files.h"
 #include "base/input_error.h"
 #include "scenario/check.h"
+#include "scenario/data_files.h"
 #include "scenario/json.h"
+#include "workload/sources_table.h"
 
 namespace kvcap {
 
@@ -20,6 +23,44 @@ std::vector<Override> overrides_of(const std::vector<std::string>& arguments) {
   std::vector<Override> overrides;
   for (const std::string& argument : arguments) overrides.push_back(override_of(argument));
   return overrides;
+}
+
+// The file that is read in place of `written`, which is not there. What it has are sessions, whatever the
+// kind of the real file is.
+void take_stand_in(Scenario& scenario, const std::string& written, const Places& places) {
+  SourceOptions& source = scenario.workload.source;
+  const std::string field = "workload.source.stand_in";
+  const std::optional<std::string> file = find_data(source.stand_in, places.folder(field));
+  if (!file) {
+    throw InputError(places.at(field) + ": found \"" + source.stand_in + "\", " +
+                     missing_data(source.stand_in));
+  }
+  scenario.notes.push_back("STAND-IN DATA: " + written + " is not there, " + source.stand_in +
+                           " is read instead; these results are not those of the real data (workload.source."
+                           "stand_in; scenarios/README.md, Data)");
+  source.kind = source_table().front().name;
+  source.path = *file;
+  source.stands_in = true;
+  source.token_counts.clear();
+  source.hash_ids.clear();
+}
+
+// Relative paths start from the folder of the file that they were written in.
+void follow_paths(Scenario& scenario, const Places& places) {
+  SourceOptions& source = scenario.workload.source;
+  const auto follow = [&](const std::string& field, std::string& path) {
+    if (path.empty()) return;
+    const std::optional<std::string> file = find_data(path, places.folder(field));
+    std::error_code ignored;
+    const bool is_there = file && std::filesystem::exists(*file, ignored);
+    if (!is_there && !source.stand_in.empty()) return take_stand_in(scenario, path, places);
+    if (!file) throw InputError(places.at(field) + ": found \"" + path + "\", " + missing_data(path));
+    path = *file;
+  };
+  follow("workload.source.path", source.path);
+  if (source.stands_in) return;
+  follow("workload.source.token_counts", source.token_counts);
+  follow("workload.source.hash_ids", source.hash_ids);
 }
 
 }  // namespace
@@ -38,15 +79,15 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
   if (!scenario.serving.max_model_len) {
     scenario.serving.max_model_len = scenario.model.max_position_embeddings;
   }
+  ArrivalOptions& arrivals = scenario.workload.arrivals;
+  const bool has_rate = arrivals.sessions_per_s || arrivals.requests_per_s || !arrivals.rates.empty();
+  if (!has_rate && arrivals.process != ArrivalProcess::closed_loop) {
+    arrivals.sessions_per_s = kDefaultSessions_per_s;
+  }
   scenario.resolved_json = write_scenario(scenario).dump();
   check_scenario(scenario, document.places);
   // Only now: the resolved scenario keeps the path as it was written.
-  const auto follow = [&document](std::string_view field, std::string& path) {
-    if (!path.empty()) path = (document.places.folder(field) / path).lexically_normal().string();
-  };
-  follow("workload.source.path", scenario.workload.source.path);
-  follow("workload.source.token_counts", scenario.workload.source.token_counts);
-  follow("workload.source.hash_ids", scenario.workload.source.hash_ids);
+  follow_paths(scenario, document.places);
   return scenario;
 }
 

@@ -25,12 +25,10 @@ inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "
 inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
 inline constexpr std::string_view kRoutingNames[] = {"round_robin", "least_loaded", "session_affinity",
                                                      "prefix_aware"};
-inline constexpr std::string_view kSourceKindNames[] = {"sessions",     "chat",     "sharegpt", "leval",
-                                                        "long_context", "mooncake", "vllm",     "azure",
-                                                        "burstgpt",     "csv",      "few_shot", "rag"};
 inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
 inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
-inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace"};
+inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace",
+                                                            "closed_loop"};
 inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
@@ -66,7 +64,6 @@ constexpr Names names_of(Overflow) { return kOverflowNames; }
 constexpr Names names_of(Admission) { return kAdmissionNames; }
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 constexpr Names names_of(Routing) { return kRoutingNames; }
-constexpr Names names_of(SourceKind) { return kSourceKindNames; }
 constexpr Names names_of(BadRow) { return kBadRowNames; }
 constexpr Names names_of(History) { return kHistoryNames; }
 constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }

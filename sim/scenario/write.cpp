@@ -75,7 +75,7 @@ class SchemaFields : public FieldVisitor {
   }
   void needs(std::string_view name, std::string_view value, std::string_view needed) override {
     const Json chosen = {{"properties", {{name, {{"const", value}}}}}, {"required", {name}}};
-    const Json given = {{"minItems", 1}, {"minLength", 1}};
+    const Json given = {{"minItems", 1}, {"minLength", 1}, {"not", {{"type", "null"}}}};
     const Json demanded = {{"properties", {{needed, given}}}, {"required", {needed}}};
     conditions_.push_back({{"if", chosen}, {"then", demanded}});
   }

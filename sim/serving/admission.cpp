@@ -14,7 +14,7 @@ Lookup Instance::look_up(Request& request, Found& found) {
     waits_for_fetch_ = true;
     return Lookup::waits;
   }
-  if (waits_for_prefetch(request)) {
+  if (waits_for_index(request) || waits_for_prefetch(request)) {
     somebody_passed_ = true;
     return Lookup::passes;
   }
@@ -74,6 +74,18 @@ FoundParts Instance::find_below(const Request& request, int64_t resident) const 
 
 // ---- prefetches ----
 
+// Whether the index of a remote tier has not answered yet.
+bool Instance::waits_for_index(Request& request) {
+  if (parts_.keeping.lookup_s <= 0) return false;
+  const double now_s = parts_.node->now_s();
+  if (request.looked_up_s < 0) {
+    request.looked_up_s = now_s;
+    request.waits_until_s = std::max(request.waits_until_s, now_s + parts_.keeping.lookup_s);
+    request.record.lookup_s = static_cast<float>(parts_.keeping.lookup_s);
+  }
+  return now_s < request.looked_up_s + parts_.keeping.lookup_s - kResolution_s;
+}
+
 // Whether the request waits for what is fetched into the first host tier for it.
 bool Instance::waits_for_prefetch(Request& request) {
   const PrefetchOnArrival how = parts_.keeping.prefetch_on_arrival;
@@ -102,7 +114,7 @@ Lookup Instance::admit(Request& request) {
   const int64_t resident = request.planned;
   const bool first = request.admitted_s < 0;
   if (first) {
-    request.admitted_s = now_s;
+    request.admitted_s = request.looked_up_s >= 0 ? request.looked_up_s : now_s;
     TurnRecord& record = request.record;
     record.hit_tokens = static_cast<uint32_t>(resident + found.below());
     for (Tier tier : kTiers) {

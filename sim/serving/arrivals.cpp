@@ -5,11 +5,60 @@
 
 namespace kvcap {
 
-Arrivals::Arrivals(const Workload& workload) : workload_(workload), open_sessions_(workload.sessions.size()) {
+Arrivals::Arrivals(const Workload& workload)
+    : workload_(workload),
+      released_(static_cast<uint32_t>(workload.sessions.size())),
+      open_sessions_(workload.sessions.size()) {
   awaited_.reserve(workload.calls.size());
   for (const Call& call : workload.calls) awaited_.push_back(call.after);
+  if (!workload.parents.empty()) {
+    children_begin_.assign(workload.turns.size() + 1, 0);
+    for (const Session& session : workload.sessions) {
+      for (uint32_t turn = 0; turn < session.turn_count; ++turn) {
+        const std::optional<uint32_t> parent = workload.parent_of(session, turn);
+        if (parent) ++children_begin_[session.first_turn + *parent + 1];
+      }
+    }
+    for (std::size_t i = 1; i < children_begin_.size(); ++i) children_begin_[i] += children_begin_[i - 1];
+    children_.resize(children_begin_.back());
+    std::vector<uint32_t> filled(children_begin_.begin(), children_begin_.end() - 1);
+    for (const Session& session : workload.sessions) {
+      for (uint32_t turn = 0; turn < session.turn_count; ++turn) {
+        const std::optional<uint32_t> parent = workload.parent_of(session, turn);
+        if (parent) children_[filled[session.first_turn + *parent]++] = turn;
+      }
+    }
+  }
+  if (workload.concurrency > 0) {
+    released_ = 0;
+    for (int64_t i = 0; i < workload.concurrency; ++i) release(0);
+  }
   pass_waiting();
 }
+
+bool Arrivals::branches(const Session& session) const {
+  if (workload_.parents.empty()) return false;
+  for (uint32_t turn = 1; turn < session.turn_count; ++turn) {
+    if (workload_.parents[session.first_turn + turn] != static_cast<int32_t>(turn) - 1) return true;
+  }
+  return false;
+}
+
+std::span<const uint32_t> Arrivals::children_of(const Session& session, uint32_t turn) const {
+  const std::size_t i = session.first_turn + turn;
+  return {children_.data() + children_begin_[i], children_.data() + children_begin_[i + 1]};
+}
+
+double Arrivals::arrival_s(const Session& session, uint32_t turn, double answered_s) const {
+  const double time_s = workload_.turns[session.first_turn + turn].time_s;
+  return workload_.absolute_times ? std::max(time_s, answered_s) : answered_s + time_s;
+}
+
+void Arrivals::push(double time_s, uint32_t session, uint32_t turn) {
+  returning_.push({.time_s = time_s, .session = session, .turn = turn});
+}
+
+// ---- sessions that wait ----
 
 void Arrivals::pass_waiting() {
   while (next_session_ < workload_.calls.size() && workload_.calls[next_session_].after > 0) ++next_session_;
@@ -25,9 +74,60 @@ std::optional<uint32_t> Arrivals::waiter_of(uint32_t session) const {
   return std::nullopt;
 }
 
+void Arrivals::release(double now_s) {
+  const std::size_t count = workload_.sessions.size();
+  if (released_ == count) return;
+  const auto asked_of = [this](uint32_t session) {
+    return workload_.calls.empty() ? session : workload_.calls[session].asked_session;
+  };
+  const uint32_t asked = asked_of(released_);
+  for (; released_ < count && asked_of(released_) == asked; ++released_) {
+    if (!workload_.calls.empty()) ++open_calls_[asked];
+    if (!awaited_.empty() && awaited_[released_] > 0) continue;
+    push(now_s + workload_.turns[workload_.sessions[released_].first_turn].time_s, released_, 0);
+  }
+}
+
+void Arrivals::end_session(uint32_t session, double now_s) {
+  --open_sessions_;
+  if (workload_.concurrency == 0) return;
+  if (!workload_.calls.empty()) {
+    const auto open = open_calls_.find(workload_.calls[session].asked_session);
+    if (--open->second > 0) return;
+    open_calls_.erase(open);
+  }
+  release(now_s);
+}
+
+// ---- sessions that branch ----
+
+void Arrivals::begin_branching(const Arrival& first) {
+  const Session& session = workload_.sessions[first.session];
+  Branching& state = branching_[first.session];
+  state.arrived.assign(session.turn_count, false);
+  state.unanswered = session.turn_count;
+  for (uint32_t turn = 1; turn < session.turn_count; ++turn) {
+    if (!workload_.parent_of(session, turn)) {
+      push(arrival_s(session, turn, first.time_s), first.session, turn);
+    }
+  }
+}
+
+// The next to return is never a turn of a refused session.
+void Arrivals::drop_refused() {
+  if (branching_.empty()) return;
+  while (!returning_.empty() && returning_.top().turn > 0) {
+    const auto state = branching_.find(returning_.top().session);
+    if (state == branching_.end() || !state->second.is_refused) break;
+    returning_.pop();
+  }
+}
+
+// ---- arrivals and ends ----
+
 double Arrivals::next_s() const {
   double next = std::numeric_limits<double>::infinity();
-  if (next_session_ < workload_.sessions.size()) {
+  if (workload_.concurrency == 0 && next_session_ < workload_.sessions.size()) {
     next = workload_.turns[workload_.sessions[next_session_].first_turn].time_s;
   }
   return returning_.empty() ? next : std::min(next, returning_.top().time_s);
@@ -35,43 +135,94 @@ double Arrivals::next_s() const {
 
 Arrival Arrivals::pop() {
   const double next = next_s();
+  Arrival arrival{.time_s = next};
   if (!returning_.empty() && returning_.top().time_s == next) {
-    Arrival arrival = returning_.top();
+    arrival = returning_.top();
     returning_.pop();
-    arrival.number = numbered_++;
-    return arrival;
+  } else {
+    arrival.session = next_session_++;
+    pass_waiting();
   }
-  const Arrival arrival{.time_s = next, .session = next_session_++, .turn = 0, .number = numbered_++};
-  pass_waiting();
+  arrival.number = numbered_++;
+  if (workload_.parents.empty()) return arrival;
+  if (arrival.turn == 0 && branches(workload_.sessions[arrival.session])) begin_branching(arrival);
+  const auto branching = branching_.find(arrival.session);
+  if (branching != branching_.end()) {
+    branching->second.arrived[arrival.turn] = true;
+    ++branching->second.in_flight;
+  }
+  drop_refused();
   return arrival;
 }
 
 void Arrivals::answered(const Arrival& turn, double now_s) {
   const Session& session = workload_.sessions[turn.session];
-  if (turn.turn + 1 == session.turn_count) {
-    --open_sessions_;
+  const auto branching = branching_.find(turn.session);
+  if (branching == branching_.end()) {
+    if (turn.turn + 1 < session.turn_count) {
+      return push(arrival_s(session, turn.turn + 1, now_s), turn.session, turn.turn + 1);
+    }
     const std::optional<uint32_t> waiter = waiter_of(turn.session);
-    if (waiter && --awaited_[*waiter] == 0) returning_.push({.time_s = now_s, .session = *waiter, .turn = 0});
-    return;
+    if (waiter && --awaited_[*waiter] == 0) push(now_s, *waiter, 0);
+    return end_session(turn.session, now_s);
   }
-  returning_.push({.time_s = time_after(turn, now_s), .session = turn.session, .turn = turn.turn + 1});
+  Branching& state = branching->second;
+  --state.in_flight;
+  --state.unanswered;
+  if (!state.is_refused) {
+    for (uint32_t child : children_of(session, turn.turn)) {
+      push(arrival_s(session, child, now_s), turn.session, child);
+    }
+  }
+  if (state.unanswered > 0 && !(state.is_refused && state.in_flight == 0)) return;
+  // Turns of it that wait to return, if it was refused, are dropped as they come up.
+  if (!state.is_refused) branching_.erase(branching);
+  end_session(turn.session, now_s);
 }
 
 double Arrivals::time_after(const Arrival& turn, double now_s) const {
-  const double time_s = workload_.turns[workload_.sessions[turn.session].first_turn + turn.turn + 1].time_s;
-  return workload_.absolute_times ? std::max(time_s, now_s) : now_s + time_s;
+  const Session& session = workload_.sessions[turn.session];
+  double first_s = std::numeric_limits<double>::infinity();
+  if (workload_.parents.empty()) {
+    return turn.turn + 1 < session.turn_count ? arrival_s(session, turn.turn + 1, now_s) : first_s;
+  }
+  for (uint32_t child : children_of(session, turn.turn)) {
+    first_s = std::min(first_s, arrival_s(session, child, now_s));
+  }
+  return first_s;
 }
 
-uint32_t Arrivals::refused(const Arrival& turn) {
-  --open_sessions_;
-  uint32_t unborn = workload_.sessions[turn.session].turn_count - turn.turn - 1;
-  if (const std::optional<uint32_t> waiter = waiter_of(turn.session)) {
-    awaited_[*waiter] = 0;
-    --open_sessions_;
-    ++unborn;
+uint32_t Arrivals::refused(const Arrival& turn, double now_s, std::vector<uint32_t>* unborn) {
+  const Session& session = workload_.sessions[turn.session];
+  uint32_t count = 0;
+  const auto never = [&](uint32_t other) {
+    ++count;
+    if (unborn) unborn->push_back(other);
+  };
+  const auto branching = branching_.find(turn.session);
+  if (branching == branching_.end()) {
+    for (uint32_t later = turn.turn + 1; later < session.turn_count; ++later) never(later);
+    const std::optional<uint32_t> waiter = waiter_of(turn.session);
+    if (waiter) {
+      awaited_[*waiter] = 0;
+      ++count;
+      end_session(*waiter, now_s);
+    }
+    end_session(turn.session, now_s);
+  } else {
+    Branching& state = branching->second;
+    --state.in_flight;
+    if (!state.is_refused) {
+      for (uint32_t other = 0; other < session.turn_count; ++other) {
+        if (!state.arrived[other]) never(other);
+      }
+    }
+    state.is_refused = true;
+    drop_refused();
+    if (state.in_flight == 0) end_session(turn.session, now_s);
   }
-  numbered_ += unborn;
-  return unborn;
+  numbered_ += count;
+  return count;
 }
 
 }  // namespace kvcap

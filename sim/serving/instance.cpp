@@ -161,13 +161,14 @@ bool Instance::may_wait() const {
 
 // The session ends with a refused turn; those that would have followed are refused with it.
 void Instance::refuse(Request& request) {
-  const uint32_t unborn = arrivals_.refused(request.arrival);
+  std::vector<uint32_t> unborn_turns;
+  const uint32_t unborn = arrivals_.refused(request.arrival, request.arrival.time_s, &unborn_turns);
   parts_.sessions->end(request.arrival.session);
   request.record.rejected = true;
   parts_.recorder->turn(request.record);
   const std::span<const Turn> turns =
       parts_.workload->turns_of(parts_.workload->sessions[request.arrival.session]);
-  for (uint32_t i = request.arrival.turn + 1; i < turns.size(); ++i) {
+  for (uint32_t i : unborn_turns) {
     request.record.turn = i;
     request.record.retries = 0;
     request.record.history_tokens = 0;

@@ -135,6 +135,7 @@ class Instance : private Admissions {
   Lookup admit(Request& request) override;
   void preempted(Request& request) override;
   FoundParts find_below(const Request& request, int64_t resident) const;
+  bool waits_for_index(Request& request);
   bool waits_for_prefetch(Request& request);
   void prefetch(const Request& request, double now_s);
   void weigh(const Request& request);

@@ -29,7 +29,7 @@ struct KeepingOptions {
   int64_t store_after_hits = 0;         // lookups of a context before it is saved
   PrefetchOnArrival prefetch_on_arrival = PrefetchOnArrival::none;
   double prefetch_timeout_s = 1;
-  double lookup_s = 0;                  // of the index of a remote tier, before a request is looked up
+  double lookup_s = 0;                  // of the index of a remote tier, once a turn
   double write_queue_s = 0;             // of work that a tier's write queue holds at most; 0: any
 };
 

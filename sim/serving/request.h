@@ -45,10 +45,11 @@ struct Request {
 
   bool restored = false;  // since its admission: what the tiers hold of it has come back
   bool fused = false;     // its restoration computes its prompt as well
+  double looked_up_s = -1;  // when the index of a remote tier was asked
   double admitted_s = -1;
   double restored_s = 0;
   double last_token_s = 0;
-  double waits_until_s = 0;  // for a prefetch, at most so long
+  double waits_until_s = 0;  // for a prefetch, at most so long, or for an answer of the index
 
   // Tokens of its sequence that exist: the prompt and what is known of the answer.
   int64_t known_tokens() const { return history_tokens - unused_tokens + input_tokens + generated; }

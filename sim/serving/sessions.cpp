@@ -180,6 +180,7 @@ std::vector<Part> Sessions::close(const Arrival& arrival, const TurnText& text, 
 void Sessions::remember(const Arrival& arrival, Runs runs) {
   if (!workload_.parents.empty() && workload_.sessions[arrival.session].history_grows) {
     of_turns_[turn_key(arrival, arrival.turn)] = std::move(runs);
+    if (++closed_turns_[arrival.session] == workload_.sessions[arrival.session].turn_count) end(arrival.session);
     return;
   }
   uint32_t& slot = slot_of_session_[arrival.session];
@@ -201,6 +202,7 @@ void Sessions::end(uint32_t session) {
     for (uint32_t turn = 0; turn < workload_.sessions[session].turn_count; ++turn) {
       of_turns_.erase((static_cast<uint64_t>(session) << 32) | turn);
     }
+    closed_turns_.erase(session);
   }
   uint32_t& slot = slot_of_session_[session];
   if (slot == kNoSlot32) return;

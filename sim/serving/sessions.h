@@ -76,6 +76,7 @@ class Sessions {
   std::vector<Runs> slots_;
   std::vector<uint32_t> free_slots_;
   std::unordered_map<uint64_t, Runs> of_turns_;
+  std::unordered_map<uint32_t, uint32_t> closed_turns_;  // of sessions that branch
 };
 
 }  // namespace kvcap

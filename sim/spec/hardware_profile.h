@@ -96,6 +96,7 @@ struct Remote {
   double capacity_bytes = 0;
   double bandwidth_bytes_per_s = 0;
   double latency_s = 0;  // to the first byte of a transfer
+  double lookup_s = 0;   // of its index: every turn asks it once what is there
   double price_usd_per_gb_hour = 0;
   double price_usd_per_request = 0;
 };

@@ -198,7 +198,7 @@ std::vector<Check> prefixes() {
 // Its requests in order, an hour of chats as blocks of 512 tokens.
 Workload mooncake_in_order(const std::string& path) {
   WorkloadOptions options;
-  options.source = {.kind = SourceKind::mooncake, .path = path};
+  options.source = {.kind = "mooncake", .path = path};
   options.arrivals.process = ArrivalProcess::trace;
   Workload workload = make_workload(options, 1);
   for (std::size_t i = 0; i < workload.turns.size(); ++i) {

@@ -1,5 +1,9 @@
 #include "workload/arrivals.h"
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
 #include "base/check.h"
 #include "base/random.h"
 #include "workload/draws.h"
@@ -17,20 +21,71 @@ double gap(const ArrivalOptions& options, const RandomStream& stream, uint64_t s
     case ArrivalProcess::constant:
       return 1;
     case ArrivalProcess::trace:
+    case ArrivalProcess::closed_loop:
       break;
   }
-  KVCAP_BUG("arrivals of a trace are drawn");
+  KVCAP_BUG("arrivals without gaps are drawn");
   return 0;
 }
 
 }  // namespace
 
-std::vector<double> draw_arrivals(const ArrivalOptions& options, std::size_t count, uint64_t seed) {
-  KVCAP_CHECK(options.sessions_per_s > 0 && options.cv > 0);
-  const RandomStream stream(seed, "arrivals");
+RateCurve::RateCurve(const ArrivalOptions& options, double turns_per_session) {
+  const std::vector<ArrivalRate>& rates = options.rates;
+  KVCAP_CHECK(!rates.empty());
+  for (const ArrivalRate& one : rates) {
+    const double rate = one.requests_per_s ? *one.requests_per_s / turns_per_session : *one.sessions_per_s;
+    pieces_.push_back({.from_s = one.from_s, .rate = rate});
+  }
+  KVCAP_CHECK(pieces_.front().from_s == 0 && pieces_.back().rate > 0);
+  for (std::size_t i = 0; i + 1 < pieces_.size(); ++i) {
+    Piece& piece = pieces_[i];
+    Piece& next = pieces_[i + 1];
+    const double lasts_s = next.from_s - piece.from_s;
+    KVCAP_CHECK(lasts_s > 0);
+    if (rates[i].ramp) piece.slope = (next.rate - piece.rate) / lasts_s;
+    const double mean_rate = rates[i].ramp ? (piece.rate + next.rate) / 2 : piece.rate;
+    next.expected = piece.expected + mean_rate * lasts_s;
+  }
+}
+
+double RateCurve::time_s(double sessions) const {
+  const auto after =
+      std::upper_bound(pieces_.begin(), pieces_.end(), sessions,
+                       [](double count, const Piece& piece) { return count < piece.expected; });
+  const Piece& piece = *std::prev(after);
+  const double within = sessions - piece.expected;
+  if (piece.slope == 0) return piece.from_s + within / piece.rate;
+  // The root of rate t + slope t^2 / 2 = within, without a difference of near numbers.
+  const double root = std::sqrt(std::max(0.0, piece.rate * piece.rate + 2 * piece.slope * within));
+  const double sum = piece.rate + root;
+  return piece.from_s + (sum > 0 ? 2 * within / sum : 0);
+}
+
+double constant_rate(const ArrivalOptions& options, double turns_per_session) {
+  if (options.requests_per_s) return *options.requests_per_s / turns_per_session;
+  return options.sessions_per_s.value_or(kDefaultSessions_per_s);
+}
+
+std::vector<double> draw_arrivals(const ArrivalOptions& options, double turns_per_session, std::size_t count,
+                                  uint64_t seed) {
   std::vector<double> arrivals(count, 0);
-  for (std::size_t i = 1; i < count; ++i) {
-    arrivals[i] = arrivals[i - 1] + gap(options, stream, i) / options.sessions_per_s;
+  if (options.process == ArrivalProcess::closed_loop) return arrivals;
+  KVCAP_CHECK(options.cv > 0);
+  const RandomStream stream(seed, "arrivals");
+  if (options.rates.empty()) {
+    const double rate = constant_rate(options, turns_per_session);
+    KVCAP_CHECK(rate > 0);
+    for (std::size_t i = 1; i < count; ++i) {
+      arrivals[i] = arrivals[i - 1] + gap(options, stream, i) / rate;
+    }
+    return arrivals;
+  }
+  const RateCurve curve(options, turns_per_session);
+  double sessions = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) sessions += gap(options, stream, i);
+    arrivals[i] = curve.time_s(sessions);
   }
   return arrivals;
 }

@@ -11,6 +11,14 @@
 namespace kvcap {
 namespace {
 
+// The calls of a turn know nothing of what was said before.
+void refuse_unless_divisible(const Session& session) {
+  if (session.turn_count == 1 && session.context_tokens == 0) return;
+  throw InputError(
+      "policy.calls: found more than one call a turn for a session with several turns or a context, allowed: "
+      "single (only sessions of one turn without a context can be divided into calls)");
+}
+
 class Divider {
  public:
   Divider(const Workload& asked, const MapOptions& options) : asked_(asked), options_(options) {}
@@ -67,12 +75,14 @@ class Divider {
 }  // namespace
 
 Workload divided_into_calls(const Workload& asked, const MapOptions& options) {
+  for (const Session& session : asked.sessions) refuse_unless_divisible(session);
   KVCAP_CHECK(!asked.piece_begin.empty() && asked.piece_keys == PieceKeys::text && asked.calls.empty());
   Workload divided = Divider(asked, options).divide();
   divided.piece_keys = asked.piece_keys;
   divided.absolute_times = asked.absolute_times;
   divided.warm_start = asked.warm_start;
   divided.warmup_turns = asked.warmup_turns;
+  divided.concurrency = asked.concurrency;
   divided.sessions_per_s = asked.sessions_per_s;
   divided.bad_rows_skipped = asked.bad_rows_skipped;
   divided.notes = asked.notes;

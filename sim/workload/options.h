@@ -4,34 +4,23 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kvcap {
 
-enum class SourceKind : uint8_t {
-  sessions,
-  chat,
-  sharegpt,
-  leval,
-  long_context,
-  mooncake,
-  vllm,
-  azure,
-  burstgpt,
-  csv,
-  few_shot,
-  rag
-};
 enum class BadRow : uint8_t { error, skip };
-// What a turn finds before its new tokens: all earlier turns of its session (grow), or the session's
-// context alone (context: L-Eval asks every question on the bare document). automatic: context for
-// sessions that have one, grow for the others.
+// What a turn finds before its new tokens: the session's context and the turns that it builds on (grow), or
+// the context alone (context: L-Eval asks every question on the bare document). automatic: what the session
+// says; else context for sessions that have one, grow for the others.
 enum class History : uint8_t { automatic, grow, context };
-enum class ArrivalProcess : uint8_t { poisson, gamma, constant, trace };
+enum class ArrivalProcess : uint8_t { poisson, gamma, constant, trace, closed_loop };
 enum class ThinkDistribution : uint8_t { constant, exponential, lognormal };
 
 struct SourceOptions {
-  SourceKind kind = SourceKind::chat;
-  std::string path;  // of the readers: a file, plain or gzip
+  std::string kind = "chat";  // a name in the table of sources (sources_table.h)
+  std::string path;           // of the readers: a file, plain or gzip
+  std::string stand_in;       // session JSONL that is read where there is no such file; empty: none
+  bool stands_in = false;     // `path` is the stand-in
   BadRow on_bad_row = BadRow::error;
   History history = History::automatic;
   std::string token_counts;  // sharegpt: JSONL of exact counts (traces/README.md); empty: estimated
@@ -58,21 +47,28 @@ struct SourceOptions {
   std::optional<double> overlap, question_tokens;
 };
 
-constexpr bool is_generated(SourceKind kind) {
-  return kind == SourceKind::chat || kind == SourceKind::long_context || kind == SourceKind::few_shot ||
-         kind == SourceKind::rag;
-}
+// The rate from a time on: exactly one of the two, until the next one's time.
+struct ArrivalRate {
+  double from_s = 0;
+  std::optional<double> sessions_per_s, requests_per_s;
+  bool ramp = false;  // the rate changes linearly to the next one
+};
 
-// Whether sessions of this kind may say when they arrive.
-constexpr bool has_arrivals(SourceKind kind) {
-  return !is_generated(kind) && kind != SourceKind::sharegpt && kind != SourceKind::leval;
-}
+inline constexpr double kDefaultSessions_per_s = 0.1;
 
+// The rate of poisson, gamma and constant is one of sessions_per_s, requests_per_s (turns) and `rates`; where
+// none is given, kDefaultSessions_per_s.
 struct ArrivalOptions {
   ArrivalProcess process = ArrivalProcess::poisson;
-  double sessions_per_s = 0.1;
-  double cv = 1;  // gamma: coefficient of variation of the gaps between sessions
+  std::optional<double> sessions_per_s, requests_per_s;
+  std::vector<ArrivalRate> rates;      // the first from 0 on, times ascend
+  double cv = 1;                       // gamma: coefficient of variation of the gaps between sessions
+  std::optional<int64_t> concurrency;  // closed_loop: sessions that are active at any time
 };
+
+constexpr bool draws_gaps(ArrivalProcess process) {
+  return process != ArrivalProcess::trace && process != ArrivalProcess::closed_loop;
+}
 
 // Time between the end of an answer and the next turn of the session.
 struct ThinkTimeOptions {

@@ -27,19 +27,21 @@ std::string KnownPieces::contradiction(const Piece& piece, std::optional<uint64_
   return "";
 }
 
-void KnownPieces::take(std::span<const Piece> pieces, const std::string& path) {
+void KnownPieces::take(std::span<const List> lists) {
   std::vector<uint64_t> added;
-  std::optional<uint64_t> after;
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const Piece& piece = pieces[i];
-    const auto [found, is_new] = known_.try_emplace(piece.key, Known{piece.tokens, after});
-    if (is_new) added.push_back(piece.key);
-    const std::string wrong = contradiction(piece, after, found->second);
-    if (!wrong.empty()) {
-      for (uint64_t key : added) known_.erase(key);
-      throw BadRowError{path + "." + std::to_string(i) + ": " + wrong};
+  for (const List& list : lists) {
+    std::optional<uint64_t> after = list.after;
+    for (std::size_t i = 0; i < list.pieces.size(); ++i) {
+      const Piece& piece = list.pieces[i];
+      const auto [found, is_new] = known_.try_emplace(piece.key, Known{piece.tokens, after});
+      if (is_new) added.push_back(piece.key);
+      const std::string wrong = contradiction(piece, after, found->second);
+      if (!wrong.empty()) {
+        for (uint64_t key : added) known_.erase(key);
+        throw BadRowError{list.path + "." + std::to_string(i) + ": " + wrong};
+      }
+      after = piece.key;
     }
-    after = piece.key;
   }
 }
 

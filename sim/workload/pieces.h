@@ -18,14 +18,24 @@ class KnownPieces {
  public:
   explicit KnownPieces(PieceKeys keys) : keys_(keys) {}
 
-  // Remembers the pieces of one turn. Throws BadRowError, and remembers none of them, where they contradict
-  // each other or earlier ones; `path` is the list's field.
-  void take(std::span<const Piece> pieces, const std::string& path);
+  // The pieces of one turn.
+  struct List {
+    std::span<const Piece> pieces;
+    std::optional<uint64_t> after;  // the last piece of the text before them, if it has any
+    std::string path;               // the list's field
+  };
+  // Remembers the pieces of a row. Throws BadRowError, and remembers none of them, where they contradict each
+  // other or earlier ones.
+  void take(std::span<const List> lists);
+  void take(std::span<const Piece> pieces, const std::string& path) {
+    const List list{.pieces = pieces, .after = {}, .path = path};
+    take({&list, 1});
+  }
 
  private:
   struct Known {
     uint32_t tokens = 0;
-    std::optional<uint64_t> after;  // the key before it; none at the beginning of a prompt
+    std::optional<uint64_t> after;  // the key before it; none where no piece is
   };
   std::string contradiction(const Piece& piece, std::optional<uint64_t> after, const Known& known) const;
 

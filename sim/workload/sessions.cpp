@@ -13,9 +13,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kSessionKeys[] = {"id",         "task",  "context_tokens",
-                                             "context_id", "turns", "piece_keys"};
-constexpr std::string_view kTurnKeys[] = {"input_tokens", "output_tokens", "arrival_s", "pieces"};
+constexpr std::string_view kSessionKeys[] = {"id",      "task",  "context_tokens", "context_id",
+                                             "history", "turns", "piece_keys"};
+constexpr std::string_view kTurnKeys[] = {"input_tokens", "output_tokens", "arrival_s", "pieces", "parent"};
 constexpr std::string_view kPieceKeysNames[] = {"prefix", "text"};  // in the order of PieceKeys
 
 Turn read_turn(const Json& row, const std::string& path, bool needs_arrival) {
@@ -40,21 +40,53 @@ Turn read_turn(const Json& row, const std::string& path, bool needs_arrival) {
   return turn;
 }
 
-std::vector<Turn> read_turns(const Json& row, bool needs_arrivals) {
+// The earlier turn that this one builds on, or kNoParent.
+int32_t read_parent(const Json& row, std::size_t turn, const std::string& path) {
+  const auto found = row.find("parent");
+  if (found == row.end()) return static_cast<int32_t>(turn) - 1;
+  if (found->is_null()) return kNoParent;
+  const bool whole = found->is_number_integer();
+  const int64_t parent = whole ? found->get<int64_t>() : -2;
+  if (parent < -1 || parent >= static_cast<int64_t>(turn)) {
+    const std::string range = "an integer from 0 to " + std::to_string(static_cast<int64_t>(turn) - 1);
+    bad_value(path + ".parent", *found,
+              turn == 0 ? "null or -1 (the first turn has no parent)"
+                        : range + " (an earlier turn of the session), or null or -1 for none");
+  }
+  return static_cast<int32_t>(parent);
+}
+
+// What a session's turns say.
+struct SessionTurns {
+  std::vector<Turn> turns;
+  std::vector<int32_t> parents;
+  bool branches = false;  // some turn's parent is not the one before
+};
+
+// No turn arrives before the one that it waits for.
+void refuse_early_arrival(const SessionTurns& all, const Json& rows, std::size_t i, const std::string& path) {
+  if (i == 0) return;
+  const int32_t parent = all.parents[i];
+  const std::size_t awaited = parent == kNoParent ? 0 : static_cast<std::size_t>(parent);
+  if (!(all.turns[i].time_s < all.turns[awaited].time_s)) return;
+  const std::string which = parent == kNoParent ? "the session's first turn"
+                            : awaited + 1 == i  ? "the turn before"
+                                                : "its parent, turn " + std::to_string(parent);
+  bad_value(path + ".arrival_s", rows[i]["arrival_s"], "no less than that of " + which);
+}
+
+SessionTurns read_turns(const Json& row, bool needs_arrivals) {
   const Json& rows = required(row, "turns", "");
   if (!rows.is_array() || rows.empty()) bad_value("turns", rows, "an array with at least one turn");
-  std::vector<Turn> turns;
-  double last_s = 0;
+  SessionTurns all;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::string path = "turns." + std::to_string(i);
-    turns.push_back(read_turn(rows[i], path, needs_arrivals));
-    if (std::isnan(turns.back().time_s)) continue;
-    if (turns.back().time_s < last_s) {
-      bad_value(path + ".arrival_s", rows[i]["arrival_s"], "no less than that of the turn before");
-    }
-    last_s = turns.back().time_s;
+    all.turns.push_back(read_turn(rows[i], path, needs_arrivals));
+    all.parents.push_back(read_parent(rows[i], i, path));
+    all.branches = all.branches || all.parents[i] != static_cast<int32_t>(i) - 1;
+    refuse_early_arrival(all, rows, i, path);
   }
-  return turns;
+  return all;
 }
 
 void refuse_unless_name(const Json& value, const std::string& path) {
@@ -84,9 +116,30 @@ std::vector<Piece> read_pieces(const Json& list, const Turn& turn, const std::st
   return pieces;
 }
 
+// Of all turns, where one of them says so.
+std::vector<std::vector<Piece>> read_all_pieces(const Json& row, const std::vector<Turn>& turns) {
+  std::vector<std::vector<Piece>> pieces;
+  if (!has_pieces(row)) return pieces;
+  for (std::size_t i = 0; i < turns.size(); ++i) {
+    const auto found = row["turns"][i].find("pieces");
+    const bool some = found != row["turns"][i].end();
+    const std::string path = "turns." + std::to_string(i) + ".pieces";
+    pieces.push_back(some ? read_pieces(*found, turns[i], path) : std::vector<Piece>());
+  }
+  return pieces;
+}
+
+History read_history(const Json& row) {
+  const auto found = row.find("history");
+  if (found == row.end()) return History::automatic;
+  if (*found == "grow") return History::grow;
+  if (*found == "context") return History::context;
+  bad_value("history", *found, "grow, context");
+}
+
 class SessionRows {
  public:
-  explicit SessionRows(bool needs_arrivals) : needs_arrivals_(needs_arrivals) {}
+  SessionRows(History history, bool needs_arrivals) : history_(history), needs_arrivals_(needs_arrivals) {}
 
   // Appends the row's session to `source`; leaves it untouched when the row is bad.
   void read(const Json& row, Source& source) {
@@ -98,23 +151,19 @@ class SessionRows {
     Session session;
     const auto context = row.find("context_tokens");
     if (context != row.end()) session.context_tokens = token_count(*context, "context_tokens", 0);
-    const std::vector<Turn> turns = read_turns(row, needs_arrivals_);
-    const bool in_pieces = has_pieces(row);
-    refuse_mixture(row, session, in_pieces, source);
-    const PieceKeys piece_keys = read_piece_keys(row, in_pieces, source);
-    // Last, because it remembers.
+    const History history = read_history(row);
+    const SessionTurns all = read_turns(row, needs_arrivals_);
+    const std::vector<std::vector<Piece>> pieces = read_all_pieces(row, all.turns);
+    const PieceKeys piece_keys = read_piece_keys(row, has_pieces(row), source);
     const auto document = row.find("context_id");
-    if (document != row.end()) session.document = document_of(*document, row, session, source);
-    if (in_pieces) {
-      const std::string path = "turns.0.pieces";
-      const std::vector<Piece> pieces = read_pieces(row["turns"][0]["pieces"], turns[0], path);
-      if (source.sessions.empty()) pieces_.emplace(piece_keys);
-      pieces_->take(pieces, path);
-      source.piece_keys = piece_keys;
-      source.add(turns[0], pieces);
-    } else {
-      source.add(session, turns);
-    }
+    if (document != row.end()) check_document(*document, row, session.context_tokens);
+    // Last, because they remember.
+    if (!pieces.empty() && source.piece_begin.empty()) pieces_.emplace(piece_keys);
+    take_pieces(all, pieces, history_grows(history_, history, session.context_tokens));
+    if (document != row.end()) session.document = document_of(*document, session.context_tokens, source);
+    if (!pieces.empty()) source.piece_keys = piece_keys;
+    source.add(session, all.turns, pieces, all.branches ? all.parents : std::vector<int32_t>());
+    add_history(history, source);
     source.labels.push_back({id.dump(), task == row.end() ? "" : task->get<std::string>()});
   }
 
@@ -124,57 +173,61 @@ class SessionRows {
     uint32_t tokens = 0;
   };
 
-  // All sessions have pieces, and then one turn and no context; or none has.
-  static void refuse_mixture(const Json& row, const Session& session, bool in_pieces, const Source& source) {
-    const bool earlier = !source.piece_begin.empty();
-    if (!in_pieces && earlier) {
-      throw BadRowError{"turns.0.pieces: missing, required where earlier sessions have it"};
+  // The pieces of a turn stand after those of the turns that it builds on.
+  void take_pieces(const SessionTurns& all, const std::vector<std::vector<Piece>>& pieces, bool grows) {
+    if (pieces.empty()) return;
+    std::vector<KnownPieces::List> lists;
+    std::vector<std::optional<uint64_t>> last(pieces.size());  // of a turn and its ancestors
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      std::optional<uint64_t> after;
+      if (grows && all.parents[i] != kNoParent) after = last[static_cast<std::size_t>(all.parents[i])];
+      lists.push_back({pieces[i], after, "turns." + std::to_string(i) + ".pieces"});
+      last[i] = pieces[i].empty() ? after : pieces[i].back().key;
     }
-    if (!in_pieces) return;
-    if (!earlier && !source.sessions.empty()) {
-      throw BadRowError{"turns.0.pieces: found, allowed: only where all earlier sessions have it"};
-    }
-    if (row["turns"].size() > 1) {
-      throw BadRowError{"turns: found " + std::to_string(row["turns"].size()) +
-                        " turns, allowed: 1 where it has pieces"};
-    }
-    if (session.context_tokens > 0) {
-      bad_value("context_tokens", row["context_tokens"], "0 where the turn has pieces");
-    }
+    pieces_->take(lists);
   }
 
-  static PieceKeys read_piece_keys(const Json& row, bool in_pieces, const Source& source) {
+  static void add_history(History history, Source& source) {
+    if (history == History::automatic && source.histories.empty()) return;
+    source.histories.resize(source.sessions.size(), History::automatic);
+    source.histories.back() = history;
+  }
+
+  PieceKeys read_piece_keys(const Json& row, bool in_pieces, const Source& source) const {
     const auto found = row.find("piece_keys");
     if (found != row.end() && !in_pieces) {
-      bad_value("piece_keys", *found, "none where the turn has no pieces");
+      bad_value("piece_keys", *found, "none where no turn has pieces");
     }
     if (found != row.end() && *found != kPieceKeysNames[0] && *found != kPieceKeysNames[1]) {
       bad_value("piece_keys", *found, "prefix, text");
     }
     const bool text = found != row.end() && *found == kPieceKeysNames[1];
     const PieceKeys keys = text ? PieceKeys::text : PieceKeys::prefix;
-    if (in_pieces && !source.sessions.empty() && keys != source.piece_keys) {
+    if (in_pieces && !source.piece_begin.empty() && keys != source.piece_keys) {
       const std::string earlier(kPieceKeysNames[static_cast<std::size_t>(source.piece_keys)]);
       bad_value("piece_keys", kPieceKeysNames[static_cast<std::size_t>(keys)], earlier + ", as earlier");
     }
     return keys;
   }
 
-  uint32_t document_of(const Json& name, const Json& row, const Session& session, Source& source) {
+  void check_document(const Json& name, const Json& row, uint32_t context_tokens) const {
     refuse_unless_name(name, "context_id");
     const Json& tokens = required(row, "context_tokens", "");
-    if (session.context_tokens == 0)
-      bad_value("context_tokens", tokens, "at least 1 where context_id is given");
-    const Document next{static_cast<uint32_t>(source.documents.size()), session.context_tokens};
+    if (context_tokens == 0) bad_value("context_tokens", tokens, "at least 1 where context_id is given");
+    const auto found = documents_.find(name.dump());
+    if (found == documents_.end() || found->second.tokens == context_tokens) return;
+    bad_value("context_tokens", tokens,
+              std::to_string(found->second.tokens) + ", as earlier for this context_id");
+  }
+
+  uint32_t document_of(const Json& name, uint32_t context_tokens, Source& source) {
+    const Document next{static_cast<uint32_t>(source.documents.size()), context_tokens};
     const auto [found, is_new] = documents_.try_emplace(name.dump(), next);
     if (is_new) source.documents.push_back(found->first);
-    if (found->second.tokens != session.context_tokens) {
-      bad_value("context_tokens", tokens,
-                std::to_string(found->second.tokens) + ", as earlier for this context_id");
-    }
     return found->second.number;
   }
 
+  History history_;
   bool needs_arrivals_;
   std::map<std::string, Document> documents_;  // by name, as JSON
   std::optional<KnownPieces> pieces_;
@@ -190,11 +243,16 @@ std::string pieces_text(const Source& source, std::size_t turn) {
   return text + "]";
 }
 
+std::string parent_text(int32_t parent, uint32_t turn) {
+  if (parent == static_cast<int32_t>(turn) - 1) return "";
+  return ",\"parent\":" + (parent == kNoParent ? "null" : std::to_string(parent));
+}
+
 }  // namespace
 
 Source read_sessions(const SourceOptions& options, std::optional<int64_t> most, bool needs_arrivals) {
   Source source;
-  SessionRows rows(needs_arrivals);
+  SessionRows rows(options.history, needs_arrivals);
   const auto take = [&](const Json& row, int64_t) {
     rows.read(row, source);
     return !most || std::ssize(source.sessions) < *most;
@@ -212,6 +270,10 @@ std::string session_lines(const Source& source) {
     if (labelled && !source.labels[i].task.empty()) text += ",\"task\":" + Json(source.labels[i].task).dump();
     if (session.context_tokens > 0) text += ",\"context_tokens\":" + std::to_string(session.context_tokens);
     if (session.document != kOwnContext) text += ",\"context_id\":" + source.documents[session.document];
+    const History history = source.histories.empty() ? History::automatic : source.histories[i];
+    if (history != History::automatic) {
+      text += std::string(",\"history\":") + (history == History::grow ? "\"grow\"" : "\"context\"");
+    }
     if (source.piece_keys == PieceKeys::text) text += ",\"piece_keys\":\"text\"";
     text += ",\"turns\":[";
     for (uint32_t j = 0; j < session.turn_count; ++j) {
@@ -221,6 +283,7 @@ std::string session_lines(const Source& source) {
       text += ",\"output_tokens\":" + std::to_string(turn.output_tokens);
       if (!std::isnan(turn.time_s)) text += ",\"arrival_s\":" + Json(turn.time_s).dump();
       if (!source.piece_begin.empty()) text += pieces_text(source, session.first_turn + j);
+      if (!source.parents.empty()) text += parent_text(source.parents[session.first_turn + j], j);
       text += "}";
     }
     text += "]}\n";

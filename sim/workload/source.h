@@ -19,42 +19,39 @@ struct SessionLabel {
 };
 
 struct Source {
-  std::vector<Session> sessions;  // in the order of the source; history_grows is not set yet
-  std::vector<Turn> turns;        // time_s: arrival_s of the source, NaN where it says none
-  std::vector<Piece> pieces;      // as in Workload
+  std::vector<Session> sessions;   // in the order of the source; history_grows is not set yet
+  std::vector<History> histories;  // what the sessions themselves say of it; empty where none does
+  std::vector<Turn> turns;         // time_s: arrival_s of the source, NaN where it says none
+  std::vector<Piece> pieces;       // as in Workload
   std::vector<uint64_t> piece_begin;
+  std::vector<int32_t> parents;  // as in Workload
   PieceKeys piece_keys = PieceKeys::prefix;
   std::vector<SessionLabel> labels;    // of the sessions; empty where the source has none
   std::vector<std::string> documents;  // names, as JSON, of what Session::document numbers
   int64_t bad_rows_skipped = 0;
   std::vector<std::string> notes;
 
-  // Adds a session with its turns.
-  void add(Session session, const std::vector<Turn>& its_turns) {
-    session.first_turn = static_cast<uint32_t>(turns.size());
-    session.turn_count = static_cast<uint32_t>(its_turns.size());
-    turns.insert(turns.end(), its_turns.begin(), its_turns.end());
-    sessions.push_back(session);
-  }
-  // Adds a session of one turn with its pieces. A source has them for every session or for none.
+  // Adds a session with its turns, for each of them its pieces (none: for no turn) and its parent (none: the
+  // turn before).
+  void add(Session session, std::span<const Turn> its_turns,
+           std::span<const std::vector<Piece>> its_pieces = {}, std::span<const int32_t> its_parents = {});
+  void add(Session session, const std::vector<Turn>& its_turns) { add(session, std::span(its_turns)); }
+  // Adds a session of one turn with its pieces, perhaps none, of a source that has some.
   void add(const Turn& turn, std::span<const Piece> its_pieces) {
-    if (piece_begin.empty()) piece_begin.push_back(0);
-    pieces.insert(pieces.end(), its_pieces.begin(), its_pieces.end());
-    piece_begin.push_back(pieces.size());
-    add(Session{}, {turn});
+    const std::vector<Piece> copy(its_pieces.begin(), its_pieces.end());
+    add(Session{}, {&turn, 1}, {&copy, 1});
   }
 };
 
-// The source of `options`, whatever its kind.
+// The source of `options`, whatever its kind (sources_table.h).
 Source open_source(const WorkloadOptions& options, uint64_t seed);
+
+// Whether a session's history grows: what the scenario says, else the session itself, else whether it has no
+// context.
+bool history_grows(History scenario, History session, uint32_t context_tokens);
 
 // Gives the source's sessions their times. `make_workload` is one after the other.
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed);
-
-// The kind of a file, by how it begins: an array is ShareGPT, an object whose first key is one of L-Eval's
-// or Mooncake's is that, a line with a CSV reader's columns is that reader's, all else are sessions. Throws
-// InputError where it cannot be read.
-SourceKind guess_kind(const std::string& path);
 
 // Reads session JSONL (traces/README.md), at most `most` good lines. `needs_arrivals`: every turn must have
 // arrival_s. Throws InputError for a bad row, unless they are skipped, and for a file without sessions.

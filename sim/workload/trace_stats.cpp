@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <queue>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -30,40 +32,72 @@ struct Access {
   double time_s = 0;
   uint32_t session = 0;
   uint32_t turn = 0;
-  int64_t history_tokens = 0;
+  int64_t history_tokens = 0;  // of context and ancestors; with the pieces of its input that are found
 };
+
+// When the turns of a session arrive whose first one arrives at `first_s`.
+std::vector<double> arrivals_of(const Workload& workload, const Session& session, double first_s) {
+  const std::span<const Turn> turns = workload.turns_of(session);
+  std::vector<double> times(turns.size(), first_s);
+  for (uint32_t turn = 1; turn < turns.size(); ++turn) {
+    const std::optional<uint32_t> parent = workload.parent_of(session, turn);
+    times[turn] =
+        workload.absolute_times ? turns[turn].time_s : times[parent.value_or(0)] + turns[turn].time_s;
+  }
+  return times;
+}
 
 // All turns in the order of their arrivals.
 std::vector<Access> accesses_of(const Workload& workload) {
   std::vector<Access> accesses;
+  std::priority_queue<double, std::vector<double>, std::greater<>> free_s;  // closed_loop: places
+  for (int64_t i = 0; i < workload.concurrency; ++i) free_s.push(0);
   for (uint32_t i = 0; i < workload.sessions.size(); ++i) {
     const Session& session = workload.sessions[i];
-    Access access{.session = i, .history_tokens = session.context_tokens};
-    for (const Turn& turn : workload.turns_of(session)) {
-      const bool after = access.turn > 0 && !workload.absolute_times;
-      access.time_s = after ? access.time_s + turn.time_s : turn.time_s;
-      accesses.push_back(access);
-      ++access.turn;
-      if (session.history_grows) access.history_tokens += int64_t{turn.input_tokens} + turn.output_tokens;
+    double first_s = workload.turns[session.first_turn].time_s;
+    if (!free_s.empty()) {
+      first_s += free_s.top();
+      free_s.pop();
     }
+    const std::vector<double> times = arrivals_of(workload, session, first_s);
+    const std::vector<int64_t> histories = workload.histories_of(session);
+    for (uint32_t turn = 0; turn < session.turn_count; ++turn) {
+      accesses.push_back(
+          {.time_s = times[turn], .session = i, .turn = turn, .history_tokens = histories[turn]});
+    }
+    if (workload.concurrency > 0) free_s.push(*std::max_element(times.begin(), times.end()));
   }
   std::stable_sort(accesses.begin(), accesses.end(),
                    [](const Access& a, const Access& b) { return a.time_s < b.time_s; });
   return accesses;
 }
 
+// What a store keeps: a piece, or a text that only one session or the sessions of one document have.
+struct TextKey {
+  enum class Kind : uint8_t { piece, document, session, turn };
+  Kind kind = Kind::piece;
+  uint64_t number = 0;
+  bool operator==(const TextKey&) const = default;
+};
+struct TextKeyHash {
+  std::size_t operator()(const TextKey& key) const {
+    return std::hash<uint64_t>()(key.number * 4 + static_cast<uint64_t>(key.kind));
+  }
+};
+
 // A store that keeps everything, and the order of last use in it.
 class Everything {
  public:
-  explicit Everything(std::size_t accesses) : by_last_use_(accesses) {}
+  explicit Everything(std::size_t accesses) : accesses_(accesses), by_last_use_(accesses) {}
 
   struct Use {
     int64_t tokens = 0;
     std::size_t access = 0;
     double time_s = 0;
   };
+  int64_t accesses() const { return static_cast<int64_t>(accesses_); }
   // Null for what nobody has used.
-  const Use* last_use(uint64_t key) const {
+  const Use* last_use(const TextKey& key) const {
     const auto found = uses_.find(key);
     return found == uses_.end() ? nullptr : &found->second;
   }
@@ -71,20 +105,16 @@ class Everything {
   int64_t distance_tokens(const Use& use, std::size_t i) const {
     return by_last_use_.first(i) - by_last_use_.first(use.access);
   }
-  void use(uint64_t key, const Use& now) {
+  void use(const TextKey& key, const Use& now) {
     Use& last = uses_[key];
     by_last_use_.add(last.access, -last.tokens);
     by_last_use_.add(now.access, now.tokens);
     last = now;
   }
-  std::vector<double> sizes() const {
-    std::vector<double> tokens;
-    for (const auto& [key, use] : uses_) tokens.push_back(static_cast<double>(use.tokens));
-    return tokens;
-  }
 
  private:
-  std::unordered_map<uint64_t, Use> uses_;
+  std::unordered_map<TextKey, Use, TextKeyHash> uses_;
+  std::size_t accesses_;
   Sums by_last_use_;
 };
 
@@ -112,42 +142,117 @@ struct Reuse {
   }
 };
 
-void follow_contexts(const Workload& workload, const std::vector<Access>& accesses, Everything& store,
-                     Reuse& reuse) {
-  for (std::size_t i = 0; i < accesses.size(); ++i) {
-    const Access& access = accesses[i];
-    const Session& session = workload.sessions[access.session];
-    const Turn& turn = workload.turns_of(session)[access.turn];
-    const uint64_t key = workload.context_key(access.session);
-    const int64_t tokens = access.history_tokens + turn.input_tokens;
-    const Everything::Use* last = store.last_use(key);
-    const int64_t found = last ? last->tokens : 0;
-    reuse.add_prompt(tokens, access.history_tokens, found);
-    reuse.blocks += (tokens + kStatsBlockTokens - 1) / kStatsBlockTokens;
-    reuse.full_blocks += tokens / kStatsBlockTokens;
-    reuse.found_blocks += found / kStatsBlockTokens;
-    reuse.found_full_blocks += found / kStatsBlockTokens;
-    if (found > 0) {
-      const int64_t distance = store.distance_tokens(*last, i);
-      reuse.add_distance(distance, access.time_s - last->time_s);
-      reuse.finds.push_back({distance, found});
+// A text of a prompt, or one that a turn leaves behind.
+struct Text {
+  TextKey key;
+  int64_t tokens = 0;
+};
+
+// The texts of prompts, in order. The history of a session without branches is one text, which grows; with
+// branches each turn's own tokens are one.
+class Prompts {
+ public:
+  explicit Prompts(const Workload& workload) : workload_(workload) {}
+
+  // Up to the turn's input: context, then the own tokens and the pieces of its ancestors.
+  std::vector<Text> history_of(const Access& access) const {
+    const Session& session = workload_.sessions[access.session];
+    std::vector<Text> texts;
+    int64_t own = session.context_tokens;
+    if (session.document != kOwnContext) {
+      texts.push_back({{TextKey::Kind::document, session.document}, own});
+      own = 0;
     }
-    const int64_t added = session.history_grows ? int64_t{turn.input_tokens} + turn.output_tokens : 0;
-    store.use(key, {access.history_tokens + added, i, access.time_s});
+    const bool branching = branches(session);
+    std::vector<Text> later;
+    for (uint32_t turn : ancestors_of(session, access.turn)) {
+      const int64_t tokens = workload_.own_tokens_of(session.first_turn + turn);
+      if (branching) {
+        if (tokens > 0) later.push_back({{TextKey::Kind::turn, session.first_turn + turn}, tokens});
+      } else {
+        own += tokens;
+      }
+      add_pieces(workload_.pieces_of(session.first_turn + turn), later);
+    }
+    if (own > 0) texts.push_back({{TextKey::Kind::session, access.session}, own});
+    texts.insert(texts.end(), later.begin(), later.end());
+    return texts;
   }
-}
+
+  // Of the turn's input.
+  std::vector<Text> pieces_of(const Access& access) const {
+    std::vector<Text> texts;
+    add_pieces(workload_.prompt_pieces_of(turn_of(access)), texts);
+    return texts;
+  }
+
+  // All that is stored once the turn is answered, its history with it.
+  std::vector<Text> left_by(const Access& access) const {
+    const Session& session = workload_.sessions[access.session];
+    std::vector<Text> texts = history_of(access);
+    if (workload_.keeps_history(session)) {
+      const int64_t tokens = workload_.own_tokens_of(turn_of(access));
+      const auto whole = std::find_if(texts.begin(), texts.end(), [](const Text& text) {
+        return text.key.kind == TextKey::Kind::session;
+      });
+      if (branches(session)) {
+        texts.push_back({{TextKey::Kind::turn, turn_of(access)}, tokens});
+      } else if (whole != texts.end()) {
+        whole->tokens += tokens;
+      } else {
+        texts.push_back({{TextKey::Kind::session, access.session}, tokens});
+      }
+    }
+    add_pieces(workload_.pieces_of(turn_of(access)), texts);
+    return texts;
+  }
+
+ private:
+  uint32_t turn_of(const Access& access) const {
+    return workload_.sessions[access.session].first_turn + access.turn;
+  }
+
+  bool branches(const Session& session) const {
+    if (workload_.parents.empty()) return false;
+    for (uint32_t turn = 1; turn < session.turn_count; ++turn) {
+      if (workload_.parent_of(session, turn) != turn - 1) return true;
+    }
+    return false;
+  }
+
+  // From the root on.
+  std::vector<uint32_t> ancestors_of(const Session& session, uint32_t turn) const {
+    std::vector<uint32_t> turns;
+    if (!session.history_grows) return turns;
+    for (auto one = workload_.parent_of(session, turn); one; one = workload_.parent_of(session, *one)) {
+      turns.push_back(*one);
+    }
+    std::reverse(turns.begin(), turns.end());
+    return turns;
+  }
+
+  static void add_pieces(std::span<const Piece> pieces, std::vector<Text>& texts) {
+    for (const Piece& piece : pieces) texts.push_back({{TextKey::Kind::piece, piece.key}, piece.tokens});
+  }
+
+  const Workload& workload_;
+};
 
 // In how many prompts each piece is.
-std::unordered_map<uint64_t, int64_t> count_prompts(const Workload& workload) {
-  std::unordered_map<uint64_t, int64_t> prompts;
+std::unordered_map<uint64_t, int64_t> count_prompts(const Prompts& prompts,
+                                                    const std::vector<Access>& accesses) {
+  std::unordered_map<uint64_t, int64_t> counts;
   std::unordered_set<uint64_t> inside;
-  for (std::size_t turn = 0; turn < workload.turns.size(); ++turn) {
+  for (const Access& access : accesses) {
     inside.clear();
-    for (const Piece& piece : workload.prompt_pieces_of(turn)) {
-      if (inside.insert(piece.key).second) ++prompts[piece.key];
+    for (const std::vector<Text>& texts : {prompts.history_of(access), prompts.pieces_of(access)}) {
+      for (const Text& text : texts) {
+        if (text.key.kind != TextKey::Kind::piece) continue;
+        if (inside.insert(text.key.number).second) ++counts[text.key.number];
+      }
     }
   }
-  return prompts;
+  return counts;
 }
 
 // Of the largest piece, where the last of a prompt alone may be smaller; else 0: chunks, nodes of a tree.
@@ -163,52 +268,105 @@ int64_t common_block_tokens(const Workload& workload) {
   return workload.piece_keys == PieceKeys::prefix ? tokens : 0;
 }
 
-// Blocks are found up to the first that is not, chunks wherever they stand. Fills the accesses' histories.
-void follow_pieces(const Workload& workload, const std::unordered_map<uint64_t, int64_t>& prompts,
-                   int64_t block_tokens, std::vector<Access>& accesses, Everything& store, Reuse& reuse) {
-  for (std::size_t i = 0; i < accesses.size(); ++i) {
-    Access& access = accesses[i];
-    const uint32_t turn = workload.sessions[access.session].first_turn;
-    bool finds = true;
-    const Everything::Use* oldest = nullptr;
-    int64_t farthest = 0;  // of the pieces up to this one
-    for (const Piece& piece : workload.prompt_pieces_of(turn)) {
-      const Everything::Use* last = store.last_use(piece.key);
-      if (!last && workload.piece_keys == PieceKeys::prefix) finds = false;
-      const bool found = finds && last;
-      const bool full = piece.tokens == block_tokens;
-      ++reuse.blocks;
-      reuse.full_blocks += full;
-      if (!found) continue;
-      ++reuse.found_blocks;
-      reuse.found_full_blocks += full;
-      access.history_tokens += piece.tokens;
-      const int64_t distance = store.distance_tokens(*last, i);
-      farthest = std::max(farthest, distance);
-      reuse.finds.push_back({workload.piece_keys == PieceKeys::prefix ? farthest : distance, piece.tokens});
-      if (prompts.at(piece.key) == std::ssize(accesses)) continue;
-      if (!oldest || last->access < oldest->access) oldest = last;
-    }
-    reuse.add_prompt(workload.turns[turn].input_tokens, access.history_tokens, access.history_tokens);
-    if (oldest) reuse.add_distance(store.distance_tokens(*oldest, i), access.time_s - oldest->time_s);
-    for (const Piece& piece : workload.pieces_of(turn)) {
-      store.use(piece.key, {piece.tokens, i, access.time_s});
-    }
+// Follows all requests through a store that keeps everything. A context and a prefix's blocks are found up to
+// the first that is not, chunks wherever they stand. Adds the pieces that are found to the accesses'
+// histories.
+class Follower {
+ public:
+  // `counts`: in how many prompts each piece is.
+  Follower(const Workload& workload, const Prompts& prompts,
+           const std::unordered_map<uint64_t, int64_t>& counts, int64_t block_tokens, std::size_t accesses)
+      : workload_(workload),
+        prompts_(prompts),
+        counts_(counts),
+        block_tokens_(block_tokens),
+        store_(accesses) {}
+
+  void follow(std::vector<Access>& accesses) {
+    for (std::size_t i = 0; i < accesses.size(); ++i) follow(accesses[i], i);
   }
-}
+  Reuse take() { return std::move(reuse_); }
+
+ private:
+  struct Found {
+    bool all = true;  // of the prompt up to here
+    int64_t tokens = 0;
+    int64_t farthest = 0;  // of the texts up to here
+    const Everything::Use* oldest = nullptr;
+  };
+
+  void follow(Access& access, std::size_t i) {
+    const std::size_t turn = workload_.sessions[access.session].first_turn + access.turn;
+    const int64_t tokens = access.history_tokens + workload_.turns[turn].input_tokens;
+    Found found;
+    for (const Text& text : prompts_.history_of(access)) look_for(text, true, i, found);
+    const int64_t of_history = found.tokens;
+    for (const Text& text : prompts_.pieces_of(access)) {
+      look_for(text, workload_.piece_keys == PieceKeys::prefix, i, found);
+    }
+    access.history_tokens += found.tokens - of_history;
+    reuse_.add_prompt(tokens, access.history_tokens, found.tokens);
+    if (workload_.piece_begin.empty()) count_blocks(tokens, found.tokens);
+    if (found.oldest) {
+      reuse_.add_distance(store_.distance_tokens(*found.oldest, i), access.time_s - found.oldest->time_s);
+    }
+    for (const Text& text : prompts_.left_by(access)) store_.use(text.key, {text.tokens, i, access.time_s});
+  }
+
+  // `in_order`: it is found only if all before it is.
+  void look_for(const Text& text, bool in_order, std::size_t i, Found& found) {
+    const bool is_piece = text.key.kind == TextKey::Kind::piece;
+    const Everything::Use* last = store_.last_use(text.key);
+    if (!last) found.all = false;
+    const bool hit = last && (found.all || !in_order);
+    const bool full = text.tokens == block_tokens_;
+    if (is_piece) {
+      ++reuse_.blocks;
+      reuse_.full_blocks += full;
+    }
+    if (!hit) return;
+    if (is_piece) {
+      ++reuse_.found_blocks;
+      reuse_.found_full_blocks += full;
+    }
+    found.tokens += text.tokens;
+    const int64_t distance = store_.distance_tokens(*last, i);
+    found.farthest = std::max(found.farthest, distance);
+    reuse_.finds.push_back({in_order ? found.farthest : distance, text.tokens});
+    if (is_piece && counts_.at(text.key.number) == store_.accesses()) return;
+    if (!found.oldest || last->access < found.oldest->access) found.oldest = last;
+  }
+
+  void count_blocks(int64_t tokens, int64_t found) {
+    reuse_.blocks += (tokens + kStatsBlockTokens - 1) / kStatsBlockTokens;
+    reuse_.full_blocks += tokens / kStatsBlockTokens;
+    reuse_.found_blocks += found / kStatsBlockTokens;
+    reuse_.found_full_blocks += found / kStatsBlockTokens;
+  }
+
+  const Workload& workload_;
+  const Prompts& prompts_;
+  const std::unordered_map<uint64_t, int64_t>& counts_;
+  const int64_t block_tokens_;
+  Everything store_;
+  Reuse reuse_;
+};
 
 void describe_reuse(const Workload& workload, std::vector<Access>& accesses, TraceStats& stats) {
-  Everything store(accesses.size());
-  Reuse reuse;
-  if (workload.piece_begin.empty()) {
-    follow_contexts(workload, accesses, store, reuse);
-  } else {
-    const auto prompts = count_prompts(workload);
-    stats.unique_pieces = std::ssize(prompts);
+  const Prompts prompts(workload);
+  std::unordered_map<uint64_t, int64_t> counts;
+  const bool in_pieces = !workload.piece_begin.empty();
+  if (in_pieces) {
+    counts = count_prompts(prompts, accesses);
+    stats.unique_pieces = std::ssize(counts);
     stats.block_tokens = common_block_tokens(workload);
-    follow_pieces(workload, prompts, stats.block_tokens, accesses, store, reuse);
-    stats.pieces = reuse.blocks;
   }
+  Follower follower(workload, prompts, counts, stats.block_tokens, accesses.size());
+  follower.follow(accesses);
+  Reuse reuse = follower.take();
+  if (in_pieces) stats.pieces = reuse.blocks;
+  std::vector<double> sizes;
+  for_each_stored_text(workload, [&sizes](int64_t tokens) { sizes.push_back(static_cast<double>(tokens)); });
   stats.history_token_share = share(reuse.history_tokens, reuse.prompt_tokens);
   stats.infinite_cache_token_hit_rate = share(reuse.found_tokens, reuse.prompt_tokens);
   stats.mean_request_hit_rate = accesses.empty() ? 0 : reuse.hit_rates / static_cast<double>(accesses.size());
@@ -219,7 +377,7 @@ void describe_reuse(const Workload& workload, std::vector<Access>& accesses, Tra
   stats.miss_ratio_curve = miss_ratio_curve(std::move(reuse.finds), reuse.prompt_tokens);
   stats.reuse_distance_tokens = figure_of(std::move(reuse.distances_tokens));
   stats.reuse_distance_s = figure_of(std::move(reuse.distances_s));
-  stats.context_tokens = figure_of(store.sizes());
+  stats.context_tokens = figure_of(std::move(sizes));
 }
 
 // Standard deviation over mean of the gaps; NaN for fewer than two.

@@ -27,14 +27,15 @@ struct TraceStats {
   std::optional<double> request_gap_cv;
   double multi_turn_share = 0;  // of the sessions
   TraceFigure turns;            // of a session
-  TraceFigure input_tokens;     // new ones of a request; with pieces its whole prompt
+  TraceFigure input_tokens;     // new ones of a request
   TraceFigure output_tokens;
-  // Before a request's new ones; with pieces, what earlier requests have left of its prompt.
+  // A request's context and its ancestors' tokens, and those pieces of its input that earlier requests have
+  // left.
   TraceFigure history_tokens;
-  // Of a stored context at its end, a shared document once; or of a piece.
+  // Of a stored text at its end (for_each_stored_text).
   TraceFigure context_tokens;
   int64_t total_context_tokens = 0;  // of all of them: what a store that keeps everything holds
-  int64_t pieces = 0;                // of all prompts; 0 where the source has none
+  int64_t pieces = 0;                // of all prompts with their histories; 0 where the source has none
   int64_t unique_pieces = 0;         // of them
   // Of all prompt tokens: those that are history, and those a store that keeps everything finds. They
   // differ by contexts that nobody has asked about before.
@@ -48,8 +49,8 @@ struct TraceStats {
   double infinite_cache_block_hit_rate = 0;
   double infinite_cache_full_block_hit_rate = 0;
   // Of requests that find something: tokens of the distinct contexts used since that context was last
-  // (itself included), which is the capacity from which on LRU finds it; and the time since. With pieces,
-  // of the found one that was used longest ago; those that every prompt has do not count.
+  // (itself included), which is the capacity from which on LRU finds it; and the time since. Of several
+  // texts that it finds, the one that was used longest ago; pieces that every prompt has do not count.
   int64_t reuses = 0;
   TraceFigure reuse_distance_tokens;
   TraceFigure reuse_distance_s;

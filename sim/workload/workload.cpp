@@ -10,16 +10,10 @@
 #include "base/random.h"
 #include "workload/arrivals.h"
 #include "workload/source.h"
+#include "workload/sources_table.h"
 
 namespace kvcap {
 namespace {
-
-constexpr int64_t kDefaultGenerated = 1000;
-
-bool history_grows(History history, const Session& session) {
-  if (history == History::automatic) return session.context_tokens == 0;
-  return history == History::grow;
-}
 
 // The lines once, in order; beyond them, lines drawn at random.
 std::vector<std::size_t> choose_lines(std::size_t lines, std::size_t wanted, uint64_t seed) {
@@ -36,13 +30,20 @@ void append_session(const Source& source, std::size_t line, History history, Wor
   Session session = source.sessions[line];
   const Turn* first = source.turns.data() + session.first_turn;
   session.first_turn = static_cast<uint32_t>(workload.turns.size());
-  session.history_grows = history_grows(history, session);
+  const History own = source.histories.empty() ? History::automatic : source.histories[line];
+  session.history_grows = history_grows(history, own, session.context_tokens);
   workload.turns.insert(workload.turns.end(), first, first + session.turn_count);
+  const std::size_t begin = source.sessions[line].first_turn, end = begin + session.turn_count;
   if (!source.piece_begin.empty()) {
-    const std::size_t turn = source.sessions[line].first_turn;
-    workload.pieces.insert(workload.pieces.end(), source.pieces.data() + source.piece_begin[turn],
-                           source.pieces.data() + source.piece_begin[turn + 1]);
-    workload.piece_begin.push_back(workload.pieces.size());
+    for (std::size_t turn = begin; turn < end; ++turn) {
+      workload.pieces.insert(workload.pieces.end(), source.pieces.data() + source.piece_begin[turn],
+                             source.pieces.data() + source.piece_begin[turn + 1]);
+      workload.piece_begin.push_back(workload.pieces.size());
+    }
+  }
+  if (!source.parents.empty()) {
+    workload.parents.insert(workload.parents.end(), source.parents.data() + begin,
+                            source.parents.data() + end);
   }
   workload.sessions.push_back(session);
 }
@@ -56,8 +57,13 @@ void order_by_trace(Workload& workload) {
   for (Turn& turn : workload.turns) turn.time_s -= start_s;
 }
 
+double turns_per_session(const Workload& workload) {
+  return static_cast<double>(workload.turns.size()) / static_cast<double>(workload.sessions.size());
+}
+
 void draw_times(const WorkloadOptions& options, uint64_t seed, Workload& workload) {
-  const std::vector<double> arrivals = draw_arrivals(options.arrivals, workload.sessions.size(), seed);
+  const std::vector<double> arrivals =
+      draw_arrivals(options.arrivals, turns_per_session(workload), workload.sessions.size(), seed);
   for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
     const Session& session = workload.sessions[i];
     Turn* turns = workload.turns.data() + session.first_turn;
@@ -68,28 +74,26 @@ void draw_times(const WorkloadOptions& options, uint64_t seed, Workload& workloa
   }
 }
 
-// Calls `found` with every turn that has pieces and how many of its prompt's tokens earlier turns have left:
-// those of chunks wherever they stand, those of blocks up to the first that nobody has left; in a warm start
-// all of them.
-// Returns the tokens of all distinct pieces.
-int64_t follow_pieces(const Workload& workload, const std::function<void(int64_t)>& found) {
-  KeySet seen;
-  int64_t distinct_tokens = 0;
-  for (const Session& session : workload.sessions) {
-    int64_t found_tokens = 0;
-    for (const Piece& piece : workload.prompt_pieces_of(session.first_turn)) {
-      if (workload.warm_start || seen.contains(piece.key)) {
-        found_tokens += piece.tokens;
-      } else if (workload.piece_keys == PieceKeys::prefix) {
-        break;
-      }
-    }
-    found(found_tokens);
-    for (const Piece& piece : workload.pieces_of(session.first_turn)) {
-      if (seen.insert(piece.key)) distinct_tokens += piece.tokens;
+// Of the pieces of a turn's input, the tokens of those that earlier turns have left: chunks wherever they
+// stand, blocks up to the first that nobody has left; in a warm start all of them.
+int64_t known_piece_tokens(const Workload& workload, std::size_t turn, const KeySet& seen) {
+  int64_t tokens = 0;
+  for (const Piece& piece : workload.prompt_pieces_of(turn)) {
+    if (workload.warm_start || seen.contains(piece.key)) {
+      tokens += piece.tokens;
+    } else if (workload.piece_keys == PieceKeys::prefix) {
+      break;
     }
   }
-  return distinct_tokens;
+  return tokens;
+}
+
+// The rate at which sessions arrive on average; 0 where nobody has said one.
+double offered_sessions_per_s(const WorkloadOptions& options, const Workload& workload) {
+  if (!draws_gaps(options.arrivals.process)) return 0;
+  if (options.arrivals.rates.empty()) return constant_rate(options.arrivals, turns_per_session(workload));
+  const double last_s = workload.turns[workload.sessions.back().first_turn].time_s;
+  return last_s > 0 ? static_cast<double>(workload.sessions.size() - 1) / last_s : 0;
 }
 
 }  // namespace
@@ -105,92 +109,91 @@ std::span<const Piece> Workload::prompt_pieces_of(std::size_t turn) const {
   return all.first(count);
 }
 
+std::vector<int64_t> Workload::histories_of(const Session& session) const {
+  std::vector<int64_t> histories(session.turn_count, session.context_tokens);
+  if (!session.history_grows) return histories;
+  for (uint32_t turn = 1; turn < session.turn_count; ++turn) {
+    const std::optional<uint32_t> parent = parent_of(session, turn);
+    if (!parent) continue;
+    const Turn& before = turns[session.first_turn + *parent];
+    histories[turn] = histories[*parent] + before.input_tokens + before.output_tokens;
+  }
+  return histories;
+}
+
+int64_t Workload::own_tokens_of(std::size_t turn) const {
+  int64_t tokens = int64_t{turns[turn].input_tokens} + turns[turn].output_tokens;
+  for (const Piece& piece : pieces_of(turn)) tokens -= piece.tokens;
+  return tokens;
+}
+
 double Workload::mean_history_tokens() const {
   double sum = 0;
-  if (!piece_begin.empty()) {
-    follow_pieces(*this, [&sum](int64_t tokens) { sum += static_cast<double>(tokens); });
-    return turns.empty() ? 0 : sum / static_cast<double>(turns.size());
-  }
+  KeySet seen;
   for (const Session& session : sessions) {
-    double history = session.context_tokens;
-    for (const Turn& turn : turns_of(session)) {
-      sum += history;
-      if (session.history_grows) history += static_cast<double>(turn.input_tokens) + turn.output_tokens;
+    const std::vector<int64_t> histories = histories_of(session);
+    for (uint32_t i = 0; i < session.turn_count; ++i) {
+      const std::size_t turn = session.first_turn + i;
+      sum += static_cast<double>(histories[i] + known_piece_tokens(*this, turn, seen));
+      for (const Piece& piece : pieces_of(turn)) seen.insert(piece.key);
     }
   }
   return turns.empty() ? 0 : sum / static_cast<double>(turns.size());
 }
 
-int64_t Workload::context_tokens() const {
-  if (!piece_begin.empty()) return follow_pieces(*this, [](int64_t) {});
-  int64_t sum = 0;
+void for_each_stored_text(const Workload& workload, const std::function<void(int64_t)>& take) {
+  KeySet seen;
+  for (const Piece& piece : workload.pieces) {
+    if (seen.insert(piece.key)) take(piece.tokens);
+  }
   std::vector<bool> counted;  // by document
-  for (const Session& session : sessions) {
+  for (const Session& session : workload.sessions) {
+    int64_t own = session.context_tokens;
     if (session.document != kOwnContext) {
+      own = 0;
       if (session.document >= counted.size()) counted.resize(session.document + 1);
-      if (counted[session.document]) continue;
+      if (!counted[session.document]) take(session.context_tokens);
       counted[session.document] = true;
     }
-    sum += session.context_tokens;
-    if (!session.history_grows) continue;
-    for (const Turn& turn : turns_of(session)) sum += int64_t{turn.input_tokens} + turn.output_tokens;
+    if (workload.keeps_history(session)) {
+      for (uint32_t i = 0; i < session.turn_count; ++i) own += workload.own_tokens_of(session.first_turn + i);
+    }
+    if (own > 0) take(own);
   }
+}
+
+int64_t Workload::context_tokens() const {
+  int64_t sum = 0;
+  for_each_stored_text(*this, [&sum](int64_t tokens) { sum += tokens; });
   return sum;
 }
 
 Source open_source(const WorkloadOptions& options, uint64_t seed) {
-  const SourceOptions& source = options.source;
-  const int64_t generated = options.sessions.value_or(kDefaultGenerated);
-  switch (source.kind) {
-    case SourceKind::sessions:
-      return read_sessions(source, options.sessions, options.arrivals.process == ArrivalProcess::trace);
-    case SourceKind::chat:
-      return generate_chats(generated, seed);
-    case SourceKind::sharegpt:
-      return read_sharegpt(source, options.sessions);
-    case SourceKind::leval:
-      return read_leval(source, options.sessions);
-    case SourceKind::long_context:
-      return generate_long_context(source, generated, seed);
-    case SourceKind::mooncake:
-      return read_mooncake(source, options.sessions);
-    case SourceKind::vllm:
-      return read_vllm(source, options.sessions);
-    case SourceKind::azure:
-      return read_azure(source, options.sessions);
-    case SourceKind::burstgpt:
-      return read_burstgpt(source, options.sessions);
-    case SourceKind::csv:
-      return read_csv(source, options.sessions);
-    case SourceKind::few_shot:
-      return generate_few_shot(source, generated, seed);
-    case SourceKind::rag:
-      return generate_rag(source, options.sessions, seed);
-  }
-  KVCAP_BUG("a source kind is not handled");
+  return source_row(options.source.kind)
+      .open({.options = options.source,
+             .sessions = options.sessions,
+             .seed = seed,
+             .needs_arrivals = options.arrivals.process == ArrivalProcess::trace});
 }
 
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed) {
   const bool timed = options.arrivals.process == ArrivalProcess::trace;
   const std::size_t lines = source.sessions.size();
-  const auto wanted = static_cast<std::size_t>(options.sessions.value_or(static_cast<int64_t>(lines)));
+  auto wanted = static_cast<std::size_t>(options.sessions.value_or(static_cast<int64_t>(lines)));
+  // A stand-in is short: it takes no part in what the scenario asks of the whole file.
+  if (timed && options.source.stands_in) wanted = std::min(wanted, lines);
   if (timed && wanted > lines) {
     throw InputError(options.source.path + ": workload.sessions: found " + std::to_string(wanted) +
                      ", allowed: at most " + std::to_string(lines) +
                      " (sessions of the file; a trace's arrivals cannot be resampled)");
   }
 
-  if (!source.documents.empty() && options.source.history == History::grow) {
-    throw InputError((options.source.path.empty() ? "" : options.source.path + ": ") +
-                     "workload.source.history: found \"grow\", allowed: automatic, context (the sessions "
-                     "share documents)");
-  }
-
   Workload workload;
   workload.absolute_times = timed;
   workload.warm_start = options.warm_start;
   workload.warmup_turns = options.warmup_turns;
-  workload.sessions_per_s = timed ? 0 : options.arrivals.sessions_per_s;
+  const bool closed = options.arrivals.process == ArrivalProcess::closed_loop;
+  workload.concurrency = closed ? options.arrivals.concurrency.value() : 0;
   workload.bad_rows_skipped = source.bad_rows_skipped;
   workload.notes = source.notes;
   workload.piece_keys = source.piece_keys;
@@ -213,6 +216,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   } else {
     draw_times(options, seed, workload);
   }
+  workload.sessions_per_s = offered_sessions_per_s(options, workload);
   return workload;
 }
 

@@ -237,7 +237,7 @@ void add_turns(const std::string& name, Scenario (*scenario)()) {
 
 void read_sharegpt(benchmark::State& state) {
   WorkloadOptions options;
-  options.source.kind = SourceKind::sessions;
+  options.source.kind = "sessions";
   options.source.path = kShareGpt;
   int64_t turns = 0;
   for (auto _ : state) turns += static_cast<int64_t>(make_workload(options, 1).turns.size());

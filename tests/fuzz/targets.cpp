@@ -69,8 +69,7 @@ void report(std::string_view bytes) {
   read_or_refuse([&] { read_inputs({file.path()}, {}, skipped); });
 }
 
-template <SourceKind kind>
-void trace(std::string_view bytes) {
+void trace(std::string_view bytes, const char* kind) {
   const FileOf file(bytes);
   WorkloadOptions options;
   options.source.kind = kind;
@@ -85,14 +84,14 @@ constexpr FuzzTarget kTargets[] = {
     {"sweep", sweep},
     {"plan", plan},
     {"report", report},
-    {"sessions", trace<SourceKind::sessions>},
-    {"sharegpt", trace<SourceKind::sharegpt>},
-    {"leval", trace<SourceKind::leval>},
-    {"mooncake", trace<SourceKind::mooncake>},
-    {"azure", trace<SourceKind::azure>},
-    {"burstgpt", trace<SourceKind::burstgpt>},
-    {"vllm", trace<SourceKind::vllm>},
-    {"csv", trace<SourceKind::csv>},
+    {"sessions", [](std::string_view bytes) { trace(bytes, "sessions"); }},
+    {"sharegpt", [](std::string_view bytes) { trace(bytes, "sharegpt"); }},
+    {"leval", [](std::string_view bytes) { trace(bytes, "leval"); }},
+    {"mooncake", [](std::string_view bytes) { trace(bytes, "mooncake"); }},
+    {"azure", [](std::string_view bytes) { trace(bytes, "azure"); }},
+    {"burstgpt", [](std::string_view bytes) { trace(bytes, "burstgpt"); }},
+    {"vllm", [](std::string_view bytes) { trace(bytes, "vllm"); }},
+    {"csv", [](std::string_view bytes) { trace(bytes, "csv"); }},
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 // The demo's chats.
 Workload demo(int64_t sessions) {
   WorkloadOptions options;
-  options.source.kind = SourceKind::chat;
+  options.source.kind = "chat";
   options.arrivals.sessions_per_s = 0.1;
   options.sessions = sessions;
   return make_workload(options, 1);
@@ -20,7 +20,7 @@ Workload demo(int64_t sessions) {
 
 Workload prefixes() {
   WorkloadOptions options;
-  options.source.kind = SourceKind::few_shot;
+  options.source.kind = "few_shot";
   options.source.dataset = "rte";
   options.arrivals = {.process = ArrivalProcess::constant, .sessions_per_s = 0.1};
   options.sessions = 12;
@@ -30,7 +30,7 @@ Workload prefixes() {
 
 Workload questions() {
   WorkloadOptions options;
-  options.source.kind = SourceKind::rag;
+  options.source.kind = "rag";
   options.source.base_queries = 5;
   options.arrivals.sessions_per_s = 0.2;
   return make_workload(options, 1);

@@ -8,7 +8,7 @@ namespace {
 
 Workload few_shot(const std::string& dataset, int64_t sessions) {
   WorkloadOptions options;
-  options.source.kind = SourceKind::few_shot;
+  options.source.kind = "few_shot";
   options.source.dataset = dataset;
   options.arrivals = {.process = ArrivalProcess::constant, .sessions_per_s = 0.1};
   options.sessions = sessions;

@@ -26,7 +26,7 @@ Workload one_question(int chunks, uint32_t output_tokens = 1) {
 // Questions with paraphrases from an empty store.
 Workload rag(double rate, int64_t base_queries = 60) {
   WorkloadOptions options;
-  options.source.kind = SourceKind::rag;
+  options.source.kind = "rag";
   options.source.base_queries = base_queries;
   options.arrivals.sessions_per_s = rate;
   return make_workload(options, 1);

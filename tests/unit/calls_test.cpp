@@ -90,10 +90,10 @@ TEST(Calls, ThatWaitForARefusedOneNeverArrive) {
   const Workload divided = divided_into_calls(questions(), {.kind = MapKind::reduce, .map_tokens = 64});
   Arrivals arrivals(divided);
   const Arrival first = arrivals.pop(), second = arrivals.pop();
-  EXPECT_EQ(arrivals.refused(second), 1u);
+  EXPECT_EQ(arrivals.refused(second, 0.4), 1u);
   arrivals.answered(first, 0.5);
   EXPECT_EQ(arrivals.next_s(), 1);
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(arrivals.refused(arrivals.pop()), i == 0 ? 1u : 0u);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(arrivals.refused(arrivals.pop(), 1), i == 0 ? 1u : 0u);
   EXPECT_FALSE(arrivals.ended());
   arrivals.answered(arrivals.pop(), 3);
   EXPECT_TRUE(arrivals.ended());

@@ -89,7 +89,7 @@ Figures figures_of(const Workload& workload) {
 
 Figures generated() {
   WorkloadOptions options;
-  options.source.kind = SourceKind::chat;
+  options.source.kind = "chat";
   options.sessions = 40000;
   return figures_of(make_workload(options, 1));
 }
@@ -123,7 +123,7 @@ TEST(Chat, FollowsTheConversationsThemselves) {
   const std::string path = KVCAP_SOURCE_DIR "/../shared/data/traces/sharegpt_turns_repaired.jsonl";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "needs the shared data folder beside the project";
   WorkloadOptions options;
-  options.source.kind = SourceKind::sessions;
+  options.source.kind = "sessions";
   options.source.path = path;
   const Figures data = figures_of(make_workload(options, 1));
   const Figures chats = generated();

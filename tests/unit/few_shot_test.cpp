@@ -16,7 +16,7 @@ namespace {
 
 WorkloadOptions of(const std::string& dataset, int64_t sessions) {
   WorkloadOptions options;
-  options.source.kind = SourceKind::few_shot;
+  options.source.kind = "few_shot";
   options.source.dataset = dataset;
   options.sessions = sessions;
   return options;

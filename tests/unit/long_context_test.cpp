@@ -21,7 +21,7 @@ constexpr const char* kData = KVCAP_SOURCE_DIR "/../shared/data/traces/leval.jso
 
 WorkloadOptions about(const std::string& tasks, int64_t sessions, double alpha) {
   WorkloadOptions options;
-  options.source.kind = SourceKind::long_context;
+  options.source.kind = "long_context";
   options.source.tasks = tasks;
   options.source.zipf_alpha = alpha;
   options.sessions = sessions;
@@ -72,7 +72,7 @@ TEST(LongContext, HasTheLengthsOfItsTable) {
 
 TEST(LongContext, FollowsTheDocumentsThemselves) {
   if (!std::filesystem::exists(kData)) GTEST_SKIP() << "needs the shared data folder beside the project";
-  SourceOptions options{.kind = SourceKind::sessions, .path = kData};
+  SourceOptions options{.kind = "sessions", .path = kData};
   const Source data = read_sessions(options, {}, false);
   std::map<std::string, Lengths> by_task;
   for (std::size_t i = 0; i < data.sessions.size(); ++i) {

@@ -15,7 +15,7 @@ namespace {
 
 WorkloadOptions rag() {
   WorkloadOptions options;
-  options.source.kind = SourceKind::rag;
+  options.source.kind = "rag";
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include "workload/estimate.h"
 #include "workload/gz_file.h"
 #include "workload/source.h"
+#include "workload/sources_table.h"
 
 namespace kvcap {
 namespace {
@@ -30,7 +31,7 @@ class ShareGpt : public RawFiles {
  protected:
   WorkloadOptions holding(const std::string& text) {
     WorkloadOptions options;
-    options.source.kind = SourceKind::sharegpt;
+    options.source.kind = "sharegpt";
     options.source.path = write("raw.json", text);
     return options;
   }
@@ -187,7 +188,7 @@ TEST_F(ShareGpt, IsReadWithoutBeingHeldInMemory) {
   for (int i = 0; i < 100; ++i) file += packed;
   file += gzip(conversation("z", message("human", 1) + "," + message("gpt", 1)) + "]");
   WorkloadOptions options;
-  options.source.kind = SourceKind::sharegpt;
+  options.source.kind = "sharegpt";
   options.source.path = write("raw.json.gz", file);
   const auto peak_kib = [] {
     rusage usage{};
@@ -203,7 +204,7 @@ class Leval : public RawFiles {
  protected:
   WorkloadOptions holding(const std::string& text) {
     WorkloadOptions options;
-    options.source.kind = SourceKind::leval;
+    options.source.kind = "leval";
     options.source.path = write("tpo.jsonl", text);
     return options;
   }
@@ -245,20 +246,21 @@ TEST_F(Leval, IsRefusedWithPlaceAndReason) {
 class Guess : public RawFiles {};
 
 TEST_F(Guess, LooksAtHowTheFileBegins) {
-  EXPECT_EQ(guess_kind(write("a", "\n [{\"id\"")), SourceKind::sharegpt);
-  EXPECT_EQ(guess_kind(write("a", "{ \"instructions\": [")), SourceKind::leval);
-  EXPECT_EQ(guess_kind(write("a", R"({"id":"x","turns":[]})")), SourceKind::sessions);
-  EXPECT_EQ(guess_kind(write("a", "")), SourceKind::sessions);
-  EXPECT_EQ(guess_kind(write("a", gzip("[]"))), SourceKind::sharegpt);
-  EXPECT_EQ(guess_kind(write("a", R"({"timestamp": 0, "input_length": 5)")), SourceKind::mooncake);
-  EXPECT_EQ(guess_kind(write("a", gzip("TIMESTAMP,ContextTokens,GeneratedTokens\r\n"))), SourceKind::azure);
-  EXPECT_EQ(guess_kind(write("a", "Timestamp,Model,Request tokens,Response tokens\n")), SourceKind::burstgpt);
-  EXPECT_EQ(guess_kind(write("a", "request_id,arrival_s,input_tokens,output_tokens\n")), SourceKind::vllm);
-  EXPECT_EQ(guess_kind(write("a",
-                             "\xef\xbb\xbf"
-                             "arrival_s,input_tokens,output_tokens")),
-            SourceKind::csv);
-  EXPECT_EQ(guess_kind(write("a", "1,2,3")), SourceKind::sessions);
+  EXPECT_EQ(guess_source(write("a", "\n [{\"id\"")).name, "sharegpt");
+  EXPECT_EQ(guess_source(write("a", "{ \"instructions\": [")).name, "leval");
+  EXPECT_EQ(guess_source(write("a", R"({"id":"x","turns":[]})")).name, "sessions");
+  EXPECT_EQ(guess_source(write("a", "")).name, "sessions");
+  EXPECT_EQ(guess_source(write("a", gzip("[]"))).name, "sharegpt");
+  EXPECT_EQ(guess_source(write("a", R"({"timestamp": 0, "input_length": 5)")).name, "mooncake");
+  EXPECT_EQ(guess_source(write("a", gzip("TIMESTAMP,ContextTokens,GeneratedTokens\r\n"))).name, "azure");
+  EXPECT_EQ(guess_source(write("a", "Timestamp,Model,Request tokens,Response tokens\n")).name, "burstgpt");
+  EXPECT_EQ(guess_source(write("a", "request_id,arrival_s,input_tokens,output_tokens\n")).name, "vllm");
+  EXPECT_EQ(guess_source(write("a",
+                               "\xef\xbb\xbf"
+                               "arrival_s,input_tokens,output_tokens"))
+                .name,
+            "csv");
+  EXPECT_EQ(guess_source(write("a", "1,2,3")).name, "sessions");
 }
 
 }  // namespace

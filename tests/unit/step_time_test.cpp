@@ -95,7 +95,7 @@ TEST(Arrivals, OfARefusedTurnEndItsSession) {
   workload.sessions = {{.first_turn = 0, .turn_count = 3}};
   workload.turns = {{10, 10, 0}, {10, 10, 5}, {10, 10, 6}};
   Arrivals arrivals(workload);
-  EXPECT_EQ(arrivals.refused(arrivals.pop()), 2U);
+  EXPECT_EQ(arrivals.refused(arrivals.pop(), 0), 2U);
   EXPECT_TRUE(arrivals.ended());
 }
 

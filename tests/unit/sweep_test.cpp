@@ -90,7 +90,7 @@ TEST(Sweep, DrawsWithinRanges) {
   int slow = 0, hcache = 0;
   for (std::size_t i = 0; i < sweep.size(); ++i) {
     const Scenario scenario = sweep.scenario(i);
-    const double rate = scenario.workload.arrivals.sessions_per_s;
+    const double rate = scenario.workload.arrivals.sessions_per_s.value();
     EXPECT_GE(rate, 0.01);
     EXPECT_LE(rate, 1);
     slow += rate < 0.1 ? 1 : 0;

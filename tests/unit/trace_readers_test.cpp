@@ -11,14 +11,14 @@ namespace {
 
 class TraceFile : public RawFiles {
  protected:
-  WorkloadOptions holding(SourceKind kind, const std::string& text) const {
+  WorkloadOptions holding(const std::string& kind, const std::string& text) const {
     WorkloadOptions options;
     options.source.kind = kind;
     options.source.path = write("t", text);
     options.arrivals.process = ArrivalProcess::trace;
     return options;
   }
-  std::string refusal(SourceKind kind, const std::string& text) const {
+  std::string refusal(const std::string& kind, const std::string& text) const {
     return error_of(holding(kind, text));
   }
   // {time, input, output} of all turns.
@@ -52,7 +52,7 @@ TEST_F(TraceFile, OfMooncakeIsReadInBlocksOf512Tokens) {
   // The largest key of all is kept whole; keys one apart beyond 2^53 stay apart.
   const std::string text = request("1500", 1100, 7, "5,18446744073709551615,9007199254740993") +
                            request("4000.0", 1024, 8, "5,9007199254740992");
-  const Workload workload = make_workload(holding(SourceKind::mooncake, gzip(text)), 1);
+  const Workload workload = make_workload(holding("mooncake", gzip(text)), 1);
   EXPECT_EQ(turns_of(workload), (Turns{{0, 1100, 7}, {2.5, 1024, 8}}));
   EXPECT_EQ(workload.piece_keys, PieceKeys::prefix);
   EXPECT_EQ(list(workload.pieces_of(0)),
@@ -65,7 +65,7 @@ TEST_F(TraceFile, OfMooncakeIsReadInBlocksOf512Tokens) {
 }
 
 TEST_F(TraceFile, OfMooncakeMayHaveBlocksOfAnotherSize) {
-  WorkloadOptions options = holding(SourceKind::mooncake, request("0", 33, 1, "1,2,3"));
+  WorkloadOptions options = holding("mooncake", request("0", 33, 1, "1,2,3"));
   options.source.block_tokens = 16;
   EXPECT_EQ(list(make_workload(options, 1).pieces_of(0)), (Pairs{{1, 16}, {2, 16}, {3, 1}}));
 }
@@ -108,14 +108,14 @@ TEST_F(TraceFile, OfMooncakeIsRefusedWithPlaceAndReason) {
        "t:1: hash_ids: found 7, allowed: an array of integers"},
       {"[1]", "t:1: the line: found an array, allowed: an object"},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(refusal(SourceKind::mooncake, text), expected) << text;
+  for (const auto& [text, expected] : cases) EXPECT_EQ(refusal("mooncake", text), expected) << text;
 }
 
 TEST_F(TraceFile, LeavesNoTraceOfBadRowsThatAreSkipped) {
   // The second row is bad in its last id: what its first ids said of 7 and 8 is forgotten.
   WorkloadOptions options =
-      holding(SourceKind::mooncake, request("5", 1024, 5, "1,2") + request("90", 2048, 5, "7,8,1,9") +
-                                        request("6", 1024, 5, "8,7"));
+      holding("mooncake", request("5", 1024, 5, "1,2") + request("90", 2048, 5, "7,8,1,9") +
+                              request("6", 1024, 5, "8,7"));
   options.source.on_bad_row = BadRow::skip;
   const Workload workload = make_workload(options, 1);
   EXPECT_EQ(workload.turns.size(), 2u);
@@ -133,7 +133,7 @@ class VllmRun : public TraceFile {
     return request("400", 40, 20, "0,1,2") + request("700", 10, 5, "") + request("1900", 40, 8, "0,1,2");
   }
   WorkloadOptions run(const std::string& rows, const std::string& lines) const {
-    WorkloadOptions options = holding(SourceKind::vllm, rows);
+    WorkloadOptions options = holding("vllm", rows);
     options.source.hash_ids = write("blocks", lines);
     return options;
   }
@@ -150,7 +150,7 @@ TEST_F(VllmRun, HasItsMeasuredArrivalsAndTheBlocksOfItsRequests) {
 
 TEST_F(VllmRun, NeedsNoBlocks) {
   const Workload workload =
-      make_workload(holding(SourceKind::vllm, "arrival_s,input_tokens,output_tokens\n3,40,20\n4,10,5\n"), 1);
+      make_workload(holding("vllm", "arrival_s,input_tokens,output_tokens\n3,40,20\n4,10,5\n"), 1);
   EXPECT_EQ(turns_of(workload), (Turns{{0, 40, 20}, {1, 10, 5}}));
   EXPECT_TRUE(workload.piece_begin.empty());
 }
@@ -188,12 +188,11 @@ TEST_F(VllmRun, IsRefusedWithPlaceAndReason) {
 }
 
 TEST_F(TraceFile, OfAzureCountsTimeFromItsFirstRow) {
-  const Workload workload =
-      make_workload(holding(SourceKind::azure, gzip("TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
-                                                    "2023-12-31 23:59:59.6805900,374,44\r\n"
-                                                    "2024-01-01 00:00:01.68059,396,109\r\n"
-                                                    "2024-03-01 00:00:00+00:00,1,2\r\n")),
-                    1);
+  const Workload workload = make_workload(holding("azure", gzip("TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
+                                                                "2023-12-31 23:59:59.6805900,374,44\r\n"
+                                                                "2024-01-01 00:00:01.68059,396,109\r\n"
+                                                                "2024-03-01 00:00:00+00:00,1,2\r\n")),
+                                          1);
   // Leap year: 31 + 29 days after the new year.
   EXPECT_EQ(turns_of(workload), (Turns{{0, 374, 44}, {2, 396, 109}, {60 * 86400.0 + 0.31941, 1, 2}}));
   EXPECT_TRUE(workload.piece_begin.empty());
@@ -224,7 +223,7 @@ TEST_F(TraceFile, OfAzureIsRefusedWithPlaceAndReason) {
        "t:3: ContextTokens: found 99999999999999999999" + count},
       {"TIMESTAMP,ContextTokens\n", "t:1: GeneratedTokens: missing, required as a column of the first line"},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(refusal(SourceKind::azure, text), expected) << text;
+  for (const auto& [text, expected] : cases) EXPECT_EQ(refusal("azure", text), expected) << text;
 }
 
 TEST_F(TraceFile, OfBurstGptLeavesFailedRequestsOut) {
@@ -234,7 +233,7 @@ TEST_F(TraceFile, OfBurstGptLeavesFailedRequestsOut) {
       "45,GPT-4,1087,0,1087,API log\n"
       "45,GPT-4,0,0,0,API log\n"
       "118.5,GPT-4,417,276,693,Conversation log\n";
-  const Workload workload = make_workload(holding(SourceKind::burstgpt, old), 1);
+  const Workload workload = make_workload(holding("burstgpt", old), 1);
   EXPECT_EQ(turns_of(workload), (Turns{{0, 472, 18}, {113.5, 417, 276}}));
   EXPECT_EQ(workload.bad_rows_skipped, 0);
   ASSERT_EQ(workload.notes.size(), 1u);
@@ -244,8 +243,7 @@ TEST_F(TraceFile, OfBurstGptLeavesFailedRequestsOut) {
       "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
       "19440110.0,1722ac82,43,GPT-4,906,446,1352,Conversation log\n"
       "19440112.0,,1,ChatGPT,36,29,65,API log\n";
-  EXPECT_EQ(turns_of(make_workload(holding(SourceKind::burstgpt, later), 1)),
-            (Turns{{0, 906, 446}, {2, 36, 29}}));
+  EXPECT_EQ(turns_of(make_workload(holding("burstgpt", later), 1)), (Turns{{0, 906, 446}, {2, 36, 29}}));
   const Cases cases = {
       {old + "118,GPT-4,1,1,2,API log\n",
        "t:6: Timestamp: found 118, allowed: no less than that of the row before"},
@@ -256,11 +254,11 @@ TEST_F(TraceFile, OfBurstGptLeavesFailedRequestsOut) {
       {old + "soon,GPT-4,1,1,2,API log\n", "t:6: Timestamp: found soon, allowed: a number from 0 to 1e10"},
       {old + "200,GPT-4,1", "t:6: found 3 fields, allowed: 6, as many as the first line has"},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(refusal(SourceKind::burstgpt, text), expected) << text;
+  for (const auto& [text, expected] : cases) EXPECT_EQ(refusal("burstgpt", text), expected) << text;
 }
 
 TEST_F(TraceFile, OfCsvGathersTheTurnsOfASession) {
-  WorkloadOptions options = holding(SourceKind::csv,
+  WorkloadOptions options = holding("csv",
                                     "\xef\xbb\xbfsession, output_tokens, input_tokens, arrival_s\n"
                                     "b, 2, 1, 10\n"
                                     "a, 4, 3, 11\n"
@@ -275,7 +273,7 @@ TEST_F(TraceFile, OfCsvGathersTheTurnsOfASession) {
   EXPECT_EQ(turns_of(make_workload(options, 1)), (Turns{{0, 1, 2}, {2.5, 5, 6}}));
 
   const Workload single =
-      make_workload(holding(SourceKind::csv, "arrival_s,input_tokens,output_tokens\n0,1,2\n0,3,4\n"), 1);
+      make_workload(holding("csv", "arrival_s,input_tokens,output_tokens\n0,1,2\n0,3,4\n"), 1);
   EXPECT_EQ(single.sessions.size(), 2u);
 }
 
@@ -298,9 +296,9 @@ TEST_F(TraceFile, OfCsvIsRefusedWithPlaceAndReason) {
        "t:4: arrival_s: found 1, allowed: no less than that of the row before"},
       {header + "0,1e3,2,a\n", "t:2: input_tokens: found 1e3, allowed: an integer from 1 to 10000000"},
   };
-  for (const auto& [text, expected] : cases) EXPECT_EQ(refusal(SourceKind::csv, text), expected) << text;
+  for (const auto& [text, expected] : cases) EXPECT_EQ(refusal("csv", text), expected) << text;
 
-  WorkloadOptions options = holding(SourceKind::csv, header + "0,1,2,a\n5,1,x,a\n3,4,5,b\n");
+  WorkloadOptions options = holding("csv", header + "0,1,2,a\n5,1,x,a\n3,4,5,b\n");
   options.source.on_bad_row = BadRow::skip;
   const Workload workload = make_workload(options, 1);
   EXPECT_EQ(turns_of(workload), (Turns{{0, 1, 2}, {3, 4, 5}}));
@@ -313,9 +311,8 @@ TEST_F(TraceFile, IsRefusedWhenItsCompressionIsCutOff) {
   std::string text = "arrival_s,input_tokens,output_tokens\n";
   for (int i = 0; i < 1000; ++i) text += std::to_string(i) + "," + std::to_string(i * i + 1) + ",7\n";
   const std::string packed = gzip(text);
-  EXPECT_EQ(refusal(SourceKind::csv, packed), "");
-  EXPECT_EQ(refusal(SourceKind::csv, packed.substr(0, packed.size() / 2)),
-            "t: cannot be read: unexpected end of file");
+  EXPECT_EQ(refusal("csv", packed), "");
+  EXPECT_EQ(refusal("csv", packed.substr(0, packed.size() / 2)), "t: cannot be read: unexpected end of file");
 }
 
 }  // namespace

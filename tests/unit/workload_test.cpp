@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -28,7 +29,7 @@ class SessionFile : public testing::Test {
     const fs::path path = folder_ / "t.jsonl";
     std::ofstream(path, std::ios::binary) << text;
     WorkloadOptions options;
-    options.source.kind = SourceKind::sessions;
+    options.source.kind = "sessions";
     options.source.path = path.string();
     return options;
   }
@@ -205,7 +206,7 @@ TEST_F(SessionFile, IsRefusedWithPlaceAndReason) {
 // Enough sessions for tight moments.
 WorkloadOptions many_chats() {
   WorkloadOptions options;
-  options.source.kind = SourceKind::chat;
+  options.source.kind = "chat";
   options.sessions = 20000;
   options.arrivals.sessions_per_s = 0.5;
   return options;
@@ -258,6 +259,107 @@ TEST(Arrivals, HaveTheRateAndVariationOfTheirProcess) {
   EXPECT_NEAR(arrival_gaps(options).cv, 0, 1e-6);
 }
 
+std::vector<double> arrivals_of(const WorkloadOptions& options) {
+  const Workload workload = make_workload(options, 1);
+  std::vector<double> times;
+  for (const Session& one : workload.sessions) times.push_back(workload.turns_of(one)[0].time_s);
+  return times;
+}
+
+// With gaps of one session, session i arrives when the integral of the rate is i.
+TEST(ArrivalRates, PlaceConstantGapsAtTheIntegralOfTheRate) {
+  WorkloadOptions options = many_chats();
+  options.sessions = 41;
+  options.arrivals = {.process = ArrivalProcess::constant};
+  // 2/s for 5 s; nothing for 5 s; from 0 to 4/s in 10 s; 4/s.
+  options.arrivals.rates = {{.from_s = 0, .sessions_per_s = 2},
+                            {.from_s = 5, .sessions_per_s = 0},
+                            {.from_s = 10, .sessions_per_s = 0, .ramp = true},
+                            {.from_s = 20, .sessions_per_s = 4}};
+  const std::vector<double> times = arrivals_of(options);
+  EXPECT_DOUBLE_EQ(times[0], 0);
+  EXPECT_DOUBLE_EQ(times[9], 4.5);  // 2 t = 9
+  // 10 sessions are expected after 5 s and until 10 s: the tenth arrives when the rate is no longer 0.
+  EXPECT_DOUBLE_EQ(times[10], 10);
+  // 10 + (4/10) (t - 10)^2 / 2 = i
+  EXPECT_DOUBLE_EQ(times[15], 10 + std::sqrt(5 / 0.2));
+  EXPECT_DOUBLE_EQ(times[29], 10 + std::sqrt(19 / 0.2));
+  // 30 are expected at 20 s.
+  EXPECT_DOUBLE_EQ(times[30], 20);
+  EXPECT_DOUBLE_EQ(times[40], 20 + 10 / 4.0);
+  EXPECT_DOUBLE_EQ(make_workload(options, 1).sessions_per_s, 40 / 22.5);
+}
+
+TEST(ArrivalRates, MayFallToNothingAndBeginWithNothing) {
+  WorkloadOptions options = many_chats();
+  options.sessions = 12;
+  options.arrivals = {.process = ArrivalProcess::constant};
+  // Nothing for 3 s; then from 2/s to 0 in 10 s; then 1/s.
+  options.arrivals.rates = {{.from_s = 0, .sessions_per_s = 0},
+                            {.from_s = 3, .sessions_per_s = 2, .ramp = true},
+                            {.from_s = 13, .sessions_per_s = 0, .ramp = true},
+                            {.from_s = 14, .sessions_per_s = 1}};
+  const std::vector<double> times = arrivals_of(options);
+  EXPECT_DOUBLE_EQ(times[0], 3);
+  // 2 u - (2/10) u^2 / 2 = 5 at u = 10 - sqrt(50)
+  EXPECT_DOUBLE_EQ(times[5], 3 + 10 - std::sqrt(50.0));
+  // 10 by 13 s, and half a session more by 14 s
+  EXPECT_DOUBLE_EQ(times[11], 14 + 0.5);
+}
+
+// Sessions up to t: as many as the integral says, within five standard deviations of a Poisson count.
+TEST(ArrivalRates, OfPoissonSessionsAreMetByTheirCounts) {
+  WorkloadOptions options = many_chats();
+  options.sessions = 20000;
+  options.arrivals.sessions_per_s.reset();
+  options.arrivals.rates = {{.from_s = 0, .sessions_per_s = 1, .ramp = true},
+                            {.from_s = 1000, .sessions_per_s = 5},
+                            {.from_s = 2000, .sessions_per_s = 2}};
+  const std::vector<double> times = arrivals_of(options);
+  EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
+  const auto integral = [](double t) {
+    if (t <= 1000) return t + 0.002 * t * t;  // t + (4/1000) t^2 / 2
+    return t <= 2000 ? 3000 + 5 * (t - 1000) : 8000 + 2 * (t - 2000);
+  };
+  for (double t : {250.0, 500.0, 1000.0, 1500.0, 2000.0, 4000.0}) {
+    const auto count = std::upper_bound(times.begin(), times.end(), t) - times.begin();
+    EXPECT_NEAR(static_cast<double>(count), integral(t), 5 * std::sqrt(integral(t))) << t;
+  }
+}
+
+TEST(ArrivalRates, OfOnePieceAreTheRateItself) {
+  WorkloadOptions options = many_chats();
+  options.sessions = 500;
+  const std::vector<double> plain = arrivals_of(options);
+  options.arrivals.sessions_per_s.reset();
+  options.arrivals.rates = {{.from_s = 0, .sessions_per_s = 0.5}};
+  const std::vector<double> curve = arrivals_of(options);
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(curve[i], plain[i], 1e-9 * (1 + plain[i]));
+}
+
+TEST_F(SessionFile, MayBeAskedForInRequestsASecond) {
+  // Two sessions with three turns: 1.5 turns each, so that 3 requests/s are 2 sessions/s.
+  WorkloadOptions options = holding(session(3, 5, 2) + session(7, 9));
+  options.arrivals = {.process = ArrivalProcess::constant, .requests_per_s = 3};
+  const Workload workload = make_workload(options, 1);
+  EXPECT_DOUBLE_EQ(workload.sessions_per_s, 2);
+  EXPECT_DOUBLE_EQ(workload.turns[2].time_s, 0.5);
+  options.arrivals = {.process = ArrivalProcess::constant};
+  options.arrivals.rates = {{.from_s = 0, .requests_per_s = 3}};
+  EXPECT_DOUBLE_EQ(make_workload(options, 1).turns[2].time_s, 0.5);
+  EXPECT_EQ(make_workload(options, 1).concurrency, 0);
+}
+
+TEST_F(SessionFile, MayBeServedInAClosedLoop) {
+  WorkloadOptions options = holding(session(3, 5, 2) + session(7, 9));
+  options.arrivals = {.process = ArrivalProcess::closed_loop, .concurrency = 1};
+  const Workload workload = make_workload(options, 1);
+  EXPECT_EQ(workload.concurrency, 1);
+  EXPECT_EQ(workload.sessions_per_s, 0);
+  EXPECT_EQ(workload.turns[2].time_s, 0);  // after its release
+  EXPECT_EQ(workload.turns[1].time_s, 30);
+}
+
 TEST(ThinkTime, HasTheMeanAndVariationOfItsDistribution) {
   WorkloadOptions options = many_chats();
   options.think_time.mean_s = 40;
@@ -290,7 +392,7 @@ TEST(ShareGptFile, HasTheTurnsThatItsReadmeCounts) {
   const std::string path = KVCAP_SOURCE_DIR "/../shared/data/traces/sharegpt_turns_repaired.jsonl";
   if (!fs::exists(path)) GTEST_SKIP() << "needs the shared data folder beside the project";
   WorkloadOptions options;
-  options.source.kind = SourceKind::sessions;
+  options.source.kind = "sessions";
   options.source.path = path;
   const Workload workload = make_workload(options, 1);
   EXPECT_EQ(workload.sessions.size(), 5678u);

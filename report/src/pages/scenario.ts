@@ -35,6 +35,12 @@ function workload(scenario: Place): string {
   const arrivals = load.at("arrivals");
   const rate = arrivals.at("sessions_per_s").number;
   if (rate !== null) parts.push(`${brief(rate)} of them a second (${arrivals.at("process").text ?? ""})`);
+  const requests = arrivals.at("requests_per_s").number;
+  if (requests !== null) parts.push(`${brief(requests)} requests a second (${arrivals.at("process").text ?? ""})`);
+  const rates = arrivals.at("rates").items;
+  if (rates.length > 0) parts.push(`a rate that changes ${brief(rates.length - 1)} times`);
+  const concurrency = arrivals.at("concurrency").number;
+  if (concurrency !== null) parts.push(`${brief(concurrency)} of them at a time`);
   const think = load.at("think_time", "mean_s").number;
   if (think !== null) parts.push(`${brief(think)} s between an answer and the next turn`);
   return parts.join(", ");

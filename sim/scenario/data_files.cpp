@@ -1,0 +1,68 @@
+#include "scenario/data_files.h"
+
+#include <cstdlib>
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The public data that the shipped scenarios read, and how they are made from what is published.
+struct PublicData {
+  std::string_view path;
+  std::string_view source;
+  std::string_view made_by;
+};
+constexpr PublicData kPublicData[] = {
+    {"traces/sharegpt_turns_repaired.jsonl", "https://github.com/microsoft/sarathi-serve",
+     "as scenarios/README.md describes, or of ShareGPT's raw JSON with: kvcap trace convert sharegpt.json "
+     "FILE "
+     "--format sharegpt"},
+    {"traces/leval.jsonl", "https://github.com/OpenLMLab/LEval",
+     "of the files of LEval-data with: kvcap trace convert TASK.jsonl FILE --format leval"},
+    {"traces/mooncake_conversation_trace.jsonl.gz",
+     "https://github.com/kvcache-ai/Mooncake (FAST25-release/traces/conversation_trace.jsonl)",
+     "as it is published, with gzip"},
+    {"vllm-real/rtx4090-llama3.1-8b-tp1.csv", "https://github.com/casys-kaist/LLMServingSim (bench/examples)",
+     "as scenarios/README.md describes"}};
+
+const char* data_variable() {
+  const char* folder = std::getenv("KVCAP_DATA");
+  return folder && *folder != '\0' ? folder : nullptr;
+}
+
+}  // namespace
+
+std::optional<std::string> find_data(const std::string& written, const fs::path& folder) {
+  if (!written.starts_with(kDataPrefix)) return (folder / written).lexically_normal().string();
+  const std::string rest = written.substr(kDataPrefix.size());
+  std::error_code error;
+  if (const char* data = data_variable()) {
+    const fs::path file = fs::path(data) / rest;
+    if (!fs::exists(file, error)) return std::nullopt;
+    return file.lexically_normal().string();
+  }
+  for (fs::path above = fs::absolute(folder.empty() ? "." : folder, error).lexically_normal();;
+       above = above.parent_path()) {
+    for (const char* data : {"data", "shared/data"}) {
+      const fs::path file = above / data / rest;
+      if (fs::exists(file, error)) return file.string();
+    }
+    if (!above.has_relative_path()) return std::nullopt;
+  }
+}
+
+std::string missing_data(const std::string& written) {
+  const char* data = data_variable();
+  std::string text =
+      data ? "no such file; KVCAP_DATA is \"" + std::string(data) + "\""
+           : "no such file; KVCAP_DATA, the folder of data that are not part of kvcap, is not set "
+             "and no data folder beside or above the scenario has it";
+  for (const PublicData& one : kPublicData) {
+    if (written != std::string(kDataPrefix) + std::string(one.path)) continue;
+    text += "; its source is " + std::string(one.source) + ", made " + std::string(one.made_by);
+  }
+  return text + " (scenarios/README.md, Data)";
+}
+
+}  // namespace kvcap

@@ -1,0 +1,40 @@
+#include "workload/source.h"
+
+#include "base/check.h"
+
+namespace kvcap {
+
+void Source::add(Session session, std::span<const Turn> its_turns,
+                 std::span<const std::vector<Piece>> its_pieces, std::span<const int32_t> its_parents) {
+  KVCAP_CHECK(its_pieces.empty() || its_pieces.size() == its_turns.size());
+  KVCAP_CHECK(its_parents.empty() || its_parents.size() == its_turns.size());
+  // The first session with pieces, or with branches, gives the sessions before it none.
+  if (!its_pieces.empty() && piece_begin.empty()) piece_begin.assign(turns.size() + 1, 0);
+  if (!its_parents.empty() && parents.empty()) {
+    for (const Session& one : sessions) {
+      for (uint32_t turn = 0; turn < one.turn_count; ++turn) {
+        parents.push_back(static_cast<int32_t>(turn) - 1);
+      }
+    }
+  }
+  for (std::size_t turn = 0; turn < its_turns.size(); ++turn) {
+    if (!its_pieces.empty()) {
+      pieces.insert(pieces.end(), its_pieces[turn].begin(), its_pieces[turn].end());
+    }
+    if (!piece_begin.empty()) piece_begin.push_back(pieces.size());
+    if (its_parents.empty() && parents.empty()) continue;
+    parents.push_back(its_parents.empty() ? static_cast<int32_t>(turn) - 1 : its_parents[turn]);
+  }
+  session.first_turn = static_cast<uint32_t>(turns.size());
+  session.turn_count = static_cast<uint32_t>(its_turns.size());
+  turns.insert(turns.end(), its_turns.begin(), its_turns.end());
+  sessions.push_back(session);
+}
+
+bool history_grows(History scenario, History session, uint32_t context_tokens) {
+  const History history = scenario == History::automatic ? session : scenario;
+  if (history == History::automatic) return context_tokens == 0;
+  return history == History::grow;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,50 @@
+// The table of sources: what workload.source.kind may be. A reader or a generator is one file and one row
+// here; the scenario's fields, messages, help, kvcap trace and kvcap show read the table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "workload/options.h"
+#include "workload/source.h"
+
+namespace kvcap {
+
+struct SourceRequest {
+  const SourceOptions& options;
+  std::optional<int64_t> sessions;  // how many are wanted; absent: all, or as many as a generator makes
+  uint64_t seed = 1;
+  bool needs_arrivals = false;  // each turn has to have arrival_s
+};
+
+// How a file begins.
+struct FileBeginning {
+  bool is_array = false;
+  std::string_view first_key;  // of an object
+  std::string_view header;     // the first line of what is neither an array nor an object
+};
+
+struct SourceRow {
+  std::string_view name;
+  std::string_view summary;  // one line
+  bool is_generated = false;
+  bool has_arrivals = false;  // its sessions may say when they arrive
+  // Throws InputError as make_workload does.
+  Source (*open)(const SourceRequest& request) = nullptr;
+  // Whether a file that begins so is of this kind; null where no file is.
+  bool (*sniff)(const FileBeginning& beginning) = nullptr;
+};
+
+std::span<const SourceRow> source_table();
+std::span<const std::string_view> source_names();
+// REQUIRES: the name is in the table.
+const SourceRow& source_row(std::string_view name);
+
+// The kind of a file: the first row that knows its beginning; session JSONL where none does. Throws
+// InputError where it cannot be read.
+const SourceRow& guess_source(const std::string& path);
+
+}  // namespace kvcap
