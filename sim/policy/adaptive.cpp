@@ -25,7 +25,7 @@ class Adaptive : public Policy {
  public:
   explicit Adaptive(const PolicyInputs& inputs)
       : cost_(*inputs.cost),
-        kept_(cost_, inputs.options.stored_bits.value_or(16)),
+        kept_(cost_, inputs.options.stored_bits.value_or(16), inputs.options.store_once.value_or(false)),
         layers_(cost_.model().num_hidden_layers),
         idle_rates_(inputs.idle_rates),
         planned_(inputs.planned),

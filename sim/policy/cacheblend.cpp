@@ -37,7 +37,7 @@ class CacheBlend : public Policy {
         full_layers_(std::min(inputs.options.full_layers.value_or(kFullLayers), layers_)),
         efficiency_(inputs.options.partial_efficiency.value_or(kPartialEfficiency)),
         hidden_(inputs.options.keep.value_or(Keep::kv) == Keep::hidden),
-        stored_(cost_, inputs.options.stored_bits.value_or(16)),
+        stored_(cost_, inputs.options.stored_bits.value_or(16), inputs.options.store_once.value_or(false)),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
         idle_rates_(inputs.idle_rates),
         planned_tier_(main_tier(inputs.planned)),

@@ -41,7 +41,7 @@ class HCache : public Policy {
         split_(inputs.options.split.value_or(Split::best)),
         hidden_everywhere_(inputs.options.store_hidden_for_recomputed.value_or(false)),
         layers_(cost_.model().num_hidden_layers),
-        kept_(cost_, inputs.options.stored_bits.value_or(16)),
+        kept_(cost_, inputs.options.stored_bits.value_or(16), inputs.options.store_once.value_or(false)),
         idle_rates_(inputs.idle_rates),
         planned_(inputs.planned),
         has_histories_(inputs.split_tokens > 0),

@@ -40,7 +40,7 @@ class HyperInfer : public Policy {
  public:
   explicit HyperInfer(const PolicyInputs& inputs)
       : cost_(*inputs.cost),
-        stored_(cost_, inputs.options.stored_bits.value_or(16)),
+        stored_(cost_, inputs.options.stored_bits.value_or(16), inputs.options.store_once.value_or(false)),
         identification_{.retention = inputs.options.retention.value_or(1),
                         .probe_heads = kProbeHeads,
                         .alpha = inputs.options.threshold_exponent.value_or(0.6)},

@@ -187,6 +187,11 @@ inline constexpr std::tuple kTable{
                  return use.where.host_tiers &&
                         (use.options.save != SaveMode::direct_io || use.restores({Restore::project}));
                }),
+    policy_key("store_once", &O::store_once,
+               {.meaning = "KV that several tensor-parallel ranks hold (MLA, few KV heads) is stored once, not "
+                           "by each",
+                .absent = "false"},
+               in_host_tiers),
     policy_key("save_at", &O::save_at,
                {.meaning = "what is computed is saved when its turn ends, when blocks are full, or when the GPU "
                            "evicts it",

@@ -17,7 +17,7 @@ class KvOffload : public Policy {
  public:
   explicit KvOffload(const PolicyInputs& inputs)
       : cost_(*inputs.cost),
-        stored_(cost_, inputs.options.stored_bits.value_or(16)),
+        stored_(cost_, inputs.options.stored_bits.value_or(16), inputs.options.store_once.value_or(false)),
         layers_(cost_.model().num_hidden_layers),
         layerwise_(inputs.options.preload.value_or(Preload::none) == Preload::layerwise),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),

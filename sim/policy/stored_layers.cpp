@@ -6,6 +6,15 @@ namespace {
 constexpr double kGroupElements = 64;
 constexpr double kGroupBits = 16 + 16;  // scale and zero point
 
+// How often the ranks of a group hold one token's KV, all together.
+double copies_of_kv(const CostModel& cost) {
+  const int64_t ranks = cost.tensor_parallel_size();
+  const ModelSpec& model = cost.model();
+  if (model.latent) return static_cast<double>(ranks);
+  const int64_t heads = model.num_key_value_heads;
+  return static_cast<double>(ranks * ((heads + ranks - 1) / ranks)) / static_cast<double>(heads);
+}
+
 }  // namespace
 
 int64_t total_tokens(std::span<const Hit> hits) {
@@ -14,11 +23,12 @@ int64_t total_tokens(std::span<const Hit> hits) {
   return tokens;
 }
 
-StoredLayers::StoredLayers(const CostModel& cost, int64_t bits)
+StoredLayers::StoredLayers(const CostModel& cost, int64_t bits, bool once)
     : cost_(cost),
       bits_(bits),
       hidden_(form(static_cast<double>(cost.model().hidden_size), cost.model().hidden_bytes_per_element)),
-      kv_(form(static_cast<double>(cost.model().kv_elements_per_token_layer()),
+      kv_(form((once ? 1 : copies_of_kv(cost)) *
+                   static_cast<double>(cost.model().kv_elements_per_token_layer()),
                cost.model().kv_bytes_per_element)) {}
 
 StoredLayers::Form StoredLayers::form(double elements, double bytes_per_element) const {

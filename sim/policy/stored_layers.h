@@ -20,8 +20,10 @@ int64_t total_tokens(std::span<const Hit> hits);
 
 class StoredLayers {
  public:
-  // `bits`: of an element; 16 or more: as the model has it. `cost` outlives it.
-  StoredLayers(const CostModel& cost, int64_t bits);
+  // `bits`: of an element; 16 or more: as the model has it. KV that several tensor-parallel ranks hold, since
+  // there are fewer KV heads than ranks or a latent that all heads share, is stored by each of them, unless
+  // `once`. `cost` outlives it.
+  StoredLayers(const CostModel& cost, int64_t bits, bool once = false);
 
   // Of one token at one layer, as stored.
   double hidden_bytes() const { return hidden_.stored_bytes; }
