@@ -215,7 +215,7 @@ std::string called(const Setting& setting) {
   return "Of" + std::to_string(setting.blocks) + "BlocksOf" + std::to_string(setting.block_size) +
          (setting.caching ? "Tokens" : "TokensWithoutNames");
 }
-void PrintTo(const Setting& setting, std::ostream* out) { *out << called(setting); }
+std::ostream& operator<<(std::ostream& out, const Setting& setting) { return out << called(setting); }
 
 class BlockPoolAtRandom : public testing::TestWithParam<Setting> {};
 
