@@ -15,6 +15,7 @@ Lookup Instance::look_up(Request& request, Found& found) {
     return Lookup::waits;
   }
   if (waits_for_index(request) || waits_for_prefetch(request)) {
+    next_wait_s_ = std::min(next_wait_s_, request.waits_until_s);
     somebody_passed_ = true;
     return Lookup::passes;
   }

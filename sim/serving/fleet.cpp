@@ -139,8 +139,9 @@ void Fleet::route_arrivals(double now_s) {
 
 void Fleet::route(Arrival arrival, double now_s) {
   if (router_.looks_into_stores()) {
+    const TurnText text = sessions_.open(arrival);
     for (std::size_t node = 0; node < members_.size(); ++node) {
-      facts_[node].found_tokens = facts_[node].up ? found_tokens(arrival, node) : 0;
+      facts_[node].found_tokens = facts_[node].up ? members_[node].instance->found_tokens(text) : 0;
     }
   }
   uint32_t& last_node = last_node_[arrival.session];
@@ -169,11 +170,6 @@ void Fleet::route(Arrival arrival, double now_s) {
   } else {
     at_work_.push_back(node);
   }
-}
-
-// Of the turn's prompt, in the node's own tiers.
-int64_t Fleet::found_tokens(const Arrival& arrival, std::size_t node) const {
-  return members_[node].instance->found_tokens(sessions_.open(arrival));
 }
 
 // ---- failures ----

@@ -69,7 +69,6 @@ class Fleet {
   void fail(std::size_t node, double now_s);
   void route_arrivals(double now_s);
   void route(Arrival arrival, double now_s);
-  int64_t found_tokens(const Arrival& arrival, std::size_t node) const;
   void work(double now_s);
   // Abort when an invariant is broken (invariants.cpp); at the end everything has been given back.
   void check(double now_s) const;

@@ -70,10 +70,7 @@ double Instance::next_event_s() const {
       next_s = std::min(next_s, arrivals_.next_s() + parts_.serving.request_overhead_s);
     }
   }
-  for (const RequestPtr& request : scheduler_.waiting()) {
-    if (!somebody_passed_) break;
-    if (request->waits_until_s > parts_.node->now_s()) next_s = std::min(next_s, request->waits_until_s);
-  }
+  if (next_wait_s_ > parts_.node->now_s()) next_s = std::min(next_s, next_wait_s_);
   return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
 }
 

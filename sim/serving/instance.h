@@ -204,6 +204,7 @@ class Instance : private Admissions {
   std::deque<RequestPtr> inbox_;  // on their way to the queue
   // Of the last plan: somebody waits for a fetch or for another's load; others may pass it.
   bool waits_for_fetch_ = false, somebody_passed_ = false;
+  double next_wait_s_ = std::numeric_limits<double>::infinity();  // the first of their waits that a date ends
   double fetched_s_ = std::numeric_limits<double>::infinity();  // when it no longer had to
   FoundParts found_;                                            // of the request looked up last
   std::vector<Restored> restored_;                              // a heap: restorations with a known end

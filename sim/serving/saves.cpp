@@ -61,7 +61,7 @@ void Instance::keep(const std::vector<Part>& parts, double now_s, Request* last)
   const auto saves = std::count_if(moves.begin(), moves.end(),
                                    [](const Move& move) { return move.from == Tier::hbm; });
   if (parts_.keeping.keeps_kv && last && saves > 0) {
-    lease = std::make_shared<Leased>(Leased{std::exchange(last->holding, {}), saves});
+    lease = std::make_shared<Leased>(Leased{std::exchange(last->holding, BlockPool::Holding()), saves});
     leased_.push_back(&lease->holding);
   }
   perform(std::move(moves), lease);

@@ -17,7 +17,7 @@ double Instance::start_step(double now_s) {
   following_.clear();
   current_.keep([&](const Slice& slice) { return scheduler_.computes(slice); });
   waits_for_fetch_ = somebody_passed_ = false;
-  fetched_s_ = std::numeric_limits<double>::infinity();
+  fetched_s_ = next_wait_s_ = std::numeric_limits<double>::infinity();
   if (current_.empty()) scheduler_.plan(current_);
   // What is loaded now may be what everybody waits for.
   if (current_.empty() || blocking_loads_ > 0) {

@@ -52,8 +52,13 @@ std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_s
   return runs;
 }
 
-BlockPool::BlockPool(int64_t blocks, int64_t block_size, bool caching)
-    : total_(blocks), block_size_(block_size), caching_(caching), nameless_free_(blocks), nodes_(1) {}
+BlockPool::BlockPool(int64_t blocks, int64_t block_size, bool caching, uint32_t groups)
+    : total_(blocks),
+      block_size_(block_size),
+      caching_(caching),
+      groups_(groups),
+      nameless_free_(blocks),
+      nodes_(groups) {}
 
 // ---- the tree ----
 
@@ -200,9 +205,9 @@ void BlockPool::evict(int64_t blocks) {
 
 // ---- requests ----
 
-BlockPool::Hits BlockPool::find(std::span<const BlockRun> chain, int64_t most) const {
+BlockPool::Hits BlockPool::find(std::span<const BlockRun> chain, int64_t most, uint32_t group) const {
   Hits hits;
-  uint32_t node = kRoot;
+  uint32_t node = group;
   for (const BlockRun& run : chain) {
     for (int64_t in_run = 0; in_run < run.blocks;) {
       node = child(node, run.text, run.first + tokens(in_run));
@@ -231,7 +236,7 @@ void BlockPool::hold(std::span<const BlockRun> chain, int64_t blocks, Holding& h
   KVCAP_CHECK(holding.blocks() == 0);
   holding.run_ = 0;
   holding.in_run_ = 0;
-  uint32_t node = kRoot;
+  uint32_t node = holding.group_;
   while (holding.named_ < blocks) {
     const BlockRun& run = next_run(chain, holding);
     node = child(node, run.text, run.first + tokens(holding.in_run_));
@@ -262,7 +267,7 @@ void BlockPool::name(std::span<const BlockRun> chain, int64_t blocks, Holding& h
     const int64_t first = run.first + tokens(holding.in_run_);
     int64_t here = std::min(run.blocks - holding.in_run_, blocks - holding.named_);
     const uint32_t copy = holding.parts_.empty() ? kNone : holding.parts_.back().copy;
-    const uint32_t parent = copy == kNone ? kRoot : copies_[copy].node;
+    const uint32_t parent = copy == kNone ? holding.group_ : copies_[copy].node;
     const Node& last = nodes_[parent];
     const bool goes_on = copy != kNone && copies_[copy].holders == 1 && last.children == 0 &&
                          last.oldest == last.newest && last.text == run.text &&
@@ -328,7 +333,7 @@ void BlockPool::check(std::span<const Holding* const> holdings) const {
     listed_blocks += nodes_[copies_[copy].node].blocks;
     KVCAP_CHECK(copies_[copy].holders == 0);
   }
-  for (uint32_t node = 1; node < nodes_.size(); ++node) {
+  for (uint32_t node = groups_; node < nodes_.size(); ++node) {
     if (nodes_[node].oldest == kNone) continue;
     ++nodes;
     KVCAP_CHECK(nodes_[node].blocks > 0);

@@ -56,6 +56,7 @@ class BlockPool {
   // What one request holds: its blocks in order, first those with names, then those without.
   class Holding {
    public:
+    explicit Holding(uint32_t group = 0) : group_(group) {}
     int64_t blocks() const { return named_ + nameless_; }
     int64_t named() const { return named_; }
 
@@ -65,6 +66,7 @@ class BlockPool {
       uint32_t copy = 0;
       uint32_t blocks = 0;  // of the copy, and if it has fewer by now, of those that were split off its front
     };
+    uint32_t group_;
     std::vector<Part> parts_;
     int64_t named_ = 0, nameless_ = 0;
     // How far its chain has been named.
@@ -80,8 +82,8 @@ class BlockPool {
   // Blocks [first / block_size, ...) of `text` under some chain left the pool, the last one first.
   using Evicted = std::function<void(const BlockRun& run)>;
 
-  // `caching` false: no block gets a name.
-  BlockPool(int64_t blocks, int64_t block_size, bool caching);
+  // `caching` false: no block gets a name. `groups`: of layers; holdings and chains of one never meet another's.
+  BlockPool(int64_t blocks, int64_t block_size, bool caching, uint32_t groups = 1);
   // Called for every eviction from now on.
   void on_eviction(Evicted evicted) { evicted_ = std::move(evicted); }
 
@@ -90,10 +92,10 @@ class BlockPool {
   int64_t free() const { return nameless_free_ + cached_; }
   int64_t cached() const { return cached_; }
   int64_t held() const { return total_ - free(); }
-  int64_t nodes() const { return static_cast<int64_t>(nodes_.size() - free_nodes_.size()); }
+  int64_t nodes() const { return static_cast<int64_t>(nodes_.size() - groups_ - free_nodes_.size()); }
 
   // The longest run of blocks from the front of the chain that are there, at most `most` of them.
-  Hits find(std::span<const BlockRun> chain, int64_t most) const;
+  Hits find(std::span<const BlockRun> chain, int64_t most, uint32_t group = 0) const;
   // A request without blocks holds the first `blocks` blocks of the chain. REQUIRES: find() finds them.
   void hold(std::span<const BlockRun> chain, int64_t blocks, Holding& holding);
   // The request takes so many nameless blocks. REQUIRES: they are free.
@@ -109,7 +111,6 @@ class BlockPool {
 
  private:
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-  static constexpr uint32_t kRoot = 0;
   struct Node {
     Key text = 0;
     int64_t first = 0;
@@ -146,6 +147,7 @@ class BlockPool {
 
   int64_t total_, block_size_;
   bool caching_;
+  uint32_t groups_;  // the first nodes: where the chains of each group begin
   int64_t nameless_free_, cached_ = 0;
   std::vector<Node> nodes_;
   std::vector<Copy> copies_;

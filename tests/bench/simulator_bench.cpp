@@ -4,6 +4,11 @@
 //
 //   turns/<policy>      wall time of the chat workload of 5,678 sessions (or ShareGPT where it is at
 //                       hand), in turns a second and in sleep_for events a turn
+//   turns/<policy>/no_prefix_cache
+//                       the same with serving.prefix_caching off and steps planned one after the other: what
+//                       the engine's prefix cache costs
+//   turns/shared_prefixes
+//                       100 thousand questions about 2,000 documents, recompute: chains that many share
 //   turns/cached_attention_overload, turns/mooncake
 //                       the same for CachedAttention's own setting and for an hour of hash blocks
 //   size/N              the same for chats of about N turns: a turn costs as much whatever N is
@@ -225,6 +230,20 @@ void equal_requests(benchmark::State& state) {
 Scenario overload_scenario() {
   return load_scenario(KVCAP_SOURCE_DIR "/scenarios/papers/cached_attention/figures_13_to_17.json", {});
 }
+Scenario stateless(const std::string& policy) {
+  Scenario scenario = chat_scenario(policy, 5678, true);
+  scenario.serving.prefix_caching = false;
+  scenario.serving.async_scheduling = false;
+  return scenario;
+}
+Scenario shared_prefixes() {
+  return parse_scenario(
+      R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b", "hardware": "h100-sxm",
+      "workload": {"source": {"kind": "long_context", "documents": 2000}, "arrivals": {"sessions_per_s": 1},
+                   "sessions": 100000},
+      "policy": "recompute"})",
+      "bench", {});
+}
 Scenario mooncake_scenario() { return load_scenario(KVCAP_SOURCE_DIR "/scenarios/mooncake.json", {}); }
 
 void add_turns(const std::string& name, Scenario (*scenario)()) {
@@ -250,6 +269,10 @@ const bool kRegistered = [] {
   add_turns("kv_offload", [] { return chat_scenario("kv_offload", 5678, true); });
   add_turns("hcache", [] { return chat_scenario("hcache", 5678, true); });
   add_turns("ideal", [] { return chat_scenario("ideal", 5678, true); });
+  add_turns("recompute/no_prefix_cache", [] { return stateless("recompute"); });
+  add_turns("kv_offload/no_prefix_cache", [] { return stateless("kv_offload"); });
+  add_turns("hcache/no_prefix_cache", [] { return stateless("hcache"); });
+  add_turns("shared_prefixes", shared_prefixes);
   add_turns("cached_attention_overload", overload_scenario);
   for (int64_t turns : {10'000, 100'000, 1'000'000}) {
     benchmark::RegisterBenchmark(("size/" + std::to_string(turns)).c_str(),

@@ -284,6 +284,28 @@ TEST_F(Story, ARequestThatGrowsBesideAnotherDoesNotLendItItsNewBlocks) {
   EXPECT_EQ(evict(8), (Names{{1, 3}, {1, 2}, {1, 1}, {1, 0}}));
 }
 
+// Two groups of layers: one room and one order of eviction, but nobody finds the other's blocks.
+TEST(BlockPool, GroupsOfLayersShareTheRoomAndNotTheirBlocks) {
+  BlockPool pool(8, 1, true, 2);
+  const std::vector<BlockRun> chain = block_runs(std::vector<TextRun>{{1, 0, 4}}, 1);
+  BlockPool::Holding first(0), second(1);
+  pool.take(4, first);
+  pool.name(chain, 4, first);
+  EXPECT_EQ(pool.find(chain, 4, 0).blocks, 4);
+  EXPECT_EQ(pool.find(chain, 4, 1).blocks, 0);
+  pool.take(4, second);
+  pool.name(chain, 3, second);
+  EXPECT_EQ(pool.free(), 0);
+  pool.give_back(first);
+  pool.give_back(second);
+  EXPECT_EQ(pool.find(chain, 4, 1).blocks, 3);
+  BlockPool::Holding other(0);
+  pool.take(3, other);  // the nameless block, then the two that group 0 gave back first
+  EXPECT_EQ(pool.find(chain, 4, 0).blocks, 2);
+  EXPECT_EQ(pool.find(chain, 4, 1).blocks, 3);
+  pool.check(std::vector<const BlockPool::Holding*>{&other});
+}
+
 TEST_F(Story, NothingIsFoundWithoutCaching) {
   open(4, false);
   const auto request = compute({{1, 0, 3}});

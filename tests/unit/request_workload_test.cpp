@@ -59,7 +59,7 @@ TEST(RequestWorkload, IsWhatTheSimulatorReadsFromItsFile) {
     const RandomCase one = random_case(number);
     std::ofstream(file) << to_sessions_jsonl(one.requests);
     WorkloadOptions options;
-    options.source.kind = SourceKind::sessions;
+    options.source.kind = "sessions";
     options.source.path = file.string();
     options.arrivals.process = ArrivalProcess::trace;
     const Workload read = make_workload(options, 1);
