@@ -119,17 +119,15 @@ bool Forecast::fetches(const std::vector<Part>& prompt) const {
 
 // ---- turns that end ----
 
-void Forecast::foresee(const Arrival& turn, const std::vector<Part>& prompt, const std::vector<Part>& answer,
-                       double now_s) {
+// Its own session's next turn, or another session that shares the part.
+void Forecast::record_next_uses(const Arrival& turn, const std::vector<Part>& parts, double now_s) {
   if (!clairvoyant_) return;
-  const auto tell = [&](const std::vector<Part>& items) {
-    for (const Item& item : items) store_.expect(item.key, next_uses_->after(item.key, turn.time_s));
-  };
-  tell(answer);
   const Session& session = workload_.sessions[turn.session];
-  if (session.document != kOwnContext || !workload_.piece_begin.empty()) return tell(prompt);
-  const bool returns = turn.turn + 1 < session.turn_count;
-  store_.expect(prompt.front().key, returns ? arrivals_.time_after(turn, now_s) : kNever);
+  const bool returns = turn.turn + 1 < session.turn_count && (session.history_grows || session.context_tokens > 0);
+  const Order own = returns ? arrivals_.time_after(turn, now_s) : kNever;
+  for (const Part& part : parts) {
+    store_.expect(part.key, std::min(own, next_uses_->after(part.key, turn.time_s)));
+  }
 }
 
 void Forecast::left(int64_t tokens) {

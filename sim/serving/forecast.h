@@ -44,9 +44,8 @@ class Forecast {
   // Aborts when what the store was told of is not what the first waiting turns reuse (invariants.cpp).
   void check() const;
 
-  // The uses that come after those of a turn that is ending now, before what it leaves is put.
-  void foresee(const Arrival& turn, const std::vector<Part>& prompt, const std::vector<Part>& answer,
-               double now_s);
+  // The uses of parts that come after those of a turn that is ending now, before what it leaves is put.
+  void record_next_uses(const Arrival& turn, const std::vector<Part>& parts, double now_s);
   // A turn has ended that leaves so many tokens behind, old ones counted.
   void left(int64_t tokens);
 

@@ -46,10 +46,10 @@ double Instance::proceed(double now_s) {
   join(now_s);
   take_restored(now_s);
   if (parts_.keeping.expires) parts_.store->expire(now_s);
-  perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
   if (parts_.check_invariants) check(now_s);
   const double next_s = start_step(now_s);
   if (!evicted_.empty()) perform(std::exchange(evicted_, {}));
+  perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
   if (parts_.check_invariants) check(now_s);
   record_levels(now_s);
   return next_s;

@@ -16,7 +16,6 @@ void Instance::complete(Request& request, double now_s) {
   } else {
     forecast_.served(request.number);  // its last token came after it was preempted
   }
-  forecast_.foresee(request.arrival, request.text.prompt, request.text.answer, now_s);
   std::vector<Cut> cuts;
   const std::vector<Part> parts = parts_.sessions->close(request.arrival, request.text, &cuts);
   cut_fronts(request.arrival, cuts);
@@ -28,6 +27,7 @@ void Instance::complete(Request& request, double now_s) {
     }
   }
   forecast_.left(left);
+  forecast_.record_next_uses(request.arrival, parts, now_s);
   keep(parts, now_s, &request);
   const RequestPtr gone = scheduler_.remove(request);
   arrivals_.answered(gone->arrival, now_s);

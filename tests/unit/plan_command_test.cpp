@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.h"
 #include "unit/cli.h"
 
 namespace kvcap {
@@ -28,6 +29,7 @@ class PlanCommand : public Cli {
                          int sessions = 30) const {
     write("plan.json", R"({"schema": "kvcap.plan/1", "name": "small", "max_replications": 6, "base":
         {"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "l40s",
+         "serving": {"prefix_caching": false, "async_scheduling": false},
          "workload": {"source": {"kind": "chat"}, "arrivals": {"sessions_per_s": 0.5},
                       "sessions": )" +
                            std::to_string(sessions) + R"(}, "policy": {"tiers": [{"kind": "ssd"}]}},
@@ -89,6 +91,18 @@ TEST_F(PlanCommand, SaysWhatToBuyAndWhy) {
   }
   EXPECT_NE(charted.find('a'), std::string::npos) << outcome.out;
   EXPECT_NE(charted.find('b'), std::string::npos) << outcome.out;
+}
+
+// The stock engine finds again what its own prefix cache still has: nobody has to buy storage for that.
+TEST_F(PlanCommand, BuysNoStorageWhereTheEnginesPrefixCacheIsEnough) {
+  const std::string file = write_plan(kSearch, kMeet);
+  std::string text = read_file(file, 1 << 20);
+  const std::string off = R"("serving": {"prefix_caching": false, "async_scheduling": false},)";
+  text.replace(text.find(off), off.size(), "");
+  write("plan.json", text);
+  const Json plan = Json::parse(kvcap({"plan", file, "--json"}).out);
+  EXPECT_EQ(plan["answer"]["changes"][0], "policy.name=recompute");
+  EXPECT_EQ(plan["purchase"], "1x L40S, serving llama-2-7b with recompute");
 }
 
 TEST_F(PlanCommand, PrintsCommandsThatGiveTheFiguresOfTheirRows) {

@@ -150,7 +150,7 @@ TEST_F(PlanFile, FindsBySimulationWhatExhaustiveSearchFinds) {
 
 TEST_F(PlanFile, SearchesStorageBehindANetwork) {
   expect_the_same(load_plan(write(
-      R"({"policy.name": ["kv_offload"],
+      R"({"policy.name": ["kv_offload"], "serving.prefix_caching": [false],
           "hardware.remote": [{"capacity_bytes": 0, "bandwidth_bytes_per_s": 5e9, "price_usd_per_gb_hour": 1e-3}],
           "hardware.remote.capacity_bytes": {"min": 1e10, "max": 8e10, "factor": 2},
           "hardware.dram.capacity_bytes": {"min": 1e10, "max": 4e10, "factor": 4},
