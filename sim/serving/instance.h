@@ -105,6 +105,8 @@ class Instance : private Admissions {
     double time_s = 0;
     uint64_t order = 0;
     Request* request = nullptr;
+    std::vector<Key> loads;  // what it has loaded
+    bool blocks = false;     // all others wait for it
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
     }
@@ -199,7 +201,7 @@ class Instance : private Admissions {
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // when one came that nobody has looked at
   double gpu_waits_until_s_ = 0;
-  int64_t blocking_loads_ = 0;
+  int64_t blocking_loads_ = 0;  // restorations that the whole engine waits for
 
   std::deque<RequestPtr> inbox_;  // on their way to the queue
   // Of the last plan: somebody waits for a fetch or for another's load; others may pass it.
