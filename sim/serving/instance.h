@@ -168,7 +168,7 @@ class Instance : private Admissions {
   void keep(const std::vector<Part>& parts, double now_s, Request* last);
   void save_progress(Request& request, double now_s);
   void save_evicted(const BlockRun& run);
-  bool accepts(Tier from, Tier to, int64_t tokens);
+  bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued);
   void pin(const Request& request);
   void unpin(const Request& request);
   // Blocks of a request that has ended, as long as they are being saved.
@@ -216,7 +216,6 @@ class Instance : private Admissions {
   Step step_;
   StepPlan outlook_;                  // scratch
   std::vector<PrefillChunk> chunks_;  // scratch: no allocation a step
-  std::vector<Move> evicted_;         // moves of what the pool evicts, to be performed
   std::vector<const BlockPool::Holding*> leased_;
   std::unordered_map<Key, int64_t> lookups_;  // of contexts that are saved after so many
   double recorded_s_ = 0;                          // when the levels were last
