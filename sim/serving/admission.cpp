@@ -157,6 +157,9 @@ Context Instance::context_of(const Request& request, const FoundParts& found, in
       .resident_tokens = resident,
       .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
   context.new_tokens = request.known_tokens() - context.history_tokens;
+  // Blocks of the prefix cache take part as they are.
+  const auto cached = static_cast<double>(resident - found.on_gpu());
+  context.use[index(Tier::hbm)] = {.tokens = cached, .important_tokens = cached, .touched_tokens = cached};
   auto part = request.text.prompt.begin();
   for (const Hit& hit : found.hits) {
     while (part->key != hit.key) ++part;
