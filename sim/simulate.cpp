@@ -142,7 +142,7 @@ void preload(const Workload& workload, const Machine& machine, std::span<NodeSto
   }
 }
 
-KeepingOptions keeping_of(const Machine& machine) {
+KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
   const PolicyOptions& options = machine.options();
   return {.match = machine.match(),
           .look_ahead = options.look_ahead.value_or(false) && machine.has_host_tier(),
@@ -154,8 +154,9 @@ KeepingOptions keeping_of(const Machine& machine) {
           .chunk_tokens = options.chunk_tokens.value_or(0),
           .weighs = machine.keeps_scores(),
           .blocking_save = options.save == SaveMode::blocking,
-          .exact = *options.restore != Restore::blend && *options.restore != Restore::important &&
-                   options.retention.value_or(1) == 1,
+          // Chunks that are taken from anywhere know nothing of the chain before them.
+          .exact = *options.restore != Restore::blend && options.retention.value_or(1) == 1 &&
+                   !(machine.match() == Match::chunk && workload.piece_keys == PieceKeys::text),
           .keeps_kv = options.keep == Keep::kv,
           .load = options.load.value_or(LoadMode::parked),
           .save_at = options.save_at.value_or(SaveAt::turn_end),
@@ -222,7 +223,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
                               return machine.route(from, to);
                             },
                             .serving = scenario.serving,
-                            .keeping = keeping_of(machine),
+                            .keeping = keeping_of(machine, workload),
                             .kv_capacity_tokens = machine.kv_capacity_tokens(),
                             .max_model_len = machine.max_model_len(),
                             .fidelity = scenario.fidelity,

@@ -34,7 +34,7 @@ Lookup Instance::look_up(Request& request, Found& found) {
   }
   if (found_.below() == 0) return Lookup::computes;
   // Blocks that are on their way for somebody else are not loaded a second time.
-  if (request.named) {
+  if (request.named && parts_.keeping.exact) {
     for (const Hit& hit : found_.hits) {
       if (hit.tier == Tier::hbm || loading_.find(hit.key) == 0) continue;
       somebody_passed_ = true;
@@ -157,6 +157,9 @@ Context Instance::context_of(const Request& request, const FoundParts& found, in
       .resident_tokens = resident,
       .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
   context.new_tokens = request.known_tokens() - context.history_tokens;
+  // Blocks of the prefix cache take part as they are.
+  const auto cached = static_cast<double>(resident - found.on_gpu());
+  context.use[index(Tier::hbm)] = {.tokens = cached, .important_tokens = cached, .touched_tokens = cached};
   auto part = request.text.prompt.begin();
   for (const Hit& hit : found.hits) {
     while (part->key != hit.key) ++part;
@@ -209,7 +212,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   const bool blocks = parts_.keeping.load == LoadMode::blocking && !request.fused;
   if (blocks) ++blocking_loads_;
   parts_.restorer->start(std::move(restoration), [this, &request, now_s, first, blocks,
-                                                  loads = std::move(loads)](RestoreTimes times) {
+                                                  loads = std::move(loads)](RestoreTimes times) mutable {
     request.restored_s = times.restored_s;
     if (first) {
       // Fused computation is the new tokens' prefill and no part of the restoration.
@@ -220,12 +223,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
         request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
       }
     }
-    for (Key key : loads) {
-      const uint32_t left = loading_.find(key) - 1;
-      left > 0 ? loading_.set(key, left) : loading_.erase(key);
-    }
-    if (blocks) --blocking_loads_;
-    restored_.push_back({times.restored_s, restorations_++, &request});
+    restored_.push_back({times.restored_s, restorations_++, &request, std::move(loads), blocks});
     std::push_heap(restored_.begin(), restored_.end());
     // A step that ends before is soon enough to see it.
     if (!step_.running || in_long_run()) parts_.wake();
@@ -284,9 +282,15 @@ void Instance::leave_out(Request& request, const Restoration& restoration, bool 
 
 void Instance::take_restored(double now_s) {
   while (!restored_.empty() && restored_.front().time_s <= now_s + kResolution_s) {
-    Request& request = *restored_.front().request;
     std::pop_heap(restored_.begin(), restored_.end());
+    const Restored restored = std::move(restored_.back());
     restored_.pop_back();
+    Request& request = *restored.request;
+    for (Key key : restored.loads) {
+      const uint32_t left = loading_.find(key) - 1;
+      left > 0 ? loading_.set(key, left) : loading_.erase(key);
+    }
+    if (restored.blocks) --blocking_loads_;
     if (!request.fused) {
       scheduler_.loaded(request);
       continue;

@@ -30,7 +30,9 @@ Instance::Instance(const InstanceParts& parts)
   if (parts.keeping.save_at == SaveAt::eviction && parts.policy->traits().reuse == Reuse::stored) {
     pool_.on_eviction([this](const BlockRun& run) { save_evicted(run); });
   }
-  parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens) { return accepts(from, to, tokens); });
+  parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued) {
+    return accepts(from, to, tokens, issued);
+  });
 }
 
 std::optional<double> Instance::finish(double now_s) {
@@ -48,7 +50,6 @@ double Instance::proceed(double now_s) {
   if (parts_.keeping.expires) parts_.store->expire(now_s);
   if (parts_.check_invariants) check(now_s);
   const double next_s = start_step(now_s);
-  if (!evicted_.empty()) perform(std::exchange(evicted_, {}));
   perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
   if (parts_.check_invariants) check(now_s);
   record_levels(now_s);

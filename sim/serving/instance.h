@@ -105,6 +105,8 @@ class Instance : private Admissions {
     double time_s = 0;
     uint64_t order = 0;
     Request* request = nullptr;
+    std::vector<Key> loads;  // what it has loaded
+    bool blocks = false;     // all others wait for it
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
     }
@@ -166,7 +168,7 @@ class Instance : private Admissions {
   void keep(const std::vector<Part>& parts, double now_s, Request* last);
   void save_progress(Request& request, double now_s);
   void save_evicted(const BlockRun& run);
-  bool accepts(Tier from, Tier to, int64_t tokens);
+  bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued);
   void pin(const Request& request);
   void unpin(const Request& request);
   // Blocks of a request that has ended, as long as they are being saved.
@@ -199,7 +201,7 @@ class Instance : private Admissions {
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // when one came that nobody has looked at
   double gpu_waits_until_s_ = 0;
-  int64_t blocking_loads_ = 0;
+  int64_t blocking_loads_ = 0;  // restorations that the whole engine waits for
 
   std::deque<RequestPtr> inbox_;  // on their way to the queue
   // Of the last plan: somebody waits for a fetch or for another's load; others may pass it.
@@ -214,7 +216,6 @@ class Instance : private Admissions {
   Step step_;
   StepPlan outlook_;                  // scratch
   std::vector<PrefillChunk> chunks_;  // scratch: no allocation a step
-  std::vector<Move> evicted_;         // moves of what the pool evicts, to be performed
   std::vector<const BlockPool::Holding*> leased_;
   std::unordered_map<Key, int64_t> lookups_;  // of contexts that are saved after so many
   double recorded_s_ = 0;                          // when the levels were last

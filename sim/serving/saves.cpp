@@ -97,19 +97,19 @@ void Instance::save_progress(Request& request, double now_s) {
 void Instance::save_evicted(const BlockRun& run) {
   if (run.first == kSeveralTexts) return;
   const Item item{run.text, run.first + run.blocks * parts_.serving.block_size};
-  for (Move& move : parts_.store->put({&item, 1}, parts_.node->now_s())) {
-    evicted_.push_back(std::move(move));
-  }
+  perform(parts_.store->put({&item, 1}, parts_.node->now_s()));
 }
 
-// Whether the write queue of a tier has room.
-bool Instance::accepts(Tier from, Tier to, int64_t tokens) {
+// Whether the write queue of a tier has room behind what waits in it and `issued` tokens. An empty one takes
+// a save of any size.
+bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued) {
   if (parts_.keeping.write_queue_s <= 0) return true;
-  const double bytes = static_cast<double>(tokens) * parts_.policy->traits().stored_bytes_per_token;
-  const double waiting_s = parts_.node->lane(from, to).pending_s();
-  const bool fits = waiting_s <= kResolution_s ||
-                    waiting_s + parts_.route(from, to).seconds(bytes, parts_.policy->save_requests(tokens)) <=
-                        parts_.keeping.write_queue_s;
+  const auto seconds = [&](int64_t of_tokens) {
+    const double bytes = static_cast<double>(of_tokens) * parts_.policy->traits().stored_bytes_per_token;
+    return of_tokens > 0 ? parts_.route(from, to).seconds(bytes, parts_.policy->save_requests(of_tokens)) : 0;
+  };
+  const double waiting_s = parts_.node->lane(from, to).pending_s() + seconds(issued);
+  const bool fits = waiting_s <= kResolution_s || waiting_s + seconds(tokens) <= parts_.keeping.write_queue_s;
   if (!fits) parts_.recorder->refused_save();
   return fits;
 }

@@ -254,7 +254,8 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
     int64_t needed = 0;
     for (const Slice& slice : step.slices) {
       const Request& request = *slice.request;
-      needed += blocks_needed(request.planned + steps - request.free_tokens) - request.holding.blocks();
+      const int64_t blocks = blocks_needed(request.planned + steps - request.free_tokens);
+      needed += std::max<int64_t>(0, blocks - request.holding.blocks());
     }
     return needed <= pool_.free();
   };

@@ -56,9 +56,11 @@ class Store {
   // REQUIRES: tiers from near to far, each kind at most once; host tiers with the same bytes_per_token.
   explicit Store(const std::vector<StoreTier>& tiers, const StoreOptions& options = {});
 
-  // Asked before tokens are to move into a host tier, from the GPU or from another tier: false where the write
-  // queue of that tier is full, so that they do not. Every move is accepted as long as nobody is named.
-  using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens)>;
+  // Asked before tokens are to move into a host tier, from the GPU or from another tier: false where the
+  // write queue of that tier is full, so that they do not. `issued`: tokens of moves between the same tiers
+  // that the same call has issued before, and that nobody performs yet. Every move is accepted as long as
+  // nobody is named. What a tier refuses to save stays as it is, and goes to no other tier instead.
+  using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens, int64_t issued)>;
   void accept_moves(Accepts accepts) { accepts_ = std::move(accepts); }
 
   // The nearest copy of a context, or nothing.
@@ -157,7 +159,9 @@ class Store {
   void put_front(Slot slot, int64_t tokens);
   void free_host_place(Slot slot);
   void return_to_host(Slot slot);
-  bool place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from);
+  enum class Placed : uint8_t { yes, no_room, refused };
+  Placed place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from);
+  bool accepts(Tier from, Tier to, int64_t tokens) const;
   void evict(std::size_t level, Slot slot);
   bool move_down(Slot slot, int64_t tokens);
   void evict_victims(std::size_t level);

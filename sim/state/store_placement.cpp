@@ -51,14 +51,17 @@ void Store::add_move(std::size_t level, Slot slot, Tier from, int64_t first, int
 
 // A context gets `tokens` tokens in `level`, if room can be made. What is missing there comes from the level
 // `from` as far as that reaches, the rest from the GPU.
-bool Store::place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from) {
+Store::Placed Store::place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from) {
   StoreLevel& to = levels_[level];
   const int64_t before = to.tokens(slot);
-  const Tier comes_from = from ? levels_[*from].options().kind : Tier::hbm;
-  if (accepts_ && tokens > before && !accepts_(comes_from, to.options().kind, tokens - before)) return false;
-  if (!to.choose_victims(slot, tokens - before, to.capacity_tokens(), false)) return false;
-  evict_victims(level);
   const int64_t carried = from ? std::max(levels_[*from].tokens(slot), before) : before;
+  const Tier carried_from = from ? levels_[*from].options().kind : Tier::hbm;
+  if (!accepts(carried_from, to.options().kind, carried - before) ||
+      !accepts(Tier::hbm, to.options().kind, tokens - carried)) {
+    return Placed::refused;
+  }
+  if (!to.choose_victims(slot, tokens - before, to.capacity_tokens(), false)) return Placed::no_room;
+  evict_victims(level);
   reserve(level, slot, tokens);
   if (carried > before) {
     to.await(slot, before);
@@ -67,7 +70,14 @@ bool Store::place(std::size_t level, Slot slot, int64_t tokens, std::optional<st
   }
   add_move(level, slot, Tier::hbm, carried, tokens);
   to.settle(slot, records_[slot].pins > 0);
-  return true;
+  return Placed::yes;
+}
+
+bool Store::accepts(Tier from, Tier to, int64_t tokens) const {
+  if (!accepts_ || tokens <= 0) return true;
+  const auto issued = std::find_if(moves_.begin(), moves_.end(),
+                                   [&](const Move& one) { return one.from == from && one.to == to; });
+  return accepts_(from, to, tokens, issued == moves_.end() ? 0 : issued->tokens);
 }
 
 void Store::evict_victims(std::size_t level) {
@@ -89,7 +99,7 @@ void Store::evict(std::size_t level, Slot slot) {
 bool Store::move_down(Slot slot, int64_t tokens) {
   const std::size_t from = *host_level(slot);
   for (std::size_t level = from + 1; level < levels_.size(); ++level) {
-    if (!place(level, slot, tokens, from)) continue;
+    if (place(level, slot, tokens, from) != Placed::yes) continue;
     for (std::size_t above = from; above < level; ++above) {
       if (levels_[above].has(slot)) leave(above, slot, true);
     }
@@ -155,13 +165,14 @@ void Store::put_one(Slot slot, int64_t tokens, Order now) {
     levels_[*at].eviction().renew(slot);
   } else if (at) {
     const bool complete = levels_[*at].entry(slot).complete();
-    if (place(*at, slot, tokens, std::nullopt) || (complete && move_down(slot, tokens))) {
-      entered_tokens_ += tokens - kept;
-    }
+    const Placed placed = place(*at, slot, tokens, std::nullopt);
+    const bool outgrown = placed == Placed::no_room && complete;
+    if (placed == Placed::yes || (outgrown && move_down(slot, tokens))) entered_tokens_ += tokens - kept;
   } else {
     for (std::size_t level = first_host(); level < levels_.size(); ++level) {
-      if (!place(level, slot, tokens, std::nullopt)) continue;
-      entered_tokens_ += tokens;
+      const Placed placed = place(level, slot, tokens, std::nullopt);
+      if (placed == Placed::no_room) continue;
+      if (placed == Placed::yes) entered_tokens_ += tokens;
       break;
     }
   }
