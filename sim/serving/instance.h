@@ -119,6 +119,9 @@ class Instance : private Admissions {
     double gpu_s = 0;       // of it the GPU computes
     int64_t steps = 1;
     int64_t most_steps = 1;
+    // Asynchronous scheduling: the run's last step is one in which somebody ends, if it is not cut short. What
+    // follows it is planned at its beginning.
+    int64_t ends_with_step = 0;
     DecodeRun run, gpu_run;  // of decode-only steps
     int64_t copies = 0;      // of KV windows, in each step
   };
@@ -154,7 +157,8 @@ class Instance : private Admissions {
   double mixed_step_s(const StepPlan& plan);
   double host_s(std::size_t sequences) const;
   int64_t copies_due(int64_t& for_steps) const;
-  int64_t most_steps_alike(int64_t at_most) const;
+  int64_t most_steps_alike(int64_t at_most);
+  void finish_slices(double now_s);
   double end_of_step(double now_s);
   // Of decode steps that an event may end.
   bool in_long_run() const { return step_.running && step_.most_steps > 1; }

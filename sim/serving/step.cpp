@@ -39,6 +39,7 @@ double Instance::host_s(std::size_t sequences) const {
 // How long the step lasts, and how many like it follow if nothing happens.
 void Instance::time_step() {
   step_.steps = step_.most_steps = 1;
+  step_.ends_with_step = 0;
   const bool async = parts_.serving.async_scheduling;
   const double host = host_s(current_.slices.size());
   int64_t most = std::numeric_limits<int64_t>::max();
@@ -65,14 +66,22 @@ void Instance::time_step() {
 }
 
 // Steps from the current one on that compute one token of the same sequences each.
-int64_t Instance::most_steps_alike(int64_t at_most) const {
+int64_t Instance::most_steps_alike(int64_t at_most) {
   if (at_most <= 1 || current_.preempted) return 1;
-  if (parts_.serving.async_scheduling) {
-    const bool alike = following_.decodes_only() && following_.decoding == current_.decoding &&
-                       !following_.preempted && !following_.admitted;
-    if (!alike) return 1;
+  const bool async = parts_.serving.async_scheduling;
+  if (!async) return 1 + scheduler_.most_steps(current_, false, at_most - 1);
+  const bool alike = following_.decodes_only() && following_.decoding == current_.decoding &&
+                     !following_.preempted && !following_.admitted;
+  if (!alike) return 1;
+  int64_t left = at_most;  // steps until the first sequence ends
+  for (const Slice& slice : current_.slices) {
+    left = std::min(left, slice.request->output_tokens - slice.request->generated);
   }
-  return 1 + scheduler_.most_steps(current_, parts_.serving.async_scheduling, at_most - 1);
+  if (left < 2) return 1;
+  const int64_t repeated = scheduler_.most_steps(current_, true, left - 2);
+  if (repeated < left - 2 || left == at_most) return 1 + repeated;
+  step_.ends_with_step = left;
+  return left;
 }
 
 double Instance::mixed_step_s(const StepPlan& plan) {
@@ -132,9 +141,22 @@ void Instance::finish_step(double now_s) {
     parts_.recorder->copied(copies * kv_buffer_.copy_bytes, copies * kv_buffer_.copy_s);
   }
   record_gaps(now_s);
-  if (step_.steps > 1) {
-    scheduler_.skip(current_, parts_.serving.async_scheduling ? &following_ : nullptr, step_.steps - 1);
+  const bool async = parts_.serving.async_scheduling;
+  int64_t skipped = step_.steps - 1;
+  if (step_.steps == step_.ends_with_step) {
+    // The last step but one, and the plan that is made when the last one begins.
+    scheduler_.skip(current_, &following_, skipped - 1);
+    finish_slices(now_s);
+    std::swap(current_, following_);
+    scheduler_.plan(following_);
+    skipped = 0;
   }
+  if (skipped > 0) scheduler_.skip(current_, async ? &following_ : nullptr, skipped);
+  finish_slices(now_s);
+  current_.clear();
+}
+
+void Instance::finish_slices(double now_s) {
   for (const Slice& slice : current_.slices) {
     Request& request = *slice.request;
     const bool yielded = scheduler_.finish(slice);
@@ -143,7 +165,6 @@ void Instance::finish_step(double now_s) {
     token(request, now_s, !slice.decode);
     if (Scheduler::ended(request)) complete(request, now_s);
   }
-  current_.clear();
 }
 
 void Instance::record_collectives(double now_s) {
