@@ -19,13 +19,16 @@ void Instance::complete(Request& request, double now_s) {
   std::vector<Cut> cuts;
   const std::vector<Part> parts = parts_.sessions->close(request.arrival, request.text, &cuts);
   cut_fronts(request.arrival, cuts);
-  int64_t left = 0;
-  for (const Part& part : parts) left += part.tokens;
-  if (parts_.workload->sessions[request.arrival.session].turn_count == 1) {
-    for (const Part& part : parts_.workload->piece_begin.empty() ? std::vector<Part>{} : request.text.prompt) {
-      left += part.tokens;
-    }
-  }
+  const auto tokens_of = [](const std::vector<Part>& list) {
+    int64_t tokens = 0;
+    for (const Part& part : list) tokens += part.tokens;
+    return tokens;
+  };
+  int64_t left = tokens_of(parts);
+  // A prompt in pieces has been kept since it was computed.
+  const bool kept = !parts_.workload->piece_begin.empty() &&
+                    parts_.workload->sessions[request.arrival.session].turn_count == 1;
+  if (kept) left += tokens_of(request.text.prompt);
   forecast_.left(left);
   forecast_.record_next_uses(request.arrival, parts, now_s);
   keep(parts, now_s, &request);
@@ -154,7 +157,7 @@ void Instance::perform(std::vector<Move> moves, const Lease& lease) {
 void Instance::end_lease(Leased& lease) {
   std::erase(leased_, &lease.holding);
   pool_.give_back(lease.holding);
-  if (scheduler_.waiting().empty() || (step_.running && !in_long_run())) return;
+  if (!scheduler_.lacks_blocks() || (step_.running && !in_long_run())) return;
   fetched_s_ = std::min(fetched_s_, parts_.node->now_s());
   parts_.wake();
 }

@@ -50,6 +50,7 @@ int64_t Scheduler::blocks_needed(int64_t tokens) const {
 
 void Scheduler::plan(StepPlan& step) {
   step.clear();
+  lacks_blocks_ = false;
   int64_t budget = options_.max_num_batched_tokens;
   if (options_.schedule == StepOrder::mixed) {
     plan_running(step, budget, true, true);
@@ -122,7 +123,7 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
     }
   }
   if (!fits(request, found)) {
-    blocked = true;
+    blocked = lacks_blocks_ = true;
     return false;
   }
   RequestPtr owned = std::move(waiting_[place]);
@@ -188,9 +189,17 @@ int64_t Scheduler::owed_blocks() const {
   return owed;
 }
 
+// That the request does not hold yet of those for its first `tokens` tokens.
+int64_t Scheduler::missing_blocks(const Request& request, int64_t tokens) const {
+  const int64_t held = request.holding.blocks();
+  // Nearly always, and without a division.
+  if (tokens - request.free_tokens <= held * options_.block_size && options_.least_tokens == 0) return 0;
+  return std::max<int64_t>(0, blocks_needed(tokens - request.free_tokens) - held);
+}
+
 // Blocks for the first `tokens` tokens of the sequence. False when there is no room.
 bool Scheduler::grow(Request& request, int64_t tokens) {
-  const int64_t needed = blocks_needed(tokens - request.free_tokens) - request.holding.blocks();
+  const int64_t needed = missing_blocks(request, tokens);
   if (needed > pool_.free()) return false;
   if (needed > 0) pool_.take(needed, request.holding);
   name_blocks(request, tokens);
@@ -198,16 +207,17 @@ bool Scheduler::grow(Request& request, int64_t tokens) {
 }
 
 void Scheduler::take_blocks(Request& request, int64_t tokens) {
-  const int64_t needed = blocks_needed(tokens - request.free_tokens) - request.holding.blocks();
+  const int64_t needed = missing_blocks(request, tokens);
   if (needed > 0) pool_.take(needed, request.holding);
 }
 
 // A block is known to others as soon as it is planned to be full, one of generated tokens when they are known.
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
-  if (!request.named) return;
-  const int64_t last = std::min(tokens, options_.cache_generated ? request.known_tokens() : request.prompt_tokens());
-  const int64_t blocks = std::min(last / options_.block_size, request.holding.blocks());
-  if (blocks > request.holding.named()) pool_.name(request.chain, blocks, request.holding);
+  if (!request.named || request.holding.blocks() == request.holding.named()) return;
+  const int64_t most = options_.cache_generated ? request.known_tokens() : request.prompt_tokens();
+  const int64_t last = std::min(tokens, most);
+  if (last < (request.holding.named() + 1) * options_.block_size) return;
+  pool_.name(request.chain, std::min(last / options_.block_size, request.holding.blocks()), request.holding);
 }
 
 void Scheduler::preempt() {
@@ -253,9 +263,7 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
   const auto fit = [&](int64_t steps) {
     int64_t needed = 0;
     for (const Slice& slice : step.slices) {
-      const Request& request = *slice.request;
-      const int64_t blocks = blocks_needed(request.planned + steps - request.free_tokens);
-      needed += std::max<int64_t>(0, blocks - request.holding.blocks());
+      needed += missing_blocks(*slice.request, slice.request->planned + steps);
     }
     return needed <= pool_.free();
   };

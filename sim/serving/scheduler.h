@@ -132,6 +132,8 @@ class Scheduler {
   const std::vector<RequestPtr>& running() const { return running_; }
   const std::vector<RequestPtr>& loading() const { return loading_; }
   std::size_t admitted() const { return running_.size() + loading_.size(); }
+  // Somebody was kept waiting by the last plan for want of free blocks.
+  bool lacks_blocks() const { return lacks_blocks_; }
   int64_t restored_waiting() const { return restored_waiting_; }
   std::size_t requests() const { return admitted() + waiting_.size(); }
   bool slot_is_free() const {
@@ -153,6 +155,7 @@ class Scheduler {
   bool admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked);
   bool fits(const Request& request, const Found& found) const;
   int64_t owed_blocks() const;
+  int64_t missing_blocks(const Request& request, int64_t tokens) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);
   void preempt();
@@ -166,6 +169,7 @@ class Scheduler {
   std::vector<RequestPtr> running_;  // in order of admission
   std::vector<RequestPtr> loading_;
   int64_t computing_beside_ = 0;  // of loading_: those that take a sequence slot
+  bool lacks_blocks_ = false;
   int64_t restored_waiting_ = 0;  // of waiting_: those whose contexts have come back
 };
 
