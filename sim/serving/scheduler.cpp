@@ -158,21 +158,22 @@ bool Scheduler::fits(const Request& request, const Found& found) const {
   const bool loads = found.load_tokens > 0;
   int64_t tokens = request.known_tokens();
   if (options_.admission == Admission::chunk && !loads) {
-    tokens = std::min(tokens, std::max(here * options_.block_size, request.planned) +
-                                  options_.max_num_batched_tokens);
+    const int64_t there = std::max(here * options_.block_size + request.free_tokens, request.planned);
+    tokens = std::min(tokens, there + options_.max_num_batched_tokens);
   } else if (options_.admission == Admission::reserve_output) {
     tokens = request.prompt_tokens() + request.output_tokens - 1;
   }
   const int64_t needed = blocks_needed(tokens - request.free_tokens) - here;
   const bool owes = loads || options_.admission == Admission::reserve_output;
-  return needed <= free - (owes ? owed_blocks() : 0);
+  return needed <= free && (!owes || needed <= free - owed_blocks(&request));
 }
 
 // Blocks that requests which hold some will need before they have computed their prompts (or, where answers
-// are reserved, before they end).
-int64_t Scheduler::owed_blocks() const {
+// are reserved, before they end). `but`: perhaps one of them, which is not counted.
+int64_t Scheduler::owed_blocks(const Request* but) const {
   int64_t owed = 0;
   const auto add = [&](const Request& request) {
+    if (&request == but) return;
     int64_t tokens = request.known_tokens();
     if (options_.admission == Admission::reserve_output) {
       tokens = request.prompt_tokens() + request.output_tokens - 1;

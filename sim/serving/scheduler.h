@@ -152,7 +152,7 @@ class Scheduler {
   void plan_waiting(StepPlan& step, int64_t& budget);
   bool admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked);
   bool fits(const Request& request, const Found& found) const;
-  int64_t owed_blocks() const;
+  int64_t owed_blocks(const Request* but = nullptr) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);
   void preempt();
