@@ -119,17 +119,16 @@ bool Forecast::fetches(const std::vector<Part>& prompt) const {
 
 // ---- turns that end ----
 
-void Forecast::foresee(const Arrival& turn, const std::vector<Part>& prompt, const std::vector<Part>& answer,
-                       double now_s) {
+void Forecast::foresee(const Arrival& turn, const TurnText& text, double now_s) {
   if (!clairvoyant_) return;
   const auto tell = [&](const std::vector<Part>& items) {
     for (const Item& item : items) store_.expect(item.key, next_uses_->after(item.key, turn.time_s));
   };
-  tell(answer);
+  tell(text.answer);
   const Session& session = workload_.sessions[turn.session];
-  if (session.document != kOwnContext || !workload_.piece_begin.empty()) return tell(prompt);
-  const bool returns = turn.turn + 1 < session.turn_count;
-  store_.expect(prompt.front().key, returns ? arrivals_.time_after(turn, now_s) : kNever);
+  if (session.document != kOwnContext || !workload_.piece_begin.empty()) return tell(text.prompt);
+  // A first turn's prompt has no part yet, but its text has its key.
+  for (const SequenceRun& run : text.runs) store_.expect(run.text, arrivals_.time_after(turn, now_s));
 }
 
 void Forecast::left(int64_t tokens) {

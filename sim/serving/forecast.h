@@ -23,6 +23,7 @@
 #include "serving/keeping.h"
 #include "serving/next_uses.h"
 #include "serving/prompt.h"
+#include "serving/sessions.h"
 #include "state/move.h"
 #include "state/node_store.h"
 #include "workload/workload.h"
@@ -45,8 +46,7 @@ class Forecast {
   void check() const;
 
   // The uses that come after those of a turn that is ending now, before what it leaves is put.
-  void foresee(const Arrival& turn, const std::vector<Part>& prompt, const std::vector<Part>& answer,
-               double now_s);
+  void foresee(const Arrival& turn, const TurnText& text, double now_s);
   // A turn has ended that leaves so many tokens behind, old ones counted.
   void left(int64_t tokens);
 

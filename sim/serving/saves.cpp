@@ -16,7 +16,7 @@ void Instance::complete(Request& request, double now_s) {
   } else {
     forecast_.served(request.number);  // its last token came after it was preempted
   }
-  forecast_.foresee(request.arrival, request.text.prompt, request.text.answer, now_s);
+  forecast_.foresee(request.arrival, request.text, now_s);
   std::vector<Cut> cuts;
   const std::vector<Part> parts = parts_.sessions->close(request.arrival, request.text, &cuts);
   cut_fronts(request.arrival, cuts);

@@ -155,16 +155,18 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
 bool Scheduler::fits(const Request& request, const Found& found) const {
   const int64_t free = pool_.free() - found.gpu.unheld;
   const int64_t here = request.holding.blocks() + found.gpu.blocks;
-  const bool loads = found.load_tokens > 0;
   int64_t tokens = request.known_tokens();
-  if (options_.admission == Admission::chunk && !loads) {
+  // Contexts that are loaded are not preempted: who computes only a first slice beside them might for ever be
+  // preempted for want of a second one, which they wait for as well.
+  bool owes = found.load_tokens > 0 || (options_.admission == Admission::chunk && parks());
+  if (options_.admission == Admission::chunk && !owes) {
     const int64_t there = std::max(here * options_.block_size + request.free_tokens, request.planned);
     tokens = std::min(tokens, there + options_.max_num_batched_tokens);
   } else if (options_.admission == Admission::reserve_output) {
     tokens = request.prompt_tokens() + request.output_tokens - 1;
+    owes = true;
   }
   const int64_t needed = blocks_needed(tokens - request.free_tokens) - here;
-  const bool owes = loads || options_.admission == Admission::reserve_output;
   return needed <= free && (!owes || needed <= free - owed_blocks(&request));
 }
 

@@ -152,6 +152,8 @@ class Scheduler {
   void plan_waiting(StepPlan& step, int64_t& budget);
   bool admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked);
   bool fits(const Request& request, const Found& found) const;
+  // Some request holds blocks and is not running.
+  bool parks() const { return !loading_.empty() || restored_waiting_ > 0; }
   int64_t owed_blocks(const Request* but = nullptr) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);

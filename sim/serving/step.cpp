@@ -196,7 +196,7 @@ void Instance::token(Request& request, double now_s, bool counts_gap) {
     request.record.ttft_s = now_s - request.arrival.time_s;
     request.record.service_ttft_s = now_s - request.admitted_s;
     if (!parts_.workload->piece_begin.empty()) {
-      forecast_.foresee(request.arrival, request.text.prompt, request.text.answer, now_s);
+      forecast_.foresee(request.arrival, request.text, now_s);
       if (parts_.keeping.save_at == SaveAt::turn_end) keep(request.text.prompt, now_s, nullptr);
     }
   } else if (counts_gap && !request.record.warmup) {

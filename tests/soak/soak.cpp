@@ -39,23 +39,28 @@ struct Given {
 };
 
 // Turns far enough apart that the end of none moves the next one that may find what it leaves: of its
-// session, or of any where they share texts.
+// session, or, where sessions share texts, of all of them.
 void give_times(Workload& workload) {
   workload.absolute_times = true;
-  double began_s = 0;
+  const bool in_turn = workload.concurrency > 0 || !workload.piece_begin.empty() ||
+                       std::any_of(workload.sessions.begin(), workload.sessions.end(),
+                                   [](const Session& session) { return session.document != kOwnContext; });
+  workload.concurrency = 0;
+  double ended_s = 0;
   for (const Session& session : workload.sessions) {
-    const bool shares = session.document != kOwnContext || !workload.piece_begin.empty();
-    if (shares) workload.turns[session.first_turn].time_s = began_s += 3600;
+    if (in_turn) workload.turns[session.first_turn].time_s = ended_s + 3600;
     double arrival_s = workload.turns[session.first_turn].time_s;
     for (uint32_t t = 1; t < session.turn_count; ++t) {
       arrival_s += 3600;
       workload.turns[session.first_turn + t].time_s = arrival_s;
     }
+    ended_s = arrival_s;
   }
 }
 
 Given given(const Task& task) {
   Scenario scenario = parse_scenario(scenario_json(task.number), "soak", {});
+  const PolicyOptions policy = scenario.policy;
   if (task.way == Way::next_seed) ++scenario.seed;
   if (task.way == Way::alone || task.way == Way::ideal_alone) {
     scenario.workload.sessions = 1;
@@ -83,6 +88,7 @@ Given given(const Task& task) {
                        .chunk_tokens = given.chunk_tokens};
   }
   Workload workload = make_workload(scenario.workload, scenario.seed);
+  vary(workload, policy, task.number);
   if (task.way == Way::by_request || task.way == Way::by_layer) give_times(workload);
   return {std::move(scenario), std::move(workload)};
 }

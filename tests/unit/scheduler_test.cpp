@@ -24,8 +24,8 @@ SchedulerOptions options() {
 // A scheduler and its pool. Requests find what the pool has; tests say what else happens to them.
 class Engine : private Admissions {
  public:
-  Engine(const SchedulerOptions& with, int64_t blocks)
-      : pool_(blocks, kBlock, true), scheduler_(with, pool_, *this) {}
+  Engine(const SchedulerOptions& with, int64_t blocks, bool caches = true)
+      : pool_(blocks, kBlock, caches), scheduler_(with, pool_, *this) {}
 
   // The next request, number 0 being the first.
   Request& ask(const std::vector<TextRun>& prompt, int64_t output_tokens) {
@@ -84,6 +84,7 @@ class Engine : private Admissions {
   BlockPool& pool() { return pool_; }
   Scheduler& scheduler() { return scheduler_; }
 
+  bool beside = false;  // restorations compute prompts as well
   // By the request's number; absent: it computes.
   std::map<Order, Lookup> says;
   std::map<Order, int64_t> loads;        // it loads so many tokens
@@ -108,7 +109,7 @@ class Engine : private Admissions {
     if (!loads.contains(request.number)) return Lookup::computes;
     scheduler_.take_blocks(request, loads[request.number]);
     request.planned = request.computed = loads[request.number];
-    return Lookup::loads;
+    return beside ? Lookup::computes_beside : Lookup::loads;
   }
   void preempted(Request&) override {}
   void check() {
@@ -471,14 +472,37 @@ TEST(Scheduler, AdmitsALoadedRequestThoughItsAnswerIsReserved) {
   EXPECT_EQ(engine.step(), "0:8+12!");
 }
 
+// Two requests of which each waits for the other's blocks: request 1 computes a slice, finds no room for the
+// next and begins anew, while request 0 holds what it has loaded.
+TEST(Scheduler, ServesAParkedContextBesideAPromptThatIsComputedInSlices) {
+  SchedulerOptions with = options();
+  with.admission = Admission::chunk;
+  with.max_num_batched_tokens = 8;
+  Engine engine(with, 8, false);
+  engine.loads[0] = 16;
+  Request& loading = engine.ask(text(24), 1);  // four blocks of eight, and two that it owes
+  engine.ask(text(28, kOther), 1);             // seven
+  engine.step();
+  engine.step();
+  engine.scheduler().loaded(loading);
+  for (int i = 0; i < 20 && engine.scheduler().requests() > 0; ++i) engine.step();
+  EXPECT_EQ(engine.ended(), "01");
+}
+
 TEST(Scheduler, CountsASlotForARequestWhoseRestorationComputesItsPrompt) {
   SchedulerOptions with = options();
   with.max_num_seqs = 1;
   Engine engine(with, 100);
-  engine.ask(text(4), 1);
-  EXPECT_TRUE(engine.scheduler().slot_is_free());
-  engine.plan();
-  EXPECT_FALSE(engine.scheduler().slot_is_free());
+  engine.loads[0] = 12;
+  engine.beside = true;
+  Request& fused = engine.ask(text(12), 3);
+  engine.ask(text(4, kOther), 1);
+  EXPECT_EQ(engine.step(), "");
+  engine.scheduler().computed_beside(fused);
+  EXPECT_EQ(fused.generated, 1);
+  EXPECT_EQ(engine.step(), "0:12+1!");  // has its first token, and the slot
+  EXPECT_EQ(engine.step(), "0:13+1!");
+  EXPECT_EQ(engine.step(), "1:0+4!");
 }
 
 }  // namespace
