@@ -188,6 +188,7 @@ class Store {
   bool watched_ = false;
   std::vector<Key> changed_;
   Accepts accepts_;
+  bool refused_ = false;  // what was to be placed last
   uint64_t generation_ = 0;
   int64_t entered_tokens_ = 0;
   int64_t dropped_tokens_ = 0;

@@ -55,7 +55,8 @@ bool Store::place(std::size_t level, Slot slot, int64_t tokens, std::optional<st
   StoreLevel& to = levels_[level];
   const int64_t before = to.tokens(slot);
   const Tier comes_from = from ? levels_[*from].options().kind : Tier::hbm;
-  if (accepts_ && tokens > before && !accepts_(comes_from, to.options().kind, tokens - before)) return false;
+  refused_ = accepts_ && tokens > before && !accepts_(comes_from, to.options().kind, tokens - before);
+  if (refused_) return false;
   if (!to.choose_victims(slot, tokens - before, to.capacity_tokens(), false)) return false;
   evict_victims(level);
   const int64_t carried = from ? std::max(levels_[*from].tokens(slot), before) : before;
@@ -155,7 +156,8 @@ void Store::put_one(Slot slot, int64_t tokens, Order now) {
     levels_[*at].eviction().renew(slot);
   } else if (at) {
     const bool complete = levels_[*at].entry(slot).complete();
-    if (place(*at, slot, tokens, std::nullopt) || (complete && move_down(slot, tokens))) {
+    // What a full queue refuses has room where it is: it does not move down.
+    if (place(*at, slot, tokens, std::nullopt) || (complete && !refused_ && move_down(slot, tokens))) {
       entered_tokens_ += tokens - kept;
     }
   } else {
@@ -177,7 +179,8 @@ void Store::write_through(Slot slot) {
   ++records_[slot].pins;  // what victims displace in turn is not its own copy
   settle(slot);
   for (std::size_t level = *at + 1; level < levels_.size(); ++level) {
-    if (levels_[level].tokens(slot) < tokens) place(level, slot, tokens, at);
+    const bool shorter = levels_[level].tokens(slot) < tokens && !place(level, slot, tokens, at);
+    if (shorter && levels_[level].has(slot)) break;  // no copy is longer than one above it
   }
   --records_[slot].pins;
   settle(slot);
