@@ -257,7 +257,9 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
     int64_t needed = 0;
     for (const Slice& slice : step.slices) {
       const Request& request = *slice.request;
-      needed += blocks_needed(request.planned + steps - request.free_tokens) - request.holding.blocks();
+      const int64_t more =
+          blocks_needed(request.planned + steps - request.free_tokens) - request.holding.blocks();
+      needed += std::max<int64_t>(0, more);
     }
     return needed <= pool_.free();
   };
@@ -348,6 +350,19 @@ std::vector<const BlockPool::Holding*> Scheduler::holdings() const {
 
 // ---- invariants ----
 
+// Those that are never preempted have the blocks that they need.
+void Scheduler::check_room() const {
+  KVCAP_CHECK(options_.admission != Admission::reserve_output || owed_blocks() <= pool_.free());
+  const auto check = [&](const Request& request) {
+    KVCAP_CHECK(request.planned == request.computed && request.planned <= request.known_tokens());
+    KVCAP_CHECK(request.holding.blocks() >= blocks_needed(request.planned - request.free_tokens));
+  };
+  for (const RequestPtr& request : loading_) check(*request);
+  for (const RequestPtr& request : waiting_) {
+    if (request->restored) check(*request);
+  }
+}
+
 void Scheduler::check() const {
   KVCAP_CHECK(static_cast<int64_t>(running_.size()) + computing_beside_ <= options_.max_num_seqs);
   int64_t restored = 0;
@@ -358,7 +373,13 @@ void Scheduler::check() const {
     KVCAP_CHECK(request->generated < request->output_tokens);
   }
   KVCAP_CHECK(restored == restored_waiting_);
-  for (const RequestPtr& request : loading_) KVCAP_CHECK(request->phase == RequestPhase::loading);
+  int64_t beside = 0;
+  for (const RequestPtr& request : loading_) {
+    KVCAP_CHECK(request->phase == RequestPhase::loading && !request->restored && request->ahead == 0);
+    beside += request->fused;
+  }
+  KVCAP_CHECK(beside == computing_beside_);
+  check_room();
   for (const RequestPtr& request : running_) {
     KVCAP_CHECK(request->phase == RequestPhase::running && request->orphans >= 0);
     KVCAP_CHECK(request->free_tokens >= 0 && request->unused_tokens >= 0);
@@ -366,6 +387,7 @@ void Scheduler::check() const {
     KVCAP_CHECK(request->planned <= request->known_tokens() + request->ahead);
     KVCAP_CHECK(request->holding.blocks() >= blocks_needed(request->planned - request->free_tokens));
     KVCAP_CHECK(request->generated + request->ahead <= request->output_tokens);
+    KVCAP_CHECK(request->holding.named() * options_.block_size <= request->known_tokens());
     KVCAP_CHECK(request->generated < request->output_tokens);
   }
 }

@@ -160,6 +160,7 @@ class Scheduler {
   void preempt();
   void add_slice(StepPlan& step, Request& request, int64_t tokens);
   static bool is_decode(const Request& request, int64_t tokens);
+  void check_room() const;
 
   SchedulerOptions options_;
   BlockPool& pool_;

@@ -465,8 +465,10 @@ class Variation {
         const auto text = static_cast<std::size_t>(dice_.between(0, texts - 1));
         workload_.pieces.push_back({1000 + text, tokens[text]});
         // Some end within the input, some in the answer.
-        if (dice_.chance(0.9)) turn.input_tokens += tokens[text];
-        else turn.output_tokens += tokens[text];
+        if (dice_.chance(0.9))
+          turn.input_tokens += tokens[text];
+        else
+          turn.output_tokens += tokens[text];
       }
       workload_.piece_begin.push_back(workload_.pieces.size());
     }

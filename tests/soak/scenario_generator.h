@@ -15,8 +15,8 @@ namespace kvcap::soak {
 // be, for what only the loader or the machine knows.
 std::string scenario_json(uint64_t number);
 
-// Gives the workload of scenario N what no generated source has: documents that sessions share and grow, turns
-// that branch, pieces in every turn. Always the same of the same number.
+// Gives the workload of scenario N what no generated source has: documents that sessions share and grow,
+// turns that branch, pieces in every turn. Always the same of the same number.
 void vary(Workload& workload, const PolicyOptions& policy, uint64_t number);
 
 }  // namespace kvcap::soak

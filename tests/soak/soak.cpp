@@ -39,10 +39,10 @@ struct Given {
 };
 
 // Turns far enough apart that the end of none moves the next one that may find what it leaves: of its
-// session, or, where sessions share texts, of all of them.
-void give_times(Workload& workload) {
+// session, or, where sessions share texts or the GPU's cache, of all of them.
+void give_times(Workload& workload, bool shares_gpu) {
   workload.absolute_times = true;
-  const bool in_turn = workload.concurrency > 0 || !workload.piece_begin.empty() ||
+  const bool in_turn = shares_gpu || workload.concurrency > 0 || !workload.piece_begin.empty() ||
                        std::any_of(workload.sessions.begin(), workload.sessions.end(),
                                    [](const Session& session) { return session.document != kOwnContext; });
   workload.concurrency = 0;
@@ -65,6 +65,8 @@ Given given(const Task& task) {
   if (task.way == Way::alone || task.way == Way::ideal_alone) {
     scenario.workload.sessions = 1;
     scenario.fleet = {};
+    // What a restoration computes is no step, and has none of a step's overhead.
+    scenario.serving.step_overhead_s = scenario.serving.step_overhead_per_sequence_s = 0;
   }
   if (task.way == Way::by_request || task.way == Way::by_layer) {
     scenario.fidelity = task.way == Way::by_layer ? Fidelity::layer : Fidelity::request;
@@ -89,7 +91,14 @@ Given given(const Task& task) {
   }
   Workload workload = make_workload(scenario.workload, scenario.seed);
   vary(workload, policy, task.number);
-  if (task.way == Way::by_request || task.way == Way::by_layer) give_times(workload);
+  if (task.way == Way::alone || task.way == Way::ideal_alone) {
+    // Turns of which one may wait for another's step, and a share of what others share, are compared with
+    // nothing.
+    workload.parents.clear();
+    if (workload.sessions.front().document != kOwnContext) scenario.policy.retention.reset();
+  }
+  if (task.way == Way::by_request || task.way == Way::by_layer)
+    give_times(workload, scenario.serving.prefix_caching);
   return {std::move(scenario), std::move(workload)};
 }
 

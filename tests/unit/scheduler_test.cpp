@@ -1,4 +1,5 @@
-// What the scheduler decides, without a clock: a step is planned, its slices are finished, the next is planned.
+// What the scheduler decides, without a clock: a step is planned, its slices are finished, the next is
+// planned.
 #include "serving/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -17,9 +18,7 @@ constexpr int64_t kBlock = 4;  // tokens
 constexpr Key kText = 7;
 constexpr Key kOther = 8;
 
-SchedulerOptions options() {
-  return {.max_num_seqs = 8, .max_num_batched_tokens = 64, .block_size = kBlock};
-}
+SchedulerOptions options() { return {.max_num_seqs = 8, .max_num_batched_tokens = 64, .block_size = kBlock}; }
 
 // A scheduler and its pool. Requests find what the pool has; tests say what else happens to them.
 class Engine : private Admissions {
@@ -107,6 +106,7 @@ class Engine : private Admissions {
   }
   Lookup admit(Request& request) override {
     if (!loads.contains(request.number)) return Lookup::computes;
+    request.fused = beside;
     scheduler_.take_blocks(request, loads[request.number]);
     request.planned = request.computed = loads[request.number];
     return beside ? Lookup::computes_beside : Lookup::loads;
@@ -403,6 +403,24 @@ TEST(Scheduler, RepeatsAStepUntilSomebodyEndsOrBlocksRunOut) {
     engine.finish(decode);
     EXPECT_EQ(engine.ended(), steps == 8 ? "0" : "");
   }
+}
+
+// Blocks that a request has too many are no other's.
+TEST(Scheduler, RepeatsAStepNoMoreOftenThanBlocksAreFree) {
+  Engine engine(options(), 8);
+  engine.loads[0] = 16;
+  Request& loading = engine.ask(text(16), 20);
+  engine.ask(text(8, kOther), 20);
+  EXPECT_EQ(engine.step(), "1:0+8!");
+  loading.unused_tokens = 8;  // half of its history takes no part in the turn
+  loading.planned = loading.computed = 7;
+  engine.scheduler().loaded(loading);
+  EXPECT_EQ(engine.step(), "1:8+1! 0:7+1!");
+  // Request 0 has four blocks for 8 tokens, request 1 three for 9; one is free.
+  const StepPlan decode = engine.plan();
+  EXPECT_EQ(Engine::told(decode), "1:9+1! 0:8+1!");
+  EXPECT_EQ(engine.scheduler().most_steps(decode, false, 1000),
+            6);  // 10 + 6 tokens of request 1: four blocks
 }
 
 TEST(Scheduler, RepeatsOneStepLessWhereTheNextIsPlanned) {
