@@ -15,7 +15,6 @@ Lookup Instance::look_up(Request& request, Found& found) {
     return Lookup::waits;
   }
   if (waits_for_index(request) || waits_for_prefetch(request)) {
-    next_wait_s_ = std::min(next_wait_s_, request.waits_until_s);
     somebody_passed_ = true;
     return Lookup::passes;
   }
@@ -32,8 +31,9 @@ Lookup Instance::look_up(Request& request, Found& found) {
     request.free_tokens = found_.on_gpu();
     request.named = false;
   }
-  if (found_.below() == 0) return Lookup::computes;
-  // Blocks that are on their way for somebody else are not loaded a second time.
+  const bool asks = parts_.policy->traits().restores_resident && found_.on_gpu() > 0;
+  if (found_.below() == 0 && !asks) return Lookup::computes;
+  // Blocks that are on their way for somebody else are not loaded a second time, if others will find them.
   if (request.named && parts_.keeping.exact) {
     for (const Hit& hit : found_.hits) {
       if (hit.tier == Tier::hbm || loading_.find(hit.key) == 0) continue;
@@ -81,21 +81,24 @@ bool Instance::waits_for_index(Request& request) {
   const double now_s = parts_.node->now_s();
   if (request.looked_up_s < 0) {
     request.looked_up_s = now_s;
-    request.waits_until_s = std::max(request.waits_until_s, now_s + parts_.keeping.lookup_s);
     request.record.lookup_s = static_cast<float>(parts_.keeping.lookup_s);
   }
-  return now_s < request.looked_up_s + parts_.keeping.lookup_s - kResolution_s;
+  const double answered_s = request.looked_up_s + parts_.keeping.lookup_s;
+  if (now_s >= answered_s - kResolution_s) return false;
+  passed_until_s_ = std::min(passed_until_s_, answered_s);
+  return true;
 }
 
 // Whether the request waits for what is fetched into the first host tier for it.
-bool Instance::waits_for_prefetch(Request& request) {
+bool Instance::waits_for_prefetch(const Request& request) {
   const PrefetchOnArrival how = parts_.keeping.prefetch_on_arrival;
   if (how == PrefetchOnArrival::none || how == PrefetchOnArrival::best_effort) return false;
-  if (how == PrefetchOnArrival::timeout && parts_.node->now_s() >= request.waits_until_s - kResolution_s) {
-    return false;
-  }
-  return std::any_of(request.text.prompt.begin(), request.text.prompt.end(),
-                     [&](const Part& part) { return parts_.store->fetching(part.key); });
+  const bool may_give_up = how == PrefetchOnArrival::timeout;
+  if (may_give_up && parts_.node->now_s() >= request.waits_until_s - kResolution_s) return false;
+  const bool fetches = std::any_of(request.text.prompt.begin(), request.text.prompt.end(),
+                                   [&](const Part& part) { return parts_.store->fetching(part.key); });
+  if (fetches && may_give_up) passed_until_s_ = std::min(passed_until_s_, request.waits_until_s);
+  return fetches;
 }
 
 void Instance::prefetch(const Request& request, double now_s) {
@@ -157,9 +160,11 @@ Context Instance::context_of(const Request& request, const FoundParts& found, in
       .resident_tokens = resident,
       .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
   context.new_tokens = request.known_tokens() - context.history_tokens;
-  // Blocks of the prefix cache take part as they are.
-  const auto cached = static_cast<double>(resident - found.on_gpu());
-  context.use[index(Tier::hbm)] = {.tokens = cached, .important_tokens = cached, .touched_tokens = cached};
+  if (found.on_gpu() == 0) {
+    // What the prefix cache has of a context takes part as a whole.
+    const auto cached = static_cast<double>(resident);
+    context.use[index(Tier::hbm)] = {.tokens = cached, .important_tokens = cached, .touched_tokens = cached};
+  }
   auto part = request.text.prompt.begin();
   for (const Hit& hit : found.hits) {
     while (part->key != hit.key) ++part;
@@ -176,6 +181,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   if (parts_.policy->traits().heeds_engine) context.engine = engine_load();
   Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
+  if (parts_.check_invariants) check_found(found);
   for (const Hit& hit : found.hits) {
     if (hit.tier != Tier::hbm && !restoration.empty()) perform(parts_.store->promote(hit.key, now_s));
   }
@@ -203,16 +209,14 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   scheduler_.take_blocks(request, there);
   request.planned = request.computed = there;
 
-  std::vector<Key> loads;
   for (const Hit& hit : found.hits) {
     if (hit.tier == Tier::hbm) continue;
-    loads.push_back(hit.key);
+    request.loads.push_back(hit.key);
     loading_.set(hit.key, loading_.find(hit.key) + 1);
   }
   const bool blocks = parts_.keeping.load == LoadMode::blocking && !request.fused;
   if (blocks) ++blocking_loads_;
-  parts_.restorer->start(std::move(restoration), [this, &request, now_s, first, blocks,
-                                                  loads = std::move(loads)](RestoreTimes times) mutable {
+  parts_.restorer->start(std::move(restoration), [this, &request, now_s, first, blocks](RestoreTimes times) {
     request.restored_s = times.restored_s;
     if (first) {
       // Fused computation is the new tokens' prefill and no part of the restoration.
@@ -223,7 +227,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
         request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
       }
     }
-    restored_.push_back({times.restored_s, restorations_++, &request, std::move(loads), blocks});
+    restored_.push_back({times.restored_s, restorations_++, &request, blocks});
     std::push_heap(restored_.begin(), restored_.end());
     // A step that ends before is soon enough to see it.
     if (!step_.running || in_long_run()) parts_.wake();
@@ -283,10 +287,10 @@ void Instance::leave_out(Request& request, const Restoration& restoration, bool 
 void Instance::take_restored(double now_s) {
   while (!restored_.empty() && restored_.front().time_s <= now_s + kResolution_s) {
     std::pop_heap(restored_.begin(), restored_.end());
-    const Restored restored = std::move(restored_.back());
+    const Restored restored = restored_.back();
     restored_.pop_back();
     Request& request = *restored.request;
-    for (Key key : restored.loads) {
+    for (Key key : std::exchange(request.loads, {})) {
       const uint32_t left = loading_.find(key) - 1;
       left > 0 ? loading_.set(key, left) : loading_.erase(key);
     }

@@ -23,6 +23,7 @@
 #include "serving/keeping.h"
 #include "serving/next_uses.h"
 #include "serving/prompt.h"
+#include "serving/sessions.h"
 #include "state/move.h"
 #include "state/node_store.h"
 #include "workload/workload.h"

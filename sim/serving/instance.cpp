@@ -44,7 +44,7 @@ std::optional<double> Instance::finish(double now_s) {
 }
 
 double Instance::proceed(double now_s) {
-  newcomer_s_ = std::numeric_limits<double>::infinity();
+  newcomer_s_ = fetched_s_ = passed_until_s_ = std::numeric_limits<double>::infinity();
   join(now_s);
   take_restored(now_s);
   if (parts_.keeping.expires) parts_.store->expire(now_s);
@@ -64,14 +64,13 @@ bool Instance::heeds_newcomers() const {
 }
 
 double Instance::next_event_s() const {
-  double next_s = std::min(fetched_s_, newcomer_s_);
+  double next_s = std::min({fetched_s_, newcomer_s_, passed_until_s_});
   if (heeds_newcomers()) {
     if (!inbox_.empty()) next_s = std::min(next_s, inbox_.front()->joins_s);
     if (parts_.sees_arrivals) {
       next_s = std::min(next_s, arrivals_.next_s() + parts_.serving.request_overhead_s);
     }
   }
-  if (next_wait_s_ > parts_.node->now_s()) next_s = std::min(next_s, next_wait_s_);
   return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
 }
 

@@ -105,7 +105,6 @@ class Instance : private Admissions {
     double time_s = 0;
     uint64_t order = 0;
     Request* request = nullptr;
-    std::vector<Key> loads;  // what it has loaded
     bool blocks = false;     // all others wait for it
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
@@ -141,7 +140,7 @@ class Instance : private Admissions {
   void preempted(Request& request) override;
   FoundParts find_below(const Request& request, int64_t resident) const;
   bool waits_for_index(Request& request);
-  bool waits_for_prefetch(Request& request);
+  bool waits_for_prefetch(const Request& request);
   void prefetch(const Request& request, double now_s);
   void weigh(const Request& request);
   Context context_of(const Request& request, const FoundParts& found, int64_t resident) const;
@@ -169,20 +168,15 @@ class Instance : private Admissions {
 
   // the end of a turn and saves (saves.cpp)
   void complete(Request& request, double now_s);
-  void keep(const std::vector<Part>& parts, double now_s, Request* last);
+  void keep(const std::vector<Part>& parts, double now_s, Request& request);
+  bool is_worth_saving(Key key, const Request& request);
   void save_progress(Request& request, double now_s);
   void save_evicted(const BlockRun& run);
   bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued);
   void pin(const Request& request);
   void unpin(const Request& request);
-  // Blocks of a request that has ended, as long as they are being saved.
-  struct Leased {
-    BlockPool::Holding holding;
-    int64_t saves = 0;
-  };
-  using Lease = std::shared_ptr<Leased>;
-  void end_lease(Leased& lease);
-  void perform(std::vector<Move> moves, const Lease& lease = nullptr);
+  void end_lease(Saves& saves);
+  void perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves = nullptr);
   double save_s(const Move& move) const;
   double requests_of(const Move& move) const;
 
@@ -194,6 +188,8 @@ class Instance : private Admissions {
   void check_requests() const;
   void check_pool();
   void check_step(double now_s) const;
+  void check_loads() const;
+  void check_found(const FoundParts& found) const;
 
   InstanceParts parts_;
   StepTime step_time_;
@@ -210,7 +206,7 @@ class Instance : private Admissions {
   std::deque<RequestPtr> inbox_;  // on their way to the queue
   // Of the last plan: somebody waits for a fetch or for another's load; others may pass it.
   bool waits_for_fetch_ = false, somebody_passed_ = false;
-  double next_wait_s_ = std::numeric_limits<double>::infinity();  // the first of their waits that a date ends
+  double passed_until_s_ = std::numeric_limits<double>::infinity();  // the first date that they wait for
   double fetched_s_ = std::numeric_limits<double>::infinity();  // when it no longer had to
   FoundParts found_;                                            // of the request looked up last
   std::vector<Restored> restored_;                              // a heap: restorations with a known end
@@ -220,8 +216,12 @@ class Instance : private Admissions {
   Step step_;
   StepPlan outlook_;                  // scratch
   std::vector<PrefillChunk> chunks_;  // scratch: no allocation a step
-  std::vector<const BlockPool::Holding*> leased_;
-  std::unordered_map<Key, int64_t> lookups_;  // of contexts that are saved after so many
+  std::vector<const BlockPool::Holding*> leased_;  // of requests that have ended
+  struct Left {
+    int64_t turns = 0;
+    int64_t last = -1;
+  };
+  std::unordered_map<Key, Left> left_;  // turns that have left a context, where it is saved after so many
   double recorded_s_ = 0;                          // when the levels were last
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
   int64_t pool_checks_ = 0;

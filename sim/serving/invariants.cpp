@@ -52,6 +52,7 @@ void Instance::check(double now_s) {
   check_requests();
   check_pool();
   check_step(now_s);
+  check_loads();
   forecast_.check();
   KVCAP_CHECK(!parts_.keeping.look_ahead || forecast_.waiting() == static_cast<std::size_t>(waiting()));
   KVCAP_CHECK(parts_.store->pins() == pins());
@@ -78,6 +79,25 @@ void Instance::check_pool() {
   pool_.check(holdings);
 }
 
+// What is on its way is on its way for somebody.
+void Instance::check_loads() const {
+  std::unordered_map<Key, uint32_t> loads;
+  for (const RequestPtr& request : scheduler_.loading()) {
+    for (Key key : request->loads) ++loads[key];
+  }
+  KVCAP_CHECK(loading_.size() == loads.size());
+  for (const auto& [key, count] : loads) KVCAP_CHECK(loading_.find(key) == count);
+  KVCAP_CHECK(blocking_loads_ <= static_cast<int64_t>(scheduler_.loading().size()));
+}
+
+// What is about to be loaded lies where it was found.
+void Instance::check_found(const FoundParts& found) const {
+  for (const Hit& hit : found.hits) {
+    const std::optional<Hit> there = parts_.store->find(hit.key);
+    KVCAP_CHECK(hit.tokens >= 0 && there && there->tier == hit.tier && there->tokens >= hit.tokens);
+  }
+}
+
 void Instance::check_step(double now_s) const {
   if (!step_.running) return;
   KVCAP_CHECK(step_.start_s <= now_s && step_.work_s >= 0 && step_.gpu_s <= step_.work_s + kRounding_s);
@@ -92,7 +112,7 @@ void Instance::check_step(double now_s) const {
 }
 
 void Instance::check_ended() const {
-  KVCAP_CHECK(turns() == 0 && restored_.empty() && !step_.running);
+  KVCAP_CHECK(turns() == 0 && restored_.empty() && !step_.running && loading_.size() == 0);
   KVCAP_CHECK(arrived_ == completed_ + refused_);
   KVCAP_CHECK(!leased_.empty() || pool_.free() == pool_.total());
   forecast_.check();
@@ -129,7 +149,6 @@ void Fleet::check(double now_s) const {
   KVCAP_CHECK(routed_ == ended_ + outstanding);
   KVCAP_CHECK(held_.empty() || !any_up);
   KVCAP_CHECK(next_change_ == changes_.size() || changes_[next_change_].at_s > now_s);
-  KVCAP_CHECK(sessions_.arrivals.next_s() > now_s);
   if (parts_.shared) parts_.shared->check_in_turn();
   check_pins();
 }

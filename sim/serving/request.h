@@ -16,6 +16,12 @@ namespace kvcap {
 // waiting: in the queue. loading: its context is on its way to the GPU, and no step computes for it.
 enum class RequestPhase : uint8_t { waiting, loading, running };
 
+// What is being saved of a request's blocks, which are not free before that is done.
+struct Saves {
+  int64_t under_way = 0;
+  BlockPool::Holding holding;  // once the request has ended
+};
+
 struct Request {
   Arrival arrival;
   TurnText text;
@@ -42,6 +48,8 @@ struct Request {
   int64_t computed = 0;   // done, or found
   int64_t prompt_end = 0;    // tokens that were known at its admission: beyond them it decodes
   int64_t saved_tokens = 0;  // of its sequence, that have been handed to the tiers
+  std::shared_ptr<Saves> saves;  // none as long as nothing has been saved of it
+  std::vector<Key> loads;        // what is on its way for it
 
   bool restored = false;  // since its admission: what the tiers hold of it has come back
   bool fused = false;     // its restoration computes its prompt as well
@@ -49,7 +57,7 @@ struct Request {
   double admitted_s = -1;
   double restored_s = 0;
   double last_token_s = 0;
-  double waits_until_s = 0;  // for a prefetch, at most so long, or for an answer of the index
+  double waits_until_s = 0;  // for a prefetch, at most so long
 
   // Tokens of its sequence that exist: the prompt and what is known of the answer.
   int64_t known_tokens() const { return history_tokens - unused_tokens + input_tokens + generated; }

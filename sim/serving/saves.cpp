@@ -31,7 +31,16 @@ void Instance::complete(Request& request, double now_s) {
   if (kept) left += tokens_of(request.text.prompt);
   forecast_.left(left);
   forecast_.record_next_uses(request.arrival, parts, now_s);
-  keep(parts, now_s, &request);
+  if (parts_.keeping.save_at == SaveAt::step) {
+    // What is full has been saved with the step that filled it.
+    for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
+  } else {
+    keep(parts, now_s, request);
+  }
+  if (request.saves && request.saves->under_way > 0) {
+    request.saves->holding = std::exchange(request.holding, BlockPool::Holding());
+    leased_.push_back(&request.saves->holding);
+  }
   const RequestPtr gone = scheduler_.remove(request);
   arrivals_.answered(gone->arrival, now_s);
   ++completed_;
@@ -39,8 +48,8 @@ void Instance::complete(Request& request, double now_s) {
   if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
 }
 
-// `last`: the request that leaves them and ends now; none while it goes on.
-void Instance::keep(const std::vector<Part>& parts, double now_s, Request* last) {
+// The request leaves them, or has come so far.
+void Instance::keep(const std::vector<Part>& parts, double now_s, Request& request) {
   for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
   if (parts_.policy->traits().reuse == Reuse::everything) return;
   // What the GPU evicts is saved then.
@@ -48,26 +57,28 @@ void Instance::keep(const std::vector<Part>& parts, double now_s, Request* last)
   // The last part first: of parts that are equally recent the last leaves first, and what is before it stays
   // of use.
   std::vector<Item> last_first(parts.rbegin(), parts.rend());
-  if (parts_.keeping.store_after_hits > 0) {
-    std::erase_if(last_first, [&](const Item& item) {
-      return lookups_[item.key]++ < parts_.keeping.store_after_hits && !parts_.store->find(item.key);
-    });
-  }
+  std::erase_if(last_first, [&](const Item& item) { return !is_worth_saving(item.key, request); });
   std::vector<Move> moves = parts_.store->put(last_first, now_s);
   if (parts_.keeping.blocking_save) {
     for (const Move& move : moves) {
       if (move.from == Tier::hbm) gpu_waits_until_s_ = std::max(gpu_waits_until_s_, now_s) + save_s(move);
     }
   }
-  // Blocks whose save is under way are not free.
-  Lease lease;
   const auto saves = std::count_if(moves.begin(), moves.end(),
                                    [](const Move& move) { return move.from == Tier::hbm; });
-  if (parts_.keeping.keeps_kv && last && saves > 0) {
-    lease = std::make_shared<Leased>(Leased{std::exchange(last->holding, BlockPool::Holding()), saves});
-    leased_.push_back(&lease->holding);
+  if (parts_.keeping.keeps_kv && saves > 0) {
+    if (!request.saves) request.saves = std::make_shared<Saves>();
+    request.saves->under_way += saves;
   }
-  perform(std::move(moves), lease);
+  perform(std::move(moves), request.saves);
+}
+
+// Whether enough turns before this one have left it.
+bool Instance::is_worth_saving(Key key, const Request& request) {
+  if (parts_.keeping.store_after_hits == 0) return true;
+  Left& left = left_[key];
+  if (std::exchange(left.last, request.arrival.number) != request.arrival.number) ++left.turns;
+  return left.turns > parts_.keeping.store_after_hits || parts_.store->find(key);
 }
 
 // What is full of the sequence so far.
@@ -93,7 +104,7 @@ void Instance::save_progress(Request& request, double now_s) {
     runs.pop_back();
   }
   keep(parts_of(runs, parts_.workload->piece_keys, parts_.keeping.match, parts_.keeping.chunk_tokens), now_s,
-       nullptr);
+       request);
 }
 
 // A victim cache: the tiers take what the prefix cache evicts, under its text as far as that reaches.
@@ -125,13 +136,13 @@ void Instance::unpin(const Request& request) {
   for (const Item& part : request.text.prompt) parts_.store->unpin(part.key);
 }
 
-void Instance::perform(std::vector<Move> moves, const Lease& lease) {
+void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves) {
   for (Move& move : moves) {
     const double bytes = static_cast<double>(move.tokens) * parts_.policy->traits().stored_bytes_per_token;
     const double requests = requests_of(move);
     const Route& route = parts_.route(move.from, move.to);
     Lane& lane = parts_.node->lane(move.from, move.to);
-    const Lease held = move.from == Tier::hbm ? lease : nullptr;
+    const std::shared_ptr<Saves> held = move.from == Tier::hbm ? saves : nullptr;
     parts_.recorder->waiting_saves(bytes);
     lane.move(route.seconds(bytes, requests), route.latency_s,
               [this, move = std::move(move), held, bytes, requests](TransferPhase phase) {
@@ -139,13 +150,14 @@ void Instance::perform(std::vector<Move> moves, const Lease& lease) {
                 parts_.recorder->waiting_saves(-bytes);
                 parts_.recorder->wrote(move.to, bytes, requests);
                 parts_.store->done(move);
-                if (held && --held->saves == 0) end_lease(*held);
+                if (held && --held->under_way == 0) end_lease(*held);
                 if (parts_.check_invariants) parts_.store->check_in_turn();
                 const bool prefetches = parts_.keeping.look_ahead ||
                                         parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none;
                 if (!prefetches || move.from < move.to) return;
-                const bool fetched = somebody_passed_ ||
-                                     (waits_for_fetch_ && !forecast_.fetches(scheduler_.waiting().front()->text.prompt));
+                const auto& queue = scheduler_.waiting();
+                const bool fetched = somebody_passed_ || (waits_for_fetch_ && !queue.empty() &&
+                                                          !forecast_.fetches(queue.front()->text.prompt));
                 if (fetched) fetched_s_ = parts_.node->now_s();
                 // A step that ends before is soon enough to see it.
                 if (!step_.running || (fetched && in_long_run())) parts_.wake();
@@ -153,10 +165,10 @@ void Instance::perform(std::vector<Move> moves, const Lease& lease) {
   }
 }
 
-// The last save gives the blocks back, for which others may wait.
-void Instance::end_lease(Leased& lease) {
-  std::erase(leased_, &lease.holding);
-  pool_.give_back(lease.holding);
+// The last save gives the blocks of a request that has ended back, for which others may wait.
+void Instance::end_lease(Saves& saves) {
+  if (std::erase(leased_, &saves.holding) == 0) return;
+  pool_.give_back(saves.holding);
   if (!scheduler_.lacks_blocks() || (step_.running && !in_long_run())) return;
   fetched_s_ = std::min(fetched_s_, parts_.node->now_s());
   parts_.wake();

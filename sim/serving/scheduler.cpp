@@ -156,24 +156,27 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
 bool Scheduler::fits(const Request& request, const Found& found) const {
   const int64_t free = pool_.free() - found.gpu.unheld;
   const int64_t here = request.holding.blocks() + found.gpu.blocks;
-  const bool loads = found.load_tokens > 0;
   int64_t tokens = request.known_tokens();
-  if (options_.admission == Admission::chunk && !loads) {
-    tokens = std::min(tokens, std::max(here * options_.block_size, request.planned) +
-                                  options_.max_num_batched_tokens);
+  // Contexts that are loaded are not preempted: who computes only a first slice beside them might for ever be
+  // preempted for want of a second one, which they wait for as well.
+  bool owes = found.load_tokens > 0 || (options_.admission == Admission::chunk && parks());
+  if (options_.admission == Admission::chunk && !owes) {
+    const int64_t there = std::max(here * options_.block_size + request.free_tokens, request.planned);
+    tokens = std::min(tokens, there + options_.max_num_batched_tokens);
   } else if (options_.admission == Admission::reserve_output) {
     tokens = request.prompt_tokens() + request.output_tokens - 1;
+    owes = true;
   }
   const int64_t needed = blocks_needed(tokens - request.free_tokens) - here;
-  const bool owes = loads || options_.admission == Admission::reserve_output;
-  return needed <= free - (owes ? owed_blocks() : 0);
+  return needed <= free && (!owes || needed <= free - owed_blocks(&request));
 }
 
 // Blocks that requests which hold some will need before they have computed their prompts (or, where answers
-// are reserved, before they end).
-int64_t Scheduler::owed_blocks() const {
+// are reserved, before they end). `but`: perhaps one of them, which is not counted.
+int64_t Scheduler::owed_blocks(const Request* but) const {
   int64_t owed = 0;
   const auto add = [&](const Request& request) {
+    if (&request == but) return;
     int64_t tokens = request.known_tokens();
     if (options_.admission == Admission::reserve_output) {
       tokens = request.prompt_tokens() + request.output_tokens - 1;
@@ -354,6 +357,19 @@ std::vector<const BlockPool::Holding*> Scheduler::holdings() const {
 
 // ---- invariants ----
 
+// Those that are never preempted have the blocks that they need.
+void Scheduler::check_room() const {
+  KVCAP_CHECK(options_.admission != Admission::reserve_output || owed_blocks() <= pool_.free());
+  const auto check = [&](const Request& request) {
+    KVCAP_CHECK(request.planned == request.computed && request.planned <= request.known_tokens());
+    KVCAP_CHECK(request.holding.blocks() >= blocks_needed(request.planned - request.free_tokens));
+  };
+  for (const RequestPtr& request : loading_) check(*request);
+  for (const RequestPtr& request : waiting_) {
+    if (request->restored) check(*request);
+  }
+}
+
 void Scheduler::check() const {
   KVCAP_CHECK(static_cast<int64_t>(running_.size()) + computing_beside_ <= options_.max_num_seqs);
   int64_t restored = 0;
@@ -364,7 +380,13 @@ void Scheduler::check() const {
     KVCAP_CHECK(request->generated < request->output_tokens);
   }
   KVCAP_CHECK(restored == restored_waiting_);
-  for (const RequestPtr& request : loading_) KVCAP_CHECK(request->phase == RequestPhase::loading);
+  int64_t beside = 0;
+  for (const RequestPtr& request : loading_) {
+    KVCAP_CHECK(request->phase == RequestPhase::loading && !request->restored && request->ahead == 0);
+    beside += request->fused;
+  }
+  KVCAP_CHECK(beside == computing_beside_);
+  check_room();
   for (const RequestPtr& request : running_) {
     KVCAP_CHECK(request->phase == RequestPhase::running && request->orphans >= 0);
     KVCAP_CHECK(request->free_tokens >= 0 && request->unused_tokens >= 0);
@@ -372,6 +394,7 @@ void Scheduler::check() const {
     KVCAP_CHECK(request->planned <= request->known_tokens() + request->ahead);
     KVCAP_CHECK(request->holding.blocks() >= blocks_needed(request->planned - request->free_tokens));
     KVCAP_CHECK(request->generated + request->ahead <= request->output_tokens);
+    KVCAP_CHECK(request->holding.named() * options_.block_size <= request->known_tokens());
     KVCAP_CHECK(request->generated < request->output_tokens);
   }
 }

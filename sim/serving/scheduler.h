@@ -154,13 +154,16 @@ class Scheduler {
   void plan_waiting(StepPlan& step, int64_t& budget);
   bool admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked);
   bool fits(const Request& request, const Found& found) const;
-  int64_t owed_blocks() const;
+  // Some request holds blocks and is not running.
+  bool parks() const { return !loading_.empty() || restored_waiting_ > 0; }
+  int64_t owed_blocks(const Request* but = nullptr) const;
   int64_t missing_blocks(const Request& request, int64_t tokens) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);
   void preempt();
   void add_slice(StepPlan& step, Request& request, int64_t tokens);
   static bool is_decode(const Request& request, int64_t tokens);
+  void check_room() const;
 
   SchedulerOptions options_;
   BlockPool& pool_;

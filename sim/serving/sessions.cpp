@@ -93,12 +93,12 @@ void Sessions::cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_vali
     gone -= here;
     run.first += here;
     run.tokens -= here;
-    if (run.owner != TextOwner::session) {
-      // Others keep the whole text.
-      run.text = chained(chained(kOwnTexts, session), run.text);
-      run.owner = TextOwner::session;
-    } else if (cuts) {
-      cuts->push_back({run.text, stays_valid ? run.tokens : 0});
+    const bool own = run.owner == TextOwner::session;
+    if (own && cuts) cuts->push_back({run.text, stays_valid ? run.tokens : 0});
+    // Others keep the whole of a text that they share.
+    if (!own || !stays_valid) {
+      const Key text = chained(chained(kOwnTexts, session), run.text);
+      run = {{chained(text, static_cast<Key>(run.first)), 0, run.tokens}, TextOwner::session};
     }
     if (run.tokens > 0) left.push_back(run);
   }
@@ -172,6 +172,8 @@ std::vector<Part> Sessions::close(const Arrival& arrival, const TurnText& text, 
     cut(runs, std::llround(keeping_.retained_share * all), arrival.session, true, cuts);
   }
   std::vector<Part> parts = parts_of(runs, workload_.piece_keys, keeping_.match, keeping_.chunk_tokens);
+  // Nobody goes on from the answer, but others may use its pieces.
+  if (!session.history_grows) parts.insert(parts.end(), text.answer.begin(), text.answer.end());
   const bool changed = session.history_grows || text.was_cut || keeping_.retained_share < 1;
   if (changed && session.turn_count > 1) remember(arrival, std::move(runs));
   return parts;
@@ -180,7 +182,11 @@ std::vector<Part> Sessions::close(const Arrival& arrival, const TurnText& text, 
 void Sessions::remember(const Arrival& arrival, Runs runs) {
   if (!workload_.parents.empty() && workload_.sessions[arrival.session].history_grows) {
     of_turns_[turn_key(arrival, arrival.turn)] = std::move(runs);
-    if (++closed_turns_[arrival.session] == workload_.sessions[arrival.session].turn_count) end(arrival.session);
+    if (++closed_turns_[arrival.session] == workload_.sessions[arrival.session].turn_count) {
+      const uint32_t turns = closed_turns_[arrival.session];
+      for (uint32_t turn = 0; turn < turns; ++turn) of_turns_.erase(turn_key(arrival, turn));
+      closed_turns_.erase(arrival.session);
+    }
     return;
   }
   uint32_t& slot = slot_of_session_[arrival.session];
@@ -198,12 +204,7 @@ void Sessions::remember(const Arrival& arrival, Runs runs) {
 }
 
 void Sessions::end(uint32_t session) {
-  if (!workload_.parents.empty()) {
-    for (uint32_t turn = 0; turn < workload_.sessions[session].turn_count; ++turn) {
-      of_turns_.erase((static_cast<uint64_t>(session) << 32) | turn);
-    }
-    closed_turns_.erase(session);
-  }
+  // Where turns branch others of the session may be in flight, and arrive again when a node fails.
   uint32_t& slot = slot_of_session_[session];
   if (slot == kNoSlot32) return;
   slots_[slot].clear();

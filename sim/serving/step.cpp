@@ -17,8 +17,11 @@ double Instance::start_step(double now_s) {
   following_.clear();
   current_.keep([&](const Slice& slice) { return scheduler_.computes(slice); });
   waits_for_fetch_ = somebody_passed_ = false;
-  fetched_s_ = next_wait_s_ = std::numeric_limits<double>::infinity();
-  if (current_.empty()) scheduler_.plan(current_);
+  passed_until_s_ = std::numeric_limits<double>::infinity();
+  // Where the only ones that ran are preempted others may have the room.
+  do {
+    if (current_.empty()) scheduler_.plan(current_);
+  } while (current_.empty() && current_.preempted);
   // What is loaded now may be what everybody waits for.
   if (current_.empty() || blocking_loads_ > 0) {
     if (!current_.empty()) std::swap(current_, following_);
@@ -218,7 +221,7 @@ void Instance::token(Request& request, double now_s, bool counts_gap) {
     request.record.service_ttft_s = now_s - request.admitted_s;
     if (!parts_.workload->piece_begin.empty()) {
       forecast_.record_next_uses(request.arrival, request.text.prompt, now_s);
-      if (parts_.keeping.save_at == SaveAt::turn_end) keep(request.text.prompt, now_s, nullptr);
+      if (parts_.keeping.save_at == SaveAt::turn_end) keep(request.text.prompt, now_s, request);
     }
   } else if (counts_gap && !request.record.warmup) {
     parts_.recorder->inter_token(now_s - request.last_token_s, 1);

@@ -316,27 +316,38 @@ void BlockPool::check(std::span<const Holding* const> holdings) const {
   for (const Holding* holding : holdings) {
     nameless_held += holding->nameless_;
     int64_t named = 0;
+    uint32_t above = holding->group_;  // the blocks of a sequence follow each other in the tree
     for (const Holding::Part& part : holding->parts_) {
       named += part.blocks;
       uint32_t copy = part.copy;
       for (int64_t left = part.blocks; left > 0; copy = copies_[copy].front) {
         ++holders[copy];
-        left -= nodes_[copies_[copy].node].blocks;
+        const Node& node = nodes_[copies_[copy].node];
+        left -= node.blocks;
         KVCAP_CHECK(left >= 0);
+        KVCAP_CHECK(node.parent == (left == 0 ? above : copies_[copies_[copy].front].node));
       }
+      above = copies_[part.copy].node;
     }
     KVCAP_CHECK(named == holding->named_ && holding->nameless_ >= 0);
   }
   int64_t listed = 0, listed_blocks = 0, unheld = 0, named_held = 0, nodes = 0;
+  std::vector<uint32_t> children(nodes_.size());
   for (uint32_t copy = first_out_; copy != kNone; copy = copies_[copy].behind) {
     ++listed;
     listed_blocks += nodes_[copies_[copy].node].blocks;
     KVCAP_CHECK(copies_[copy].holders == 0);
+    const uint32_t behind = copies_[copy].behind;
+    KVCAP_CHECK(behind == kNone ? last_out_ == copy : copies_[behind].before == copy);
   }
   for (uint32_t node = groups_; node < nodes_.size(); ++node) {
     if (nodes_[node].oldest == kNone) continue;
     ++nodes;
     KVCAP_CHECK(nodes_[node].blocks > 0);
+    // A block is there as long as any behind it.
+    const uint32_t parent = nodes_[node].parent;
+    KVCAP_CHECK(parent < groups_ || nodes_[parent].oldest != kNone);
+    ++children[parent];
     KVCAP_CHECK(child(nodes_[node].parent, nodes_[node].text, nodes_[node].first) == node);
     for (uint32_t copy = nodes_[node].oldest; copy != kNone; copy = copies_[copy].newer) {
       KVCAP_CHECK(copies_[copy].node == node);
@@ -345,6 +356,10 @@ void BlockPool::check(std::span<const Holding* const> holdings) const {
       if (copies_[copy].holders == 0) ++unheld;
       if (copies_[copy].holders > 0) named_held += nodes_[node].blocks;
     }
+  }
+  for (uint32_t node = 0; node < nodes_.size(); ++node) {
+    KVCAP_CHECK(node >= groups_ && nodes_[node].oldest == kNone ? children[node] == 0
+                                                              : children[node] == nodes_[node].children);
   }
   KVCAP_CHECK(children_.size() == static_cast<std::size_t>(nodes));
   KVCAP_CHECK(listed == unheld && listed_blocks == cached_);

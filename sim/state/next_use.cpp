@@ -25,9 +25,11 @@ class NextUse : public SetAside {
     const Slot unknown = first_free(unknown_);
     return unknown != kNoSlot ? unknown : first_free(known_);
   }
-  // What is brought ahead of its use displaces nothing that is needed sooner.
+  // What is brought ahead of its use displaces nothing that is needed as soon: parts of one prompt would go
+  // on displacing each other.
   bool yields(Slot victim, Slot newcomer, bool ahead) const override {
-    return !ahead || records_.get(victim).next_use >= records_.get(newcomer).next_use;
+    const Record& other = records_.get(victim);
+    return !ahead || !other.known() || other.next_use > records_.get(newcomer).next_use;
   }
 
  private:

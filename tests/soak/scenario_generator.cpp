@@ -19,7 +19,7 @@ namespace {
 
 class Dice {
  public:
-  explicit Dice(uint64_t number) : stream_(number, "soak") {}
+  explicit Dice(uint64_t number, const char* name = "soak") : stream_(number, name) {}
 
   bool chance(double share) { return unit() < share; }
   int64_t between(int64_t low, int64_t high) {
@@ -123,6 +123,7 @@ class Generator {
       hardware["remote"] = {{"capacity_bytes", dice_.spread(1e9, 1e14)},
                             {"bandwidth_bytes_per_s", dice_.spread(1e8, 1e11)},
                             {"latency_s", dice_.pick({0.0, 1e-4, 1e-2})},
+                            {"lookup_s", dice_.pick({0.0, 1e-3, 0.3})},
                             {"price_usd_per_request", dice_.pick({0.0, 1e-7})}};
     }
     return hardware;
@@ -141,18 +142,30 @@ class Generator {
     while (doubled() && (tokens() < 4096 || dice_.chance(0.1))) size *= 2;
     serving["tensor_parallel_size"] = size;
     kv_tokens_ = tokens();
-    if (kv_tokens_ < 4096 || dice_.chance(0.4)) {
-      serving["kv_capacity_tokens"] = kv_tokens_ = dice_.tokens(1024, 300000);
+    if (kv_tokens_ < 4096 || dice_.chance(0.5)) {
+      serving["kv_capacity_tokens"] = kv_tokens_ = dice_.tokens(dice_.chance(0.3) ? 300 : 1024, 300000);
     } else if (dice_.chance(0.2)) {
       serving["gpu_memory_utilization"] = dice_.within(0.88, 1);
     }
     if (dice_.chance(0.5)) serving["max_num_seqs"] = dice_.pick({1, 2, 3, 8, 24, 64});
     if (dice_.chance(0.15)) serving["max_queued_turns"] = dice_.between(0, 20);
     if (dice_.chance(0.5)) serving["max_num_batched_tokens"] = dice_.pick({64, 100, 256, 512, 4096, 8192});
-    if (dice_.chance(0.4)) serving["block_size"] = dice_.pick({1, 7, 8, 32, 128});
+    if (dice_.chance(0.4)) serving["block_size"] = dice_.pick({1, 2, 7, 8, 32, 64, 128});
     if (dice_.chance(0.5)) serving["max_model_len"] = dice_.tokens(300, 40000);
     if (dice_.chance(0.3)) serving["overflow"] = dice_.pick(kOverflowNames);
+    add_engine(serving);
     return serving;
+  }
+
+  void add_engine(Json& serving) {
+    if (dice_.chance(0.3)) serving["prefix_caching"] = dice_.chance(0.3);
+    if (dice_.chance(0.2)) serving["cache_generated"] = dice_.chance(0.3);
+    if (dice_.chance(0.5)) serving["admission"] = dice_.pick(kAdmissionNames);
+    if (dice_.chance(0.4)) serving["schedule"] = dice_.pick(kStepOrderNames);
+    if (dice_.chance(0.4)) serving["async_scheduling"] = dice_.chance(0.5);
+    if (dice_.chance(0.3)) serving["step_overhead_s"] = dice_.spread(1e-5, 0.1);
+    if (dice_.chance(0.3)) serving["step_overhead_per_sequence_s"] = dice_.spread(1e-6, 1e-2);
+    if (dice_.chance(0.3)) serving["request_overhead_s"] = dice_.spread(1e-4, 1);
   }
 
   // ---- the workload ----
@@ -163,8 +176,14 @@ class Generator {
     sessions_ = dice_.between(1, 60);
     if (workload["source"]["kind"] != "rag" || dice_.chance(0.5)) workload["sessions"] = sessions_;
     Json& arrivals = workload["arrivals"];
-    arrivals["process"] = dice_.pick({"poisson", "gamma", "constant"});
-    arrivals["sessions_per_s"] = rate_ = dice_.spread(0.02, 20);
+    rate_ = dice_.spread(0.02, 20);
+    if (dice_.chance(0.2)) {
+      arrivals["process"] = "closed_loop";
+      arrivals["concurrency"] = dice_.between(1, 30);
+    } else {
+      arrivals["process"] = dice_.pick({"poisson", "gamma", "constant"});
+      arrivals["sessions_per_s"] = rate_;
+    }
     if (dice_.chance(0.5)) arrivals["cv"] = dice_.spread(0.1, 5);
     Json& think = workload["think_time"];
     think["distribution"] = dice_.pick(kThinkDistributionNames);
@@ -322,6 +341,7 @@ class Generator {
     add("preload", [&] { return dice_.pick(kPreloadNames); });
     add("read_buffer_layers", [&] { return dice_.between(1, 50); });
     add("save", [&] { return dice_.pick(kSaveModeNames); });
+    add_paths(policy);
     add("split", [&] { return dice_.pick(kSplitNames); });
     add("split_tokens", [&] { return dice_.tokens(1, 20000); });
     add("store_hidden_for_recomputed", yes_or_no);
@@ -331,6 +351,22 @@ class Generator {
       policy["recomputed_layers"] = recomputed;
       policy["kv_layers"] = dice_.between(0, layers - recomputed);
     }
+  }
+
+  // When state is saved and how it comes back.
+  void add_paths(Json& policy) {
+    const auto add = [&](const char* key, auto value) {
+      if (dice_.chance(0.3)) policy[key] = value();
+    };
+    const auto yes_or_no = [&] { return dice_.chance(0.5); };
+    add("load", [&] { return dice_.pick(kLoadModeNames); });
+    add("save_at", [&] { return dice_.pick(kSaveAtNames); });
+    add("save_generated", yes_or_no);
+    add("store_after_hits", [&] { return dice_.between(0, 3); });
+    add("store_once", yes_or_no);
+    add("write_queue_s", [&] { return dice_.chance(0.3) ? 0 : dice_.spread(1e-4, 10); });
+    add("prefetch_on_arrival", [&] { return dice_.pick(kPrefetchOnArrivalNames); });
+    add("prefetch_timeout_s", [&] { return dice_.chance(0.2) ? 0 : dice_.spread(1e-3, 10); });
   }
 
   // A static graph's window is reserved whole for every sequence.
@@ -383,8 +419,77 @@ class Generator {
   double rate_ = 1;
 };
 
+// Changes what a generator has made, in place.
+class Variation {
+ public:
+  Variation(Workload& workload, uint64_t number) : workload_(workload), dice_(number, "soak workload") {}
+
+  void add_documents() {
+    if (!dice_.chance(0.35)) return;
+    const int64_t documents = dice_.between(1, 4);
+    std::vector<uint32_t> tokens;
+    for (int64_t i = 0; i < documents; ++i) {
+      tokens.push_back(static_cast<uint32_t>(dice_.tokens(1, 3000)));
+    }
+    for (Session& session : workload_.sessions) {
+      if (session.document != kOwnContext || dice_.chance(0.2)) continue;
+      const int64_t document = dice_.between(0, documents - 1);
+      session.document = static_cast<uint32_t>(document);
+      session.context_tokens = tokens[static_cast<std::size_t>(document)];
+      session.history_grows = !dice_.chance(0.1);
+    }
+  }
+
+  void add_branches() {
+    if (!dice_.chance(0.3)) return;
+    const double straight = dice_.within(0, 1);
+    for (const Session& session : workload_.sessions) {
+      workload_.parents.push_back(kNoParent);
+      for (int64_t turn = 1; turn < session.turn_count; ++turn) {
+        const int64_t parent = dice_.chance(straight) ? turn - 1 : dice_.between(-1, turn - 1);
+        workload_.parents.push_back(static_cast<int32_t>(parent));
+      }
+    }
+  }
+
+  // A piece is the same text wherever it stands, so that it has one length.
+  void add_pieces() {
+    if (!dice_.chance(0.35)) return;
+    const int64_t texts = dice_.between(1, 30);
+    std::vector<uint32_t> tokens;
+    for (int64_t i = 0; i < texts; ++i) tokens.push_back(static_cast<uint32_t>(dice_.tokens(1, 600)));
+    workload_.piece_keys = PieceKeys::text;
+    workload_.piece_begin.push_back(0);
+    for (Turn& turn : workload_.turns) {
+      for (int64_t i = dice_.between(-1, 4); i > 0; --i) {
+        const auto text = static_cast<std::size_t>(dice_.between(0, texts - 1));
+        workload_.pieces.push_back({1000 + text, tokens[text]});
+        // Some end within the input, some in the answer.
+        if (dice_.chance(0.9))
+          turn.input_tokens += tokens[text];
+        else
+          turn.output_tokens += tokens[text];
+      }
+      workload_.piece_begin.push_back(workload_.pieces.size());
+    }
+  }
+
+ private:
+  Workload& workload_;
+  Dice dice_;
+};
+
 }  // namespace
 
 std::string scenario_json(uint64_t number) { return Generator(number).scenario().dump(2); }
+
+void vary(Workload& workload, const PolicyOptions& policy, uint64_t number) {
+  Variation variation(workload, number);
+  // Only turns of their own can be divided into calls.
+  if (with_preset(policy).calls.value_or(Calls::single) != Calls::single) return;
+  variation.add_documents();
+  variation.add_branches();
+  if (workload.piece_begin.empty()) variation.add_pieces();
+}
 
 }  // namespace kvcap::soak

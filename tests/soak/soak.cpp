@@ -39,27 +39,34 @@ struct Given {
 };
 
 // Turns far enough apart that the end of none moves the next one that may find what it leaves: of its
-// session, or of any where they share texts.
-void give_times(Workload& workload) {
+// session, or, where sessions share texts or the GPU's cache, of all of them.
+void give_times(Workload& workload, bool shares_gpu) {
   workload.absolute_times = true;
-  double began_s = 0;
+  const bool in_turn = shares_gpu || workload.concurrency > 0 || !workload.piece_begin.empty() ||
+                       std::any_of(workload.sessions.begin(), workload.sessions.end(),
+                                   [](const Session& session) { return session.document != kOwnContext; });
+  workload.concurrency = 0;
+  double ended_s = 0;
   for (const Session& session : workload.sessions) {
-    const bool shares = session.document != kOwnContext || !workload.piece_begin.empty();
-    if (shares) workload.turns[session.first_turn].time_s = began_s += 3600;
+    if (in_turn) workload.turns[session.first_turn].time_s = ended_s + 3600;
     double arrival_s = workload.turns[session.first_turn].time_s;
     for (uint32_t t = 1; t < session.turn_count; ++t) {
       arrival_s += 3600;
       workload.turns[session.first_turn + t].time_s = arrival_s;
     }
+    ended_s = arrival_s;
   }
 }
 
 Given given(const Task& task) {
   Scenario scenario = parse_scenario(scenario_json(task.number), "soak", {});
+  const PolicyOptions policy = scenario.policy;
   if (task.way == Way::next_seed) ++scenario.seed;
   if (task.way == Way::alone || task.way == Way::ideal_alone) {
     scenario.workload.sessions = 1;
     scenario.fleet = {};
+    // What a restoration computes is no step, and has none of a step's overhead.
+    scenario.serving.step_overhead_s = scenario.serving.step_overhead_per_sequence_s = 0;
   }
   if (task.way == Way::by_request || task.way == Way::by_layer) {
     scenario.fidelity = task.way == Way::by_layer ? Fidelity::layer : Fidelity::request;
@@ -83,7 +90,15 @@ Given given(const Task& task) {
                        .chunk_tokens = given.chunk_tokens};
   }
   Workload workload = make_workload(scenario.workload, scenario.seed);
-  if (task.way == Way::by_request || task.way == Way::by_layer) give_times(workload);
+  vary(workload, policy, task.number);
+  if (task.way == Way::alone || task.way == Way::ideal_alone) {
+    // Turns of which one may wait for another's step, and a share of what others share, are compared with
+    // nothing.
+    workload.parents.clear();
+    if (workload.sessions.front().document != kOwnContext) scenario.policy.retention.reset();
+  }
+  if (task.way == Way::by_request || task.way == Way::by_layer)
+    give_times(workload, scenario.serving.prefix_caching);
   return {std::move(scenario), std::move(workload)};
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "serving/arrivals.h"
+#include "serving/sessions.h"
 #include "unit/raw_files.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"
@@ -379,6 +380,31 @@ TEST(SourceTable, IsWhatTheReadmesList) {
       EXPECT_NE(text.find(std::string(row.name) + "`"), std::string::npos) << file << " " << row.name;
     }
   }
+}
+
+// A branch whose sibling was refused is served all the same, and again when its node fails.
+TEST_F(Branches, KeepTheirHistoryWhenTheirSessionIsRefused) {
+  const Workload workload = workload_of(kAgent);
+  Sessions sessions(workload, {}, {}, 100000);
+  const Arrival root{.session = 0, .turn = 0}, branch{.session = 0, .turn = 2};
+  sessions.close(root, sessions.open(root), nullptr);
+  EXPECT_EQ(sessions.open(branch).history_tokens, 1110);
+  sessions.end(0);
+  EXPECT_EQ(sessions.open(branch).history_tokens, 1110);
+}
+
+// A turn on a context alone: nobody goes on from its answer, but others may use the piece that it completes.
+TEST_F(Branches, LeaveThePiecesOfTheirAnswers) {
+  const Workload workload = workload_of(
+      R"({"id":1,"context_tokens":100,"history":"context","turns":[)"
+      R"({"input_tokens":10,"output_tokens":30,"pieces":[[7,10],[8,20]]},{"input_tokens":10,"output_tokens":3}]})"
+      "\n");
+  Sessions sessions(workload, {}, {}, 100000);
+  const Arrival first{.session = 0, .turn = 0};
+  const std::vector<Part> left = sessions.close(first, sessions.open(first), nullptr);
+  ASSERT_EQ(left.size(), 2U);
+  EXPECT_EQ(left[0].tokens, 100);
+  EXPECT_EQ(left[1].tokens, 20);
 }
 
 }  // namespace

@@ -47,6 +47,38 @@ TEST_F(ForecastTest, FetchesWhatTheFirstTurnsNeedInPlaceOfWhatNobodyNeeds) {
   EXPECT_EQ(where(5), Tier::dram);
 }
 
+// A prompt that DRAM cannot hold: its parts do not displace each other for ever.
+TEST_F(ForecastTest, FetchesOfAPromptWhatFits) {
+  const std::vector<Part> large = prompt({1, 2, 3, 4});
+  forecast_.joins(large, 1);
+  finish(forecast_.look_ahead(0, 10));
+  EXPECT_EQ(where(5), Tier::ssd);  // nobody needs it
+  EXPECT_EQ(where(1), Tier::dram);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(forecast_.look_ahead(0, 11 + i).empty());
+    EXPECT_FALSE(forecast_.fetches(large));
+  }
+}
+
+// A new session's first turn reuses nothing, but its text has a next use.
+TEST(Forecast, ForeseesTheNextTurnOfAContextThatIsNew) {
+  Workload workload;
+  workload.sessions = {{.first_turn = 0, .turn_count = 2}};
+  workload.turns = {{10, 10, 0}, {10, 10, 50}};
+  Sessions sessions(workload, {}, {}, 1000);
+  NodeStore store(
+      {{.kind = Tier::dram, .capacity_bytes = 40, .eviction = EvictionKind::belady, .bytes_per_token = 1}});
+  Forecast forecast(workload, sessions.arrivals, store, {.clairvoyant = true}, 1);
+  const Arrival first = sessions.arrivals.pop();
+  forecast.foresee(first, sessions.open(first), 3);
+  // Used again at 53 s: what has no next use leaves before it, though it came later.
+  for (const Key key : {Key{0}, Key{7}, Key{8}}) {
+    for (const Move& move : store.own().put(key, 20, 3)) store.done(move);
+  }
+  EXPECT_TRUE(store.find(0));
+  EXPECT_FALSE(store.find(7));
+}
+
 TEST_F(ForecastTest, SeesAsManyTurnsAsFitIntoDram) {
   forecast_.left(20);  // 15 tokens a turn: two of them
   const std::vector<Part> prompts[] = {prompt({1}), prompt({3}), prompt({2})};

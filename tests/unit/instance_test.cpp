@@ -5,6 +5,7 @@
 
 #include "laws/machines.h"
 #include "serving/fleet.h"
+#include "serving/step_time.h"
 #include "unit/fake_world.h"
 
 namespace kvcap {
@@ -30,14 +31,16 @@ Workload asks(const std::vector<Ask>& list) {
 
 class Engine {
  public:
-  Engine(const Scenario& scenario, const Workload& workload, World& world)
+  Engine(const Scenario& scenario, const Workload& workload, World& world, const KeepingOptions& keeping = {})
       : machine_(scenario, workload),
         store_(machine_.tiers()),
         recorder_(static_cast<int64_t>(workload.turns.size())) {
     const LinkObserver observer = [](Resource, double, double, double) {};
     if (workload.warm_start) {
       for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
-        if (workload.sessions[i].context_tokens > 0) store_.preload(i, workload.sessions[i].context_tokens);
+        const Key key = context_text(workload, static_cast<uint32_t>(i));
+        const int64_t tokens = workload.sessions[i].context_tokens;
+        if (tokens > 0 && !store_.find(key)) store_.preload(key, tokens);
       }
     }
     Fleet fleet(
@@ -54,6 +57,7 @@ class Engine {
              .recorder = &recorder_,
              .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
              .serving = scenario.serving,
+             .keeping = keeping,
              .kv_capacity_tokens = machine_.kv_capacity_tokens(),
              .max_model_len = machine_.max_model_len(),
              .fidelity = scenario.fidelity,
@@ -67,6 +71,13 @@ class Engine {
 
   RunResult result;
   const CostModel& cost() const { return machine_.cost(); }
+  // To write so many tokens to the SSD.
+  double save_s(int64_t tokens) const {
+    const Policy& policy = machine_.policy();
+    const Route& route = machine_.route(Tier::hbm, Tier::ssd);
+    return route.latency_s + route.seconds(static_cast<double>(tokens) * policy.traits().stored_bytes_per_token,
+                                           policy.save_requests(tokens));
+  }
 
  private:
   Machine machine_;
@@ -74,9 +85,17 @@ class Engine {
   Recorder recorder_;
 };
 
-Engine serve(const Scenario& scenario, const Workload& workload) {
+Engine serve(const Scenario& scenario, const Workload& workload, const KeepingOptions& keeping = {}) {
   FakeWorld world;
-  return Engine(scenario, workload, world);
+  return Engine(scenario, workload, world, keeping);
+}
+
+// An engine of today: a prefix cache, and steps that are planned ahead where a test says so.
+Scenario caching(const std::string& policy, int64_t kv_tokens = 0) {
+  Scenario result = scenario(policy);
+  result.serving.prefix_caching = true;
+  if (kv_tokens > 0) result.serving.kv_capacity_tokens = kv_tokens;
+  return result;
 }
 
 TEST(Instance, AnswersATurnInPrefillAndDecodeSteps) {
@@ -191,7 +210,6 @@ TEST(Instance, HoldsStepsUpByTheSecondsThatRestorationsCompute) {
   }
 }
 
-// Where no two lanes share a link the simple World and SimGrid must tell the same story.
 TEST(Instance, CountsWhatFoundTokensSpareTheGpusAndWhatBringingThemBackCosts) {
   const auto saved_s = [](const Engine& engine) { return 3600 * engine.result.number("saved_gpu_hours"); };
   const Engine loads = serve(scenario("kv_offload"), one_turn(4096, 100, 5));
@@ -209,6 +227,291 @@ TEST(Instance, CountsWhatFoundTokensSpareTheGpusAndWhatBringingThemBackCosts) {
   EXPECT_NEAR(saved_s(serve(preloads, one_turn(4096, 100, 5))), prefill_s, 1e-9 * prefill_s);
 }
 
+// ---- steps ----
+
+TEST(Instance, ComputesAPromptThatArrivesDuringAStepInTheNextOneOrIfItPlansAheadInTheOneAfter) {
+  // Request 1 comes while the prompt of request 0 is computed.
+  const Workload workload = asks({{0, 100, 20}, {0.001, 100, 1}});
+  for (const bool async : {false, true}) {
+    Scenario planning = caching("recompute");
+    planning.serving.async_scheduling = async;
+    const Engine engine = serve(planning, workload);
+    const CostModel& cost = engine.cost();
+    const StepTime step(cost, {});
+    const std::vector<PrefillChunk> prompt = {{100, 0}};
+    const int64_t context_tokens = async ? 102 : 101;
+    double expected_s = cost.prefill_s({100, 0}) - 0.001 + step.mixed_s(prompt, 1, context_tokens, 2);
+    if (async) expected_s += cost.decode_step_s(1, 101);
+    EXPECT_NEAR(engine.result.turns[1].ttft_s, expected_s, 1e-9);
+  }
+}
+
+TEST(Instance, AddsTheHostsTimeToAStepOrHidesItUnderTheGpus) {
+  // The GPU computes the prompt in some 30 ms and decodes in some 9 ms; the host takes 10 ms and 1 ms a sequence.
+  for (const bool async : {false, true}) {
+    Scenario slow = caching("recompute");
+    slow.serving.async_scheduling = async;
+    slow.serving.step_overhead_s = 0.010;
+    slow.serving.step_overhead_per_sequence_s = 0.001;
+    const Engine engine = serve(slow, asks({{0, 500, 3}}));
+    const double prefill_s = engine.cost().prefill_s({500, 0});
+    const double decodes_s = engine.cost().decode_step_s(1, 501) + engine.cost().decode_step_s(1, 502);
+    ASSERT_GT(prefill_s, 0.011);
+    ASSERT_LT(decodes_s, 2 * 0.011);
+    const TurnRecord& turn = engine.result.turns[0];
+    EXPECT_NEAR(turn.ttft_s, prefill_s + (async ? 0 : 0.011), 1e-9);
+    EXPECT_NEAR(turn.e2el_s - turn.ttft_s, async ? 2 * 0.011 : decodes_s + 2 * 0.011, 1e-9);
+  }
+}
+
+TEST(Instance, PutsARequestIntoTheQueueAfterTheTimeOfTheApi) {
+  Scenario slow = caching("recompute");
+  slow.serving.request_overhead_s = 0.25;
+  const Engine engine = serve(slow, asks({{1, 500, 1}, {2, 500, 40}, {2.3, 100, 1}}));
+  const double prefill_s = engine.cost().prefill_s({500, 0});
+  EXPECT_NEAR(engine.result.turns[0].ttft_s, 0.25 + prefill_s, 1e-9);
+  EXPECT_NEAR(engine.result.turns[0].service_ttft_s, prefill_s, 1e-9);
+  // While request 1 decodes, too: no run of steps hides the date at which request 2 joins.
+  EXPECT_GT(engine.result.turns[2].ttft_s, 0.25);
+  EXPECT_LT(engine.result.turns[2].ttft_s, 0.25 + 3 * engine.cost().decode_step_s(1, 540) +
+                                               engine.cost().prefill_s({100, 0}));
+}
+
+// ---- the prefix cache ----
+
+// Growing sessions about one document, one after the other.
+TEST(Instance, FindsADocumentThatAnotherSessionHasGrownOn) {
+  Workload workload;
+  workload.sessions = {{.first_turn = 0, .turn_count = 2, .context_tokens = 100, .document = 0},
+                       {.first_turn = 2, .turn_count = 1, .context_tokens = 100, .document = 0}};
+  workload.turns = {{50, 30, 0}, {10, 5, 1}, {50, 30, 5}};
+  const Engine engine = serve(caching("recompute"), workload);
+  const auto& turns = engine.result.turns;
+  EXPECT_EQ(turns[0].hit_tokens, 0U);
+  // 100 + 50 + 30 tokens, of which the last was never computed: 11 blocks of 16.
+  EXPECT_EQ(turns[1].history_tokens, 180U);
+  EXPECT_EQ(turns[1].hit_tokens, 176U);
+  // The document's six full blocks; the seventh goes on with the other session's text.
+  EXPECT_EQ(turns[2].hit_tokens, 96U);
+}
+
+TEST(Instance, FindsTheBlocksOfItsParentOnEveryBranch) {
+  Workload workload;
+  workload.sessions = {{.first_turn = 0, .turn_count = 4}};
+  workload.turns = {{100, 60, 0}, {40, 50, 1}, {40, 50, 2}, {10, 5, 3}};
+  workload.parents = {kNoParent, 0, 0, 2};
+  const Engine engine = serve(caching("recompute"), workload);
+  const auto& turns = engine.result.turns;
+  // 159 tokens were computed: nine blocks. The first branch computes the last one, and so the second finds all
+  // of its parent's ten blocks, and none of the first branch.
+  EXPECT_EQ(turns[1].hit_tokens, 144U);
+  EXPECT_EQ(turns[2].hit_tokens, 160U);
+  // Behind the second branch: 160 + 40 + 49 tokens, of which 15 blocks are full.
+  EXPECT_EQ(turns[3].hit_tokens, 240U);
+}
+
+TEST(Instance, BeginsANewChainWithAHistoryThatLostItsFront) {
+  Scenario window = caching("recompute");
+  window.serving.max_model_len = 1000;
+  Workload workload;
+  workload.sessions.push_back({.first_turn = 0, .turn_count = 4});
+  workload.turns = {{300, 300, 0}, {50, 100, 1}, {200, 100, 1}, {20, 5, 1}};
+  const Engine engine = serve(window, workload);
+  const auto& turns = engine.result.turns;
+  EXPECT_EQ(turns[1].hit_tokens, 592U);  // 599 of 600 were computed
+  // 750 + 200 + 100 > 1000: half of 750 is kept, behind nothing.
+  EXPECT_EQ(turns[2].history_tokens, 375U);
+  EXPECT_EQ(turns[2].hit_tokens, 0U);
+  EXPECT_EQ(turns[3].history_tokens, 675U);
+  EXPECT_EQ(turns[3].hit_tokens, 672U);
+}
+
+// ---- loads ----
+
+// Session 0 decodes while session 1 loads 4,000 tokens.
+Workload one_decodes_one_loads() {
+  Workload workload;
+  workload.sessions = {{.first_turn = 0, .turn_count = 1},
+                       {.first_turn = 1, .turn_count = 1, .context_tokens = 4000, .history_grows = false}};
+  workload.turns = {{64, 200, 0}, {64, 1, 0.5}};
+  workload.warm_start = true;
+  return workload;
+}
+
+TEST(Instance, LetsOthersComputeWhileAContextIsLoadedOrLetsAllWait) {
+  const double load_s = 4000 * 524288 / 26e9;
+  const Engine parked = serve(caching("kv_offload"), one_decodes_one_loads());
+  const Engine blocking =
+      serve(caching("kv_offload"), one_decodes_one_loads(), {.load = LoadMode::blocking});
+  const auto e2el_s = [](const Engine& engine) { return engine.result.turns[0].e2el_s; };
+  // One step of request 0 has request 1's prompt beside it, now at a shorter context.
+  EXPECT_NEAR(e2el_s(blocking) - e2el_s(parked), load_s, 1e-4);
+  EXPECT_NEAR(blocking.result.turns[1].load_s, load_s, 1e-6);
+  EXPECT_NEAR(parked.result.turns[1].load_s, load_s, 1e-6);
+}
+
+TEST(Instance, LoadsADocumentOnceForAllWhoWaitForIt) {
+  Workload workload;
+  for (uint32_t i = 0; i < 3; ++i) {
+    workload.sessions.push_back(
+        {.first_turn = i, .turn_count = 1, .context_tokens = 4000, .document = 0});
+    workload.turns.push_back({64, 1, 0.01 * i});
+  }
+  workload.warm_start = true;
+  const double document_bytes = 4000 * 524288.0;
+  const Engine engine = serve(caching("kv_offload"), workload);
+  EXPECT_NEAR(engine.result.number("read_bytes.ssd"), document_bytes, 1);
+  EXPECT_EQ(engine.result.turns[2].hit_tokens, 4000U);
+  // What is no KV yet when it has been loaded is found by nobody: request 2 comes while it is projected.
+  workload.turns[2].time_s = 0.06;
+  Scenario projecting = caching("hcache");
+  projecting.policy.split = Split::hidden_only;
+  const Engine projects = serve(projecting, workload);
+  EXPECT_NEAR(projects.result.number("read_bytes.ssd"), document_bytes / 2, 1);
+  // Where nobody may find what another has brought back, nobody waits for it.
+  const Engine inexact = serve(caching("kv_offload"), workload, {.exact = false});
+  EXPECT_NEAR(inexact.result.number("read_bytes.ssd"), 3 * document_bytes, 1);
+  for (const TurnRecord& turn : inexact.result.turns) EXPECT_LT(turn.ttft_s - turn.service_ttft_s, 0.03);
+}
+
+TEST(Instance, DelaysATurnByTheLookUpOfTheIndexAndNoMore) {
+  for (const uint32_t others : {0U, 1U}) {
+    // Alone, and while another request decodes.
+    std::vector<Ask> list = {{5, 500, 1}};
+    if (others > 0) list.insert(list.begin(), {0, 64, 1000});
+    const Engine at_once = serve(caching("recompute"), asks(list));
+    const Engine looks_up = serve(caching("recompute"), asks(list), {.lookup_s = 0.2});
+    const TurnRecord& without = at_once.result.turns[others];
+    const TurnRecord& with = looks_up.result.turns[others];
+    const double step_s = others * 0.02;
+    EXPECT_NEAR(with.ttft_s, without.ttft_s + 0.2, 1e-9 + step_s);
+    EXPECT_NEAR(with.service_ttft_s, without.service_ttft_s + 0.2, 1e-9 + step_s);
+    EXPECT_FLOAT_EQ(with.lookup_s, 0.2F);
+  }
+}
+
+// A request that is preempted though it runs alone, because a parked one holds blocks, makes room for that.
+TEST(Instance, ServesAParkedRequestWhenTheOnlyOneThatRanIsPreempted) {
+  int64_t preemptions = 0;
+  for (const double arrival_s : {0.44, 0.46, 0.48, 0.50, 0.52, 0.54}) {
+    Workload workload;
+    workload.sessions = {{.first_turn = 0, .turn_count = 1},
+                         {.first_turn = 1, .turn_count = 1, .context_tokens = 4000, .history_grows = false}};
+    // Request 0 has some ten blocks when request 1 comes, which needs 260 of 270 and loads 250; it has more
+    // when they have arrived.
+    workload.turns = {{100, 250, 0}, {160, 1, arrival_s}};
+    workload.warm_start = true;
+    const Engine engine = serve(caching("kv_offload", 270 * 16), workload);
+    EXPECT_EQ(engine.result.number("completed"), 2);
+    preemptions += static_cast<int64_t>(engine.result.number("preemptions"));
+  }
+  EXPECT_GT(preemptions, 0);
+}
+
+// ---- saves ----
+
+// Request 0 leaves 512 tokens, of which 511 have been computed: 32 of 40 blocks. Request 1 needs as many.
+TEST(Instance, GivesBlocksToOthersWhenTheyHaveBeenSaved) {
+  const Workload workload = asks({{0, 511, 1}, {0.001, 500, 1}});
+  const auto first_s = [](const Engine& engine) { return engine.cost().prefill_s({511, 0}) - 0.001; };
+  const auto own_s = [](const Engine& engine) { return engine.cost().prefill_s({500, 0}); };
+  const Engine keeps = serve(caching("kv_offload", 640), workload);
+  EXPECT_NEAR(keeps.result.turns[1].ttft_s, first_s(keeps) + keeps.save_s(512) + own_s(keeps), 1e-9);
+  // What is copied from elsewhere holds nobody up.
+  const Engine copies = serve(caching("kv_offload", 640), workload, {.keeps_kv = false});
+  EXPECT_NEAR(copies.result.turns[1].ttft_s, first_s(copies) + own_s(copies), 1e-9);
+  // Saved as they become full: 31 blocks.
+  const Engine steps = serve(caching("kv_offload", 640), workload, {.save_at = SaveAt::step});
+  EXPECT_NEAR(steps.result.turns[1].ttft_s, first_s(steps) + steps.save_s(496) + own_s(steps), 1e-9);
+}
+
+TEST(Instance, SavesFullBlocksOfPromptsAloneWhereItIsToldSo) {
+  const auto written = [](const KeepingOptions& keeping) {
+    const Engine engine = serve(caching("kv_offload"), asks({{0, 500, 100}, {5, 64, 1}}), keeping);
+    return engine.result.number("written_bytes.ssd") / 524288;
+  };
+  // 599 computed tokens: 37 blocks; of the prompt 31. What the last request leaves is on its way at the end.
+  EXPECT_NEAR(written({.save_at = SaveAt::step}), 592, 1e-6);
+  EXPECT_NEAR(written({.save_at = SaveAt::step, .save_generated = false}), 496, 1e-6);
+  EXPECT_NEAR(written({.save_at = SaveAt::turn_end}), 600, 1e-6);
+}
+
+TEST(Instance, SavesAContextThatEnoughTurnsHaveLeft) {
+  Workload workload;
+  workload.sessions = {{.first_turn = 0, .turn_count = 3}, {.first_turn = 3, .turn_count = 1}};
+  workload.turns = {{500, 100, 0}, {100, 100, 1}, {100, 100, 1}, {1, 1, 100}};
+  for (const SaveAt save_at : {SaveAt::turn_end, SaveAt::step}) {
+    const auto written = [&](int64_t after) {
+      return serve(caching("kv_offload"), workload, {.save_at = save_at, .store_after_hits = after})
+                 .result.number("written_bytes.ssd") / 524288;
+    };
+    const bool whole = save_at == SaveAt::turn_end;
+    EXPECT_NEAR(written(0), whole ? 1000 : 992, 1e-6);  // all of it, once
+    EXPECT_NEAR(written(2), whole ? 1000 : 992, 1e-6);
+    EXPECT_EQ(written(3), 0);
+  }
+}
+
+TEST(Instance, SavesWhatThePrefixCacheEvicts) {
+  Workload workload;
+  workload.sessions = {{.first_turn = 0, .turn_count = 2}, {.first_turn = 2, .turn_count = 1}};
+  workload.turns = {{320, 1, 0}, {20, 1, 5}, {480, 1, 1}};
+  const Engine engine = serve(caching("kv_offload", 640), workload, {.save_at = SaveAt::eviction});
+  // 20 blocks are cached when request 1 needs 30 of 40: the last ten go, and the text as far as they reach.
+  EXPECT_NEAR(engine.result.number("written_bytes.ssd"), 320 * 524288.0, 1);
+  const auto& turns = engine.result.turns;
+  const auto again = std::find_if(turns.begin(), turns.end(), [](const TurnRecord& one) { return one.turn == 1; });
+  EXPECT_EQ(again->hit_tokens, 320U);
+  EXPECT_EQ(again->tier_hit_tokens[index(Tier::hbm)], 160U);
+  EXPECT_EQ(again->tier_hit_tokens[index(Tier::ssd)], 160U);
+}
+
+TEST(Instance, LeavesNothingOutOfWhatThePrefixCacheHas) {
+  Workload workload;
+  workload.sessions = {{.first_turn = 0, .turn_count = 2}, {.first_turn = 2, .turn_count = 1}};
+  workload.turns = {{320, 1, 0}, {20, 1, 5}, {480, 1, 1}};
+  const Engine engine = serve(caching("as_like", 640), workload);
+  const auto& turns = engine.result.turns;
+  const auto again = std::find_if(turns.begin(), turns.end(), [](const TurnRecord& one) { return one.turn == 1; });
+  // Half of its history is still cached, half is loaded; this policy uses all that it finds.
+  EXPECT_EQ(again->tier_hit_tokens[index(Tier::hbm)], 160U);
+  EXPECT_EQ(again->tier_used_tokens[index(Tier::hbm)], 160U);
+  EXPECT_EQ(again->tier_used_tokens[index(Tier::ssd)], 160U);
+}
+
+// What is evicted of a chain that has ended is not taken for the one that began anew.
+TEST(Instance, DoesNotFindTheOldChainOfAHistoryThatLostItsFront) {
+  Scenario window = caching("kv_offload", 1280);
+  window.serving.max_model_len = 1000;
+  window.serving.max_num_seqs = 1;
+  Workload workload;
+  workload.sessions = {{.first_turn = 0, .turn_count = 3},
+                       {.first_turn = 3, .turn_count = 1},
+                       {.first_turn = 4, .turn_count = 1}};
+  workload.turns = {{300, 300, 0}, {50, 100, 1}, {200, 100, 6}, {100, 890, 9}, {64, 50, 9.5}};
+  const Engine engine = serve(window, workload, {.save_at = SaveAt::eviction});
+  // 47 blocks of the session are cached when its third turn arrives and loses its front; request 1, which
+  // decodes, has 62 of 80 blocks in the end. While the last request is served the old ones reach the SSD.
+  const auto& turns = engine.result.turns;
+  const auto cut = std::find_if(turns.begin(), turns.end(), [](const TurnRecord& one) { return one.turn == 2; });
+  EXPECT_EQ(cut->history_tokens, 375U);
+  EXPECT_GT(cut->ttft_s - cut->service_ttft_s, 1);  // waits for request 1
+  EXPECT_EQ(cut->hit_tokens, 0U);
+}
+
+TEST(Instance, GoesOnWhenTheFirstOfSeveralBlockingSavesHasEnded) {
+  // Requests 0 and 1 end in one step, and the GPU waits for both saves; request 2 waits for their blocks.
+  const Engine engine = serve(caching("kv_offload", 640), asks({{0, 256, 1}, {0, 256, 1}, {0.001, 500, 1}}),
+                              {.blocking_save = true});
+  EXPECT_EQ(engine.result.number("completed"), 3);
+  const double saves_s = 2 * engine.save_s(257);
+  EXPECT_NEAR(engine.result.turns[2].service_ttft_s, engine.cost().prefill_s({500, 0}), 1e-9);
+  EXPECT_GT(engine.result.turns[2].ttft_s, saves_s + engine.cost().prefill_s({500, 0}));
+}
+
+// ---- the real World ----
+
+// Where no two lanes share a link the simple World and SimGrid must tell the same story.
 TEST(Instance, TellsTheSameStoryOnTheFakeWorldAndOnSimGrid) {
   for (const std::string policy : {"recompute", "kv_offload", "hcache"}) {
     const Workload workload = laws::chats(60, 0.2);

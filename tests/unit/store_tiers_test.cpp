@@ -6,6 +6,35 @@
 namespace kvcap {
 namespace {
 
+// ---- full write queues ----
+
+TEST(Store, LeavesWhereItIsWhatAFullQueueRefusesToLetGrow) {
+  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 5000)});
+  finish(store, store.put(1, 20, 1));
+  store.accept_moves([](Tier, Tier to, int64_t) { return to != Tier::dram; });
+  EXPECT_TRUE(store.put(1, 30, 2).empty());
+  EXPECT_EQ(store.find(1)->tier, Tier::dram);
+  EXPECT_EQ(visible(store, 1), 20);
+  store.check();
+}
+
+TEST(Store, MakesNoCopyThatIsLongerThanOneAboveIt) {
+  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 5000), tier(Tier::remote, 5000)},
+              {.inclusive = true, .write_through = true});
+  finish(store, store.put(1, 20, 1));
+  store.accept_moves([](Tier, Tier to, int64_t) { return to != Tier::ssd; });
+  finish(store, store.put(1, 30, 2));
+  EXPECT_EQ(visible(store, 1), 30);
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::ssd), 200);
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::remote), 200);
+  store.check();
+  // When the queue has room again all copies grow.
+  store.accept_moves(nullptr);
+  finish(store, store.put(1, 40, 3));
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::remote), 400);
+  store.check();
+}
+
 // ---- an exclusive tier on the GPU ----
 
 // 50 tokens on the GPU, 50 in DRAM, all of them on SSD: two contexts near at hand, not one twice.

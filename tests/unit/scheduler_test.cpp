@@ -1,0 +1,527 @@
+// What the scheduler decides, without a clock: a step is planned, its slices are finished, the next is
+// planned.
+#include "serving/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace kvcap {
+namespace {
+
+constexpr int64_t kBlock = 4;  // tokens
+
+// Texts of prompts; every request generates a text of its own.
+constexpr Key kText = 7;
+constexpr Key kOther = 8;
+
+SchedulerOptions options() { return {.max_num_seqs = 8, .max_num_batched_tokens = 64, .block_size = kBlock}; }
+
+// A scheduler and its pool. Requests find what the pool has; tests say what else happens to them.
+class Engine : private Admissions {
+ public:
+  Engine(const SchedulerOptions& with, int64_t blocks, bool caches = true)
+      : pool_(blocks, kBlock, caches), scheduler_(with, pool_, *this) {}
+
+  // The next request, number 0 being the first.
+  Request& ask(const std::vector<TextRun>& prompt, int64_t output_tokens) {
+    auto request = std::make_unique<Request>();
+    request->number = next_;
+    std::vector<TextRun> texts = prompt;
+    for (const TextRun& run : prompt) request->input_tokens += run.tokens;
+    request->output_tokens = output_tokens;
+    texts.push_back({answer_of(next_++), 0, output_tokens});
+    request->chain = block_runs(texts, kBlock);
+    Request& asked = *request;
+    scheduler_.add(std::move(request));
+    return asked;
+  }
+  static Key answer_of(int number) { return 1000 + static_cast<Key>(number); }
+
+  // What a plan computes of each request: "0:8+1!" are the token after the first 8 of request 0, and one that
+  // is sampled.
+  static std::string told(const StepPlan& plan) {
+    std::string text;
+    for (const Slice& slice : plan.slices) {
+      if (!text.empty()) text += ' ';
+      text += name(*slice.request) + ":" + std::to_string(slice.first) + "+" + std::to_string(slice.tokens);
+      if (slice.yields) text += '!';
+    }
+    return text;
+  }
+  StepPlan plan() {
+    StepPlan plan;
+    scheduler_.plan(plan);
+    check();
+    return plan;
+  }
+  void finish(const StepPlan& plan) {
+    for (const Slice& slice : plan.slices) {
+      if (scheduler_.finish(slice) && Scheduler::ended(*slice.request)) {
+        ended_ += name(*slice.request);
+        scheduler_.remove(*slice.request);
+      }
+    }
+    check();
+  }
+  // Steps one after the other, none planned ahead.
+  std::string step() {
+    const StepPlan now = plan();
+    finish(now);
+    return told(now);
+  }
+
+  std::string waiting() const {
+    std::string numbers;
+    for (const RequestPtr& request : scheduler_.waiting()) numbers += name(*request);
+    return numbers;
+  }
+  const std::string& ended() const { return ended_; }
+  BlockPool& pool() { return pool_; }
+  Scheduler& scheduler() { return scheduler_; }
+
+  bool beside = false;  // restorations compute prompts as well
+  // By the request's number; absent: it computes.
+  std::map<Order, Lookup> says;
+  std::map<Order, int64_t> loads;        // it loads so many tokens
+  std::map<Order, int64_t> lies_beside;  // so many tokens of it lie on the GPU, but in no block
+
+ private:
+  static std::string name(const Request& request) {
+    return std::to_string(static_cast<int64_t>(request.number));
+  }
+  Lookup look_up(Request& request, Found& found) override {
+    if (says.contains(request.number)) return says[request.number];
+    found.gpu = pool_.find(request.chain, (request.known_tokens() - 1) / kBlock);
+    if (lies_beside.contains(request.number)) {
+      found.gpu = {};
+      request.named = false;
+      request.free_tokens = lies_beside[request.number];
+    }
+    if (loads.contains(request.number)) found.load_tokens = loads[request.number];
+    return Lookup::computes;
+  }
+  Lookup admit(Request& request) override {
+    if (!loads.contains(request.number)) return Lookup::computes;
+    request.fused = beside;
+    scheduler_.take_blocks(request, loads[request.number]);
+    request.planned = request.computed = loads[request.number];
+    return beside ? Lookup::computes_beside : Lookup::loads;
+  }
+  void preempted(Request&) override {}
+  void check() {
+    scheduler_.check();
+    pool_.check(scheduler_.holdings());
+  }
+
+  BlockPool pool_;
+  Scheduler scheduler_;
+  int next_ = 0;
+  std::string ended_;
+};
+
+std::vector<TextRun> text(int64_t tokens, Key key = kText) { return {{key, 0, tokens}}; }
+
+// ---- hits ----
+
+TEST(Scheduler, ComputesTheLastBlockOfAFullHitAgain) {
+  Engine engine(options(), 100);
+  engine.ask(text(8), 1);
+  EXPECT_EQ(engine.step(), "0:0+8!");
+  engine.ask(text(8), 1);
+  EXPECT_EQ(engine.step(), "1:4+4!");
+  // One token more, and both blocks are found.
+  engine.ask(text(9), 1);
+  EXPECT_EQ(engine.step(), "2:8+1!");
+}
+
+TEST(Scheduler, LetsRequestsOfOneStepFindEachOthersBlocks) {
+  Engine engine(options(), 100);
+  engine.ask(text(10), 2);
+  engine.ask(text(10), 2);
+  const StepPlan plan = engine.plan();
+  EXPECT_EQ(Engine::told(plan), "0:0+10! 1:8+2!");
+  EXPECT_EQ(engine.pool().held(), 3 + 1);  // two blocks are shared
+}
+
+TEST(Scheduler, LetsTheNextTurnFindTheAnswer) {
+  for (const bool cached : {true, false}) {
+    SchedulerOptions with = options();
+    with.cache_generated = cached;
+    Engine engine(with, 100);
+    engine.ask(text(8), 9);
+    while (engine.scheduler().requests() > 0) engine.step();
+    // 8 + 9 tokens, of which the last was never computed: four full blocks, two of them without the answer.
+    engine.ask({{kText, 0, 8}, {Engine::answer_of(0), 0, 9}, {kOther, 0, 3}}, 1);
+    EXPECT_EQ(engine.step(), cached ? "1:16+4!" : "1:8+12!");
+  }
+}
+
+// ---- admission ----
+
+TEST(Scheduler, SharesTheTokenBudgetInOrder) {
+  SchedulerOptions with = options();
+  with.max_num_batched_tokens = 10;
+  Engine engine(with, 100);
+  engine.ask(text(8), 2);
+  engine.ask(text(8, kOther), 2);
+  engine.ask(text(8, 9), 2);
+  EXPECT_EQ(engine.step(), "0:0+8! 1:0+2");
+  EXPECT_EQ(engine.step(), "0:8+1! 1:2+6! 2:0+3");
+}
+
+TEST(Scheduler, AdmitsNoMoreThanItsSequences) {
+  SchedulerOptions with = options();
+  with.max_num_seqs = 2;
+  Engine engine(with, 100);
+  for (Key key = 1; key <= 3; ++key) engine.ask(text(4, key), 2);
+  EXPECT_EQ(engine.step(), "0:0+4! 1:0+4!");
+  EXPECT_EQ(engine.step(), "0:4+1! 1:4+1!");
+  EXPECT_EQ(engine.step(), "2:0+4!");
+}
+
+TEST(Scheduler, LetsTheFirstThatDoesNotFitBlockThoseBehindIt) {
+  Engine engine(options(), 5);
+  engine.ask(text(12), 1);         // three blocks
+  engine.ask(text(9, kOther), 1);  // three more, of which two are there
+  engine.ask(text(4, 9), 1);       // would fit
+  EXPECT_EQ(engine.step(), "0:0+12!");
+  EXPECT_EQ(engine.step(), "1:0+9! 2:0+4!");
+  // The same with one block more: nobody waits.
+  Engine roomy(options(), 7);
+  roomy.ask(text(12), 1);
+  roomy.ask(text(9, kOther), 1);
+  roomy.ask(text(4, 9), 1);
+  EXPECT_EQ(roomy.step(), "0:0+12! 1:0+9! 2:0+4!");
+}
+
+// The blocks that it finds are not free any more once it holds them.
+TEST(Scheduler, CountsABlockThatIsFoundAndThatNobodyHoldsAsTaken) {
+  Engine engine(options(), 5);
+  engine.ask(text(8), 1);
+  engine.step();
+  engine.ask(text(4, kOther), 3);
+  EXPECT_EQ(engine.step(), "1:0+4!");
+  engine.ask(text(16), 1);  // two blocks are found; two more are needed, and of four free ones two are those
+  EXPECT_EQ(engine.step(), "1:4+1!");  // takes the last but one that is not cached
+  EXPECT_EQ(engine.step(), "1:5+1!");
+  EXPECT_EQ(engine.step(), "2:8+8!");
+}
+
+TEST(Scheduler, AdmitsAPromptOfWhichTheFirstSliceFitsWhereItIsToldSo) {
+  for (const Admission admission : {Admission::full_prompt, Admission::chunk}) {
+    SchedulerOptions with = options();
+    with.admission = admission;
+    with.max_num_batched_tokens = 8;
+    Engine engine(with, 5);
+    engine.ask(text(8), 3);
+    EXPECT_EQ(engine.step(), "0:0+8!");
+    engine.ask(text(12, kOther), 1);  // three blocks, of which two are free while request 0 has its third
+    const bool chunk = admission == Admission::chunk;
+    EXPECT_EQ(engine.step(), chunk ? "0:8+1! 1:0+7" : "0:8+1!");
+    // No third block for it: it is the last admitted, and preempted.
+    EXPECT_EQ(engine.step(), "0:9+1!");
+    EXPECT_EQ(engine.waiting(), "1");
+    EXPECT_EQ(engine.step(), chunk ? "1:4+8!" : "1:0+8");
+  }
+}
+
+// What lies on the GPU in no block needs none, and is no part of the first slice.
+TEST(Scheduler, CountsTheFirstSliceFromWhereItsComputationBegins) {
+  SchedulerOptions with = options();
+  with.admission = Admission::chunk;
+  with.max_num_batched_tokens = 8;
+  Engine engine(with, 3);
+  engine.ask(text(8), 2);
+  EXPECT_EQ(engine.step(), "0:0+8!");
+  engine.ask(text(40, kOther), 1);
+  engine.lies_beside[1] = 32;  // eight are computed, which takes two blocks; none is free beside request 0's
+  EXPECT_EQ(engine.step(), "0:8+1!");
+  EXPECT_EQ(engine.step(), "1:32+8!");
+}
+
+TEST(Scheduler, NeverPreemptsWhereAnswersAreReserved) {
+  SchedulerOptions with = options();
+  with.admission = Admission::reserve_output;
+  Engine engine(with, 5);
+  engine.ask(text(8), 5);          // 12 tokens in the end: three blocks
+  engine.ask(text(8, kOther), 5);  // and three more
+  for (int i = 0; i < 5; ++i) {
+    const StepPlan plan = engine.plan();
+    EXPECT_EQ(plan.slices.size(), 1U);
+    EXPECT_FALSE(plan.preempted);
+    engine.finish(plan);
+  }
+  EXPECT_EQ(engine.ended(), "0");
+  EXPECT_EQ(engine.step(), "1:0+8!");
+  // With one block more both run, and end in the same step.
+  Engine roomy(with, 6);
+  roomy.ask(text(8), 5);
+  roomy.ask(text(8, kOther), 5);
+  for (int i = 0; i < 5; ++i) roomy.step();
+  EXPECT_EQ(roomy.ended(), "01");
+}
+
+// ---- the order of work ----
+
+TEST(Scheduler, ComputesPromptsAloneWhereTheyGoFirst) {
+  SchedulerOptions with = options();
+  with.schedule = StepOrder::prefill_first;
+  Engine engine(with, 100);
+  engine.ask(text(8), 9);
+  EXPECT_EQ(engine.step(), "0:0+8!");
+  EXPECT_EQ(engine.step(), "0:8+1!");
+  engine.ask(text(100, kOther), 9);
+  EXPECT_EQ(engine.step(), "1:0+64");
+  EXPECT_EQ(engine.step(), "1:64+36!");
+  EXPECT_EQ(engine.step(), "0:9+1! 1:100+1!");
+}
+
+TEST(Scheduler, LetsOthersPassOneRequestAndWaitForAnother) {
+  Engine engine(options(), 100);
+  engine.says[0] = Lookup::passes;
+  engine.ask(text(4), 1);
+  engine.ask(text(4, kOther), 1);
+  EXPECT_EQ(engine.step(), "1:0+4!");
+  engine.says[0] = Lookup::waits;
+  engine.ask(text(4, 9), 1);
+  EXPECT_EQ(engine.step(), "");
+  engine.says.clear();
+  EXPECT_EQ(engine.step(), "0:0+4! 2:0+4!");
+}
+
+// ---- preemption ----
+
+TEST(Scheduler, PreemptsTheLastAdmittedWhichGoesToTheHeadAndFindsItsBlocks) {
+  Engine engine(options(), 5);
+  engine.ask(text(8), 5);
+  engine.ask(text(8, kOther), 5);
+  EXPECT_EQ(engine.step(), "0:0+8! 1:0+8!");
+  engine.ask(text(8, 9), 1);
+  // Both need a third block, and there is one.
+  const StepPlan plan = engine.plan();
+  EXPECT_EQ(Engine::told(plan), "0:8+1!");
+  EXPECT_TRUE(plan.preempted);
+  EXPECT_EQ(engine.waiting(), "12");
+  engine.finish(plan);
+  for (int i = 0; i < 3; ++i) engine.step();
+  EXPECT_EQ(engine.ended(), "0");
+  // Its prompt and the token that it had: two blocks are there, and one token is computed again.
+  EXPECT_EQ(engine.step(), "1:8+1! 2:0+8!");
+}
+
+TEST(Scheduler, AdmitsNobodyInAStepThatPreempts) {
+  Engine engine(options(), 5);
+  engine.ask(text(8), 5);
+  engine.ask(text(8, kOther), 5);
+  engine.step();
+  engine.says[1] = Lookup::passes;  // once it is back in the queue
+  engine.ask(text(4, 9), 2);
+  EXPECT_EQ(engine.step(), "0:8+1!");  // though two blocks are free
+  EXPECT_EQ(engine.step(), "0:9+1! 2:0+4!");
+}
+
+// ---- steps that are planned ahead ----
+
+TEST(Scheduler, PlansAStepWithTheTokensThatTheStepBeforeItWillYield) {
+  Engine engine(options(), 100);
+  engine.ask(text(8), 3);
+  const StepPlan first = engine.plan();
+  const StepPlan second = engine.plan();  // when the first one begins
+  engine.ask(text(4, kOther), 1);         // arrives while it runs
+  EXPECT_EQ(Engine::told(first), "0:0+8!");
+  EXPECT_EQ(Engine::told(second), "0:8+1!");
+  engine.finish(first);
+  const StepPlan third = engine.plan();
+  EXPECT_EQ(Engine::told(third), "0:9+1! 1:0+4!");
+  engine.finish(second);
+  // Request 0 has three tokens then, and gets no slot for a fourth.
+  EXPECT_EQ(Engine::told(engine.plan()), "");
+  engine.finish(third);
+  EXPECT_EQ(engine.ended(), "01");
+}
+
+// A block of generated tokens has its name when they are known.
+TEST(Scheduler, NamesNoBlockBeforeItsTokensAreKnown) {
+  Engine engine(options(), 100);
+  Request& request = engine.ask(text(7), 9);
+  const StepPlan first = engine.plan();
+  const StepPlan second = engine.plan();  // the token that fills the second block: its value is not known
+  EXPECT_EQ(request.holding.blocks(), 2);
+  EXPECT_EQ(request.holding.named(), 1);
+  engine.finish(first);
+  EXPECT_EQ(request.holding.named(), 2);
+  engine.finish(second);
+}
+
+TEST(Scheduler, LetsAPreemptedRequestKeepTheTokenInFlight) {
+  Engine engine(options(), 5);
+  engine.ask(text(8), 5);
+  Request& last = engine.ask(text(8, kOther), 5);
+  const StepPlan first = engine.plan();
+  const StepPlan second = engine.plan();
+  EXPECT_EQ(Engine::told(second), "0:8+1!");
+  EXPECT_EQ(engine.waiting(), "1");
+  EXPECT_EQ(last.generated, 0);
+  engine.finish(first);
+  EXPECT_EQ(last.generated, 1);
+  engine.finish(second);
+  EXPECT_EQ(last.generated, 1);
+}
+
+TEST(Scheduler, LetsAPreemptedRequestEndWithTheTokenInFlight) {
+  Engine engine(options(), 4);
+  engine.ask(text(8), 5);
+  engine.ask(text(8, kOther), 1);
+  const StepPlan first = engine.plan();
+  const StepPlan second = engine.plan();  // the third block of request 0 is one of request 1's
+  EXPECT_TRUE(second.preempted);
+  EXPECT_EQ(engine.waiting(), "1");
+  engine.finish(first);
+  EXPECT_EQ(engine.ended(), "1");
+  EXPECT_EQ(engine.waiting(), "");
+}
+
+// ---- many steps at once ----
+
+TEST(Scheduler, RepeatsAStepUntilSomebodyEndsOrBlocksRunOut) {
+  for (const auto& [blocks, steps] : {std::pair{4, 7}, std::pair{5, 8}}) {
+    Engine engine(options(), blocks);
+    Request& request = engine.ask(text(8), 10);
+    engine.step();
+    StepPlan decode = engine.plan();
+    // 9 tokens are planned: up to 16 fit into four blocks. The last of ten ends it, and the first is known.
+    EXPECT_EQ(engine.scheduler().most_steps(decode, false, 1000), steps);
+    EXPECT_EQ(engine.scheduler().most_steps(decode, false, 3), 3);
+    engine.scheduler().skip(decode, nullptr, steps);
+    EXPECT_EQ(request.generated, 1 + steps);
+    EXPECT_EQ(decode.context_tokens, 9 + steps);
+    EXPECT_EQ(Engine::told(decode), "0:" + std::to_string(8 + steps) + "+1!");
+    engine.finish(decode);
+    EXPECT_EQ(engine.ended(), steps == 8 ? "0" : "");
+  }
+}
+
+// Blocks that a request has too many are no other's.
+TEST(Scheduler, RepeatsAStepNoMoreOftenThanBlocksAreFree) {
+  Engine engine(options(), 8);
+  engine.loads[0] = 16;
+  Request& loading = engine.ask(text(16), 20);
+  engine.ask(text(8, kOther), 20);
+  EXPECT_EQ(engine.step(), "1:0+8!");
+  loading.unused_tokens = 8;  // half of its history takes no part in the turn
+  loading.planned = loading.computed = 7;
+  engine.scheduler().loaded(loading);
+  EXPECT_EQ(engine.step(), "1:8+1! 0:7+1!");
+  // Request 0 has four blocks for 8 tokens, request 1 three for 9; one is free.
+  const StepPlan decode = engine.plan();
+  EXPECT_EQ(Engine::told(decode), "1:9+1! 0:8+1!");
+  EXPECT_EQ(engine.scheduler().most_steps(decode, false, 1000),
+            6);  // 10 + 6 tokens of request 1: four blocks
+}
+
+TEST(Scheduler, RepeatsOneStepLessWhereTheNextIsPlanned) {
+  Engine engine(options(), 100);
+  engine.ask(text(8), 10);
+  engine.finish(engine.plan());
+  const StepPlan decode = engine.plan();
+  engine.plan();
+  EXPECT_EQ(engine.scheduler().most_steps(decode, true, 1000), 7);
+}
+
+// ---- contexts that are loaded ----
+
+TEST(Scheduler, GivesNoSlotToARequestThatLoads) {
+  SchedulerOptions with = options();
+  with.max_num_seqs = 1;
+  Engine engine(with, 100);
+  engine.loads[0] = 8;
+  Request& loading = engine.ask(text(12), 1);
+  engine.ask(text(4, kOther), 2);
+  EXPECT_EQ(engine.step(), "1:0+4!");
+  EXPECT_EQ(loading.holding.blocks(), 2);
+  EXPECT_EQ(loading.holding.named(), 0);  // nobody finds what has not arrived
+  engine.scheduler().loaded(loading);
+  EXPECT_EQ(loading.holding.named(), 2);
+  EXPECT_EQ(engine.step(), "1:4+1!");  // has the only slot
+  EXPECT_EQ(engine.step(), "0:8+4!");
+}
+
+TEST(Scheduler, ParksAContextOnlyInRoomThatOtherPromptsDoNotNeed) {
+  for (const auto& [tokens, parked] : {std::pair{16, 2U}, std::pair{17, 1U}}) {
+    Engine engine(options(), 10);
+    engine.loads[0] = engine.loads[1] = 4;
+    engine.ask(text(24), 1);              // holds one block while it loads, and needs five more
+    engine.ask(text(tokens, kOther), 1);  // of nine free blocks it gets four, not five
+    engine.step();
+    EXPECT_EQ(engine.scheduler().loading().size(), parked);
+  }
+}
+
+TEST(Scheduler, PreemptsNobodyWhoseContextIsLoaded) {
+  Engine engine(options(), 5);
+  engine.ask(text(8), 9);
+  engine.loads[1] = 8;
+  Request& loading = engine.ask(text(12, kOther), 1);
+  EXPECT_EQ(engine.step(), "0:0+8!");
+  EXPECT_EQ(loading.holding.blocks(), 2);
+  for (int i = 0; i < 4; ++i) engine.step();  // 12 tokens: three blocks, and none is left
+  const StepPlan plan = engine.plan();
+  EXPECT_TRUE(plan.preempted);
+  EXPECT_TRUE(plan.empty());
+  EXPECT_EQ(engine.waiting(), "0");
+  engine.scheduler().loaded(loading);
+  EXPECT_EQ(engine.waiting(), "01");
+  // Request 0 does not fit; who has blocks already passes it.
+  EXPECT_EQ(engine.step(), "1:8+4!");
+}
+
+TEST(Scheduler, AdmitsALoadedRequestThoughItsAnswerIsReserved) {
+  SchedulerOptions with = options();
+  with.admission = Admission::reserve_output;
+  Engine engine(with, 10);
+  engine.loads[0] = 8;
+  Request& loading = engine.ask(text(20), 13);  // 32 tokens in the end: eight blocks of ten
+  EXPECT_EQ(engine.step(), "");
+  engine.scheduler().loaded(loading);
+  EXPECT_EQ(engine.step(), "0:8+12!");
+}
+
+// Two requests of which each waits for the other's blocks: request 1 computes a slice, finds no room for the
+// next and begins anew, while request 0 holds what it has loaded.
+TEST(Scheduler, ServesAParkedContextBesideAPromptThatIsComputedInSlices) {
+  SchedulerOptions with = options();
+  with.admission = Admission::chunk;
+  with.max_num_batched_tokens = 8;
+  Engine engine(with, 8, false);
+  engine.loads[0] = 16;
+  Request& loading = engine.ask(text(24), 1);  // four blocks of eight, and two that it owes
+  engine.ask(text(28, kOther), 1);             // seven
+  engine.step();
+  engine.step();
+  engine.scheduler().loaded(loading);
+  for (int i = 0; i < 20 && engine.scheduler().requests() > 0; ++i) engine.step();
+  EXPECT_EQ(engine.ended(), "01");
+}
+
+TEST(Scheduler, CountsASlotForARequestWhoseRestorationComputesItsPrompt) {
+  SchedulerOptions with = options();
+  with.max_num_seqs = 1;
+  Engine engine(with, 100);
+  engine.loads[0] = 12;
+  engine.beside = true;
+  Request& fused = engine.ask(text(12), 3);
+  engine.ask(text(4, kOther), 1);
+  EXPECT_EQ(engine.step(), "");
+  engine.scheduler().computed_beside(fused);
+  EXPECT_EQ(fused.generated, 1);
+  EXPECT_EQ(engine.step(), "0:12+1!");  // has its first token, and the slot
+  EXPECT_EQ(engine.step(), "0:13+1!");
+  EXPECT_EQ(engine.step(), "1:0+4!");
+}
+
+}  // namespace
+}  // namespace kvcap
