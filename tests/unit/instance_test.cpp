@@ -43,25 +43,25 @@ class Engine {
         if (tokens > 0 && !store_.find(key)) store_.preload(key, tokens);
       }
     }
-    Fleet fleet(
-        {.world = &world,
-         .stores = {&store_, 1},
-         .make_restorer =
-             [&](std::size_t) {
-               return make_restorer(scenario.fidelity, world.node(0), machine_.idle_rates(), observer, nullptr);
-             },
-         .instance = {
-             .workload = &workload,
-             .cost = &machine_.cost(),
-             .policy = &machine_.policy(),
-             .recorder = &recorder_,
-             .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
-             .serving = scenario.serving,
-             .keeping = keeping,
-             .kv_capacity_tokens = machine_.kv_capacity_tokens(),
-             .max_model_len = machine_.max_model_len(),
-             .fidelity = scenario.fidelity,
-             .check_invariants = true}});
+    Fleet fleet({.world = &world,
+                 .stores = {&store_, 1},
+                 .make_restorer =
+                     [&](std::size_t) {
+                       return make_restorer(scenario.fidelity, world.node(0), machine_.idle_rates(), observer,
+                                            nullptr);
+                     },
+                 .instance = {
+                     .workload = &workload,
+                     .cost = &machine_.cost(),
+                     .policy = &machine_.policy(),
+                     .recorder = &recorder_,
+                     .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
+                     .serving = scenario.serving,
+                     .keeping = keeping,
+                     .kv_capacity_tokens = machine_.kv_capacity_tokens(),
+                     .max_model_len = machine_.max_model_len(),
+                     .fidelity = scenario.fidelity,
+                     .check_invariants = true}});
     world.run([&](double now_s) { return fleet.advance(now_s); });
     RunFacts facts;
     facts.scenario_json = "{}";
@@ -75,8 +75,9 @@ class Engine {
   double save_s(int64_t tokens) const {
     const Policy& policy = machine_.policy();
     const Route& route = machine_.route(Tier::hbm, Tier::ssd);
-    return route.latency_s + route.seconds(static_cast<double>(tokens) * policy.traits().stored_bytes_per_token,
-                                           policy.save_requests(tokens));
+    return route.latency_s +
+           route.seconds(static_cast<double>(tokens) * policy.traits().stored_bytes_per_token,
+                         policy.save_requests(tokens));
   }
 
  private:
@@ -247,7 +248,8 @@ TEST(Instance, ComputesAPromptThatArrivesDuringAStepInTheNextOneOrIfItPlansAhead
 }
 
 TEST(Instance, AddsTheHostsTimeToAStepOrHidesItUnderTheGpus) {
-  // The GPU computes the prompt in some 30 ms and decodes in some 9 ms; the host takes 10 ms and 1 ms a sequence.
+  // The GPU computes the prompt in some 30 ms and decodes in some 9 ms; the host takes 10 ms and 1 ms a
+  // sequence.
   for (const bool async : {false, true}) {
     Scenario slow = caching("recompute");
     slow.serving.async_scheduling = async;
@@ -273,8 +275,8 @@ TEST(Instance, PutsARequestIntoTheQueueAfterTheTimeOfTheApi) {
   EXPECT_NEAR(engine.result.turns[0].service_ttft_s, prefill_s, 1e-9);
   // While request 1 decodes, too: no run of steps hides the date at which request 2 joins.
   EXPECT_GT(engine.result.turns[2].ttft_s, 0.25);
-  EXPECT_LT(engine.result.turns[2].ttft_s, 0.25 + 3 * engine.cost().decode_step_s(1, 540) +
-                                               engine.cost().prefill_s({100, 0}));
+  EXPECT_LT(engine.result.turns[2].ttft_s,
+            0.25 + 3 * engine.cost().decode_step_s(1, 540) + engine.cost().prefill_s({100, 0}));
 }
 
 // ---- the prefix cache ----
@@ -302,8 +304,8 @@ TEST(Instance, FindsTheBlocksOfItsParentOnEveryBranch) {
   workload.parents = {kNoParent, 0, 0, 2};
   const Engine engine = serve(caching("recompute"), workload);
   const auto& turns = engine.result.turns;
-  // 159 tokens were computed: nine blocks. The first branch computes the last one, and so the second finds all
-  // of its parent's ten blocks, and none of the first branch.
+  // 159 tokens were computed: nine blocks. The first branch computes the last one, and so the second finds
+  // all of its parent's ten blocks, and none of the first branch.
   EXPECT_EQ(turns[1].hit_tokens, 144U);
   EXPECT_EQ(turns[2].hit_tokens, 160U);
   // Behind the second branch: 160 + 40 + 49 tokens, of which 15 blocks are full.
@@ -341,8 +343,7 @@ Workload one_decodes_one_loads() {
 TEST(Instance, LetsOthersComputeWhileAContextIsLoadedOrLetsAllWait) {
   const double load_s = 4000 * 524288 / 26e9;
   const Engine parked = serve(caching("kv_offload"), one_decodes_one_loads());
-  const Engine blocking =
-      serve(caching("kv_offload"), one_decodes_one_loads(), {.load = LoadMode::blocking});
+  const Engine blocking = serve(caching("kv_offload"), one_decodes_one_loads(), {.load = LoadMode::blocking});
   const auto e2el_s = [](const Engine& engine) { return engine.result.turns[0].e2el_s; };
   // One step of request 0 has request 1's prompt beside it, now at a shorter context.
   EXPECT_NEAR(e2el_s(blocking) - e2el_s(parked), load_s, 1e-4);
@@ -353,8 +354,7 @@ TEST(Instance, LetsOthersComputeWhileAContextIsLoadedOrLetsAllWait) {
 TEST(Instance, LoadsADocumentOnceForAllWhoWaitForIt) {
   Workload workload;
   for (uint32_t i = 0; i < 3; ++i) {
-    workload.sessions.push_back(
-        {.first_turn = i, .turn_count = 1, .context_tokens = 4000, .document = 0});
+    workload.sessions.push_back({.first_turn = i, .turn_count = 1, .context_tokens = 4000, .document = 0});
     workload.turns.push_back({64, 1, 0.01 * i});
   }
   workload.warm_start = true;
@@ -443,7 +443,8 @@ TEST(Instance, SavesAContextThatEnoughTurnsHaveLeft) {
   for (const SaveAt save_at : {SaveAt::turn_end, SaveAt::step}) {
     const auto written = [&](int64_t after) {
       return serve(caching("kv_offload"), workload, {.save_at = save_at, .store_after_hits = after})
-                 .result.number("written_bytes.ssd") / 524288;
+                 .result.number("written_bytes.ssd") /
+             524288;
     };
     const bool whole = save_at == SaveAt::turn_end;
     EXPECT_NEAR(written(0), whole ? 1000 : 992, 1e-6);  // all of it, once
@@ -460,7 +461,8 @@ TEST(Instance, SavesWhatThePrefixCacheEvicts) {
   // 20 blocks are cached when request 1 needs 30 of 40: the last ten go, and the text as far as they reach.
   EXPECT_NEAR(engine.result.number("written_bytes.ssd"), 320 * 524288.0, 1);
   const auto& turns = engine.result.turns;
-  const auto again = std::find_if(turns.begin(), turns.end(), [](const TurnRecord& one) { return one.turn == 1; });
+  const auto again =
+      std::find_if(turns.begin(), turns.end(), [](const TurnRecord& one) { return one.turn == 1; });
   EXPECT_EQ(again->hit_tokens, 320U);
   EXPECT_EQ(again->tier_hit_tokens[index(Tier::hbm)], 160U);
   EXPECT_EQ(again->tier_hit_tokens[index(Tier::ssd)], 160U);
@@ -472,7 +474,8 @@ TEST(Instance, LeavesNothingOutOfWhatThePrefixCacheHas) {
   workload.turns = {{320, 1, 0}, {20, 1, 5}, {480, 1, 1}};
   const Engine engine = serve(caching("as_like", 640), workload);
   const auto& turns = engine.result.turns;
-  const auto again = std::find_if(turns.begin(), turns.end(), [](const TurnRecord& one) { return one.turn == 1; });
+  const auto again =
+      std::find_if(turns.begin(), turns.end(), [](const TurnRecord& one) { return one.turn == 1; });
   // Half of its history is still cached, half is loaded; this policy uses all that it finds.
   EXPECT_EQ(again->tier_hit_tokens[index(Tier::hbm)], 160U);
   EXPECT_EQ(again->tier_used_tokens[index(Tier::hbm)], 160U);
@@ -493,7 +496,8 @@ TEST(Instance, DoesNotFindTheOldChainOfAHistoryThatLostItsFront) {
   // 47 blocks of the session are cached when its third turn arrives and loses its front; request 1, which
   // decodes, has 62 of 80 blocks in the end. While the last request is served the old ones reach the SSD.
   const auto& turns = engine.result.turns;
-  const auto cut = std::find_if(turns.begin(), turns.end(), [](const TurnRecord& one) { return one.turn == 2; });
+  const auto cut =
+      std::find_if(turns.begin(), turns.end(), [](const TurnRecord& one) { return one.turn == 2; });
   EXPECT_EQ(cut->history_tokens, 375U);
   EXPECT_GT(cut->ttft_s - cut->service_ttft_s, 1);  // waits for request 1
   EXPECT_EQ(cut->hit_tokens, 0U);
