@@ -70,7 +70,10 @@ TEST(Forecast, ForeseesTheNextTurnOfAContextThatIsNew) {
       {{.kind = Tier::dram, .capacity_bytes = 40, .eviction = EvictionKind::belady, .bytes_per_token = 1}});
   Forecast forecast(workload, sessions.arrivals, store, {.clairvoyant = true}, 1);
   const Arrival first = sessions.arrivals.pop();
-  forecast.foresee(first, sessions.open(first), 3);
+  const TurnText text = sessions.open(first);
+  EXPECT_TRUE(text.prompt.empty());
+  std::vector<Cut> cuts;
+  forecast.record_next_uses(first, sessions.close(first, text, &cuts), 3);
   // Used again at 53 s: what has no next use leaves before it, though it came later.
   for (const Key key : {Key{0}, Key{7}, Key{8}}) {
     for (const Move& move : store.own().put(key, 20, 3)) store.done(move);

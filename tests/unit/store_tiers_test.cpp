@@ -11,7 +11,7 @@ namespace {
 TEST(Store, LeavesWhereItIsWhatAFullQueueRefusesToLetGrow) {
   Store store({tier(Tier::dram, 500), tier(Tier::ssd, 5000)});
   finish(store, store.put(1, 20, 1));
-  store.accept_moves([](Tier, Tier to, int64_t) { return to != Tier::dram; });
+  store.accept_moves([](Tier, Tier to, int64_t, int64_t) { return to != Tier::dram; });
   EXPECT_TRUE(store.put(1, 30, 2).empty());
   EXPECT_EQ(store.find(1)->tier, Tier::dram);
   EXPECT_EQ(visible(store, 1), 20);
@@ -22,7 +22,7 @@ TEST(Store, MakesNoCopyThatIsLongerThanOneAboveIt) {
   Store store({tier(Tier::dram, 500), tier(Tier::ssd, 5000), tier(Tier::remote, 5000)},
               {.inclusive = true, .write_through = true});
   finish(store, store.put(1, 20, 1));
-  store.accept_moves([](Tier, Tier to, int64_t) { return to != Tier::ssd; });
+  store.accept_moves([](Tier, Tier to, int64_t, int64_t) { return to != Tier::ssd; });
   finish(store, store.put(1, 30, 2));
   EXPECT_EQ(visible(store, 1), 30);
   EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::ssd), 200);
