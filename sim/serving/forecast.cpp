@@ -99,8 +99,16 @@ void Forecast::look_again() {
   }
 }
 
-// False while there is no room for it.
+// False while there is no room for it. Its parts do not displace each other, whatever the order of eviction:
+// they would for ever, where not all of them fit.
 bool Forecast::fetch(const Waiting& turn, double now_s, std::vector<Move>& moves) {
+  for (const Item& item : *turn.prompt) store_.pin(item.key);
+  const bool fits = fetch_pinned(turn, now_s, moves);
+  for (const Item& item : *turn.prompt) store_.unpin(item.key);
+  return fits;
+}
+
+bool Forecast::fetch_pinned(const Waiting& turn, double now_s, std::vector<Move>& moves) {
   for (const Item& item : *turn.prompt) {
     const std::optional<Hit> hit = store_.find(item.key);
     if (!hit && match_ != Match::chunk) break;  // what follows a gap is of no use

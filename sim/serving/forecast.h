@@ -65,6 +65,7 @@ class Forecast {
   void expect(const Waiting& turn);
   void look_again();
   bool fetch(const Waiting& turn, double now_s, std::vector<Move>& moves);
+  bool fetch_pinned(const Waiting& turn, double now_s, std::vector<Move>& moves);
 
   const Workload& workload_;
   const Arrivals& arrivals_;

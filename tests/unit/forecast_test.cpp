@@ -60,6 +60,30 @@ TEST_F(ForecastTest, FetchesOfAPromptWhatFits) {
   }
 }
 
+// Nor in tiers that know nothing of next uses, and that keep copies of what moves up.
+TEST(Forecast, FetchesOfAPromptWhatFitsInAnyOrderOfEviction) {
+  NodeStore store({{.kind = Tier::dram, .capacity_bytes = 20, .bytes_per_token = 1},
+                   {.kind = Tier::ssd, .capacity_bytes = 90, .bytes_per_token = 1}},
+                  {.inclusive = true, .write_through = true});
+  std::vector<Part> prompt;
+  const auto finish = [&store](const std::vector<Move>& moves) {
+    for (const Move& move : moves) store.done(move);
+  };
+  for (const Key key : {1, 2, 3}) {
+    finish(store.own().put(key, 10, static_cast<Order>(key)));
+    prompt.push_back({{key, 10}, 10, 0});
+  }
+  const Workload workload;
+  const Arrivals arrivals(workload);
+  Forecast forecast(workload, arrivals, store, {.match = Match::chunk, .look_ahead = true}, 1);
+  forecast.left(10);
+  forecast.joins(prompt, 1);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(forecast.look_ahead(0, 10 + i).empty());  // parts 2 and 3 lie in DRAM, which is full
+    EXPECT_FALSE(forecast.fetches(prompt));
+  }
+}
+
 // A new session's first turn reuses nothing, but its text has a next use.
 TEST(Forecast, ForeseesTheNextTurnOfAContextThatIsNew) {
   Workload workload;
