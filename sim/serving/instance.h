@@ -175,7 +175,8 @@ class Instance : private Admissions {
   bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued);
   void pin(const Request& request);
   void unpin(const Request& request);
-  void end_lease(Saves& saves);
+  void end_lease(const std::shared_ptr<Saves>& saves);
+  void take_returned();
   void perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves = nullptr);
   double save_s(const Move& move) const;
   double requests_of(const Move& move) const;
@@ -217,6 +218,7 @@ class Instance : private Admissions {
   StepPlan outlook_;                  // scratch
   std::vector<PrefillChunk> chunks_;  // scratch: no allocation a step
   std::vector<const BlockPool::Holding*> leased_;  // of requests that have ended
+  std::vector<std::shared_ptr<Saves>> returned_;   // whose blocks come back with the end of the run's step
   struct Left {
     int64_t turns = 0;
     int64_t last = -1;

@@ -150,7 +150,7 @@ void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& sa
                 parts_.recorder->waiting_saves(-bytes);
                 parts_.recorder->wrote(move.to, bytes, requests);
                 parts_.store->done(move);
-                if (held && --held->under_way == 0) end_lease(*held);
+                if (held && --held->under_way == 0) end_lease(held);
                 if (parts_.check_invariants) parts_.store->check_in_turn();
                 const bool prefetches = parts_.keeping.look_ahead ||
                                         parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none;
@@ -165,13 +165,24 @@ void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& sa
   }
 }
 
-// The last save gives the blocks of a request that has ended back, for which others may wait.
-void Instance::end_lease(Saves& saves) {
-  if (std::erase(leased_, &saves.holding) == 0) return;
-  pool_.give_back(saves.holding);
-  if (!scheduler_.lacks_blocks() || (step_.running && !in_long_run())) return;
+// The last save gives the blocks of a request that has ended back, for which others may wait. The steps of a
+// run have taken theirs before: it ends with the step that goes on.
+void Instance::end_lease(const std::shared_ptr<Saves>& saves) {
+  if (std::find(leased_.begin(), leased_.end(), &saves->holding) == leased_.end()) return;
+  const bool in_run = in_long_run();
+  returned_.push_back(saves);
+  if (!in_run) take_returned();
+  if (!in_run && (step_.running || !scheduler_.lacks_blocks())) return;
   fetched_s_ = std::min(fetched_s_, parts_.node->now_s());
   parts_.wake();
+}
+
+void Instance::take_returned() {
+  for (const std::shared_ptr<Saves>& saves : returned_) {
+    std::erase(leased_, &saves->holding);
+    pool_.give_back(saves->holding);
+  }
+  returned_.clear();
 }
 
 // Out of the GPU, wherever it goes from there.

@@ -155,6 +155,7 @@ void Instance::finish_step(double now_s) {
     skipped = 0;
   }
   if (skipped > 0) scheduler_.skip(current_, async ? &following_ : nullptr, skipped);
+  take_returned();
   finish_slices(now_s);
   current_.clear();
 }
