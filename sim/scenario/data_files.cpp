@@ -24,7 +24,9 @@ constexpr PublicData kPublicData[] = {
      "https://github.com/kvcache-ai/Mooncake (FAST25-release/traces/conversation_trace.jsonl)",
      "as it is published, with gzip"},
     {"vllm-real/rtx4090-llama3.1-8b-tp1.csv", "https://github.com/casys-kaist/LLMServingSim (bench/examples)",
-     "as scenarios/README.md describes"}};
+     "as scenarios/README.md describes"},
+    {"vllm-real/workload-sharegpt-llama3.1-8b.jsonl.gz",
+     "https://github.com/casys-kaist/LLMServingSim (bench/workloads)", "as scenarios/README.md describes"}};
 
 const char* data_variable() {
   const char* folder = std::getenv("KVCAP_DATA");
