@@ -54,7 +54,7 @@ template <int kPercent>
 constexpr auto kReserve = [](PolicyOptions& options) { prefer(options.reserved_windows, kPercent / 100.0); };
 
 constexpr std::array kPolicies = {
-    PolicyRow{"recompute", "keep nothing, prefill the whole prompt every turn", "nothing",
+    PolicyRow{"recompute", "keep nothing below the GPU: the engine and its own prefix cache", "nothing",
               "prefill of history and new tokens together",
               "wins when turns are short, storage is slow or dear, or the GPU has nothing else to do; loses "
               "as histories "
