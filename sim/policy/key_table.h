@@ -187,21 +187,21 @@ inline constexpr std::tuple kTable{
                  return use.where.host_tiers &&
                         (use.options.save != SaveMode::direct_io || use.restores({Restore::project}));
                }),
-    policy_key("store_once", &O::store_once,
-               {.meaning = "KV that several tensor-parallel ranks hold (MLA, few KV heads) is stored once, not "
-                           "by each",
-                .absent = "false"},
-               in_host_tiers),
-    policy_key("save_at", &O::save_at,
-               {.meaning = "what is computed is saved when its turn ends, when blocks are full, or when the GPU "
-                           "evicts it",
-                .absent = "turn_end"},
-               in_host_tiers),
+    policy_key(
+        "store_once", &O::store_once,
+        {.meaning = "KV that several tensor-parallel ranks hold (MLA, few KV heads) is stored once, not "
+                    "by each",
+         .absent = "false"},
+        in_host_tiers),
+    policy_key(
+        "save_at", &O::save_at,
+        {.meaning = "what is computed is saved when its turn ends, when blocks are full, or when the GPU "
+                    "evicts it",
+         .absent = "turn_end"},
+        in_host_tiers),
     policy_key("save_generated", &O::save_generated,
                {.meaning = "save_at step: tokens of answers are saved too", .absent = "true"},
-               [](const KeyUse& use) {
-                 return use.where.host_tiers && use.options.save_at == SaveAt::step;
-               }),
+               [](const KeyUse& use) { return use.where.host_tiers && use.options.save_at == SaveAt::step; }),
     policy_key("store_after_hits", &O::store_after_hits,
                {.meaning = "turns that leave a context before it is saved",
                 .unit = "turns",
@@ -224,11 +224,7 @@ inline constexpr std::tuple kTable{
                 .absent = "none"},
                in_host_tiers),
     policy_key("prefetch_timeout_s", &O::prefetch_timeout_s,
-               {.meaning = "that a request waits at most",
-                .unit = "s",
-                .min = 0,
-                .max = 1e6,
-                .absent = "1"},
+               {.meaning = "that a request waits at most", .unit = "s", .min = 0, .max = 1e6, .absent = "1"},
                [](const KeyUse& use) {
                  return use.where.host_tiers && use.options.prefetch_on_arrival == PrefetchOnArrival::timeout;
                }),

@@ -27,9 +27,9 @@ StoredLayers::StoredLayers(const CostModel& cost, int64_t bits, bool once)
     : cost_(cost),
       bits_(bits),
       hidden_(form(static_cast<double>(cost.model().hidden_size), cost.model().hidden_bytes_per_element)),
-      kv_(form((once ? 1 : copies_of_kv(cost)) *
-                   static_cast<double>(cost.model().kv_elements_per_token_layer()),
-               cost.model().kv_bytes_per_element)) {}
+      kv_(form(
+          (once ? 1 : copies_of_kv(cost)) * static_cast<double>(cost.model().kv_elements_per_token_layer()),
+          cost.model().kv_bytes_per_element)) {}
 
 StoredLayers::Form StoredLayers::form(double elements, double bytes_per_element) const {
   const double model_bytes = elements * bytes_per_element;

@@ -19,7 +19,8 @@ Lookup Instance::look_up(Request& request, Found& found) {
     return Lookup::passes;
   }
   const int64_t size = parts_.serving.block_size;
-  if (parts_.serving.prefix_caching) found.gpu = pool_.find(request.chain, (request.known_tokens() - 1) / size);
+  if (parts_.serving.prefix_caching)
+    found.gpu = pool_.find(request.chain, (request.known_tokens() - 1) / size);
   const int64_t resident = found.gpu.blocks * size;
   found_ = find_below(request, resident);
   request.free_tokens = 0;
@@ -239,9 +240,9 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
 EngineLoad Instance::engine_load() {
   scheduler_.outlook(outlook_);
   const auto prefilling = static_cast<int64_t>(outlook_.slices.size()) - outlook_.decoding;
-  EngineLoad load{.decode_rows = outlook_.decoding,
-                  .waiting_turns = waiting() + prefilling +
-                                   static_cast<int64_t>(scheduler_.loading().size())};
+  EngineLoad load{
+      .decode_rows = outlook_.decoding,
+      .waiting_turns = waiting() + prefilling + static_cast<int64_t>(scheduler_.loading().size())};
   // Those that have only just arrived may be admitted with it.
   const double now_s = parts_.node->now_s();
   const auto& queue = scheduler_.waiting();

@@ -45,8 +45,8 @@ class Fleet {
  public:
   explicit Fleet(const FleetParts& parts);
 
-  // Does what is due at `now_s`. Returns when to call again (infinity: when woken), negative once every session
-  // has ended.
+  // Does what is due at `now_s`. Returns when to call again (infinity: when woken), negative once every
+  // session has ended.
   double advance(double now_s);
   double ended_s() const { return ended_s_; }
 

@@ -131,7 +131,8 @@ bool Forecast::fetches(const std::vector<Part>& prompt) const {
 void Forecast::record_next_uses(const Arrival& turn, const std::vector<Part>& parts, double now_s) {
   if (!clairvoyant_) return;
   const Session& session = workload_.sessions[turn.session];
-  const bool returns = turn.turn + 1 < session.turn_count && (session.history_grows || session.context_tokens > 0);
+  const bool returns =
+      turn.turn + 1 < session.turn_count && (session.history_grows || session.context_tokens > 0);
   const Order own = returns ? arrivals_.time_after(turn, now_s) : kNever;
   for (const Part& part : parts) {
     store_.expect(part.key, std::min(own, next_uses_->after(part.key, turn.time_s)));

@@ -56,8 +56,8 @@ double Instance::proceed(double now_s) {
   return next_s;
 }
 
-// A newcomer behind a blocked queue changes nothing before memory is freed, but for what is fetched for it and
-// for a queue that is full.
+// A newcomer behind a blocked queue changes nothing before memory is freed, but for what is fetched for it
+// and for a queue that is full.
 bool Instance::heeds_newcomers() const {
   return scheduler_.waiting().empty() || somebody_passed_ || parts_.keeping.look_ahead ||
          parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none || parts_.serving.max_queued_turns;
@@ -82,7 +82,8 @@ void Instance::take(const Arrival& arrival) {
   arrive(arrival);
   // Who sees arrivals for himself may see them late: behind a blocked queue, and after an answer that a
   // restoration gave during a step perhaps later than the levels were recorded last.
-  const double seen_s = parts_.sees_arrivals ? std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)) : now_s;
+  const double seen_s =
+      parts_.sees_arrivals ? std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)) : now_s;
   record_level(Level::waiting, static_cast<double>(waiting()), seen_s);
 }
 

@@ -105,7 +105,7 @@ class Instance : private Admissions {
     double time_s = 0;
     uint64_t order = 0;
     Request* request = nullptr;
-    bool blocks = false;     // all others wait for it
+    bool blocks = false;  // all others wait for it
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
     }
@@ -118,8 +118,8 @@ class Instance : private Admissions {
     double gpu_s = 0;       // of it the GPU computes
     int64_t steps = 1;
     int64_t most_steps = 1;
-    // Asynchronous scheduling: the run's last step is one in which somebody ends, if it is not cut short. What
-    // follows it is planned at its beginning.
+    // Asynchronous scheduling: the run's last step is one in which somebody ends, if it is not cut short.
+    // What follows it is planned at its beginning.
     int64_t ends_with_step = 0;
     DecodeRun run, gpu_run;  // of decode-only steps
     int64_t copies = 0;      // of KV windows, in each step
@@ -208,15 +208,15 @@ class Instance : private Admissions {
   // Of the last plan: somebody waits for a fetch or for another's load; others may pass it.
   bool waits_for_fetch_ = false, somebody_passed_ = false;
   double passed_until_s_ = std::numeric_limits<double>::infinity();  // the first date that they wait for
-  double fetched_s_ = std::numeric_limits<double>::infinity();  // when it no longer had to
-  FoundParts found_;                                            // of the request looked up last
-  std::vector<Restored> restored_;                              // a heap: restorations with a known end
+  double fetched_s_ = std::numeric_limits<double>::infinity();       // when it no longer had to
+  FoundParts found_;                                                 // of the request looked up last
+  std::vector<Restored> restored_;                                   // a heap: restorations with a known end
   uint64_t restorations_ = 0;
   KeyMap<uint32_t, 0> loading_;  // restorations under way, by key of what they load
   StepPlan current_, following_;
   Step step_;
-  StepPlan outlook_;                  // scratch
-  std::vector<PrefillChunk> chunks_;  // scratch: no allocation a step
+  StepPlan outlook_;                               // scratch
+  std::vector<PrefillChunk> chunks_;               // scratch: no allocation a step
   std::vector<const BlockPool::Holding*> leased_;  // of requests that have ended
   std::vector<std::shared_ptr<Saves>> returned_;   // whose blocks come back with the end of the run's step
   struct Left {
@@ -224,7 +224,7 @@ class Instance : private Admissions {
     int64_t last = -1;
   };
   std::unordered_map<Key, Left> left_;  // turns that have left a context, where it is saved after so many
-  double recorded_s_ = 0;                          // when the levels were last
+  double recorded_s_ = 0;               // when the levels were last
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
   int64_t pool_checks_ = 0;
 };

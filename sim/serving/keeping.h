@@ -24,13 +24,13 @@ struct KeepingOptions {
   bool keeps_kv = true;  // what is saved is read from the KV blocks, which are not free before that is done
   LoadMode load = LoadMode::parked;
   SaveAt save_at = SaveAt::turn_end;
-  bool save_generated = true;           // tokens of answers are saved as well
-  int64_t save_chunk_tokens = 0;        // with SaveAt::step: full chunks only; 0: full blocks
-  int64_t store_after_hits = 0;         // lookups of a context before it is saved
+  bool save_generated = true;     // tokens of answers are saved as well
+  int64_t save_chunk_tokens = 0;  // with SaveAt::step: full chunks only; 0: full blocks
+  int64_t store_after_hits = 0;   // lookups of a context before it is saved
   PrefetchOnArrival prefetch_on_arrival = PrefetchOnArrival::none;
   double prefetch_timeout_s = 1;
-  double lookup_s = 0;                  // of the index of a remote tier, once a turn
-  double write_queue_s = 0;             // of work that a tier's write queue holds at most; 0: any
+  double lookup_s = 0;       // of the index of a remote tier, once a turn
+  double write_queue_s = 0;  // of work that a tier's write queue holds at most; 0: any
 };
 
 }  // namespace kvcap

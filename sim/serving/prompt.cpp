@@ -32,7 +32,8 @@ std::vector<Part> parts_of(std::span<const SequenceRun> runs, PieceKeys piece_ke
 
 Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_t chunk_tokens) {
   std::vector<SequenceRun> runs;
-  for (const Piece& piece : workload.pieces_of(turn)) runs.push_back({{piece.key, 0, piece.tokens}, TextOwner::piece});
+  for (const Piece& piece : workload.pieces_of(turn))
+    runs.push_back({{piece.key, 0, piece.tokens}, TextOwner::piece});
   const std::size_t in_prompt = workload.prompt_pieces_of(turn).size();
   int64_t prompt_tokens = 0;
   for (std::size_t i = 0; i < in_prompt; ++i) prompt_tokens += runs[i].tokens;

@@ -52,8 +52,8 @@ struct Pieces {
 };
 Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_t chunk_tokens = 0);
 
-// What was found of a prompt in the tiers. One hit a part, in prompt order; parts that were not found are left
-// out.
+// What was found of a prompt in the tiers. One hit a part, in prompt order; parts that were not found are
+// left out.
 struct FoundParts {
   std::vector<Hit> hits;
   std::array<int64_t, kTiers.size()> tokens{};

@@ -34,25 +34,26 @@ struct Request {
   int64_t input_tokens = 0;
   int64_t output_tokens = 0;
 
-  // The KV blocks of its sequence. Their names are the chain of its tokens, where its KV is that of the chain.
+  // The KV blocks of its sequence. Their names are the chain of its tokens, where its KV is that of the
+  // chain.
   std::vector<BlockRun> chain;
   BlockPool::Holding holding;
   bool named = true;
   int64_t free_tokens = 0;    // of its KV that take no block: ideal's history, contexts in an hbm tier
   int64_t unused_tokens = 0;  // of its history, found and not important: they take no part
 
-  int64_t generated = 0;  // tokens of the answer that are known
-  int64_t ahead = 0;      // tokens that planned steps will yield
-  int64_t orphans = 0;    // such tokens of a request that was preempted meanwhile
-  int64_t planned = 0;    // tokens whose computation is planned or done
-  int64_t computed = 0;   // done, or found
-  int64_t prompt_end = 0;    // tokens that were known at its admission: beyond them it decodes
-  int64_t saved_tokens = 0;  // of its sequence, that have been handed to the tiers
+  int64_t generated = 0;         // tokens of the answer that are known
+  int64_t ahead = 0;             // tokens that planned steps will yield
+  int64_t orphans = 0;           // such tokens of a request that was preempted meanwhile
+  int64_t planned = 0;           // tokens whose computation is planned or done
+  int64_t computed = 0;          // done, or found
+  int64_t prompt_end = 0;        // tokens that were known at its admission: beyond them it decodes
+  int64_t saved_tokens = 0;      // of its sequence, that have been handed to the tiers
   std::shared_ptr<Saves> saves;  // none as long as nothing has been saved of it
   std::vector<Key> loads;        // what is on its way for it
 
-  bool restored = false;  // since its admission: what the tiers hold of it has come back
-  bool fused = false;     // its restoration computes its prompt as well
+  bool restored = false;    // since its admission: what the tiers hold of it has come back
+  bool fused = false;       // its restoration computes its prompt as well
   double looked_up_s = -1;  // when the index of a remote tier was asked
   double admitted_s = -1;
   double restored_s = 0;

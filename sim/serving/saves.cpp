@@ -64,8 +64,8 @@ void Instance::keep(const std::vector<Part>& parts, double now_s, Request& reque
       if (move.from == Tier::hbm) gpu_waits_until_s_ = std::max(gpu_waits_until_s_, now_s) + save_s(move);
     }
   }
-  const auto saves = std::count_if(moves.begin(), moves.end(),
-                                   [](const Move& move) { return move.from == Tier::hbm; });
+  const auto saves =
+      std::count_if(moves.begin(), moves.end(), [](const Move& move) { return move.from == Tier::hbm; });
   if (parts_.keeping.keeps_kv && saves > 0) {
     if (!request.saves) request.saves = std::make_shared<Saves>();
     request.saves->under_way += saves;
@@ -84,8 +84,8 @@ bool Instance::is_worth_saving(Key key, const Request& request) {
 // What is full of the sequence so far.
 void Instance::save_progress(Request& request, double now_s) {
   if (parts_.policy->traits().reuse != Reuse::stored || request.phase != RequestPhase::running) return;
-  const int64_t chunk = parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens
-                                                             : parts_.serving.block_size;
+  const int64_t chunk =
+      parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens : parts_.serving.block_size;
   int64_t tokens = request.computed;
   if (!parts_.keeping.save_generated) tokens = std::min(tokens, request.prompt_tokens());
   tokens = tokens / chunk * chunk;

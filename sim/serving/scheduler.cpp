@@ -214,7 +214,8 @@ void Scheduler::take_blocks(Request& request, int64_t tokens) {
   if (needed > 0) pool_.take(needed, request.holding);
 }
 
-// A block is known to others as soon as it is planned to be full, one of generated tokens when they are known.
+// A block is known to others as soon as it is planned to be full, one of generated tokens when they are
+// known.
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
   if (!request.named || request.holding.blocks() == request.holding.named()) return;
   const int64_t most = options_.cache_generated ? request.known_tokens() : request.prompt_tokens();
@@ -330,9 +331,8 @@ void Scheduler::loaded(Request& request) {
   request.restored = true;
   ++restored_waiting_;
   name_blocks(request, request.computed);
-  const auto behind = std::find_if(waiting_.begin(), waiting_.end(), [&](const RequestPtr& one) {
-    return one->number > request.number;
-  });
+  const auto behind = std::find_if(waiting_.begin(), waiting_.end(),
+                                   [&](const RequestPtr& one) { return one->number > request.number; });
   waiting_.insert(behind, std::move(owned));
 }
 

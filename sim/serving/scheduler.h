@@ -5,7 +5,8 @@
 //   - Requests that run come first, in the order of their admission: each gets its next token or its next
 //     slice of the prompt. Then waiting requests are admitted in order while the token budget and sequence
 //     slots last. The first that does not fit blocks those behind it.
-//   - A request that is admitted holds what the prefix cache has of its prompt; its whole prompt must fit what
+//   - A request that is admitted holds what the prefix cache has of its prompt; its whole prompt must fit
+//   what
 //     is free or can be evicted (Admission). Its blocks have names as soon as they are scheduled to be full,
 //     so that requests of the same step find them.
 //   - When no block is left the request admitted last is preempted: its blocks stay cached while nobody needs

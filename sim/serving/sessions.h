@@ -43,11 +43,11 @@ class Sessions {
   Sessions(const Workload& workload, const ServingOptions& serving, const KeepingOptions& keeping,
            int64_t max_model_len);
 
-  // The sequence of a turn that arrives now. A history that overflows loses its front for good; `cuts` are the
-  // texts that did.
+  // The sequence of a turn that arrives now. A history that overflows loses its front for good; `cuts` are
+  // the texts that did.
   TurnText open(const Arrival& arrival, std::vector<Cut>* cuts = nullptr) const;
-  // The turn was answered; `text` is its sequence. Its session's later turns build on it. Returns what is kept
-  // of it: its parts, and what the discard list (KeepingOptions::retained_share) took off.
+  // The turn was answered; `text` is its sequence. Its session's later turns build on it. Returns what is
+  // kept of it: its parts, and what the discard list (KeepingOptions::retained_share) took off.
   std::vector<Part> close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts);
   // No later turn of the session arrives.
   void end(uint32_t session);

@@ -214,8 +214,8 @@ void Instance::record_gaps(double now_s) {
   }
 }
 
-// A token of the answer is known: the turn's first, or, where `counts_gap`, one after a prompt that was computed
-// again.
+// A token of the answer is known: the turn's first, or, where `counts_gap`, one after a prompt that was
+// computed again.
 void Instance::token(Request& request, double now_s, bool counts_gap) {
   if (request.generated == 1) {
     request.record.ttft_s = now_s - request.arrival.time_s;

@@ -359,7 +359,7 @@ void BlockPool::check(std::span<const Holding* const> holdings) const {
   }
   for (uint32_t node = 0; node < nodes_.size(); ++node) {
     KVCAP_CHECK(node >= groups_ && nodes_[node].oldest == kNone ? children[node] == 0
-                                                              : children[node] == nodes_[node].children);
+                                                                : children[node] == nodes_[node].children);
   }
   KVCAP_CHECK(children_.size() == static_cast<std::size_t>(nodes));
   KVCAP_CHECK(listed == unheld && listed_blocks == cached_);

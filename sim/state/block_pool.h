@@ -46,8 +46,8 @@ struct BlockRun {
 };
 
 // The full blocks of a sequence. A block that contains the end of one text and the beginning of the next is a
-// run by itself, under a key made of its contents and with kSeveralTexts for its first token. A text may be cut
-// into several runs in a row.
+// run by itself, under a key made of its contents and with kSeveralTexts for its first token. A text may be
+// cut into several runs in a row.
 inline constexpr int64_t kSeveralTexts = -1;
 std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_size);
 
@@ -82,7 +82,8 @@ class BlockPool {
   // Blocks [first / block_size, ...) of `text` under some chain left the pool, the last one first.
   using Evicted = std::function<void(const BlockRun& run)>;
 
-  // `caching` false: no block gets a name. `groups`: of layers; holdings and chains of one never meet another's.
+  // `caching` false: no block gets a name. `groups`: of layers; holdings and chains of one never meet
+  // another's.
   BlockPool(int64_t blocks, int64_t block_size, bool caching, uint32_t groups = 1);
   // Called for every eviction from now on.
   void on_eviction(Evicted evicted) { evicted_ = std::move(evicted); }

@@ -188,7 +188,8 @@ void Store::write_through(Slot slot) {
   ++records_[slot].pins;  // what victims displace in turn is not its own copy
   settle(slot);
   for (std::size_t level = *at + 1; level < levels_.size(); ++level) {
-    const bool shorter = levels_[level].tokens(slot) < tokens && place(level, slot, tokens, at) != Placed::yes;
+    const bool shorter =
+        levels_[level].tokens(slot) < tokens && place(level, slot, tokens, at) != Placed::yes;
     if (shorter && levels_[level].has(slot)) break;  // no copy is longer than one above it
   }
   --records_[slot].pins;

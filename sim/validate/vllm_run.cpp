@@ -51,7 +51,8 @@ RunResult simulated_run(const std::string& path, const std::string& blocks) {
   const auto is_scenario = [](const EmbeddedFile& file) { return file.path == kScenario; };
   const auto file = std::find_if(embedded_files().begin(), embedded_files().end(), is_scenario);
   KVCAP_CHECK(file != embedded_files().end());
-  const Scenario scenario = parse_scenario(file->text, kScenario, {"workload.source.path=" + path, "workload.source.hash_ids=" + blocks});
+  const Scenario scenario = parse_scenario(
+      file->text, kScenario, {"workload.source.path=" + path, "workload.source.hash_ids=" + blocks});
   const std::vector<std::string> results = run_in_workers(1, [&](std::size_t, std::atomic<int64_t>& done) {
     return serialize(
         simulate(scenario, make_workload(scenario.workload, scenario.seed), {.finished_turns = &done}));
