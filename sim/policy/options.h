@@ -47,8 +47,9 @@ enum class Calls : uint8_t { single, map_reduce, map_rerank };
 enum class Score : uint8_t { frequency, importance };
 
 // Who waits while a context is loaded: its own request alone, which is parked meanwhile (vLLM's offloading
-// connector), or the whole engine (LMCache's default).
-enum class LoadMode : uint8_t { parked, blocking };
+// connector), or the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV is
+// there (HiCache), which is preload: layerwise.
+enum class LoadMode : uint8_t { parked, blocking, layerwise };
 // When what the engine computes is saved: as soon as blocks are full, at the end of the turn, or when the
 // prefix cache evicts it (a victim cache).
 enum class SaveAt : uint8_t { turn_end, step, eviction };

@@ -274,6 +274,7 @@ PolicyOptions with_preset(PolicyOptions options) {
   const PolicyRow& row = policy_row(options.name);
   prefer(options.keep, row.keep);
   prefer(options.restore, row.restore);
+  if (options.load == LoadMode::layerwise) prefer(options.preload, Preload::layerwise);
   row.preset(options);
   restore_row(*options.restore).preset(options);
   prefer(options.inclusive, true);

@@ -124,6 +124,12 @@ TEST(PolicyKeys, AreAcceptedByEveryPolicyAndNotedWhereTheyChangeNothing) {
   }
 }
 
+TEST(PolicyKeys, LoadLayerByLayerInEitherSpelling) {
+  const PolicyOptions options = with_preset({.name = "kv_offload", .load = LoadMode::layerwise});
+  EXPECT_EQ(options.preload, Preload::layerwise);
+  EXPECT_FALSE(with_preset({.name = "kv_offload", .load = LoadMode::parked}).preload == Preload::layerwise);
+}
+
 TEST(PolicyKeys, AreTheOnesOfTheTableOfFields) {
   const Json resolved = Json::parse(parsed("hcache", "split", "null").resolved_json);
   Names fields, keys, cases = {"keep", "restore"};
