@@ -1,5 +1,5 @@
-// Instance: one engine, as a passive machine in time. Somebody else owns the clock and calls advance(); it
-// answers when it wants to be called again.
+// Instance: one engine, as a passive machine in time. A fleet owns the clock and calls finish() and
+// proceed(); both answer when the instance wants to be called again.
 //
 // A Scheduler decides what a step computes, a BlockPool and a NodeStore know what lies where; the instance
 // starts loads, steps and saves, and ends them. A turn waits, is admitted, is restored where tiers hold more

@@ -6,9 +6,8 @@
 //     slice of the prompt. Then waiting requests are admitted in order while the token budget and sequence
 //     slots last. The first that does not fit blocks those behind it.
 //   - A request that is admitted holds what the prefix cache has of its prompt; its whole prompt must fit
-//   what
-//     is free or can be evicted (Admission). Its blocks have names as soon as they are scheduled to be full,
-//     so that requests of the same step find them.
+//     what is free or can be evicted (Admission). Its blocks have names as soon as they are scheduled to be
+//     full, so that requests of the same step find them.
 //   - When no block is left the request admitted last is preempted: its blocks stay cached while nobody needs
 //     them, and it goes to the head of the queue. A step that preempts admits nobody.
 //   - A plan may be made while the step before still runs (asynchronous scheduling): it counts on the tokens
@@ -119,14 +118,14 @@ class Scheduler {
   static bool ended(const Request& request) { return request.generated == request.output_tokens; }
   // The request leaves. Its blocks are given back, unless the caller has taken them.
   RequestPtr remove(Request& request);
-  // A slice of a plan is not computed any more: its request has ended or was preempted.
+  // False: the slice will not be computed, since its request has ended or was preempted.
   bool computes(const Slice& slice) const { return slice.request->phase == RequestPhase::running; }
 
   // The context of a request that loads has arrived. It goes on waiting, at its place in the queue.
   void loaded(Request& request);
   // A restoration has computed the request's prompt, and its first token is known.
   void computed_beside(Request& request);
-  // Some of the request's tokens take no part: it needs fewer blocks.
+  // The request takes the blocks that it lacks for its first `tokens` tokens. REQUIRES: they are free.
   void take_blocks(Request& request, int64_t tokens);
 
   const std::deque<RequestPtr>& waiting() const { return waiting_; }

@@ -56,7 +56,7 @@ void Instance::time_step() {
   }
   step_.gpu_run = step_time_.decode(current_.decoding, current_.context_tokens, copies_s);
   step_.run = async ? step_.gpu_run.at_least(host) : step_.gpu_run.longer_by(host);
-  // Before those that are preempted lose what tells of their steps.
+  // This reads the requests before the next plan, which may preempt some of them.
   if (parts_.fidelity == Fidelity::layer) most = 1;
   for (const Slice& slice : current_.slices) {
     const Request& request = *slice.request;
