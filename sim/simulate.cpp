@@ -186,6 +186,10 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   const StoreOptions store_options{
       .inclusive = *machine.options().inclusive,
       .write_through = *machine.options().inclusive && machine.options().write == WriteMode::through,
+      // A piece is found as a whole.
+      .unit_tokens = *machine.options().eviction_unit == EvictionUnit::block && workload.piece_begin.empty()
+                         ? scenario.serving.block_size
+                         : 0,
       .ttl_s = machine.options().ttl_s};
   std::vector<StoreTier> own_tiers, shared_tiers;
   for (const StoreTier& tier : machine.tiers()) {

@@ -11,6 +11,17 @@ namespace kvcap {
 
 using Key = uint64_t;  // a session, a prefix block or a text chunk
 
+// splitmix64's finaliser: keys that are close come to lie far apart.
+inline Key mixed(Key x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+// A key for `next` after everything that `before` stands for.
+inline Key chained(Key before, Key next) {
+  return mixed(before * 0x9e3779b97f4a7c15ULL + next + 0x632be59bd9b4e019ULL);
+}
+
 template <class Value, Value kAbsent>
 class KeyMap {
  public:

@@ -73,6 +73,10 @@ inline constexpr std::tuple kTable{
     policy_key("eviction", &O::eviction,
                {.meaning = "what goes first in tiers that do not say", .absent = "the preset's; else lru"},
                where_kept),
+    policy_key("eviction_unit", &O::eviction_unit,
+               {.meaning = "what leaves a full tier: blocks from a context's end, or all of it",
+                .absent = "block; context where chunks are kept, and for cached_attention"},
+               [](const KeyUse& use) { return use.where.host_tiers && !use.where.pieces; }),
     policy_key("match", &O::match,
                {.meaning = "under what stored text is found again",
                 .absent = "the preset's; else session, or prefix "

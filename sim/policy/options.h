@@ -53,6 +53,8 @@ enum class LoadMode : uint8_t { parked, blocking, layerwise };
 // When what the engine computes is saved: as soon as blocks are full, at the end of the turn, or when the
 // prefix cache evicts it (a victim cache).
 enum class SaveAt : uint8_t { turn_end, step, eviction };
+// What leaves a full tier at once: blocks from the end of the context whose turn it is, or all of it.
+enum class EvictionUnit : uint8_t { block, context };
 // Whether a request's context is fetched from farther tiers while it waits, and who waits for that: nobody,
 // the request, or the request for at most prefetch_timeout_s.
 enum class PrefetchOnArrival : uint8_t { none, best_effort, wait, timeout };
@@ -65,6 +67,7 @@ struct PolicyOptions {
   std::optional<Restore> restore;
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size
   std::optional<EvictionKind> eviction;           // of tiers that name none
+  std::optional<EvictionUnit> eviction_unit;
   std::optional<Match> match;
   std::optional<bool> look_ahead;  // fetch and evict by what waits in the queue (CachedAttention 3.3)
   std::optional<bool> inclusive;   // a tier below keeps a copy of what moves up

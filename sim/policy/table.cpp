@@ -86,6 +86,7 @@ constexpr std::array kPolicies = {
           prefer(options.look_ahead, true);
           prefer(options.decoupled_positions, true);
           prefer(options.eviction, EvictionKind::next_use);
+          prefer(options.eviction_unit, EvictionUnit::context);
         }},
     PolicyRow{
         "hcache", "keep hidden states, project them back to KV while loading",
@@ -278,6 +279,8 @@ PolicyOptions with_preset(PolicyOptions options) {
   row.preset(options);
   restore_row(*options.restore).preset(options);
   prefer(options.inclusive, true);
+  const bool keeps_chunks = options.chunk_tokens || options.match == Match::chunk;
+  prefer(options.eviction_unit, keeps_chunks ? EvictionUnit::context : EvictionUnit::block);
   return options;
 }
 

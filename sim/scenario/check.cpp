@@ -101,6 +101,24 @@ void check_form(const Scenario& scenario, const Places& places) {
   }
 }
 
+// What the GPU evicts is KV that has a name there.
+void check_victims(const Scenario& scenario, const Places& places) {
+  const PolicyOptions options = with_preset(scenario.policy);
+  if (options.save_at != SaveAt::eviction || !stores(options)) return;
+  if (options.keep == Keep::hidden) {
+    fail(places, "policy.save_at", "\"eviction\" with keep \"hidden\"",
+         "turn_end, step; eviction with keep \"kv\" (the GPU evicts no hidden states)");
+  }
+  if (!scenario.serving.prefix_caching) {
+    fail(places, "policy.save_at", "\"eviction\" with serving.prefix_caching false",
+         "turn_end, step; eviction with prefix_caching true (without it the GPU keeps nothing to evict)");
+  }
+  if (options.chunk_tokens || options.match == Match::chunk) {
+    fail(places, "policy.save_at", "\"eviction\" with chunks",
+         "turn_end, step; eviction with match prefix or session and without chunk_tokens");
+  }
+}
+
 // A rate is said once.
 void check_rate(const ArrivalOptions& arrivals, const Places& places) {
   const std::string path = "workload.arrivals";
@@ -306,6 +324,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_hardware(scenario.hardware, places, "hardware");
   check_parallelism(scenario, places);
   check_form(scenario, places);
+  check_victims(scenario, places);
   check_tiers(scenario, places);
   check_source(scenario, places);
   check_arrivals(scenario, places);

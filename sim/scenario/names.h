@@ -34,6 +34,7 @@ inline constexpr std::string_view kWarmupNames[] = {"turns", "auto"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
 inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "layerwise"};
 inline constexpr std::string_view kSaveAtNames[] = {"turn_end", "step", "eviction"};
+inline constexpr std::string_view kEvictionUnitNames[] = {"block", "context"};
 inline constexpr std::string_view kPrefetchOnArrivalNames[] = {"none", "best_effort", "wait", "timeout"};
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
 inline constexpr std::string_view kWriteModeNames[] = {"back", "through"};
@@ -76,6 +77,7 @@ constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr Names names_of(Calls) { return kCallsNames; }
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }
 constexpr Names names_of(SaveAt) { return kSaveAtNames; }
+constexpr Names names_of(EvictionUnit) { return kEvictionUnitNames; }
 constexpr Names names_of(PrefetchOnArrival) { return kPrefetchOnArrivalNames; }
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
 constexpr Names names_of(WriteMode) { return kWriteModeNames; }

@@ -18,60 +18,19 @@ Lookup Instance::look_up(Request& request, Found& found) {
     somebody_passed_ = true;
     return Lookup::passes;
   }
-  const int64_t size = parts_.serving.block_size;
-  if (parts_.serving.prefix_caching)
-    found.gpu = pool_.find(request.chain, (request.known_tokens() - 1) / size);
-  const int64_t resident = found.gpu.blocks * size;
-  found_ = find_below(request, resident);
-  request.free_tokens = 0;
-  request.named = parts_.serving.prefix_caching;
-  if (found_.on_gpu() > 0) {
-    // In a part of GPU memory of their own: what blocks hold of the prompt is of no further use.
-    if (resident > 0) found_ = find_below(request, 0);
-    found.gpu = {};
-    request.free_tokens = found_.on_gpu();
-    request.named = false;
-  }
-  const bool asks = parts_.policy->traits().restores_resident && found_.on_gpu() > 0;
-  if (found_.below() == 0 && !asks) return Lookup::computes;
+  found_ = cache_.find(request);
+  found.gpu = found_.blocks;
+  request.free_tokens = found_.parts.on_gpu();
+  request.named = parts_.serving.prefix_caching && request.free_tokens == 0;
+  const bool asks = parts_.policy->traits().restores_resident && request.free_tokens > 0;
+  if (found_.parts.below() == 0 && !asks) return Lookup::computes;
   // Blocks that are on their way for somebody else are not loaded a second time, if others will find them.
-  if (request.named && parts_.keeping.exact) {
-    for (const Hit& hit : found_.hits) {
-      if (hit.tier == Tier::hbm || loading_.find(hit.key) == 0) continue;
-      somebody_passed_ = true;
-      return Lookup::passes;
-    }
+  if (request.named && cache_.is_loading(found_.parts)) {
+    somebody_passed_ = true;
+    return Lookup::passes;
   }
-  found.load_tokens = std::max(resident, request.free_tokens) + found_.below();
+  found.load_tokens = std::max(found_.resident, request.free_tokens) + found_.parts.below();
   return Lookup::computes;
-}
-
-FoundParts Instance::find_below(const Request& request, int64_t resident) const {
-  if (parts_.policy->traits().reuse != Reuse::everything) {
-    const int64_t block_size = parts_.serving.prefix_caching ? parts_.serving.block_size : 1;
-    FoundParts found =
-        find_parts(*parts_.store, request.text.prompt, parts_.keeping.match, resident, block_size);
-    // A last part that ends with the prompt is found whole, and its last token computed again.
-    const int64_t beyond = resident + found.all_tokens() - std::max(request.history_tokens, resident);
-    if (beyond > 0 && !found.hits.empty()) {
-      Hit& last = found.hits.back();
-      last.tokens -= beyond;
-      found.tokens[index(last.tier)] -= beyond;
-    }
-    return found;
-  }
-  // What was never seen is no history: a session's context is new to its first turn.
-  FoundParts found;
-  int64_t& tokens = found.tokens[index(Tier::hbm)];
-  for (const Item& part : request.text.prompt) {
-    if (!parts_.workload->warm_start && !parts_.sessions->seen.contains(part.key)) {
-      if (parts_.keeping.match == Match::chunk) continue;
-      break;
-    }
-    tokens += part.tokens;
-  }
-  tokens = std::min(tokens, request.history_tokens);
-  return found;
 }
 
 // ---- prefetches ----
@@ -96,26 +55,16 @@ bool Instance::waits_for_prefetch(const Request& request) {
   if (how == PrefetchOnArrival::none || how == PrefetchOnArrival::best_effort) return false;
   const bool may_give_up = how == PrefetchOnArrival::timeout;
   if (may_give_up && parts_.node->now_s() >= request.waits_until_s - kResolution_s) return false;
-  const bool fetches = std::any_of(request.text.prompt.begin(), request.text.prompt.end(),
-                                   [&](const Part& part) { return parts_.store->fetching(part.key); });
+  const bool fetches = cache_.prefetches(request);
   if (fetches && may_give_up) passed_until_s_ = std::min(passed_until_s_, request.waits_until_s);
   return fetches;
-}
-
-void Instance::prefetch(const Request& request, double now_s) {
-  for (const Part& part : request.text.prompt) {
-    const std::optional<Hit> hit = parts_.store->find(part.key);
-    if (!hit && parts_.keeping.match != Match::chunk) return;
-    if (!hit || hit->tier <= Tier::dram || parts_.store->fetching(part.key)) continue;
-    perform(parts_.store->prefetch(part.key, now_s));
-  }
 }
 
 // ---- admission ----
 
 Lookup Instance::admit(Request& request) {
   const double now_s = parts_.node->now_s();
-  const FoundParts found = std::move(found_);
+  const FoundParts found = std::move(found_.parts);
   const int64_t resident = request.planned;
   const bool first = request.admitted_s < 0;
   if (first) {
@@ -131,27 +80,14 @@ Lookup Instance::admit(Request& request) {
       record.input_tokens -= record.hit_tokens - record.history_tokens;
       record.history_tokens = record.hit_tokens;
     }
-    weigh(request);
+    cache_.weigh(request);
   }
-  pin(request);
+  cache_.use(request, now_s);
   forecast_.served(request.number);
-  for (const Part& part : request.text.prompt) parts_.store->touch(part.key, now_s);
   const bool asks = parts_.policy->traits().restores_resident && found.on_gpu() > 0;
   if (found.below() > 0 || asks) return restore(request, found, resident, first);
   count_reuse(request, resident, {});
   return Lookup::computes;
-}
-
-// One more use of every part, before anybody looks for room.
-void Instance::weigh(const Request& request) {
-  if (!parts_.keeping.weighs) return;
-  for (const Part& part : request.text.prompt) {
-    if (part.tokens == 0) continue;
-    ChunkScore& score = parts_.sessions->scores[part.key];
-    const PartUse use = parts_.policy->use({part.node_tokens, part.first_token, part.tokens});
-    score.use(parts_.policy->weight(use));
-    parts_.store->weigh(part.key, score.value());
-  }
 }
 
 Context Instance::context_of(const Request& request, const FoundParts& found, int64_t resident) const {
@@ -182,14 +118,12 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   if (parts_.policy->traits().heeds_engine) context.engine = engine_load();
   Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
-  if (parts_.check_invariants) check_found(found);
-  for (const Hit& hit : found.hits) {
-    if (hit.tier != Tier::hbm && !restoration.empty()) perform(parts_.store->promote(hit.key, now_s));
-  }
+  if (parts_.check_invariants) cache_.check_found(found);
   if (restoration.empty()) {
     count_reuse(request, resident, restoration);
     return Lookup::computes;
   }
+  perform(cache_.promote(found, now_s));
   leave_out(request, restoration, first);
   if (!parts_.keeping.exact) request.named = false;
   const int64_t tokens = resident + found.below();
@@ -210,11 +144,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   scheduler_.take_blocks(request, there);
   request.planned = request.computed = there;
 
-  for (const Hit& hit : found.hits) {
-    if (hit.tier == Tier::hbm) continue;
-    request.loads.push_back(hit.key);
-    loading_.set(hit.key, loading_.find(hit.key) + 1);
-  }
+  cache_.load(request, found);
   const bool blocks = parts_.keeping.load == LoadMode::blocking && !request.fused;
   if (blocks) ++blocking_loads_;
   parts_.restorer->start(std::move(restoration), [this, &request, now_s, first, blocks](RestoreTimes times) {
@@ -291,10 +221,7 @@ void Instance::take_restored(double now_s) {
     const Restored restored = restored_.back();
     restored_.pop_back();
     Request& request = *restored.request;
-    for (Key key : std::exchange(request.loads, {})) {
-      const uint32_t left = loading_.find(key) - 1;
-      left > 0 ? loading_.set(key, left) : loading_.erase(key);
-    }
+    cache_.loaded(request);
     if (restored.blocks) --blocking_loads_;
     if (!request.fused) {
       scheduler_.loaded(request);
@@ -308,7 +235,7 @@ void Instance::take_restored(double now_s) {
 
 // The request has lost its blocks, and starts over at the head of the queue.
 void Instance::preempted(Request& request) {
-  unpin(request);
+  cache_.release(request);
   parts_.recorder->preempted();
   forecast_.comes_back(request.text.prompt, request.number);
 }

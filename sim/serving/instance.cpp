@@ -17,8 +17,13 @@ Instance::Instance(const InstanceParts& parts)
       arrivals_(parts.sessions->arrivals),
       forecast_(*parts.workload, arrivals_, *parts.store, parts.keeping,
                 parts.policy->traits().stored_bytes_per_token),
-      pool_(parts.kv_capacity_tokens / parts.serving.block_size, parts.serving.block_size,
-            parts.serving.prefix_caching && parts.policy->traits().reuse != Reuse::everything),
+      cache_({.workload = parts.workload,
+              .policy = parts.policy,
+              .sessions = parts.sessions,
+              .store = parts.store,
+              .serving = parts.serving,
+              .keeping = parts.keeping,
+              .kv_capacity_tokens = parts.kv_capacity_tokens}),
       scheduler_({.max_num_seqs = parts.serving.max_num_seqs,
                   .max_num_batched_tokens = parts.serving.max_num_batched_tokens,
                   .block_size = parts.serving.block_size,
@@ -26,10 +31,7 @@ Instance::Instance(const InstanceParts& parts)
                   .admission = parts.serving.admission,
                   .schedule = parts.serving.schedule,
                   .cache_generated = parts.serving.cache_generated},
-                 pool_, *this) {
-  if (parts.keeping.save_at == SaveAt::eviction && parts.policy->traits().reuse == Reuse::stored) {
-    pool_.on_eviction([this](const BlockRun& run) { save_evicted(run); });
-  }
+                 cache_.pool(), *this) {
   parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued) {
     return accepts(from, to, tokens, issued);
   });
@@ -50,6 +52,7 @@ double Instance::proceed(double now_s) {
   if (parts_.keeping.expires) parts_.store->expire(now_s);
   if (parts_.check_invariants) check(now_s);
   const double next_s = start_step(now_s);
+  perform(cache_.save_evicted(now_s));
   perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
   if (parts_.check_invariants) check(now_s);
   record_levels(now_s);
@@ -111,15 +114,12 @@ void Instance::arrive(const Arrival& arrival) {
   request->joins_s = arrival.time_s + parts_.serving.request_overhead_s;
   ++arrived_;
   if (!fits_at_all(*request) || !may_wait()) return refuse(*request);
-  if (parts_.serving.prefix_caching) {
-    const std::vector<TextRun> texts(request->text.runs.begin(), request->text.runs.end());
-    request->chain = block_runs(texts, parts_.serving.block_size);
-  }
+  request->chain = cache_.chain_of(request->text);
   request->named = parts_.serving.prefix_caching;
   forecast_.joins(request->text.prompt, request->number);
   if (parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none) {
     request->waits_until_s = arrival.time_s + parts_.keeping.prefetch_timeout_s;
-    prefetch(*request, parts_.node->now_s());
+    perform(cache_.prefetch(*request, parts_.node->now_s()));
   }
   inbox_.push_back(std::move(request));
 }
@@ -135,20 +135,14 @@ void Instance::join(double now_s) {
 void Instance::cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts) {
   for (const Cut& cut : cuts) {
     if (parts_.fleet.lost_its_front) parts_.fleet.lost_its_front(cut.key);
-    // What another node has put behind it is not known here.
-    if (arrival.moved) parts_.store->own().erase(cut.key);
-    if (cut.tokens > 0) {
-      parts_.store->shrink(cut.key, cut.tokens);
-    } else {
-      parts_.store->erase(cut.key);
-    }
+    cache_.cut(cut, arrival.moved);
   }
 }
 
 bool Instance::fits_at_all(const Request& request) const {
   const int64_t tokens = request.history_tokens + request.input_tokens + request.output_tokens;
   // The last token of an answer is never computed.
-  return tokens <= parts_.max_model_len && scheduler_.blocks_needed(tokens - 1) <= pool_.total();
+  return tokens <= parts_.max_model_len && scheduler_.blocks_needed(tokens - 1) <= cache_.pool().total();
 }
 
 // Whether there is a place in the batch or in the queue.
@@ -180,16 +174,6 @@ void Instance::refuse(Request& request) {
   if (parts_.fleet.ended) parts_.fleet.ended(request.arrival);
 }
 
-int64_t Instance::found_tokens(const TurnText& text) const {
-  const FoundParts below = find_parts(parts_.store->own(), text.prompt, parts_.keeping.match);
-  if (!parts_.serving.prefix_caching) return below.all_tokens();
-  const std::vector<TextRun> texts(text.runs.begin(), text.runs.end());
-  const int64_t size = parts_.serving.block_size;
-  const int64_t most = (text.history_tokens + text.input_tokens - 1) / size;
-  const int64_t cached = pool_.find(block_runs(texts, size), most).blocks * size;
-  return std::max(below.all_tokens(), cached);
-}
-
 // ---- failure ----
 
 std::vector<Arrival> Instance::fail(double now_s) {
@@ -200,12 +184,12 @@ std::vector<Arrival> Instance::fail(double now_s) {
   std::vector<Arrival> lost;
   for (const auto* list : {&scheduler_.running(), &scheduler_.loading()}) {
     for (const RequestPtr& request : *list) {
-      unpin(*request);
+      cache_.release(*request);
       lost.push_back(request->arrival);
     }
   }
   for (const RequestPtr& request : scheduler_.waiting()) {
-    if (request->restored) unpin(*request);
+    if (request->restored) cache_.release(*request);
     lost.push_back(request->arrival);
   }
   for (const RequestPtr& request : inbox_) lost.push_back(request->arrival);
@@ -227,7 +211,7 @@ void Instance::record_levels(double now_s) {
   recorded_s_ = now_s;
   record_level(Level::waiting, static_cast<double>(waiting()), now_s);
   record_level(Level::running, static_cast<double>(turns() - waiting()), now_s);
-  record_level(Level::kv_tokens, static_cast<double>(pool_.held() * parts_.serving.block_size), now_s);
+  record_level(Level::kv_tokens, static_cast<double>(cache_.pool().held() * parts_.serving.block_size), now_s);
   constexpr std::array kStored = {Level::stored_hbm, Level::stored_dram, Level::stored_ssd,
                                   Level::stored_remote};
   for (Tier tier : kTiers) {

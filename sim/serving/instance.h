@@ -1,8 +1,8 @@
 // Instance: one engine, as a passive machine in time. A fleet owns the clock and calls finish() and
 // proceed(); both answer when the instance wants to be called again.
 //
-// A Scheduler decides what a step computes, a BlockPool and a NodeStore know what lies where; the instance
-// starts loads, steps and saves, and ends them. A turn waits, is admitted, is restored where tiers hold more
+// A Scheduler decides what a step computes, a ContextCache knows what lies where and what is saved; the
+// instance starts loads, steps and saves, and ends them. A turn waits, is admitted, is restored where tiers hold more
 // of its history than the GPU's prefix cache does (beside the steps of others), computes the rest of its
 // prompt slice by slice, decodes a token a step, and leaves its context behind.
 //
@@ -24,6 +24,7 @@
 #include "metrics/recorder.h"
 #include "policy/policy.h"
 #include "serving/arrivals.h"
+#include "serving/context_cache.h"
 #include "serving/forecast.h"
 #include "serving/keeping.h"
 #include "serving/options.h"
@@ -32,7 +33,6 @@
 #include "serving/scheduler.h"
 #include "serving/sessions.h"
 #include "serving/step_time.h"
-#include "state/block_pool.h"
 #include "state/node_store.h"
 #include "workload/workload.h"
 
@@ -85,7 +85,7 @@ class Instance : private Admissions {
   std::vector<Arrival> fail(double now_s);
 
   // Tokens of the prompt that lie here, in the prefix cache or in the node's own tiers.
-  int64_t found_tokens(const TurnText& text) const;
+  int64_t found_tokens(const TurnText& text) const { return cache_.found_tokens(text); }
 
   // For those who check: turns that are waiting or served, and pins of what their prompts reuse.
   // check_ended() aborts unless everything was given back. REQUIRES: every session has ended.
@@ -138,11 +138,8 @@ class Instance : private Admissions {
   Lookup look_up(Request& request, Found& found) override;
   Lookup admit(Request& request) override;
   void preempted(Request& request) override;
-  FoundParts find_below(const Request& request, int64_t resident) const;
   bool waits_for_index(Request& request);
   bool waits_for_prefetch(const Request& request);
-  void prefetch(const Request& request, double now_s);
-  void weigh(const Request& request);
   Context context_of(const Request& request, const FoundParts& found, int64_t resident) const;
   Lookup restore(Request& request, const FoundParts& found, int64_t resident, bool first);
   void count_reuse(const Request& request, int64_t tokens, const Restoration& restoration);
@@ -168,13 +165,8 @@ class Instance : private Admissions {
 
   // the end of a turn and saves (saves.cpp)
   void complete(Request& request, double now_s);
-  void keep(const std::vector<Part>& parts, double now_s, Request& request);
-  bool is_worth_saving(Key key, const Request& request);
-  void save_progress(Request& request, double now_s);
-  void save_evicted(const BlockRun& run);
+  void save(std::vector<Move> moves, Request& request);
   bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued);
-  void pin(const Request& request);
-  void unpin(const Request& request);
   void end_lease(const std::shared_ptr<Saves>& saves);
   void take_returned();
   void perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves = nullptr);
@@ -187,17 +179,14 @@ class Instance : private Admissions {
   // Aborts when an invariant is broken (invariants.cpp).
   void check(double now_s);
   void check_requests() const;
-  void check_pool();
   void check_step(double now_s) const;
-  void check_loads() const;
-  void check_found(const FoundParts& found) const;
 
   InstanceParts parts_;
   StepTime step_time_;
   KvBuffer kv_buffer_;
   Arrivals& arrivals_;
   Forecast forecast_;
-  BlockPool pool_;
+  ContextCache cache_;
   Scheduler scheduler_;
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // when one came that nobody has looked at
@@ -209,24 +198,16 @@ class Instance : private Admissions {
   bool waits_for_fetch_ = false, somebody_passed_ = false;
   double passed_until_s_ = std::numeric_limits<double>::infinity();  // the first date that they wait for
   double fetched_s_ = std::numeric_limits<double>::infinity();       // when it no longer had to
-  FoundParts found_;                                                 // of the request looked up last
+  FoundContext found_;                                               // of the request looked up last
   std::vector<Restored> restored_;                                   // a heap: restorations with a known end
   uint64_t restorations_ = 0;
-  KeyMap<uint32_t, 0> loading_;  // restorations under way, by key of what they load
   StepPlan current_, following_;
   Step step_;
   StepPlan outlook_;                               // scratch
   std::vector<PrefillChunk> chunks_;               // scratch: no allocation a step
-  std::vector<const BlockPool::Holding*> leased_;  // of requests that have ended
   std::vector<std::shared_ptr<Saves>> returned_;   // whose blocks come back with the end of the run's step
-  struct Left {
-    int64_t turns = 0;
-    int64_t last = -1;
-  };
-  std::unordered_map<Key, Left> left_;  // turns that have left a context, where it is saved after so many
   double recorded_s_ = 0;               // when the levels were last
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
-  int64_t pool_checks_ = 0;
 };
 
 }  // namespace kvcap

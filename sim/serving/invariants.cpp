@@ -50,9 +50,11 @@ void Instance::check(double now_s) {
   }
   KVCAP_CHECK(arrived_ == completed_ + refused_ + turns());
   check_requests();
-  check_pool();
+  for (const RequestPtr& request : inbox_) KVCAP_CHECK(request->holding.blocks() == 0);
+  cache_.check_pool(scheduler_.holdings());
   check_step(now_s);
-  check_loads();
+  cache_.check_loads(scheduler_.loading());
+  KVCAP_CHECK(blocking_loads_ <= static_cast<int64_t>(scheduler_.loading().size()));
   forecast_.check();
   KVCAP_CHECK(!parts_.keeping.look_ahead || forecast_.waiting() == static_cast<std::size_t>(waiting()));
   KVCAP_CHECK(parts_.store->pins() == pins());
@@ -66,36 +68,6 @@ void Instance::check_requests() const {
               turns() <= parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns);
   KVCAP_CHECK(restored_.size() <= scheduler_.loading().size());
   for (const Restored& restored : restored_) KVCAP_CHECK(contains(scheduler_.loading(), restored.request));
-}
-
-// Free, cached and held blocks are all there are, and nobody holds one that is not there: in turn, where the
-// pool is large.
-void Instance::check_pool() {
-  if (++pool_checks_ * 64 < pool_.nodes()) return;
-  pool_checks_ = 0;
-  std::vector<const BlockPool::Holding*> holdings = scheduler_.holdings();
-  holdings.insert(holdings.end(), leased_.begin(), leased_.end());
-  for (const RequestPtr& request : inbox_) KVCAP_CHECK(request->holding.blocks() == 0);
-  pool_.check(holdings);
-}
-
-// What is on its way is on its way for somebody.
-void Instance::check_loads() const {
-  std::unordered_map<Key, uint32_t> loads;
-  for (const RequestPtr& request : scheduler_.loading()) {
-    for (Key key : request->loads) ++loads[key];
-  }
-  KVCAP_CHECK(loading_.size() == loads.size());
-  for (const auto& [key, count] : loads) KVCAP_CHECK(loading_.find(key) == count);
-  KVCAP_CHECK(blocking_loads_ <= static_cast<int64_t>(scheduler_.loading().size()));
-}
-
-// What is about to be loaded lies where it was found.
-void Instance::check_found(const FoundParts& found) const {
-  for (const Hit& hit : found.hits) {
-    const std::optional<Hit> there = parts_.store->find(hit.key);
-    KVCAP_CHECK(hit.tokens >= 0 && there && there->tier == hit.tier && there->tokens >= hit.tokens);
-  }
 }
 
 void Instance::check_step(double now_s) const {
@@ -112,12 +84,46 @@ void Instance::check_step(double now_s) const {
 }
 
 void Instance::check_ended() const {
-  KVCAP_CHECK(turns() == 0 && restored_.empty() && !step_.running && loading_.size() == 0);
+  KVCAP_CHECK(turns() == 0 && restored_.empty() && !step_.running);
   KVCAP_CHECK(arrived_ == completed_ + refused_);
-  KVCAP_CHECK(!leased_.empty() || pool_.free() == pool_.total());
+  cache_.check_ended();
   forecast_.check();
   KVCAP_CHECK(parts_.store->pins() == 0);
   parts_.store->check();
+}
+
+// ---- what lies where ----
+
+// Free, cached and held blocks are all there are, and nobody holds one that is not there: in turn, where the
+// pool is large.
+void ContextCache::check_pool(std::vector<const BlockPool::Holding*> requests) {
+  if (++pool_checks_ * 64 < pool_.nodes()) return;
+  pool_checks_ = 0;
+  requests.insert(requests.end(), leased_.begin(), leased_.end());
+  pool_.check(requests);
+}
+
+// What is on its way is on its way for somebody.
+void ContextCache::check_loads(const std::vector<RequestPtr>& loading) const {
+  std::unordered_map<Key, uint32_t> loads;
+  for (const RequestPtr& request : loading) {
+    for (Key key : request->loads) ++loads[key];
+  }
+  KVCAP_CHECK(loading_.size() == loads.size());
+  for (const auto& [key, count] : loads) KVCAP_CHECK(loading_.find(key) == count);
+}
+
+// What is about to be loaded lies where it was found.
+void ContextCache::check_found(const FoundParts& found) const {
+  for (const Hit& hit : found.hits) {
+    const std::optional<Hit> there = parts_.store->find(hit.key);
+    KVCAP_CHECK(hit.tokens >= 0 && there && there->tier == hit.tier && there->tokens >= hit.tokens);
+  }
+}
+
+void ContextCache::check_ended() const {
+  KVCAP_CHECK(loading_.size() == 0);
+  KVCAP_CHECK(!leased_.empty() || pool_.free() == pool_.total());
 }
 
 // ---- what it knows of the future ----

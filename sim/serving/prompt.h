@@ -25,9 +25,6 @@
 
 namespace kvcap {
 
-// A key for `piece` after everything that `before` stands for.
-Key chained(Key before, Key piece);
-
 // A piece, a chunk of one, or a text; from `first_token` of node_tokens on.
 struct Part : Item {
   int64_t node_tokens = 0;
@@ -40,10 +37,11 @@ struct SequenceRun : TextRun {
   TextOwner owner = TextOwner::session;
 };
 
-// The parts of a sequence, in order. `chunk_tokens`: pieces are kept in chunks of at most so many tokens (0:
-// whole).
-std::vector<Part> parts_of(std::span<const SequenceRun> runs, PieceKeys piece_keys, Match match,
-                           int64_t chunk_tokens);
+// Says of each run of a sequence under which part tiers hold it.
+void name_parts(std::span<SequenceRun> runs, PieceKeys piece_keys, Match match);
+// The parts of a sequence, in order. `chunk_tokens`: pieces are kept in chunks of at most so many tokens, the
+// first of which has its piece's name (0: whole). REQUIRES: they have been named.
+std::vector<Part> parts_of(std::span<const SequenceRun> runs, int64_t chunk_tokens);
 
 // The pieces of a turn, those of its prompt and those of its answer, as parts.
 struct Pieces {

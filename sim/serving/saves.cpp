@@ -1,4 +1,4 @@
-// The end of a turn, and what an Instance saves of it: the moves that the tiers ask for, over the links.
+// The end of a turn, and the moves that its saves ask for, over the links.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,7 @@ void Instance::complete(Request& request, double now_s) {
   parts_.recorder->turn(request.record);
   const bool was_admitted = request.phase == RequestPhase::running || request.restored;
   if (was_admitted) {
-    unpin(request);
+    cache_.release(request);
   } else {
     forecast_.served(request.number);  // its last token came after it was preempted
   }
@@ -35,11 +35,10 @@ void Instance::complete(Request& request, double now_s) {
     // What is full has been saved with the step that filled it.
     for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
   } else {
-    keep(parts, now_s, request);
+    save(cache_.keep(parts, request, now_s), request);
   }
   if (request.saves && request.saves->under_way > 0) {
-    request.saves->holding = std::exchange(request.holding, BlockPool::Holding());
-    leased_.push_back(&request.saves->holding);
+    cache_.lease(request.saves, std::exchange(request.holding, BlockPool::Holding()));
   }
   const RequestPtr gone = scheduler_.remove(request);
   arrivals_.answered(gone->arrival, now_s);
@@ -48,17 +47,9 @@ void Instance::complete(Request& request, double now_s) {
   if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
 }
 
-// The request leaves them, or has come so far.
-void Instance::keep(const std::vector<Part>& parts, double now_s, Request& request) {
-  for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
-  if (parts_.policy->traits().reuse == Reuse::everything) return;
-  // What the GPU evicts is saved then.
-  if (parts_.keeping.save_at == SaveAt::eviction) return;
-  // The last part first: of parts that are equally recent the last leaves first, and what is before it stays
-  // of use.
-  std::vector<Item> last_first(parts.rbegin(), parts.rend());
-  std::erase_if(last_first, [&](const Item& item) { return !is_worth_saving(item.key, request); });
-  std::vector<Move> moves = parts_.store->put(last_first, now_s);
+// What a request leaves, or has come so far with, goes to the tiers.
+void Instance::save(std::vector<Move> moves, Request& request) {
+  const double now_s = parts_.node->now_s();
   if (parts_.keeping.blocking_save) {
     for (const Move& move : moves) {
       if (move.from == Tier::hbm) gpu_waits_until_s_ = std::max(gpu_waits_until_s_, now_s) + save_s(move);
@@ -73,47 +64,6 @@ void Instance::keep(const std::vector<Part>& parts, double now_s, Request& reque
   perform(std::move(moves), request.saves);
 }
 
-// Whether enough turns before this one have left it.
-bool Instance::is_worth_saving(Key key, const Request& request) {
-  if (parts_.keeping.store_after_hits == 0) return true;
-  Left& left = left_[key];
-  if (std::exchange(left.last, request.arrival.number) != request.arrival.number) ++left.turns;
-  return left.turns > parts_.keeping.store_after_hits || parts_.store->find(key);
-}
-
-// What is full of the sequence so far.
-void Instance::save_progress(Request& request, double now_s) {
-  if (parts_.policy->traits().reuse != Reuse::stored || request.phase != RequestPhase::running) return;
-  const int64_t chunk =
-      parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens : parts_.serving.block_size;
-  int64_t tokens = request.computed;
-  if (!parts_.keeping.save_generated) tokens = std::min(tokens, request.prompt_tokens());
-  tokens = tokens / chunk * chunk;
-  if (tokens <= request.saved_tokens || request.unused_tokens > 0) return;
-  request.saved_tokens = tokens;
-  std::vector<SequenceRun> runs;
-  for (const SequenceRun& run : request.text.runs) {
-    if (tokens <= 0) break;
-    runs.push_back(run);
-    runs.back().tokens = std::min(run.tokens, tokens);
-    tokens -= runs.back().tokens;
-  }
-  // A piece is found as a whole.
-  if (!runs.empty() && runs.back().owner == TextOwner::piece &&
-      runs.back().tokens < request.text.runs[runs.size() - 1].tokens) {
-    runs.pop_back();
-  }
-  keep(parts_of(runs, parts_.workload->piece_keys, parts_.keeping.match, parts_.keeping.chunk_tokens), now_s,
-       request);
-}
-
-// A victim cache: the tiers take what the prefix cache evicts, under its text as far as that reaches.
-void Instance::save_evicted(const BlockRun& run) {
-  if (run.first == kSeveralTexts) return;
-  const Item item{run.text, run.first + run.blocks * parts_.serving.block_size};
-  perform(parts_.store->put({&item, 1}, parts_.node->now_s()));
-}
-
 // Whether the write queue of a tier has room behind what waits in it and `issued` tokens. An empty one takes
 // a save of any size.
 bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued) {
@@ -126,14 +76,6 @@ bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued) {
   const bool fits = waiting_s <= kResolution_s || waiting_s + seconds(tokens) <= parts_.keeping.write_queue_s;
   if (!fits) parts_.recorder->refused_save();
   return fits;
-}
-
-void Instance::pin(const Request& request) {
-  for (const Item& part : request.text.prompt) parts_.store->pin(part.key);
-}
-
-void Instance::unpin(const Request& request) {
-  for (const Item& part : request.text.prompt) parts_.store->unpin(part.key);
 }
 
 void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves) {
@@ -168,7 +110,7 @@ void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& sa
 // The last save gives the blocks of a request that has ended back, for which others may wait. The steps of a
 // run have taken theirs before: it ends with the step that goes on.
 void Instance::end_lease(const std::shared_ptr<Saves>& saves) {
-  if (std::find(leased_.begin(), leased_.end(), &saves->holding) == leased_.end()) return;
+  if (!cache_.leases(*saves)) return;
   const bool in_run = in_long_run();
   returned_.push_back(saves);
   if (!in_run) take_returned();
@@ -178,10 +120,7 @@ void Instance::end_lease(const std::shared_ptr<Saves>& saves) {
 }
 
 void Instance::take_returned() {
-  for (const std::shared_ptr<Saves>& saves : returned_) {
-    std::erase(leased_, &saves->holding);
-    pool_.give_back(saves->holding);
-  }
+  for (const std::shared_ptr<Saves>& saves : returned_) cache_.give_back(*saves);
   returned_.clear();
 }
 

@@ -98,7 +98,8 @@ void Sessions::cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_vali
     // Others keep the whole of a text that they share.
     if (!own || !stays_valid) {
       const Key text = chained(chained(kOwnTexts, session), run.text);
-      run = {{chained(text, static_cast<Key>(run.first)), 0, run.tokens}, TextOwner::session};
+      const Key own_key = chained(text, static_cast<Key>(run.first));
+      run = {{own_key, 0, run.tokens, own_key}, TextOwner::session};
     }
     if (run.tokens > 0) left.push_back(run);
   }
@@ -131,7 +132,8 @@ TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
     rest -= pieces[i].tokens;
     if (i < in_prompt) reusable += pieces[i].tokens;
   }
-  text.prompt = parts_of(text.runs, workload_.piece_keys, keeping_.match, keeping_.chunk_tokens);
+  name_parts(text.runs, workload_.piece_keys, keeping_.match);
+  text.prompt = parts_of(text.runs, keeping_.chunk_tokens);
   if (!pieces.empty()) {
     int64_t begin = 0;
     const auto beyond = std::find_if(text.prompt.begin(), text.prompt.end(), [&](const Part& part) {
@@ -150,7 +152,8 @@ TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
       text.runs.back().tokens += rest;
     } else {
       const bool is_first = arrival.turn == 0 && text.runs.empty();
-      text.runs.push_back({{own_text(arrival.session, is_first ? 0 : arrival.turn + 1), 0, rest}, {}});
+      const Key key = own_text(arrival.session, is_first ? 0 : arrival.turn + 1);
+      text.runs.push_back({{key, 0, rest, key}, TextOwner::session});
     }
   }
   text.cold = arrival.turn == 0;
@@ -171,7 +174,7 @@ std::vector<Part> Sessions::close(const Arrival& arrival, const TurnText& text, 
     const auto all = static_cast<double>(tokens_of(runs));
     cut(runs, std::llround(keeping_.retained_share * all), arrival.session, true, cuts);
   }
-  std::vector<Part> parts = parts_of(runs, workload_.piece_keys, keeping_.match, keeping_.chunk_tokens);
+  std::vector<Part> parts = parts_of(runs, keeping_.chunk_tokens);
   // Nobody goes on from the answer, but others may use its pieces.
   if (!session.history_grows) parts.insert(parts.end(), text.answer.begin(), text.answer.end());
   const bool changed = session.history_grows || text.was_cut || keeping_.retained_share < 1;

@@ -164,7 +164,7 @@ void Instance::finish_slices(double now_s) {
   for (const Slice& slice : current_.slices) {
     Request& request = *slice.request;
     const bool yielded = scheduler_.finish(slice);
-    if (parts_.keeping.save_at == SaveAt::step) save_progress(request, now_s);
+    if (parts_.keeping.save_at == SaveAt::step) save(cache_.save_progress(request, now_s), request);
     if (!yielded) continue;
     token(request, now_s, !slice.decode);
     if (Scheduler::ended(request)) complete(request, now_s);
@@ -222,7 +222,8 @@ void Instance::token(Request& request, double now_s, bool counts_gap) {
     request.record.service_ttft_s = now_s - request.admitted_s;
     if (!parts_.workload->piece_begin.empty()) {
       forecast_.record_next_uses(request.arrival, request.text.prompt, now_s);
-      if (parts_.keeping.save_at == SaveAt::turn_end) keep(request.text.prompt, now_s, request);
+      if (parts_.keeping.save_at != SaveAt::step)
+        save(cache_.keep(request.text.prompt, request, now_s), request);
     }
   } else if (counts_gap && !request.record.warmup) {
     parts_.recorder->inter_token(now_s - request.last_token_s, 1);

@@ -8,14 +8,6 @@
 namespace kvcap {
 namespace {
 
-// splitmix64's finaliser over a running value.
-Key mixed(Key value, Key with) {
-  uint64_t x = value * 0x9e3779b97f4a7c15ULL + with + 0x632be59bd9b4e019ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
 bool continues(const TextRun& text, const TextRun& next) {
   return next.text == text.text && next.first == text.first + text.tokens;
 }
@@ -26,28 +18,34 @@ std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_s
   std::vector<BlockRun> runs;
   int64_t filled = 0;  // tokens of a block that several texts share
   Key contents = 0;
+  Key part = 0;  // that it begins with
+  int64_t part_end = 0;
   for (std::size_t i = 0; i < texts.size();) {
     TextRun text = texts[i++];
     for (; i < texts.size() && (texts[i].tokens <= 0 || continues(text, texts[i])); ++i) {
       text.tokens += std::max(texts[i].tokens, int64_t{0});
     }
     if (text.tokens <= 0) continue;
+    const int64_t all = text.tokens;
     if (filled > 0) {
       const int64_t here = std::min(text.tokens, block_size - filled);
-      contents =
-          mixed(mixed(mixed(contents, text.text), static_cast<Key>(text.first)), static_cast<Key>(here));
+      contents = chained(chained(chained(contents, text.text), static_cast<Key>(text.first)),
+                         static_cast<Key>(here));
       filled += here;
       text.first += here;
       text.tokens -= here;
       if (filled < block_size) continue;
-      runs.push_back({contents, kSeveralTexts, 1});
+      runs.push_back({contents, kSeveralTexts, 1, part, part_end - block_size});
     }
     const int64_t blocks = text.tokens / block_size;
-    if (blocks > 0) runs.push_back({text.text, text.first, blocks});
+    if (blocks > 0) runs.push_back({text.text, text.first, blocks, text.part, all - text.tokens});
     filled = text.tokens - blocks * block_size;
     const auto begin = static_cast<Key>(text.first + blocks * block_size);
-    contents =
-        filled > 0 ? mixed(mixed(mixed(0x6b76636170ULL, text.text), begin), static_cast<Key>(filled)) : 0;
+    contents = filled > 0 ? chained(chained(chained(0x6b76636170ULL, text.text), begin),
+                                    static_cast<Key>(filled))
+                          : 0;
+    part = text.part;
+    part_end = all;
   }
   return runs;
 }
@@ -63,10 +61,10 @@ BlockPool::BlockPool(int64_t blocks, int64_t block_size, bool caching, uint32_t 
 // ---- the tree ----
 
 Key BlockPool::child_key(uint32_t parent, Key text, int64_t first) const {
-  return mixed(mixed(text, static_cast<Key>(first)), parent);
+  return chained(chained(text, static_cast<Key>(first)), parent);
 }
 
-uint32_t BlockPool::add_node(uint32_t parent, Key text, int64_t first, int64_t blocks) {
+uint32_t BlockPool::add_node(uint32_t parent, const BlockRun& run) {
   uint32_t node = static_cast<uint32_t>(nodes_.size());
   if (free_nodes_.empty()) {
     nodes_.emplace_back();
@@ -74,8 +72,13 @@ uint32_t BlockPool::add_node(uint32_t parent, Key text, int64_t first, int64_t b
     node = free_nodes_.back();
     free_nodes_.pop_back();
   }
-  nodes_[node] = {.text = text, .first = first, .blocks = static_cast<uint32_t>(blocks), .parent = parent};
-  children_.set(child_key(parent, text, first), node);
+  nodes_[node] = {.text = run.text,
+                  .first = run.first,
+                  .part = run.part,
+                  .part_first = run.part_first,
+                  .blocks = static_cast<uint32_t>(run.blocks),
+                  .parent = parent};
+  children_.set(child_key(parent, run.text, run.first), node);
   ++nodes_[parent].children;
   return node;
 }
@@ -128,9 +131,10 @@ uint32_t BlockPool::split(uint32_t node, int64_t blocks) {
   KVCAP_CHECK(0 < blocks && blocks < old.blocks);
   children_.erase(child_key(old.parent, old.text, old.first));
   --nodes_[old.parent].children;
-  const uint32_t upper = add_node(old.parent, old.text, old.first, blocks);
+  const uint32_t upper = add_node(old.parent, {old.text, old.first, blocks, old.part, old.part_first});
   Node& lower = nodes_[node];
   lower.first += tokens(blocks);
+  lower.part_first += tokens(blocks);
   lower.blocks -= static_cast<uint32_t>(blocks);
   lower.parent = upper;
   children_.set(child_key(upper, lower.text, lower.first), node);
@@ -189,7 +193,10 @@ void BlockPool::evict(int64_t blocks) {
     const int64_t gone = std::min<int64_t>(blocks, nodes_[node].blocks);
     const int64_t left = nodes_[node].blocks - gone;
     const bool only = nodes_[node].oldest == nodes_[node].newest;
-    if (evicted_) evicted_({nodes_[node].text, nodes_[node].first + tokens(left), gone});
+    if (evicted_) {
+      const Node& of = nodes_[node];
+      evicted_({of.text, of.first + tokens(left), gone, of.part, of.part_first + tokens(left)});
+    }
     if (left > 0 && only) {
       KVCAP_CHECK(nodes_[node].children == 0);
       nodes_[node].blocks -= static_cast<uint32_t>(gone);
@@ -278,7 +285,7 @@ void BlockPool::name(std::span<const BlockRun> chain, int64_t blocks, Holding& h
     } else {
       uint32_t node = child(parent, run.text, first);
       if (node == kNone) {
-        node = add_node(parent, run.text, first, here);
+        node = add_node(parent, {run.text, first, here, run.part, run.part_first + tokens(holding.in_run_)});
       } else {
         here = std::min<int64_t>(here, nodes_[node].blocks);
         if (here < nodes_[node].blocks) node = split(node, here);

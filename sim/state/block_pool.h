@@ -35,6 +35,7 @@ struct TextRun {
   Key text = 0;
   int64_t first = 0;
   int64_t tokens = 0;
+  Key part = 0;  // under which tiers below the GPU hold them
 };
 
 // Full blocks of a text, whose first one begins at the token `first` of it.
@@ -42,12 +43,17 @@ struct BlockRun {
   Key text = 0;
   int64_t first = 0;
   int64_t blocks = 0;
-  bool operator==(const BlockRun&) const = default;
+  // What the tiers call it, which names no block: the part, and how many of its tokens come before.
+  Key part = 0;
+  int64_t part_first = 0;
+  bool operator==(const BlockRun& other) const {
+    return text == other.text && first == other.first && blocks == other.blocks;
+  }
 };
 
 // The full blocks of a sequence. A block that contains the end of one text and the beginning of the next is a
-// run by itself, under a key made of its contents and with kSeveralTexts for its first token. A text may be
-// cut into several runs in a row.
+// run by itself, under a key made of its contents and with kSeveralTexts for its first token; it ends the
+// part that it begins with. A text may be cut into several runs in a row.
 inline constexpr int64_t kSeveralTexts = -1;
 std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_size);
 
@@ -115,6 +121,8 @@ class BlockPool {
   struct Node {
     Key text = 0;
     int64_t first = 0;
+    Key part = 0;
+    int64_t part_first = 0;
     uint32_t blocks = 0;
     uint32_t parent = kNone;
     uint32_t children = 0;
@@ -132,7 +140,7 @@ class BlockPool {
   uint32_t child(uint32_t parent, Key text, int64_t first) const {
     return children_.find(child_key(parent, text, first));
   }
-  uint32_t add_node(uint32_t parent, Key text, int64_t first, int64_t blocks);
+  uint32_t add_node(uint32_t parent, const BlockRun& run);
   void remove_node(uint32_t node);
   uint32_t add_copy(uint32_t node);
   void remove_copy(uint32_t copy);

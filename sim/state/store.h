@@ -13,7 +13,11 @@
 // takes it.
 //
 // Space is reserved when a Move is issued and visible to find() when it is done, so occupancy never exceeds
-// capacity. A context is held, that is, cannot be evicted, while it is pinned, while a move brings part of it
+// capacity. What leaves a tier are contexts as a whole; or, with `unit_tokens`, blocks of so many tokens,
+// where no tier below takes all of the context: then the end of the first to leave makes the room, as in a
+// least-recently-used order of blocks that a use touches from the last to the first.
+//
+// A context is held, that is, cannot be evicted, while it is pinned, while a move brings part of it
 // and while it is copied to a nearer tier; whether a context has a place at all is known before anything is
 // evicted for it. What a demotion leaves is free at once, although its bytes still wait in the write queue:
 // leaving_bytes() says how many do, and a tier's free_fraction is the room to hold them.
@@ -48,6 +52,7 @@ struct Item {
 struct StoreOptions {
   bool inclusive = false;
   bool write_through = false;   // what is put is copied to the tiers below as well; inclusive stores only
+  int64_t unit_tokens = 0;      // in which contexts lose their ends; 0: they leave as a whole
   std::optional<double> ttl_s;  // contexts unused for so long leave; absent: never
 };
 
@@ -162,7 +167,7 @@ class Store {
   enum class Placed : uint8_t { yes, no_room, refused };
   Placed place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from);
   bool accepts(Tier from, Tier to, int64_t tokens) const;
-  void evict(std::size_t level, Slot slot);
+  void evict(std::size_t level, Slot slot, int64_t spare_tokens);
   bool move_down(Slot slot, int64_t tokens);
   void evict_victims(std::size_t level);
   void reserve(std::size_t level, Slot slot, int64_t tokens);

@@ -31,6 +31,7 @@ StoreLevel::StoreLevel(const StoreTier& options)
 
 bool StoreLevel::choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead) {
   victims_.clear();
+  spare_tokens_ = 0;
   int64_t missing = used_tokens_ + tokens - limit_tokens;
   if (missing <= 0) return true;
   const Entry& own = entry(newcomer);
@@ -53,6 +54,7 @@ bool StoreLevel::choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tok
     for (Slot victim : victims_) eviction_->release(victim);
     victims_.clear();
   }
+  spare_tokens_ = -missing;
   return yields;
 }
 
@@ -82,6 +84,17 @@ void StoreLevel::leave(Slot slot, bool evicted) {
   if (!entry.held) free_to_leave_tokens_ -= entry.tokens;
   entry = {};
   eviction_->leave(slot, evicted);
+}
+
+void StoreLevel::trim(Slot slot, int64_t tokens) {
+  Entry& entry = entries_[slot];
+  KVCAP_CHECK(0 < tokens && tokens <= entry.tokens && !entry.held);
+  const int64_t gone = entry.tokens - tokens;
+  entry.tokens = entry.arrived = static_cast<uint32_t>(tokens);
+  used_tokens_ -= gone;
+  left_tokens_ += gone;
+  free_to_leave_tokens_ -= gone;
+  eviction_->release(slot);  // as a victim it was held there
 }
 
 void StoreLevel::cut(Slot slot, int64_t tokens) {

@@ -60,6 +60,8 @@ class StoreLevel {
   // no way, by room or because some victim does not yield. The chosen are held until they leave.
   bool choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead);
   std::span<const Slot> victims() const { return victims_; }
+  // Of the last victim's tokens those that need not leave.
+  int64_t spare_tokens() const { return spare_tokens_; }
 
   // The context enters or grows to `tokens`. REQUIRES: there is room; not fewer than before.
   Entry& reserve(Slot slot, Key key, int64_t tokens, uint64_t generation);
@@ -68,6 +70,9 @@ class StoreLevel {
   // What follows the first `tokens` comes from another tier, later saves perhaps before it.
   void await(Slot slot, int64_t tokens) { entries_[slot].awaited_from = static_cast<uint32_t>(tokens); }
   void leave(Slot slot, bool evicted);
+  // The context keeps its first `tokens` tokens and its place in the order. REQUIRES: 0 < tokens, not more
+  // than it has; it may leave.
+  void trim(Slot slot, int64_t tokens);
   // The first `tokens` of the context are gone. REQUIRES: fewer than all.
   void cut(Slot slot, int64_t tokens);
   // What has not arrived is given up. REQUIRES: some of it is visible.
@@ -92,6 +97,7 @@ class StoreLevel {
   std::unique_ptr<Eviction> eviction_;
   std::vector<Entry> entries_;
   std::vector<Slot> victims_;  // of the last choice
+  int64_t spare_tokens_ = 0;
   int64_t used_tokens_ = 0;
   int64_t free_to_leave_tokens_ = 0;  // of entries that are not held
   int64_t came_tokens_ = 0;

@@ -81,15 +81,28 @@ bool Store::accepts(Tier from, Tier to, int64_t tokens) const {
 }
 
 void Store::evict_victims(std::size_t level) {
-  for (Slot victim : levels_[level].victims()) evict(level, victim);
+  const std::span<const Slot> victims = levels_[level].victims();
+  const int64_t spare_tokens = levels_[level].spare_tokens();
+  for (Slot victim : victims) evict(level, victim, victim == victims.back() ? spare_tokens : 0);
 }
 
-// Down to the next level that takes it, or out.
-void Store::evict(std::size_t level, Slot slot) {
+// Down to the next level that takes it, or out: but for the first `spare_tokens`, if it may lose its end.
+void Store::evict(std::size_t level, Slot slot, int64_t spare_tokens) {
   const int64_t kept = kept_tokens(slot);
   if (host_level(slot) == level) move_down(slot, levels_[level].tokens(slot));
   if (levels_[level].options().exclusive) return_to_host(slot);
-  if (levels_[level].has(slot)) leave(level, slot, true);
+  if (levels_[level].has(slot)) {
+    const int64_t unit = options_.unit_tokens;
+    const int64_t stay = unit > 0 && level >= first_host() ? spare_tokens / unit * unit : 0;
+    const bool below_has_it = std::any_of(levels_.begin() + static_cast<std::ptrdiff_t>(level) + 1, levels_.end(),
+                                          [&](const StoreLevel& below) { return below.tokens(slot) >= stay; });
+    if (stay > 0 && !below_has_it) {
+      levels_[level].trim(slot, stay);
+      note_change(slot);
+    } else {
+      leave(level, slot, true);
+    }
+  }
   dropped_tokens_ += kept - kept_tokens(slot);
   forget_if_gone(slot);
 }
@@ -309,7 +322,8 @@ std::vector<Move> Store::finish() {
     while (levels_[i].used_tokens() > levels_[i].target_tokens()) {
       const Slot victim = levels_[i].eviction().victim();
       if (victim == kNoSlot) break;
-      evict(i, victim);
+      const int64_t excess = levels_[i].used_tokens() - levels_[i].target_tokens();
+      evict(i, victim, std::max<int64_t>(0, levels_[i].tokens(victim) - excess));
     }
   }
   std::sort(moves_.begin(), moves_.end(),

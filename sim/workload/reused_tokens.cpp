@@ -9,16 +9,6 @@
 namespace kvcap {
 namespace {
 
-// splitmix64's finaliser.
-uint64_t mixed(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-uint64_t chained(uint64_t before, uint64_t key) {
-  return mixed(before * 0x9e3779b97f4a7c15ULL + key + 0x632be59bd9b4e019ULL);
-}
-
 struct Sample {
   std::vector<uint32_t> sessions;
   double share = 1;  // of all sessions that can stand between two uses

@@ -374,9 +374,9 @@ TEST(VictimCache, FindsWhatTheGpuEvicted) {
   expect_victims_found({{"chats", returning(1)}, {"keys of prefixes", of_pieces(PieceKeys::prefix)}});
 }
 
-// The tiers name parts by the texts before them, and an evicted block does not say which these were; a block
-// with the end of one text and the beginning of the next is not saved, so that the first is never whole.
-TEST(VictimCache, DISABLED_FindsHistoriesBehindDocumentsAndTextsBehindTexts) {
+// An evicted block says which part it is of, and one with the end of one text and the beginning of the next
+// ends the first.
+TEST(VictimCache, FindsHistoriesBehindDocumentsAndTextsBehindTexts) {
   expect_victims_found(
       {{"histories behind documents", behind_documents()}, {"keys of texts", of_pieces(PieceKeys::text)}});
 }

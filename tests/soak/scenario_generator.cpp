@@ -259,6 +259,9 @@ class Generator {
     }
     if (dice_.chance(0.85)) policy["tiers"] = tiers(hosts, options);
     add_keys(policy);
+    if (policy.value("save_at", "") == "eviction" && !may_save_victims(policy, options)) {
+      policy["save_at"] = "step";
+    }
     if (policy.value("restore", std::string(name(*options.restore))) == "copy") fit_windows(policy);
     return policy;
   }
@@ -361,12 +364,21 @@ class Generator {
     const auto yes_or_no = [&] { return dice_.chance(0.5); };
     add("load", [&] { return dice_.pick(kLoadModeNames); });
     add("save_at", [&] { return dice_.pick(kSaveAtNames); });
+    add("eviction_unit", [&] { return dice_.pick(kEvictionUnitNames); });
     add("save_generated", yes_or_no);
     add("store_after_hits", [&] { return dice_.between(0, 3); });
     add("store_once", yes_or_no);
     add("write_queue_s", [&] { return dice_.chance(0.3) ? 0 : dice_.spread(1e-4, 10); });
     add("prefetch_on_arrival", [&] { return dice_.pick(kPrefetchOnArrivalNames); });
     add("prefetch_timeout_s", [&] { return dice_.chance(0.2) ? 0 : dice_.spread(1e-3, 10); });
+  }
+
+  // Only KV under the name that its blocks have on the GPU.
+  bool may_save_victims(const Json& policy, const PolicyOptions& options) const {
+    const bool kv = policy.value("keep", std::string(name(*options.keep))) == "kv";
+    const bool chunks = policy.contains("chunk_tokens") || options.chunk_tokens ||
+                        policy.value("match", "") == "chunk" || options.match == Match::chunk;
+    return kv && !chunks && json_["serving"].value("prefix_caching", true);
   }
 
   // A static graph's window is reserved whole for every sequence.

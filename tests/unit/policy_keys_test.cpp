@@ -43,6 +43,7 @@ struct KeyCase {
 const std::vector<KeyCase> kCases = {
     {"tiers", R"([{"kind": "ssd"}])", kAll, kAll},
     {"eviction", "\"fifo\"", kStoring, kStoring},
+    {"eviction_unit", "\"context\"", kStoring, kNobody},
     {"match", "\"prefix\"", kStoring + Names{"ideal"}, kStoring + Names{"ideal"}},
     {"look_ahead", "true", kStoring, kStoring},
     {"inclusive", "true", kStoring, kStoring},

@@ -1,0 +1,240 @@
+#include "serving/context_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace kvcap {
+
+ContextCache::ContextCache(const ContextCacheParts& parts)
+    : parts_(parts),
+      pool_(parts.kv_capacity_tokens / parts.serving.block_size, parts.serving.block_size,
+            parts.serving.prefix_caching && parts.policy->traits().reuse != Reuse::everything) {
+  if (parts.keeping.save_at == SaveAt::eviction && parts.policy->traits().reuse == Reuse::stored) {
+    pool_.on_eviction([this](const BlockRun& run) { note_evicted(run); });
+  }
+}
+
+// ---- what is there ----
+
+std::vector<BlockRun> ContextCache::chain_of(const TurnText& text) const {
+  if (!parts_.serving.prefix_caching) return {};
+  const std::vector<TextRun> texts(text.runs.begin(), text.runs.end());
+  return block_runs(texts, parts_.serving.block_size);
+}
+
+FoundContext ContextCache::find(const Request& request) const {
+  FoundContext found;
+  const int64_t size = parts_.serving.block_size;
+  if (parts_.serving.prefix_caching) {
+    found.blocks = pool_.find(request.chain, (request.known_tokens() - 1) / size);
+  }
+  found.resident = found.blocks.blocks * size;
+  found.parts = find_below(request, found.resident);
+  if (found.parts.on_gpu() > 0 && found.resident > 0) {
+    // In a part of GPU memory of their own: what blocks hold of the prompt is of no further use.
+    found = {.parts = find_below(request, 0)};
+  }
+  return found;
+}
+
+FoundParts ContextCache::find_below(const Request& request, int64_t resident) const {
+  if (parts_.policy->traits().reuse == Reuse::everything) return find_seen(request);
+  const int64_t block_size = parts_.serving.prefix_caching ? parts_.serving.block_size : 1;
+  FoundParts found =
+      find_parts(*parts_.store, request.text.prompt, parts_.keeping.match, resident, block_size);
+  // A last part that ends with the prompt is found whole, and its last token computed again.
+  const int64_t beyond = resident + found.all_tokens() - std::max(request.history_tokens, resident);
+  if (beyond > 0 && !found.hits.empty()) {
+    Hit& last = found.hits.back();
+    last.tokens -= beyond;
+    found.tokens[index(last.tier)] -= beyond;
+  }
+  return found;
+}
+
+// What was never seen is no history: a session's context is new to its first turn.
+FoundParts ContextCache::find_seen(const Request& request) const {
+  FoundParts found;
+  int64_t& tokens = found.tokens[index(Tier::hbm)];
+  for (const Item& part : request.text.prompt) {
+    if (!parts_.workload->warm_start && !parts_.sessions->seen.contains(part.key)) {
+      if (parts_.keeping.match == Match::chunk) continue;
+      break;
+    }
+    tokens += part.tokens;
+  }
+  tokens = std::min(tokens, request.history_tokens);
+  return found;
+}
+
+bool ContextCache::is_loading(const FoundParts& found) const {
+  return parts_.keeping.exact && std::any_of(found.hits.begin(), found.hits.end(), [&](const Hit& hit) {
+           return hit.tier != Tier::hbm && loading_.find(hit.key) > 0;
+         });
+}
+
+int64_t ContextCache::found_tokens(const TurnText& text) const {
+  const FoundParts below = find_parts(parts_.store->own(), text.prompt, parts_.keeping.match);
+  if (!parts_.serving.prefix_caching) return below.all_tokens();
+  const int64_t size = parts_.serving.block_size;
+  const int64_t most = (text.history_tokens + text.input_tokens - 1) / size;
+  return std::max(below.all_tokens(), pool_.find(chain_of(text), most).blocks * size);
+}
+
+// ---- what is in use ----
+
+// The last part first: of parts that are equally recent the last leaves first, and what is before it stays of
+// use.
+void ContextCache::use(const Request& request, Order now) {
+  for (const Part& part : request.text.prompt) parts_.store->pin(part.key);
+  for (auto part = request.text.prompt.rbegin(); part != request.text.prompt.rend(); ++part) {
+    parts_.store->touch(part->key, now);
+  }
+}
+
+void ContextCache::release(const Request& request) {
+  for (const Part& part : request.text.prompt) parts_.store->unpin(part.key);
+}
+
+void ContextCache::weigh(const Request& request) {
+  if (!parts_.keeping.weighs) return;
+  for (const Part& part : request.text.prompt) {
+    if (part.tokens == 0) continue;
+    ChunkScore& score = parts_.sessions->scores[part.key];
+    const PartUse use = parts_.policy->use({part.node_tokens, part.first_token, part.tokens});
+    score.use(parts_.policy->weight(use));
+    parts_.store->weigh(part.key, score.value());
+  }
+}
+
+void ContextCache::load(Request& request, const FoundParts& found) {
+  for (const Hit& hit : found.hits) {
+    if (hit.tier == Tier::hbm) continue;
+    request.loads.push_back(hit.key);
+    loading_.set(hit.key, loading_.find(hit.key) + 1);
+  }
+}
+
+void ContextCache::loaded(Request& request) {
+  for (Key key : std::exchange(request.loads, {})) {
+    const uint32_t left = loading_.find(key) - 1;
+    left > 0 ? loading_.set(key, left) : loading_.erase(key);
+  }
+}
+
+std::vector<Move> ContextCache::promote(const FoundParts& found, Order now) {
+  std::vector<Move> moves;
+  for (const Hit& hit : found.hits) {
+    if (hit.tier == Tier::hbm) continue;
+    for (Move& move : parts_.store->promote(hit.key, now)) moves.push_back(std::move(move));
+  }
+  return moves;
+}
+
+std::vector<Move> ContextCache::prefetch(const Request& request, Order now) {
+  std::vector<Move> moves;
+  for (const Part& part : request.text.prompt) {
+    const std::optional<Hit> hit = parts_.store->find(part.key);
+    if (!hit && parts_.keeping.match != Match::chunk) break;
+    if (!hit || hit->tier <= Tier::dram || parts_.store->fetching(part.key)) continue;
+    for (Move& move : parts_.store->prefetch(part.key, now)) moves.push_back(std::move(move));
+  }
+  return moves;
+}
+
+bool ContextCache::prefetches(const Request& request) const {
+  return std::any_of(request.text.prompt.begin(), request.text.prompt.end(),
+                     [&](const Part& part) { return parts_.store->fetching(part.key); });
+}
+
+void ContextCache::cut(const Cut& cut, bool moved) {
+  // What another node has put behind it is not known here.
+  if (moved) parts_.store->own().erase(cut.key);
+  if (cut.tokens > 0) {
+    parts_.store->shrink(cut.key, cut.tokens);
+  } else {
+    parts_.store->erase(cut.key);
+  }
+}
+
+// ---- what is saved ----
+
+std::vector<Move> ContextCache::keep(const std::vector<Part>& parts, const Request& request, Order now) {
+  for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
+  if (parts_.policy->traits().reuse == Reuse::everything) return {};
+  for (const Part& part : parts) count_turn(part.key, request);
+  // What the GPU evicts is saved then.
+  if (parts_.keeping.save_at == SaveAt::eviction) return {};
+  // The last part first, as in use().
+  std::vector<Item> last_first(parts.rbegin(), parts.rend());
+  std::erase_if(last_first, [&](const Item& item) { return !is_worth_saving(item.key); });
+  return parts_.store->put(last_first, now);
+}
+
+void ContextCache::count_turn(Key key, const Request& request) {
+  if (parts_.keeping.store_after_hits == 0) return;
+  Left& left = left_[key];
+  if (std::exchange(left.last, request.arrival.number) != request.arrival.number) ++left.turns;
+}
+
+// Whether enough turns have left it, or it is there already.
+bool ContextCache::is_worth_saving(Key key) const {
+  if (parts_.keeping.store_after_hits == 0) return true;
+  const auto left = left_.find(key);
+  const int64_t turns = left == left_.end() ? 0 : left->second.turns;
+  return turns > parts_.keeping.store_after_hits || parts_.store->find(key);
+}
+
+std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
+  if (parts_.policy->traits().reuse != Reuse::stored || request.phase != RequestPhase::running) return {};
+  const int64_t chunk =
+      parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens : parts_.serving.block_size;
+  int64_t tokens = request.computed;
+  if (!parts_.keeping.save_generated) tokens = std::min(tokens, request.prompt_tokens());
+  tokens = tokens / chunk * chunk;
+  if (tokens <= request.saved_tokens || request.unused_tokens > 0) return {};
+  request.saved_tokens = tokens;
+  std::vector<SequenceRun> runs;
+  for (const SequenceRun& run : request.text.runs) {
+    if (tokens <= 0) break;
+    runs.push_back(run);
+    runs.back().tokens = std::min(run.tokens, tokens);
+    tokens -= runs.back().tokens;
+  }
+  // A piece is found as a whole.
+  if (!runs.empty() && runs.back().owner == TextOwner::piece &&
+      runs.back().tokens < request.text.runs[runs.size() - 1].tokens) {
+    runs.pop_back();
+  }
+  return keep(parts_of(runs, parts_.keeping.chunk_tokens), request, now);
+}
+
+// A part is saved from its beginning: behind what is evicted nothing is left, and what stands before it is
+// still there.
+void ContextCache::note_evicted(const BlockRun& run) {
+  const int64_t tokens = run.part_first + run.blocks * parts_.serving.block_size;
+  if (is_worth_saving(run.part)) evicted_.push_back({run.part, tokens});
+}
+
+std::vector<Move> ContextCache::save_evicted(Order now) {
+  if (evicted_.empty()) return {};
+  return parts_.store->put(std::exchange(evicted_, {}), now);
+}
+
+void ContextCache::lease(const std::shared_ptr<Saves>& saves, BlockPool::Holding holding) {
+  saves->holding = std::move(holding);
+  leased_.push_back(&saves->holding);
+}
+
+bool ContextCache::leases(const Saves& saves) const {
+  return std::find(leased_.begin(), leased_.end(), &saves.holding) != leased_.end();
+}
+
+void ContextCache::give_back(Saves& saves) {
+  std::erase(leased_, &saves.holding);
+  pool_.give_back(saves.holding);
+}
+
+}  // namespace kvcap
