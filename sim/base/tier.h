@@ -18,6 +18,6 @@ constexpr std::size_t index(Tier tier) { return static_cast<std::size_t>(tier); 
 constexpr std::string_view name(Tier tier) { return kTierNames[index(tier)]; }
 
 // One number per tier, e.g. bytes read; indexed with index(tier).
-using PerTier = std::array<double, 4>;
+using PerTier = std::array<double, kTiers.size()>;
 
 }  // namespace kvcap

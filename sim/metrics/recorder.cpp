@@ -1,6 +1,7 @@
 #include "metrics/recorder.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -9,6 +10,12 @@
 #include "metrics/trace_events.h"
 
 namespace kvcap {
+
+std::string level_name(std::size_t level) {
+  constexpr std::array<std::string_view, kRequestLevels> kNames = {"waiting", "running", "kv_tokens"};
+  if (level < kRequestLevels) return std::string(kNames[level]);
+  return "stored_bytes_" + std::string(name(kTiers[level - kRequestLevels]));
+}
 
 struct Recorder::State : Recorded {};
 

@@ -17,19 +17,12 @@
 namespace kvcap {
 
 // Piecewise-constant quantities whose mean over time makes a series.
-enum class Level : uint8_t {
-  waiting,
-  running,
-  kv_tokens,
-  stored_hbm,
-  stored_dram,
-  stored_ssd,
-  stored_remote
-};
-inline constexpr int kLevelCount = 7;
-inline constexpr std::string_view kLevelNames[kLevelCount] = {
-    "waiting",           "running",          "kv_tokens",          "stored_bytes_hbm",
-    "stored_bytes_dram", "stored_bytes_ssd", "stored_bytes_remote"};
+// After those of requests come the bytes stored in each tier.
+enum class Level : uint8_t { waiting, running, kv_tokens, stored };
+inline constexpr std::size_t kRequestLevels = static_cast<std::size_t>(Level::stored);
+inline constexpr std::size_t kLevelCount = kRequestLevels + kTiers.size();
+constexpr Level stored_in(Tier tier) { return static_cast<Level>(kRequestLevels + index(tier)); }
+std::string level_name(std::size_t level);
 
 // What the finished run needs besides the facts: prices, targets, texts.
 struct RunFacts {

@@ -191,8 +191,9 @@ class Summary {
 
   void add_tiers() {
     add("stored_bytes_per_token", facts_.stored_bytes_per_token);
-    add_tiers("peak_stored_bytes", {recorded_[Level::stored_hbm].peak, recorded_[Level::stored_dram].peak,
-                                    recorded_[Level::stored_ssd].peak, recorded_[Level::stored_remote].peak});
+    PerTier peaks{};
+    for (Tier tier : kTiers) peaks[index(tier)] = recorded_[stored_in(tier)].peak;
+    add_tiers("peak_stored_bytes", peaks);
     add_tiers("read_bytes", recorded_.read_bytes);
     add_tiers("written_bytes", recorded_.written_bytes);
   }
@@ -288,11 +289,10 @@ class Summary {
     centres_s.reserve(kSeriesBins);
     for (int bin = 0; bin < kSeriesBins; ++bin) centres_s.push_back(duration_s * (bin + 0.5) / kSeriesBins);
     result_.series.emplace_back("time_s", std::move(centres_s));
-    for (int i = 0; i < kLevelCount; ++i) {
-      const RecordedLevel& level = recorded_.levels[static_cast<std::size_t>(i)];
-      const bool is_tier = i >= static_cast<int>(Level::stored_hbm);
-      if (!is_tier || level.peak > 0)
-        result_.series.emplace_back(kLevelNames[i], level.series.means(kSeriesBins, duration_s));
+    for (std::size_t i = 0; i < kLevelCount; ++i) {
+      const RecordedLevel& level = recorded_.levels[i];
+      if (i < kRequestLevels || level.peak > 0)
+        result_.series.emplace_back(level_name(i), level.series.means(kSeriesBins, duration_s));
     }
     for (std::size_t i = 0; i < kResourceCount; ++i) {
       if (recorded_.busy[i].is_zero()) continue;

@@ -180,7 +180,7 @@ std::string TraceEvents::json(const std::string& name, const std::vector<TurnRec
     double& value = last[count.node][static_cast<std::size_t>(count.level)];
     if (count.value == value) continue;
     value = count.value;
-    writer.counter(levels_of(count.node), kLevelNames[static_cast<std::size_t>(count.level)], count.now_s,
+    writer.counter(levels_of(count.node), level_name(static_cast<std::size_t>(count.level)), count.now_s,
                    count.value);
   }
 

@@ -147,7 +147,10 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   cache_.load(request, found);
   const bool blocks = parts_.keeping.load == LoadMode::blocking && !request.fused;
   if (blocks) ++blocking_loads_;
-  parts_.restorer->start(std::move(restoration), [this, &request, now_s, first, blocks](RestoreTimes times) {
+  // What computes the prompt as well is a step, whose host time the next one does not hide.
+  const double host = request.fused && !parts_.serving.async_scheduling ? host_s(1) : 0;
+  parts_.restorer->start(std::move(restoration), [this, &request, now_s, first, blocks, host](RestoreTimes times) {
+    times.restored_s += host;
     request.restored_s = times.restored_s;
     if (first) {
       // Fused computation is the new tokens' prefill and no part of the restoration.

@@ -127,7 +127,7 @@ void Fleet::work(double now_s) {
     due_.insert(node, {members_[node].instance->proceed(now_s), node});
   }
   if (parts_.shared && parts_.shared->has(Tier::remote)) {
-    parts_.instance.recorder->level(Level::stored_remote, parts_.shared->occupied_bytes(Tier::remote), now_s);
+    parts_.instance.recorder->level(stored_in(Tier::remote), parts_.shared->occupied_bytes(Tier::remote), now_s);
   }
 }
 
@@ -199,11 +199,13 @@ void Fleet::fail(std::size_t node, double now_s) {
   std::erase(at_work_, static_cast<Slot>(node));
   routed_ -= facts_[node].turns;
   facts_[node] = {.up = false};
-  for (Level level : {Level::waiting, Level::running, Level::kv_tokens, Level::stored_hbm, Level::stored_dram,
-                      Level::stored_ssd}) {
+  for (Level level : {Level::waiting, Level::running, Level::kv_tokens}) {
     parts_.instance.recorder->level(level, 0, now_s, node);
   }
-  if (!parts_.shared) parts_.instance.recorder->level(Level::stored_remote, 0, now_s, node);
+  for (Tier tier : kTiers) {
+    if (parts_.shared && parts_.shared->has(tier)) continue;
+    parts_.instance.recorder->level(stored_in(tier), 0, now_s, node);
+  }
   for (Arrival& arrival : lost) {
     ++arrival.retries;
     parts_.instance.recorder->retried();

@@ -70,7 +70,7 @@ std::vector<Move> Forecast::look_ahead(std::size_t running, double now_s) {
   if (!looks_ahead_ || left_bytes == 0) return moves;
   const double mean_bytes = left_bytes / static_cast<double>(ended_);
   double host_bytes = 0;
-  for (Tier tier : {Tier::dram, Tier::ssd, Tier::remote}) {
+  for (Tier tier : kHostTiers) {
     if (store_.has(tier)) host_bytes += store_.capacity_bytes(tier);
   }
   const auto known = static_cast<std::size_t>(host_bytes / mean_bytes);

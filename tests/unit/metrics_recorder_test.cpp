@@ -184,7 +184,7 @@ TEST(Recorder, LevelsGivePeaksAndSeries) {
   f.duration_s = 200;
   recorder.level(Level::kv_tokens, 1000, 0);
   recorder.level(Level::kv_tokens, 400, 100);
-  recorder.level(Level::stored_ssd, 5e9, 50);
+  recorder.level(stored_in(Tier::ssd), 5e9, 50);
   recorder.busy(Resource::gpu, 50, 0, 100);
   const RunResult result = recorder.finish(f);
   EXPECT_EQ(result.number("peak_kv_tokens"), 1000);

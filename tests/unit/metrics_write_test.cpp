@@ -25,7 +25,7 @@ RunResult full_result() {
   record_four(recorder);
   recorder.inter_token_run(0.02, 1e-5, 40, 2);
   recorder.level(Level::waiting, 2, 10);
-  recorder.level(Level::stored_dram, 1e9 / 3, 10);
+  recorder.level(stored_in(Tier::dram), 1e9 / 3, 10);
   recorder.busy(Resource::gpu, 1.0 / 3, 3, 4);
   recorder.read(Tier::ssd, 1e9 / 7, 3);
   RunResult result = recorder.finish(facts());
