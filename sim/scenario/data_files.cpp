@@ -26,7 +26,8 @@ constexpr PublicData kPublicData[] = {
     {"vllm-real/rtx4090-llama3.1-8b-tp1.csv", "https://github.com/casys-kaist/LLMServingSim (bench/examples)",
      "as scenarios/README.md describes"},
     {"vllm-real/workload-sharegpt-llama3.1-8b.jsonl.gz",
-     "https://github.com/casys-kaist/LLMServingSim (the workload of the run)", "as scenarios/README.md describes"}};
+     "https://github.com/casys-kaist/LLMServingSim (the workload of the run)",
+     "as scenarios/README.md describes"}};
 
 const char* data_variable() {
   const char* folder = std::getenv("KVCAP_DATA");

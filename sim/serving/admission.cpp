@@ -149,23 +149,24 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   if (blocks) ++blocking_loads_;
   // What computes the prompt as well is a step, whose host time the next one does not hide.
   const double host = request.fused && !parts_.serving.async_scheduling ? host_s(1) : 0;
-  parts_.restorer->start(std::move(restoration), [this, &request, now_s, first, blocks, host](RestoreTimes times) {
-    times.restored_s += host;
-    request.restored_s = times.restored_s;
-    if (first) {
-      // Fused computation is the new tokens' prefill and no part of the restoration.
-      request.record.restore_s =
-          static_cast<float>((request.fused ? times.loaded_s : times.restored_s) - now_s);
-      request.record.load_s = static_cast<float>(times.loaded_s - now_s);
-      if (!request.fused) {
-        request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
-      }
-    }
-    restored_.push_back({times.restored_s, restorations_++, &request, blocks});
-    std::push_heap(restored_.begin(), restored_.end());
-    // A step that ends before is soon enough to see it.
-    if (!step_.running || in_long_run()) parts_.wake();
-  });
+  parts_.restorer->start(
+      std::move(restoration), [this, &request, now_s, first, blocks, host](RestoreTimes times) {
+        times.restored_s += host;
+        request.restored_s = times.restored_s;
+        if (first) {
+          // Fused computation is the new tokens' prefill and no part of the restoration.
+          request.record.restore_s =
+              static_cast<float>((request.fused ? times.loaded_s : times.restored_s) - now_s);
+          request.record.load_s = static_cast<float>(times.loaded_s - now_s);
+          if (!request.fused) {
+            request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
+          }
+        }
+        restored_.push_back({times.restored_s, restorations_++, &request, blocks});
+        std::push_heap(restored_.begin(), restored_.end());
+        // A step that ends before is soon enough to see it.
+        if (!step_.running || in_long_run()) parts_.wake();
+      });
   return request.fused ? Lookup::computes_beside : Lookup::loads;
 }
 

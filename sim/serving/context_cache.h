@@ -120,8 +120,8 @@ class ContextCache {
   BlockPool pool_;
   KeyMap<uint32_t, 0> loading_;                    // requests that wait for a part that is on its way
   std::vector<const BlockPool::Holding*> leased_;  // of requests that have ended
-  std::unordered_map<Key, Left> left_;             // turns that have left a part, where it is saved after so many
-  std::vector<Item> evicted_;                      // from the GPU and not saved yet, in order
+  std::unordered_map<Key, Left> left_;  // turns that have left a part, where it is saved after so many
+  std::vector<Item> evicted_;           // from the GPU and not saved yet, in order
   int64_t pool_checks_ = 0;
 };
 

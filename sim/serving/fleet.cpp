@@ -127,7 +127,8 @@ void Fleet::work(double now_s) {
     due_.insert(node, {members_[node].instance->proceed(now_s), node});
   }
   if (parts_.shared && parts_.shared->has(Tier::remote)) {
-    parts_.instance.recorder->level(stored_in(Tier::remote), parts_.shared->occupied_bytes(Tier::remote), now_s);
+    parts_.instance.recorder->level(stored_in(Tier::remote), parts_.shared->occupied_bytes(Tier::remote),
+                                    now_s);
   }
 }
 

@@ -211,7 +211,8 @@ void Instance::record_levels(double now_s) {
   recorded_s_ = now_s;
   record_level(Level::waiting, static_cast<double>(waiting()), now_s);
   record_level(Level::running, static_cast<double>(turns() - waiting()), now_s);
-  record_level(Level::kv_tokens, static_cast<double>(cache_.pool().held() * parts_.serving.block_size), now_s);
+  record_level(Level::kv_tokens, static_cast<double>(cache_.pool().held() * parts_.serving.block_size),
+               now_s);
   for (Tier tier : kTiers) {
     const Store& own = parts_.store->own();
     if (own.has(tier)) record_level(stored_in(tier), own.occupied_bytes(tier), now_s);

@@ -2,9 +2,9 @@
 // proceed(); both answer when the instance wants to be called again.
 //
 // A Scheduler decides what a step computes, a ContextCache knows what lies where and what is saved; the
-// instance starts loads, steps and saves, and ends them. A turn waits, is admitted, is restored where tiers hold more
-// of its history than the GPU's prefix cache does (beside the steps of others), computes the rest of its
-// prompt slice by slice, decodes a token a step, and leaves its context behind.
+// instance starts loads, steps and saves, and ends them. A turn waits, is admitted, is restored where tiers
+// hold more of its history than the GPU's prefix cache does (beside the steps of others), computes the rest
+// of its prompt slice by slice, decodes a token a step, and leaves its context behind.
 //
 // Runs of decode steps that nothing can interrupt are one call (request fidelity).
 #pragma once
@@ -206,7 +206,7 @@ class Instance : private Admissions {
   StepPlan outlook_;                               // scratch
   std::vector<PrefillChunk> chunks_;               // scratch: no allocation a step
   std::vector<std::shared_ptr<Saves>> returned_;   // whose blocks come back with the end of the run's step
-  double recorded_s_ = 0;               // when the levels were last
+  double recorded_s_ = 0;                          // when the levels were last
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 

@@ -41,9 +41,9 @@ std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_s
     if (blocks > 0) runs.push_back({text.text, text.first, blocks, text.part, all - text.tokens});
     filled = text.tokens - blocks * block_size;
     const auto begin = static_cast<Key>(text.first + blocks * block_size);
-    contents = filled > 0 ? chained(chained(chained(0x6b76636170ULL, text.text), begin),
-                                    static_cast<Key>(filled))
-                          : 0;
+    contents = filled > 0
+                   ? chained(chained(chained(0x6b76636170ULL, text.text), begin), static_cast<Key>(filled))
+                   : 0;
     part = text.part;
     part_end = all;
   }

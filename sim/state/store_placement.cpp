@@ -94,8 +94,9 @@ void Store::evict(std::size_t level, Slot slot, int64_t spare_tokens) {
   if (levels_[level].has(slot)) {
     const int64_t unit = options_.unit_tokens;
     const int64_t stay = unit > 0 && level >= first_host() ? spare_tokens / unit * unit : 0;
-    const bool below_has_it = std::any_of(levels_.begin() + static_cast<std::ptrdiff_t>(level) + 1, levels_.end(),
-                                          [&](const StoreLevel& below) { return below.tokens(slot) >= stay; });
+    const bool below_has_it =
+        std::any_of(levels_.begin() + static_cast<std::ptrdiff_t>(level) + 1, levels_.end(),
+                    [&](const StoreLevel& below) { return below.tokens(slot) >= stay; });
     if (stay > 0 && !below_has_it) {
       levels_[level].trim(slot, stay);
       note_change(slot);

@@ -12,7 +12,8 @@ constexpr const char* kFusedReason =
     "single turns by milliseconds, which decide who meets on a busy link: over eight seeds (slow link, 0.15 "
     "sessions/s) the mean TTFT differs by -2 % +- 3 %";
 constexpr const char* kPreemptionReason =
-    "request fidelity spreads a projection evenly over its loads, which moves steps beside it by up to 0.4 ms; "
+    "request fidelity spreads a projection evenly over its loads, which moves steps beside it by up to 0.4 "
+    "ms; "
     "at the edge of the KV memory that decides who is preempted: over eight seeds the mean TTFT differs by "
     "-1.5 % +- 1.4 %, in five of them not at all";
 constexpr const char* kProbeReason =
