@@ -62,8 +62,10 @@ std::span<const std::string_view> headlines() {
 
 std::vector<Check> measured_checks(const SuiteOptions& options) {
   std::vector<Check> checks = kernel_checks(options.data_folder);
-  const std::vector<Check> run = vllm_run_checks(options.data_folder);
-  checks.insert(checks.end(), run.begin(), run.end());
+  for (const auto& checks_of_runs : {vllm_run_checks, vllm_h100_checks}) {
+    const std::vector<Check> runs = checks_of_runs(options.data_folder);
+    checks.insert(checks.end(), runs.begin(), runs.end());
+  }
   return checks;
 }
 
