@@ -104,6 +104,17 @@ TEST(Check, AnOrderHoldsOrNot) {
   EXPECT_EQ(order.verdict, Verdict::outside);
 }
 
+TEST(Suites, DataThatSomebodyHasNamedAndThatIsNotThereIsRefused) {
+  const SuiteOptions named = {.data_folder = "/nowhere", .needs_data = true};
+  try {
+    run_suites({"measured"}, named);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("--data: found no hardware in /nowhere"), std::string::npos);
+  }
+  EXPECT_FALSE(run_suites({"twin"}, named).empty());  // reads none
+}
+
 TEST(Suites, AnUnknownNameIsRefusedWithTheNearest) {
   try {
     run_suites({"paper"});
