@@ -12,7 +12,7 @@ EngineMemory engine_memory(EngineVersion version) {
           .runtime_bytes = (is_lean ? 0.13 : 0.25) * kGiB,
           .group_bytes = 0.42 * kGiB,
           .fuses_all_reduces = !is_lean,
-          .charges_graphs = !(version < EngineVersion{0, 21})};
+          .charges_graphs = version >= EngineVersion{0, 21} && version < EngineVersion{0, 26}};
 }
 
 }  // namespace kvcap

@@ -5,8 +5,8 @@
 //   blocks = floor(KV / bytes of a block), tokens = blocks * block_size
 //
 // The profiling run computes max_num_batched_tokens rows and samples max_num_seqs of them. What exists
-// before the engine looks at free memory (the CUDA context, NCCL's buffers) is not charged, nor are CUDA
-// graphs before 0.21: they have to fit in what the share leaves. All GPUs of a group are alike, so the
+// before the engine looks at free memory (the CUDA context, NCCL's buffers) is not charged, nor in most
+// versions are CUDA graphs: they have to fit in what the share leaves. All GPUs of a group are alike, so the
 // group's capacity in tokens is that of one GPU.
 #pragma once
 
