@@ -212,8 +212,8 @@ void show_one(const std::vector<Entry>& entries, const ShowArgs& args) {
 
 void refuse_memory_options(const ShowArgs& args) {
   const ShowMemoryArgs& memory = args.memory;
-  const char* given = !memory.overrides.empty() ? "--set"
-                      : !memory.model.empty()   ? "--model"
+  const char* given = !memory.overrides.empty()  ? "--set"
+                      : !memory.model.empty()    ? "--model"
                       : !memory.hardware.empty() ? "--hardware"
                       : memory.gpus              ? "--gpus"
                                                  : nullptr;
@@ -245,8 +245,7 @@ void show(const ShowArgs& args) {
 
 void add_show(CLI::App& app) {
   auto args = std::make_shared<ShowArgs>();
-  Command command(app, "show",
-                  "the catalogue: policies, models, hardware, workloads; where GPU memory goes");
+  Command command(app, "show", "the catalogue: policies, models, hardware, workloads; where GPU memory goes");
   command
       .value("what", args->what,
              "policies, models, hardware or workloads; memory: where the memory of one GPU goes, term by "

@@ -40,11 +40,16 @@ Scenario scenario_of(const ShowMemoryArgs& args) {
 
 const char* name(TermSource source) {
   switch (source) {
-    case TermSource::shapes: return "computed";
-    case TermSource::profile: return "profile";
-    case TermSource::engine: return "engine";
-    case TermSource::fitted: return "fitted";
-    case TermSource::unknown: return "not known";
+    case TermSource::shapes:
+      return "computed";
+    case TermSource::profile:
+      return "profile";
+    case TermSource::engine:
+      return "engine";
+    case TermSource::fitted:
+      return "fitted";
+    case TermSource::unknown:
+      return "not known";
   }
   return "";
 }
@@ -53,9 +58,9 @@ const char* name(TermSource source) {
 GpuMemory simple_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const auto gpus = static_cast<double>(serving.tensor_parallel_size);
-  const KvCapacity capacity = derive_kv_capacity(
-      scenario.model, scenario.hardware, serving.tensor_parallel_size, serving.gpu_memory_utilization,
-      serving.max_num_batched_tokens, serving.block_size);
+  const KvCapacity capacity =
+      derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
+                         serving.gpu_memory_utilization, serving.max_num_batched_tokens, serving.block_size);
   GpuMemory memory = planned_memory(scenario);
   memory.reported_bytes = scenario.hardware.gpu.memory_bytes;
   memory.share_bytes = memory.reported_bytes * serving.gpu_memory_utilization;
@@ -113,10 +118,9 @@ void print_rest(const Shown& shown) {
     if (!term.charged) print({"  " + term.name, gib(term.bytes), source_text(term)});
   }
   if (memory.free_bytes() < memory.share_bytes) {
-    std::printf("\n%s",
-                ("The engine would not start: " + gib(memory.free_bytes()) + " GiB are free then, it asks for " +
-                 gib(memory.share_bytes) + ".\n")
-                    .c_str());
+    std::printf("\n%s", ("The engine would not start: " + gib(memory.free_bytes()) +
+                         " GiB are free then, it asks for " + gib(memory.share_bytes) + ".\n")
+                            .c_str());
   }
 }
 
@@ -125,10 +129,10 @@ void print_tokens(const Shown& shown) {
   const ServingOptions& serving = shown.scenario.serving;
   const auto gpus = serving.tensor_parallel_size;
   const double token_kib = memory.block_bytes / static_cast<double>(serving.block_size) / 1024;
-  const std::string text = format_count(memory.tokens, "token") + ": " +
-                           format_count(memory.blocks, "block") + " of " +
-                           format_count(serving.block_size, "token") + ", " + format_number(token_kib) +
-                           " KiB a token" + (gpus > 1 ? " on each of " + format_count(gpus) + " GPUs" : "") + ".";
+  const std::string text =
+      format_count(memory.tokens, "token") + ": " + format_count(memory.blocks, "block") + " of " +
+      format_count(serving.block_size, "token") + ", " + format_number(token_kib) + " KiB a token" +
+      (gpus > 1 ? " on each of " + format_count(gpus) + " GPUs" : "") + ".";
   std::printf("\n");
   for (const std::string& line : wrap("KV capacity: " + text, 80)) std::printf("%s\n", line.c_str());
   if (!serving.kv_capacity_tokens) return;
@@ -151,8 +155,8 @@ void print_text(const Shown& shown) {
   print({"", "GiB", "where it comes from"});
   print({is_engine && shown.knows_driver ? "memory that the driver reports" : "memory",
          gib(memory.reported_bytes), memory_source(shown)});
-  print({"x gpu_memory_utilization " + format_number(serving.gpu_memory_utilization),
-         gib(memory.share_bytes), "serving: the engine's share"});
+  print({"x gpu_memory_utilization " + format_number(serving.gpu_memory_utilization), gib(memory.share_bytes),
+         "serving: the engine's share"});
   for (const MemoryTerm& term : memory.terms) {
     if (term.charged) print({"- " + term.name, gib(term.bytes), source_text(term)});
   }
@@ -207,11 +211,11 @@ Json json_of(const Shown& shown) {
 void show_memory(const ShowMemoryArgs& args) {
   const Scenario scenario = scenario_of(args);
   const KvCapacityModel model = kv_capacity_model(scenario);
-  const Shown shown = {.scenario = scenario,
-                       .model = model,
-                       .memory = model == KvCapacityModel::engine ? planned_memory(scenario)
-                                                                  : simple_memory(scenario),
-                       .knows_driver = scenario.hardware.gpu.reported_memory_bytes.has_value()};
+  const Shown shown = {
+      .scenario = scenario,
+      .model = model,
+      .memory = model == KvCapacityModel::engine ? planned_memory(scenario) : simple_memory(scenario),
+      .knows_driver = scenario.hardware.gpu.reported_memory_bytes.has_value()};
   if (args.json) {
     std::printf("%s\n", json_of(shown).dump(2).c_str());
   } else {

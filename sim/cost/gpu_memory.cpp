@@ -40,9 +40,8 @@ double attention_elements(const ModelSpec& model, int64_t t) {
   }
   const LatentAttention& latent = *model.latent;
   const int64_t query_width = heads * (latent.qk_nope_head_dim + latent.qk_rope_head_dim);
-  const double query = latent.q_lora_rank > 0
-                           ? product(latent.q_lora_rank, model.hidden_size + query_width)
-                           : product(model.hidden_size, query_width);
+  const double query = latent.q_lora_rank > 0 ? product(latent.q_lora_rank, model.hidden_size + query_width)
+                                              : product(model.hidden_size, query_width);
   return query + product(model.hidden_size, latent.kv_lora_rank + latent.qk_rope_head_dim) +
          product(latent.kv_lora_rank, heads * (latent.qk_nope_head_dim + latent.v_head_dim)) +
          product(heads * latent.v_head_dim, model.hidden_size);
@@ -64,8 +63,8 @@ double attention_width(const ModelSpec& model, int64_t t) {
     return static_cast<double>((2 * heads + 2 * divide_up(model.num_key_value_heads, t)) * model.head_dim);
   }
   const LatentAttention& latent = *model.latent;
-  return static_cast<double>(heads * (2 * latent.qk_nope_head_dim + 2 * latent.qk_rope_head_dim +
-                                      2 * latent.v_head_dim));
+  return static_cast<double>(
+      heads * (2 * latent.qk_nope_head_dim + 2 * latent.qk_rope_head_dim + 2 * latent.v_head_dim));
 }
 
 double ffn_width(const ModelSpec& model, int64_t width) {
@@ -101,8 +100,8 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size)
   const double wide = model.hidden_bytes_per_element;
   double sharded = layers * attention_elements(model, t);
   double norms = (2 * layers + 1) * static_cast<double>(model.hidden_size);
-  sharded += static_cast<double>(dense_layers(model)) *
-             ffn_elements(model, divide_up(model.intermediate_size, t));
+  sharded +=
+      static_cast<double>(dense_layers(model)) * ffn_elements(model, divide_up(model.intermediate_size, t));
   if (model.experts) {
     const Experts& experts = *model.experts;
     const auto sparse = static_cast<double>(model.num_hidden_layers - dense_layers(model));
@@ -191,8 +190,8 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
                               gib_text(peaks.forward_bytes) + ", sampler " + gib_text(peaks.sampler_bytes) +
                               ", compile " + gib_text(peaks.compile_bytes) +
                               (model.experts ? ", experts " + gib_text(peaks.expert_bytes) : "")});
-  memory.terms.push_back({"growth outside PyTorch", engine.runtime_bytes, true, TermSource::engine,
-                          "measured on H100"});
+  memory.terms.push_back(
+      {"growth outside PyTorch", engine.runtime_bytes, true, TermSource::engine, "measured on H100"});
   if (t > 1) {
     const double fused = hardware.nvlink ? hardware.nvlink->fused_all_reduce_bytes : 0;
     const bool fuses = engine.fuses_all_reduces && fused > 0;

@@ -198,7 +198,8 @@ static void describe(FieldVisitor& v, Gpu& o) {
   v.field("memory_bytes", o.memory_bytes, positive("real bytes: 40 GiB, not 40e9", "bytes"));
   v.field("reported_memory_bytes", o.reported_memory_bytes,
           positive_or_absent("what the driver tells an engine (cudaMemGetInfo)", "bytes", "not known"));
-  v.field("context_bytes", o.context_bytes, not_negative("of it, taken by a process's CUDA context", "bytes"));
+  v.field("context_bytes", o.context_bytes,
+          not_negative("of it, taken by a process's CUDA context", "bytes"));
   v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s,
           positive("of its memory", "bytes/s"));
   v.field("sm_count", o.sm_count, {.meaning = "multiprocessors; needed by wave", .min = 0, .max = kMaxCount});

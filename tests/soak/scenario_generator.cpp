@@ -141,7 +141,8 @@ class Generator {
       if (!hardware.gpu.reported_memory_bytes) {
         return derive_kv_capacity(model, hardware, size, 0.9, 2048, 16).tokens;
       }
-      return gpu_memory(model, hardware, {.tensor_parallel_size = size, .max_num_batched_tokens = 8192}).tokens;
+      return gpu_memory(model, hardware, {.tensor_parallel_size = size, .max_num_batched_tokens = 8192})
+          .tokens;
     };
     const auto doubled = [&] {
       return 2 * size <= hardware.gpu.count && model.num_attention_heads % (2 * size) == 0;

@@ -247,7 +247,8 @@ TEST_F(Cli, ShowsTheCatalogue) {
 }
 
 TEST_F(Cli, ShowsWhereTheMemoryOfAGpuGoes) {
-  const Outcome shown = kvcap({"show", "memory", "--model", "llama-3.1-8b", "--hardware", "rtx-4090", "--json"});
+  const Outcome shown =
+      kvcap({"show", "memory", "--model", "llama-3.1-8b", "--hardware", "rtx-4090", "--json"});
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
   const Json memory = Json::parse(shown.out);
   double left = memory["share_bytes"].get<double>();
@@ -320,7 +321,8 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
         "hcach"},
        "kvcap: --policy: found \"hcach\", allowed: all, " + policies + "; did you mean \"hcache\"?\n"},
       {{"show", "modles"},
-       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, memory, schema; did you mean "
+       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, memory, schema; did "
+       "you mean "
        "\"models\"?\n"},
       {{"run", path("chat.json"), "--out", path("chat.json")},
        "kvcap: --out: " + path("chat.json") + " cannot be written: Not a directory\n"},

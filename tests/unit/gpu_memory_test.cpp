@@ -57,7 +57,8 @@ TEST(GpuMemory, IsTheShareWithoutWeightsActivationsAndGrowth) {
   EXPECT_DOUBLE_EQ(term(memory, "peak activations"), 0.05 * kGiB + compile);
   EXPECT_DOUBLE_EQ(term(memory, "growth outside PyTorch"), 0.13 * kGiB);
   // Whole blocks of 16 tokens of 512 KiB.
-  const double kv = 36 * kGiB - (2.0 * 6'738'415'616 + 2.0 * 4096 * 128) - 0.05 * kGiB - compile - 0.13 * kGiB;
+  const double kv =
+      36 * kGiB - (2.0 * 6'738'415'616 + 2.0 * 4096 * 128) - 0.05 * kGiB - compile - 0.13 * kGiB;
   EXPECT_DOUBLE_EQ(memory.kv_bytes, kv);
   EXPECT_EQ(memory.blocks, static_cast<int64_t>(kv / (16 * 524288)));
   EXPECT_EQ(memory.tokens, 16 * memory.blocks);
@@ -112,9 +113,8 @@ TEST(GpuMemory, SamplesWithoutSortingFromVersion17On) {
 
 TEST(GpuMemory, KeepsWorkspacesOfActiveExperts) {
   // 2 of 8 experts of 14336, halved by two GPUs: 7168 wide, and 14336 for gate and up together.
-  const ActivationPeaks peaks =
-      activation_peaks(load_model("mixtral-8x7b"), reporting(80 * kGiB),
-                       {.tensor_parallel_size = 2, .max_num_batched_tokens = 8192});
+  const ActivationPeaks peaks = activation_peaks(load_model("mixtral-8x7b"), reporting(80 * kGiB),
+                                                 {.tensor_parallel_size = 2, .max_num_batched_tokens = 8192});
   EXPECT_DOUBLE_EQ(peaks.expert_bytes, 8192 * 2 * 2.0 * (7168 + 14336));
 }
 
@@ -148,8 +148,9 @@ TEST(GpuMemory, LeavesRoomForCollectivesOfAGroup) {
 
 TEST(GpuMemory, IsPlannedAsAnEngineDoesOnlyWhereTheDriverIsKnown) {
   const auto scenario = [](const std::string& hardware, const std::string& serving = "{}") {
-    return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": ")" + hardware +
-                              R"(", "workload": {"source": {"kind": "chat"}}, "serving": )" + serving + "}",
+    return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": ")" +
+                              hardware + R"(", "workload": {"source": {"kind": "chat"}}, "serving": )" +
+                              serving + "}",
                           "a", {});
   };
   EXPECT_EQ(kv_capacity_model(scenario("h100-sxm")), KvCapacityModel::engine);
@@ -222,10 +223,10 @@ TEST(GpuMemory, AgreesWithTheRunsThatChoseItsConstants) {
     double weights_gib, activations_gib;
     int64_t tokens;
   };
-  for (const Run& run : {Run{"llama-3.1-8b", 1, 14.99, 1.89, 476016}, Run{"llama-3.1-8b", 2, 7.51, 1.89, 1044688},
-                         Run{"llama-3.1-8b", 4, 3.77, 1.89, 2209792}, Run{"qwen2.5-7b", 1, 14.25, 2.21, 1096000},
-                         Run{"mixtral-8x7b", 2, 43.51, 1.21, 465936},
-                         Run{"qwen3-30b-a3b", 1, 56.88, 2.68, 168288}}) {
+  for (const Run& run :
+       {Run{"llama-3.1-8b", 1, 14.99, 1.89, 476016}, Run{"llama-3.1-8b", 2, 7.51, 1.89, 1044688},
+        Run{"llama-3.1-8b", 4, 3.77, 1.89, 2209792}, Run{"qwen2.5-7b", 1, 14.25, 2.21, 1096000},
+        Run{"mixtral-8x7b", 2, 43.51, 1.21, 465936}, Run{"qwen3-30b-a3b", 1, 56.88, 2.68, 168288}}) {
     const EngineSettings settings = {.tensor_parallel_size = run.gpus,
                                      .gpu_memory_utilization = 0.95,
                                      .max_num_batched_tokens = 8192,
@@ -247,10 +248,11 @@ TEST(GpuMemory, AgreesWithTheRunsThatChoseItsConstants) {
 TEST(GpuMemory, ComesWithinFivePercentOfTheMeasuredRunsOfTheSharedData) {
   const std::string path = KVCAP_SOURCE_DIR "/../shared/data/runs/vllm-h100/runs.csv";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no measured runs at ../shared/data/runs/vllm-h100";
-  const std::map<std::string, std::string> models = {{"meta-llama/Llama-2-7b-hf", "llama-2-7b"},
-                                                     {"meta-llama/Llama-2-70b-hf", "llama-2-70b"},
-                                                     {"mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"},
-                                                     {"codellama/CodeLlama-34b-Instruct-hf", "codellama-34b"}};
+  const std::map<std::string, std::string> models = {
+      {"meta-llama/Llama-2-7b-hf", "llama-2-7b"},
+      {"meta-llama/Llama-2-70b-hf", "llama-2-70b"},
+      {"mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"},
+      {"codellama/CodeLlama-34b-Instruct-hf", "codellama-34b"}};
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
