@@ -63,8 +63,8 @@ class Grid {
   }
 
   double seconds(double key_s, int64_t sm_count) {
-    std::stable_sort(groups_.begin(), groups_.end(),
-                     [](const BlockGroup& a, const BlockGroup& b) { return a.keys > b.keys; });
+    std::sort(groups_.begin(), groups_.end(),
+              [](const BlockGroup& a, const BlockGroup& b) { return a.keys > b.keys; });
     double work_s = 0;
     double waves_s = 0;
     int64_t begin = 0;

@@ -51,17 +51,21 @@ struct Call {
   int64_t query_heads = 0, kv_heads = 0, batch = 1, new_tokens = 0, cached_tokens = 0;
   double time_s = 0;
   bool in_l2 = false;
-  bool stretched = false;  // a row of attn_chunked_prefill.csv, kept apart by length
+  bool stretched = false;                // a row of attn_chunked_prefill.csv, kept apart by length
+  double element_bytes = kElementBytes;  // of keys and values
 
-  auto shape() const { return std::tie(query_heads, kv_heads, batch, new_tokens, cached_tokens); }
+  auto shape() const {
+    return std::tie(query_heads, kv_heads, batch, new_tokens, cached_tokens, element_bytes);
+  }
   double kv_bytes() const {
     return static_cast<double>(batch * (cached_tokens + new_tokens) * kv_heads * kHeadDim) * 2 *
-           kElementBytes;
+           element_bytes;
   }
 };
 
 // What the profiles' constants were fitted to; everything else is judged.
 bool was_fitted(const Call& call, const Gpus& gpus) {
+  if (call.element_bytes != kElementBytes) return false;
   const auto heads = std::pair(call.query_heads, call.kv_heads);
   if (call.new_tokens == 0) {
     static const std::set<int64_t> batches = {1, 4, 16, 64, 256};
@@ -80,19 +84,22 @@ bool was_fitted(const Call& call, const Gpus& gpus) {
 }
 
 std::string regime_of(const Call& call) {
+  const bool small_elements = call.element_bytes < kElementBytes;
   if (call.new_tokens > 0) {
+    if (small_elements) return "8-bit keys and values";
     if (call.cached_tokens > 0) return "over a cached prefix";
     return call.batch > 1 && call.new_tokens <= 128 ? "short prompts in one batch" : "whole prompts";
   }
   if (call.cached_tokens < 128) return "contexts below 128 tokens";
   if (call.in_l2) return "keys and values in L2";
+  if (small_elements) return "8-bit keys and values";
   return call.kv_bytes() < kLargeBytes ? "below 256 MB" : "256 MB and more";
 }
 const std::map<std::string, std::string> kShortNames = {
     {"over a cached prefix", "prefix"}, {"short prompts in one batch", "short"},
     {"whole prompts", "whole"},         {"contexts below 128 tokens", "tiny"},
-    {"keys and values in L2", "l2"},    {"below 256 MB", "small"},
-    {"256 MB and more", "large"}};
+    {"8-bit keys and values", "fp8"},   {"keys and values in L2", "l2"},
+    {"below 256 MB", "small"},          {"256 MB and more", "large"}};
 
 using Take = std::function<void(const CsvRow& row, const std::vector<double>& numbers)>;
 
@@ -158,8 +165,10 @@ class CallReader {
     if (seen_.insert(call.shape()).second) calls_.push_back(call);
   }
 
-  void add(int64_t query_heads, int64_t kv_heads, double batch, double tokens, double t_ms, bool decode) {
+  void add(int64_t query_heads, int64_t kv_heads, double batch, double tokens, double t_ms, bool decode,
+           double element_bytes = kElementBytes) {
     Call call{query_heads, kv_heads, whole(batch), 0, 0, t_ms * 1e-3};
+    call.element_bytes = element_bytes;
     (decode ? call.cached_tokens : call.new_tokens) = whole(tokens);
     add(call);
   }
@@ -176,21 +185,23 @@ class CallReader {
 
   void read_device(const std::string& file, std::string_view length, bool decode) {
     if (gpus_.device_name.empty()) return;
-    for_each_row(data_ + file, {{"gpu"}, {"kv_dtype"}, {"q_kv_heads"}, {"batch"}, {length}, {"t_ms"}}, 3,
-                 [&](const CsvRow& row, const std::vector<double>& x) {
-                   if (row.text(0) != gpus_.device_name || row.text(1) != "bfloat16") return;
-                   const std::string heads(row.text(2));
-                   char* rest = nullptr;
-                   const int64_t query_heads = std::strtoll(heads.c_str(), &rest, 10);
-                   if (*rest != '/') return;
-                   add(query_heads, std::strtoll(rest + 1, nullptr, 10), x[0], x[1], x[2], decode);
-                 });
+    for_each_row(
+        data_ + file, {{"gpu"}, {"kv_dtype"}, {"q_kv_heads"}, {"batch"}, {length}, {"t_ms"}}, 3,
+        [&](const CsvRow& row, const std::vector<double>& x) {
+          if (row.text(0) != gpus_.device_name || (row.text(1) != "bfloat16" && row.text(1) != "fp8")) return;
+          const std::string heads(row.text(2));
+          char* rest = nullptr;
+          const int64_t query_heads = std::strtoll(heads.c_str(), &rest, 10);
+          if (*rest != '/') return;
+          add(query_heads, std::strtoll(rest + 1, nullptr, 10), x[0], x[1], x[2], decode,
+              row.text(1) == "fp8" ? 1 : kElementBytes);
+        });
   }
 
   std::string data_;
   const Gpus& gpus_;
   std::vector<Call> calls_;
-  std::set<std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t>> seen_;
+  std::set<std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, double>> seen_;
 };
 
 double modelled_s(const Call& call, const HardwareProfile& hardware) {
@@ -199,7 +210,8 @@ double modelled_s(const Call& call, const HardwareProfile& hardware) {
                         .num_attention_heads = call.query_heads,
                         .num_key_value_heads = call.kv_heads,
                         .head_dim = kHeadDim,
-                        .intermediate_size = 1024};
+                        .intermediate_size = 1024,
+                        .kv_bytes_per_element = call.element_bytes};
   const CostModel cost(model, hardware, 1);
   if (call.new_tokens == 0) {
     return cost.decode_attention_layer_s(call.batch)
@@ -253,6 +265,7 @@ void add_set(std::vector<Check>& checks, const Gpus& gpus, const std::string& ke
     if (name == "l2") about.reason = "the collector's keys stay in L2, an engine's come from memory";
     if (name == "tiny")
       about.reason = "one tile of keys: whether a kernel splits them decides, and nothing else";
+    if (name == "fp8") about.reason = "no constant is fitted to them: their bytes are halved, nothing else";
     if (gpus.id != gpus.profile) about.reason = "the profile is a B200's, interpolated from this GPU";
     add_rows(checks, about, errors, false, about.reason.empty());
   }
