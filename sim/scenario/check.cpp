@@ -327,10 +327,11 @@ void check_model(const ModelSpec& model, const Places& places, std::string_view 
 }
 
 void check_hardware(const HardwareProfile& hardware, const Places& places, std::string_view path) {
-  const bool wave = hardware.gpu.attention.model == EfficiencyModel::wave;
-  if (wave && hardware.gpu.sm_count < 1) {
+  const EfficiencyModel attention = hardware.gpu.attention.model;
+  const bool in_blocks = attention == EfficiencyModel::wave || attention == EfficiencyModel::blocks;
+  if (in_blocks && hardware.gpu.sm_count < 1) {
     fail(places, below(path, "gpu.sm_count"), std::to_string(hardware.gpu.sm_count),
-         "at least 1 where gpu.attention.model is \"wave\"");
+         "at least 1 where gpu.attention.model is \"wave\" or \"blocks\"");
   }
   check_prices(hardware, places, path);
 }

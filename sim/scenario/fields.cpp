@@ -179,11 +179,32 @@ static void describe_efficiency(FieldVisitor& v, Efficiency& o, Names models) {
   v.field("model", o.model, {.meaning = "how times follow from flops and bytes", .allowed = models});
   v.field("efficiency", o.efficiency, share("share of peak_flops that is reached"));
   v.field("bandwidth_efficiency", o.bandwidth_efficiency,
-          share("share of the memory bandwidth: smooth_max, wave"));
-  v.field("constant_s", o.constant_s, not_negative("added to every call: smooth_max, wave", "s"));
-  v.field("block_m", o.block_m, count("query rows of one thread block: wave"));
+          share("share of the memory bandwidth: smooth_max, wave, blocks"));
+  v.field("constant_s", o.constant_s, not_negative("added to every call: smooth_max, wave, blocks", "s"));
+  v.field("block_m", o.block_m, count("query rows of one thread block: wave, blocks"));
+  v.field("block_s", o.block_s, not_negative("of a thread block, beside its keys: blocks", "s"));
+  v.field(
+      "wave_tail", o.wave_tail,
+      {.meaning = "share of the idle time at the ends of waves that is paid: blocks", .min = 0, .max = 1});
+  v.field("packed_heads", o.packed_heads,
+          {.meaning = "a thread block's rows are of all query heads of a KV head: blocks"});
   v.field("points", o.points, {.meaning = "measured GEMMs: table"});
   v.needs("model", "table", "points");
+}
+
+static void describe(FieldVisitor& v, DecodeEfficiency& o) {
+  v.field("constant_s", o.constant_s, not_negative("of a call", "s"));
+  v.field("block_s", o.block_s, not_negative("of each sequence's KV head", "s"));
+  v.field("least_tokens", o.least_tokens,
+          {.meaning = "a sequence takes as long as one of so many",
+           .unit = "tokens",
+           .min = 0,
+           .max = kMaxCount});
+  v.field("bandwidth_efficiency", o.bandwidth_efficiency, share("share of the memory bandwidth"));
+  v.field("ramp_bytes", o.ramp_bytes, not_negative("read with ramp_efficiency", "bytes"));
+  v.field("ramp_efficiency", o.ramp_efficiency, share("share of the memory bandwidth for them"));
+  v.field("split_from_group", o.split_from_group,
+          count("query heads per KV head from which keys are split over thread blocks"));
 }
 
 static void describe(FieldVisitor& v, Elementwise& o) {
@@ -202,11 +223,14 @@ static void describe(FieldVisitor& v, Gpu& o) {
           not_negative("of it, taken by a process's CUDA context", "bytes"));
   v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s,
           positive("of its memory", "bytes/s"));
-  v.field("sm_count", o.sm_count, {.meaning = "multiprocessors; needed by wave", .min = 0, .max = kMaxCount});
+  v.field("sm_count", o.sm_count,
+          {.meaning = "multiprocessors; needed by wave and blocks", .min = 0, .max = kMaxCount});
   v.group("gemm", {.meaning = "matrix products"},
           [&o](FieldVisitor& w) { describe_efficiency(w, o.gemm, kGemmEfficiencyNames); });
   v.group("attention", {.meaning = "attention kernels"},
           [&o](FieldVisitor& w) { describe_efficiency(w, o.attention, kAttentionEfficiencyNames); });
+  v.field("decode_attention", o.decode_attention,
+          {.meaning = "attention of one query a sequence", .absent = "as attention"});
   v.field("elementwise", o.elementwise,
           {.meaning = "norms, activations, residuals", .absent = "part of gemm"});
   v.field("kernel_overhead_s", o.kernel_overhead_s, not_negative("per GEMM and attention call", "s"));
@@ -328,6 +352,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "what must fit before a request runs: its prompt, its first slice, or its answer too"});
   v.field("schedule", o.schedule,
           {.meaning = "steps compute prompts beside decodes, or prompts alone and first"});
+  v.field("mixed_attention", o.mixed_attention,
+          {.meaning = "a step's prompts and decodes in kernels of their own, or all in the prompts' kernel"});
   v.field("async_scheduling", o.async_scheduling,
           {.meaning = "the next step is planned while one runs; host time is hidden behind the GPU's"});
   v.field("step_overhead_s", o.step_overhead_s, not_negative("host time of a step", "s"));

@@ -14,7 +14,7 @@
 namespace kvcap {
 
 // How long an operator takes, given its flops F, its bytes B, and the device's peak P and bandwidth W.
-enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave };
+enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave, blocks };
 
 // One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s.
 struct GemmPoint {
@@ -24,11 +24,29 @@ struct GemmPoint {
 
 struct Efficiency {
   EfficiencyModel model = EfficiencyModel::constant;
-  double efficiency = 1;            // share of peak flops: constant, smooth_max, wave
-  double bandwidth_efficiency = 1;  // share of memory bandwidth: smooth_max; wave for decode
-  double constant_s = 0;            // smooth_max, wave
-  int64_t block_m = 64;             // query rows of one thread block: wave
+  double efficiency = 1;            // share of peak flops: constant, smooth_max, wave, blocks
+  double bandwidth_efficiency = 1;  // share of memory bandwidth: smooth_max, blocks; wave for decode
+  double constant_s = 0;            // of a call: smooth_max, wave, blocks
+  int64_t block_m = 64;             // query rows of one thread block: wave, blocks
+  double block_s = 0;               // of a thread block, beside its keys: blocks
+  double wave_tail = 1;             // share of the idle time at the ends of waves that is paid: blocks
+  bool packed_heads = false;        // a block's rows are of all query heads of a KV head: blocks
   std::vector<GemmPoint> points;    // table
+};
+
+// Decode attention, one query a sequence, for s sequences with g KV heads and x tokens of context in all:
+// t = constant_s + s g block_s + the time to read max(x, s least_tokens) tokens' keys and values, of which
+// the first ramp_bytes are read with ramp_efficiency and the others with bandwidth_efficiency of the memory
+// bandwidth. A model with fewer than split_from_group query heads per KV head runs in the prefill kernel,
+// whose blocks (gpu.attention: wave or blocks) walk a whole context each.
+struct DecodeEfficiency {
+  double constant_s = 0;
+  double block_s = 0;  // of a sequence's KV head
+  int64_t least_tokens = 0;
+  double bandwidth_efficiency = 1;
+  double ramp_bytes = 0;
+  double ramp_efficiency = 1;
+  int64_t split_from_group = 1;
 };
 
 // Norms, activations, rotary embedding and residual adds of a layer: bytes/(W bandwidth_efficiency) +
@@ -50,6 +68,7 @@ struct Gpu {
   int64_t sm_count = 0;
   Efficiency gemm;
   Efficiency attention;
+  std::optional<DecodeEfficiency> decode_attention;  // absent: as attention says
   std::optional<Elementwise> elementwise;
   double kernel_overhead_s = 0;          // added to every GEMM and attention call
   double host_overhead_per_layer_s = 0;  // added to every layer of every step
