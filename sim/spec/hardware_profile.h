@@ -16,10 +16,12 @@ namespace kvcap {
 // How long an operator takes, given its flops F, its bytes B, and the device's peak P and bandwidth W.
 enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave };
 
-// One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s.
+// One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s, with elements of A and of B of these bytes.
 struct GemmPoint {
   int64_t m = 0, n = 0, k = 0;
   double time_s = 0;
+  double activation_bytes_per_element = 2;
+  double weight_bytes_per_element = 2;
 };
 
 struct Efficiency {
@@ -29,6 +31,9 @@ struct Efficiency {
   double constant_s = 0;            // smooth_max, wave
   int64_t block_m = 64;             // query rows of one thread block: wave
   std::vector<GemmPoint> points;    // table
+  // Share of memory bandwidth of the kernel that quantises A before an FP8 or FP4 GEMM: it reads A in the
+  // output's bytes and writes it in its own. Absent: fused into another kernel. Plain GEMMs only.
+  std::optional<double> quantize_bandwidth_efficiency;
 };
 
 // Norms, activations, rotary embedding and residual adds of a layer: bytes/(W bandwidth_efficiency) +
@@ -41,11 +46,17 @@ struct Elementwise {
 struct Gpu {
   std::string name;
   int64_t count = 1;
-  double peak_flops = 0;
+  double peak_flops = 0;                 // dense, 16-bit
+  std::optional<double> peak_flops_fp8;  // dense; absent: peak_flops
+  std::optional<double> peak_flops_fp4;  // dense; absent: that of FP8
   double memory_bytes = 0;
   double memory_bandwidth_bytes_per_s = 0;
   int64_t sm_count = 0;
   Efficiency gemm;
+  // GEMMs whose operands both have 8 or fewer bits, 4 or fewer; absent: as gemm, of their own peak.
+  std::optional<Efficiency> gemm_fp8, gemm_fp4;
+  // One kernel for all experts of a layer; absent: as a plain GEMM with the same flops and bytes.
+  std::optional<Efficiency> grouped_gemm, grouped_gemm_fp8, grouped_gemm_fp4;
   Efficiency attention;
   std::optional<Elementwise> elementwise;
   double kernel_overhead_s = 0;          // added to every GEMM and attention call
@@ -66,6 +77,21 @@ struct Pcie {
 struct Nvlink {
   double bandwidth_bytes_per_s = 0;  // one direction, one GPU
   double latency_s = 0;              // per collective
+};
+
+// One measured collective of `gpus` GPUs. bytes: of the full buffer, as NCCL's tests count them: what every
+// GPU has before an all-reduce, after an all-gather, and sends in all in an all-to-all.
+struct CollectivePoint {
+  int64_t gpus = 0;
+  double bytes = 0;
+  double time_s = 0;
+};
+
+// Measured collectives; a kind or a number of GPUs without points follows from nvlink or pcie.
+struct Collectives {
+  std::vector<CollectivePoint> all_reduce;
+  std::vector<CollectivePoint> all_gather;
+  std::vector<CollectivePoint> all_to_all;
 };
 
 struct Dram {
@@ -113,6 +139,7 @@ struct HardwareProfile {
   Gpu gpu;
   Pcie pcie;
   std::optional<Nvlink> nvlink;
+  std::optional<Collectives> collectives;
   std::optional<Dram> dram;
   std::optional<Ssd> ssd;
   std::optional<Remote> remote;
