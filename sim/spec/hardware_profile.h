@@ -50,6 +50,9 @@ struct Gpu {
   std::optional<double> peak_flops_fp8;  // dense; absent: peak_flops
   std::optional<double> peak_flops_fp4;  // dense; absent: that of FP8
   double memory_bytes = 0;
+  // What the driver tells an engine (cudaMemGetInfo): less than memory_bytes. Absent: not known.
+  std::optional<double> reported_memory_bytes;
+  double context_bytes = 0;  // of it, taken by one process's CUDA context
   double memory_bandwidth_bytes_per_s = 0;
   int64_t sm_count = 0;
   Efficiency gemm;
@@ -77,6 +80,8 @@ struct Pcie {
 struct Nvlink {
   double bandwidth_bytes_per_s = 0;  // one direction, one GPU
   double latency_s = 0;              // per collective
+  // Memory of one GPU for kernels that fuse all-reduces with norms; 0: the engine has none for this GPU.
+  double fused_all_reduce_bytes = 0;
 };
 
 // One measured collective of `gpus` GPUs. bytes: of the full buffer, as NCCL's tests count them: what every
