@@ -200,7 +200,10 @@ FittedLink fit_all_reduce(const AllReduceSweep& sums) {
 
 Efficiency gemm_table(const std::vector<GemmTime>& times) {
   Efficiency table{.model = EfficiencyModel::table};
-  for (const GemmTime& time : times) table.points.push_back({time.m, time.n, time.k, time.time.time_s});
+  for (const GemmTime& time : times) {
+    const auto element_bytes = static_cast<double>(bytes_of(time.format));
+    table.points.push_back({time.m, time.n, time.k, time.time.time_s, element_bytes, element_bytes});
+  }
   return table;
 }
 

@@ -21,7 +21,13 @@ constexpr const char* kPointsHere = "points of the table";
 std::string points_text(const std::vector<GemmPoint>& points) {
   std::string text = "[";
   for (const GemmPoint& point : points) {
-    const Json line = {{"m", point.m}, {"n", point.n}, {"k", point.k}, {"time_s", rounded(point.time_s)}};
+    Json line = {{"m", point.m}, {"n", point.n}, {"k", point.k}, {"time_s", rounded(point.time_s)}};
+    if (point.activation_bytes_per_element != 2) {
+      line["activation_bytes_per_element"] = point.activation_bytes_per_element;
+    }
+    if (point.weight_bytes_per_element != 2) {
+      line["weight_bytes_per_element"] = point.weight_bytes_per_element;
+    }
     text += (text.size() == 1 ? "\n        " : ",\n        ") + line.dump();
   }
   return text + "]";

@@ -41,8 +41,9 @@ struct DecodeAttention {
 };
 
 // Time of one GEMM C[m, n] = A[m, k] B[k, n] on one GPU, without kernel overhead (see Efficiency).
-// a_bytes and b_bytes: bytes per element of activations and of weights. For `table`, *extrapolated is set
-// when (m, n, k) lies outside the measured points.
+// a_bytes and b_bytes: bytes per element of activations and of weights; the wider of the two decides which
+// of the GPU's peaks counts, and C has the wider of a_bytes and 2. For `table`, *extrapolated is set when
+// (m, n, k) or the bytes are not among the measured points.
 double gemm_s(const Efficiency& efficiency, const Gpu& gpu, int64_t m, int64_t n, int64_t k, double a_bytes,
               double b_bytes, bool* extrapolated = nullptr);
 
@@ -98,9 +99,13 @@ class CostModel {
   // memory's bandwidth, or at the share of it that element-wise kernels reach where the profile has it.
   double device_copy_s(double bytes) const;
 
-  // Collectives over the group, ring algorithm, `bytes` = size of the full buffer; 0 for a single GPU.
+  // Collectives over the group, `bytes` = size of the full buffer (all-to-all: what one GPU sends in all);
+  // 0 for a single GPU. Between the measured sizes of the profile for a group of this size a straight line
+  // in (ln bytes, ln time); below the smallest its time is held, above the largest it grows with the bytes.
+  // Without such points the ring algorithm over the slowest link.
   double all_reduce_s(double bytes) const;
   double all_gather_s(double bytes) const;
+  double all_to_all_s(double bytes) const;
 
   // Flops that project_kv_layer_s stands for, all GPUs together; for reports.
   double project_kv_layer_flops(int64_t tokens) const;

@@ -160,7 +160,7 @@ double RoutedExperts::distinct(double tokens) const {
 
 GemmRows RoutedExperts::rows(double tokens) const {
   const double reached = distinct(tokens);
-  return {tokens * active / reached, reached};
+  return {tokens * active / reached, reached, true};
 }
 
 double LayerKind::gemm_flops(double tokens) const {

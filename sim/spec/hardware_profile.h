@@ -16,10 +16,12 @@ namespace kvcap {
 // How long an operator takes, given its flops F, its bytes B, and the device's peak P and bandwidth W.
 enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave, blocks };
 
-// One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s.
+// One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s, with elements of A and of B of these bytes.
 struct GemmPoint {
   int64_t m = 0, n = 0, k = 0;
   double time_s = 0;
+  double activation_bytes_per_element = 2;
+  double weight_bytes_per_element = 2;
 };
 
 struct Efficiency {
@@ -32,6 +34,9 @@ struct Efficiency {
   double wave_tail = 1;             // share of the idle time at the ends of waves that is paid: blocks
   bool packed_heads = false;        // a block's rows are of all query heads of a KV head: blocks
   std::vector<GemmPoint> points;    // table
+  // Share of memory bandwidth of the kernel that quantises A before an FP8 or FP4 GEMM: it reads A in the
+  // output's bytes and writes it in its own. Absent: fused into another kernel. Plain GEMMs only.
+  std::optional<double> quantize_bandwidth_efficiency;
 };
 
 // Decode attention, one query a sequence, for s sequences with g KV heads and x tokens of context in all:
@@ -59,7 +64,9 @@ struct Elementwise {
 struct Gpu {
   std::string name;
   int64_t count = 1;
-  double peak_flops = 0;
+  double peak_flops = 0;                 // dense, 16-bit
+  std::optional<double> peak_flops_fp8;  // dense; absent: peak_flops
+  std::optional<double> peak_flops_fp4;  // dense; absent: that of FP8
   double memory_bytes = 0;
   // What the driver tells an engine (cudaMemGetInfo): less than memory_bytes. Absent: not known.
   std::optional<double> reported_memory_bytes;
@@ -67,6 +74,10 @@ struct Gpu {
   double memory_bandwidth_bytes_per_s = 0;
   int64_t sm_count = 0;
   Efficiency gemm;
+  // GEMMs whose operands both have 8 or fewer bits, 4 or fewer; absent: as gemm, of their own peak.
+  std::optional<Efficiency> gemm_fp8, gemm_fp4;
+  // One kernel for all experts of a layer; absent: as a plain GEMM with the same flops and bytes.
+  std::optional<Efficiency> grouped_gemm, grouped_gemm_fp8, grouped_gemm_fp4;
   Efficiency attention;
   std::optional<DecodeEfficiency> decode_attention;  // absent: as attention says
   std::optional<Elementwise> elementwise;
@@ -90,6 +101,21 @@ struct Nvlink {
   double latency_s = 0;              // per collective
   // Memory of one GPU for kernels that fuse all-reduces with norms; 0: the engine has none for this GPU.
   double fused_all_reduce_bytes = 0;
+};
+
+// One measured collective of `gpus` GPUs. bytes: of the full buffer, as NCCL's tests count them: what every
+// GPU has before an all-reduce, after an all-gather, and sends in all in an all-to-all.
+struct CollectivePoint {
+  int64_t gpus = 0;
+  double bytes = 0;
+  double time_s = 0;
+};
+
+// Measured collectives; a kind or a number of GPUs without points follows from nvlink or pcie.
+struct Collectives {
+  std::vector<CollectivePoint> all_reduce;
+  std::vector<CollectivePoint> all_gather;
+  std::vector<CollectivePoint> all_to_all;
 };
 
 struct Dram {
@@ -137,6 +163,7 @@ struct HardwareProfile {
   Gpu gpu;
   Pcie pcie;
   std::optional<Nvlink> nvlink;
+  std::optional<Collectives> collectives;
   std::optional<Dram> dram;
   std::optional<Ssd> ssd;
   std::optional<Remote> remote;
