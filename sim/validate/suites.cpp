@@ -21,8 +21,9 @@ std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()
 std::vector<Check> stored_twin_checks(const SuiteOptions&) { return twin_checks(); }
 
 constexpr std::array kSuites = {Suite{"papers", paper_checks},      Suite{"queueing", queueing_checks},
-                                Suite{"measured", measured_checks}, Suite{"hits", hits_checks},
-                                Suite{"fidelity", fidelity_checks}, Suite{"twin", stored_twin_checks}};
+                                Suite{"measured", measured_checks}, Suite{"stacks", stacks_checks},
+                                Suite{"hits", hits_checks},         Suite{"fidelity", fidelity_checks},
+                                Suite{"twin", stored_twin_checks}};
 
 }  // namespace
 
