@@ -343,6 +343,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "what must fit before a request runs: its prompt, its first slice, or its answer too"});
   v.field("schedule", o.schedule,
           {.meaning = "steps compute prompts beside decodes, or prompts alone and first"});
+  v.field("one_token_slices", o.one_token_slices,
+          {.meaning = "attention of prompts of which a step computes one token: as prompts, or as decodes"});
   v.field("async_scheduling", o.async_scheduling,
           {.meaning = "the next step is planned while one runs; host time is hidden behind the GPU's"});
   v.field("step_overhead_s", o.step_overhead_s, not_negative("host time of a step", "s"));

@@ -32,6 +32,7 @@ inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", 
 inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
+inline constexpr std::string_view kOneTokenSlicesNames[] = {"prefill", "decode"};
 inline constexpr std::string_view kBlockLayoutNames[] = {"layer", "cross_layer"};
 inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "layerwise"};
 inline constexpr std::string_view kSaveAtNames[] = {"turn_end", "step", "eviction"};
@@ -76,6 +77,7 @@ constexpr Names names_of(Match) { return kMatchNames; }
 constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr Names names_of(Calls) { return kCallsNames; }
+constexpr Names names_of(OneTokenSlices) { return kOneTokenSlicesNames; }
 constexpr Names names_of(BlockLayout) { return kBlockLayoutNames; }
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }
 constexpr Names names_of(SaveAt) { return kSaveAtNames; }

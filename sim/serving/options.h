@@ -16,6 +16,11 @@ enum class Admission : uint8_t { full_prompt, chunk, reserve_output };
 // prompts alone (SGLang without mixed chunks).
 enum class StepOrder : uint8_t { mixed, prefill_first };
 
+// Attention of a prompt of which a step computes one token, as the last one of a prompt that was found as a
+// whole: in the prompts' kernel, or as a sequence that decodes, which kernels tell by the number of rows
+// alone (vLLM V1).
+enum class OneTokenSlices : uint8_t { prefill, decode };
+
 struct ServingOptions {
   int64_t tensor_parallel_size = 1;
   int64_t max_num_seqs = 256;  // requests that run at once
@@ -32,6 +37,7 @@ struct ServingOptions {
   bool cache_generated = true;  // those of answers as well
   Admission admission = Admission::full_prompt;
   StepOrder schedule = StepOrder::mixed;
+  OneTokenSlices one_token_slices = OneTokenSlices::prefill;
   bool async_scheduling = true;  // step N+1 is planned when step N begins
   // Host time of a step: on the path without asynchronous scheduling, beside the GPU's with it.
   double step_overhead_s = 0;

@@ -5,12 +5,15 @@
 // the profile's copy curve is figures 3 and 4 of the same page, block copies without a model; the API's time
 // a request comes from other servers (scenarios/measured/vllm-offload-h100.json). So nothing is fitted to the
 // loads and the throughput below, but loads and block copies were measured on one machine: the loads test
-// which pieces are copied and what comes on top, not the link's rate.
+// which pieces are copied and what comes on top, not the link's rate. Throughput is shown twice: as the
+// connector is documented, loads beside computation, and with both one after the other, which was chosen
+// because it is what these very numbers look like.
 #include <cmath>
 
 #include "base/random.h"
 #include "validate/lab.h"
 #include "validate/reduced.h"
+#include "validate/sheet.h"
 #include "validate/suites.h"
 
 namespace kvcap {
@@ -79,21 +82,28 @@ Workload burst(double hit_rate) {
   return workload;
 }
 
-std::vector<Check> throughput_checks(const Scenario& scenario) {
+// Simulated throughputs of `scenario`, as two rows: up to 50 % and above.
+std::vector<Check> throughput_checks(const Scenario& scenario, const std::string& id, const std::string& what,
+                                     const std::vector<std::string>& tuned, const std::string& reason) {
   std::vector<Case> cases;
   for (const HitRateThroughput& one : kThroughputs) cases.push_back({scenario, burst(one.hit_rate)});
   const std::vector<RunResult> runs = run_cases(cases);
-  std::vector<Check> checks;
+  const std::string prompts = "thousand prompt tokens a second of 10,000 prompts of 512 tokens, ";
+  std::vector<Check> checks = {
+      row(id + ".to_50", prompts + "0 to 50 % of them loaded from DRAM" + what, 0.12),
+      row(id + ".above_50", prompts + "60 to 100 % of them loaded" + what, 0.12)};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const HitRateThroughput& one = kThroughputs[i];
-    const int percent = static_cast<int>(std::lround(100 * one.hit_rate));
-    Check check =
-        row("throughput_" + std::to_string(percent),
-            "thousand prompt tokens a second, " + std::to_string(percent) + " % loaded from DRAM", 0.12);
-    check.simulated = {kBatchPrompts * static_cast<double>(kPromptTokens) / runs[i].number("duration") / 1e3};
-    check.reference = {one.kilo_tokens_per_s};
-    check.reason = "TODO";
-    checks.push_back(std::move(check));
+    const double tokens = kBatchPrompts * static_cast<double>(kPromptTokens);
+    const double kilo_tokens_per_s = tokens / runs[i].number("duration") / 1e3;
+    Check& check = checks[one.hit_rate <= 0.5 ? 0 : 1];
+    check.simulated.push_back(kilo_tokens_per_s);
+    check.reference.push_back(one.kilo_tokens_per_s);
+    check.cases.push_back({kilo_tokens_per_s, one.kilo_tokens_per_s});
+  }
+  for (Check& check : checks) {
+    check.tuned = tuned;
+    check.reason = reason;
   }
   return checks;
 }
@@ -107,8 +117,25 @@ std::vector<Check> stacks_checks(const SuiteOptions&) {
     checks.clear();
     add_first_tokens(lab, checks);
   } while (lab.run_missing());
-  const std::vector<Check> throughputs = throughput_checks(lab.scenario(kOffload, {}));
-  checks.insert(checks.end(), throughputs.begin(), throughputs.end());
+  // 10,000 prompts take 0.67 TB.
+  const Overrides room = {"hardware.dram.capacity_bytes=2e12"};
+  std::vector<std::vector<Check>> throughputs;
+  throughputs.push_back(throughput_checks(
+      lab.scenario(kOffload, room), "throughput", "", {},
+      "not modelled: what keeps vLLM's loads from running beside its computation, behind which they hide "
+      "here. "
+      "Measured, a hit lengthens the run by 1.0 to 2.4 ms at every hit rate: (time less misses at the time "
+      "that 0 % gives each) / hits; its copy alone takes 1.4. Known to hold copies or launches up: the copy "
+      "of sampled tokens (vLLM issue 22754), full stream queues (pull request 29013); host time for each "
+      "load is not published. Prompts are computed some 7 % too fast besides"));
+  // As if each step waited for the loads that were planned with it.
+  throughputs.push_back(throughput_checks(
+      lab.scenario(kOffload, room + Overrides{"policy.load=blocking", "serving.async_scheduling=false"}),
+      "throughput_serial", ", each step waiting for the loads planned with it",
+      {"vllm-offload-h100: policy.load blocking", "vllm-offload-h100: serving.async_scheduling false"},
+      "prompts are computed some 7 % too fast (43.7 are measured without offloading); at 100 % the figure "
+      "reads 51 GB/s, of which the block copies' figure gives 47.75 in blocks of 2 MB"));
+  for (const std::vector<Check>& more : throughputs) checks.insert(checks.end(), more.begin(), more.end());
   for (Check& check : checks) judge(check);
   return checks;
 }
