@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/check.h"
 #include "base/input_error.h"
 #include "policy/keys.h"
 
@@ -241,11 +242,42 @@ void Machine::choose_tiers(const Scenario& scenario) {
   }
 }
 
+KvCapacityModel kv_capacity_model(const Scenario& scenario) {
+  const bool knows_driver = scenario.hardware.gpu.reported_memory_bytes.has_value();
+  return scenario.serving.kv_capacity_model.value_or(knows_driver ? KvCapacityModel::engine
+                                                                  : KvCapacityModel::simple);
+}
+
+EngineSettings engine_settings(const ServingOptions& serving) {
+  const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
+  KVCAP_CHECK(version.has_value());
+  return {.version = *version,
+          .tensor_parallel_size = serving.tensor_parallel_size,
+          .gpu_memory_utilization = serving.gpu_memory_utilization,
+          .max_num_batched_tokens = serving.max_num_batched_tokens,
+          .max_num_seqs = serving.max_num_seqs,
+          .block_size = serving.block_size};
+}
+
+GpuMemory planned_memory(const Scenario& scenario) {
+  return gpu_memory(scenario.model, scenario.hardware, engine_settings(scenario.serving));
+}
+
+static KvCapacity derived_capacity(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  if (kv_capacity_model(scenario) == KvCapacityModel::simple) {
+    return derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
+                              serving.gpu_memory_utilization, serving.max_num_batched_tokens,
+                              serving.block_size);
+  }
+  const GpuMemory memory = planned_memory(scenario);
+  const auto gpus = static_cast<double>(serving.tensor_parallel_size);
+  return {.tokens = memory.tokens, .weight_bytes = gpus * memory.weight_bytes};
+}
+
 void Machine::choose_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
-  const KvCapacity derived =
-      derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
-                         serving.gpu_memory_utilization, serving.max_num_batched_tokens, serving.block_size);
+  const KvCapacity derived = derived_capacity(scenario);
   kv_capacity_tokens_ = serving.kv_capacity_tokens.value_or(derived.tokens);
   if (serving.kv_capacity_tokens) {
     notes_.push_back(format("KV capacity is given: %lld tokens (derived: %lld)",

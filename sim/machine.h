@@ -8,12 +8,19 @@
 #include <string>
 #include <vector>
 
+#include "cost/gpu_memory.h"
 #include "policy/table.h"
 #include "scenario/scenario.h"
 #include "workload/reused_tokens.h"
 #include "workload/workload.h"
 
 namespace kvcap {
+
+// How the scenario's KV capacity is derived where it is not given; and as vLLM derives it.
+KvCapacityModel kv_capacity_model(const Scenario& scenario);
+// REQUIRES: serving.engine_version is a version, as loading checks.
+EngineSettings engine_settings(const ServingOptions& serving);
+GpuMemory planned_memory(const Scenario& scenario);
 
 class Machine {
  public:

@@ -11,6 +11,7 @@
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
+#include "commands/show_memory.h"
 #include "cost/prices.h"
 #include "metrics/format.h"
 #include "policy/table.h"
@@ -27,6 +28,7 @@ struct ShowArgs {
   std::string what;
   std::string name;
   bool json = false;
+  ShowMemoryArgs memory;
 };
 
 struct Entry {
@@ -113,9 +115,10 @@ std::vector<Entry> entries_of(const std::string& what) {
   if (what == "models") return files(Catalogue::models);
   if (what == "hardware") return files(Catalogue::hardware);
   if (what == "workloads") return workloads();
-  constexpr std::array<std::string_view, 5> kNames = {"policies", "models", "hardware", "workloads",
-                                                      "schema"};
-  throw InputError("show: found \"" + what + "\", allowed: policies, models, hardware, workloads, schema" +
+  constexpr std::array<std::string_view, 6> kNames = {"policies",  "models", "hardware",
+                                                      "workloads", "memory", "schema"};
+  throw InputError("show: found \"" + what +
+                   "\", allowed: policies, models, hardware, workloads, memory, schema" +
                    suggestion(what, kNames));
 }
 
@@ -207,7 +210,25 @@ void show_one(const std::vector<Entry>& entries, const ShowArgs& args) {
                    suggestion(args.name, names));
 }
 
+void refuse_memory_options(const ShowArgs& args) {
+  const ShowMemoryArgs& memory = args.memory;
+  const char* given = !memory.overrides.empty()  ? "--set"
+                      : !memory.model.empty()    ? "--model"
+                      : !memory.hardware.empty() ? "--hardware"
+                      : memory.gpus              ? "--gpus"
+                                                 : nullptr;
+  if (given) throw InputError("show " + args.what + ": found " + given + ", allowed: with memory alone");
+}
+
 void show(const ShowArgs& args) {
+  if (args.what == "memory") {
+    ShowMemoryArgs memory = args.memory;
+    memory.scenario = args.name;
+    memory.json = args.json;
+    show_memory(memory);
+    return;
+  }
+  refuse_memory_options(args);
   if (args.what == "schema") {
     std::printf("%s\n", Json::parse(scenario_json_schema()).dump(2).c_str());
     return;
@@ -224,16 +245,21 @@ void show(const ShowArgs& args) {
 
 void add_show(CLI::App& app) {
   auto args = std::make_shared<ShowArgs>();
-  Command command(app, "show", "the catalogue: policies, models, hardware, workloads");
+  Command command(app, "show", "the catalogue: policies, models, hardware, workloads; where GPU memory goes");
   command
       .value("what", args->what,
-             "policies, models, hardware or workloads; schema: the JSON Schema of scenarios, for editors")
+             "policies, models, hardware or workloads; memory: where the memory of one GPU goes, term by "
+             "term; schema: the JSON Schema of scenarios, for editors")
       .required();
   command.value("name", args->name,
                 "one entry, or the path of a model or hardware file: everything about it, and where "
-                "each number comes from; without it a list of all");
+                "each number comes from; without it a list of all. For memory a scenario file");
+  command.value("--model", args->memory.model, "memory: the model, in place of the scenario's");
+  command.value("--hardware", args->memory.hardware, "memory: the hardware, in place of the scenario's");
+  command.value("--gpus", args->memory.gpus, "memory: GPUs of the tensor-parallel group");
+  command.repeated("--set", args->memory.overrides, "memory: override a field: path=value");
   command.flag("--json", args->json, "print JSON");
-  command.footer("Example: kvcap show hardware a100-40g-4x-pm9a3");
+  command.footer("Example: kvcap show memory --model llama-3.1-8b --hardware rtx-4090");
   command.runs([args] { show(*args); });
 }
 

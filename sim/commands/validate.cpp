@@ -46,13 +46,18 @@ void validate(const ValidateArgs& args) {
 void add_validate(CLI::App& app) {
   auto args = std::make_shared<ValidateArgs>();
   const char* data = std::getenv("KVCAP_DATA");
-  if (data && *data != '\0') args->options.data_folder = data;
+  if (data && *data != '\0') {
+    args->options.data_folder = data;
+    args->options.needs_data = true;
+  }
   Command command(app, "validate", "simulated against published, measured and analytic numbers");
   command.repeated("--suite", args->suites, "only this suite; may be given several times: " + suite_names());
   command.flag("--quick", args->options.quick, "fewer replications and cases, within three minutes");
   command
-      .value("--data", args->options.data_folder,
-             "folder of the measured data, which some suites read; KVCAP_DATA names it, too")
+      .value(
+          "--data", args->options.data_folder,
+          "folder of the measured data, which some suites read; KVCAP_DATA names it, too. Where nobody names "
+          "it and it is not there these are not comparable")
       .with_default();
   command.value("--twin", args->twin, "a table of kvcap-calibrate twin instead of the suites");
   command.value("--hardware", args->hardware,
@@ -60,7 +65,10 @@ void add_validate(CLI::App& app) {
   command.flag("--json", args->json, "print the checks as JSON");
   command.flag("--markdown", args->markdown, "print README's accuracy table: a row a suite");
   command.footer("Example: kvcap validate --suite twin");
-  command.runs([args] { validate(*args); });
+  command.runs([args, folder = args->options.data_folder] {
+    if (args->options.data_folder != folder) args->options.needs_data = true;
+    validate(*args);
+  });
 }
 
 }  // namespace kvcap

@@ -97,8 +97,9 @@ class CostModel {
   std::unique_ptr<State> state_;
 };
 
-// KV tokens that fit the group: (memory * utilization - weights - activations of one step) / KV bytes per
-// token, rounded down to whole blocks; 0 when the weights do not fit. Activations: the residual, and the
+// KV tokens that fit the group by weights and shapes alone (KvCapacityModel::simple; as vLLM plans memory:
+// gpu_memory.h): (memory * utilization - weights - activations of one step) / KV bytes per token, rounded
+// down to whole blocks; 0 when the weights do not fit. Activations: the residual, and the
 // input and output of the widest GEMM, for max_num_batched_tokens rows; routed experts hold the rows of all
 // active experts at once.
 struct KvCapacity {

@@ -354,10 +354,16 @@ std::vector<std::string> break_even_sentences(const Json& map) {
 std::vector<std::string> validation_sentences(const Json& validation) {
   std::map<std::string, int64_t> verdicts;
   std::vector<std::string> broken;
-  int64_t promised = 0;
+  int64_t promised = 0, no_tests = 0;
   const Json* worst = nullptr;
   for (const Json& check : list_of(validation, "checks")) {
     const std::string verdict = text_of(check, "verdict");
+    // What was fitted to, or given, proves nothing.
+    const std::string role = text_of(check, "role");
+    if (verdict != "not comparable" && (role == "fitted" || role == "input")) {
+      ++no_tests;
+      continue;
+    }
     ++verdicts[verdict];
     if (verdict == "not comparable") continue;
     if (value_of(check, "promised") == true) {
@@ -373,6 +379,7 @@ std::vector<std::string> validation_sentences(const Json& validation) {
       format_count(verdicts["inside"]) + " are inside, " + format_count(verdicts["near"]) + " near and " +
       format_count(verdicts["outside"]) + " outside; " + format_count(verdicts["not comparable"]) +
       " cannot be compared."};
+  if (no_tests > 0) said.push_back(format_count(no_tests) + " more were fitted to, or given.");
   if (promised > 0)
     said.push_back(broken.empty() ? "All " + format_count(promised) + " that are promised hold."
                                   : "Farther off than promised: " + joined(broken) + ".");

@@ -8,6 +8,7 @@
 #include "base/input_error.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
+#include "spec/engine_version.h"
 #include "spec/tiers.h"
 #include "workload/few_shot.h"
 #include "workload/long_context.h"
@@ -271,6 +272,12 @@ void check_prices(const HardwareProfile& hardware, const Places& places, std::st
   }
 }
 
+void check_engine(const Scenario& scenario, const Places& places) {
+  const std::string& version = scenario.serving.engine_version;
+  if (parse_engine_version(version)) return;
+  fail(places, "serving.engine_version", "\"" + version + "\"", "a version of vLLM: \"0.19\", \"0.15.1\"");
+}
+
 void check_fleet(const Scenario& scenario, const Places& places) {
   const FleetOptions& fleet = scenario.fleet;
   if (fleet.shared_remote && !scenario.hardware.remote) {
@@ -395,6 +402,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_model(scenario.model, places, "model");
   check_hardware(scenario.hardware, places, "hardware");
   check_parallelism(scenario, places);
+  check_engine(scenario, places);
   check_form(scenario, places);
   check_victims(scenario, places);
   check_layout(scenario, places);

@@ -196,6 +196,10 @@ static void describe(FieldVisitor& v, Gpu& o) {
   v.field("count", o.count, count("GPUs of the server", "GPUs"));
   v.field("peak_flops", o.peak_flops, positive("dense half-precision peak", "flop/s"));
   v.field("memory_bytes", o.memory_bytes, positive("real bytes: 40 GiB, not 40e9", "bytes"));
+  v.field("reported_memory_bytes", o.reported_memory_bytes,
+          positive_or_absent("what the driver tells an engine (cudaMemGetInfo)", "bytes", "not known"));
+  v.field("context_bytes", o.context_bytes,
+          not_negative("of it, taken by a process's CUDA context", "bytes"));
   v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s,
           positive("of its memory", "bytes/s"));
   v.field("sm_count", o.sm_count, {.meaning = "multiprocessors; needed by wave", .min = 0, .max = kMaxCount});
@@ -241,6 +245,8 @@ static void describe(FieldVisitor& v, Pcie& o) {
 static void describe(FieldVisitor& v, Nvlink& o) {
   v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("one direction, one GPU", "bytes/s"));
   v.field("latency_s", o.latency_s, not_negative("per collective", "s"));
+  v.field("fused_all_reduce_bytes", o.fused_all_reduce_bytes,
+          not_negative("memory of one GPU for kernels that fuse all-reduces", "bytes"));
 }
 
 static void describe(FieldVisitor& v, Dram& o) {
@@ -334,6 +340,11 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
            .min = 1,
            .max = 1e15,
            .absent = "derived from GPU memory"});
+  v.field("kv_capacity_model", o.kv_capacity_model,
+          {.meaning = "how it is derived: as vLLM plans memory, or from weights and shapes alone",
+           .absent = "engine where hardware.gpu.reported_memory_bytes is known, else simple"});
+  v.field("engine_version", o.engine_version,
+          {.meaning = "of vLLM; what it takes from GPU memory beside KV"});
   v.field("overflow", o.overflow,
           {.meaning = "of a prompt beyond max_model_len: drop the oldest half, or reject"});
   v.field("prefix_caching", o.prefix_caching,

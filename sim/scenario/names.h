@@ -23,6 +23,7 @@ inline constexpr std::string_view kFidelityNames[] = {"request", "layer"};
 inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
 inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output"};
 inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
+inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple"};
 inline constexpr std::string_view kRoutingNames[] = {"round_robin", "least_loaded", "session_affinity",
                                                      "prefix_aware"};
 inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
@@ -66,6 +67,7 @@ constexpr Names names_of(Fidelity) { return kFidelityNames; }
 constexpr Names names_of(Overflow) { return kOverflowNames; }
 constexpr Names names_of(Admission) { return kAdmissionNames; }
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }
+constexpr Names names_of(KvCapacityModel) { return kKvCapacityModelNames; }
 constexpr Names names_of(Routing) { return kRoutingNames; }
 constexpr Names names_of(BadRow) { return kBadRowNames; }
 constexpr Names names_of(History) { return kHistoryNames; }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace kvcap {
 
@@ -21,6 +22,11 @@ enum class StepOrder : uint8_t { mixed, prefill_first };
 // alone (vLLM V1).
 enum class OneTokenSlices : uint8_t { prefill, decode };
 
+// How the KV capacity follows from GPU memory where it is not given. engine: as vLLM plans it, term by term
+// (cost/gpu_memory.h). simple: the memory's share without weights and the rows of one step in the widest
+// layer; for systems that are not vLLM.
+enum class KvCapacityModel : uint8_t { engine, simple };
+
 struct ServingOptions {
   int64_t tensor_parallel_size = 1;
   int64_t max_num_seqs = 256;  // requests that run at once
@@ -30,8 +36,11 @@ struct ServingOptions {
   int64_t block_size = 16;                // tokens of a KV block
   double gpu_memory_utilization = 0.9;
   std::optional<int64_t> max_model_len;       // absent: the model's max_position_embeddings
-  std::optional<int64_t> kv_capacity_tokens;  // absent: derived from memory, weights and activations
-  Overflow overflow = Overflow::truncate;     // drop the oldest half of the history until it fits
+  std::optional<int64_t> kv_capacity_tokens;  // absent: derived by kv_capacity_model
+  // Absent: engine where the profile has gpu.reported_memory_bytes, else simple.
+  std::optional<KvCapacityModel> kv_capacity_model;
+  std::string engine_version = "0.19";     // of vLLM: what it takes from GPU memory beside KV
+  Overflow overflow = Overflow::truncate;  // drop the oldest half of the history until it fits
 
   bool prefix_caching = true;   // blocks that nobody holds stay cached under their names (block_pool.h)
   bool cache_generated = true;  // those of answers as well

@@ -43,6 +43,9 @@ struct Gpu {
   int64_t count = 1;
   double peak_flops = 0;
   double memory_bytes = 0;
+  // What the driver tells an engine (cudaMemGetInfo): less than memory_bytes. Absent: not known.
+  std::optional<double> reported_memory_bytes;
+  double context_bytes = 0;  // of it, taken by one process's CUDA context
   double memory_bandwidth_bytes_per_s = 0;
   int64_t sm_count = 0;
   Efficiency gemm;
@@ -83,6 +86,8 @@ struct Pcie {
 struct Nvlink {
   double bandwidth_bytes_per_s = 0;  // one direction, one GPU
   double latency_s = 0;              // per collective
+  // Memory of one GPU for kernels that fuse all-reduces with norms; 0: the engine has none for this GPU.
+  double fused_all_reduce_bytes = 0;
 };
 
 struct Dram {

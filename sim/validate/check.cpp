@@ -34,16 +34,21 @@ double error_of(const Check& check, std::size_t i) {
     return simulated >= low && simulated <= high ? 0 : std::max(low - simulated, simulated - high);
   }
   if (check.claim == Claim::range) return distance(check.simulated[i], reference[0], reference[1]);
-  const double off = std::abs(check.simulated[i] - reference[i]);
-  if (!check.half_width.empty() && off <= check.half_width[i]) return 0;
   if (reference[i] == 0) return check.simulated[i] == 0 ? 0 : 1;
   return std::abs(check.simulated[i] / reference[i] - 1);
+}
+
+// Whether a simulated mean is as close as can be told.
+bool within_half_width(const Check& check, std::size_t i) {
+  return !check.half_width.empty() &&
+         std::abs(check.simulated[i] - check.reference[i]) <= check.half_width[i];
 }
 
 // One number, the span of several, or the one that is farthest off.
 std::string simulated_text(const Check& check) {
   const std::vector<double>& numbers = check.simulated;
   if (numbers.empty()) return "-";
+  if (check.claim == Claim::at_most) return format_percent(numbers.front());
   if (check.claim == Claim::exact) {
     std::string text;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -60,6 +65,7 @@ std::string simulated_text(const Check& check) {
 std::string reference_text(const Check& check) {
   // What was not there to compare with has no reference either.
   if (check.claim == Claim::order || check.reference.empty()) return "-";
+  if (check.claim == Claim::at_most) return "<= " + format_percent(check.reference.front());
   if (check.claim == Claim::range) {
     return format_number(check.reference[0]) + " .. " + format_number(check.reference[1]);
   }
@@ -90,15 +96,25 @@ std::string error_text(const Check& check) {
 }
 
 std::string tolerance_text(const Check& check) {
+  if (check.claim == Claim::at_most) return "-";
   return check.absolute ? format_number(100 * check.tolerance) + " pp" : percent_text(check.tolerance);
+}
+
+// How many parameters were tuned; of a number that is no test, what it is instead.
+std::string tuned_text(const Check& check) {
+  if (check.role == Role::fitted) return "fit";
+  if (check.role == Role::input) return "input";
+  return std::to_string(check.tuned.size());
 }
 
 bool judged(const Check& check) { return check.verdict != Verdict::not_comparable; }
 
+// Tests are judged; what was fitted or given is only counted.
 struct Tally {
   std::array<int, std::size(kVerdictNames)> counts{};
+  int fitted = 0, inputs = 0;
   const Check* worst = nullptr;
-  std::vector<double> errors;  // relative ones
+  std::vector<double> errors;  // relative ones of single numbers
   std::set<std::string> tuned;
 };
 
@@ -107,10 +123,16 @@ std::vector<std::pair<std::string, Tally>> tallies(const std::vector<Check>& che
   for (const Check& check : checks) {
     if (list.empty() || list.back().first != check.suite) list.push_back({check.suite, {}});
     Tally& tally = list.back().second;
-    ++tally.counts[static_cast<std::size_t>(check.verdict)];
     tally.tuned.insert(check.tuned.begin(), check.tuned.end());
-    if (judged(check) && check.claim != Claim::order && !check.absolute) tally.errors.push_back(check.error);
-    if (judged(check) && (!tally.worst || check.error > tally.worst->error)) tally.worst = &check;
+    if (judged(check) && check.role != Role::test) {
+      ++(check.role == Role::fitted ? tally.fitted : tally.inputs);
+      continue;
+    }
+    ++tally.counts[static_cast<std::size_t>(check.verdict)];
+    if (!judged(check)) continue;
+    if (check.claim == Claim::exact && !check.absolute) tally.errors.push_back(check.error);
+    const bool compares = check.claim != Claim::at_most && check.claim != Claim::order;
+    if (compares && (!tally.worst || check.error > tally.worst->error)) tally.worst = &check;
   }
   return list;
 }
@@ -129,18 +151,27 @@ void judge(Check& check) {
     return;
   }
   KVCAP_CHECK(!check.simulated.empty());
+  if (check.claim == Claim::at_most) {
+    KVCAP_CHECK(check.simulated.size() == 1 && check.reference.size() == 1);
+    check.tolerance = 0;
+    check.error = check.simulated.front();
+    check.verdict = check.error <= check.reference.front() ? Verdict::inside : Verdict::outside;
+    return;
+  }
   KVCAP_CHECK(check.reference.size() == (check.claim == Claim::range ? 2 : check.simulated.size()));
+  double beyond = 0;  // the worst error that can be told from none
   for (std::size_t i = 0; i < check.simulated.size(); ++i) {
     const double error = error_of(check, i);
     // Not a number is never inside.
     if (!(error <= check.error)) check.error = error;
+    if (!(error <= beyond) && !within_half_width(check, i)) beyond = error;
     if (std::isnan(check.error)) break;
   }
   const double inside = check.claim == Claim::exact ? check.exact_tolerance : 0;
-  if (check.error <= inside) {
+  if (beyond <= inside) {
     check.verdict = Verdict::inside;
   } else {
-    check.verdict = check.error <= check.tolerance ? Verdict::near : Verdict::outside;
+    check.verdict = beyond <= check.tolerance ? Verdict::near : Verdict::outside;
   }
 }
 
@@ -168,6 +199,7 @@ std::string validation_json(const std::vector<Check>& checks) {
                     {"tolerance", check.tolerance},
                     {"promised", check.promised},
                     {"tuned", check.tuned},
+                    {"role", kRoleNames[static_cast<std::size_t>(check.role)]},
                     {"verdict", name(check.verdict)},
                     {"reason", check.reason.empty() ? Json(nullptr) : Json(check.reason)}});
     if (!cases.empty()) list.back()["cases"] = std::move(cases);
@@ -175,6 +207,8 @@ std::string validation_json(const std::vector<Check>& checks) {
   Json summary = Json::object();
   for (const auto& [suite, tally] : tallies(checks)) {
     for (std::size_t i = 0; i < tally.counts.size(); ++i) summary[suite][kVerdictNames[i]] = tally.counts[i];
+    summary[suite]["fitted"] = tally.fitted;
+    summary[suite]["input"] = tally.inputs;
     if (tally.worst) summary[suite]["worst"] = tally.worst->id;
   }
   return Json{{"schema", "kvcap.validation/1"}, {"checks", list}, {"summary", summary}}.dump(2) + "\n";
@@ -185,8 +219,7 @@ std::string validation_table(const std::vector<Check>& checks) {
   for (const Check& check : checks) {
     const bool has_error = judged(check) && check.claim != Claim::order;
     text += line(check.id, simulated_text(check), reference_text(check), has_error ? error_text(check) : "-",
-                 has_error ? tolerance_text(check) : "-", std::to_string(check.tuned.size()),
-                 name(check.verdict));
+                 has_error ? tolerance_text(check) : "-", tuned_text(check), name(check.verdict));
   }
   text += "\n";
   for (const Check& check : checks) {
@@ -203,6 +236,10 @@ std::string validation_table(const std::vector<Check>& checks) {
     for (std::size_t i = 0; i < tally.counts.size(); ++i) {
       sentence +=
           (i == 0 ? " " : ", ") + std::to_string(tally.counts[i]) + " " + std::string(kVerdictNames[i]);
+    }
+    if (tally.fitted + tally.inputs > 0) {
+      sentence += "; no tests: " + std::to_string(tally.fitted) + " fitted, " + std::to_string(tally.inputs) +
+                  " given";
     }
     if (tally.worst) sentence += "; worst " + tally.worst->id + ", " + error_text(*tally.worst);
     text += "\n";
@@ -222,28 +259,65 @@ std::string in_a_cell(std::string text) {
 
 }  // namespace
 
-std::string validation_markdown(const std::vector<Check>& checks,
-                                std::span<const std::string_view> headlines) {
+namespace {
+
+// What was fitted to what a row shows.
+std::string fitted_text(const Check& check) {
+  if (check.role == Role::input) return "given";
+  std::string text = check.role == Role::fitted ? "its own data" : "";
+  for (const std::string& one : check.tuned) text += (text.empty() ? "" : "; ") + one;
+  return text.empty() ? "nothing" : text;
+}
+
+std::string markdown_row(const Check& check) {
+  const bool has_error = judged(check) && check.claim != Claim::order;
+  return "| " + in_a_cell(check.what) + " (`" + check.id + "`) | " + simulated_text(check) + " | " +
+         reference_text(check) + " | " + (has_error ? error_text(check) : "-") + " | " +
+         in_a_cell(fitted_text(check)) + " | ";
+}
+
+std::string suite_rows(const std::vector<Check>& checks) {
   std::string text =
-      "| suite | inside | near | outside | not comparable | median error | tuned | farthest off |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+      "| suite | inside | near | outside | not comparable | fitted, given | median error | tuned | farthest "
+      "off |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
   for (auto& [suite, tally] : tallies(checks)) {
     text += "| " + suite;
     for (const int count : tally.counts) text += " | " + std::to_string(count);
+    text += " | " + std::to_string(tally.fitted) + ", " + std::to_string(tally.inputs);
     std::sort(tally.errors.begin(), tally.errors.end());
     text += " | " + (tally.errors.empty() ? "-" : percent_text(quantile_of_sorted(tally.errors, 0.5)));
     text += " | " + std::to_string(tally.tuned.size());
     const bool off = tally.worst && tally.worst->error > 0;
     text += " | " + (off ? "`" + tally.worst->id + "`, " + error_text(*tally.worst) : "-") + " |\n";
   }
-  text += "\n| number | simulated | reference | error | tuned |\n| --- | --- | --- | --- | --- |\n";
+  return text;
+}
+
+}  // namespace
+
+std::string validation_markdown(const std::vector<Check>& checks,
+                                std::span<const std::string_view> headlines) {
+  std::string text =
+      "| number | simulated | reference | error | fitted to it |\n| --- | --- | --- | --- | --- |\n";
   for (const std::string_view id : headlines) {
     const auto check =
         std::find_if(checks.begin(), checks.end(), [&](const Check& one) { return one.id == id; });
     if (check == checks.end() || !judged(*check)) continue;
-    text += "| " + in_a_cell(check->what) + " (`" + check->id + "`) | " + simulated_text(*check) + " | " +
-            reference_text(*check) + " | " + error_text(*check) + " | " +
-            std::to_string(check->tuned.size()) + " |\n";
+    text += markdown_row(*check) + "\n";
+  }
+  text += "\n" + suite_rows(checks);
+  std::string suite;
+  for (const Check& check : checks) {
+    if (check.suite != suite) {
+      suite = check.suite;
+      text += "\n### " + suite +
+              "\n\n| number | simulated | reference | error | fitted to it | verdict |\n"
+              "| --- | --- | --- | --- | --- | --- |\n";
+    }
+    text += markdown_row(check) + std::string(name(check.verdict)) +
+            (check.reason.empty() || check.verdict == Verdict::inside ? "" : ": " + in_a_cell(check.reason)) +
+            " |\n";
   }
   return text;
 }

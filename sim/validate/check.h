@@ -12,8 +12,14 @@
 namespace kvcap {
 
 // exact: printed numbers, one for one with the simulated ones. range: a printed span in which every simulated
-// number should lie. order: an ordering that `holds` or not.
-enum class Claim : uint8_t { exact, range, order };
+// number should lie. order: an ordering that `holds` or not. at_most: an error of many cases, which is itself
+// what is simulated, and the share up to which README vouches for it.
+enum class Claim : uint8_t { exact, range, order, at_most };
+
+// test: nothing was set so that it comes out. fitted: a parameter was chosen by this number, or by the data
+// that it sums up. input: the number was given to the simulator, or follows from such by arithmetic.
+enum class Role : uint8_t { test, fitted, input };
+inline constexpr std::string_view kRoleNames[] = {"test", "fitted", "input"};
 
 enum class Verdict : uint8_t { inside, near, outside, not_comparable };
 inline constexpr std::string_view kVerdictNames[] = {"inside", "near", "outside", "not comparable"};
@@ -23,8 +29,9 @@ struct Check {
   std::string suite;
   std::string what;
   Claim claim = Claim::exact;
+  Role role = Role::test;
   std::vector<double> simulated;
-  std::vector<double> reference;  // range: its two ends; order: empty
+  std::vector<double> reference;  // range: its two ends; order: empty; at_most: the limit
   bool holds = false;             // order
   // An exact number is inside up to `exact_tolerance`, any number near up to `tolerance`: relative distances,
   // or those of shares themselves (`absolute`).
@@ -34,7 +41,7 @@ struct Check {
   bool promised = false;
   // Of simulated means, at the stated confidence: an exact number within its half-width is inside.
   std::vector<double> half_width;
-  double error = 0;  // distance of the worst number; 0 inside a range
+  double error = 0;  // distance of the worst number, as it is; 0 inside a range
   std::vector<std::string> tuned;
   Verdict verdict = Verdict::not_comparable;
   std::string reason;  // why it is not inside or cannot be compared
@@ -55,7 +62,8 @@ std::string broken_promises(const std::vector<Check>& checks);
 std::string validation_json(const std::vector<Check>& checks);
 // At most 100 columns: a line a check, the reasons of what is not inside, and a summary a suite.
 std::string validation_table(const std::vector<Check>& checks);
-// For README: a row a suite (verdicts, median error, tuned parameters, the worst), and a row a headline.
+// Three tables in Markdown: the headlines, which README shows; a row a suite (verdicts and median error of its
+// tests, what was fitted or given, tuned parameters, the worst test); and every check.
 std::string validation_markdown(const std::vector<Check>& checks,
                                 std::span<const std::string_view> headlines);
 

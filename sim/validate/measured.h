@@ -18,4 +18,12 @@ std::vector<Check> kernel_checks(const std::string& folder);
 // correlation request by request, makespan and throughput.
 std::vector<Check> vllm_run_checks(const std::string& folder);
 
+// Eight runs of vLLM on H100s (`folder`/runs/vllm-h100): means by model, workload and request rate, and the
+// median of their errors.
+std::vector<Check> vllm_h100_checks(const std::string& folder);
+
+// A fleet of vLLM servers behind llm-d's router (`folder`/runs/llmd_ladders.csv): output tokens a second and
+// mean TTFT over a ladder of request rates, with two ways of routing.
+std::vector<Check> llmd_checks(const std::string& folder);
+
 }  // namespace kvcap

@@ -34,6 +34,8 @@ Check published(const std::string& id) {
     check.id = id;
     check.suite = "papers: " + id.substr(0, id.find('.'));
     check.claim = claim_of(result["kind"]);
+    const std::string role = result.value("role", "test");
+    check.role = role == "fitted" ? Role::fitted : role == "input" ? Role::input : Role::test;
     if (result.contains("value")) check.reference = result["value"].get<std::vector<double>>();
     return check;
   }

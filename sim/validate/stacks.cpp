@@ -103,6 +103,7 @@ std::vector<Check> throughput_checks(const Scenario& scenario, const std::string
   }
   for (Check& check : checks) {
     check.tuned = tuned;
+    if (!tuned.empty()) check.role = Role::fitted;
     check.reason = reason;
   }
   return checks;

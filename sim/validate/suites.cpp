@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
 
 #include "base/input_error.h"
@@ -15,15 +16,23 @@ namespace {
 struct Suite {
   std::string_view name;
   std::vector<Check> (*checks)(const SuiteOptions& options);
+  std::vector<std::string_view> data = {};  // what it reads of the data folder
 };
 
 std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()); }
 std::vector<Check> stored_twin_checks(const SuiteOptions&) { return twin_checks(); }
 
-constexpr std::array kSuites = {Suite{"papers", paper_checks},      Suite{"queueing", queueing_checks},
-                                Suite{"measured", measured_checks}, Suite{"stacks", stacks_checks},
-                                Suite{"hits", hits_checks},         Suite{"fidelity", fidelity_checks},
-                                Suite{"twin", stored_twin_checks}};
+const std::array kSuites = {Suite{"papers", paper_checks},
+                            Suite{"queueing", queueing_checks},
+                            Suite{"measured", measured_checks, {"hardware", "vllm-real", "runs"}},
+                            Suite{"stacks", stacks_checks},
+                            Suite{"hits", hits_checks, {"traces/mooncake_conversation_trace.jsonl.gz"}},
+                            Suite{"fidelity", fidelity_checks},
+                            Suite{"twin", stored_twin_checks}};
+
+bool is_asked_for(const Suite& suite, const std::vector<std::string>& names) {
+  return names.empty() || std::find(names.begin(), names.end(), suite.name) != names.end();
+}
 
 }  // namespace
 
@@ -34,37 +43,27 @@ std::string suite_names() {
 }
 
 std::span<const std::string_view> headlines() {
-  static constexpr std::string_view kHeadlines[] = {"hcache.f9.ttft_vs_offload",
-                                                    "hcache.f9.ttft_vs_recompute",
-                                                    "hcache.f11.gpu_vs_offload",
-                                                    "hcache.t3.7b",
-                                                    "ca.f13.hit_rate",
-                                                    "ca.f16.gpu_time",
-                                                    "blend.f12.ttft_vs_recompute",
-                                                    "hyper.f17.ttft",
-                                                    "hyper.6b.p99",
-                                                    "queueing.md1.load_0.7.mean",
-                                                    "queueing.mm4.load_0.7.mean",
-                                                    "queueing.lru.zipf_0.8.che",
-                                                    "hits.mooncake.unbounded",
-                                                    "hits.mooncake.lru_4m",
-                                                    "htp.full",
+  static constexpr std::string_view kHeadlines[] = {"vllm-h100.ttft",
+                                                    "vllm-h100.tpot",
+                                                    "vllm-h100.e2el",
+                                                    "vllm-h100.e2el.worst",
+                                                    "silicon.tpot",
+                                                    "llm-d.round_robin.tokens",
+                                                    "llm-d.precise_prefix.tokens",
                                                     "vllm.ttft.mean",
-                                                    "vllm.ttft.p99",
                                                     "vllm.tpot.mean",
                                                     "vllm.e2el.mean",
-                                                    "gemm.a100-80g-sxm.median",
-                                                    "gemm.h100-sxm.median",
-                                                    "prefix.rtx-4090.median",
-                                                    "epyc-2-cores.median_error",
-                                                    "epyc-2-cores.ranking"};
+                                                    "hits.mooncake.unbounded",
+                                                    "epyc-2-cores.median_error"};
   return kHeadlines;
 }
 
 std::vector<Check> measured_checks(const SuiteOptions& options) {
   std::vector<Check> checks = kernel_checks(options.data_folder);
-  const std::vector<Check> run = vllm_run_checks(options.data_folder);
-  checks.insert(checks.end(), run.begin(), run.end());
+  for (const auto& checks_of_runs : {vllm_run_checks, vllm_h100_checks, llmd_checks}) {
+    const std::vector<Check> runs = checks_of_runs(options.data_folder);
+    checks.insert(checks.end(), runs.begin(), runs.end());
+  }
   return checks;
 }
 
@@ -77,9 +76,17 @@ std::vector<Check> run_suites(const std::vector<std::string>& names, const Suite
                        suggestion(name, known));
     }
   }
+  for (const Suite& suite : kSuites) {
+    if (!options.needs_data || !is_asked_for(suite, names)) continue;
+    for (const std::string_view path : suite.data) {
+      if (std::filesystem::exists(options.data_folder + "/" + std::string(path))) continue;
+      throw InputError("--data: found no " + std::string(path) + " in " + options.data_folder +
+                       ", which the suite " + std::string(suite.name) + " reads");
+    }
+  }
   std::vector<Check> checks;
   for (const Suite& suite : kSuites) {
-    if (!names.empty() && std::find(names.begin(), names.end(), suite.name) == names.end()) continue;
+    if (!is_asked_for(suite, names)) continue;
     std::vector<Check> more = suite.checks(options);
     checks.insert(checks.end(), more.begin(), more.end());
   }

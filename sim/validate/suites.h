@@ -15,6 +15,7 @@ struct SuiteOptions {
   // Real traces and measurements that are no part of the project. What needs some that are not there cannot
   // be compared.
   std::string data_folder = "../shared/data";
+  bool needs_data = false;  // somebody named the folder: what is not there is an error
 };
 
 // One file each: xxx_checks is sim/validate/xxx.cpp.

@@ -1,10 +1,10 @@
 #include "reference/random_requests.h"
 
 #include <algorithm>
-#include <initializer_list>
-#include <random>
 #include <sstream>
 #include <utility>
+
+#include "reference/dice.h"
 
 namespace kvcap::reference {
 namespace {
@@ -14,22 +14,22 @@ class Generator {
   explicit Generator(uint64_t number) : dice_(number * 7919 + 17), number_(number) {}
 
   RandomCase generate() {
-    options_.block_size = pick({1, 4, 16});
-    options_.max_num_seqs = pick({1, 4, 16, 64, 64});
-    options_.max_num_batched_tokens = pick({8, 32, 100, 512, 4096});
-    options_.step_overhead_s = within(0.002, 0.02);
-    options_.step_overhead_per_sequence_s = chance(0.7) ? within(0.0001, 0.002) : 0;
+    options_.block_size = dice_.pick({1, 4, 16});
+    options_.max_num_seqs = dice_.pick({1, 4, 16, 64, 64});
+    options_.max_num_batched_tokens = dice_.pick({8, 32, 100, 512, 4096});
+    options_.step_overhead_s = dice_.within(0.002, 0.02);
+    options_.step_overhead_per_sequence_s = dice_.chance(0.7) ? dice_.within(0.0001, 0.002) : 0;
     options_.async_scheduling = number_ % 2 == 0;
-    options_.prefix_caching = chance(0.85);
-    options_.cache_generated = chance(0.8);
+    options_.prefix_caching = dice_.chance(0.85);
+    options_.cache_generated = dice_.chance(0.8);
 
     // Texts that several prompts begin with or contain.
-    for (int64_t left = between(2, 6); left > 0; --left) shared_.push_back({next_text_++, length()});
-    const int64_t events = between(8, 25);
-    const double mean_gap_s = within(0.5, 15) * options_.step_overhead_s;
+    for (int64_t left = dice_.between(2, 6); left > 0; --left) shared_.push_back({next_text_++, length()});
+    const int64_t events = dice_.between(8, 25);
+    const double mean_gap_s = dice_.within(0.5, 15) * options_.step_overhead_s;
     for (int64_t i = 0; i < events; ++i) {
       arrive();
-      now_s_ += within(0, 2 * mean_gap_s);
+      now_s_ += dice_.within(0, 2 * mean_gap_s);
     }
     std::stable_sort(requests_.begin(), requests_.end(), [](const Request& one, const Request& other) {
       return one.arrival_s < other.arrival_s;
@@ -41,7 +41,7 @@ class Generator {
 
  private:
   void arrive() {
-    const double kind = within(0, 1);
+    const double kind = dice_.within(0, 1);
     if (kind < 0.2) {
       burst();
     } else if (kind < 0.5 && !requests_.empty()) {
@@ -54,10 +54,10 @@ class Generator {
   // Requests with one prefix at one time or shortly after one another.
   void burst() {
     const std::vector<TextPart> prefix = prompt();
-    const double apart_s = chance(0.5) ? 0 : options_.step_overhead_s * within(0, 0.7);
-    for (int64_t left = between(2, 8); left > 0; --left) {
+    const double apart_s = dice_.chance(0.5) ? 0 : options_.step_overhead_s * dice_.within(0, 0.7);
+    for (int64_t left = dice_.between(2, 8); left > 0; --left) {
       std::vector<TextPart> own = prefix;
-      if (chance(0.8)) own.push_back({next_text_++, between(1, 2 * options_.block_size + 3)});
+      if (dice_.chance(0.8)) own.push_back({next_text_++, dice_.between(1, 2 * options_.block_size + 3)});
       add(std::move(own));
       now_s_ += apart_s;
     }
@@ -66,12 +66,12 @@ class Generator {
   // Whole shared texts or first parts of them, and mostly something of its own behind.
   std::vector<TextPart> prompt() {
     std::vector<TextPart> parts;
-    for (int64_t left = between(0, 3); left > 0; --left) {
-      TextPart part = shared_[static_cast<std::size_t>(between(0, std::ssize(shared_) - 1))];
-      if (chance(0.4)) part.tokens = between(1, part.tokens);
+    for (int64_t left = dice_.between(0, 3); left > 0; --left) {
+      TextPart part = shared_[static_cast<std::size_t>(dice_.between(0, std::ssize(shared_) - 1))];
+      if (dice_.chance(0.4)) part.tokens = dice_.between(1, part.tokens);
       parts.push_back(part);
     }
-    if (parts.empty() || chance(0.7)) parts.push_back({next_text_++, length()});
+    if (parts.empty() || dice_.chance(0.7)) parts.push_back({next_text_++, length()});
     return parts;
   }
 
@@ -80,17 +80,17 @@ class Generator {
   std::vector<TextPart> next_turn() {
     const int64_t last = std::ssize(requests_) - 1;
     const Request& before =
-        requests_[static_cast<std::size_t>(between(std::max(int64_t{0}, last - 6), last))];
+        requests_[static_cast<std::size_t>(dice_.between(std::max(int64_t{0}, last - 6), last))];
     if (prompt_tokens(before) > 600) return prompt();
     std::vector<TextPart> parts = before.prompt;
-    parts.push_back(
-        {answer_text(before.id), chance(0.8) ? before.output_tokens : between(1, before.output_tokens)});
-    if (chance(0.9)) parts.push_back({next_text_++, between(1, 40)});
+    parts.push_back({answer_text(before.id),
+                     dice_.chance(0.8) ? before.output_tokens : dice_.between(1, before.output_tokens)});
+    if (dice_.chance(0.9)) parts.push_back({next_text_++, dice_.between(1, 40)});
     return parts;
   }
 
   void add(std::vector<TextPart> prompt) {
-    const int64_t output = chance(0.2) ? 1 : between(1, chance(0.4) ? 120 : 30);
+    const int64_t output = dice_.chance(0.2) ? 1 : dice_.between(1, dice_.chance(0.4) ? 120 : 30);
     requests_.push_back({std::ssize(requests_), now_s_, std::move(prompt), output});
   }
 
@@ -119,28 +119,21 @@ class Generator {
       longest = std::max(longest, blocks);
       all += blocks;
     }
-    const double kind = within(0, 1);
-    if (kind < 0.12) return std::max(int64_t{1}, longest * between(50, 99) / 100);
+    const double kind = dice_.within(0, 1);
+    if (kind < 0.12) return std::max(int64_t{1}, longest * dice_.between(50, 99) / 100);
     if (kind < 0.4) return longest;
-    if (kind < 0.85) return longest + between(0, 2 * longest);
+    if (kind < 0.85) return longest + dice_.between(0, 2 * longest);
     return all;
   }
 
   int64_t length() {
     const int64_t block = options_.block_size;
-    return chance(0.3) ? between(1, 4) * block : chance(0.2) ? between(100, 400) : between(1, 5 * block + 20);
+    return dice_.chance(0.3)   ? dice_.between(1, 4) * block
+           : dice_.chance(0.2) ? dice_.between(100, 400)
+                               : dice_.between(1, 5 * block + 20);
   }
 
-  bool chance(double share) { return within(0, 1) < share; }
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(dice_() % static_cast<uint64_t>(high - low + 1));
-  }
-  double within(double low, double high) {
-    return low + (high - low) * static_cast<double>(dice_() >> 11) * 0x1p-53;
-  }
-  int64_t pick(std::initializer_list<int64_t> list) { return list.begin()[between(0, std::ssize(list) - 1)]; }
-
-  std::mt19937_64 dice_;
+  Dice dice_;
   uint64_t number_;
   EngineOptions options_;
   std::vector<TextPart> shared_;

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/random.h"
+#include "cost/cost_model.h"
+#include "cost/gpu_memory.h"
 #include "policy/table.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
@@ -151,7 +153,13 @@ class Generator {
     const HardwareProfile& hardware = known_.hardware;
     // The smallest group that holds the model, or one that is told how much it holds.
     int64_t size = 1;
-    const auto tokens = [&] { return derive_kv_capacity(model, hardware, size, 0.9, 2048, 16).tokens; };
+    const auto tokens = [&] {
+      if (!hardware.gpu.reported_memory_bytes) {
+        return derive_kv_capacity(model, hardware, size, 0.9, 2048, 16).tokens;
+      }
+      return gpu_memory(model, hardware, {.tensor_parallel_size = size, .max_num_batched_tokens = 8192})
+          .tokens;
+    };
     const auto doubled = [&] {
       return 2 * size <= hardware.gpu.count && model.num_attention_heads % (2 * size) == 0;
     };

@@ -246,6 +246,35 @@ TEST_F(Cli, ShowsTheCatalogue) {
   }
 }
 
+TEST_F(Cli, ShowsWhereTheMemoryOfAGpuGoes) {
+  const Outcome shown =
+      kvcap({"show", "memory", "--model", "llama-3.1-8b", "--hardware", "rtx-4090", "--json"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  const Json memory = Json::parse(shown.out);
+  double left = memory["share_bytes"].get<double>();
+  for (const Json& term : memory["terms"]) {
+    if (term["charged"].get<bool>()) left -= term["bytes"].get<double>();
+  }
+  EXPECT_NEAR(left, memory["kv_bytes"].get<double>(), 1);
+  EXPECT_EQ(memory["kv_capacity_tokens"].get<int64_t>(),
+            16 * static_cast<int64_t>(left / memory["block_bytes"].get<double>()));
+  // The same from a scenario, with fields and the group's size set; no line is wider than a terminal.
+  const Outcome text = kvcap({"show", "memory", path("chat.json"), "--hardware", "h100-sxm-8x", "--gpus", "8",
+                              "--set", "serving.kv_capacity_tokens=4096"});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("on each of 8 GPUs"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("Given, and used: 4,096 tokens"), std::string::npos) << text.out;
+  std::size_t widest = 0;
+  for (std::size_t begin = 0; begin < text.out.size();) {
+    const std::size_t end = std::min(text.out.find('\n', begin), text.out.size());
+    widest = std::max(widest, end - begin);
+    begin = end + 1;
+  }
+  EXPECT_LE(widest, 80U) << text.out;
+  const Outcome simple = kvcap({"show", "memory", path("chat.json")});
+  EXPECT_NE(simple.out.find("by weights and shapes alone"), std::string::npos) << simple.out;
+}
+
 TEST_F(Cli, ShowsTheSchemaOfScenarios) {
   const Json schema = Json::parse(kvcap({"show", "schema"}).out);
   EXPECT_TRUE(schema["properties"].contains("policy"));
@@ -292,7 +321,8 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
         "hcach"},
        "kvcap: --policy: found \"hcach\", allowed: all, " + policies + "; did you mean \"hcache\"?\n"},
       {{"show", "modles"},
-       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, schema; did you mean "
+       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, memory, schema; did "
+       "you mean "
        "\"models\"?\n"},
       {{"run", path("chat.json"), "--out", path("chat.json")},
        "kvcap: --out: " + path("chat.json") + " cannot be written: Not a directory\n"},

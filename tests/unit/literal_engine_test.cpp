@@ -3,24 +3,16 @@
 #include "reference/literal_engine.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "reference/engine_model.h"
 #include "reference/random_requests.h"
 
 namespace kvcap::reference {
 namespace {
-
-using Json = nlohmann::json;
-namespace fs = std::filesystem;
 
 // ---- by hand ----
 
@@ -121,114 +113,29 @@ TEST(LiteralEngine, RefusesWhatCanNeverFitAndServesTheNext) {
 
 // ---- against the specification ----
 
-std::string name_of(Key text) {
-  const Key first_answer = answer_text(0);
-  return text >= first_answer ? "answer:" + std::to_string(text - first_answer) : "t" + std::to_string(text);
-}
-
-// Runs the specification and prints its outcomes and the blocks that were evicted. Chains get numbers,
-// because their hashes do not tell what they were made of.
-constexpr const char* kDriver = R"(
-import json, os, sys
-sys.path.insert(0, os.path.dirname(sys.argv[1]))
-sys.dont_write_bytecode = True
-import engine_model
-
-numbers = {}
-def chain(self, i, size):
-    mine = self.__dict__.setdefault("chains", {})
-    if i not in mine:
-        mine[i] = numbers.setdefault(tuple(self.stream[:(i + 1) * size]), len(numbers))
-    return mine[i]
-engine_model.Request.chain = chain
-
-config = json.load(open(sys.argv[2]))
-done, evicted = engine_model.simulate(config, [json.loads(line) for line in open(sys.argv[3])])
-chains = list(numbers)
-rows = [[len(chains[c]) // config["block_size"], chains[c][-1][0], chains[c][-1][1]] for c in evicted]
-print(json.dumps({"done": done, "evicted": rows}))
-)";
-
-class EngineModel : public testing::Test {
- protected:
-  EngineModel() : folder_(fs::temp_directory_path() / ("kvcap_model_" + std::to_string(getpid()))) {
-    fs::create_directories(folder_);
-    std::ofstream(folder_ / "driver.py") << kDriver;
-  }
-  ~EngineModel() override { fs::remove_all(folder_); }
-
-  static fs::path model() {
-    return fs::path(KVCAP_SOURCE_DIR) / ".." / "shared" / "design" / "engine_model.py";
-  }
-
-  Json specified(const RandomCase& one) const {
-    const EngineOptions& with = one.options;
-    std::ofstream(folder_ / "config.json") << Json{
-        {"block_size", with.block_size},          {"blocks", with.blocks},
-        {"max_num_seqs", with.max_num_seqs},      {"max_num_batched_tokens", with.max_num_batched_tokens},
-        {"step_s", with.step_overhead_s},         {"per_sequence_s", with.step_overhead_per_sequence_s},
-        {"prefix_caching", with.prefix_caching},  {"async_scheduling", with.async_scheduling},
-        {"cache_generated", with.cache_generated}};
-    {
-      std::ofstream requests(folder_ / "requests.jsonl");
-      for (const Request& request : one.requests) {
-        Json tokens = Json::array();
-        for (const TextPart& part : request.prompt) tokens.push_back({name_of(part.text), part.tokens});
-        requests << Json{{"id", request.id},
-                         {"arrival_s", request.arrival_s},
-                         {"tokens", tokens},
-                         {"output_tokens", request.output_tokens}}
-                 << "\n";
-      }
-    }
-    const std::string out = (folder_ / "out.json").string();
-    const std::string command = "python3 '" + (folder_ / "driver.py").string() + "' '" + model().string() +
-                                "' '" + (folder_ / "config.json").string() + "' '" +
-                                (folder_ / "requests.jsonl").string() + "' > '" + out + "'";
-    if (std::system(command.c_str()) != 0) return nullptr;
-    std::ifstream file(out);
-    return Json::parse(file);
-  }
-
-  fs::path folder_;
-};
-
-TEST_F(EngineModel, IsWhatTheLiteralEngineDoes) {
-  if (!fs::exists(model())) {
-    GTEST_SKIP() << "NOT COMPARED: there is no specification at " << model()
-                 << "; put engine_model.py there to compare the literal engine with it.";
-  }
-  if (std::system("python3 -c pass") != 0) GTEST_SKIP() << "NOT COMPARED: there is no python3";
+TEST(EngineModel, IsWhatTheLiteralEngineDoes) {
+  if (const std::string why = EngineModel::missing(); !why.empty()) GTEST_SKIP() << why;
+  const EngineModel model;
   int64_t preemptions = 0, hits = 0, refused = 0;
   std::size_t evictions = 0;
   for (uint64_t number = 1; number <= 24; ++number) {
     const RandomCase one = random_case(number);
     SCOPED_TRACE("case " + std::to_string(number) + ": " + describe(one.options));
-    const Json model = specified(one);
-    ASSERT_FALSE(model.is_null()) << "the specification did not run";
+    const EngineRun specified = model.run(one.options, one.requests);
     const EngineRun run = run_literally(one.options, one.requests);
-    std::map<int64_t, Json> done;
-    for (const Json& row : model["done"]) done[row["id"].get<int64_t>()] = row;
-    for (const Outcome& outcome : run.outcomes) {
+    ASSERT_EQ(run.outcomes.size(), specified.outcomes.size());
+    for (std::size_t i = 0; i < run.outcomes.size(); ++i) {
+      const Outcome& outcome = run.outcomes[i];
       SCOPED_TRACE("request " + std::to_string(outcome.id));
-      ASSERT_EQ(outcome.refused, !done.contains(outcome.id));
-      if (outcome.refused) {
-        ++refused;
-        continue;
-      }
-      const Json& row = done.at(outcome.id);
-      ASSERT_EQ(outcome.hit_tokens, row["hit_tokens"].get<int64_t>());
-      ASSERT_EQ(outcome.preemptions, row["preemptions"].get<int64_t>());
-      ASSERT_NEAR(outcome.ttft_s, row["ttft_s"].get<double>(), 1e-9);
-      ASSERT_NEAR(outcome.e2el_s, row["e2el_s"].get<double>(), 1e-9);
+      ASSERT_EQ(outcome.refused, specified.outcomes[i].refused);
+      ASSERT_EQ(outcome.hit_tokens, specified.outcomes[i].hit_tokens);
+      ASSERT_EQ(outcome.preemptions, specified.outcomes[i].preemptions);
+      ASSERT_NEAR(outcome.ttft_s, specified.outcomes[i].ttft_s, 1e-9);
+      ASSERT_NEAR(outcome.e2el_s, specified.outcomes[i].e2el_s, 1e-9);
+      refused += outcome.refused;
       hits += outcome.hit_tokens;
     }
-    ASSERT_EQ(run.evicted.size(), model["evicted"].size());
-    for (std::size_t i = 0; i < run.evicted.size(); ++i) {
-      const EvictedBlock& block = run.evicted[i];
-      ASSERT_EQ((Json{block.blocks, name_of(block.last_token.text), block.last_token.index}),
-                model["evicted"][i]);
-    }
+    ASSERT_EQ(run.evicted, specified.evicted);
     preemptions += run.preemptions();
     evictions += run.evicted.size();
   }

@@ -86,6 +86,12 @@ TEST(Takeaways, OfValidationsCountVerdictsAndPromises) {
       "cannot be compared.");
   expect_says(said({input("v", validation(checks))}, "validation"), "All 1 that are promised hold.");
   expect_says(said({input("v", validation(checks))}, "validation"), "Farthest off is c, 50.0 %.");
+  Json fitted = check("e", "outside", 0.9);
+  fitted["role"] = "fitted";
+  checks.push_back(fitted);
+  expect_says(said({input("v", validation(checks))}, "validation"), "Of 3 numbers");
+  expect_says(said({input("v", validation(checks))}, "validation"), "1 more were fitted to, or given.");
+  expect_says(said({input("v", validation(checks))}, "validation"), "Farthest off is c, 50.0 %.");
   checks[2]["promised"] = true;
   expect_says(said({input("v", validation(checks))}, "validation"), "Farther off than promised: c.");
 }

@@ -63,6 +63,26 @@ TEST(Check, AMeanIsInsideWithinItsHalfWidth) {
   EXPECT_EQ(mean.verdict, Verdict::near);
 }
 
+TEST(Check, AnErrorIsPrintedAsItIsAndHeldAgainstItsLimit) {
+  const Check close = check(Claim::at_most, {0.063}, {0.09});
+  EXPECT_EQ(close.verdict, Verdict::inside);
+  EXPECT_EQ(close.error, 0.063);
+  EXPECT_NE(validation_table({close}).find("6.30 %"), std::string::npos);
+  EXPECT_EQ(check(Claim::at_most, {0.091}, {0.09}).verdict, Verdict::outside);
+  EXPECT_EQ(check(Claim::at_most, {std::numeric_limits<double>::quiet_NaN()}, {0.09}).verdict,
+            Verdict::outside);
+}
+
+TEST(Check, WhatWasFittedOrGivenIsCountedApart) {
+  Check test = check(Claim::exact, {1}, {1}), fitted = check(Claim::exact, {3}, {1}), given = fitted;
+  fitted.role = Role::fitted;
+  given.role = Role::input;
+  const std::string table = validation_table({test, fitted, given});
+  EXPECT_NE(table.find("1 inside, 0 near, 0 outside, 0 not comparable; no tests: 1 fitted, 1 given"),
+            std::string::npos)
+      << table;
+}
+
 TEST(Check, APromiseIsBrokenByWhatIsOutsideAndByNothingElse) {
   Check far = check(Claim::exact, {2}, {1}), close = check(Claim::exact, {1.05}, {1});
   EXPECT_EQ(broken_promises({far, close}), "");
@@ -82,6 +102,17 @@ TEST(Check, AnOrderHoldsOrNot) {
   order.holds = false;
   judge(order);
   EXPECT_EQ(order.verdict, Verdict::outside);
+}
+
+TEST(Suites, DataThatSomebodyHasNamedAndThatIsNotThereIsRefused) {
+  const SuiteOptions named = {.data_folder = "/nowhere", .needs_data = true};
+  try {
+    run_suites({"measured"}, named);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("--data: found no hardware in /nowhere"), std::string::npos);
+  }
+  EXPECT_FALSE(run_suites({"twin"}, named).empty());  // reads none
 }
 
 TEST(Suites, AnUnknownNameIsRefusedWithTheNearest) {
@@ -138,7 +169,9 @@ TEST(StacksSuite, LoadsFromDramAreWithinTenPercentAndWhatIsOutsideSaysWhy) {
 
 TEST(StacksSuite, CountsWhatWasChosenForItsNumbersAsTuned) {
   for (const Check& check : run_suites({"stacks"}, {.data_folder = "/nowhere"})) {
-    EXPECT_EQ(check.tuned.size(), check.id.find("serial") == std::string::npos ? 0U : 2U) << check.id;
+    const bool is_fitted = check.id.find("serial") != std::string::npos;
+    EXPECT_EQ(check.tuned.size(), is_fitted ? 2U : 0U) << check.id;
+    EXPECT_EQ(check.role, is_fitted ? Role::fitted : Role::test) << check.id;
   }
 }
 

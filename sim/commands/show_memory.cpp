@@ -1,0 +1,226 @@
+#include "commands/show_memory.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/input_error.h"
+#include "cost/cost_model.h"
+#include "machine.h"
+#include "metrics/format.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kNameColumns = 31, kSourceColumns = 37;
+
+// With --model and --hardware alone: vLLM's defaults, no workload to speak of.
+Scenario scenario_of(const ShowMemoryArgs& args) {
+  std::vector<std::string> changes;
+  if (!args.model.empty()) changes.push_back("model=" + args.model);
+  if (!args.hardware.empty()) changes.push_back("hardware=" + args.hardware);
+  if (args.gpus) changes.push_back("serving.tensor_parallel_size=" + std::to_string(*args.gpus));
+  changes.insert(changes.end(), args.overrides.begin(), args.overrides.end());
+  if (!args.scenario.empty()) return load_scenario(args.scenario, changes);
+  if (args.model.empty() || args.hardware.empty()) {
+    throw InputError("show memory: found " +
+                     std::string(args.model.empty() ? (args.hardware.empty() ? "nothing" : "no --model")
+                                                    : "no --hardware") +
+                     ", allowed: a scenario, or --model and --hardware");
+  }
+  const Json text = {{"schema", "kvcap.scenario/1"},
+                     {"name", "memory"},
+                     {"model", args.model},
+                     {"hardware", args.hardware},
+                     {"workload", {{"source", {{"kind", "chat"}}}}}};
+  return parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "show memory", changes);
+}
+
+const char* name(TermSource source) {
+  switch (source) {
+    case TermSource::shapes:
+      return "computed";
+    case TermSource::profile:
+      return "profile";
+    case TermSource::engine:
+      return "engine";
+    case TermSource::fitted:
+      return "fitted";
+    case TermSource::unknown:
+      return "not known";
+  }
+  return "";
+}
+
+// The rough model's two terms, of one GPU.
+GpuMemory simple_memory(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  const auto gpus = static_cast<double>(serving.tensor_parallel_size);
+  const KvCapacity capacity =
+      derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
+                         serving.gpu_memory_utilization, serving.max_num_batched_tokens, serving.block_size);
+  GpuMemory memory = planned_memory(scenario);
+  memory.reported_bytes = scenario.hardware.gpu.memory_bytes;
+  memory.share_bytes = memory.reported_bytes * serving.gpu_memory_utilization;
+  memory.weight_bytes = capacity.weight_bytes / gpus;
+  memory.terms = {{"weights", memory.weight_bytes, true, TermSource::shapes, "parameters, divided evenly"},
+                  {"activations", capacity.activation_bytes / gpus, true, TermSource::shapes,
+                   "one step's rows in the widest layer"}};
+  memory.kv_bytes = memory.share_bytes - memory.bytes(true);
+  memory.tokens = capacity.tokens;
+  memory.blocks = capacity.tokens / serving.block_size;
+  return memory;
+}
+
+struct Row {
+  std::string name, number, source;
+};
+
+void print(const Row& row) {
+  const std::vector<std::string> lines = wrap(row.source, kSourceColumns);
+  std::printf("%-*s %8s  %s\n", static_cast<int>(kNameColumns), row.name.c_str(), row.number.c_str(),
+              lines.empty() ? "" : lines.front().c_str());
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    std::printf("%*s%s\n", static_cast<int>(kNameColumns + 11), "", lines[i].c_str());
+  }
+}
+
+std::string gib(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", bytes / kGiB);
+  return text;
+}
+
+std::string source_text(const MemoryTerm& term) {
+  return std::string(name(term.source)) + ": " + term.detail;
+}
+
+struct Shown {
+  const Scenario& scenario;
+  KvCapacityModel model;
+  GpuMemory memory;
+  bool knows_driver = false;
+};
+
+std::string memory_source(const Shown& shown) {
+  if (shown.model == KvCapacityModel::simple) return "profile: hardware.gpu.memory_bytes";
+  if (shown.knows_driver) return "profile: hardware.gpu.reported_memory_bytes";
+  return "datasheet: hardware.gpu.memory_bytes; drivers report 1 to 3 % less";
+}
+
+void print_rest(const Shown& shown) {
+  const GpuMemory& memory = shown.memory;
+  std::printf("\nFrom the %s GiB that the share leaves:\n",
+              gib(memory.reported_bytes - memory.share_bytes).c_str());
+  for (const MemoryTerm& term : memory.terms) {
+    if (!term.charged) print({"  " + term.name, gib(term.bytes), source_text(term)});
+  }
+  if (memory.free_bytes() < memory.share_bytes) {
+    std::printf("\n%s", ("The engine would not start: " + gib(memory.free_bytes()) +
+                         " GiB are free then, it asks for " + gib(memory.share_bytes) + ".\n")
+                            .c_str());
+  }
+}
+
+void print_tokens(const Shown& shown) {
+  const GpuMemory& memory = shown.memory;
+  const ServingOptions& serving = shown.scenario.serving;
+  const auto gpus = serving.tensor_parallel_size;
+  const double token_kib = memory.block_bytes / static_cast<double>(serving.block_size) / 1024;
+  const std::string text =
+      format_count(memory.tokens, "token") + ": " + format_count(memory.blocks, "block") + " of " +
+      format_count(serving.block_size, "token") + ", " + format_number(token_kib) + " KiB a token" +
+      (gpus > 1 ? " on each of " + format_count(gpus) + " GPUs" : "") + ".";
+  std::printf("\n");
+  for (const std::string& line : wrap("KV capacity: " + text, 80)) std::printf("%s\n", line.c_str());
+  if (!serving.kv_capacity_tokens) return;
+  std::printf("%s\n", ("Given, and used: " + format_count(*serving.kv_capacity_tokens) +
+                       " tokens (serving.kv_capacity_tokens).")
+                          .c_str());
+}
+
+void print_text(const Shown& shown) {
+  const Scenario& scenario = shown.scenario;
+  const ServingOptions& serving = scenario.serving;
+  const GpuMemory& memory = shown.memory;
+  const bool is_engine = shown.model == KvCapacityModel::engine;
+  const std::string title =
+      scenario.model.name + ", " + format_count(serving.tensor_parallel_size) + "x " +
+      scenario.hardware.gpu.name + ": memory of one GPU, " +
+      (is_engine ? "as vLLM " + serving.engine_version + " plans it" : "by weights and shapes alone");
+  for (const std::string& line : wrap(title, 80)) std::printf("%s\n", line.c_str());
+  std::printf("\n");
+  print({"", "GiB", "where it comes from"});
+  print({is_engine && shown.knows_driver ? "memory that the driver reports" : "memory",
+         gib(memory.reported_bytes), memory_source(shown)});
+  print({"x gpu_memory_utilization " + format_number(serving.gpu_memory_utilization), gib(memory.share_bytes),
+         "serving: the engine's share"});
+  for (const MemoryTerm& term : memory.terms) {
+    if (term.charged) print({"- " + term.name, gib(term.bytes), source_text(term)});
+  }
+  print({"= KV cache", gib(memory.kv_bytes), ""});
+  print_tokens(shown);
+  if (is_engine) {
+    print_rest(shown);
+    std::printf("\n");
+    for (const std::string& line :
+         wrap("engine: measured on H100, carried over to other GPUs (sim/cost/engine_memory.h); profile: "
+              "kvcap show hardware says what was measured.",
+              80)) {
+      std::printf("%s\n", line.c_str());
+    }
+  }
+}
+
+Json json_of(const Shown& shown) {
+  const Scenario& scenario = shown.scenario;
+  const ServingOptions& serving = scenario.serving;
+  const GpuMemory& memory = shown.memory;
+  Json terms = Json::array();
+  for (const MemoryTerm& term : memory.terms) {
+    terms.push_back({{"name", term.name},
+                     {"bytes", term.bytes},
+                     {"charged", term.charged},
+                     {"source", name(term.source)},
+                     {"detail", term.detail}});
+  }
+  Json json = {{"schema", "kvcap.memory/1"},
+               {"model", scenario.model.name},
+               {"hardware", scenario.hardware.name},
+               {"gpus", serving.tensor_parallel_size},
+               {"kv_capacity_model", shown.model == KvCapacityModel::engine ? "engine" : "simple"},
+               {"engine_version", serving.engine_version},
+               {"memory_bytes", memory.reported_bytes},
+               {"memory_source", memory_source(shown)},
+               {"gpu_memory_utilization", serving.gpu_memory_utilization},
+               {"share_bytes", memory.share_bytes},
+               {"terms", std::move(terms)},
+               {"kv_bytes", memory.kv_bytes},
+               {"block_bytes", memory.block_bytes},
+               {"block_size", serving.block_size},
+               {"blocks", memory.blocks},
+               {"kv_capacity_tokens", memory.tokens}};
+  if (serving.kv_capacity_tokens) json["given_kv_capacity_tokens"] = *serving.kv_capacity_tokens;
+  return json;
+}
+
+}  // namespace
+
+void show_memory(const ShowMemoryArgs& args) {
+  const Scenario scenario = scenario_of(args);
+  const KvCapacityModel model = kv_capacity_model(scenario);
+  const Shown shown = {
+      .scenario = scenario,
+      .model = model,
+      .memory = model == KvCapacityModel::engine ? planned_memory(scenario) : simple_memory(scenario),
+      .knows_driver = scenario.hardware.gpu.reported_memory_bytes.has_value()};
+  if (args.json) {
+    std::printf("%s\n", json_of(shown).dump(2).c_str());
+  } else {
+    print_text(shown);
+  }
+}
+
+}  // namespace kvcap

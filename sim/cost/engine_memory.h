@@ -1,0 +1,58 @@
+// EngineMemory: what an engine takes from GPU memory beside weights and KV, by its version. The versions are
+// vLLM's; each number says whether it follows from the engine's source or was measured.
+//
+// Sources
+//   S  vLLM's source: v1/worker/gpu_worker.py (determine_available_memory, init_device),
+//      utils/mem_utils.py (memory_profiling), v1/sample/ops/topk_topp_sampler.py, v1/worker/workspace.py.
+//   L  start-up logs of vLLM 0.19.0 on H100-80GB, 60 runs of 28 models: jgchn/llm-d-planner 30ec05f,
+//      accuracy/results/v0.19.0/results_raw.csv.
+//   V  one model under vLLM 0.15 to 0.19, the same report: results/v0.19.0/report.md at 6417620, part 2.
+//   P  the constants of llm-d's capacity planner and their notes, measured on an H100 under vLLM of 2025:
+//      0.13 to 0.14 GiB outside PyTorch on one GPU, 0.55 GiB on each of two.
+#pragma once
+
+#include "spec/engine_version.h"
+
+namespace kvcap {
+
+inline constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
+struct EngineMemory {
+  // The sampler's peak for each logit of each sampled row, beside the logit in the model's own type. From
+  // 0.17 on: the logit, its probability and a random number, 4 bytes each (S). Before, PyTorch's sort of
+  // whole rows: the logit, the sorted values (4), their indices (8), and inside the sort two arrays of
+  // (index, segment) pairs (8 each) and one of keys (4) (S). Both reproduce the peaks that were measured:
+  // 1.89 GiB (0.19, L) and 4.76 GiB (0.16, P) for Llama-3.1-8B and 1024 rows.
+  double sampler_bytes_per_logit = 0;
+  // From 0.17 on: a row of 4-byte logits for each multiprocessor, at most one for each sampled row (S).
+  bool sampler_row_per_multiprocessor = false;
+  // What the process gains outside PyTorch between the engine's first look at free memory and the end of its
+  // profiling run: kernels that were loaded, libraries. 0.13 up to 0.17, 0.25 from 0.18 on (V, L: 0.24 to
+  // 0.27 for models of 2 to 30 GB).
+  double runtime_bytes = 0;
+  // More of it on each GPU of a tensor-parallel group, without fused all-reduces: 0.55 - 0.13 (P).
+  double group_bytes = 0;
+  // From 0.18 on engines fuse all-reduces with norms, where the hardware has kernels for it, and keep
+  // buffers for them instead: Nvlink::fused_all_reduce_bytes.
+  bool fuses_all_reduces = false;
+  // From 0.21 on the memory of CUDA graphs is planned for (S); before, graphs take it from what the share
+  // leaves, and so they do again under the runner that dense models have from 0.25.1 on, which estimates
+  // none (vllm-project/vllm pull request 49233).
+  bool charges_graphs = false;
+};
+EngineMemory engine_memory(EngineVersion version);
+
+// Of every version. Measured on H100 only and carried over to other GPUs.
+
+// cuBLAS's workspace (32 MiB on Hopper) and small buffers of the runner, which the profiling run's peak
+// holds. Fitted: what 25 dense models of L have above the sums of their tensors (0.044 to 0.060 GiB).
+inline constexpr double kWorkspaceBytes = 0.05 * kGiB;
+// NCCL's and the custom all-reduce's buffers, which exist before the engine looks at free memory and so come
+// from what the share leaves: free memory falls from 78.68 to 77.66 GiB under tensor parallelism (L).
+inline constexpr double kCollectiveBytes = 1.02 * kGiB;
+// CUDA graphs: a part for all, and one for each graph and layer. Fitted to 23 runs of L, each with 102
+// graphs, that take 0.64 to 1.79 GiB: median error 8 %, worst -53 % (latent attention with experts).
+inline constexpr double kGraphsBytes = 0.25 * kGiB;
+inline constexpr double kGraphLayerBytes = 0.18 * 1024 * 1024;
+
+}  // namespace kvcap

@@ -1,0 +1,221 @@
+#include "cost/gpu_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/check.h"
+#include "cost/layer_shapes.h"
+
+namespace kvcap {
+namespace {
+
+double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
+
+int64_t ffn_matrices(const ModelSpec& model) { return model.ffn == FfnKind::gated ? 3 : 2; }
+// Tensors that the FFN's first projection writes: gate and up, or up alone.
+int64_t up_tensors(const ModelSpec& model) { return ffn_matrices(model) - 1; }
+
+int64_t padded_vocabulary(const ModelSpec& model) { return divide_up(model.vocab_size, 64) * 64; }
+
+double embedding_bytes(const ModelSpec& model, int64_t t) {
+  return product(divide_up(padded_vocabulary(model), t), model.hidden_size) * model.hidden_bytes_per_element;
+}
+
+// Positions are a table of embeddings, or of the rotary angles' cosines and sines; one for all layers.
+double position_bytes(const ModelSpec& model) {
+  int64_t width = 0;
+  if (model.position_encoding == PositionEncoding::absolute) width = model.hidden_size;
+  if (model.position_encoding == PositionEncoding::rope) {
+    width = model.latent ? model.latent->qk_rope_head_dim : model.head_dim;
+  }
+  return product(model.max_position_embeddings, width) * model.hidden_bytes_per_element;
+}
+
+double attention_elements(const ModelSpec& model, int64_t t) {
+  const int64_t heads = model.num_attention_heads / t;
+  if (!model.latent) {
+    const int64_t kv_heads = divide_up(model.num_key_value_heads, t);
+    return product(model.hidden_size, (2 * heads + 2 * kv_heads) * model.head_dim);
+  }
+  const LatentAttention& latent = *model.latent;
+  const int64_t query_width = heads * (latent.qk_nope_head_dim + latent.qk_rope_head_dim);
+  const double query = latent.q_lora_rank > 0 ? product(latent.q_lora_rank, model.hidden_size + query_width)
+                                              : product(model.hidden_size, query_width);
+  return query + product(model.hidden_size, latent.kv_lora_rank + latent.qk_rope_head_dim) +
+         product(latent.kv_lora_rank, heads * (latent.qk_nope_head_dim + latent.v_head_dim)) +
+         product(heads * latent.v_head_dim, model.hidden_size);
+}
+
+double ffn_elements(const ModelSpec& model, int64_t width) {
+  return static_cast<double>(ffn_matrices(model)) * product(model.hidden_size, width);
+}
+
+int64_t dense_layers(const ModelSpec& model) {
+  if (!model.experts) return model.num_hidden_layers;
+  return std::min(model.experts->dense_layers, model.num_hidden_layers);
+}
+
+// What attention's projections of one row write: queries, keys and values, and attention's own output.
+double attention_width(const ModelSpec& model, int64_t t) {
+  const int64_t heads = model.num_attention_heads / t;
+  if (!model.latent) {
+    return static_cast<double>((2 * heads + 2 * divide_up(model.num_key_value_heads, t)) * model.head_dim);
+  }
+  const LatentAttention& latent = *model.latent;
+  return static_cast<double>(
+      heads * (2 * latent.qk_nope_head_dim + 2 * latent.qk_rope_head_dim + 2 * latent.v_head_dim));
+}
+
+double ffn_width(const ModelSpec& model, int64_t width) {
+  return static_cast<double>((up_tensors(model) + 1) * width);
+}
+
+// CUDA graphs are captured for batches of 1, 2, 4, every 8th up to 256 and every 16th up to 512, at most
+// twice max_num_seqs; those of whole decode steps up to max_num_seqs.
+int64_t graph_sizes(int64_t most) {
+  most = std::min<int64_t>(most, 512);
+  int64_t sizes = (most >= 1) + (most >= 2) + (most >= 4);
+  sizes += std::min<int64_t>(most, 256) / 8;
+  if (most > 256) sizes += (most - 256) / 16;
+  return sizes;
+}
+
+int64_t graphs(const EngineSettings& settings) {
+  return graph_sizes(2 * settings.max_num_seqs) + graph_sizes(settings.max_num_seqs);
+}
+
+std::string gib_text(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", bytes / kGiB);
+  return text;
+}
+
+}  // namespace
+
+double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size) {
+  const int64_t t = tensor_parallel_size;
+  KVCAP_CHECK(t >= 1 && model.num_attention_heads % t == 0);
+  const auto layers = static_cast<double>(model.num_hidden_layers);
+  const double wide = model.hidden_bytes_per_element;
+  double sharded = layers * attention_elements(model, t);
+  double norms = (2 * layers + 1) * static_cast<double>(model.hidden_size);
+  sharded +=
+      static_cast<double>(dense_layers(model)) * ffn_elements(model, divide_up(model.intermediate_size, t));
+  if (model.experts) {
+    const Experts& experts = *model.experts;
+    const auto sparse = static_cast<double>(model.num_hidden_layers - dense_layers(model));
+    const int64_t width = divide_up(experts.intermediate_size, t);
+    sharded += sparse * static_cast<double>(experts.count + experts.shared) * ffn_elements(model, width);
+    norms += sparse * product(model.hidden_size, experts.count);  // routers
+  }
+  return sharded * model.weight_bytes_per_element + norms * wide + position_bytes(model) +
+         embedding_bytes(model, t) * (model.tie_word_embeddings ? 1 : 2);
+}
+
+double ActivationPeaks::peak_bytes() const {
+  return expert_bytes + workspace_bytes + std::max({forward_bytes, sampler_bytes, compile_bytes});
+}
+
+const char* ActivationPeaks::largest() const {
+  if (sampler_bytes >= std::max(forward_bytes, compile_bytes)) return "sampler";
+  return forward_bytes >= compile_bytes ? "forward" : "compile";
+}
+
+ActivationPeaks activation_peaks(const ModelSpec& model, const HardwareProfile& hardware,
+                                 const EngineSettings& settings) {
+  const EngineMemory engine = engine_memory(settings.version);
+  const int64_t t = settings.tensor_parallel_size;
+  const auto rows = static_cast<double>(settings.max_num_batched_tokens);
+  const double wide = model.hidden_bytes_per_element;
+  const double hidden_bytes = rows * static_cast<double>(model.hidden_size) * wide;
+  ActivationPeaks peaks;
+  peaks.workspace_bytes = kWorkspaceBytes;
+
+  double widest = attention_width(model, t);
+  if (dense_layers(model) > 0) {
+    widest = std::max(widest, ffn_width(model, divide_up(model.intermediate_size, t)));
+  }
+  if (model.experts) {
+    const Experts& experts = *model.experts;
+    const int64_t width = divide_up(experts.intermediate_size, t);
+    widest = std::max(widest, ffn_width(model, experts.shared * width));
+    // One for what the experts read and write, one for what their first projection writes.
+    const int64_t hidden = model.hidden_size;
+    const int64_t elements = std::max(width, hidden) + std::max(up_tensors(model) * width, hidden);
+    peaks.expert_bytes = rows * static_cast<double>(experts.active) * static_cast<double>(elements) * wide;
+  }
+  peaks.forward_bytes = 3 * hidden_bytes + rows * widest * wide;
+
+  const int64_t sampled = std::min(settings.max_num_seqs, settings.max_num_batched_tokens);
+  peaks.sampler_bytes =
+      hidden_bytes + product(sampled, model.vocab_size) * (wide + engine.sampler_bytes_per_logit);
+  if (engine.sampler_row_per_multiprocessor) {
+    peaks.sampler_bytes += 4 * product(std::min(hardware.gpu.sm_count, sampled), model.vocab_size);
+  }
+  peaks.compile_bytes = hidden_bytes + embedding_bytes(model, t);
+  return peaks;
+}
+
+double GpuMemory::bytes(bool charged) const {
+  double sum = 0;
+  for (const MemoryTerm& term : terms) sum += term.charged == charged ? term.bytes : 0;
+  return sum;
+}
+
+double GpuMemory::free_bytes() const {
+  double held = 0;
+  for (const MemoryTerm& term : terms) {
+    held += !term.charged && term.name != "CUDA graphs" ? term.bytes : 0;
+  }
+  return reported_bytes - held;
+}
+
+GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
+                     const EngineSettings& settings) {
+  KVCAP_CHECK(settings.block_size > 0);
+  const EngineMemory engine = engine_memory(settings.version);
+  const int64_t t = settings.tensor_parallel_size;
+  const Gpu& gpu = hardware.gpu;
+  GpuMemory memory;
+  memory.reported_bytes = gpu.reported_memory_bytes.value_or(gpu.memory_bytes);
+  memory.share_bytes = std::ceil(memory.reported_bytes * settings.gpu_memory_utilization);
+  memory.weight_bytes = loaded_weight_bytes(model, t);
+  memory.terms.push_back({"weights as loaded", memory.weight_bytes, true, TermSource::shapes,
+                          "vocabulary padded to 64, rotary table, replicas"});
+
+  const ActivationPeaks peaks = activation_peaks(model, hardware, settings);
+  memory.terms.push_back({"peak activations", peaks.peak_bytes(), true, TermSource::shapes,
+                          "largest: " + std::string(peaks.largest()) + "; forward " +
+                              gib_text(peaks.forward_bytes) + ", sampler " + gib_text(peaks.sampler_bytes) +
+                              ", compile " + gib_text(peaks.compile_bytes) +
+                              (model.experts ? ", experts " + gib_text(peaks.expert_bytes) : "")});
+  memory.terms.push_back(
+      {"growth outside PyTorch", engine.runtime_bytes, true, TermSource::engine, "measured on H100"});
+  if (t > 1) {
+    const double fused = hardware.nvlink ? hardware.nvlink->fused_all_reduce_bytes : 0;
+    const bool fuses = engine.fuses_all_reduces && fused > 0;
+    memory.terms.push_back({"collectives, inside the share", fuses ? fused : engine.group_bytes, true,
+                            fuses ? TermSource::profile : TermSource::engine,
+                            fuses ? "hardware.nvlink.fused_all_reduce_bytes" : "measured on two H100"});
+    memory.terms.push_back({"NCCL, custom all-reduce", kCollectiveBytes, false, TermSource::engine,
+                            "measured on two and four H100"});
+  }
+  memory.terms.push_back({"CUDA context", gpu.context_bytes, false,
+                          gpu.context_bytes > 0 ? TermSource::profile : TermSource::unknown,
+                          gpu.context_bytes > 0 ? "hardware.gpu.context_bytes" : "not in the profile"});
+  const double graph_bytes =
+      kGraphsBytes + kGraphLayerBytes * product(model.num_hidden_layers, graphs(settings));
+  memory.terms.push_back({"CUDA graphs", graph_bytes, engine.charges_graphs, TermSource::fitted,
+                          "fitted to H100 runs, median error 8 %"});
+
+  memory.kv_bytes = memory.share_bytes - memory.bytes(true);
+  memory.block_bytes = static_cast<double>(model.num_hidden_layers) *
+                       layer_shapes(model, t).kv_elements_per_token * model.kv_bytes_per_element *
+                       static_cast<double>(settings.block_size);
+  memory.blocks = static_cast<int64_t>(std::floor(std::max(0.0, memory.kv_bytes) / memory.block_bytes));
+  memory.tokens = memory.blocks * settings.block_size;
+  return memory;
+}
+
+}  // namespace kvcap

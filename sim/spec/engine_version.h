@@ -1,0 +1,17 @@
+// EngineVersion: which vLLM a scenario means. Defaults and memory that moved between versions follow it.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace kvcap {
+
+// "0.15.1" is {0, 15}: what follows the second number is read over.
+struct EngineVersion {
+  int major = 0, minor = 0;
+  auto operator<=>(const EngineVersion&) const = default;
+};
+// Empty where the text is no version.
+std::optional<EngineVersion> parse_engine_version(std::string_view text);
+
+}  // namespace kvcap

@@ -1,0 +1,184 @@
+// A real fleet of eight vLLM servers, Qwen3-32B on two H100s each, behind llm-d's router (llm-d/llm-d guides,
+// f949302d, read as ladders of request rates), beside a simulated one: 750 prompts in 150 groups, 6,000
+// tokens that a group shares and 1,200 of its own, 1,000 tokens of answer, over and over; 15 requests/s for
+// 50 s to warm up, then a ladder of rates, each until all is answered. Nothing is fitted: profile, KV
+// capacity and routing are as they come. Which prompt comes when is drawn at random, since that is not known.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "base/random.h"
+#include "metrics/quantiles.h"
+#include "metrics/serialize.h"
+#include "plan/workers.h"
+#include "scenario/load.h"
+#include "simulate.h"
+#include "validate/measured.h"
+#include "workload/csv.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::string_view kLadder = "qwen3-32b_8xTP2_H100_v1";
+struct Arm {
+  std::string_view name, routing;
+};
+constexpr std::array kArms = {Arm{"round_robin", "round_robin"}, Arm{"precise_prefix", "prefix_aware"}};
+constexpr uint32_t kGroups = 150, kPromptsOfGroup = 5;
+constexpr uint32_t kSharedTokens = 6000, kOwnTokens = 1200, kOutputTokens = 1000;
+constexpr double kPause_s = 600;  // between stages: long enough for every one to end
+
+struct Rung {
+  double rate = 0, stage_s = 0;
+  double output_tokens_per_s = 0, ttft_s = 0;  // mean TTFT
+};
+
+std::map<std::string, std::vector<Rung>> ladder_of(const std::string& path) {
+  static constexpr std::array kColumns = {CsvColumn{"ladder"},  CsvColumn{"arm"},   CsvColumn{"rate_rps"},
+                                          CsvColumn{"stage_s"}, CsvColumn{"tok_s"}, CsvColumn{"ttft_mean_s"}};
+  std::map<std::string, std::vector<Rung>> arms;
+  for_each_csv_row(path, BadRow::error, kColumns, true, [&](const CsvRow& row) {
+    if (row.text(0) != kLadder) return true;
+    const auto number = [&](std::size_t i) { return std::strtod(std::string(row.text(i)).c_str(), nullptr); };
+    arms[std::string(row.text(1))].push_back({number(2), number(3), number(4), number(5)});
+    return true;
+  });
+  return arms;
+}
+
+struct Ladder {
+  Workload workload;
+  std::vector<double> begins_s;  // of the stages, the warm-up first
+};
+
+Ladder arrivals_of(const std::vector<Rung>& rungs) {
+  std::vector<Rung> stages = {{.rate = 15, .stage_s = 50}};
+  stages.insert(stages.end(), rungs.begin(), rungs.end());
+  std::vector<uint32_t> order(std::size_t{kGroups} * kPromptsOfGroup);
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  const RandomStream random(1, "llm-d");
+  for (std::size_t i = order.size() - 1; i > 0; --i) {
+    std::swap(order[i], order[static_cast<std::size_t>(random.uniform(i, 0) * static_cast<double>(i + 1))]);
+  }
+  Ladder ladder;
+  Workload& workload = ladder.workload;
+  workload.absolute_times = true;
+  workload.piece_begin = {0};
+  double begin_s = 0;
+  for (const Rung& stage : stages) {
+    ladder.begins_s.push_back(begin_s);
+    std::vector<double> dates_s;
+    for (int64_t i = 0; i < std::llround(stage.rate * stage.stage_s); ++i) {
+      const uint64_t draw = workload.turns.size() + static_cast<uint64_t>(i);
+      dates_s.push_back(begin_s + stage.stage_s * random.uniform(draw, 1));
+    }
+    std::sort(dates_s.begin(), dates_s.end());
+    for (const double date_s : dates_s) {
+      const auto turn = static_cast<uint32_t>(workload.turns.size());
+      const uint32_t prompt = order[turn % order.size()];
+      workload.sessions.push_back({.first_turn = turn, .turn_count = 1});
+      workload.turns.push_back({kSharedTokens + kOwnTokens, kOutputTokens, date_s});
+      workload.pieces.push_back({prompt / kPromptsOfGroup, kSharedTokens});
+      workload.pieces.push_back({kGroups + prompt, kOwnTokens});
+      workload.piece_begin.push_back(workload.pieces.size());
+    }
+    begin_s += stage.stage_s + kPause_s;
+  }
+  return ladder;
+}
+
+Scenario scenario_of(const Arm& arm) {
+  return parse_scenario(
+      R"({"schema": "kvcap.scenario/1", "name": "llm-d", "model": "qwen3-32b", "hardware": "h100-sxm-8x",
+      "policy": "recompute", "workload": {"source": {"kind": "chat"}},
+      "serving": {"tensor_parallel_size": 2, "max_num_seqs": 1024, "max_num_batched_tokens": 8192,
+                  "max_model_len": 16384},
+      "fleet": {"replicas": 8, "routing": ")" +
+          std::string(arm.routing) + R"("}})",
+      "llm-d", {});
+}
+
+// What the simulated fleet reaches in the stage that begins at begin_s.
+Rung rung_of(const RunResult& result, double begin_s, double end_s) {
+  Rung rung;
+  double turns = 0, last_s = 0;
+  for (const TurnRecord& turn : result.turns) {
+    if (turn.arrival_s < begin_s || turn.arrival_s >= end_s) continue;
+    ++turns;
+    rung.ttft_s += turn.ttft_s;
+    rung.output_tokens_per_s += turn.output_tokens;
+    last_s = std::max(last_s, turn.arrival_s + turn.e2el_s);
+  }
+  rung.ttft_s /= turns;
+  rung.output_tokens_per_s /= last_s - begin_s;
+  return rung;
+}
+
+Check begin(const std::string& id, const std::string& what) {
+  return {.id = "llm-d." + id,
+          .suite = "measured",
+          .what = "eight vLLM servers on 16 H100s behind llm-d's router, " + what};
+}
+
+}  // namespace
+
+std::vector<Check> llmd_checks(const std::string& data) {
+  const std::string path = data + "/runs/llmd_ladders.csv";
+  if (!std::filesystem::exists(path)) {
+    Check missing = begin("ladder", "a ladder of request rates");
+    missing.reason = "no " + path + " (--data)";
+    return {missing};
+  }
+  const std::map<std::string, std::vector<Rung>> measured = ladder_of(path);
+  const std::vector<std::string> results = run_in_workers(kArms.size(), [&](std::size_t i,
+                                                                            std::atomic<int64_t>& done) {
+    const std::vector<Rung>& rungs = measured.at(std::string(kArms[i].name));
+    return serialize(simulate(scenario_of(kArms[i]), arrivals_of(rungs).workload, {.finished_turns = &done}));
+  });
+  std::vector<Check> checks;
+  for (std::size_t arm = 0; arm < kArms.size(); ++arm) {
+    const std::vector<Rung>& rungs = measured.at(std::string(kArms[arm].name));
+    const std::vector<double> begins_s = arrivals_of(rungs).begins_s;
+    const RunResult result = deserialize(results[arm]);
+    std::vector<double> rates, waits;
+    std::vector<Check::Case> rate_cases, wait_cases;
+    for (std::size_t i = 0; i < rungs.size(); ++i) {
+      const Rung ours = rung_of(result, begins_s[i + 1], begins_s[i + 1] + rungs[i].stage_s + kPause_s);
+      rates.push_back(std::abs(ours.output_tokens_per_s / rungs[i].output_tokens_per_s - 1));
+      waits.push_back(std::abs(ours.ttft_s / rungs[i].ttft_s - 1));
+      rate_cases.push_back({ours.output_tokens_per_s, rungs[i].output_tokens_per_s});
+      wait_cases.push_back({1e3 * ours.ttft_s, 1e3 * rungs[i].ttft_s});
+    }
+    const auto add = [&](const std::string& id, const std::string& what, std::vector<double> errors,
+                         double most, const std::vector<Check::Case>& cases, const std::string& reason) {
+      std::sort(errors.begin(), errors.end());
+      Check check = begin(std::string(kArms[arm].name) + "." + id,
+                          std::string(kArms[arm].name) + ": " + what + ", median error of " +
+                              std::to_string(errors.size()) + " rates");
+      check.claim = Claim::at_most;
+      check.simulated = {quantile_of_sorted(errors, 0.5)};
+      check.reference = {most};
+      check.cases = cases;
+      check.reason = reason;
+      judge(check);
+      checks.push_back(std::move(check));
+    };
+    const bool finds = kArms[arm].name == "precise_prefix";
+    add("tokens", "output tokens a second until all is answered", rates, 0.15, rate_cases,
+        finds
+            ? "at 40 and more requests/s the KV memory is full: sequences with one prefix may read its keys "
+              "from the L2 cache, which is not modelled"
+            : "steps that compute prompts beside decodes are too short");
+    add("ttft", "mean TTFT", waits, 0.2, wait_cases,
+        finds ? "50 to 80 ms that the router, the API and the tokenizer of 7,200 tokens take are not "
+                "modelled; at 40 and more requests/s as above"
+              : "the queue of an overloaded fleet: what a step takes too little adds up");
+  }
+  return checks;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,293 @@
+// GPU memory as vLLM plans it: the sum by hand for one model, the rules of each term, and the capacities that
+// real engines reported.
+#include "cost/gpu_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "machine.h"
+#include "scenario/load.h"
+#include "unit/cost_examples.h"
+
+namespace kvcap {
+namespace {
+
+double term(const GpuMemory& memory, const std::string& name) {
+  for (const MemoryTerm& one : memory.terms) {
+    if (one.name == name) return one.bytes;
+  }
+  return 0;
+}
+
+HardwareProfile reporting(double bytes) {
+  HardwareProfile hardware = machine();
+  hardware.gpu.reported_memory_bytes = bytes;
+  return hardware;
+}
+
+ModelSpec llama_3_1_8b() { return load_model("llama-3.1-8b"); }
+
+TEST(GpuMemory, IsTheShareWithoutWeightsActivationsAndGrowth) {
+  // Llama-2-7B under vLLM 0.15, 2048 rows of which 128 are sampled, 40 GiB reported, 36 of them the share.
+  ModelSpec model = llama_2_7b();
+  model.max_position_embeddings = 4096;
+  const EngineSettings settings = {.version = {0, 15}, .max_num_seqs = 128};
+  const GpuMemory memory = gpu_memory(model, reporting(40 * kGiB), settings);
+  EXPECT_DOUBLE_EQ(memory.share_bytes, 36 * kGiB);
+  // 32,000 words are 500 x 64 already; the rotary table has 4096 rows of one head.
+  EXPECT_DOUBLE_EQ(term(memory, "weights as loaded"), 2.0 * 6'738'415'616 + 2.0 * 4096 * 128);
+  // A layer: input, residual and attention's output, then gate, up and their product.
+  const double forward = 2048 * 2.0 * (3 * 4096 + 3 * 11008);
+  // The logits in 16 bits, and what sorting them takes.
+  const double sampler = 2048 * 2.0 * 4096 + 128.0 * 32000 * (2 + 4 + 4 + 8 + 8 + 8 + 4);
+  const double compile = 2048 * 2.0 * 4096 + 32000 * 2.0 * 4096;
+  const ActivationPeaks peaks = activation_peaks(model, reporting(40 * kGiB), settings);
+  EXPECT_DOUBLE_EQ(peaks.forward_bytes, forward);
+  EXPECT_DOUBLE_EQ(peaks.sampler_bytes, sampler);
+  EXPECT_DOUBLE_EQ(peaks.compile_bytes, compile);
+  EXPECT_STREQ(peaks.largest(), "compile");
+  EXPECT_DOUBLE_EQ(term(memory, "peak activations"), 0.05 * kGiB + compile);
+  EXPECT_DOUBLE_EQ(term(memory, "growth outside PyTorch"), 0.13 * kGiB);
+  // Whole blocks of 16 tokens of 512 KiB.
+  const double kv =
+      36 * kGiB - (2.0 * 6'738'415'616 + 2.0 * 4096 * 128) - 0.05 * kGiB - compile - 0.13 * kGiB;
+  EXPECT_DOUBLE_EQ(memory.kv_bytes, kv);
+  EXPECT_EQ(memory.blocks, static_cast<int64_t>(kv / (16 * 524288)));
+  EXPECT_EQ(memory.tokens, 16 * memory.blocks);
+}
+
+TEST(GpuMemory, PadsTheVocabularyAndCountsATiedEmbeddingOnce) {
+  ModelSpec model = llama_2_7b();
+  const double before = loaded_weight_bytes(model, 1);
+  model.vocab_size += 1;
+  EXPECT_DOUBLE_EQ(loaded_weight_bytes(model, 1) - before, 2 * 64 * 2.0 * 4096);
+  model.vocab_size -= 1;
+  model.tie_word_embeddings = true;
+  EXPECT_DOUBLE_EQ(before - loaded_weight_bytes(model, 1), 32000 * 2.0 * 4096);
+}
+
+TEST(GpuMemory, KeepsEmbeddingsInSixteenBitsWhereWeightsHaveEight) {
+  ModelSpec model = llama_3_1_8b();
+  const double wide = loaded_weight_bytes(model, 1);
+  model.weight_bytes_per_element = 1;
+  // All but 2 x 128,256 x 4096 words, 65 norms and the rotary table loses half.
+  const double kept = 2 * 128256 * 2.0 * 4096 + 65 * 2.0 * 4096 + 131072 * 2.0 * 128;
+  EXPECT_DOUBLE_EQ(loaded_weight_bytes(model, 1), kept + (wide - kept) / 2);
+  // vLLM 0.19 loads 8.49 GiB (llm-d-planner 30ec05f, quantization fp8).
+  EXPECT_NEAR(loaded_weight_bytes(model, 1) / kGiB, 8.49, 0.01);
+}
+
+TEST(GpuMemory, ReplicatesKvHeadsAndNormsOnEveryGpu) {
+  ModelSpec model = llama_3_1_8b();  // 32 query heads, 8 KV heads
+  const double norms = 65 * 2.0 * 4096 + 131072 * 2.0 * 128;
+  const double one = loaded_weight_bytes(model, 1);
+  EXPECT_NEAR(loaded_weight_bytes(model, 8), norms + (one - norms) / 8, 1);
+  // 16 GPUs: each KV head stands on two of them.
+  const double kv = 32 * 2.0 * 4096 * 2 * 8 * 128;
+  EXPECT_NEAR(loaded_weight_bytes(model, 16), norms + (one - norms - kv) / 16 + kv / 8, 1);
+}
+
+TEST(GpuMemory, SamplesWithoutSortingFromVersion17On) {
+  const HardwareProfile hardware = reporting(80 * kGiB);  // 100 multiprocessors
+  const ModelSpec model = llama_3_1_8b();
+  const double hidden = 8192 * 2.0 * 4096;
+  const auto sampler = [&](EngineVersion version, int64_t seqs) {
+    return activation_peaks(model, hardware,
+                            {.version = version, .max_num_batched_tokens = 8192, .max_num_seqs = seqs})
+        .sampler_bytes;
+  };
+  EXPECT_DOUBLE_EQ(sampler({0, 16}, 1024), hidden + 1024.0 * 128256 * 38);
+  EXPECT_DOUBLE_EQ(sampler({0, 17}, 1024), hidden + 1024.0 * 128256 * 14 + 100.0 * 128256 * 4);
+  EXPECT_DOUBLE_EQ(sampler({0, 17}, 8), hidden + 8.0 * 128256 * 14 + 8.0 * 128256 * 4);
+  // No more rows are sampled than a step has.
+  EXPECT_DOUBLE_EQ(sampler({0, 16}, 10000), hidden + 8192.0 * 128256 * 38);
+}
+
+TEST(GpuMemory, KeepsWorkspacesOfActiveExperts) {
+  // 2 of 8 experts of 14336, halved by two GPUs: 7168 wide, and 14336 for gate and up together.
+  const ActivationPeaks peaks = activation_peaks(load_model("mixtral-8x7b"), reporting(80 * kGiB),
+                                                 {.tensor_parallel_size = 2, .max_num_batched_tokens = 8192});
+  EXPECT_DOUBLE_EQ(peaks.expert_bytes, 8192 * 2 * 2.0 * (7168 + 14336));
+}
+
+TEST(GpuMemory, ChargesGraphsInSomeVersionsAndTheContextInNone) {
+  HardwareProfile hardware = reporting(80 * kGiB);
+  hardware.gpu.context_bytes = 0.5 * kGiB;
+  const auto planned = [&](int minor) {
+    return gpu_memory(llama_3_1_8b(), hardware, {.version = {0, minor}, .max_num_seqs = 1024});
+  };
+  const GpuMemory before = planned(20), with = planned(21), after = planned(26);
+  // 51 graphs of pieces and 51 of whole steps, 32 layers.
+  const double graphs = 0.25 * kGiB + 102 * 32 * 0.18 * 1024 * 1024;
+  EXPECT_DOUBLE_EQ(term(with, "CUDA graphs"), graphs);
+  EXPECT_NEAR(before.kv_bytes - with.kv_bytes, graphs, 1);
+  EXPECT_DOUBLE_EQ(before.kv_bytes, after.kv_bytes);
+  EXPECT_DOUBLE_EQ(before.free_bytes(), 79.5 * kGiB);
+}
+
+TEST(GpuMemory, LeavesRoomForCollectivesOfAGroup) {
+  HardwareProfile hardware = reporting(80 * kGiB);
+  const auto kv = [&](int minor, int64_t gpus) {
+    return term(gpu_memory(llama_3_1_8b(), hardware, {.version = {0, minor}, .tensor_parallel_size = gpus}),
+                "collectives, inside the share");
+  };
+  EXPECT_EQ(kv(19, 1), 0);
+  EXPECT_DOUBLE_EQ(kv(19, 2), 0.42 * kGiB);
+  hardware.nvlink->fused_all_reduce_bytes = 2 * kGiB;
+  EXPECT_DOUBLE_EQ(kv(19, 2), 2 * kGiB);
+  EXPECT_DOUBLE_EQ(kv(16, 2), 0.42 * kGiB);
+}
+
+TEST(GpuMemory, IsPlannedAsAnEngineDoesOnlyWhereTheDriverIsKnown) {
+  const auto scenario = [](const std::string& hardware, const std::string& serving = "{}") {
+    return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": ")" +
+                              hardware + R"(", "workload": {"source": {"kind": "chat"}}, "serving": )" +
+                              serving + "}",
+                          "a", {});
+  };
+  EXPECT_EQ(kv_capacity_model(scenario("h100-sxm")), KvCapacityModel::engine);
+  EXPECT_EQ(kv_capacity_model(scenario("a100-40g-4x-pm9a3")), KvCapacityModel::simple);
+  EXPECT_EQ(kv_capacity_model(scenario("h100-sxm", R"({"kv_capacity_model": "simple"})")),
+            KvCapacityModel::simple);
+  const Scenario one = scenario("h100-sxm");
+  EXPECT_EQ(Machine(one, 1024, 1024).kv_capacity_tokens(), planned_memory(one).tokens);
+}
+
+TEST(GpuMemory, ReadsVersionsOfTwoAndMoreNumbers) {
+  EXPECT_EQ(parse_engine_version("0.15.1"), (EngineVersion{0, 15}));
+  EXPECT_EQ(parse_engine_version("1.2"), (EngineVersion{1, 2}));
+  EXPECT_EQ(parse_engine_version("0.13.0rc2.dev79"), (EngineVersion{0, 13}));
+  for (const char* text : {"", "0", "0.", ".1", "v0.19", "0.x", "0.19-rc1", "-1.2"}) {
+    EXPECT_FALSE(parse_engine_version(text)) << text;
+  }
+}
+
+// What an engine reported, and what was derived from the settings of its run.
+struct Reported {
+  const char* what;
+  const char* model;
+  const char* hardware;
+  EngineSettings settings;
+  int64_t tokens;
+  double tolerance;
+};
+
+double error_of(const Reported& one) {
+  HardwareProfile hardware = load_hardware(one.hardware);
+  hardware.gpu.count = 8;
+  const int64_t tokens = gpu_memory(load_model(one.model), hardware, one.settings).tokens;
+  return static_cast<double>(tokens) / static_cast<double>(one.tokens) - 1;
+}
+
+// No constant was chosen by these. Sources: casys-kaist/LLMServingSim da26736 and 0acc21b (meta.json),
+// inference-sim/training c4f03409.
+TEST(GpuMemory, ComesWithinFivePercentOfWhatEnginesReported) {
+  const EngineSettings h100 = {.version = {0, 15}, .max_num_seqs = 128};
+  const auto on = [&](int64_t gpus) {
+    EngineSettings settings = h100;
+    settings.tensor_parallel_size = gpus;
+    return settings;
+  };
+  const EngineSettings pro = {.version = {0, 28}, .gpu_memory_utilization = 0.92, .max_num_seqs = 128};
+  EngineSettings pro_2 = pro;
+  pro_2.tensor_parallel_size = 2;
+  const std::vector<Reported> runs = {
+      {"RTX 4090, vLLM 0.19", "llama-3.1-8b", "rtx-4090", {}, 41408, 0.04},
+      {"H100, vLLM 0.15.1", "llama-2-7b", "h100-sxm", on(1), 7462 * 16, 0.01},
+      {"four H100, vLLM 0.15.1", "llama-2-70b", "h100-sxm", on(4), 31356 * 16, 0.01},
+      {"two H100, vLLM 0.15.1", "mixtral-8x7b", "h100-sxm", on(2), 27510 * 16, 0.01},
+      {"two H100, vLLM 0.15.1", "codellama-34b", "h100-sxm", on(2), 26602 * 16, 0.01},
+      {"RTX PRO 6000, vLLM 0.28", "llama-3.1-8b", "rtx-pro-6000", pro, 574608, 0.02},
+      // Without the custom all-reduce, which the derived capacity has room for.
+      {"two RTX PRO 6000, vLLM 0.28", "qwen3-32b", "rtx-pro-6000", pro_2, 462144, 0.04},
+  };
+  for (const Reported& one : runs) {
+    EXPECT_NEAR(error_of(one), 0, one.tolerance) << one.what << ", " << one.model;
+  }
+}
+
+// These chose the constants of engine_memory.h, and so test the formulas alone: vLLM 0.19 on H100, share
+// 0.95, 8192 rows, 1024 of them sampled (jgchn/llm-d-planner 30ec05f, results_raw.csv).
+TEST(GpuMemory, AgreesWithTheRunsThatChoseItsConstants) {
+  struct Run {
+    const char* model;
+    int64_t gpus;
+    double weights_gib, activations_gib;
+    int64_t tokens;
+  };
+  for (const Run& run :
+       {Run{"llama-3.1-8b", 1, 14.99, 1.89, 476016}, Run{"llama-3.1-8b", 2, 7.51, 1.89, 1044688},
+        Run{"llama-3.1-8b", 4, 3.77, 1.89, 2209792}, Run{"qwen2.5-7b", 1, 14.25, 2.21, 1096000},
+        Run{"mixtral-8x7b", 2, 43.51, 1.21, 465936}, Run{"qwen3-30b-a3b", 1, 56.88, 2.68, 168288}}) {
+    const EngineSettings settings = {.tensor_parallel_size = run.gpus,
+                                     .gpu_memory_utilization = 0.95,
+                                     .max_num_batched_tokens = 8192,
+                                     .max_num_seqs = 1024};
+    HardwareProfile hardware = load_hardware("h100-sxm");
+    hardware.gpu.count = 8;
+    const ModelSpec model = load_model(run.model);
+    const GpuMemory memory = gpu_memory(model, hardware, settings);
+    const std::string what = std::string(run.model) + " on " + std::to_string(run.gpus);
+    EXPECT_NEAR(memory.weight_bytes / kGiB, run.weights_gib, 0.07) << what;
+    EXPECT_NEAR(activation_peaks(model, hardware, settings).peak_bytes() / kGiB, run.activations_gib, 0.02)
+        << what;
+    EXPECT_NEAR(static_cast<double>(memory.tokens), static_cast<double>(run.tokens),
+                0.005 * static_cast<double>(run.tokens))
+        << what;
+  }
+}
+
+TEST(GpuMemory, ComesWithinFivePercentOfTheMeasuredRunsOfTheSharedData) {
+  const std::string path = KVCAP_SOURCE_DIR "/../shared/data/runs/vllm-h100/runs.csv";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no measured runs at ../shared/data/runs/vllm-h100";
+  const std::map<std::string, std::string> models = {
+      {"meta-llama/Llama-2-7b-hf", "llama-2-7b"},
+      {"meta-llama/Llama-2-70b-hf", "llama-2-70b"},
+      {"mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"},
+      {"codellama/CodeLlama-34b-Instruct-hf", "codellama-34b"}};
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  std::vector<std::string> names;
+  const auto cells_of = [](const std::string& text) {
+    std::vector<std::string> cells;
+    std::stringstream stream(text);
+    for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+    return cells;
+  };
+  names = cells_of(line);
+  int runs = 0;
+  while (std::getline(file, line)) {
+    const std::vector<std::string> cells = cells_of(line);
+    const auto number = [&](const std::string& name) {
+      const auto at = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+      return std::stoll(cells.at(at));
+    };
+    const Reported run = {cells[0].c_str(),
+                          models.at(cells[1]).c_str(),
+                          "h100-sxm",
+                          {.version = {0, 15},
+                           .tensor_parallel_size = number("tp"),
+                           .max_num_batched_tokens = number("max_num_batched_tokens"),
+                           .max_num_seqs = number("max_num_seqs"),
+                           .block_size = number("block_size")},
+                          number("gpu_kv_blocks") * number("block_size"),
+                          0.05};
+    const double error = error_of(run);
+    EXPECT_NEAR(error, 0, run.tolerance) << run.what;
+    RecordProperty(cells[0] + "_percent", std::to_string(100 * error));
+    ++runs;
+  }
+  EXPECT_EQ(runs, 8);
+}
+
+}  // namespace
+}  // namespace kvcap
