@@ -290,10 +290,26 @@ static void describe(FieldVisitor& v, Gpu& o) {
           not_negative("one GPU during a step", "W", "energy is not counted"));
 }
 
+static void describe(FieldVisitor& v, RatePoint& o) {
+  v.field("block_bytes", o.block_bytes, positive("of one piece", "bytes"));
+  v.field("bytes_per_s", o.bytes_per_s, positive("in pieces of this size", "bytes/s"));
+}
+
+static void describe(FieldVisitor& v, SsdPoint& o) {
+  v.field("block_bytes", o.block_bytes, positive("of one request", "bytes"));
+  v.field("bytes_per_s", o.bytes_per_s, positive("of one device in requests of this size", "bytes/s"));
+  v.field("queue_depth", o.queue_depth, count("in flight meanwhile", "requests"));
+}
+
 static void describe(FieldVisitor& v, Pcie& o) {
   v.field("h2d_bandwidth_bytes_per_s", o.h2d_bandwidth_bytes_per_s, positive("host to one GPU", "bytes/s"));
   v.field("d2h_bandwidth_bytes_per_s", o.d2h_bandwidth_bytes_per_s, positive("one GPU to host", "bytes/s"));
-  v.field("request_overhead_s", o.request_overhead_s, not_negative("per copy", "s"));
+  v.field("request_overhead_s", o.request_overhead_s, not_negative("per copy, without a curve", "s"));
+  v.field("h2d_curve", o.h2d_curve, {.meaning = "rate to one GPU over the bytes of one copy"});
+  v.field("d2h_curve", o.d2h_curve, {.meaning = "rate from one GPU over the bytes of one copy"});
+  v.field(
+      "duplex_share", o.duplex_share,
+      {.meaning = "both directions at once: their rate over the sum of the two alone", .min = 0.5, .max = 1});
 }
 
 static void describe(FieldVisitor& v, Nvlink& o) {
@@ -317,7 +333,16 @@ static void describe(FieldVisitor& v, Ssd& o) {
   v.field("capacity_bytes", o.capacity_bytes, positive("of one device", "bytes"));
   v.field("read_bandwidth_bytes_per_s", o.read_bandwidth_bytes_per_s, positive("of one device", "bytes/s"));
   v.field("write_bandwidth_bytes_per_s", o.write_bandwidth_bytes_per_s, positive("of one device", "bytes/s"));
-  v.field("request_overhead_s", o.request_overhead_s, not_negative("per chunk read or written", "s"));
+  v.field("request_overhead_s", o.request_overhead_s,
+          not_negative("per chunk read or written, without a curve", "s"));
+  v.field("read_curve", o.read_curve, {.meaning = "rate of one device over the bytes of one read"});
+  v.field("write_curve", o.write_curve, {.meaning = "rate of one device over the bytes of one write"});
+  v.field("queue_depth", o.queue_depth,
+          {.meaning = "in flight on one device, for its curves",
+           .unit = "requests",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "the deepest measured"});
   v.field("sync_write_s", o.sync_write_s, not_negative("one small write that is waited for", "s"));
   v.field("gpu_direct", o.gpu_direct, {.meaning = "false: transfers are copied through DRAM"});
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
@@ -331,6 +356,7 @@ static void describe(FieldVisitor& v, Ssd& o) {
 static void describe(FieldVisitor& v, Remote& o) {
   v.field("capacity_bytes", o.capacity_bytes, positive("of the node's share", "bytes"));
   v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("of the node", "bytes/s"));
+  v.field("curve", o.curve, {.meaning = "rate of the node over the bytes of one request"});
   v.field("latency_s", o.latency_s, not_negative("to the first byte of a transfer", "s"));
   v.field("lookup_s", o.lookup_s, not_negative("of its index, once a turn", "s"));
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
@@ -402,6 +428,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "steps compute prompts beside decodes, or prompts alone and first"});
   v.field("mixed_attention", o.mixed_attention,
           {.meaning = "a step's prompts and decodes in kernels of their own, or all in the prompts' kernel"});
+  v.field("one_token_slices", o.one_token_slices,
+          {.meaning = "attention of prompts of which a step computes one token: as prompts, or as decodes"});
   v.field("async_scheduling", o.async_scheduling,
           {.meaning = "the next step is planned while one runs; host time is hidden behind the GPU's"});
   v.field("step_overhead_s", o.step_overhead_s, not_negative("host time of a step", "s"));

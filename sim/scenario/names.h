@@ -34,6 +34,8 @@ inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", 
 inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
+inline constexpr std::string_view kOneTokenSlicesNames[] = {"prefill", "decode"};
+inline constexpr std::string_view kBlockLayoutNames[] = {"layer", "cross_layer"};
 inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "layerwise"};
 inline constexpr std::string_view kSaveAtNames[] = {"turn_end", "step", "eviction"};
 inline constexpr std::string_view kEvictionUnitNames[] = {"block", "context"};
@@ -79,6 +81,8 @@ constexpr Names names_of(Match) { return kMatchNames; }
 constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr Names names_of(Calls) { return kCallsNames; }
+constexpr Names names_of(OneTokenSlices) { return kOneTokenSlicesNames; }
+constexpr Names names_of(BlockLayout) { return kBlockLayoutNames; }
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }
 constexpr Names names_of(SaveAt) { return kSaveAtNames; }
 constexpr Names names_of(EvictionUnit) { return kEvictionUnitNames; }

@@ -90,10 +90,27 @@ struct Gpu {
   std::optional<double> power_busy_w;  // throughout a step; absent: no energy is counted
 };
 
+// One measured rate: transfers in pieces of `block_bytes` moved `bytes_per_s` (rate_curve.h).
+struct RatePoint {
+  double block_bytes = 0;
+  double bytes_per_s = 0;
+};
+
+// The same of one SSD with `queue_depth` requests in flight.
+struct SsdPoint {
+  double block_bytes = 0;
+  double bytes_per_s = 0;
+  int64_t queue_depth = 1;
+};
+
 struct Pcie {
   double h2d_bandwidth_bytes_per_s = 0;
   double d2h_bandwidth_bytes_per_s = 0;
-  double request_overhead_s = 0;  // per copy
+  double request_overhead_s = 0;  // per copy, where there is no curve
+  // Rates over the bytes of one copy, at most the bandwidths above; empty: not measured.
+  std::vector<RatePoint> h2d_curve, d2h_curve;
+  // Both directions at once reach this share of the sum of the two alone: 0.5 to 1.
+  double duplex_share = 1;
 };
 
 struct Nvlink {
@@ -132,9 +149,12 @@ struct Ssd {
   double capacity_bytes = 0;
   double read_bandwidth_bytes_per_s = 0;
   double write_bandwidth_bytes_per_s = 0;
-  double request_overhead_s = 0;  // per chunk read or written
-  double sync_write_s = 25e-6;    // one small write that the writer waits for (save: direct_io)
-  bool gpu_direct = true;         // false: reads and writes are copied through DRAM
+  double request_overhead_s = 0;  // per chunk read or written, where there is no curve
+  // Rates of one device over the bytes of one request, at most the bandwidths above; empty: not measured.
+  std::vector<SsdPoint> read_curve, write_curve;
+  std::optional<int64_t> queue_depth;  // requests in flight on one device; absent: the deepest measured
+  double sync_write_s = 25e-6;         // one small write that the writer waits for (save: direct_io)
+  bool gpu_direct = true;              // false: reads and writes are copied through DRAM
   double price_usd_per_gb_hour = 0;
   double purchase_usd = 0;  // of one device
   double amortization_years = 5;
@@ -145,8 +165,9 @@ struct Ssd {
 struct Remote {
   double capacity_bytes = 0;
   double bandwidth_bytes_per_s = 0;
-  double latency_s = 0;  // to the first byte of a transfer
-  double lookup_s = 0;   // of its index: every turn asks it once what is there
+  std::vector<RatePoint> curve;  // over the bytes of one request, both ways; empty: not measured
+  double latency_s = 0;          // to the first byte of a transfer
+  double lookup_s = 0;           // of its index: every turn asks it once what is there
   double price_usd_per_gb_hour = 0;
   double price_usd_per_request = 0;
 };
