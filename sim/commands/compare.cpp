@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/outputs.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -202,6 +203,11 @@ void compare(const CompareArgs& args) {
   if (args.bounds) add_bounds(scenarios, columns);
   load_columns();
   prepare_folder(args.out);
+  if (!args.out.empty()) {
+    const std::vector<std::string> names = {"compare.json", "table.txt"}, inputs = {args.scenario_path};
+    refuse_to_replace_in("--out", args.out, names, inputs);
+    for (const Column& column : columns) refuse_to_replace_run(args.out + "/" + folder_name(column), inputs);
+  }
   const std::vector<std::vector<RunResult>> runs = run_replications(scenarios, {.keep_turns = true});
 
   std::vector<std::string> labels;

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/outputs.h"
 #include "metrics/format.h"
 #include "metrics/write.h"
 
@@ -58,6 +59,12 @@ void prepare_folder(const std::string& folder) {
     error = std::make_error_code(std::errc::not_a_directory);
   if (!error && access(folder.c_str(), W_OK) != 0) error = std::make_error_code(std::errc::permission_denied);
   if (error) throw InputError("--out: " + folder + " cannot be written: " + error.message());
+}
+
+void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs) {
+  if (folder.empty()) return;
+  const std::vector<std::string> names = {"result.json", "requests.csv", "run.log"};
+  refuse_to_replace_in("--out", folder, names, inputs);
 }
 
 void write_run(const std::string& folder, const std::string& line, const RunResult& result) {

@@ -14,6 +14,9 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result);
 
 // Makes the folder of --out, if one is given, before anything runs. Throws InputError when nothing can be
 // written there.
+// Throws InputError where write_run() would write over a file of `inputs`, or one that kvcap did not write.
+void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs);
+
 void prepare_folder(const std::string& folder);
 
 // result.json and run.log of one run, and requests.csv where the result has its turns.

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/outputs.h"
 #include "base/utf8.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
@@ -62,6 +63,11 @@ void report(const ReportArgs& args) {
   if (format == "html" && embedded_report_page().html.empty())
     throw InputError("report: " + std::string(embedded_report_page().missing) +
                      "; --format markdown and csv work without it");
+  if (!args.out.empty() && args.out != "-") {
+    std::vector<std::string> inputs = args.paths;
+    inputs.insert(inputs.end(), args.before.begin(), args.before.end());
+    refuse_to_replace("-o", args.out, inputs);
+  }
   std::vector<std::string> skipped;
   Report report{.title = args.title, .inputs = read_inputs(args.paths, args.before, skipped)};
   for (const std::string& one : skipped) std::fprintf(stderr, "report: left out %s\n", one.c_str());
@@ -70,7 +76,7 @@ void report(const ReportArgs& args) {
   if (args.out.empty() || args.out == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);
   } else {
-    write_file(args.out, text);
+    write_file(args.out, format == "markdown" ? "<!-- kvcap report -->\n" + text : text);
   }
 }
 

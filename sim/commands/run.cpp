@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/outputs.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -48,7 +49,10 @@ void run(const RunArgs& args) {
   const Scenario scenario = load_scenario(args.scenario_path, args.overrides);
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
   require_writable_place(args.perfetto);
+  const std::vector<std::string> inputs = {args.scenario_path, scenario.workload.source.path};
+  if (!args.perfetto.empty()) refuse_to_replace("--perfetto", args.perfetto, inputs);
   prepare_folder(args.out);
+  refuse_to_replace_run(args.out, inputs);
   std::optional<NewFile> requests;
   if (!args.out.empty()) requests.emplace(std::filesystem::path(args.out) / "requests.csv");
   const RunResult result =

@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/outputs.h"
 #include "base/utf8.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
@@ -270,6 +271,8 @@ void trace(const TraceArgs& args) {
   if (args.action == "stats") return print_stats(args);
   if (args.json) throw InputError("trace " + args.action + ": --json: allowed with stats only");
   refuse_unwritable(args.files.back());
+  const std::vector<std::string> inputs(args.files.begin(), args.files.end() - 1);
+  refuse_to_replace("trace " + args.action, args.files.back(), inputs);
   write_sessions(args);
 }
 

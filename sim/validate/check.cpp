@@ -259,8 +259,24 @@ std::string in_a_cell(std::string text) {
 
 }  // namespace
 
-std::string validation_markdown(const std::vector<Check>& checks,
-                                std::span<const std::string_view> headlines) {
+namespace {
+
+// What was fitted to what a row shows.
+std::string fitted_text(const Check& check) {
+  if (check.role == Role::input) return "given";
+  std::string text = check.role == Role::fitted ? "its own data" : "";
+  for (const std::string& one : check.tuned) text += (text.empty() ? "" : "; ") + one;
+  return text.empty() ? "nothing" : text;
+}
+
+std::string markdown_row(const Check& check) {
+  const bool has_error = judged(check) && check.claim != Claim::order;
+  return "| " + in_a_cell(check.what) + " (`" + check.id + "`) | " + simulated_text(check) + " | " +
+         reference_text(check) + " | " + (has_error ? error_text(check) : "-") + " | " +
+         in_a_cell(fitted_text(check)) + " | ";
+}
+
+std::string suite_rows(const std::vector<Check>& checks) {
   std::string text =
       "| suite | inside | near | outside | not comparable | fitted, given | median error | tuned | farthest "
       "off |\n"
@@ -275,13 +291,33 @@ std::string validation_markdown(const std::vector<Check>& checks,
     const bool off = tally.worst && tally.worst->error > 0;
     text += " | " + (off ? "`" + tally.worst->id + "`, " + error_text(*tally.worst) : "-") + " |\n";
   }
-  text += "\n| number | simulated | reference | error | tuned |\n| --- | --- | --- | --- | --- |\n";
+  return text;
+}
+
+}  // namespace
+
+std::string validation_markdown(const std::vector<Check>& checks,
+                                std::span<const std::string_view> headlines) {
+  std::string text =
+      "| number | simulated | reference | error | fitted to it |\n| --- | --- | --- | --- | --- |\n";
   for (const std::string_view id : headlines) {
     const auto check =
         std::find_if(checks.begin(), checks.end(), [&](const Check& one) { return one.id == id; });
     if (check == checks.end() || !judged(*check)) continue;
-    text += "| " + in_a_cell(check->what) + " (`" + check->id + "`) | " + simulated_text(*check) + " | " +
-            reference_text(*check) + " | " + error_text(*check) + " | " + tuned_text(*check) + " |\n";
+    text += markdown_row(*check) + "\n";
+  }
+  text += "\n" + suite_rows(checks);
+  std::string suite;
+  for (const Check& check : checks) {
+    if (check.suite != suite) {
+      suite = check.suite;
+      text += "\n### " + suite +
+              "\n\n| number | simulated | reference | error | fitted to it | verdict |\n"
+              "| --- | --- | --- | --- | --- | --- |\n";
+    }
+    text += markdown_row(check) + std::string(name(check.verdict)) +
+            (check.reason.empty() || check.verdict == Verdict::inside ? "" : ": " + in_a_cell(check.reason)) +
+            " |\n";
   }
   return text;
 }

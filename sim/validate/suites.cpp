@@ -42,30 +42,18 @@ std::string suite_names() {
 }
 
 std::span<const std::string_view> headlines() {
-  static constexpr std::string_view kHeadlines[] = {"hcache.f9.ttft_vs_offload",
-                                                    "hcache.f9.ttft_vs_recompute",
-                                                    "hcache.f11.gpu_vs_offload",
-                                                    "hcache.t3.7b",
-                                                    "ca.f13.hit_rate",
-                                                    "ca.f16.gpu_time",
-                                                    "blend.f12.ttft_vs_recompute",
-                                                    "hyper.f17.ttft",
-                                                    "hyper.6b.p99",
-                                                    "queueing.md1.load_0.7.mean",
-                                                    "queueing.mm4.load_0.7.mean",
-                                                    "queueing.lru.zipf_0.8.che",
-                                                    "hits.mooncake.unbounded",
-                                                    "hits.mooncake.lru_4m",
-                                                    "htp.full",
+  static constexpr std::string_view kHeadlines[] = {"vllm-h100.ttft",
+                                                    "vllm-h100.tpot",
+                                                    "vllm-h100.e2el",
+                                                    "vllm-h100.e2el.worst",
+                                                    "silicon.tpot",
+                                                    "llm-d.round_robin.tokens",
+                                                    "llm-d.precise_prefix.tokens",
                                                     "vllm.ttft.mean",
-                                                    "vllm.ttft.p99",
                                                     "vllm.tpot.mean",
                                                     "vllm.e2el.mean",
-                                                    "gemm.a100-80g-sxm.median",
-                                                    "gemm.h100-sxm.median",
-                                                    "prefix.rtx-4090.median",
-                                                    "epyc-2-cores.median_error",
-                                                    "epyc-2-cores.ranking"};
+                                                    "hits.mooncake.unbounded",
+                                                    "epyc-2-cores.median_error"};
   return kHeadlines;
 }
 

@@ -46,6 +46,64 @@ class OutputFaults : public Faults {
   }
 };
 
+// Exit code 2, one line, and the file as it was.
+TEST_F(OutputFaults, ReplaceNothingThatTheCommandReads) {
+  write_old_results();
+  const std::string result = path("old/result.json"), chat = path("chat.json"),
+                    sessions = path("made/chat.jsonl");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {chat, {"run", chat, "--perfetto", chat}},
+      {result, {"report", result, "-o", result}},
+      {result, {"report", path("old"), "--before", result, "-o", result, "--format", "json"}},
+      {sessions, {"trace", "convert", sessions, path("made/../made/chat.jsonl")}}};
+  for (const auto& [file, command] : cases) {
+    const std::string before = read_file(file);
+    const Outcome outcome = kvcap(command);
+    EXPECT_EQ(outcome.exit_code, 2) << command[0];
+    EXPECT_NE(outcome.err.find("which this command reads, allowed: another file"), std::string::npos)
+        << outcome.err;
+    EXPECT_EQ(read_file(file), before);
+  }
+}
+
+TEST_F(OutputFaults, ReplaceNoFileThatKvcapDidNotWrite) {
+  write_old_results();
+  const std::string chat = path("chat.json");
+  fs::create_directories(path("mine/hcache"));
+  const auto refuses = [&](const std::string& file, const std::vector<std::string>& command) {
+    for (const std::string text :
+         {"my notes", R"({"schema": "kvcap.scenario/1"})", R"({"schema": "other/1"})"}) {
+      std::ofstream(path(file)) << text;
+      const Outcome outcome = kvcap(command);
+      EXPECT_EQ(outcome.exit_code, 2) << file << " " << text;
+      EXPECT_NE(outcome.err.find("a file that kvcap did not write"), std::string::npos) << outcome.err;
+      EXPECT_EQ(read_file(path(file)), text);
+    }
+    fs::remove(path(file));
+  };
+  for (const std::string name : {"result.json", "requests.csv", "run.log"}) {
+    refuses("mine/" + name, {"run", chat, "--out", path("mine")});
+    refuses("mine/hcache/" + name, {"compare", chat, "--policies", "hcache,ideal", "--out", path("mine")});
+  }
+  refuses("mine/table.txt", {"compare", chat, "--policies", "hcache,ideal", "--out", path("mine")});
+  refuses("mine/timeline", {"run", chat, "--perfetto", path("mine/timeline")});
+  for (const std::string format : {"html", "markdown", "csv", "json"})
+    refuses("mine/page", {"report", path("old"), "--format", format, "-o", path("mine/page")});
+  refuses("mine/chat.jsonl", {"trace", "generate", path("mine/chat.jsonl"), "--sessions", "5"});
+}
+
+TEST_F(OutputFaults, AreNoneWhereKvcapReplacesWhatItWrote) {
+  write_old_results();
+  std::vector<std::vector<std::string>> commands = writers();
+  for (const std::string format : {"html", "markdown", "csv", "json"})
+    commands.push_back({"report", path("old"), "--format", format, "-o", path("made/page." + format)});
+  for (const auto& command : commands) {
+    ASSERT_EQ(kvcap(command).exit_code, 0) << command[0];
+    const Outcome again = kvcap(command);
+    EXPECT_EQ(again.exit_code, 0) << command[0] << " " << again.err;
+  }
+}
+
 TEST_F(OutputFaults, ThatHitStdoutAreNoSuccess) {
   const std::string chat = path("chat.json");
   const std::vector<std::string> printing = {"run " + chat,

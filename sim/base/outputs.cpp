@@ -1,0 +1,106 @@
+#include "base/outputs.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string_view>
+
+#include "base/input_error.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+// As much of a file, plain or gzip, as says whose it is.
+std::string beginning_of(const fs::path& path) {
+  constexpr unsigned kBytes = 1 << 16;
+  std::string text(kBytes, '\0');
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  const int bytes = file ? gzread(file.get(), text.data(), kBytes) : -1;
+  // What cannot be read is nobody's to replace.
+  if (bytes < 0) return "?";
+  text.resize(static_cast<std::size_t>(bytes));
+  return text;
+}
+
+// Of JSON that has one of kvcap's: what stands between "kvcap." and the version.
+std::string_view schema_of(std::string_view text) {
+  constexpr std::string_view kBefore = "\"kvcap.";
+  const std::size_t field = text.find("\"schema\"");
+  if (field == std::string_view::npos) return {};
+  const std::size_t begin = text.find(kBefore, field);
+  // Between the name and its value stand a colon and spaces.
+  if (begin == std::string_view::npos ||
+      text.substr(field + 8, begin - field - 8).find_first_not_of(" :\n\t") != std::string_view::npos) {
+    return {};
+  }
+  text.remove_prefix(begin + kBefore.size());
+  return text.substr(0, text.find_first_of("/\""));
+}
+
+bool is_same_file(const fs::path& a, const fs::path& b) {
+  std::error_code none;
+  return fs::equivalent(a, b, none);
+}
+
+void refuse_input(const std::string& option, const fs::path& path, std::span<const std::string> inputs) {
+  for (const std::string& input : inputs) {
+    if (!is_same_file(path, input)) continue;
+    throw InputError(option + ": found \"" + path.string() +
+                     "\", which this command reads, allowed: another file");
+  }
+}
+
+[[noreturn]] void refuse_strange(const std::string& option, const fs::path& path) {
+  throw InputError(option + ": found \"" + path.string() +
+                   "\", a file that kvcap did not write, allowed: a new one, or remove it first");
+}
+
+}  // namespace
+
+bool is_own_output(const fs::path& path) {
+  const std::string text = beginning_of(path);
+  if (text.empty()) return true;
+  const std::string_view schema = schema_of(text);
+  if (!schema.empty()) {
+    constexpr std::array<std::string_view, 5> kByPeople = {"scenario", "sweep", "plan", "hardware", "model"};
+    return std::find(kByPeople.begin(), kByPeople.end(), schema) == kByPeople.end();
+  }
+  for (const char* head : {"session,turn,arrival_s,", "input,setting,metric,value,half_width\n"}) {
+    if (text.starts_with(head)) return true;
+  }
+  if (text.starts_with("<!-- kvcap report -->") || text.starts_with("# kvcap report")) return true;
+  if (text.starts_with(R"({"displayTimeUnit":"ms","otherData":{"title":)")) return true;
+  if (text.starts_with(R"({"id":)") && text.find(R"("turns":)") != std::string::npos) return true;
+  const bool is_page = text.starts_with("<!doctype html>") || text.starts_with("<!DOCTYPE html>");
+  return is_page && text.find("kvcap") != std::string::npos;
+}
+
+void refuse_to_replace(const std::string& option, const fs::path& path, std::span<const std::string> inputs) {
+  std::error_code none;
+  refuse_input(option, path, inputs);
+  if (fs::is_regular_file(path, none) && !is_own_output(path)) refuse_strange(option, path);
+}
+
+void refuse_to_replace_in(const std::string& option, const fs::path& folder,
+                          std::span<const std::string> names, std::span<const std::string> inputs) {
+  std::error_code none;
+  const auto has_result = [&] {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      const fs::path path = folder / name;
+      return path.extension() == ".json" && fs::is_regular_file(path, none) && is_own_output(path);
+    });
+  };
+  for (const std::string& name : names) {
+    const fs::path path = folder / name;
+    refuse_input(option, path, inputs);
+    if (!fs::is_regular_file(path, none)) continue;
+    const bool says_whose = path.extension() == ".json" || path.extension() == ".csv";
+    if (says_whose ? !is_own_output(path) : !has_result()) refuse_strange(option, path);
+  }
+}
+
+}  // namespace kvcap
