@@ -113,8 +113,33 @@ struct Shown {
   KvCapacityModel model;
   GpuMemory memory;
   bool knows_driver = false;
-  int64_t restarted_tokens = 0;  // once kernels are compiled
+  int64_t restarted_tokens = 0;    // once kernels are compiled
+  std::vector<std::string> notes;  // of the profile, about what is used here: measured, assumed
 };
+
+bool begins_with_field(const std::string& note) {
+  for (const std::string_view field : {"reported_memory_bytes", "context_bytes", "fused_all_reduce_bytes"}) {
+    if (note.starts_with(std::string(field) + ":")) return true;
+  }
+  return false;
+}
+
+// What a profile of the catalogue says about its fields of memory.
+std::vector<std::string> notes_of(const Scenario& scenario) {
+  std::vector<std::string> notes;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
+    if (entry.name != scenario.hardware.name) continue;
+    const Json profile = Json::parse(entry.text);
+    for (const char* part : {"gpu", "nvlink"}) {
+      if (!profile.contains(part) || !profile[part].contains("notes")) continue;
+      if (scenario.serving.tensor_parallel_size == 1 && part == std::string_view("nvlink")) continue;
+      for (const Json& note : profile[part]["notes"]) {
+        if (begins_with_field(note)) notes.push_back(note);
+      }
+    }
+  }
+  return notes;
+}
 
 int64_t restarted_tokens(const Scenario& scenario, const GpuMemory& memory) {
   const EngineSettings settings = engine_settings(scenario.serving);
@@ -126,7 +151,7 @@ int64_t restarted_tokens(const Scenario& scenario, const GpuMemory& memory) {
 }
 
 std::string memory_source(const Shown& shown) {
-  if (shown.model == KvCapacityModel::simple) return "profile: gpu.memory_bytes";
+  if (shown.model == KvCapacityModel::simple) return "datasheet: gpu.memory_bytes";
   if (shown.knows_driver) return "profile: gpu.reported_memory_bytes";
   return "datasheet: gpu.memory_bytes; drivers report 1 to 3 % less";
 }
@@ -191,10 +216,8 @@ void print_text(const Shown& shown) {
   if (is_engine) {
     print_rest(shown);
     std::printf("\n");
-    print_wrapped(
-        "engine: measured on H100, carried over to other GPUs (sim/cost/engine_memory.h); profile: kvcap "
-        "show "
-        "hardware says what was measured.");
+    print_wrapped("engine: measured on H100, carried over to other GPUs (sim/cost/engine_memory.h)");
+    for (const std::string& note : shown.notes) print_wrapped(note);
   }
 }
 
@@ -226,7 +249,10 @@ Json json_of(const Shown& shown) {
                {"block_size", serving.block_size},
                {"blocks", memory.blocks},
                {"kv_capacity_tokens", memory.tokens}};
-  if (shown.model == KvCapacityModel::engine) json["restarted_kv_capacity_tokens"] = shown.restarted_tokens;
+  if (shown.model == KvCapacityModel::engine) {
+    json["restarted_kv_capacity_tokens"] = shown.restarted_tokens;
+    json["profile_notes"] = shown.notes;
+  }
   if (serving.kv_capacity_tokens) json["given_kv_capacity_tokens"] = *serving.kv_capacity_tokens;
   return json;
 }
@@ -236,12 +262,15 @@ Json json_of(const Shown& shown) {
 void show_memory(const ShowMemoryArgs& args) {
   const Scenario scenario = scenario_of(args);
   const KvCapacityModel model = kv_capacity_model(scenario);
-  const Shown shown = {
+  Shown shown = {
       .scenario = scenario,
       .model = model,
       .memory = model == KvCapacityModel::engine ? planned_memory(scenario) : simple_memory(scenario),
       .knows_driver = scenario.hardware.gpu.reported_memory_bytes.has_value()};
-  shown.restarted_tokens = restarted_tokens(scenario, shown.memory);
+  if (model == KvCapacityModel::engine) {
+    shown.restarted_tokens = restarted_tokens(scenario, shown.memory);
+    shown.notes = notes_of(scenario);
+  }
   if (args.json) {
     std::printf("%s\n", json_of(shown).dump(2).c_str());
   } else {
