@@ -1,5 +1,6 @@
 #include "commands/show_memory.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -14,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kNameColumns = 31, kSourceColumns = 37;
+constexpr std::size_t kColumns = 80, kNameColumns = 31, kSourceColumns = 37;
 
 // With --model and --hardware alone: vLLM's defaults, no workload to speak of.
 Scenario scenario_of(const ShowMemoryArgs& args) {
@@ -80,16 +81,26 @@ struct Row {
 
 void print(const Row& row) {
   const std::vector<std::string> lines = wrap(row.source, kSourceColumns);
-  std::printf("%-*s %8s  %s\n", static_cast<int>(kNameColumns), row.name.c_str(), row.number.c_str(),
-              lines.empty() ? "" : lines.front().c_str());
+  std::printf("%-*s %8s%s%s\n", static_cast<int>(kNameColumns), row.name.c_str(), row.number.c_str(),
+              lines.empty() ? "" : "  ", lines.empty() ? "" : lines.front().c_str());
   for (std::size_t i = 1; i < lines.size(); ++i) {
     std::printf("%*s%s\n", static_cast<int>(kNameColumns + 11), "", lines[i].c_str());
   }
 }
 
+void print_wrapped(const std::string& text) {
+  for (const std::string& line : wrap(text, kColumns)) std::printf("%s\n", line.c_str());
+}
+
 std::string gib(double bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", bytes / kGiB);
+  return text;
+}
+
+std::string share_text(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", share);
   return text;
 }
 
@@ -102,12 +113,47 @@ struct Shown {
   KvCapacityModel model;
   GpuMemory memory;
   bool knows_driver = false;
+  int64_t restarted_tokens = 0;    // once kernels are compiled
+  std::vector<std::string> notes;  // of the profile, about what is used here: measured, assumed
 };
 
+bool begins_with_field(const std::string& note) {
+  for (const std::string_view field : {"reported_memory_bytes", "context_bytes", "fused_all_reduce_bytes"}) {
+    if (note.starts_with(std::string(field) + ":")) return true;
+  }
+  return false;
+}
+
+// What a profile of the catalogue says about its fields of memory.
+std::vector<std::string> notes_of(const Scenario& scenario) {
+  std::vector<std::string> notes;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
+    if (entry.name != scenario.hardware.name) continue;
+    const Json profile = Json::parse(entry.text);
+    for (const char* part : {"gpu", "nvlink"}) {
+      if (!profile.contains(part) || !profile[part].contains("notes")) continue;
+      if (scenario.serving.tensor_parallel_size == 1 && part == std::string_view("nvlink")) continue;
+      for (const Json& note : profile[part]["notes"]) {
+        if (begins_with_field(note)) notes.push_back(note);
+      }
+    }
+  }
+  return notes;
+}
+
+int64_t restarted_tokens(const Scenario& scenario, const GpuMemory& memory) {
+  const EngineSettings settings = engine_settings(scenario.serving);
+  ActivationPeaks peaks = activation_peaks(scenario.model, scenario.hardware, settings);
+  const double first_bytes = peaks.peak_bytes();
+  peaks.compile_bytes = 0;
+  const double kv_bytes = std::max(0.0, memory.kv_bytes + first_bytes - peaks.peak_bytes());
+  return static_cast<int64_t>(kv_bytes / memory.block_bytes) * settings.block_size;
+}
+
 std::string memory_source(const Shown& shown) {
-  if (shown.model == KvCapacityModel::simple) return "profile: hardware.gpu.memory_bytes";
-  if (shown.knows_driver) return "profile: hardware.gpu.reported_memory_bytes";
-  return "datasheet: hardware.gpu.memory_bytes; drivers report 1 to 3 % less";
+  if (shown.model == KvCapacityModel::simple) return "datasheet: gpu.memory_bytes";
+  if (shown.knows_driver) return "profile: gpu.reported_memory_bytes";
+  return "datasheet: gpu.memory_bytes; drivers report 1 to 3 % less";
 }
 
 void print_rest(const Shown& shown) {
@@ -134,7 +180,12 @@ void print_tokens(const Shown& shown) {
       format_count(serving.block_size, "token") + ", " + format_number(token_kib) + " KiB a token" +
       (gpus > 1 ? " on each of " + format_count(gpus) + " GPUs" : "") + ".";
   std::printf("\n");
-  for (const std::string& line : wrap("KV capacity: " + text, 80)) std::printf("%s\n", line.c_str());
+  print_wrapped("KV capacity: " + text);
+  if (shown.model == KvCapacityModel::engine && shown.restarted_tokens > memory.tokens) {
+    std::printf("%s\n",
+                ("Started again, with kernels compiled: " + format_count(shown.restarted_tokens) + " tokens.")
+                    .c_str());
+  }
   if (!serving.kv_capacity_tokens) return;
   std::printf("%s\n", ("Given, and used: " + format_count(*serving.kv_capacity_tokens) +
                        " tokens (serving.kv_capacity_tokens).")
@@ -150,12 +201,12 @@ void print_text(const Shown& shown) {
       scenario.model.name + ", " + format_count(serving.tensor_parallel_size) + "x " +
       scenario.hardware.gpu.name + ": memory of one GPU, " +
       (is_engine ? "as vLLM " + serving.engine_version + " plans it" : "by weights and shapes alone");
-  for (const std::string& line : wrap(title, 80)) std::printf("%s\n", line.c_str());
+  print_wrapped(title);
   std::printf("\n");
   print({"", "GiB", "where it comes from"});
   print({is_engine && shown.knows_driver ? "memory that the driver reports" : "memory",
          gib(memory.reported_bytes), memory_source(shown)});
-  print({"x gpu_memory_utilization " + format_number(serving.gpu_memory_utilization), gib(memory.share_bytes),
+  print({"x gpu_memory_utilization " + share_text(serving.gpu_memory_utilization), gib(memory.share_bytes),
          "serving: the engine's share"});
   for (const MemoryTerm& term : memory.terms) {
     if (term.charged) print({"- " + term.name, gib(term.bytes), source_text(term)});
@@ -165,12 +216,8 @@ void print_text(const Shown& shown) {
   if (is_engine) {
     print_rest(shown);
     std::printf("\n");
-    for (const std::string& line :
-         wrap("engine: measured on H100, carried over to other GPUs (sim/cost/engine_memory.h); profile: "
-              "kvcap show hardware says what was measured.",
-              80)) {
-      std::printf("%s\n", line.c_str());
-    }
+    print_wrapped("engine: measured on H100, carried over to other GPUs (sim/cost/engine_memory.h)");
+    for (const std::string& note : shown.notes) print_wrapped(note);
   }
 }
 
@@ -202,6 +249,10 @@ Json json_of(const Shown& shown) {
                {"block_size", serving.block_size},
                {"blocks", memory.blocks},
                {"kv_capacity_tokens", memory.tokens}};
+  if (shown.model == KvCapacityModel::engine) {
+    json["restarted_kv_capacity_tokens"] = shown.restarted_tokens;
+    json["profile_notes"] = shown.notes;
+  }
   if (serving.kv_capacity_tokens) json["given_kv_capacity_tokens"] = *serving.kv_capacity_tokens;
   return json;
 }
@@ -211,11 +262,15 @@ Json json_of(const Shown& shown) {
 void show_memory(const ShowMemoryArgs& args) {
   const Scenario scenario = scenario_of(args);
   const KvCapacityModel model = kv_capacity_model(scenario);
-  const Shown shown = {
+  Shown shown = {
       .scenario = scenario,
       .model = model,
       .memory = model == KvCapacityModel::engine ? planned_memory(scenario) : simple_memory(scenario),
       .knows_driver = scenario.hardware.gpu.reported_memory_bytes.has_value()};
+  if (model == KvCapacityModel::engine) {
+    shown.restarted_tokens = restarted_tokens(scenario, shown.memory);
+    shown.notes = notes_of(scenario);
+  }
   if (args.json) {
     std::printf("%s\n", json_of(shown).dump(2).c_str());
   } else {

@@ -197,17 +197,17 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
     const bool fuses = engine.fuses_all_reduces && fused > 0;
     memory.terms.push_back({"collectives, inside the share", fuses ? fused : engine.group_bytes, true,
                             fuses ? TermSource::profile : TermSource::engine,
-                            fuses ? "hardware.nvlink.fused_all_reduce_bytes" : "measured on two H100"});
+                            fuses ? "nvlink.fused_all_reduce_bytes" : "measured on two H100"});
     memory.terms.push_back({"NCCL, custom all-reduce", kCollectiveBytes, false, TermSource::engine,
                             "measured on two and four H100"});
   }
   memory.terms.push_back({"CUDA context", gpu.context_bytes, false,
                           gpu.context_bytes > 0 ? TermSource::profile : TermSource::unknown,
-                          gpu.context_bytes > 0 ? "hardware.gpu.context_bytes" : "not in the profile"});
+                          gpu.context_bytes > 0 ? "gpu.context_bytes" : "not in the profile"});
   const double graph_bytes =
       kGraphsBytes + kGraphLayerBytes * product(model.num_hidden_layers, graphs(settings));
   memory.terms.push_back({"CUDA graphs", graph_bytes, engine.charges_graphs, TermSource::fitted,
-                          "fitted to H100 runs, median error 8 %"});
+                          "on H100, median error 8 %"});
 
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
   memory.block_bytes = static_cast<double>(model.num_hidden_layers) *

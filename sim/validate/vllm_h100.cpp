@@ -104,7 +104,8 @@ Scenario scenario_of(const Run& run, double api_s) {
   const std::string text =
       R"({"schema": "kvcap.scenario/1", "name": "vllm-h100", "model": ")" + std::string(run.model) +
       R"(", "hardware": "h100-sxm-8x", "policy": "recompute", "workload": {"source": {"kind": "chat"}},
-      "serving": {"engine_version": "0.15.1", "max_num_seqs": 128, "max_num_batched_tokens": 2048, "max_model_len": 4096,
+      "serving": {"engine_version": "0.15.1", "max_num_seqs": 128, "max_num_batched_tokens": 2048,
+                  "max_model_len": 4096,
                   "tensor_parallel_size": )" +
       std::to_string(run.tensor_parallel_size) + R"(, "request_overhead_s": )" + std::to_string(api_s) + "}}";
   return parse_scenario(text, "vllm-h100", {});

@@ -262,7 +262,7 @@ TEST_F(Cli, ShowsWhereTheMemoryOfAGpuGoes) {
   const Outcome text = kvcap({"show", "memory", path("chat.json"), "--hardware", "h100-sxm-8x", "--gpus", "8",
                               "--set", "serving.kv_capacity_tokens=4096"});
   ASSERT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_NE(text.out.find("on each of 8 GPUs"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("of 8 GPUs"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("Given, and used: 4,096 tokens"), std::string::npos) << text.out;
   std::size_t widest = 0;
   for (std::size_t begin = 0; begin < text.out.size();) {
@@ -273,6 +273,8 @@ TEST_F(Cli, ShowsWhereTheMemoryOfAGpuGoes) {
   EXPECT_LE(widest, 80U) << text.out;
   const Outcome simple = kvcap({"show", "memory", path("chat.json")});
   EXPECT_NE(simple.out.find("by weights and shapes alone"), std::string::npos) << simple.out;
+  const Outcome assumed = kvcap({"show", "memory", "--model", "llama-2-7b", "--hardware", "a100-80g-sxm"});
+  EXPECT_NE(assumed.out.find("79.25 GiB, assumed"), std::string::npos) << assumed.out;
 }
 
 TEST_F(Cli, ShowsTheSchemaOfScenarios) {
