@@ -62,9 +62,9 @@ double model_s(const Efficiency& efficiency, const Gpu& gpu, const AttentionTime
     return attention_s(efficiency, gpu, {time.new_tokens, time.cached_tokens}, time.query_heads,
                        time.kv_heads, time.head_dim, element_bytes);
   }
-  const AttentionShape shape{time.query_heads, time.head_dim,
-                             time.head_dim,    static_cast<double>(2 * time.kv_heads * time.head_dim),
-                             element_bytes,    element_bytes};
+  const AttentionShape shape{
+      time.query_heads, time.head_dim, time.head_dim, static_cast<double>(2 * time.kv_heads * time.head_dim),
+      element_bytes,    element_bytes, time.kv_heads};
   const DecodeAttention decode = decode_attention(efficiency, gpu, shape);
   return decode.fixed_s +
          decode.per_context_token_s * static_cast<double>(time.batch * (time.cached_tokens + 1));
@@ -200,7 +200,10 @@ FittedLink fit_all_reduce(const AllReduceSweep& sums) {
 
 Efficiency gemm_table(const std::vector<GemmTime>& times) {
   Efficiency table{.model = EfficiencyModel::table};
-  for (const GemmTime& time : times) table.points.push_back({time.m, time.n, time.k, time.time.time_s});
+  for (const GemmTime& time : times) {
+    const auto element_bytes = static_cast<double>(bytes_of(time.format));
+    table.points.push_back({time.m, time.n, time.k, time.time.time_s, element_bytes, element_bytes});
+  }
   return table;
 }
 

@@ -21,7 +21,13 @@ constexpr const char* kPointsHere = "points of the table";
 std::string points_text(const std::vector<GemmPoint>& points) {
   std::string text = "[";
   for (const GemmPoint& point : points) {
-    const Json line = {{"m", point.m}, {"n", point.n}, {"k", point.k}, {"time_s", rounded(point.time_s)}};
+    Json line = {{"m", point.m}, {"n", point.n}, {"k", point.k}, {"time_s", rounded(point.time_s)}};
+    if (point.activation_bytes_per_element != 2) {
+      line["activation_bytes_per_element"] = point.activation_bytes_per_element;
+    }
+    if (point.weight_bytes_per_element != 2) {
+      line["weight_bytes_per_element"] = point.weight_bytes_per_element;
+    }
     text += (text.size() == 1 ? "\n        " : ",\n        ") + line.dump();
   }
   return text + "]";
@@ -48,6 +54,16 @@ Json efficiency_json(const Efficiency& efficiency, const std::vector<std::string
               {"efficiency", rounded(efficiency.efficiency)},
               {"bandwidth_efficiency", rounded(efficiency.bandwidth_efficiency)},
               {"block_m", efficiency.block_m},
+              {"constant_s", rounded(efficiency.constant_s)}};
+      break;
+    case EfficiencyModel::blocks:
+      json = {{"model", "blocks"},
+              {"efficiency", rounded(efficiency.efficiency)},
+              {"bandwidth_efficiency", rounded(efficiency.bandwidth_efficiency)},
+              {"block_m", efficiency.block_m},
+              {"block_s", rounded(efficiency.block_s)},
+              {"wave_tail", rounded(efficiency.wave_tail)},
+              {"packed_heads", efficiency.packed_heads},
               {"constant_s", rounded(efficiency.constant_s)}};
       break;
     case EfficiencyModel::table:

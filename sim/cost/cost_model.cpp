@@ -34,15 +34,67 @@ class Memo {
   std::vector<double> times_s_;
 };
 
+// Measured times of one kind of collective in one group, in order of bytes.
+class CollectiveTable {
+ public:
+  CollectiveTable(const std::vector<CollectivePoint>& points, int64_t gpus) {
+    for (const CollectivePoint& point : points) {
+      if (point.gpus == gpus) points_.push_back(point);
+    }
+    std::sort(points_.begin(), points_.end(),
+              [](const CollectivePoint& a, const CollectivePoint& b) { return a.bytes < b.bytes; });
+  }
+  bool empty() const { return points_.empty(); }
+  double time_s(double bytes) const {
+    const auto above =
+        std::lower_bound(points_.begin(), points_.end(), bytes,
+                         [](const CollectivePoint& point, double size) { return point.bytes < size; });
+    if (above == points_.begin()) return above->time_s;
+    const CollectivePoint& below = *(above - 1);
+    if (above == points_.end()) return below.time_s * bytes / below.bytes;
+    const double share = std::log(bytes / below.bytes) / std::log(above->bytes / below.bytes);
+    return below.time_s * std::pow(above->time_s / below.time_s, share);
+  }
+
+ private:
+  std::vector<CollectivePoint> points_;
+};
+
+// The layers' GEMMs, and the vocabulary projection, which may have kept wider weights: it then multiplies in
+// their precision.
+ElementBytes layer_bytes(const ModelSpec& model) {
+  return {model.gemm_input_bytes_per_element(), model.weight_bytes_per_element,
+          model.hidden_bytes_per_element};
+}
+ElementBytes head_bytes(const ModelSpec& model) {
+  const bool quantised = model.head_weight_bytes_per_element() <= model.weight_bytes_per_element;
+  return {quantised ? model.gemm_input_bytes_per_element() : model.hidden_bytes_per_element,
+          model.head_weight_bytes_per_element(), model.hidden_bytes_per_element};
+}
+
 }  // namespace
 
 struct CostModel::State {
+  State(const ModelSpec& of_model, const HardwareProfile& of_hardware, int64_t gpus)
+      : model(of_model),
+        hardware(of_hardware),
+        tensor_parallel_size(gpus),
+        shapes(layer_shapes(of_model, gpus)),
+        whole_shapes(layer_shapes(of_model, 1)),
+        layer_gemms(of_hardware.gpu, layer_bytes(of_model)),
+        head_gemms(of_hardware.gpu, head_bytes(of_model)),
+        all_reduces(of_hardware.collectives.value_or(Collectives{}).all_reduce, gpus),
+        all_gathers(of_hardware.collectives.value_or(Collectives{}).all_gather, gpus),
+        all_to_alls(of_hardware.collectives.value_or(Collectives{}).all_to_all, gpus) {}
+
   ModelSpec model;
   HardwareProfile hardware;
   int64_t tensor_parallel_size = 1;
   LayerShapes shapes;        // on one GPU
   LayerShapes whole_shapes;  // of an undivided layer, for flops
-  DecodeAttention decode_attention;
+  Gemms layer_gemms, head_gemms;
+  CollectiveTable all_reduces, all_gathers, all_to_alls;
+  DecodeAttention decode_attention;  // where it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
   double interconnect_latency_s = 0;
   Memo linear_layer, head, project_kv_layer;
@@ -51,9 +103,7 @@ struct CostModel::State {
   double layers() const { return static_cast<double>(model.num_hidden_layers); }
 
   double gemm(GemmRows rows, GemmShape shape) {
-    const ElementBytes bytes{model.hidden_bytes_per_element, model.weight_bytes_per_element};
-    return grouped_gemm_s(hardware.gpu.gemm, hardware.gpu, rows, shape, bytes, &extrapolated) +
-           hardware.gpu.kernel_overhead_s;
+    return layer_gemms.time_s(rows, shape, &extrapolated) + hardware.gpu.kernel_overhead_s;
   }
 
   double elementwise(const ElementwiseShape& shape, double tokens) const {
@@ -72,23 +122,20 @@ struct CostModel::State {
     return time_s;
   }
 
-  // Bytes over the slowest link of the ring, a share (t-1)/t of the buffer for each of its passes.
-  double ring_s(double bytes, double passes) const {
+  // A measured time; or bytes over the slowest link of the ring, a share (t-1)/t of the buffer for each of
+  // its passes.
+  double collective_s(const CollectiveTable& measured, double bytes, double passes) const {
     if (tensor_parallel_size == 1) return 0;
+    if (!measured.empty()) return measured.time_s(bytes);
     const auto t = static_cast<double>(tensor_parallel_size);
     return passes * (t - 1) / t * bytes / interconnect_bytes_per_s + interconnect_latency_s;
   }
 };
 
 CostModel::CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size)
-    : state_(std::make_unique<State>()) {
+    : state_(std::make_unique<State>(model, hardware, tensor_parallel_size)) {
   KVCAP_CHECK(tensor_parallel_size >= 1 && tensor_parallel_size <= hardware.gpu.count);
   State& state = *state_;
-  state.model = model;
-  state.hardware = hardware;
-  state.tensor_parallel_size = tensor_parallel_size;
-  state.shapes = layer_shapes(model, tensor_parallel_size);
-  state.whole_shapes = layer_shapes(model, 1);
   state.decode_attention =
       decode_attention(hardware.gpu.attention, hardware.gpu, state.shapes.decode_attention);
   state.decode_attention.fixed_s += hardware.gpu.kernel_overhead_s;
@@ -123,19 +170,48 @@ double CostModel::linear_layer_s(int64_t tokens) const {
   });
 }
 
-double CostModel::attention_layer_s(PrefillChunk chunk) const {
-  if (chunk.new_tokens == 0) return 0;
+double CostModel::attention_layer_s(PrefillChunk chunk) const { return attention_layer_s({&chunk, 1}); }
+
+double CostModel::attention_layer_s(std::span<const PrefillChunk> chunks) const {
+  int64_t cached_tokens = 0;
+  bool any = false;
+  for (const PrefillChunk& chunk : chunks) {
+    if (chunk.new_tokens == 0) continue;
+    any = true;
+    cached_tokens += chunk.cached_tokens;
+  }
+  if (!any) return 0;
   const Gpu& gpu = state_->hardware.gpu;
-  double time_s = prefill_attention_s(gpu.attention, gpu, chunk, state_->shapes.prefill_attention) +
+  double time_s = prefill_attention_s(gpu.attention, gpu, chunks, state_->shapes.prefill_attention) +
                   gpu.kernel_overhead_s;
-  if (state_->shapes.latent_expansion && chunk.cached_tokens > 0) {
-    time_s += state_->gemm({static_cast<double>(chunk.cached_tokens), 1}, *state_->shapes.latent_expansion);
+  if (state_->shapes.latent_expansion && cached_tokens > 0) {
+    time_s += state_->gemm({static_cast<double>(cached_tokens), 1}, *state_->shapes.latent_expansion);
   }
   return time_s;
 }
 
 DecodeAttention CostModel::decode_attention_layer_s(int64_t sequences) const {
-  return sequences == 0 ? DecodeAttention{} : state_->decode_attention;
+  if (sequences == 0) return {};
+  const Gpu& gpu = state_->hardware.gpu;
+  if (!gpu.decode_attention) return state_->decode_attention;
+  DecodeAttention time =
+      decode_attention(*gpu.decode_attention, gpu.attention, gpu, state_->shapes.decode_attention, sequences);
+  time.fixed_s += gpu.kernel_overhead_s;
+  return time;
+}
+
+double CostModel::mixed_attention_layer_s(std::span<const PrefillChunk> chunks, int64_t sequences,
+                                          int64_t context_tokens) const {
+  const Gpu& gpu = state_->hardware.gpu;
+  const bool any =
+      std::any_of(chunks.begin(), chunks.end(), [](const PrefillChunk& c) { return c.new_tokens > 0; });
+  if (!any || sequences == 0 || state_->shapes.latent_expansion) {
+    return attention_layer_s(chunks) +
+           decode_attention_layer_s(sequences).at_s(static_cast<double>(context_tokens));
+  }
+  return prefill_attention_s(gpu.attention, gpu, chunks, state_->shapes.prefill_attention,
+                             {sequences, context_tokens}) +
+         gpu.kernel_overhead_s;
 }
 
 double CostModel::prefill_layer_s(PrefillChunk chunk) const {
@@ -149,7 +225,8 @@ double CostModel::head_s(int64_t sequences) const {
     const GemmShape vocabulary{divide_up(model.vocab_size, state_->tensor_parallel_size), model.hidden_size};
     const ElementwiseShape norm{2 * static_cast<double>(model.hidden_size), 1};
     const auto rows = static_cast<double>(sequences);
-    return state_->gemm({rows, 1}, vocabulary) + state_->elementwise(norm, rows);
+    return state_->head_gemms.time_s({rows, 1}, vocabulary, &state_->extrapolated) +
+           state_->hardware.gpu.kernel_overhead_s + state_->elementwise(norm, rows);
   });
 }
 
@@ -158,9 +235,7 @@ double CostModel::prefill_s(PrefillChunk chunk) const {
 }
 
 double CostModel::decode_step_s(int64_t sequences, int64_t context_tokens) const {
-  const DecodeAttention attention = decode_attention_layer_s(sequences);
-  const double attention_s =
-      attention.fixed_s + attention.per_context_token_s * static_cast<double>(context_tokens);
+  const double attention_s = decode_attention_layer_s(sequences).at_s(static_cast<double>(context_tokens));
   return state_->layers() * (linear_layer_s(sequences) + attention_s) + head_s(sequences);
 }
 
@@ -188,9 +263,17 @@ double CostModel::device_copy_s(double bytes) const {
   return 2 * bytes / gpus / (gpu.memory_bandwidth_bytes_per_s * share);
 }
 
-double CostModel::all_reduce_s(double bytes) const { return state_->ring_s(bytes, 2); }
+double CostModel::all_reduce_s(double bytes) const {
+  return state_->collective_s(state_->all_reduces, bytes, 2);
+}
 
-double CostModel::all_gather_s(double bytes) const { return state_->ring_s(bytes, 1); }
+double CostModel::all_gather_s(double bytes) const {
+  return state_->collective_s(state_->all_gathers, bytes, 1);
+}
+
+double CostModel::all_to_all_s(double bytes) const {
+  return state_->collective_s(state_->all_to_alls, bytes, 1);
+}
 
 double CostModel::project_kv_layer_flops(int64_t tokens) const {
   const GemmShape shape = state_->whole_shapes.kv_projection;

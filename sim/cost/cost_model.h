@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
@@ -22,24 +23,34 @@ struct PrefillChunk {
   int64_t cached_tokens = 0;
 };
 
-// A batch of sequences that each decode one token: time = fixed_s + per_context_token_s * context, where
-// context is the sum of the sequences' lengths. Exact for every efficiency model, which is what lets a run
-// of decode steps be summed in closed form.
+// A batch of sequences that each decode one token: time = fixed_s + per_context_token_s * context from
+// ramp_tokens on, where context is the sum of the sequences' lengths. Below, down to least_tokens, the line
+// ramp_token_s * context continues it; what is below least_tokens takes as long as least_tokens. Straight
+// pieces, which is what lets a run of decode steps be summed in closed form.
 struct DecodeAttention {
   double fixed_s = 0;
   double per_context_token_s = 0;
+  double least_tokens = 0;
+  double ramp_tokens = 0;
+  double ramp_token_s = 0;
+
+  double at_s(double context_tokens) const;
+  // Of the straight piece that begins at `context_tokens`: its slope, and where it ends (infinity: never).
+  double slope_s(double context_tokens) const;
+  double piece_end(double context_tokens) const;
 };
 
 // Time of one GEMM C[m, n] = A[m, k] B[k, n] on one GPU, without kernel overhead (see Efficiency).
-// a_bytes and b_bytes: bytes per element of activations and of weights. For `table`, *extrapolated is set
-// when (m, n, k) lies outside the measured points.
+// a_bytes and b_bytes: bytes per element of activations and of weights; the wider of the two decides which
+// of the GPU's peaks counts, and C has the wider of a_bytes and 2. For `table`, *extrapolated is set when
+// (m, n, k) or the bytes are not among the measured points.
 double gemm_s(const Efficiency& efficiency, const Gpu& gpu, int64_t m, int64_t n, int64_t k, double a_bytes,
               double b_bytes, bool* extrapolated = nullptr);
 
 // Time of causal attention of `chunk.new_tokens` queries over cached and new keys on one GPU, one layer,
 // one sequence: F = 4 h d (q m + q^2/2), that is 2 n^2 D for a whole prompt with h d = D.
 // `wave`, for thread blocks of bm queries that do not split the keys:
-// t = c + ceil(h ceil(q/bm)/SMs) 4 bm d (m + q/2 + bm/2)/(P e/SMs).
+// t = c + ceil(h ceil(q/bm)/SMs) 4 bm d (m + q/2 + bm/2)/(P e/SMs). `blocks`: see attention.h.
 double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, int64_t query_heads,
                    int64_t kv_heads, int64_t head_dim, double bytes_per_element);
 
@@ -56,9 +67,16 @@ class CostModel {
   // 0 rows. The mean over layers where they differ (expert layers after dense ones). Memoised per token
   // count.
   double linear_layer_s(int64_t tokens) const;
-  // MLA: with the expansion of the cached latents to keys and values.
+  // One call over all chunks: their thread blocks share one grid, or flops and bytes add up, and constants
+  // are paid once. MLA: with the expansion of the cached latents to keys and values.
+  double attention_layer_s(std::span<const PrefillChunk> chunks) const;
   double attention_layer_s(PrefillChunk chunk) const;
   DecodeAttention decode_attention_layer_s(int64_t sequences) const;
+  // Chunks, and `sequences` that decode over `context_tokens` tokens in all, in one call of the prefill
+  // kernel, which does not split keys: a decoding row is a block that walks its sequence's whole context,
+  // here the mean one. MLA: two calls, since its decode attends to the latents.
+  double mixed_attention_layer_s(std::span<const PrefillChunk> chunks, int64_t sequences,
+                                 int64_t context_tokens) const;
 
   // One whole layer that prefills one chunk.
   double prefill_layer_s(PrefillChunk chunk) const;
@@ -81,9 +99,13 @@ class CostModel {
   // memory's bandwidth, or at the share of it that element-wise kernels reach where the profile has it.
   double device_copy_s(double bytes) const;
 
-  // Collectives over the group, ring algorithm, `bytes` = size of the full buffer; 0 for a single GPU.
+  // Collectives over the group, `bytes` = size of the full buffer (all-to-all: what one GPU sends in all);
+  // 0 for a single GPU. Between the measured sizes of the profile for a group of this size a straight line
+  // in (ln bytes, ln time); below the smallest its time is held, above the largest it grows with the bytes.
+  // Without such points the ring algorithm over the slowest link.
   double all_reduce_s(double bytes) const;
   double all_gather_s(double bytes) const;
+  double all_to_all_s(double bytes) const;
 
   // Flops that project_kv_layer_s stands for, all GPUs together; for reports.
   double project_kv_layer_flops(int64_t tokens) const;

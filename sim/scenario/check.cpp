@@ -123,6 +123,15 @@ void check_victims(const Scenario& scenario, const Places& places) {
     fail(places, "policy.save_at", "\"eviction\" with serving.prefix_caching false",
          "turn_end, step; eviction with prefix_caching true (without it the GPU keeps nothing to evict)");
   }
+  const auto beside = [&](const char* field, const char* found, const char* allowed) {
+    fail(places, field, std::string(found) + " with save_at \"eviction\"", allowed);
+  };
+  // An evicted block says where in its text it stood; a text that loses its front begins anew.
+  if (options.decoupled_positions.value_or(false)) beside("policy.decoupled_positions", "true", "false");
+  if (options.retention.value_or(1) < 1) beside("policy.retention", "less than 1", "1");
+  // What is evicted waits in a buffer of its own, which no machine has without an end.
+  if (options.write_queue_s == 0.0) beside("policy.write_queue_s", "0", "more than 0");
+  if (options.save == SaveMode::blocking) beside("policy.save", "\"blocking\"", "\"background\"");
   if (options.chunk_tokens || options.match == Match::chunk) {
     fail(places, "policy.save_at", "\"eviction\" with chunks",
          "turn_end, step; eviction with match prefix or session and without chunk_tokens");
@@ -390,10 +399,11 @@ void check_model(const ModelSpec& model, const Places& places, std::string_view 
 
 void check_hardware(const HardwareProfile& hardware, const Places& places, std::string_view path) {
   check_curves(hardware, places, path);
-  const bool wave = hardware.gpu.attention.model == EfficiencyModel::wave;
-  if (wave && hardware.gpu.sm_count < 1) {
+  const EfficiencyModel attention = hardware.gpu.attention.model;
+  const bool in_blocks = attention == EfficiencyModel::wave || attention == EfficiencyModel::blocks;
+  if (in_blocks && hardware.gpu.sm_count < 1) {
     fail(places, below(path, "gpu.sm_count"), std::to_string(hardware.gpu.sm_count),
-         "at least 1 where gpu.attention.model is \"wave\"");
+         "at least 1 where gpu.attention.model is \"wave\" or \"blocks\"");
   }
   check_prices(hardware, places, path);
 }

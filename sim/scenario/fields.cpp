@@ -102,6 +102,9 @@ FieldSpec not_negative(std::string_view meaning, std::string_view unit, std::str
 }
 FieldSpec amortization() { return positive("over which a purchase is written off", "years", false); }
 FieldSpec variation(std::string_view meaning) { return {.meaning = meaning, .min = 1e-3, .max = 1e3}; }
+FieldSpec element_bytes(std::string_view meaning) {
+  return {.meaning = meaning, .unit = "bytes", .min = 0.125, .max = 8};
+}
 FieldSpec share(std::string_view meaning, std::string_view absent = {}) {
   return {.meaning = meaning, .min = kLeastShare, .max = 1, .absent = absent};
 }
@@ -125,11 +128,13 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   ModelFile file = file_of(model);
   ModelSpec& o = file.model;
   const FieldSpec bytes = {.unit = "bytes", .min = 0.125, .max = 8, .absent = "by torch_dtype"};
-  const auto bytes_of = [&bytes](std::string_view meaning) {
+  const auto bytes_or = [&bytes](std::string_view meaning, std::string_view absent) {
     FieldSpec spec = bytes;
     spec.meaning = meaning;
+    spec.absent = absent;
     return spec;
   };
+  const auto bytes_of = [&](std::string_view meaning) { return bytes_or(meaning, bytes.absent); };
   v.schema(kModelSchema, false);
   v.field("name", o.name, {.meaning = "how results call the model"});
   v.field("num_hidden_layers", o.num_hidden_layers, required_count("transformer layers"));
@@ -153,6 +158,10 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("weight_bytes_per_element", file.weight_bytes, bytes_of("of a stored weight"));
   v.field("kv_bytes_per_element", file.kv_bytes, bytes_of("of a stored key or value"));
   v.field("hidden_bytes_per_element", file.hidden_bytes, bytes_of("of a stored hidden state"));
+  v.field("activation_bytes_per_element", o.activation_bytes_per_element,
+          bytes_or("of what enters a GEMM: 1 for FP8 arithmetic", "hidden_bytes_per_element"));
+  v.field("embedding_bytes_per_element", o.embedding_bytes_per_element,
+          bytes_or("of the embedding and the output projection", "weight_bytes_per_element"));
   v.field("experts", o.experts, {.meaning = "mixture of experts", .absent = "dense"});
   v.field("kv_lora_rank", file.kv_lora_rank,
           {.meaning = "latent size of multi-head latent attention",
@@ -173,17 +182,63 @@ static void describe(FieldVisitor& v, GemmPoint& o) {
   v.field("n", o.n, {.meaning = "columns", .min = 1, .max = 1e9, .required = true});
   v.field("k", o.k, {.meaning = "inner size", .min = 1, .max = 1e9, .required = true});
   v.field("time_s", o.time_s, positive("measured time", "s"));
+  v.field("activation_bytes_per_element", o.activation_bytes_per_element, element_bytes("of A"));
+  v.field("weight_bytes_per_element", o.weight_bytes_per_element, element_bytes("of B"));
+}
+
+static void describe(FieldVisitor& v, CollectivePoint& o) {
+  v.field("gpus", o.gpus, {.meaning = "GPUs that take part", .min = 2, .max = kMaxCount, .required = true});
+  v.field("bytes", o.bytes, positive("of the full buffer", "bytes"));
+  v.field("time_s", o.time_s, positive("measured time", "s"));
+}
+
+static void describe(FieldVisitor& v, Collectives& o) {
+  v.field("all_reduce", o.all_reduce, {.meaning = "every GPU gets the sum of all"});
+  v.field("all_gather", o.all_gather, {.meaning = "every GPU gets the parts of all"});
+  v.field("all_to_all", o.all_to_all, {.meaning = "every GPU sends each a part of its own"});
 }
 
 static void describe_efficiency(FieldVisitor& v, Efficiency& o, Names models) {
   v.field("model", o.model, {.meaning = "how times follow from flops and bytes", .allowed = models});
   v.field("efficiency", o.efficiency, share("share of peak_flops that is reached"));
   v.field("bandwidth_efficiency", o.bandwidth_efficiency,
-          share("share of the memory bandwidth: smooth_max, wave"));
-  v.field("constant_s", o.constant_s, not_negative("added to every call: smooth_max, wave", "s"));
-  v.field("block_m", o.block_m, count("query rows of one thread block: wave"));
+          share("share of the memory bandwidth: smooth_max, wave, blocks"));
+  v.field("constant_s", o.constant_s, not_negative("added to every call: smooth_max, wave, blocks", "s"));
+  v.field("block_m", o.block_m, count("query rows of one thread block: wave, blocks"));
+  v.field("block_s", o.block_s, not_negative("of a thread block, beside its keys: blocks", "s"));
+  v.field(
+      "wave_tail", o.wave_tail,
+      {.meaning = "share of the idle time at the ends of waves that is paid: blocks", .min = 0, .max = 1});
+  v.field("packed_heads", o.packed_heads,
+          {.meaning = "a thread block's rows are of all query heads of a KV head: blocks"});
   v.field("points", o.points, {.meaning = "measured GEMMs: table"});
+  v.field("quantize_bandwidth_efficiency", o.quantize_bandwidth_efficiency,
+          share("share of the memory bandwidth of the kernel that quantises a GEMM's input", "fused"));
   v.needs("model", "table", "points");
+}
+
+static void describe(FieldVisitor& v, DecodeEfficiency& o) {
+  v.field("constant_s", o.constant_s, not_negative("of a call", "s"));
+  v.field("block_s", o.block_s, not_negative("of each sequence's KV head", "s"));
+  v.field("least_tokens", o.least_tokens,
+          {.meaning = "a sequence takes as long as one of so many",
+           .unit = "tokens",
+           .min = 0,
+           .max = kMaxCount});
+  v.field("bandwidth_efficiency", o.bandwidth_efficiency, share("share of the memory bandwidth"));
+  v.field("ramp_bytes", o.ramp_bytes, not_negative("read with ramp_efficiency", "bytes"));
+  v.field("ramp_efficiency", o.ramp_efficiency, share("share of the memory bandwidth for them"));
+  v.field("split_from_group", o.split_from_group,
+          count("query heads per KV head from which keys are split over thread blocks"));
+}
+
+static void describe_optional_gemm(FieldVisitor& v, std::string_view name,
+                                   std::optional<Efficiency>& efficiency, const FieldSpec& spec) {
+  bool present = efficiency.has_value();
+  Efficiency inner = efficiency.value_or(Efficiency{});
+  v.object(name, &present, spec,
+           [&inner](FieldVisitor& w) { describe_efficiency(w, inner, kGemmEfficiencyNames); });
+  efficiency = present ? std::optional(inner) : std::nullopt;
 }
 
 static void describe(FieldVisitor& v, Elementwise& o) {
@@ -195,6 +250,9 @@ static void describe(FieldVisitor& v, Gpu& o) {
   v.field("name", o.name, {.meaning = "as sold"});
   v.field("count", o.count, count("GPUs of the server", "GPUs"));
   v.field("peak_flops", o.peak_flops, positive("dense half-precision peak", "flop/s"));
+  v.field("peak_flops_fp8", o.peak_flops_fp8, positive_or_absent("dense FP8 peak", "flop/s", "peak_flops"));
+  v.field("peak_flops_fp4", o.peak_flops_fp4,
+          positive_or_absent("dense FP4 peak", "flop/s", "peak_flops_fp8"));
   v.field("memory_bytes", o.memory_bytes, positive("real bytes: 40 GiB, not 40e9", "bytes"));
   v.field("reported_memory_bytes", o.reported_memory_bytes,
           positive_or_absent("what the driver tells an engine (cudaMemGetInfo)", "bytes", "not known"));
@@ -202,11 +260,23 @@ static void describe(FieldVisitor& v, Gpu& o) {
           not_negative("of it, taken by a process's CUDA context", "bytes"));
   v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s,
           positive("of its memory", "bytes/s"));
-  v.field("sm_count", o.sm_count, {.meaning = "multiprocessors; needed by wave", .min = 0, .max = kMaxCount});
+  v.field("sm_count", o.sm_count,
+          {.meaning = "multiprocessors; needed by wave and blocks", .min = 0, .max = kMaxCount});
   v.group("gemm", {.meaning = "matrix products"},
           [&o](FieldVisitor& w) { describe_efficiency(w, o.gemm, kGemmEfficiencyNames); });
+  const auto gemm = [&v](std::string_view name, std::optional<Efficiency>& efficiency,
+                         std::string_view meaning, std::string_view absent) {
+    describe_optional_gemm(v, name, efficiency, {.meaning = meaning, .absent = absent});
+  };
+  gemm("gemm_fp8", o.gemm_fp8, "matrix products in FP8", "as gemm");
+  gemm("gemm_fp4", o.gemm_fp4, "matrix products in FP4", "as gemm");
+  gemm("grouped_gemm", o.grouped_gemm, "all experts of a layer at once", "as gemm");
+  gemm("grouped_gemm_fp8", o.grouped_gemm_fp8, "the same in FP8", "as gemm_fp8");
+  gemm("grouped_gemm_fp4", o.grouped_gemm_fp4, "the same in FP4", "as gemm_fp4");
   v.group("attention", {.meaning = "attention kernels"},
           [&o](FieldVisitor& w) { describe_efficiency(w, o.attention, kAttentionEfficiencyNames); });
+  v.field("decode_attention", o.decode_attention,
+          {.meaning = "attention of one query a sequence", .absent = "as attention"});
   v.field("elementwise", o.elementwise,
           {.meaning = "norms, activations, residuals", .absent = "part of gemm"});
   v.field("kernel_overhead_s", o.kernel_overhead_s, not_negative("per GEMM and attention call", "s"));
@@ -303,6 +373,8 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
   v.field("gpu", o.gpu, {.meaning = "one GPU, and how many", .required = true});
   v.field("pcie", o.pcie, {.meaning = "the link of one GPU", .required = true});
   v.field("nvlink", o.nvlink, {.meaning = "between GPUs", .absent = "none"});
+  v.field("collectives", o.collectives,
+          {.meaning = "measured times of collectives", .absent = "by nvlink or pcie"});
   v.field("dram", o.dram, {.meaning = "the node's memory", .absent = "none"});
   v.field("ssd", o.ssd, {.meaning = "one device, and how many", .absent = "none"});
   v.field("remote", o.remote, {.meaning = "storage behind the network", .absent = "none"});
@@ -354,6 +426,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "what must fit before a request runs: its prompt, its first slice, or its answer too"});
   v.field("schedule", o.schedule,
           {.meaning = "steps compute prompts beside decodes, or prompts alone and first"});
+  v.field("mixed_attention", o.mixed_attention,
+          {.meaning = "a step's prompts and decodes in kernels of their own, or all in the prompts' kernel"});
   v.field("one_token_slices", o.one_token_slices,
           {.meaning = "attention of prompts of which a step computes one token: as prompts, or as decodes"});
   v.field("async_scheduling", o.async_scheduling,

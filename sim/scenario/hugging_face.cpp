@@ -126,6 +126,9 @@ void add_latent_attention(const Config& config, Json& model) {
   model["head_dim"] = rope + nope;
 }
 
+// Methods that multiply in FP8 and leave the embedding and the output projection as they are.
+bool is_fp8(const std::string& method) { return method == "fp8" || method == "fbgemm_fp8"; }
+
 // How many bytes a quantised weight takes; 0 where the config names no quantisation.
 double quantised_weight_bytes(const Config& config, const std::string& place) {
   const Json* found = config.find({"quantization_config"});
@@ -133,7 +136,7 @@ double quantised_weight_bytes(const Config& config, const std::string& place) {
   const std::string at = place + ": quantization_config";
   const Config quantisation(*found, at);
   const std::string method = quantisation.text("quant_method");
-  if (method == "fp8" || method == "fbgemm_fp8") return 1;
+  if (is_fp8(method)) return 1;
   const int64_t bits = quantisation.integer({"bits", "w_bit"}, 0);
   if (bits > 0) return static_cast<double>(bits) / 8;
   if (quantisation.is_true("load_in_8bit") || quantisation.is_true("_load_in_8bit")) return 1;
@@ -172,6 +175,11 @@ Json model_of_hugging_face(const Json& object, const std::string& name, const st
   if (dtype) model["torch_dtype"] = *dtype;
   if (const double bytes = quantised_weight_bytes(config, place); bytes > 0) {
     model["weight_bytes_per_element"] = bytes;
+    const Config quantisation(*config.find({"quantization_config"}), place);
+    if (is_fp8(quantisation.text("quant_method"))) {
+      model["activation_bytes_per_element"] = 1;
+      model["embedding_bytes_per_element"] = 2;
+    }
   }
   const bool alibi = config.is_true("alibi");
   const PositionEncoding position = alibi ? PositionEncoding::alibi : family.position_encoding;

@@ -61,6 +61,8 @@ void Instance::time_step() {
   for (const Slice& slice : current_.slices) {
     const Request& request = *slice.request;
     if (std::abs(request.last_token_s - step_.start_s) > kResolution_s) most = 1;
+    // What it generates others may find as soon as a block of it is full.
+    if (request.named && parts_.serving.cache_generated && !request.text.answer.empty()) most = 1;
   }
   if (async) scheduler_.plan(following_);
   step_.most_steps = most_steps_alike(most);

@@ -14,21 +14,44 @@
 namespace kvcap {
 
 // How long an operator takes, given its flops F, its bytes B, and the device's peak P and bandwidth W.
-enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave };
+enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave, blocks };
 
-// One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s.
+// One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s, with elements of A and of B of these bytes.
 struct GemmPoint {
   int64_t m = 0, n = 0, k = 0;
   double time_s = 0;
+  double activation_bytes_per_element = 2;
+  double weight_bytes_per_element = 2;
 };
 
 struct Efficiency {
   EfficiencyModel model = EfficiencyModel::constant;
-  double efficiency = 1;            // share of peak flops: constant, smooth_max, wave
-  double bandwidth_efficiency = 1;  // share of memory bandwidth: smooth_max; wave for decode
-  double constant_s = 0;            // smooth_max, wave
-  int64_t block_m = 64;             // query rows of one thread block: wave
+  double efficiency = 1;            // share of peak flops: constant, smooth_max, wave, blocks
+  double bandwidth_efficiency = 1;  // share of memory bandwidth: smooth_max, blocks; wave for decode
+  double constant_s = 0;            // of a call: smooth_max, wave, blocks
+  int64_t block_m = 64;             // query rows of one thread block: wave, blocks
+  double block_s = 0;               // of a thread block, beside its keys: blocks
+  double wave_tail = 1;             // share of the idle time at the ends of waves that is paid: blocks
+  bool packed_heads = false;        // a block's rows are of all query heads of a KV head: blocks
   std::vector<GemmPoint> points;    // table
+  // Share of memory bandwidth of the kernel that quantises A before an FP8 or FP4 GEMM: it reads A in the
+  // output's bytes and writes it in its own. Absent: fused into another kernel. Plain GEMMs only.
+  std::optional<double> quantize_bandwidth_efficiency;
+};
+
+// Decode attention, one query a sequence, for s sequences with g KV heads and x tokens of context in all:
+// t = constant_s + s g block_s + the time to read max(x, s least_tokens) tokens' keys and values, of which
+// the first ramp_bytes are read with ramp_efficiency and the others with bandwidth_efficiency of the memory
+// bandwidth. A model with fewer than split_from_group query heads per KV head runs in the prefill kernel,
+// whose blocks (gpu.attention: wave or blocks) walk a whole context each.
+struct DecodeEfficiency {
+  double constant_s = 0;
+  double block_s = 0;  // of a sequence's KV head
+  int64_t least_tokens = 0;
+  double bandwidth_efficiency = 1;
+  double ramp_bytes = 0;
+  double ramp_efficiency = 1;
+  int64_t split_from_group = 1;
 };
 
 // Norms, activations, rotary embedding and residual adds of a layer: bytes/(W bandwidth_efficiency) +
@@ -41,7 +64,9 @@ struct Elementwise {
 struct Gpu {
   std::string name;
   int64_t count = 1;
-  double peak_flops = 0;
+  double peak_flops = 0;                 // dense, 16-bit
+  std::optional<double> peak_flops_fp8;  // dense; absent: peak_flops
+  std::optional<double> peak_flops_fp4;  // dense; absent: that of FP8
   double memory_bytes = 0;
   // What the driver tells an engine (cudaMemGetInfo): less than memory_bytes. Absent: not known.
   std::optional<double> reported_memory_bytes;
@@ -49,7 +74,12 @@ struct Gpu {
   double memory_bandwidth_bytes_per_s = 0;
   int64_t sm_count = 0;
   Efficiency gemm;
+  // GEMMs whose operands both have 8 or fewer bits, 4 or fewer; absent: as gemm, of their own peak.
+  std::optional<Efficiency> gemm_fp8, gemm_fp4;
+  // One kernel for all experts of a layer; absent: as a plain GEMM with the same flops and bytes.
+  std::optional<Efficiency> grouped_gemm, grouped_gemm_fp8, grouped_gemm_fp4;
   Efficiency attention;
+  std::optional<DecodeEfficiency> decode_attention;  // absent: as attention says
   std::optional<Elementwise> elementwise;
   double kernel_overhead_s = 0;          // added to every GEMM and attention call
   double host_overhead_per_layer_s = 0;  // added to every layer of every step
@@ -88,6 +118,21 @@ struct Nvlink {
   double latency_s = 0;              // per collective
   // Memory of one GPU for kernels that fuse all-reduces with norms; 0: the engine has none for this GPU.
   double fused_all_reduce_bytes = 0;
+};
+
+// One measured collective of `gpus` GPUs. bytes: of the full buffer, as NCCL's tests count them: what every
+// GPU has before an all-reduce, after an all-gather, and sends in all in an all-to-all.
+struct CollectivePoint {
+  int64_t gpus = 0;
+  double bytes = 0;
+  double time_s = 0;
+};
+
+// Measured collectives; a kind or a number of GPUs without points follows from nvlink or pcie.
+struct Collectives {
+  std::vector<CollectivePoint> all_reduce;
+  std::vector<CollectivePoint> all_gather;
+  std::vector<CollectivePoint> all_to_all;
 };
 
 struct Dram {
@@ -139,6 +184,7 @@ struct HardwareProfile {
   Gpu gpu;
   Pcie pcie;
   std::optional<Nvlink> nvlink;
+  std::optional<Collectives> collectives;
   std::optional<Dram> dram;
   std::optional<Ssd> ssd;
   std::optional<Remote> remote;

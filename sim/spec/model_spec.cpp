@@ -34,6 +34,12 @@ double attention_parameters(const ModelSpec& model) {
   return hidden * width;
 }
 
+// The embedding and the output projection, once when tied.
+double embedding_parameters(const ModelSpec& model) {
+  return static_cast<double>(model.vocab_size) * static_cast<double>(model.hidden_size) *
+         (model.tie_word_embeddings ? 1 : 2);
+}
+
 // FFNs of all layers, with routers and all experts.
 double all_ffn_parameters(const ModelSpec& model) {
   const auto layers = static_cast<double>(model.num_hidden_layers);
@@ -66,17 +72,29 @@ double ModelSpec::kv_bytes_per_token() const {
   return static_cast<double>(num_hidden_layers) * kv_bytes_per_token_layer();
 }
 
+double ModelSpec::gemm_input_bytes_per_element() const {
+  return activation_bytes_per_element.value_or(hidden_bytes_per_element);
+}
+
+double ModelSpec::head_weight_bytes_per_element() const {
+  return embedding_bytes_per_element.value_or(weight_bytes_per_element);
+}
+
 double ModelSpec::parameter_count() const {
   const auto layers = static_cast<double>(num_hidden_layers);
   const auto hidden = static_cast<double>(hidden_size);
-  const double embedding = static_cast<double>(vocab_size) * hidden * (tie_word_embeddings ? 1 : 2);
   const double positions = position_encoding == PositionEncoding::absolute
                                ? static_cast<double>(max_position_embeddings) * hidden
                                : 0;
   const double norms = (2 * layers + 1) * hidden;
-  return embedding + positions + norms + layers * attention_parameters(*this) + all_ffn_parameters(*this);
+  return embedding_parameters(*this) + positions + norms + layers * attention_parameters(*this) +
+         all_ffn_parameters(*this);
 }
 
-double ModelSpec::weight_bytes() const { return parameter_count() * weight_bytes_per_element; }
+double ModelSpec::weight_bytes() const {
+  const double embedding = embedding_parameters(*this);
+  return (parameter_count() - embedding) * weight_bytes_per_element +
+         embedding * head_weight_bytes_per_element();
+}
 
 }  // namespace kvcap

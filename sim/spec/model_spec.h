@@ -49,6 +49,10 @@ struct ModelSpec {
   double weight_bytes_per_element = 2;
   double kv_bytes_per_element = 2;      // of stored keys and values, or of the MLA latent
   double hidden_bytes_per_element = 2;  // of activations, and so of stored hidden states
+  // Of what enters the layers' GEMMs: 1 for FP8 arithmetic (W8A8), 0.5 for FP4; absent: as hidden states,
+  // and quantised weights are expanded before they are multiplied.
+  std::optional<double> activation_bytes_per_element;
+  std::optional<double> embedding_bytes_per_element;  // and of the output projection; absent: as weights
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent;
   std::string source;
@@ -60,6 +64,10 @@ struct ModelSpec {
   // KV cache of one token at one layer and of all layers.
   double kv_bytes_per_token_layer() const;
   double kv_bytes_per_token() const;
+
+  // Bytes of an element of what enters a GEMM, and of the embedding and the output projection.
+  double gemm_input_bytes_per_element() const;
+  double head_weight_bytes_per_element() const;
 
   // Weights of the whole model (all experts, embeddings once when tied) and its bytes.
   double parameter_count() const;

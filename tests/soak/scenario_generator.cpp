@@ -409,7 +409,10 @@ class Generator {
     const bool kv = policy.value("keep", std::string(name(*options.keep))) == "kv";
     const bool chunks = policy.contains("chunk_tokens") || options.chunk_tokens ||
                         policy.value("match", "") == "chunk" || options.match == Match::chunk;
-    return kv && !chunks && json_["serving"].value("prefix_caching", true);
+    const bool cuts = policy.value("decoupled_positions", options.decoupled_positions.value_or(false)) ||
+                      policy.value("retention", options.retention.value_or(1)) < 1;
+    const bool waits = policy.value("write_queue_s", 1.0) == 0 || policy.value("save", "") == "blocking";
+    return kv && !chunks && !cuts && !waits && json_["serving"].value("prefix_caching", true);
   }
 
   // A static graph's window is reserved whole for every sequence.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cost/cost_model.h"
+#include "cost/gemm.h"
 #include "unit/cost_examples.h"
 
 namespace kvcap {
@@ -78,6 +79,130 @@ TEST(GemmTable, ScalesAnUnknownShapeFromTheNearestOneAndSaysSo) {
   bool extrapolated = false;
   EXPECT_NEAR(gemm(table(), 256, 8192, 4096, &extrapolated), 100e-6 * 2 / 3, 1e-15);
   EXPECT_TRUE(extrapolated);
+}
+
+// GEMMs of a machine that follows smooth_max(0.8, 0.7, 5 us), in elements of two bytes.
+Efficiency measured_table() {
+  Efficiency table{.model = EfficiencyModel::table};
+  for (const int64_t n : {1024, 4096, 16384}) {
+    for (const int64_t m : {1, 16, 64, 256, 1024, 4096}) {
+      table.points.push_back({m, n, 4096, gemm(smooth_max(0.8, 0.7, 5e-6), m, n, 4096)});
+    }
+  }
+  return table;
+}
+
+TEST(GemmTable, FindsTheSmoothMaximumThatItsPointsFollow) {
+  const Efficiency fit = smooth_fit(machine().gpu, measured_table().points);
+  EXPECT_NEAR(fit.efficiency, 0.8, 1e-6);
+  EXPECT_NEAR(fit.bandwidth_efficiency, 0.7, 1e-6);
+  EXPECT_NEAR(fit.constant_s, 5e-6, 1e-11);
+}
+
+TEST(GemmTable, TimesOtherShapesByTheFitAndTheErrorOfTheFitThere) {
+  // Every measured time is 1.1 of the smooth maximum, which the fit follows, and one is 1.3 of it: at 64 and
+  // 256 rows of the nearest shape the fit is off by 1 and 1.3 / 1.1, of which 128 rows get the geometric
+  // mean. The one point moves the fit a little.
+  Efficiency table = measured_table();
+  for (GemmPoint& point : table.points) point.time_s *= 1.1;
+  const Efficiency fit = smooth_fit(machine().gpu, table.points);
+  GemmPoint& slow = table.points[3];  // 256 rows of 1024 x 4096
+  slow.time_s *= 1.3 / 1.1;
+  bool extrapolated = false;
+  const double expected_s = gemm(fit, 128, 1536, 4096) * std::sqrt(1.3 / 1.1);
+  EXPECT_NEAR(gemm(table, 128, 1536, 4096, &extrapolated), expected_s, 0.05 * expected_s);
+  EXPECT_TRUE(extrapolated);
+}
+
+TEST(GemmTable, TimesWeightsOfOtherBytesByTheirBytes) {
+  // 16 rows stream the weights: 4096 * 4096 elements of one byte instead of two, and activations of two.
+  bool extrapolated = false;
+  const Gpu gpu = machine().gpu;
+  const double half_s = gemm_s(measured_table(), gpu, 16, 4096, 4096, 2, 1, &extrapolated);
+  EXPECT_NEAR(half_s, gemm_s(smooth_max(0.8, 0.7, 5e-6), gpu, 16, 4096, 4096, 2, 1), 1e-9);
+  EXPECT_LT(half_s, 0.7 * gemm(measured_table(), 16, 4096, 4096));
+  EXPECT_TRUE(extrapolated);
+}
+
+TEST(GemmTable, HoldsPointsOfSeveralNumberFormats) {
+  Efficiency table = measured_table();
+  table.points.push_back({.m = 16,
+                          .n = 4096,
+                          .k = 4096,
+                          .time_s = 1e-3,
+                          .activation_bytes_per_element = 1,
+                          .weight_bytes_per_element = 1});
+  bool extrapolated = false;
+  EXPECT_DOUBLE_EQ(gemm_s(table, machine().gpu, 16, 4096, 4096, 1, 1, &extrapolated), 1e-3);
+  EXPECT_DOUBLE_EQ(gemm(table, 16, 4096, 4096, &extrapolated), gemm(measured_table(), 16, 4096, 4096));
+  EXPECT_FALSE(extrapolated);
+}
+
+TEST(GroupedGemm, IsOneKernelOfAllFlopsAndAllWeights) {
+  // 8 experts of 4096 x 4096 with 16 rows each: 8 times the flops and bytes of one, and one constant.
+  HardwareProfile hardware = machine();
+  hardware.gpu.gemm = measured_table();
+  const Gemms gemms(hardware.gpu, {2, 2, 2});
+  bool extrapolated = false;
+  const double compute_s = 8 * 2.0 * 16 * 4096 * 4096 / (kPeakFlops * 0.8);
+  const double memory_s = 8 * 2 * (4096.0 * 4096 + 2 * 16 * 4096) / (kBandwidth * 0.7);
+  const double expected_s = std::cbrt(std::pow(compute_s, 3) + std::pow(memory_s, 3)) + 5e-6;
+  EXPECT_NEAR(gemms.time_s({16, 8, true}, {4096, 4096}, &extrapolated), expected_s, 1e-6 * expected_s);
+}
+
+TEST(GroupedGemm, HasAnEfficiencyOfItsOwnWhereTheProfileHasOne) {
+  HardwareProfile hardware = machine();
+  hardware.gpu.gemm = smooth_max(0.8, 0.7, 5e-6);
+  hardware.gpu.grouped_gemm = smooth_max(0.4, 0.7, 10e-6);
+  const Gemms gemms(hardware.gpu, {2, 2, 2});
+  bool extrapolated = false;
+  EXPECT_DOUBLE_EQ(gemms.time_s({256, 1, true}, {4096, 4096}, &extrapolated),
+                   gemm(smooth_max(0.4, 0.7, 10e-6), 256, 4096, 4096));
+  EXPECT_DOUBLE_EQ(gemms.time_s({256, 1}, {4096, 4096}, &extrapolated),
+                   gemm(smooth_max(0.8, 0.7, 5e-6), 256, 4096, 4096));
+}
+
+TEST(GemmPrecision, IsThatOfTheWiderOperand) {
+  Gpu gpu = machine().gpu;
+  gpu.peak_flops_fp8 = 2 * kPeakFlops;
+  gpu.peak_flops_fp4 = 4 * kPeakFlops;
+  const double flops = 2 * std::pow(8192, 3);
+  const auto time_s = [&gpu](double activation, double weight) {
+    return gemm_s(constant(1), gpu, 8192, 8192, 8192, activation, weight);
+  };
+  EXPECT_DOUBLE_EQ(time_s(2, 2), flops / kPeakFlops);
+  EXPECT_DOUBLE_EQ(time_s(2, 0.5), flops / kPeakFlops);  // 4-bit weights are expanded
+  EXPECT_DOUBLE_EQ(time_s(1, 1), flops / (2 * kPeakFlops));
+  EXPECT_DOUBLE_EQ(time_s(1, 0.5), flops / (2 * kPeakFlops));
+  EXPECT_DOUBLE_EQ(time_s(0.5, 0.5625), flops / (4 * kPeakFlops));
+  gpu.peak_flops_fp4 = {};
+  EXPECT_DOUBLE_EQ(time_s(0.5, 0.5625), flops / (2 * kPeakFlops));
+  gpu.peak_flops_fp8 = {};
+  EXPECT_DOUBLE_EQ(time_s(1, 1), flops / kPeakFlops);
+}
+
+TEST(GemmPrecision, PaysForQuantisingTheInputWhereTheProfileSaysSo) {
+  // 256 x 4096 elements are read in two bytes and written in one, at half of the memory's bandwidth.
+  Gpu gpu = machine().gpu;
+  Efficiency efficiency = smooth_max(0.8, 0.7, 5e-6);
+  const double fused_s = gemm_s(efficiency, gpu, 256, 4096, 4096, 1, 1);
+  efficiency.quantize_bandwidth_efficiency = 0.5;
+  EXPECT_NEAR(gemm_s(efficiency, gpu, 256, 4096, 4096, 1, 1), fused_s + 256.0 * 4096 * 3 / (kBandwidth * 0.5),
+              1e-15);
+  EXPECT_DOUBLE_EQ(gemm_s(efficiency, gpu, 256, 4096, 4096, 2, 1),
+                   gemm_s(smooth_max(0.8, 0.7, 5e-6), gpu, 256, 4096, 4096, 2, 1));
+}
+
+TEST(DecodeAttention, ReadsHalfTheBytesOfAnEightBitCache) {
+  ModelSpec model = llama_2_7b();
+  const auto per_token_s = [&model] {
+    HardwareProfile hardware = memory_bound_machine();
+    hardware.gpu.attention = wave();
+    return CostModel(model, hardware, 1).decode_attention_layer_s(16).per_context_token_s;
+  };
+  const double half_s = per_token_s();
+  model.kv_bytes_per_element = 1;
+  EXPECT_DOUBLE_EQ(per_token_s(), half_s / 2);
 }
 
 TEST(Attention, CostsFourFlopsPerPairHeadAndDimension) {

@@ -311,6 +311,9 @@ TEST_F(ReferencedFile, MayBeAQuantisedConfigOfHuggingFace) {
   const ModelSpec fp8 = model(llama + R"({"quant_method": "fp8", "weight_block_size": [128, 128]}})");
   EXPECT_EQ(fp8.weight_bytes_per_element, 1);
   EXPECT_EQ(fp8.kv_bytes_per_element, 2);
+  EXPECT_EQ(fp8.gemm_input_bytes_per_element(), 1);
+  EXPECT_EQ(fp8.head_weight_bytes_per_element(), 2);
+  EXPECT_EQ(model(llama + R"({"quant_method": "awq", "bits": 4}})").gemm_input_bytes_per_element(), 2);
   EXPECT_EQ(model(llama + R"({"quant_method": "awq", "bits": 4}})").weight_bytes_per_element, 0.5);
   EXPECT_THROW(model(llama + R"({"quant_method": "compressed-tensors"}})"), InputError);
 }

@@ -1,0 +1,327 @@
+#include "validate/measured_gemm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "cost/cost_model.h"
+#include "cost/gemm.h"
+#include "metrics/quantiles.h"
+#include "scenario/load.h"
+#include "workload/csv.h"
+
+namespace kvcap {
+namespace {
+
+// Of rows that were not fitted: what the project vouches for, and what it states beside it.
+constexpr double kGemmMedian = 0.08;
+constexpr double kExpertsMedian = 0.12;
+constexpr double kCollectiveMedian = 0.20;
+constexpr double kP90 = 0.25;
+constexpr int64_t kFewRows = 64;  // below, a GEMM streams its weights
+
+struct Format {
+  std::string name;  // as files and checks call it
+  double activation_bytes = 2, weight_bytes = 2;
+  std::string field, experts_field;  // of the profile
+};
+const Format kFormats[] = {{"bfloat16", 2, 2, "gpu.gemm", "gpu.grouped_gemm"},
+                           {"fp8", 1, 1, "gpu.gemm_fp8", "gpu.grouped_gemm_fp8"},
+                           {"nvfp4", 0.5, 0.5625, "gpu.gemm_fp4", "gpu.grouped_gemm_fp4"}};
+
+struct Machine {
+  std::string profile;  // of a whole server
+  std::string gpu;      // as the files call it
+  // Formats, of GEMMs and of experts, whose error is larger than what is vouched for, and why.
+  std::map<std::string, std::string> unpromised = {};
+};
+const std::string kManyKernels = "the library changes kernels between shapes and rows in larger steps here";
+const std::string kUntuned =
+    "the kernel of experts in FP8 is untuned there: 2 to 3 times the time of bfloat16";
+const Machine kMachines[] = {
+    {"h100-sxm-8x", "h100_sxm", {{"moe.fp8", kUntuned}}},
+    {"h200-sxm-8x", "h200_sxm", {{"moe.fp8", kUntuned}}},
+    {"a100-80g-sxm-8x", "a100_sxm"},
+    {"gb200-4x",
+     "gb200",
+     {{"gemm.bfloat16", kManyKernels}, {"gemm.fp8", kManyKernels + "; one row takes twice as long as two"}}},
+    {"rtx-pro-6000-8x", "rtx_pro_6000_server", {{"gemm.nvfp4", kManyKernels}}}};
+
+struct Collective {
+  std::string name;      // of checks and of the profile
+  std::string op, impl;  // as the file calls them
+  double (CostModel::*time_s)(double bytes) const;
+  std::vector<CollectivePoint> Collectives::*points;
+};
+const Collective kCollectives[] = {
+    {"all_reduce", "all_reduce", "vllm_graph", &CostModel::all_reduce_s, &Collectives::all_reduce},
+    {"all_gather", "all_gather", "NCCL", &CostModel::all_gather_s, &Collectives::all_gather},
+    {"all_to_all", "alltoall", "NCCL", &CostModel::all_to_all_s, &Collectives::all_to_all}};
+
+using Take = std::function<void(const CsvRow& row, const std::vector<double>& numbers)>;
+
+// Rows of `path`: the first `texts` columns as text, the others as numbers.
+void for_each_row(const std::string& path, const std::vector<CsvColumn>& columns, std::size_t texts,
+                  const Take& take) {
+  std::vector<double> numbers(columns.size() - texts);
+  for_each_csv_row(path, BadRow::skip, columns, true, [&](const CsvRow& row) {
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = std::strtod(std::string(row.text(texts + i)).c_str(), nullptr);
+    }
+    take(row, numbers);
+    return true;
+  });
+}
+
+int64_t whole(double number) { return static_cast<int64_t>(number); }
+
+struct About {
+  std::string id, what;
+  double median = 0;           // at most, in the median
+  std::string fitted_field{};  // not empty: the rows that it was fitted to
+  std::string reason{};        // why nothing is promised
+};
+
+void add(std::vector<Check>& checks, const About& about, std::vector<double> errors) {
+  if (errors.empty()) return;
+  std::sort(errors.begin(), errors.end());
+  const bool fitted = !about.fitted_field.empty();
+  const auto quantile = [&](const std::string& which, double share, double most, bool promised) {
+    Check check{.id = about.id + "." + which,
+                .suite = "measured",
+                .what = about.what + ": relative error, " + which + " of " + std::to_string(errors.size()),
+                .claim = Claim::at_most,
+                .role = fitted ? Role::fitted : Role::test,
+                .simulated = {quantile_of_sorted(errors, share)},
+                .reference = {most},
+                .tolerance = 0,
+                .promised = promised && !fitted && about.reason.empty(),
+                .reason = about.reason};
+    if (fitted) check.tuned = {about.fitted_field};
+    if (!promised && check.reason.empty()) check.reason = "stated beside the median, which is promised";
+    judge(check);
+    checks.push_back(std::move(check));
+  };
+  quantile("median", 0.5, about.median, true);
+  quantile("p90", 0.9, kP90, false);
+}
+
+// Every second shape, in their order, from the first on: what the profiles were fitted to.
+template <typename Shape>
+std::set<Shape> fitted_shapes(const std::set<Shape>& shapes) {
+  std::set<Shape> fitted;
+  bool second = false;
+  for (const Shape& shape : shapes) {
+    if (!second) fitted.insert(shape);
+    second = !second;
+  }
+  return fitted;
+}
+
+std::string reason_of(const Machine& machine, const std::string& set) {
+  const auto found = machine.unpromised.find(set);
+  return found == machine.unpromised.end() ? "" : found->second;
+}
+
+struct GemmRow {
+  int64_t m = 0;
+  GemmShape shape;
+  double time_s = 0;
+  std::pair<int64_t, int64_t> order() const { return {shape.n, shape.k}; }
+};
+
+void add_gemms(std::vector<Check>& checks, const Machine& machine, const Format& format,
+               const std::string& path) {
+  std::vector<GemmRow> rows;
+  std::set<std::pair<int64_t, int64_t>> shapes;
+  for_each_row(path, {{"gpu"}, {"n"}, {"k"}, {"m"}, {"t_ms"}}, 1,
+               [&](const CsvRow& row, const std::vector<double>& x) {
+                 if (row.text(0) != machine.gpu) return;
+                 rows.push_back({whole(x[2]), {whole(x[0]), whole(x[1])}, x[3] * 1e-3});
+                 shapes.insert(rows.back().order());
+               });
+  const std::set<std::pair<int64_t, int64_t>> fitted_to = fitted_shapes(shapes);
+  const Gpu gpu = load_hardware(machine.profile).gpu;
+  const Gemms gemms(gpu, {format.activation_bytes, format.weight_bytes, 2});
+  std::vector<double> fitted, held, few, many;
+  for (const GemmRow& row : rows) {
+    bool extrapolated = false;
+    const double modelled_s =
+        gemms.time_s({static_cast<double>(row.m), 1}, row.shape, &extrapolated) + gpu.kernel_overhead_s;
+    const double error = std::abs(modelled_s / row.time_s - 1);
+    if (fitted_to.contains(row.order())) {
+      fitted.push_back(error);
+      continue;
+    }
+    held.push_back(error);
+    (row.m < kFewRows ? few : many).push_back(error);
+  }
+  const std::string set = "gemm." + format.name;
+  const std::string id = set + "." + machine.profile;
+  const std::string what = "GEMMs in " + format.name + ", profile " + machine.profile;
+  const std::string regime = "stated by regime; what is promised is the median of all";
+  const std::string reason = reason_of(machine, set);
+  add(checks, {.id = id, .what = what + ", shapes not fitted", .median = kGemmMedian, .reason = reason},
+      held);
+  add(checks, {.id = id + ".few", .what = what + ", below 64 rows", .median = kGemmMedian, .reason = regime},
+      few);
+  add(checks,
+      {.id = id + ".many", .what = what + ", 64 rows and more", .median = kGemmMedian, .reason = regime},
+      many);
+  add(checks,
+      {.id = id + ".fitted",
+       .what = what + ", the fitted shapes",
+       .median = kGemmMedian,
+       .fitted_field = format.field,
+       .reason = "no test: the profile was fitted to these rows"},
+      fitted);
+}
+
+// One fused layer of experts: up and gate, activation, down, sum.
+struct ExpertsRow {
+  int64_t tokens = 0;
+  int64_t hidden = 0, intermediate = 0, active = 0, count = 0;
+  double time_s = 0;
+  auto order() const { return std::tuple(hidden, intermediate, active, count); }
+};
+
+// "4096/14336/2/8": hidden size, width of an expert, experts of a token, experts.
+ExpertsRow experts_row(std::string_view text) {
+  ExpertsRow row;
+  const std::string copy(text);
+  const char* rest = copy.c_str();
+  for (int64_t* number : {&row.hidden, &row.intermediate, &row.active, &row.count}) {
+    char* end = nullptr;
+    *number = std::strtoll(rest, &end, 10);
+    rest = *end == '/' ? end + 1 : end;
+  }
+  return row;
+}
+
+double experts_s(const Gpu& gpu, const Gemms& gemms, const ExpertsRow& row) {
+  const auto tokens = static_cast<double>(row.tokens);
+  const auto active = static_cast<double>(row.active);
+  // In balance: every expert is reached as soon as there are rows for it.
+  const double reached = std::min(static_cast<double>(row.count), tokens * active);
+  const GemmRows rows{tokens * active / reached, reached, true};
+  bool extrapolated = false;
+  double time_s = gemms.time_s(rows, {2 * row.intermediate, row.hidden}, &extrapolated) +
+                  gemms.time_s(rows, {row.hidden, row.intermediate}, &extrapolated) +
+                  2 * gpu.kernel_overhead_s;
+  if (gpu.elementwise) {
+    const double elements = tokens * (3 * active * static_cast<double>(row.intermediate) +
+                                      (active + 1) * static_cast<double>(row.hidden));
+    time_s += 2 * elements / (gpu.memory_bandwidth_bytes_per_s * gpu.elementwise->bandwidth_efficiency) +
+              2 * gpu.elementwise->constant_s;
+  }
+  return time_s;
+}
+
+void add_experts(std::vector<Check>& checks, const Machine& machine, const Format& format,
+                 const std::string& path) {
+  std::vector<ExpertsRow> rows;
+  std::set<std::tuple<int64_t, int64_t, int64_t, int64_t>> shapes;
+  for_each_row(
+      path, {{"gpu"}, {"distribution"}, {"hidden/inter/topk/experts"}, {"tp"}, {"ep"}, {"tokens"}, {"t_ms"}},
+      3, [&](const CsvRow& row, const std::vector<double>& x) {
+        if (row.text(0) != machine.gpu || row.text(1) != "balanced" || x[1] != 1) return;
+        ExpertsRow one = experts_row(row.text(2));
+        const int64_t tp = whole(x[0]);
+        one.intermediate = (one.intermediate + tp - 1) / tp;
+        one.tokens = whole(x[2]);
+        one.time_s = x[3] * 1e-3;
+        shapes.insert(one.order());
+        rows.push_back(one);
+      });
+  const auto fitted_to = fitted_shapes(shapes);
+  const Gpu gpu = load_hardware(machine.profile).gpu;
+  const Gemms gemms(gpu, {format.activation_bytes, format.weight_bytes, 2});
+  std::vector<double> fitted, held;
+  for (const ExpertsRow& row : rows) {
+    const double error = std::abs(experts_s(gpu, gemms, row) / row.time_s - 1);
+    (fitted_to.contains(row.order()) ? fitted : held).push_back(error);
+  }
+  const std::string set = "moe." + format.name;
+  const std::string id = set + "." + machine.profile;
+  const std::string what = "layers of experts in " + format.name + ", profile " + machine.profile;
+  const std::string reason = reason_of(machine, set);
+  add(checks, {.id = id, .what = what + ", shapes not fitted", .median = kExpertsMedian, .reason = reason},
+      held);
+  if (reason == kUntuned) return;  // the profile has no experts of this format: nothing was fitted
+  add(checks,
+      {.id = id + ".fitted",
+       .what = what + ", the fitted shapes",
+       .median = kExpertsMedian,
+       .fitted_field = format.experts_field,
+       .reason = "no test: the profile was fitted to these rows"},
+      fitted);
+}
+
+void add_collectives(std::vector<Check>& checks, const Machine& machine, const Collective& collective,
+                     const std::string& path) {
+  const HardwareProfile hardware = load_hardware(machine.profile);
+  if (!hardware.collectives) return;
+  const ModelSpec model{.num_hidden_layers = 1,
+                        .hidden_size = 1024,
+                        .num_attention_heads = 8,
+                        .num_key_value_heads = 8,
+                        .head_dim = 128,
+                        .intermediate_size = 1024};
+  std::set<std::pair<int64_t, double>> held_by_profile;
+  for (const CollectivePoint& point : (*hardware.collectives).*collective.points) {
+    held_by_profile.insert({point.gpus, point.bytes});
+  }
+  std::vector<double> errors;
+  for_each_row(path, {{"gpu"}, {"impl"}, {"op"}, {"num_gpus"}, {"bytes"}, {"t_ms"}}, 3,
+               [&](const CsvRow& row, const std::vector<double>& x) {
+                 if (row.text(0) != machine.gpu || row.text(1) != collective.impl) return;
+                 if (row.text(2) != collective.op || held_by_profile.contains({whole(x[0]), x[1]})) return;
+                 const CostModel cost(model, hardware, whole(x[0]));
+                 errors.push_back(std::abs((cost.*collective.time_s)(x[1]) / (x[2] * 1e-3) - 1));
+               });
+  add(checks,
+      {.id = collective.name + "." + machine.profile,
+       .what = collective.name + ", profile " + machine.profile + ", sizes between its points",
+       .median = kCollectiveMedian},
+      errors);
+}
+
+}  // namespace
+
+std::vector<Check> gemm_checks(const std::string& data) {
+  std::vector<Check> checks;
+  const auto found = [&](const std::string& path, const std::string& what) {
+    if (std::filesystem::exists(path)) return true;
+    checks.push_back({.id = what,
+                      .suite = "measured",
+                      .what = what + " kernels: relative errors of their times",
+                      .claim = Claim::at_most,
+                      .reason = "no " + path + " (--data)"});
+    return false;
+  };
+  for (const Format& format : kFormats) {
+    const std::string gemms = data + "/device/gemm_" + format.name + ".csv";
+    if (found(gemms, "gemm." + format.name)) {
+      for (const Machine& machine : kMachines) add_gemms(checks, machine, format, gemms);
+    }
+    const std::string experts = data + "/device/moe_" + format.name + ".csv";
+    if (found(experts, "moe." + format.name)) {
+      for (const Machine& machine : kMachines) add_experts(checks, machine, format, experts);
+    }
+  }
+  const std::string collectives = data + "/device/comm.csv";
+  if (found(collectives, "collectives")) {
+    for (const Collective& collective : kCollectives) {
+      for (const Machine& machine : kMachines) add_collectives(checks, machine, collective, collectives);
+    }
+  }
+  return checks;
+}
+
+}  // namespace kvcap
