@@ -62,9 +62,9 @@ double model_s(const Efficiency& efficiency, const Gpu& gpu, const AttentionTime
     return attention_s(efficiency, gpu, {time.new_tokens, time.cached_tokens}, time.query_heads,
                        time.kv_heads, time.head_dim, element_bytes);
   }
-  const AttentionShape shape{time.query_heads, time.head_dim,
-                             time.head_dim,    static_cast<double>(2 * time.kv_heads * time.head_dim),
-                             element_bytes,    element_bytes};
+  const AttentionShape shape{
+      time.query_heads, time.head_dim, time.head_dim, static_cast<double>(2 * time.kv_heads * time.head_dim),
+      element_bytes,    element_bytes, time.kv_heads};
   const DecodeAttention decode = decode_attention(efficiency, gpu, shape);
   return decode.fixed_s +
          decode.per_context_token_s * static_cast<double>(time.batch * (time.cached_tokens + 1));

@@ -331,6 +331,7 @@ void set_attention(Json* gpu_json, const std::vector<AttentionTime>& times, cons
   json["notes"] = {"fitted to attention of " + files_text(options) + ", which errs by " +
                    text_of(best.errors) + ", on the fitted rows themselves"};
   (*gpu_json)["attention"] = json;
+  gpu_json->erase("decode_attention");  // the base's, of another kernel
 }
 
 Json collective_json(const std::vector<CollectivePoint>& points) {

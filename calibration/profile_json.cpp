@@ -56,6 +56,16 @@ Json efficiency_json(const Efficiency& efficiency, const std::vector<std::string
               {"block_m", efficiency.block_m},
               {"constant_s", rounded(efficiency.constant_s)}};
       break;
+    case EfficiencyModel::blocks:
+      json = {{"model", "blocks"},
+              {"efficiency", rounded(efficiency.efficiency)},
+              {"bandwidth_efficiency", rounded(efficiency.bandwidth_efficiency)},
+              {"block_m", efficiency.block_m},
+              {"block_s", rounded(efficiency.block_s)},
+              {"wave_tail", rounded(efficiency.wave_tail)},
+              {"packed_heads", efficiency.packed_heads},
+              {"constant_s", rounded(efficiency.constant_s)}};
+      break;
     case EfficiencyModel::table:
       json = {{"model", "table"}, {"points", kPointsHere}};
       break;

@@ -1,24 +1,124 @@
 #include "cost/attention.h"
 
+#include <algorithm>
+#include <limits>
+#include <vector>
+
 #include "base/check.h"
 #include "cost/gemm.h"
+#include "cost/layer_shapes.h"
 
 namespace kvcap {
 namespace {
 
-// A thread block takes block_m queries of one head over all their keys and does not split the keys, so a
-// short chunk over a long prefix leaves most SMs idle, and a wave of blocks lasts as long as its longest.
-double wave_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, const AttentionShape& shape) {
+// Equal thread blocks of a grid.
+struct BlockGroup {
+  int64_t blocks = 0;
+  double keys = 0;
+};
+
+bool runs_in_blocks(const Efficiency& efficiency) {
+  return efficiency.model == EfficiencyModel::wave || efficiency.model == EfficiencyModel::blocks;
+}
+
+// Of one block and one key.
+double key_s(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape& shape) {
   KVCAP_CHECK(gpu.sm_count > 0 && efficiency.block_m > 0);
-  const int64_t blocks =
-      shape.query_heads * ((chunk.new_tokens + efficiency.block_m - 1) / efficiency.block_m);
-  const int64_t waves = (blocks + gpu.sm_count - 1) / gpu.sm_count;
-  const auto block_m = static_cast<double>(efficiency.block_m);
-  const double keys =
-      static_cast<double>(chunk.cached_tokens) + static_cast<double>(chunk.new_tokens) / 2 + block_m / 2;
-  const double block_flops = 2 * block_m * static_cast<double>(shape.key_dim + shape.value_dim) * keys;
-  const double sm_flops_per_s = gpu.peak_flops * efficiency.efficiency / static_cast<double>(gpu.sm_count);
-  return static_cast<double>(waves) * block_flops / sm_flops_per_s + fixed_s(efficiency);
+  const double flops =
+      2 * static_cast<double>(efficiency.block_m) * static_cast<double>(shape.key_dim + shape.value_dim);
+  return flops / (gpu.peak_flops * efficiency.efficiency / static_cast<double>(gpu.sm_count));
+}
+
+// The grid of a call, longest blocks first.
+class Grid {
+ public:
+  Grid(const Efficiency& efficiency, const AttentionShape& shape, std::vector<BlockGroup>& groups)
+      : efficiency_(efficiency),
+        group_(efficiency.packed_heads ? shape.query_heads / shape.kv_heads : 1),
+        heads_(efficiency.packed_heads ? shape.kv_heads : shape.query_heads),
+        groups_(groups) {
+    groups_.clear();
+  }
+
+  void add(PrefillChunk chunk) {
+    if (chunk.new_tokens == 0) return;
+    const auto cached = static_cast<double>(chunk.cached_tokens);
+    const auto queries = static_cast<double>(chunk.new_tokens);
+    const auto block_m = static_cast<double>(efficiency_.block_m);
+    if (efficiency_.model == EfficiencyModel::wave) {
+      groups_.push_back(
+          {heads_ * divide_up(chunk.new_tokens, efficiency_.block_m), cached + queries / 2 + block_m / 2});
+      return;
+    }
+    const double tokens_of_block = block_m / static_cast<double>(group_);
+    for (int64_t i = row_blocks(chunk.new_tokens); i > 0; --i) {
+      groups_.push_back({heads_, cached + std::min(queries, static_cast<double>(i) * tokens_of_block)});
+    }
+  }
+
+  void add(DecodeRows rows) {
+    if (rows.sequences == 0) return;
+    groups_.push_back({heads_ * row_blocks(1) * rows.sequences,
+                       static_cast<double>(rows.context_tokens) / static_cast<double>(rows.sequences)});
+  }
+
+  double seconds(double key_s, int64_t sm_count) {
+    std::sort(groups_.begin(), groups_.end(),
+              [](const BlockGroup& a, const BlockGroup& b) { return a.keys > b.keys; });
+    double work_s = 0;
+    double waves_s = 0;
+    int64_t begin = 0;
+    for (const BlockGroup& group : groups_) {
+      const double block_s = group.keys * key_s + efficiency_.block_s;
+      const int64_t end = begin + group.blocks;
+      const int64_t waves_begun = divide_up(end, sm_count) - divide_up(begin, sm_count);
+      work_s += static_cast<double>(group.blocks) * block_s / static_cast<double>(sm_count);
+      waves_s += static_cast<double>(waves_begun) * block_s;
+      begin = end;
+    }
+    if (groups_.empty() || efficiency_.model == EfficiencyModel::wave) return waves_s;
+    const double longest_s = groups_.front().keys * key_s + efficiency_.block_s;
+    return std::max(longest_s, work_s + efficiency_.wave_tail * (waves_s - work_s));
+  }
+
+ private:
+  int64_t row_blocks(int64_t tokens) const { return divide_up(tokens * group_, efficiency_.block_m); }
+
+  const Efficiency& efficiency_;
+  int64_t group_;  // query heads in one block
+  int64_t heads_;
+  std::vector<BlockGroup>& groups_;
+};
+
+double grid_s(const Efficiency& efficiency, const Gpu& gpu, std::span<const PrefillChunk> chunks,
+              const AttentionShape& shape, DecodeRows rows) {
+  thread_local std::vector<BlockGroup> groups;
+  Grid grid(efficiency, shape, groups);
+  for (const PrefillChunk chunk : chunks) grid.add(chunk);
+  grid.add(rows);
+  return grid.seconds(key_s(efficiency, gpu, shape), gpu.sm_count);
+}
+
+struct Traffic {
+  double flops = 0;
+  double bytes = 0;
+};
+
+Traffic traffic_of(std::span<const PrefillChunk> chunks, const AttentionShape& shape, DecodeRows rows) {
+  const double query_bytes = static_cast<double>(shape.query_heads * (shape.key_dim + shape.value_dim)) *
+                             shape.query_bytes_per_element;  // Q and O
+  const double token_bytes = shape.kv_elements_per_token * shape.kv_bytes_per_element;
+  const auto context = static_cast<double>(rows.context_tokens);
+  Traffic traffic{shape.pair_flops() * context,
+                  static_cast<double>(rows.sequences) * query_bytes + context * token_bytes};
+  for (const PrefillChunk chunk : chunks) {
+    if (chunk.new_tokens == 0) continue;
+    const auto queries = static_cast<double>(chunk.new_tokens);
+    traffic.flops += shape.pair_flops() * causal_pairs(chunk);
+    traffic.bytes +=
+        queries * query_bytes + (static_cast<double>(chunk.cached_tokens) + queries) * token_bytes;
+  }
+  return traffic;
 }
 
 }  // namespace
@@ -32,19 +132,20 @@ double causal_pairs(PrefillChunk chunk) {
   return queries * (static_cast<double>(chunk.cached_tokens) + queries / 2);
 }
 
-double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk,
-                           const AttentionShape& shape) {
+double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::span<const PrefillChunk> chunks,
+                           const AttentionShape& shape, DecodeRows rows) {
   KVCAP_CHECK(efficiency.model != EfficiencyModel::table);
-  if (chunk.new_tokens == 0) return 0;
-  if (efficiency.model == EfficiencyModel::wave) return wave_s(efficiency, gpu, chunk, shape);
-  const auto queries = static_cast<double>(chunk.new_tokens);
-  const double query_elements =
-      queries * static_cast<double>(shape.query_heads * (shape.key_dim + shape.value_dim));  // Q and O
-  const double kv_elements =
-      (static_cast<double>(chunk.cached_tokens) + queries) * shape.kv_elements_per_token;
-  const double bytes =
-      query_elements * shape.query_bytes_per_element + kv_elements * shape.kv_bytes_per_element;
-  return roofline_s(efficiency, gpu, shape.pair_flops() * causal_pairs(chunk), bytes) + fixed_s(efficiency);
+  const Traffic traffic = traffic_of(chunks, shape, rows);
+  if (traffic.flops == 0) return 0;
+  if (!runs_in_blocks(efficiency)) {
+    return roofline_s(efficiency, gpu, traffic.flops, traffic.bytes) + fixed_s(efficiency);
+  }
+  double time_s = grid_s(efficiency, gpu, chunks, shape, rows);
+  if (efficiency.model == EfficiencyModel::blocks) {
+    time_s = std::max(time_s,
+                      traffic.bytes / (gpu.memory_bandwidth_bytes_per_s * efficiency.bandwidth_efficiency));
+  }
+  return time_s + fixed_s(efficiency);
 }
 
 DecodeAttention decode_attention(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape& shape) {
@@ -52,7 +153,7 @@ DecodeAttention decode_attention(const Efficiency& efficiency, const Gpu& gpu, c
   const double bytes = shape.kv_elements_per_token * shape.kv_bytes_per_element;  // per context token
   DecodeAttention time;
   time.fixed_s = fixed_s(efficiency);
-  if (efficiency.model == EfficiencyModel::wave) {
+  if (runs_in_blocks(efficiency)) {
     time.per_context_token_s = bytes / (gpu.memory_bandwidth_bytes_per_s * efficiency.bandwidth_efficiency);
   } else {
     // Flops and bytes are both proportional to the context, and so is either kind of maximum of the two.
@@ -61,12 +162,49 @@ DecodeAttention decode_attention(const Efficiency& efficiency, const Gpu& gpu, c
   return time;
 }
 
+DecodeAttention decode_attention(const DecodeEfficiency& efficiency, const Efficiency& prefill,
+                                 const Gpu& gpu, const AttentionShape& shape, int64_t sequences) {
+  const auto rows = static_cast<double>(sequences);
+  const double token_bytes = shape.kv_elements_per_token * shape.kv_bytes_per_element;
+  const double token_s = token_bytes / gpu.memory_bandwidth_bytes_per_s;
+  double unsplit_s = 0;  // per context token: waves of blocks that each walk the mean context
+  const bool split = shape.query_heads / shape.kv_heads >= efficiency.split_from_group;
+  if (!split && runs_in_blocks(prefill)) {
+    const int64_t waves = divide_up(sequences * shape.kv_heads, gpu.sm_count);
+    unsplit_s = static_cast<double>(waves) * key_s(prefill, gpu, shape) / rows;
+  }
+  DecodeAttention time;
+  time.per_context_token_s = std::max(token_s / efficiency.bandwidth_efficiency, unsplit_s);
+  time.ramp_token_s = std::max(token_s / efficiency.ramp_efficiency, unsplit_s);
+  time.ramp_tokens = efficiency.ramp_bytes / token_bytes;
+  time.least_tokens = rows * static_cast<double>(efficiency.least_tokens);
+  time.fixed_s = efficiency.constant_s + rows * static_cast<double>(shape.kv_heads) * efficiency.block_s +
+                 time.ramp_tokens * (time.ramp_token_s - time.per_context_token_s);
+  return time;
+}
+
+double DecodeAttention::at_s(double context_tokens) const {
+  const double tokens = std::max(context_tokens, least_tokens);
+  const double missing = std::max(ramp_tokens - tokens, 0.0);
+  return fixed_s + per_context_token_s * tokens - (ramp_token_s - per_context_token_s) * missing;
+}
+
+double DecodeAttention::slope_s(double context_tokens) const {
+  if (context_tokens < least_tokens) return 0;
+  return context_tokens < ramp_tokens ? ramp_token_s : per_context_token_s;
+}
+
+double DecodeAttention::piece_end(double context_tokens) const {
+  if (context_tokens < least_tokens) return least_tokens;
+  return context_tokens < ramp_tokens ? ramp_tokens : std::numeric_limits<double>::infinity();
+}
+
 double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, int64_t query_heads,
                    int64_t kv_heads, int64_t head_dim, double bytes_per_element) {
-  const AttentionShape shape{query_heads,       head_dim,
-                             head_dim,          static_cast<double>(2 * kv_heads * head_dim),
-                             bytes_per_element, bytes_per_element};
-  return prefill_attention_s(efficiency, gpu, chunk, shape);
+  const AttentionShape shape{
+      query_heads,       head_dim,          head_dim, static_cast<double>(2 * kv_heads * head_dim),
+      bytes_per_element, bytes_per_element, kv_heads};
+  return prefill_attention_s(efficiency, gpu, {&chunk, 1}, shape);
 }
 
 }  // namespace kvcap

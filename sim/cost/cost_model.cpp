@@ -94,7 +94,7 @@ struct CostModel::State {
   LayerShapes whole_shapes;  // of an undivided layer, for flops
   Gemms layer_gemms, head_gemms;
   CollectiveTable all_reduces, all_gathers, all_to_alls;
-  DecodeAttention decode_attention;
+  DecodeAttention decode_attention;  // where it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
   double interconnect_latency_s = 0;
   Memo linear_layer, head, project_kv_layer;
@@ -170,19 +170,48 @@ double CostModel::linear_layer_s(int64_t tokens) const {
   });
 }
 
-double CostModel::attention_layer_s(PrefillChunk chunk) const {
-  if (chunk.new_tokens == 0) return 0;
+double CostModel::attention_layer_s(PrefillChunk chunk) const { return attention_layer_s({&chunk, 1}); }
+
+double CostModel::attention_layer_s(std::span<const PrefillChunk> chunks) const {
+  int64_t cached_tokens = 0;
+  bool any = false;
+  for (const PrefillChunk& chunk : chunks) {
+    if (chunk.new_tokens == 0) continue;
+    any = true;
+    cached_tokens += chunk.cached_tokens;
+  }
+  if (!any) return 0;
   const Gpu& gpu = state_->hardware.gpu;
-  double time_s = prefill_attention_s(gpu.attention, gpu, chunk, state_->shapes.prefill_attention) +
+  double time_s = prefill_attention_s(gpu.attention, gpu, chunks, state_->shapes.prefill_attention) +
                   gpu.kernel_overhead_s;
-  if (state_->shapes.latent_expansion && chunk.cached_tokens > 0) {
-    time_s += state_->gemm({static_cast<double>(chunk.cached_tokens), 1}, *state_->shapes.latent_expansion);
+  if (state_->shapes.latent_expansion && cached_tokens > 0) {
+    time_s += state_->gemm({static_cast<double>(cached_tokens), 1}, *state_->shapes.latent_expansion);
   }
   return time_s;
 }
 
 DecodeAttention CostModel::decode_attention_layer_s(int64_t sequences) const {
-  return sequences == 0 ? DecodeAttention{} : state_->decode_attention;
+  if (sequences == 0) return {};
+  const Gpu& gpu = state_->hardware.gpu;
+  if (!gpu.decode_attention) return state_->decode_attention;
+  DecodeAttention time =
+      decode_attention(*gpu.decode_attention, gpu.attention, gpu, state_->shapes.decode_attention, sequences);
+  time.fixed_s += gpu.kernel_overhead_s;
+  return time;
+}
+
+double CostModel::mixed_attention_layer_s(std::span<const PrefillChunk> chunks, int64_t sequences,
+                                          int64_t context_tokens) const {
+  const Gpu& gpu = state_->hardware.gpu;
+  const bool any =
+      std::any_of(chunks.begin(), chunks.end(), [](const PrefillChunk& c) { return c.new_tokens > 0; });
+  if (!any || sequences == 0 || state_->shapes.latent_expansion) {
+    return attention_layer_s(chunks) +
+           decode_attention_layer_s(sequences).at_s(static_cast<double>(context_tokens));
+  }
+  return prefill_attention_s(gpu.attention, gpu, chunks, state_->shapes.prefill_attention,
+                             {sequences, context_tokens}) +
+         gpu.kernel_overhead_s;
 }
 
 double CostModel::prefill_layer_s(PrefillChunk chunk) const {
@@ -206,9 +235,7 @@ double CostModel::prefill_s(PrefillChunk chunk) const {
 }
 
 double CostModel::decode_step_s(int64_t sequences, int64_t context_tokens) const {
-  const DecodeAttention attention = decode_attention_layer_s(sequences);
-  const double attention_s =
-      attention.fixed_s + attention.per_context_token_s * static_cast<double>(context_tokens);
+  const double attention_s = decode_attention_layer_s(sequences).at_s(static_cast<double>(context_tokens));
   return state_->layers() * (linear_layer_s(sequences) + attention_s) + head_s(sequences);
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
@@ -22,12 +23,21 @@ struct PrefillChunk {
   int64_t cached_tokens = 0;
 };
 
-// A batch of sequences that each decode one token: time = fixed_s + per_context_token_s * context, where
-// context is the sum of the sequences' lengths. Exact for every efficiency model, which is what lets a run
-// of decode steps be summed in closed form.
+// A batch of sequences that each decode one token: time = fixed_s + per_context_token_s * context from
+// ramp_tokens on, where context is the sum of the sequences' lengths. Below, down to least_tokens, the line
+// ramp_token_s * context continues it; what is below least_tokens takes as long as least_tokens. Straight
+// pieces, which is what lets a run of decode steps be summed in closed form.
 struct DecodeAttention {
   double fixed_s = 0;
   double per_context_token_s = 0;
+  double least_tokens = 0;
+  double ramp_tokens = 0;
+  double ramp_token_s = 0;
+
+  double at_s(double context_tokens) const;
+  // Of the straight piece that begins at `context_tokens`: its slope, and where it ends (infinity: never).
+  double slope_s(double context_tokens) const;
+  double piece_end(double context_tokens) const;
 };
 
 // Time of one GEMM C[m, n] = A[m, k] B[k, n] on one GPU, without kernel overhead (see Efficiency).
@@ -40,7 +50,7 @@ double gemm_s(const Efficiency& efficiency, const Gpu& gpu, int64_t m, int64_t n
 // Time of causal attention of `chunk.new_tokens` queries over cached and new keys on one GPU, one layer,
 // one sequence: F = 4 h d (q m + q^2/2), that is 2 n^2 D for a whole prompt with h d = D.
 // `wave`, for thread blocks of bm queries that do not split the keys:
-// t = c + ceil(h ceil(q/bm)/SMs) 4 bm d (m + q/2 + bm/2)/(P e/SMs).
+// t = c + ceil(h ceil(q/bm)/SMs) 4 bm d (m + q/2 + bm/2)/(P e/SMs). `blocks`: see attention.h.
 double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, int64_t query_heads,
                    int64_t kv_heads, int64_t head_dim, double bytes_per_element);
 
@@ -57,9 +67,16 @@ class CostModel {
   // 0 rows. The mean over layers where they differ (expert layers after dense ones). Memoised per token
   // count.
   double linear_layer_s(int64_t tokens) const;
-  // MLA: with the expansion of the cached latents to keys and values.
+  // One call over all chunks: their thread blocks share one grid, or flops and bytes add up, and constants
+  // are paid once. MLA: with the expansion of the cached latents to keys and values.
+  double attention_layer_s(std::span<const PrefillChunk> chunks) const;
   double attention_layer_s(PrefillChunk chunk) const;
   DecodeAttention decode_attention_layer_s(int64_t sequences) const;
+  // Chunks, and `sequences` that decode over `context_tokens` tokens in all, in one call of the prefill
+  // kernel, which does not split keys: a decoding row is a block that walks its sequence's whole context,
+  // here the mean one. MLA: two calls, since its decode attends to the latents.
+  double mixed_attention_layer_s(std::span<const PrefillChunk> chunks, int64_t sequences,
+                                 int64_t context_tokens) const;
 
   // One whole layer that prefills one chunk.
   double prefill_layer_s(PrefillChunk chunk) const;

@@ -121,8 +121,9 @@ double roofline_s(const Efficiency& efficiency, const Gpu& gpu, double peak, dou
 }
 
 double fixed_s(const Efficiency& efficiency) {
-  const bool has_constant =
-      efficiency.model == EfficiencyModel::smooth_max || efficiency.model == EfficiencyModel::wave;
+  const bool has_constant = efficiency.model == EfficiencyModel::smooth_max ||
+                            efficiency.model == EfficiencyModel::wave ||
+                            efficiency.model == EfficiencyModel::blocks;
   return has_constant ? efficiency.constant_s : 0;
 }
 

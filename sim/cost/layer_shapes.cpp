@@ -47,7 +47,8 @@ AttentionPart grouped_query_attention(const ModelSpec& model, int64_t t, LayerSh
                                d,
                                static_cast<double>(2 * kv_heads * d),
                                model.hidden_bytes_per_element,
-                               model.kv_bytes_per_element};
+                               model.kv_bytes_per_element,
+                               kv_heads};
   shapes->decode_attention = shapes->prefill_attention;
   shapes->kv_elements_per_token = static_cast<double>(2 * kv_heads * d);
   shapes->kv_projection = {2 * kv_heads * d, hidden};
@@ -77,13 +78,15 @@ AttentionPart latent_attention(const ModelSpec& model, int64_t t, LayerShapes* s
                                latent.v_head_dim,
                                static_cast<double>(heads * (key_dim + latent.v_head_dim)),
                                model.hidden_bytes_per_element,
-                               model.hidden_bytes_per_element};
+                               model.hidden_bytes_per_element,
+                               heads};
   shapes->decode_attention = {heads,
                               cached_width,
                               latent.kv_lora_rank,
                               static_cast<double>(cached_width),
                               model.hidden_bytes_per_element,
-                              model.kv_bytes_per_element};
+                              model.kv_bytes_per_element,
+                              1};
   shapes->kv_elements_per_token = static_cast<double>(cached_width);
   shapes->kv_projection = {cached_width, hidden};
   shapes->kv_projection_elementwise = {static_cast<double>(2 * cached_width), 2};  // norm, rope

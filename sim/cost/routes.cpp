@@ -7,10 +7,22 @@
 
 namespace kvcap {
 
+namespace {
+
+double seconds_on(const Hop& hop, double bytes, double requests, double ranks) {
+  if (hop.curve.empty() || requests <= 0 || bytes <= 0) {
+    return bytes * hop.crossings / hop.bytes_per_s + requests * hop.request_s;
+  }
+  const double curve_bytes_per_s = hop.devices * hop.curve.bytes_per_s(bytes / (requests * ranks));
+  return bytes * hop.crossings / std::min(hop.bytes_per_s, curve_bytes_per_s);
+}
+
+}  // namespace
+
 double Route::seconds(double bytes, double requests) const {
   double slowest_s = 0;
   for (const Hop& hop : hops) {
-    slowest_s = std::max(slowest_s, bytes * hop.crossings / hop.bytes_per_s + requests * hop.request_s);
+    slowest_s = std::max(slowest_s, seconds_on(hop, bytes, requests, ranks));
   }
   return slowest_s;
 }
@@ -25,14 +37,18 @@ namespace {
 
 Hop device_hop(const TierFacts& facts, bool reading) {
   const TierLink& link = reading ? facts.read : facts.write;
-  return {link.resource, link.bytes_per_s, link.request_s};
+  return {.resource = link.resource,
+          .bytes_per_s = link.bytes_per_s,
+          .request_s = link.request_s,
+          .curve = link.curve,
+          .devices = link.devices};
 }
 
 }  // namespace
 
 Route route(const HardwareProfile& hardware, int64_t tensor_parallel_size, Tier from, Tier to) {
   KVCAP_CHECK(from != to && has_tier(hardware, from) && has_tier(hardware, to));
-  Route result;
+  Route result{.hops = {}, .ranks = static_cast<double>(tensor_parallel_size)};
   const Tier far = std::max(from, to);
   const bool reading = from == far;  // towards the GPU
   const TierFacts far_facts = *tier_facts(hardware, far);
@@ -45,11 +61,15 @@ Route route(const HardwareProfile& hardware, int64_t tensor_parallel_size, Tier 
     const Pcie& pcie = hardware.pcie;
     // The direct path of an SSD goes around DRAM; a profile without DRAM has nothing to go through.
     if (!far_facts.reaches_gpu && hardware.dram) {
-      result.hops.push_back({Resource::dram, hardware.dram->bandwidth_bytes_per_s, 0, 2});
+      result.hops.push_back(
+          {.resource = Resource::dram, .bytes_per_s = hardware.dram->bandwidth_bytes_per_s, .crossings = 2});
     }
-    result.hops.push_back({reading ? Resource::pcie_h2d : Resource::pcie_d2h,
-                           gpus * (reading ? pcie.h2d_bandwidth_bytes_per_s : pcie.d2h_bandwidth_bytes_per_s),
-                           pcie.request_overhead_s / gpus});
+    result.hops.push_back(
+        {.resource = reading ? Resource::pcie_h2d : Resource::pcie_d2h,
+         .bytes_per_s = gpus * (reading ? pcie.h2d_bandwidth_bytes_per_s : pcie.d2h_bandwidth_bytes_per_s),
+         .request_s = pcie.request_overhead_s / gpus,
+         .curve = RateCurve(reading ? pcie.h2d_curve : pcie.d2h_curve),
+         .devices = gpus});
   } else {
     result.hops.push_back(device_hop(*tier_facts(hardware, near), !reading));
   }

@@ -149,6 +149,7 @@ class SimgridNode : public Node {
   // `remote`: the link of the remote tier, if it is one that nodes share.
   void build(const HardwareProfile& hardware, int64_t tensor_parallel_size, sg4::Link* remote) {
     if (remote) links_[Resource::remote] = remote;
+    make_duplex(hardware.pcie, static_cast<double>(tensor_parallel_size));
     for (Tier from : kTiers) {
       for (Tier to : kTiers) {
         if (from == to || !has_tier(hardware, from) || !has_tier(hardware, to)) continue;
@@ -183,6 +184,8 @@ class SimgridNode : public Node {
       if (hop.resource == Resource::ssd_read || hop.resource == Resource::ssd_write) {
         links.emplace_back(ssd_media(*hardware.ssd));
       }
+      const bool is_pcie = hop.resource == Resource::pcie_h2d || hop.resource == Resource::pcie_d2h;
+      if (is_pcie && pcie_duplex_) links.emplace_back(pcie_duplex_);
     }
     zone_->add_route(source->get_netpoint(), sink->get_netpoint(), nullptr, nullptr, links, false);
     lanes_[{from, to}] = std::make_unique<SimgridLane>(agenda_, source, sink, way, observer_);
@@ -192,6 +195,14 @@ class SimgridNode : public Node {
     sg4::Link*& made = links_[hop.resource];
     if (!made) made = make_link(std::string(kResourceNames[index(hop.resource)]), hop.bytes_per_s);
     return made;
+  }
+
+  // Both directions of PCIe share memory and controllers: together no more than a share of what they carry
+  // one at a time, and one alone no less than before.
+  void make_duplex(const Pcie& pcie, double gpus) {
+    if (pcie.duplex_share >= 1) return;
+    const double h2d = pcie.h2d_bandwidth_bytes_per_s, d2h = pcie.d2h_bandwidth_bytes_per_s;
+    pcie_duplex_ = make_link("pcie_duplex", gpus * std::max({h2d, d2h, pcie.duplex_share * (h2d + d2h)}));
   }
 
   // Reads and writes of an SSD share its flash and controller: together no more than the faster of the two.
@@ -215,6 +226,7 @@ class SimgridNode : public Node {
   LinkObserver observer_;
   std::map<Resource, sg4::Link*> links_;
   sg4::Link* ssd_media_ = nullptr;
+  sg4::Link* pcie_duplex_ = nullptr;
   std::map<std::pair<Tier, Tier>, std::unique_ptr<SimgridLane>> lanes_;
   SimgridComputeQueue compute_;
 };

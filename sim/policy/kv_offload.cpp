@@ -4,6 +4,11 @@
 // layer: a layer's new tokens are computed as soon as its history has arrived (`preload: layerwise`,
 // CachedAttention 3.2.1), with loads at most read_buffer_layers ahead of computation.
 //
+// What one copy moves is a matter of how KV lies in host memory (`block_layout`): 64 tokens of a layer as in
+// HCache 4.2, a block of the engine's for each layer, or one block of all layers, as vLLM's offloading
+// connector has them since 0.12. A block of all layers brings every layer at the same time, so that no layer
+// can be computed before the others are there.
+//
 // The RAG baselines of CacheBlend 7.1 are settings of it: chunks found anywhere and taken as they are
 // (full_reuse), the leading run of chunks alone (prefix_caching), and one call a chunk (map_reduce,
 // map_rerank), each of which begins with its chunk.
@@ -13,6 +18,12 @@
 namespace kvcap {
 namespace {
 
+PieceShape pieces_of(const PolicyInputs& inputs, int64_t layers) {
+  const std::optional<BlockLayout> layout = inputs.options.block_layout;
+  if (!layout) return {};
+  return {.tokens = inputs.block_tokens, .layers = *layout == BlockLayout::cross_layer ? layers : 1};
+}
+
 class KvOffload : public Policy {
  public:
   explicit KvOffload(const PolicyInputs& inputs)
@@ -21,7 +32,8 @@ class KvOffload : public Policy {
         layers_(cost_.model().num_hidden_layers),
         layerwise_(inputs.options.preload.value_or(Preload::none) == Preload::layerwise),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
-        step_tokens_(inputs.step_tokens) {
+        step_tokens_(inputs.step_tokens),
+        pieces_(pieces_of(inputs, layers_)) {
     set_traits({.reuse = Reuse::stored,
                 .stored_bytes_per_token = static_cast<double>(layers_) * stored_.kv_bytes(),
                 .read_buffer_layers = ahead_,
@@ -29,7 +41,7 @@ class KvOffload : public Policy {
   }
 
   Restoration restore(const Context& context, std::span<const Hit> hits, const LoadRates&) const override {
-    LayerWork layer = stored_.kv(layers_, hits);
+    LayerWork layer = stored_.kv(layers_, hits, pieces_);
     Restoration restoration{.ahead = ahead_};
     const int64_t cached_tokens = context.resident_tokens + total_tokens(hits);
     const int64_t new_tokens = context.history_tokens - cached_tokens + context.new_tokens;
@@ -47,7 +59,7 @@ class KvOffload : public Policy {
   }
 
   double save_requests(int64_t tokens) const override {
-    return static_cast<double>(layers_ * chunks(tokens));
+    return static_cast<double>(layers_) * pieces_.per_layer(tokens);
   }
 
   Schedule schedule(int64_t, Tier) const override { return {.kv_layers = layers_}; }
@@ -59,6 +71,7 @@ class KvOffload : public Policy {
   bool layerwise_;
   int64_t ahead_;
   int64_t step_tokens_;
+  PieceShape pieces_;
 };
 
 }  // namespace

@@ -53,6 +53,8 @@ enum class LoadMode : uint8_t { parked, blocking, layerwise };
 // When what the engine computes is saved: as soon as blocks are full, at the end of the turn, or when the
 // prefix cache evicts it (a victim cache).
 enum class SaveAt : uint8_t { turn_end, step, eviction };
+// How KV lies in host tiers, and so what is copied at once: blocks of one layer, or blocks of all layers.
+enum class BlockLayout : uint8_t { layer, cross_layer };
 // What leaves a full tier at once: blocks from the end of the context whose turn it is, or all of it.
 enum class EvictionUnit : uint8_t { block, context };
 // Whether a request's context is fetched from farther tiers while it waits, and who waits for that: nobody,
@@ -100,6 +102,8 @@ struct PolicyOptions {
   std::optional<int64_t> read_buffer_layers;  // how many layers loads may run ahead of computation
   std::optional<SaveMode> save;
   std::optional<LoadMode> load;
+  // KV is copied in blocks of serving.block_size tokens; absent: in chunks of 64 tokens of a layer.
+  std::optional<BlockLayout> block_layout;
   std::optional<SaveAt> save_at;
   std::optional<bool> save_generated;  // tokens of answers are saved as well
   std::optional<PrefetchOnArrival> prefetch_on_arrival;

@@ -46,6 +46,7 @@ struct PolicyInputs {
   int64_t step_tokens = 0;         // the engine's token budget of one step
   int64_t split_tokens = 0;        // history length that stored forms are chosen for
   int64_t max_model_len = 0;       // tokens of the longest sequence
+  int64_t block_tokens = 16;       // of one KV block
   uint64_t seed = 1;               // of what a policy draws
 };
 

@@ -44,25 +44,25 @@ double StoredLayers::expand_s(const Form& form, int64_t tokens) const {
 }
 
 LayerWork StoredLayers::loaded(int64_t layers, LayerForm form, double bytes_per_token,
-                               std::span<const Hit> hits) {
+                               std::span<const Hit> hits, PieceShape pieces) {
   LayerWork work{.layers = layers, .form = form};
   for (const Hit& hit : hits) {
     work.load_bytes[index(hit.tier)] += static_cast<double>(hit.tokens) * bytes_per_token;
-    work.load_requests[index(hit.tier)] += static_cast<double>(chunks(hit.tokens));
+    work.load_requests[index(hit.tier)] += pieces.per_layer(hit.tokens);
   }
   return work;
 }
 
 LayerWork StoredLayers::hidden(int64_t layers, std::span<const Hit> hits) const {
   const int64_t tokens = total_tokens(hits);
-  LayerWork work = loaded(layers, LayerForm::hidden, hidden_.stored_bytes, hits);
+  LayerWork work = loaded(layers, LayerForm::hidden, hidden_.stored_bytes, hits, {});
   work.compute_s = expand_hidden_s(tokens) + cost_.project_kv_layer_s(tokens);
   work.projected_tokens = tokens;
   return work;
 }
 
-LayerWork StoredLayers::kv(int64_t layers, std::span<const Hit> hits) const {
-  LayerWork work = loaded(layers, LayerForm::kv, kv_.stored_bytes, hits);
+LayerWork StoredLayers::kv(int64_t layers, std::span<const Hit> hits, PieceShape pieces) const {
+  LayerWork work = loaded(layers, LayerForm::kv, kv_.stored_bytes, hits, pieces);
   work.compute_s = expand_kv_s(total_tokens(hits));
   return work;
 }

@@ -18,6 +18,18 @@ namespace kvcap {
 
 int64_t total_tokens(std::span<const Hit> hits);
 
+// What is copied at once: `tokens` of one layer, or of `layers` at a time, each of which then accounts for
+// its share of the piece.
+struct PieceShape {
+  int64_t tokens = kChunkTokens;
+  int64_t layers = 1;
+
+  // Pieces that a layer of so many tokens takes part in, counted as its share of them.
+  double per_layer(int64_t of_tokens) const {
+    return static_cast<double>((of_tokens + tokens - 1) / tokens) / static_cast<double>(layers);
+  }
+};
+
 class StoredLayers {
  public:
   // `bits`: of an element; 16 or more: as the model has it. KV that several tensor-parallel ranks hold, since
@@ -35,7 +47,7 @@ class StoredLayers {
   // `layers` alike from where the hits lie: hidden states loaded, expanded and projected; KV loaded and
   // expanded.
   LayerWork hidden(int64_t layers, std::span<const Hit> hits) const;
-  LayerWork kv(int64_t layers, std::span<const Hit> hits) const;
+  LayerWork kv(int64_t layers, std::span<const Hit> hits, PieceShape pieces = {}) const;
 
   // What public measurements say of the forms that are kept; empty where nothing is quantised.
   std::string quality_note(bool keeps_hidden, bool keeps_kv) const;
@@ -48,7 +60,8 @@ class StoredLayers {
   };
   Form form(double elements, double bytes_per_element) const;
   double expand_s(const Form& form, int64_t tokens) const;
-  static LayerWork loaded(int64_t layers, LayerForm form, double bytes_per_token, std::span<const Hit> hits);
+  static LayerWork loaded(int64_t layers, LayerForm form, double bytes_per_token, std::span<const Hit> hits,
+                          PieceShape pieces);
 
   const CostModel& cost_;
   int64_t bits_;

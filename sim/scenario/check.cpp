@@ -102,6 +102,15 @@ void check_form(const Scenario& scenario, const Places& places) {
   }
 }
 
+// A block of all layers brings none of them first.
+void check_layout(const Scenario& scenario, const Places& places) {
+  const PolicyOptions options = with_preset(scenario.policy);
+  if (options.block_layout != BlockLayout::cross_layer || options.restore != Restore::load) return;
+  if (options.preload.value_or(Preload::none) != Preload::layerwise) return;
+  fail(places, "policy.block_layout", "\"cross_layer\" with preload \"layerwise\"",
+       "layer; cross_layer with preload \"none\" (a block of all layers brings no layer before the others)");
+}
+
 // What the GPU evicts is KV that has a name there.
 void check_victims(const Scenario& scenario, const Places& places) {
   const PolicyOptions options = with_preset(scenario.policy);
@@ -114,6 +123,15 @@ void check_victims(const Scenario& scenario, const Places& places) {
     fail(places, "policy.save_at", "\"eviction\" with serving.prefix_caching false",
          "turn_end, step; eviction with prefix_caching true (without it the GPU keeps nothing to evict)");
   }
+  const auto beside = [&](const char* field, const char* found, const char* allowed) {
+    fail(places, field, std::string(found) + " with save_at \"eviction\"", allowed);
+  };
+  // An evicted block says where in its text it stood; a text that loses its front begins anew.
+  if (options.decoupled_positions.value_or(false)) beside("policy.decoupled_positions", "true", "false");
+  if (options.retention.value_or(1) < 1) beside("policy.retention", "less than 1", "1");
+  // What is evicted waits in a buffer of its own, which no machine has without an end.
+  if (options.write_queue_s == 0.0) beside("policy.write_queue_s", "0", "more than 0");
+  if (options.save == SaveMode::blocking) beside("policy.save", "\"blocking\"", "\"background\"");
   if (options.chunk_tokens || options.match == Match::chunk) {
     fail(places, "policy.save_at", "\"eviction\" with chunks",
          "turn_end, step; eviction with match prefix or session and without chunk_tokens");
@@ -294,6 +312,68 @@ void check_fleet(const Scenario& scenario, const Places& places) {
   }
 }
 
+// Points from small to large pieces, whose rates do not fall. `depth_of`: what a curve of its own is for.
+template <class Point, class Depth>
+void check_curve(const std::vector<Point>& points, const Places& places, const std::string& path,
+                 Depth depth_of) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Point& point = points[i];
+    const std::string at = below(path, std::to_string(i));
+    for (std::size_t j = i; j-- > 0;) {
+      const Point& before = points[j];
+      if (depth_of(before) != depth_of(point)) continue;
+      if (point.block_bytes <= before.block_bytes) {
+        fail(places, below(at, "block_bytes"), number_text(point.block_bytes),
+             "more than the point before, " + number_text(before.block_bytes));
+      }
+      if (point.bytes_per_s < before.bytes_per_s) {
+        fail(places, below(at, "bytes_per_s"), number_text(point.bytes_per_s),
+             "at least that of smaller pieces, " + number_text(before.bytes_per_s));
+      }
+      break;
+    }
+  }
+}
+
+void check_curves(const HardwareProfile& hardware, const Places& places, std::string_view path) {
+  const auto all_alike = [](const RatePoint&) { return int64_t{1}; };
+  const auto by_depth = [](const SsdPoint& point) { return point.queue_depth; };
+  check_curve(hardware.pcie.h2d_curve, places, below(path, "pcie.h2d_curve"), all_alike);
+  check_curve(hardware.pcie.d2h_curve, places, below(path, "pcie.d2h_curve"), all_alike);
+  if (hardware.ssd) {
+    check_curve(hardware.ssd->read_curve, places, below(path, "ssd.read_curve"), by_depth);
+    check_curve(hardware.ssd->write_curve, places, below(path, "ssd.write_curve"), by_depth);
+  }
+  if (hardware.remote) check_curve(hardware.remote->curve, places, below(path, "remote.curve"), all_alike);
+}
+
+// A bandwidth is the most that a link reaches; where a curve ends far below it, it changes nothing.
+void note_unreached(Scenario& scenario) {
+  constexpr double kMargin = 1.1;
+  const auto note = [&scenario](const std::string& part, const std::string& bandwidth, double bytes_per_s,
+                                const std::string& curve, const auto& points) {
+    double top = 0;
+    for (const auto& point : points) top = std::max(top, point.bytes_per_s);
+    if (points.empty() || bytes_per_s <= kMargin * top) return;
+    scenario.notes.push_back("hardware." + part + "." + bandwidth + " " + number_text(bytes_per_s) +
+                             " is not reached: " + curve + " ends at " + number_text(top));
+  };
+  const HardwareProfile& hardware = scenario.hardware;
+  const Pcie& pcie = hardware.pcie;
+  note("pcie", "h2d_bandwidth_bytes_per_s", pcie.h2d_bandwidth_bytes_per_s, "h2d_curve", pcie.h2d_curve);
+  note("pcie", "d2h_bandwidth_bytes_per_s", pcie.d2h_bandwidth_bytes_per_s, "d2h_curve", pcie.d2h_curve);
+  if (hardware.ssd) {
+    const Ssd& ssd = *hardware.ssd;
+    note("ssd", "read_bandwidth_bytes_per_s", ssd.read_bandwidth_bytes_per_s, "read_curve", ssd.read_curve);
+    note("ssd", "write_bandwidth_bytes_per_s", ssd.write_bandwidth_bytes_per_s, "write_curve",
+         ssd.write_curve);
+  }
+  if (hardware.remote) {
+    const Remote& remote = *hardware.remote;
+    note("remote", "bandwidth_bytes_per_s", remote.bandwidth_bytes_per_s, "curve", remote.curve);
+  }
+}
+
 }  // namespace
 
 void check_model(const ModelSpec& model, const Places& places, std::string_view path) {
@@ -318,10 +398,12 @@ void check_model(const ModelSpec& model, const Places& places, std::string_view 
 }
 
 void check_hardware(const HardwareProfile& hardware, const Places& places, std::string_view path) {
-  const bool wave = hardware.gpu.attention.model == EfficiencyModel::wave;
-  if (wave && hardware.gpu.sm_count < 1) {
+  check_curves(hardware, places, path);
+  const EfficiencyModel attention = hardware.gpu.attention.model;
+  const bool in_blocks = attention == EfficiencyModel::wave || attention == EfficiencyModel::blocks;
+  if (in_blocks && hardware.gpu.sm_count < 1) {
     fail(places, below(path, "gpu.sm_count"), std::to_string(hardware.gpu.sm_count),
-         "at least 1 where gpu.attention.model is \"wave\"");
+         "at least 1 where gpu.attention.model is \"wave\" or \"blocks\"");
   }
   check_prices(hardware, places, path);
 }
@@ -333,11 +415,13 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_engine(scenario, places);
   check_form(scenario, places);
   check_victims(scenario, places);
+  check_layout(scenario, places);
   check_tiers(scenario, places);
   check_source(scenario, places);
   check_arrivals(scenario, places);
   check_warmup(scenario, places);
   check_fleet(scenario, places);
+  note_unreached(scenario);
   if (scenario.serving.max_model_len > scenario.model.max_position_embeddings) {
     scenario.notes.push_back("serving.max_model_len is " + std::to_string(*scenario.serving.max_model_len) +
                              ", the model was trained for " +

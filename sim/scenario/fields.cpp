@@ -202,13 +202,34 @@ static void describe_efficiency(FieldVisitor& v, Efficiency& o, Names models) {
   v.field("model", o.model, {.meaning = "how times follow from flops and bytes", .allowed = models});
   v.field("efficiency", o.efficiency, share("share of peak_flops that is reached"));
   v.field("bandwidth_efficiency", o.bandwidth_efficiency,
-          share("share of the memory bandwidth: smooth_max, wave"));
-  v.field("constant_s", o.constant_s, not_negative("added to every call: smooth_max, wave", "s"));
-  v.field("block_m", o.block_m, count("query rows of one thread block: wave"));
+          share("share of the memory bandwidth: smooth_max, wave, blocks"));
+  v.field("constant_s", o.constant_s, not_negative("added to every call: smooth_max, wave, blocks", "s"));
+  v.field("block_m", o.block_m, count("query rows of one thread block: wave, blocks"));
+  v.field("block_s", o.block_s, not_negative("of a thread block, beside its keys: blocks", "s"));
+  v.field(
+      "wave_tail", o.wave_tail,
+      {.meaning = "share of the idle time at the ends of waves that is paid: blocks", .min = 0, .max = 1});
+  v.field("packed_heads", o.packed_heads,
+          {.meaning = "a thread block's rows are of all query heads of a KV head: blocks"});
   v.field("points", o.points, {.meaning = "measured GEMMs: table"});
   v.field("quantize_bandwidth_efficiency", o.quantize_bandwidth_efficiency,
           share("share of the memory bandwidth of the kernel that quantises a GEMM's input", "fused"));
   v.needs("model", "table", "points");
+}
+
+static void describe(FieldVisitor& v, DecodeEfficiency& o) {
+  v.field("constant_s", o.constant_s, not_negative("of a call", "s"));
+  v.field("block_s", o.block_s, not_negative("of each sequence's KV head", "s"));
+  v.field("least_tokens", o.least_tokens,
+          {.meaning = "a sequence takes as long as one of so many",
+           .unit = "tokens",
+           .min = 0,
+           .max = kMaxCount});
+  v.field("bandwidth_efficiency", o.bandwidth_efficiency, share("share of the memory bandwidth"));
+  v.field("ramp_bytes", o.ramp_bytes, not_negative("read with ramp_efficiency", "bytes"));
+  v.field("ramp_efficiency", o.ramp_efficiency, share("share of the memory bandwidth for them"));
+  v.field("split_from_group", o.split_from_group,
+          count("query heads per KV head from which keys are split over thread blocks"));
 }
 
 static void describe_optional_gemm(FieldVisitor& v, std::string_view name,
@@ -239,7 +260,8 @@ static void describe(FieldVisitor& v, Gpu& o) {
           not_negative("of it, taken by a process's CUDA context", "bytes"));
   v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s,
           positive("of its memory", "bytes/s"));
-  v.field("sm_count", o.sm_count, {.meaning = "multiprocessors; needed by wave", .min = 0, .max = kMaxCount});
+  v.field("sm_count", o.sm_count,
+          {.meaning = "multiprocessors; needed by wave and blocks", .min = 0, .max = kMaxCount});
   v.group("gemm", {.meaning = "matrix products"},
           [&o](FieldVisitor& w) { describe_efficiency(w, o.gemm, kGemmEfficiencyNames); });
   const auto gemm = [&v](std::string_view name, std::optional<Efficiency>& efficiency,
@@ -253,6 +275,8 @@ static void describe(FieldVisitor& v, Gpu& o) {
   gemm("grouped_gemm_fp4", o.grouped_gemm_fp4, "the same in FP4", "as gemm_fp4");
   v.group("attention", {.meaning = "attention kernels"},
           [&o](FieldVisitor& w) { describe_efficiency(w, o.attention, kAttentionEfficiencyNames); });
+  v.field("decode_attention", o.decode_attention,
+          {.meaning = "attention of one query a sequence", .absent = "as attention"});
   v.field("elementwise", o.elementwise,
           {.meaning = "norms, activations, residuals", .absent = "part of gemm"});
   v.field("kernel_overhead_s", o.kernel_overhead_s, not_negative("per GEMM and attention call", "s"));
@@ -266,10 +290,26 @@ static void describe(FieldVisitor& v, Gpu& o) {
           not_negative("one GPU during a step", "W", "energy is not counted"));
 }
 
+static void describe(FieldVisitor& v, RatePoint& o) {
+  v.field("block_bytes", o.block_bytes, positive("of one piece", "bytes"));
+  v.field("bytes_per_s", o.bytes_per_s, positive("in pieces of this size", "bytes/s"));
+}
+
+static void describe(FieldVisitor& v, SsdPoint& o) {
+  v.field("block_bytes", o.block_bytes, positive("of one request", "bytes"));
+  v.field("bytes_per_s", o.bytes_per_s, positive("of one device in requests of this size", "bytes/s"));
+  v.field("queue_depth", o.queue_depth, count("in flight meanwhile", "requests"));
+}
+
 static void describe(FieldVisitor& v, Pcie& o) {
   v.field("h2d_bandwidth_bytes_per_s", o.h2d_bandwidth_bytes_per_s, positive("host to one GPU", "bytes/s"));
   v.field("d2h_bandwidth_bytes_per_s", o.d2h_bandwidth_bytes_per_s, positive("one GPU to host", "bytes/s"));
-  v.field("request_overhead_s", o.request_overhead_s, not_negative("per copy", "s"));
+  v.field("request_overhead_s", o.request_overhead_s, not_negative("per copy, without a curve", "s"));
+  v.field("h2d_curve", o.h2d_curve, {.meaning = "rate to one GPU over the bytes of one copy"});
+  v.field("d2h_curve", o.d2h_curve, {.meaning = "rate from one GPU over the bytes of one copy"});
+  v.field(
+      "duplex_share", o.duplex_share,
+      {.meaning = "both directions at once: their rate over the sum of the two alone", .min = 0.5, .max = 1});
 }
 
 static void describe(FieldVisitor& v, Nvlink& o) {
@@ -293,7 +333,16 @@ static void describe(FieldVisitor& v, Ssd& o) {
   v.field("capacity_bytes", o.capacity_bytes, positive("of one device", "bytes"));
   v.field("read_bandwidth_bytes_per_s", o.read_bandwidth_bytes_per_s, positive("of one device", "bytes/s"));
   v.field("write_bandwidth_bytes_per_s", o.write_bandwidth_bytes_per_s, positive("of one device", "bytes/s"));
-  v.field("request_overhead_s", o.request_overhead_s, not_negative("per chunk read or written", "s"));
+  v.field("request_overhead_s", o.request_overhead_s,
+          not_negative("per chunk read or written, without a curve", "s"));
+  v.field("read_curve", o.read_curve, {.meaning = "rate of one device over the bytes of one read"});
+  v.field("write_curve", o.write_curve, {.meaning = "rate of one device over the bytes of one write"});
+  v.field("queue_depth", o.queue_depth,
+          {.meaning = "in flight on one device, for its curves",
+           .unit = "requests",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "the deepest measured"});
   v.field("sync_write_s", o.sync_write_s, not_negative("one small write that is waited for", "s"));
   v.field("gpu_direct", o.gpu_direct, {.meaning = "false: transfers are copied through DRAM"});
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
@@ -307,6 +356,7 @@ static void describe(FieldVisitor& v, Ssd& o) {
 static void describe(FieldVisitor& v, Remote& o) {
   v.field("capacity_bytes", o.capacity_bytes, positive("of the node's share", "bytes"));
   v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("of the node", "bytes/s"));
+  v.field("curve", o.curve, {.meaning = "rate of the node over the bytes of one request"});
   v.field("latency_s", o.latency_s, not_negative("to the first byte of a transfer", "s"));
   v.field("lookup_s", o.lookup_s, not_negative("of its index, once a turn", "s"));
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
@@ -376,6 +426,10 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "what must fit before a request runs: its prompt, its first slice, or its answer too"});
   v.field("schedule", o.schedule,
           {.meaning = "steps compute prompts beside decodes, or prompts alone and first"});
+  v.field("mixed_attention", o.mixed_attention,
+          {.meaning = "a step's prompts and decodes in kernels of their own, or all in the prompts' kernel"});
+  v.field("one_token_slices", o.one_token_slices,
+          {.meaning = "attention of prompts of which a step computes one token: as prompts, or as decodes"});
   v.field("async_scheduling", o.async_scheduling,
           {.meaning = "the next step is planned while one runs; host time is hidden behind the GPU's"});
   v.field("step_overhead_s", o.step_overhead_s, not_negative("host time of a step", "s"));

@@ -24,6 +24,7 @@ inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
 inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output"};
 inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
 inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple"};
+inline constexpr std::string_view kMixedAttentionNames[] = {"two_calls", "one_call"};
 inline constexpr std::string_view kRoutingNames[] = {"round_robin", "least_loaded", "session_affinity",
                                                      "prefix_aware"};
 inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
@@ -33,6 +34,8 @@ inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", 
 inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
+inline constexpr std::string_view kOneTokenSlicesNames[] = {"prefill", "decode"};
+inline constexpr std::string_view kBlockLayoutNames[] = {"layer", "cross_layer"};
 inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "layerwise"};
 inline constexpr std::string_view kSaveAtNames[] = {"turn_end", "step", "eviction"};
 inline constexpr std::string_view kEvictionUnitNames[] = {"block", "context"};
@@ -51,11 +54,11 @@ inline constexpr auto kEvictionNames = [] {
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
-inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave"};
+inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave", "blocks"};
 
 // Not values of an enumeration, but the only ones allowed.
 inline constexpr std::string_view kGemmEfficiencyNames[] = {"constant", "smooth_max", "table"};
-inline constexpr std::string_view kAttentionEfficiencyNames[] = {"constant", "smooth_max", "wave"};
+inline constexpr std::string_view kAttentionEfficiencyNames[] = {"constant", "smooth_max", "wave", "blocks"};
 inline constexpr std::string_view kProvenanceNames[] = {"datasheet", "paper", "measured"};
 inline constexpr std::string_view kDtypeNames[] = {"float16",       "bfloat16",    "float32",
                                                    "float8_e4m3fn", "float8_e5m2", "int8"};
@@ -66,6 +69,7 @@ constexpr Names names_of(Overflow) { return kOverflowNames; }
 constexpr Names names_of(Admission) { return kAdmissionNames; }
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 constexpr Names names_of(KvCapacityModel) { return kKvCapacityModelNames; }
+constexpr Names names_of(MixedAttention) { return kMixedAttentionNames; }
 constexpr Names names_of(Routing) { return kRoutingNames; }
 constexpr Names names_of(BadRow) { return kBadRowNames; }
 constexpr Names names_of(History) { return kHistoryNames; }
@@ -77,6 +81,8 @@ constexpr Names names_of(Match) { return kMatchNames; }
 constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr Names names_of(Calls) { return kCallsNames; }
+constexpr Names names_of(OneTokenSlices) { return kOneTokenSlicesNames; }
+constexpr Names names_of(BlockLayout) { return kBlockLayoutNames; }
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }
 constexpr Names names_of(SaveAt) { return kSaveAtNames; }
 constexpr Names names_of(EvictionUnit) { return kEvictionUnitNames; }

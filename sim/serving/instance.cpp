@@ -12,7 +12,7 @@ namespace kvcap {
 
 Instance::Instance(const InstanceParts& parts)
     : parts_(parts),
-      step_time_(*parts.cost, parts.policy->traits().save_floors),
+      step_time_(*parts.cost, parts.policy->traits().save_floors, parts.serving.mixed_attention),
       kv_buffer_(parts.policy->traits().kv_buffer),
       arrivals_(parts.sessions->arrivals),
       forecast_(*parts.workload, arrivals_, *parts.store, parts.keeping,

@@ -17,10 +17,19 @@ enum class Admission : uint8_t { full_prompt, chunk, reserve_output };
 // prompts alone (SGLang without mixed chunks).
 enum class StepOrder : uint8_t { mixed, prefill_first };
 
+// Attention of a prompt of which a step computes one token, as the last one of a prompt that was found as a
+// whole: in the prompts' kernel, or as a sequence that decodes, which kernels tell by the number of rows
+// alone (vLLM V1).
+enum class OneTokenSlices : uint8_t { prefill, decode };
+
 // How the KV capacity follows from GPU memory where it is not given. engine: as vLLM plans it, term by term
 // (cost/gpu_memory.h). simple: the memory's share without weights and the rows of one step in the widest
 // layer; for systems that are not vLLM.
 enum class KvCapacityModel : uint8_t { engine, simple };
+// Attention of a step that mixes prompts and decodes. two_calls: each in its own kernel (FlashInfer,
+// TensorRT-LLM, MLA). one_call: decoding rows in the prompts' kernel, which does not split their keys
+// (vLLM's FlashAttention backend; vllm-project/vllm#58013 says so and would change it for FlashAttention-2).
+enum class MixedAttention : uint8_t { two_calls, one_call };
 
 struct ServingOptions {
   int64_t tensor_parallel_size = 1;
@@ -41,6 +50,8 @@ struct ServingOptions {
   bool cache_generated = true;  // those of answers as well
   Admission admission = Admission::full_prompt;
   StepOrder schedule = StepOrder::mixed;
+  MixedAttention mixed_attention = MixedAttention::two_calls;
+  OneTokenSlices one_token_slices = OneTokenSlices::prefill;
   bool async_scheduling = true;  // step N+1 is planned when step N begins
   // Host time of a step: on the path without asynchronous scheduling, beside the GPU's with it.
   double step_overhead_s = 0;

@@ -19,25 +19,6 @@ RequestPtr take_from(List& list, const Request& request) {
   return taken;
 }
 
-// Blocks at the front of two chains that are the same, though their texts may be cut into runs differently.
-int64_t common_blocks(std::span<const BlockRun> one, std::span<const BlockRun> other, int64_t block_size) {
-  int64_t common = 0, in_one = 0, in_other = 0;  // blocks of the first run that are behind
-  while (!one.empty() && !other.empty()) {
-    const BlockRun& run = one.front();
-    const BlockRun& with = other.front();
-    const bool same =
-        run.text == with.text && run.first + in_one * block_size == with.first + in_other * block_size;
-    if (!same) break;
-    const int64_t here = std::min(run.blocks - in_one, with.blocks - in_other);
-    common += here;
-    in_one += here;
-    in_other += here;
-    if (in_one == run.blocks) one = one.subspan(1), in_one = 0;
-    if (in_other == with.blocks) other = other.subspan(1), in_other = 0;
-  }
-  return common;
-}
-
 }  // namespace
 
 void StepPlan::clear() {
@@ -278,20 +259,10 @@ void Scheduler::outlook(StepPlan& step) const {
 
 // ---- many steps alike ----
 
-// Steps until the request names a block that the head of the queue, which lacks blocks, would find.
-int64_t Scheduler::steps_to_useful_name(const Request& request) const {
-  constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  if (!lacks_blocks_ || waiting_.empty() || !request.named || !options_.cache_generated) return kNone;
-  const int64_t named = request.holding.named();
-  if (common_blocks(request.chain, waiting_.front()->chain, options_.block_size) <= named) return kNone;
-  return (named + 1) * options_.block_size - request.known_tokens();
-}
-
 int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t at_most) const {
   for (const Slice& slice : step.slices) {
     const Request& request = *slice.request;
     at_most = std::min(at_most, request.output_tokens - request.generated - (has_following ? 2 : 1));
-    at_most = std::min(at_most, steps_to_useful_name(request) - 1);
   }
   const auto fit = [&](int64_t steps) {
     int64_t needed = 0;

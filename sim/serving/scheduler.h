@@ -109,8 +109,8 @@ class Scheduler {
   // Every slice of `step` is done `steps` times more, as is every slice of the plan that follows it, if any.
   // REQUIRES: all of them decode, and most_steps() allows it.
   void skip(StepPlan& step, StepPlan* following, int64_t steps);
-  // How often the slices of a step that decodes only can be repeated, if nothing happens: nobody ends,
-  // nobody is preempted, and nobody who waits finds more than before.
+  // How often the slices of a step that decodes only can be repeated, if nothing happens: nobody ends, and
+  // nobody is preempted. REQUIRES: nobody else can find what they generate.
   int64_t most_steps(const StepPlan& step, bool has_following, int64_t at_most) const;
 
   // One slice of a step is done. Returns whether it yielded a token: then ended() may hold.
@@ -158,7 +158,6 @@ class Scheduler {
   bool parks() const { return !loading_.empty() || restored_waiting_ > 0; }
   int64_t owed_blocks(const Request* but = nullptr) const;
   int64_t missing_blocks(const Request& request, int64_t tokens) const;
-  int64_t steps_to_useful_name(const Request& request) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);
   void preempt();

@@ -61,6 +61,8 @@ void Instance::time_step() {
   for (const Slice& slice : current_.slices) {
     const Request& request = *slice.request;
     if (std::abs(request.last_token_s - step_.start_s) > kResolution_s) most = 1;
+    // What it generates others may find as soon as a block of it is full.
+    if (request.named && parts_.serving.cache_generated && !request.text.answer.empty()) most = 1;
   }
   if (async) scheduler_.plan(following_);
   step_.most_steps = most_steps_alike(most);
@@ -89,10 +91,18 @@ int64_t Instance::most_steps_alike(int64_t at_most) {
 
 double Instance::mixed_step_s(const StepPlan& plan) {
   chunks_.clear();
+  const bool one_decodes = parts_.serving.one_token_slices == OneTokenSlices::decode;
+  int64_t decoding = plan.decoding, context_tokens = plan.context_tokens;
   for (const Slice& slice : plan.slices) {
-    if (!slice.decode) chunks_.push_back({slice.tokens, slice.first});
+    if (slice.decode) continue;
+    if (slice.tokens == 1 && one_decodes) {
+      ++decoding;
+      context_tokens += slice.first + 1;
+    } else {
+      chunks_.push_back({slice.tokens, slice.first});
+    }
   }
-  return step_time_.mixed_s(chunks_, plan.decoding, plan.context_tokens, plan.sampled);
+  return step_time_.mixed_s(chunks_, decoding, context_tokens, plan.sampled);
 }
 
 // Sequences that copy their windows in the next step; so many in each of at most `for_steps` steps.

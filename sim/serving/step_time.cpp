@@ -13,6 +13,7 @@ double floor_s(const SaveFloor& floor, int64_t rows, int64_t decoding) {
 }
 
 constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+constexpr double kFarSteps = 1e15;  // later than the end of any run
 
 }  // namespace
 
@@ -69,8 +70,11 @@ DecodeRun DecodeRun::at_least(double seconds) const {
   return DecodeRun(std::move(ramps));
 }
 
-StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors)
-    : cost_(cost), floors_(std::move(floors)), unsaved_layers_(cost.model().num_hidden_layers) {
+StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors, MixedAttention mixed_attention)
+    : cost_(cost),
+      floors_(std::move(floors)),
+      unsaved_layers_(cost.model().num_hidden_layers),
+      mixed_attention_(mixed_attention) {
   for (const SaveFloor& floor : floors_) unsaved_layers_ -= floor.layers;
 }
 
@@ -85,14 +89,13 @@ double StepTime::layers_s(double layer_s, int64_t rows, int64_t decoding) const 
 double StepTime::mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
                          int64_t sampled) const {
   int64_t rows = decoding;
+  for (const PrefillChunk& chunk : chunks) rows += chunk.new_tokens;
   double attention_s = 0;
-  for (const PrefillChunk& chunk : chunks) {
-    rows += chunk.new_tokens;
-    attention_s += cost_.attention_layer_s(chunk);
-  }
-  if (decoding > 0) {
-    const DecodeAttention decode = cost_.decode_attention_layer_s(decoding);
-    attention_s += decode.fixed_s + decode.per_context_token_s * static_cast<double>(context_tokens);
+  if (mixed_attention_ == MixedAttention::one_call) {
+    attention_s = cost_.mixed_attention_layer_s(chunks, decoding, context_tokens);
+  } else {
+    attention_s = cost_.attention_layer_s(chunks) +
+                  cost_.decode_attention_layer_s(decoding).at_s(static_cast<double>(context_tokens));
   }
   const double head_s = sampled > 0 ? cost_.head_s(sampled) : 0;
   return layers_s(cost_.linear_layer_s(rows) + attention_s, rows, decoding) + head_s;
@@ -100,25 +103,31 @@ double StepTime::mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding,
 
 DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extra_s) const {
   const DecodeAttention attention = cost_.decode_attention_layer_s(decoding);
-  const double layer_growth_s = attention.per_context_token_s * static_cast<double>(decoding);
-  const double first_layer_s = cost_.linear_layer_s(decoding) + attention.fixed_s +
-                               attention.per_context_token_s * static_cast<double>(context_tokens);
+  const double linear_s = cost_.linear_layer_s(decoding);
   const double head_s = cost_.head_s(decoding);
+  const auto growth = static_cast<double>(decoding);  // of the context, in one step
 
-  // Step j's layers last max(floor, first + j growth); a floor ends where the line crosses it.
+  // Step j's layers last max(floor, linear + attention(context + j growth)). Attention is straight up to the
+  // end of its piece, and a floor ends where that line crosses it.
   std::vector<Ramp> ramps;
   int64_t begin = 0;
   while (begin != kForever) {
-    const double layer_s = first_layer_s + layer_growth_s * static_cast<double>(begin);
+    const double context = static_cast<double>(context_tokens) + growth * static_cast<double>(begin);
+    const double layer_s = linear_s + attention.at_s(context);
+    const double layer_growth_s = attention.slope_s(context) * growth;
     int64_t end = kForever;
+    const double last_step = (attention.piece_end(context) - context) / growth;
+    if (last_step < kFarSteps) end = begin + static_cast<int64_t>(last_step) + 1;
     int64_t growing_layers = unsaved_layers_;
     for (const SaveFloor& floor : floors_) {
       const double least_s = floor_s(floor, decoding, decoding);
       if (layer_s >= least_s) {
         growing_layers += floor.layers;
       } else if (layer_growth_s > 0) {
-        const auto crossing = static_cast<int64_t>(std::ceil((least_s - first_layer_s) / layer_growth_s));
-        end = std::min(end, std::max(crossing, begin + 1));
+        const double crossing = std::ceil((least_s - layer_s) / layer_growth_s);
+        if (crossing < kFarSteps) {
+          end = std::min(end, begin + std::max<int64_t>(static_cast<int64_t>(crossing), 1));
+        }
       }
     }
     ramps.push_back({.first_s = layers_s(layer_s, decoding, decoding) + head_s + extra_s,

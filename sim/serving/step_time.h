@@ -3,8 +3,8 @@
 // A step computes some rows of prompts and one row for each decoding sequence; its time is that of all layers
 // plus the vocabulary projection. What a policy saves on the critical path makes a layer last at least as
 // long as its SaveFloor. A run of decode steps over the same sequences grows by one token a sequence and
-// step, so its steps' times are arithmetic ramps, broken only where a layer's time grows past a floor, and
-// sums of any length are exact in closed form.
+// step, so its steps' times are arithmetic ramps, broken only where a layer's time grows past a floor or
+// attention passes from one straight piece to the next, and sums of any length are exact in closed form.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 #include "cost/cost_model.h"
 #include "policy/policy.h"
+#include "serving/options.h"
 
 namespace kvcap {
 
@@ -46,7 +47,8 @@ class DecodeRun {
 
 class StepTime {
  public:
-  StepTime(const CostModel& cost, std::vector<SaveFloor> floors);
+  StepTime(const CostModel& cost, std::vector<SaveFloor> floors,
+           MixedAttention mixed_attention = MixedAttention::two_calls);
 
   // One step: prompt chunks together with `decoding` sequences of `context_tokens` tokens in all (the new
   // ones included), `sampled` tokens out.
@@ -62,6 +64,7 @@ class StepTime {
   const CostModel& cost_;
   std::vector<SaveFloor> floors_;
   int64_t unsaved_layers_;  // without a floor
+  MixedAttention mixed_attention_;
 };
 
 }  // namespace kvcap

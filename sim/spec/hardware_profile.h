@@ -14,7 +14,7 @@
 namespace kvcap {
 
 // How long an operator takes, given its flops F, its bytes B, and the device's peak P and bandwidth W.
-enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave };
+enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave, blocks };
 
 // One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s, with elements of A and of B of these bytes.
 struct GemmPoint {
@@ -26,14 +26,32 @@ struct GemmPoint {
 
 struct Efficiency {
   EfficiencyModel model = EfficiencyModel::constant;
-  double efficiency = 1;            // share of peak flops: constant, smooth_max, wave
-  double bandwidth_efficiency = 1;  // share of memory bandwidth: smooth_max; wave for decode
-  double constant_s = 0;            // smooth_max, wave
-  int64_t block_m = 64;             // query rows of one thread block: wave
+  double efficiency = 1;            // share of peak flops: constant, smooth_max, wave, blocks
+  double bandwidth_efficiency = 1;  // share of memory bandwidth: smooth_max, blocks; wave for decode
+  double constant_s = 0;            // of a call: smooth_max, wave, blocks
+  int64_t block_m = 64;             // query rows of one thread block: wave, blocks
+  double block_s = 0;               // of a thread block, beside its keys: blocks
+  double wave_tail = 1;             // share of the idle time at the ends of waves that is paid: blocks
+  bool packed_heads = false;        // a block's rows are of all query heads of a KV head: blocks
   std::vector<GemmPoint> points;    // table
   // Share of memory bandwidth of the kernel that quantises A before an FP8 or FP4 GEMM: it reads A in the
   // output's bytes and writes it in its own. Absent: fused into another kernel. Plain GEMMs only.
   std::optional<double> quantize_bandwidth_efficiency;
+};
+
+// Decode attention, one query a sequence, for s sequences with g KV heads and x tokens of context in all:
+// t = constant_s + s g block_s + the time to read max(x, s least_tokens) tokens' keys and values, of which
+// the first ramp_bytes are read with ramp_efficiency and the others with bandwidth_efficiency of the memory
+// bandwidth. A model with fewer than split_from_group query heads per KV head runs in the prefill kernel,
+// whose blocks (gpu.attention: wave or blocks) walk a whole context each.
+struct DecodeEfficiency {
+  double constant_s = 0;
+  double block_s = 0;  // of a sequence's KV head
+  int64_t least_tokens = 0;
+  double bandwidth_efficiency = 1;
+  double ramp_bytes = 0;
+  double ramp_efficiency = 1;
+  int64_t split_from_group = 1;
 };
 
 // Norms, activations, rotary embedding and residual adds of a layer: bytes/(W bandwidth_efficiency) +
@@ -61,6 +79,7 @@ struct Gpu {
   // One kernel for all experts of a layer; absent: as a plain GEMM with the same flops and bytes.
   std::optional<Efficiency> grouped_gemm, grouped_gemm_fp8, grouped_gemm_fp4;
   Efficiency attention;
+  std::optional<DecodeEfficiency> decode_attention;  // absent: as attention says
   std::optional<Elementwise> elementwise;
   double kernel_overhead_s = 0;          // added to every GEMM and attention call
   double host_overhead_per_layer_s = 0;  // added to every layer of every step
@@ -71,10 +90,27 @@ struct Gpu {
   std::optional<double> power_busy_w;  // throughout a step; absent: no energy is counted
 };
 
+// One measured rate: transfers in pieces of `block_bytes` moved `bytes_per_s` (rate_curve.h).
+struct RatePoint {
+  double block_bytes = 0;
+  double bytes_per_s = 0;
+};
+
+// The same of one SSD with `queue_depth` requests in flight.
+struct SsdPoint {
+  double block_bytes = 0;
+  double bytes_per_s = 0;
+  int64_t queue_depth = 1;
+};
+
 struct Pcie {
   double h2d_bandwidth_bytes_per_s = 0;
   double d2h_bandwidth_bytes_per_s = 0;
-  double request_overhead_s = 0;  // per copy
+  double request_overhead_s = 0;  // per copy, where there is no curve
+  // Rates over the bytes of one copy, at most the bandwidths above; empty: not measured.
+  std::vector<RatePoint> h2d_curve, d2h_curve;
+  // Both directions at once reach this share of the sum of the two alone: 0.5 to 1.
+  double duplex_share = 1;
 };
 
 struct Nvlink {
@@ -113,9 +149,12 @@ struct Ssd {
   double capacity_bytes = 0;
   double read_bandwidth_bytes_per_s = 0;
   double write_bandwidth_bytes_per_s = 0;
-  double request_overhead_s = 0;  // per chunk read or written
-  double sync_write_s = 25e-6;    // one small write that the writer waits for (save: direct_io)
-  bool gpu_direct = true;         // false: reads and writes are copied through DRAM
+  double request_overhead_s = 0;  // per chunk read or written, where there is no curve
+  // Rates of one device over the bytes of one request, at most the bandwidths above; empty: not measured.
+  std::vector<SsdPoint> read_curve, write_curve;
+  std::optional<int64_t> queue_depth;  // requests in flight on one device; absent: the deepest measured
+  double sync_write_s = 25e-6;         // one small write that the writer waits for (save: direct_io)
+  bool gpu_direct = true;              // false: reads and writes are copied through DRAM
   double price_usd_per_gb_hour = 0;
   double purchase_usd = 0;  // of one device
   double amortization_years = 5;
@@ -126,8 +165,9 @@ struct Ssd {
 struct Remote {
   double capacity_bytes = 0;
   double bandwidth_bytes_per_s = 0;
-  double latency_s = 0;  // to the first byte of a transfer
-  double lookup_s = 0;   // of its index: every turn asks it once what is there
+  std::vector<RatePoint> curve;  // over the bytes of one request, both ways; empty: not measured
+  double latency_s = 0;          // to the first byte of a transfer
+  double lookup_s = 0;           // of its index: every turn asks it once what is there
   double price_usd_per_gb_hour = 0;
   double price_usd_per_request = 0;
 };

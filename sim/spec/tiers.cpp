@@ -25,13 +25,15 @@ TierFacts facts_of(const Ssd& ssd) {
       .usd_per_gb_hour = ssd.price_usd_per_gb_hour +
                          written_off_usd_per_hour(ssd.purchase_usd / device_gb, ssd.amortization_years),
       .watts_per_gb = ssd.power_w / device_gb,
-      .read = {Resource::ssd_read, count * ssd.read_bandwidth_bytes_per_s, ssd.request_overhead_s / count},
-      .write = {Resource::ssd_write, count * ssd.write_bandwidth_bytes_per_s, ssd.request_overhead_s / count},
+      .read = {Resource::ssd_read, count * ssd.read_bandwidth_bytes_per_s, ssd.request_overhead_s / count,
+               RateCurve(at_queue_depth(ssd.read_curve, ssd.queue_depth)), count},
+      .write = {Resource::ssd_write, count * ssd.write_bandwidth_bytes_per_s, ssd.request_overhead_s / count,
+                RateCurve(at_queue_depth(ssd.write_curve, ssd.queue_depth)), count},
       .reaches_gpu = ssd.gpu_direct};
 }
 
 TierFacts facts_of(const Remote& remote) {
-  const TierLink link{Resource::remote, remote.bandwidth_bytes_per_s, 0};
+  const TierLink link{Resource::remote, remote.bandwidth_bytes_per_s, 0, RateCurve(remote.curve)};
   return {.capacity_bytes = remote.capacity_bytes,
           .usd_per_gb_hour = remote.price_usd_per_gb_hour,
           .read = link,

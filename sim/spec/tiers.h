@@ -7,6 +7,7 @@
 #include "base/resource.h"
 #include "base/tier.h"
 #include "spec/hardware_profile.h"
+#include "spec/rate_curve.h"
 
 namespace kvcap {
 
@@ -14,6 +15,8 @@ struct TierLink {
   Resource resource = Resource::dram;
   double bytes_per_s = 0;  // of all devices together
   double request_s = 0;    // overhead of one request, divided by the devices that work side by side
+  RateCurve curve{};       // of one device over the bytes of a request; empty: bytes_per_s and request_s
+  double devices = 1;      // that work side by side
 };
 
 struct TierFacts {

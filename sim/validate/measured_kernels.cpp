@@ -7,15 +7,12 @@
 #include "metrics/quantiles.h"
 #include "scenario/load.h"
 #include "validate/measured.h"
+#include "validate/measured_attention.h"
 #include "validate/measured_gemm.h"
 #include "workload/csv.h"
 
 namespace kvcap {
 namespace {
-
-// Decode attention is timed over the same keys and values again and again: less than this stays in part in
-// the L2 cache of some GPU, and no engine finds it there.
-constexpr double kLeastKvBytes = 256e6;
 
 // Below 64 rows these sources have few GEMMs, whose times are rounded to a microsecond; measured_gemm.h
 // judges such rows.
@@ -31,7 +28,7 @@ struct KernelSet {
   bool fitted = false;         // the profile was fitted to these rows
 };
 
-// All kinds: GEMM tables, prefill over a cached prefix, decode.
+// GEMM tables, and prefill attention of a kernel that no profile describes.
 const KernelSet kGemms[] = {
     {"gemm.rtx-4090", "rtx-4090", "gemm_llmservingsim.csv", "rtx4090", 0.09, 0.25,
      "no test: the profile was fitted to these rows", true},
@@ -41,18 +38,9 @@ const KernelSet kGemms[] = {
      "another A100 and an older cuBLAS than those the profile is fitted to"},
 };
 const KernelSet kPrefixes[] = {
-    {"prefix.rtx-4090", "rtx-4090", "attn_chunked_prefill.csv", "rtx4090", 0.09, 0.26},
-    {"prefix.rtx-pro-6000", "rtx-pro-6000", "attn_chunked_prefill.csv", "rtxpro6000", 0.09, 0.26},
     {"prefix.h100-sxm", "h100-sxm", "attn_chunked_prefill.csv", "h100", 0.09, 0.26,
      "16 heads, FlashAttention-2 of vLLM 0; the profile has FlashAttention-3 over whole prompts"},
 };
-const KernelSet kDecodes[] = {
-    {"decode.h100-sxm", "h100-sxm", "attn_decode_aic.csv", "h100", 0.09, 0.26},
-    {"decode.h200-sxm", "h200-sxm", "attn_decode_aic.csv", "h200", 0.09, 0.26},
-    {"decode.a100-80g-sxm", "a100-80g-sxm", "attn_decode_aic.csv", "a100", 0.09, 0.26},
-    {"decode.rtx-pro-6000", "rtx-pro-6000", "attn_decode_aic.csv", "rtxpro6000", 0.09, 0.26},
-};
-
 // The columns of one row as numbers, after the text ones.
 struct Columns {
   std::vector<CsvColumn> names;
@@ -102,25 +90,6 @@ std::vector<double> prefix_errors(const KernelSet& set, const std::string& folde
   return errors;
 }
 
-std::vector<double> decode_errors(const KernelSet& set, const std::string& folder) {
-  HardwareProfile hardware = load_hardware(set.profile);
-  ModelSpec model{.num_hidden_layers = 1, .hidden_size = 1024, .head_dim = 128, .intermediate_size = 1024};
-  std::vector<double> errors;
-  for_each_row(folder + set.file,
-               {{{"device"}, {"stack"}, {"q_heads"}, {"kv_heads"}, {"batch"}, {"ctx"}, {"t_ms"}}, 2},
-               [&](const CsvRow& row, const std::vector<double>& x) {
-                 if (row.text(0) != set.device || !row.text(1).starts_with("vllm")) return;
-                 if (x[1] * x[2] * x[3] * 128 * 2 * 2 < kLeastKvBytes) return;
-                 model.num_attention_heads = whole(x[0]);
-                 model.num_key_value_heads = whole(x[1]);
-                 const DecodeAttention time =
-                     CostModel(model, hardware, 1).decode_attention_layer_s(whole(x[2]));
-                 const double modelled_s = time.fixed_s + time.per_context_token_s * x[2] * x[3];
-                 errors.push_back(std::abs(modelled_s / (x[4] * 1e-3) - 1));
-               });
-  return errors;
-}
-
 using Errors = std::vector<double> (*)(const KernelSet& set, const std::string& folder);
 
 void add(std::vector<Check>& checks, const KernelSet& set, const std::string& kernel,
@@ -166,7 +135,8 @@ std::vector<Check> kernel_checks(const std::string& data) {
   for (const KernelSet& set : kPrefixes) {
     add(checks, set, "prefill attention over a cached prefix", folder, prefix_errors);
   }
-  for (const KernelSet& set : kDecodes) add(checks, set, "decode attention", folder, decode_errors);
+  const std::vector<Check> attention = attention_checks(data);
+  checks.insert(checks.end(), attention.begin(), attention.end());
   const std::vector<Check> gemms = gemm_checks(data);
   checks.insert(checks.end(), gemms.begin(), gemms.end());
   return checks;

@@ -25,6 +25,7 @@ std::vector<Check> stored_twin_checks(const SuiteOptions&) { return twin_checks(
 const std::array kSuites = {Suite{"papers", paper_checks},
                             Suite{"queueing", queueing_checks},
                             Suite{"measured", measured_checks, {"hardware", "vllm-real", "runs"}},
+                            Suite{"stacks", stacks_checks},
                             Suite{"hits", hits_checks, {"traces/mooncake_conversation_trace.jsonl.gz"}},
                             Suite{"fidelity", fidelity_checks},
                             Suite{"twin", stored_twin_checks}};

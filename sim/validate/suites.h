@@ -28,6 +28,9 @@ std::vector<Check> hits_checks(const SuiteOptions& options);
 // link is, how loaded the machine.
 std::vector<Check> fidelity_checks(const SuiteOptions& options);
 
+// Published measurements of production stacks.
+std::vector<Check> stacks_checks(const SuiteOptions& options);
+
 std::string suite_names();
 // Ids of the numbers that README shows one by one.
 std::span<const std::string_view> headlines();

@@ -91,6 +91,18 @@ class Generator {
     return model;
   }
 
+  // Rates that do not fall with the bytes of a piece.
+  Json curve() {
+    Json points = Json::array();
+    double bytes = dice_.spread(1e2, 1e5), bytes_per_s = dice_.spread(1e7, 1e10);
+    for (int64_t i = dice_.between(1, 4); i > 0; --i) {
+      points.push_back({{"block_bytes", bytes}, {"bytes_per_s", bytes_per_s}});
+      bytes *= dice_.spread(1.5, 30);
+      bytes_per_s *= dice_.within(1, 4);
+    }
+    return points;
+  }
+
   Json hardware() {
     const auto& all = catalogue(Catalogue::hardware);
     const CatalogueEntry& entry = all[which(all.size())];
@@ -110,6 +122,9 @@ class Generator {
     scale("ssd", "write_bandwidth_bytes_per_s");
     if (dice_.chance(0.3)) hardware["gpu"]["kernel_overhead_s"] = dice_.spread(1e-7, 1e-5);
     if (dice_.chance(0.3)) hardware["pcie"]["request_overhead_s"] = dice_.spread(1e-7, 1e-4);
+    if (dice_.chance(0.3)) hardware["pcie"]["h2d_curve"] = curve();
+    if (dice_.chance(0.3)) hardware["pcie"]["d2h_curve"] = curve();
+    if (dice_.chance(0.3)) hardware["pcie"]["duplex_share"] = dice_.within(0.5, 1);
     if (dice_.chance(0.3)) hardware["gpu"]["power_busy_w"] = 700;
     if (dice_.chance(0.6)) {
       hardware["ssd"] = {{"count", dice_.between(1, 8)},
@@ -120,6 +135,7 @@ class Generator {
                          {"sync_write_s", dice_.pick({0.0, 2e-5})},
                          {"gpu_direct", dice_.chance(0.5)},
                          {"endurance_bytes", dice_.pick({0.0, 1e15})}};
+      if (dice_.chance(0.3)) hardware["ssd"]["read_curve"] = curve();
     }
     if (dice_.chance(0.6)) {
       hardware["remote"] = {{"capacity_bytes", dice_.spread(1e9, 1e14)},
@@ -173,6 +189,7 @@ class Generator {
     if (dice_.chance(0.4)) serving["async_scheduling"] = dice_.chance(0.5);
     if (dice_.chance(0.3)) serving["step_overhead_s"] = dice_.spread(1e-5, 0.1);
     if (dice_.chance(0.3)) serving["step_overhead_per_sequence_s"] = dice_.spread(1e-6, 1e-2);
+    if (dice_.chance(0.3)) serving["one_token_slices"] = "decode";
     if (dice_.chance(0.3)) serving["request_overhead_s"] = dice_.spread(1e-4, 1);
   }
 
@@ -353,6 +370,12 @@ class Generator {
     add("read_buffer_layers", [&] { return dice_.between(1, 50); });
     add("save", [&] { return dice_.pick(kSaveModeNames); });
     add_paths(policy);
+    if (dice_.chance(0.2)) {
+      // Only whole contexts come back in blocks of all layers.
+      const bool whole =
+          policy["name"] == "kv_offload" && !policy.contains("preload") && !policy.contains("load");
+      policy["block_layout"] = whole ? dice_.pick(kBlockLayoutNames) : kBlockLayoutNames[0];
+    }
     add("split", [&] { return dice_.pick(kSplitNames); });
     add("split_tokens", [&] { return dice_.tokens(1, 20000); });
     add("store_hidden_for_recomputed", yes_or_no);
@@ -386,7 +409,10 @@ class Generator {
     const bool kv = policy.value("keep", std::string(name(*options.keep))) == "kv";
     const bool chunks = policy.contains("chunk_tokens") || options.chunk_tokens ||
                         policy.value("match", "") == "chunk" || options.match == Match::chunk;
-    return kv && !chunks && json_["serving"].value("prefix_caching", true);
+    const bool cuts = policy.value("decoupled_positions", options.decoupled_positions.value_or(false)) ||
+                      policy.value("retention", options.retention.value_or(1)) < 1;
+    const bool waits = policy.value("write_queue_s", 1.0) == 0 || policy.value("save", "") == "blocking";
+    return kv && !chunks && !cuts && !waits && json_["serving"].value("prefix_caching", true);
   }
 
   // A static graph's window is reserved whole for every sequence.

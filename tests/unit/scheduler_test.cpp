@@ -432,21 +432,6 @@ TEST(Scheduler, RepeatsOneStepLessWhereTheNextIsPlanned) {
   EXPECT_EQ(engine.scheduler().most_steps(decode, true, 1000), 7);
 }
 
-// The second prompt wants all five blocks and contains the first one's answer, whose block it finds as soon
-// as that is full.
-TEST(Scheduler, RepeatsStepsUntilAnAnswerFillsABlockThatAWaitingRequestLacks) {
-  Engine engine(options(), 5);
-  engine.ask(text(8), 8);
-  EXPECT_EQ(engine.step(), "0:0+8!");
-  engine.ask({{kText, 0, 8}, {Engine::answer_of(0), 0, 4}, {kOther, 0, 8}}, 1);
-  StepPlan decode = engine.plan();
-  EXPECT_EQ(Engine::told(decode), "0:8+1!");
-  ASSERT_EQ(engine.scheduler().most_steps(decode, false, 1000), 2);
-  engine.scheduler().skip(decode, nullptr, 2);
-  engine.finish(decode);
-  EXPECT_EQ(engine.step(), "0:11+1! 1:12+8!");
-}
-
 TEST(Scheduler, RepeatsStepsBeyondABlockThatNobodyWaitsFor) {
   Engine engine(options(), 5);
   engine.ask(text(8), 8);

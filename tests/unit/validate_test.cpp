@@ -151,6 +151,30 @@ TEST(MeasuredSuite, KeepsWhatReadmePromisesAndSaysWhyOfTheRest) {
   }
 }
 
+// Needs no file beside the project: what is measured is in sim/validate/stacks.cpp.
+TEST(StacksSuite, LoadsFromDramAreWithinTenPercentAndWhatIsOutsideSaysWhy) {
+  const std::vector<Check> checks = run_suites({"stacks"}, {.data_folder = "/nowhere"});
+  int loads = 0;
+  double before_ms = 0;
+  for (const Check& check : checks) {
+    EXPECT_TRUE(check.verdict != Verdict::outside || !check.reason.empty()) << check.id;
+    if (check.id.find("load_") == std::string::npos || check.simulated.size() != 1) continue;
+    ++loads;
+    EXPECT_LT(check.error, 0.1) << check.id;
+    EXPECT_GT(check.simulated[0], before_ms) << check.id;
+    before_ms = check.simulated[0];
+  }
+  EXPECT_EQ(loads, 10);
+}
+
+TEST(StacksSuite, CountsWhatWasChosenForItsNumbersAsTuned) {
+  for (const Check& check : run_suites({"stacks"}, {.data_folder = "/nowhere"})) {
+    const bool is_fitted = check.id.find("serial") != std::string::npos;
+    EXPECT_EQ(check.tuned.size(), is_fitted ? 2U : 0U) << check.id;
+    EXPECT_EQ(check.role, is_fitted ? Role::fitted : Role::test) << check.id;
+  }
+}
+
 TEST(MeasuredSuite, ComparesNothingWithoutTheMeasurements) {
   const std::vector<Check> checks = run_suites({"measured"}, {.data_folder = "/nowhere"});
   for (const Check& check : checks) {
