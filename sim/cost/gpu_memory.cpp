@@ -19,7 +19,8 @@ int64_t up_tensors(const ModelSpec& model) { return ffn_matrices(model) - 1; }
 int64_t padded_vocabulary(const ModelSpec& model) { return divide_up(model.vocab_size, 64) * 64; }
 
 double embedding_bytes(const ModelSpec& model, int64_t t) {
-  return product(divide_up(padded_vocabulary(model), t), model.hidden_size) * model.hidden_bytes_per_element;
+  return product(divide_up(padded_vocabulary(model), t), model.hidden_size) *
+         model.embedding_bytes_per_element.value_or(model.hidden_bytes_per_element);
 }
 
 // Positions are a table of embeddings, or of the rotary angles' cosines and sines; one for all layers.
