@@ -19,7 +19,8 @@ int64_t up_tensors(const ModelSpec& model) { return ffn_matrices(model) - 1; }
 int64_t padded_vocabulary(const ModelSpec& model) { return divide_up(model.vocab_size, 64) * 64; }
 
 double embedding_bytes(const ModelSpec& model, int64_t t) {
-  return product(divide_up(padded_vocabulary(model), t), model.hidden_size) * model.hidden_bytes_per_element;
+  return product(divide_up(padded_vocabulary(model), t), model.hidden_size) *
+         model.head_weight_bytes_per_element();
 }
 
 // Positions are a table of embeddings, or of the rotary angles' cosines and sines; one for all layers.
@@ -206,8 +207,8 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
                           gpu.context_bytes > 0 ? "gpu.context_bytes" : "not in the profile"});
   const double graph_bytes =
       kGraphsBytes + kGraphLayerBytes * product(model.num_hidden_layers, graphs(settings));
-  memory.terms.push_back({"CUDA graphs", graph_bytes, engine.charges_graphs, TermSource::fitted,
-                          "on H100, median error 8 %"});
+  memory.terms.push_back(
+      {"CUDA graphs", graph_bytes, engine.charges_graphs, TermSource::fitted, "on H100, median error 8 %"});
 
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
   memory.block_bytes = static_cast<double>(model.num_hidden_layers) *
