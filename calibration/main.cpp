@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   kvcap::calibration::add_profile(app);
   kvcap::calibration::add_twin(app);
   kvcap::calibration::add_check(app);
+  kvcap::calibration::add_import(app);
   // Last: subcommands inherit it.
   app.footer(
       "kvcap-calibrate SUBCOMMAND --help has its options and an example.\n"

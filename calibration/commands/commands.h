@@ -11,6 +11,7 @@
 namespace kvcap::calibration {
 
 void add_check(CLI::App& app);
+void add_import(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_twin(CLI::App& app);
 

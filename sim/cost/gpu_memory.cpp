@@ -20,7 +20,7 @@ int64_t padded_vocabulary(const ModelSpec& model) { return divide_up(model.vocab
 
 double embedding_bytes(const ModelSpec& model, int64_t t) {
   return product(divide_up(padded_vocabulary(model), t), model.hidden_size) *
-         model.head_weight_bytes_per_element();
+         model.embedding_bytes_per_element.value_or(model.hidden_bytes_per_element);
 }
 
 // Positions are a table of embeddings, or of the rotary angles' cosines and sines; one for all layers.

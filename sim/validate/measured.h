@@ -22,6 +22,10 @@ std::vector<Check> vllm_run_checks(const std::string& folder);
 // median of their errors.
 std::vector<Check> vllm_h100_checks(const std::string& folder);
 
+// Means of TTFT and TPOT of vLLM servers at a closed-loop concurrency (`folder`/runs/silicon_agg.csv.gz): the
+// rows that can be expressed, and how many cannot, by reason.
+std::vector<Check> silicon_checks(const std::string& folder);
+
 // A fleet of vLLM servers behind llm-d's router (`folder`/runs/llmd_ladders.csv): output tokens a second and
 // mean TTFT over a ladder of request rates, with two ways of routing.
 std::vector<Check> llmd_checks(const std::string& folder);

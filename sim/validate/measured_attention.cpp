@@ -231,9 +231,11 @@ void add_rows(std::vector<Check>& checks, const Check& about, std::vector<double
     one.id += "." + which;
     one.what += which + " of " + std::to_string(errors.size());
     one.simulated = {quantile_of_sorted(errors, share)};
-    one.reference = {0, most};
-    one.tolerance = 0;
-    if (fitted) one.tuned = {"attention." + about.id};
+    one.reference = {most};
+    if (fitted) {
+      one.role = Role::fitted;
+      one.tuned = {"attention." + about.id};
+    }
     one.promised = judged && !fitted;
     judge(one);
     checks.push_back(std::move(one));
@@ -255,7 +257,7 @@ void add_set(std::vector<Check>& checks, const Gpus& gpus, const std::string& ke
     const double error = std::abs(modelled_s(call, hardware) / call.time_s - 1);
     (was_fitted(call, gpus) ? fitted : held_out[regime_of(call)]).push_back(error);
   }
-  Check about{.suite = "measured", .claim = Claim::range};
+  Check about{.suite = "measured", .claim = Claim::at_most};
   const std::string of = kernel + " attention of " + gpus.id + ", profile " + gpus.profile + ", ";
   for (const auto& [regime, errors] : held_out) {
     const std::string& name = kShortNames.at(regime);
@@ -286,7 +288,7 @@ std::vector<Check> attention_checks(const std::string& data) {
     checks.push_back({.id = "attention",
                       .suite = "measured",
                       .what = "attention kernels: relative errors of their times",
-                      .claim = Claim::range,
+                      .claim = Claim::at_most,
                       .reason = "no " + data + file + " (--data)"});
     return checks;
   }

@@ -281,6 +281,61 @@ TEST(KvCapacity, HoldsTheRowsOfAllActiveExpertsAtOnce) {
   EXPECT_DOUBLE_EQ(capacity.activation_bytes, 2048 * (4096 + 2 * (4096 + 2 * 14336)) * 2.0);
 }
 
+HardwareProfile machine_with_collectives() {
+  HardwareProfile hardware = machine();
+  hardware.collectives = Collectives{.all_reduce = {{4, 4096, 20e-6}, {4, 1024, 5e-6}, {2, 1024, 1}},
+                                     .all_gather = {},
+                                     .all_to_all = {{4, 1e6, 30e-6}}};
+  return hardware;
+}
+
+TEST(Collectives, AreInterpolatedInLogSpaceAmongThoseOfTheGroup) {
+  // 2048 is the geometric mean of 1024 and 4096, and so is its time: sqrt(5 * 20). Below the smallest size
+  // its time is held, above the largest it grows with the bytes.
+  const CostModel cost(llama_2_7b(), machine_with_collectives(), 4);
+  EXPECT_DOUBLE_EQ(cost.all_reduce_s(1024), 5e-6);
+  EXPECT_NEAR(cost.all_reduce_s(2048), 10e-6, 1e-18);
+  EXPECT_DOUBLE_EQ(cost.all_reduce_s(4096), 20e-6);
+  EXPECT_DOUBLE_EQ(cost.all_reduce_s(1), 5e-6);
+  EXPECT_DOUBLE_EQ(cost.all_reduce_s(8192), 40e-6);
+  EXPECT_DOUBLE_EQ(cost.all_to_all_s(1e6), 30e-6);
+}
+
+TEST(Collectives, TakeTheRingWhereTheGroupWasNotMeasured) {
+  // 300 GB/s and 8 us: an all-gather passes 3/4 of the buffer, and among eight an all-reduce 2 * 7/8 of it.
+  EXPECT_DOUBLE_EQ(CostModel(llama_2_7b(), machine_with_collectives(), 4).all_gather_s(1e6),
+                   0.75 * 1e6 / 300e9 + 8e-6);
+  EXPECT_DOUBLE_EQ(CostModel(llama_2_7b(), machine_with_collectives(), 8).all_reduce_s(1e6),
+                   2 * 0.875 * 1e6 / 300e9 + 8e-6);
+  EXPECT_EQ(CostModel(llama_2_7b(), machine_with_collectives(), 1).all_reduce_s(1e6), 0);
+}
+
+TEST(Collectives, AreTwoAllReducesOfALayersHiddenStates) {
+  // One row of 4096 elements of two bytes: twice the 8192 bytes' 40 us, and four GEMMs.
+  HardwareProfile hardware = machine_with_collectives();
+  const double measured_s = CostModel(llama_2_7b(), hardware, 4).linear_layer_s(1);
+  hardware.collectives->all_reduce.clear();
+  const double ring_s = 2 * 0.75 * 8192 / 300e9 + 8e-6;
+  EXPECT_NEAR(CostModel(llama_2_7b(), hardware, 4).linear_layer_s(1) - 2 * ring_s, measured_s - 2 * 40e-6,
+              1e-15);
+}
+
+TEST(CostModel, MultipliesAnFp8ModelsLayersInFp8AndItsHeadInSixteenBits) {
+  HardwareProfile hardware = compute_bound_machine();
+  hardware.gpu.peak_flops_fp8 = 2 * kPeakFlops;
+  ModelSpec model = llama_2_7b();
+  const double layer_s = CostModel(model, hardware, 1).linear_layer_s(512);
+  const double head_s = CostModel(model, hardware, 1).head_s(512);
+  model.weight_bytes_per_element = 1;
+  EXPECT_DOUBLE_EQ(CostModel(model, hardware, 1).linear_layer_s(512), layer_s);  // weights alone: expanded
+  model.activation_bytes_per_element = 1;
+  model.embedding_bytes_per_element = 2;
+  EXPECT_DOUBLE_EQ(CostModel(model, hardware, 1).linear_layer_s(512), layer_s / 2);
+  EXPECT_DOUBLE_EQ(CostModel(model, hardware, 1).head_s(512), head_s);
+  model.embedding_bytes_per_element = 1;
+  EXPECT_DOUBLE_EQ(CostModel(model, hardware, 1).head_s(512), head_s / 2);
+}
+
 TEST(KvCapacity, IsZeroWhenTheWeightsDoNotFit) {
   HardwareProfile hardware = machine();
   hardware.gpu.memory_bytes = 14e9;

@@ -78,7 +78,6 @@ TEST(GpuMemory, KeepsEmbeddingsInSixteenBitsWhereWeightsHaveEight) {
   ModelSpec model = llama_3_1_8b();
   const double wide = loaded_weight_bytes(model, 1);
   model.weight_bytes_per_element = 1;
-  model.embedding_bytes_per_element = 2;
   // All but 2 x 128,256 x 4096 words, 65 norms and the rotary table loses half.
   const double kept = 2 * 128256 * 2.0 * 4096 + 65 * 2.0 * 4096 + 131072 * 2.0 * 128;
   EXPECT_DOUBLE_EQ(loaded_weight_bytes(model, 1), kept + (wide - kept) / 2);

@@ -97,6 +97,12 @@ TEST(ModelSpec, TakesEachElementSizeWhereItBelongs) {
   EXPECT_DOUBLE_EQ(model.weight_bytes(), 8'030'261'248.0);
   EXPECT_DOUBLE_EQ(model.kv_bytes_per_token_layer(), 2048 * 0.5);
   EXPECT_DOUBLE_EQ(model.hidden_bytes_per_token_layer(), 8192);
+  // Embedding and output projection, 128,256 x 4096 each, keep 16 bits: one byte more for each of them.
+  model.embedding_bytes_per_element = 2;
+  EXPECT_DOUBLE_EQ(model.weight_bytes(), 8'030'261'248.0 + 2 * 128'256.0 * 4096);
+  EXPECT_EQ(model.gemm_input_bytes_per_element(), 2);
+  model.activation_bytes_per_element = 1;
+  EXPECT_EQ(model.gemm_input_bytes_per_element(), 1);
 }
 
 }  // namespace

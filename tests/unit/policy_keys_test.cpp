@@ -55,6 +55,7 @@ const std::vector<KeyCase> kCases = {
     {"store_once", "true", kStoring, kStoring},
     {"write_queue_s", "2", kStoring, kStoring},
     {"load", "\"blocking\"", kStoring, kStoring},
+    {"block_layout", "\"layer\"", kLoading, kLoading},
     {"prefetch_on_arrival", "\"wait\"", kStoring, kStoring},
     {"prefetch_timeout_s", "2", kNobody, kNobody},
     {"decoupled_positions", "true", kStoring, kNobody},

@@ -1,0 +1,61 @@
+// kvcap-calibrate import: kernel times of other programs into a hardware profile.
+#include "calibration/import.h"
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "base/input_error.h"
+#include "calibration/commands/commands.h"
+
+namespace kvcap::calibration {
+namespace {
+
+struct ImportArgs {
+  ImportOptions options;
+  std::vector<std::string> where;
+  std::string out;
+};
+
+void import_tables(ImportArgs args) {
+  for (const std::string& condition : args.where) {
+    const std::size_t equals = condition.find('=');
+    if (equals == std::string::npos) {
+      throw InputError("--where: found \"" + condition + "\", allowed: COLUMN=VALUE");
+    }
+    args.options.where.emplace_back(condition.substr(0, equals), condition.substr(equals + 1));
+  }
+  require_folder_of(args.out);
+  const std::string text = import_profile(args.options);
+  std::ofstream file(args.out);
+  file << text;
+  file.close();
+  if (!file) throw InputError("--out: " + args.out + " cannot be written");
+  std::printf("%s\n", args.out.c_str());
+}
+
+}  // namespace
+
+void add_import(CLI::App& app) {
+  auto args = std::make_shared<ImportArgs>();
+  CLI::App* command =
+      app.add_subcommand("import", "turns CSV tables of kernel times into a hardware profile");
+  command
+      ->add_option(
+          "TABLE", args->options.tables,
+          "CSV files, known by their columns: GEMMs (m, n, k, dtype), collectives (op, num_gpus, bytes), "
+          "attention (q_heads, kv_heads, new_tokens, cached_tokens, batch), with time_s, t_ms or t_us")
+      ->required();
+  command->add_option("--base", args->options.base, "the profile that has all else, by path or name")
+      ->required();
+  command->add_option("--out", args->out, "the profile")->required();
+  command->add_option("--name", args->options.name, "what results call it; without it as the base");
+  command->add_option("--where", args->where, "only rows with this value, COLUMN=VALUE; may be repeated");
+  command->add_flag("--smooth", args->options.smooth, "GEMMs as a fitted smooth_max instead of a table");
+  command->footer(
+      "Example: printf 'm,n,k,t_us\\n16,4096,4096,20\\n' >g.csv && "
+      "kvcap-calibrate import g.csv --base l40s --out mine.json");
+  command->callback([args] { import_tables(*args); });
+}
+
+}  // namespace kvcap::calibration

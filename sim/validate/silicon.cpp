@@ -1,0 +1,190 @@
+// Means of TTFT and TPOT of real servers at a closed-loop concurrency (aiconfigurator 095f58a,
+// systems/silicon_sample.csv: 604 rows of vLLM), beside simulated ones. Prompts are random and share nothing.
+// Nothing is fitted to them. A row is expressible if its model is in the catalogue in its precision, its GPU
+// has a profile and it runs under tensor parallelism alone; what is not is counted by its reason. TPOT is
+// judged; TTFT is printed, since how a burst began is not known.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "metrics/quantiles.h"
+#include "metrics/serialize.h"
+#include "plan/workers.h"
+#include "scenario/load.h"
+#include "simulate.h"
+#include "validate/measured.h"
+#include "workload/csv.h"
+
+namespace kvcap {
+namespace {
+
+struct Served {
+  std::string model, gpu, precision;
+  int64_t input_tokens = 0, output_tokens = 0, concurrency = 0;
+  int64_t tensor = 0, pipeline = 0, data = 0, experts = 0;
+  double ttft_s = 0, tpot_s = 0;
+};
+
+struct Known {
+  std::string_view model, precision, here;
+};
+constexpr std::array kModels = {Known{"meta-llama/Llama-3.1-70B", "fp8", "llama-3.1-70b-fp8"},
+                                Known{"nvidia/Llama-3.1-8B-Instruct-FP8", "fp8", "llama-3.1-8b-fp8"}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kGpus = {
+    std::pair{"h100_sxm", "h100-sxm-8x"}, {"h200_sxm", "h200-sxm-8x"}, {"b200_sxm", "b200-sxm-8x"}};
+
+std::vector<Served> served_by_vllm(const std::string& path) {
+  static constexpr std::array kColumns = {CsvColumn{"engine"},      CsvColumn{"model"},  CsvColumn{"gpu"},
+                                          CsvColumn{"precision"},   CsvColumn{"isl"},    CsvColumn{"osl"},
+                                          CsvColumn{"concurrency"}, CsvColumn{"tp"},     CsvColumn{"pp"},
+                                          CsvColumn{"attn_dp"},     CsvColumn{"moe_ep"}, CsvColumn{"ttft_ms"},
+                                          CsvColumn{"tpot_ms"}};
+  std::vector<Served> rows;
+  for_each_csv_row(path, BadRow::error, kColumns, true, [&](const CsvRow& row) {
+    if (row.text(0) != "vllm") return true;
+    const auto number = [&](std::size_t i) { return std::strtod(std::string(row.text(i)).c_str(), nullptr); };
+    // Absent: 1.
+    const auto whole = [&](std::size_t i) { return std::max<int64_t>(1, std::llround(number(i))); };
+    rows.push_back({.model = std::string(row.text(1)),
+                    .gpu = std::string(row.text(2)),
+                    .precision = std::string(row.text(3)),
+                    .input_tokens = whole(4),
+                    .output_tokens = whole(5),
+                    .concurrency = whole(6),
+                    .tensor = whole(7),
+                    .pipeline = whole(8),
+                    .data = whole(9),
+                    .experts = whole(10),
+                    .ttft_s = 1e-3 * number(11),
+                    .tpot_s = 1e-3 * number(12)});
+    return true;
+  });
+  return rows;
+}
+
+const Known* known_model(const Served& row) {
+  const auto known = std::find_if(kModels.begin(), kModels.end(), [&](const Known& one) {
+    return one.model == row.model && one.precision == row.precision;
+  });
+  return known == kModels.end() ? nullptr : &*known;
+}
+
+std::string_view profile_of(const Served& row) {
+  for (const auto& [gpu, profile] : kGpus) {
+    if (gpu == row.gpu) return profile;
+  }
+  return {};
+}
+
+// Empty: it can be simulated.
+std::string why_not(const Served& row) {
+  if (!known_model(row)) return row.model + " in " + (row.precision.empty() ? "?" : row.precision);
+  if (profile_of(row).empty()) return "no profile of " + row.gpu;
+  if (row.pipeline > 1 || row.data > 1 || row.experts > 1) return "pipeline, data or expert parallelism";
+  return "";
+}
+
+// Ten requests for each place, the first two of them warm-up.
+Scenario scenario_of(const Served& row) {
+  const auto text_of = [](int64_t number) { return std::to_string(number); };
+  const std::string turns = text_of(10 * row.concurrency);
+  return parse_scenario(
+      R"({"schema": "kvcap.scenario/1", "name": "silicon", "policy": "recompute", "model": ")" +
+          std::string(known_model(row)->here) + R"(", "hardware": ")" + std::string(profile_of(row)) +
+          R"(", "serving": {"max_num_seqs": 1024, "max_num_batched_tokens": 8192, "max_model_len": )" +
+          text_of(row.input_tokens + row.output_tokens + 16) + R"(, "tensor_parallel_size": )" +
+          text_of(row.tensor) + R"(}, "workload": {"source": {"kind": "chat"}}})",
+      "silicon", {});
+}
+
+Workload workload_of(const Served& row) {
+  Workload workload;
+  workload.concurrency = row.concurrency;
+  workload.warmup_turns = 2 * row.concurrency;
+  for (uint32_t i = 0; i < 10 * row.concurrency; ++i) {
+    workload.sessions.push_back({.first_turn = i, .turn_count = 1});
+    workload.turns.push_back(
+        {static_cast<uint32_t>(row.input_tokens), static_cast<uint32_t>(row.output_tokens)});
+  }
+  return workload;
+}
+
+Check begin(const std::string& id, const std::string& what) {
+  return {.id = "silicon." + id, .suite = "measured", .what = "vLLM at a closed-loop concurrency: " + what};
+}
+
+}  // namespace
+
+std::vector<Check> silicon_checks(const std::string& data) {
+  const std::string path = data + "/runs/silicon_agg.csv.gz";
+  if (!std::filesystem::exists(path)) {
+    Check missing = begin("rows", "means of many servers");
+    missing.reason = "no " + path + " (--data)";
+    return {missing};
+  }
+  const std::vector<Served> all = served_by_vllm(path);
+  std::vector<Served> rows;
+  std::map<std::string, int> left_out;
+  for (const Served& row : all) {
+    const std::string reason = why_not(row);
+    reason.empty() ? rows.push_back(row) : void(++left_out[reason]);
+  }
+  std::string counts =
+      std::to_string(all.size()) + " rows, " + std::to_string(rows.size()) + " expressible; not:";
+  for (const auto& [reason, count] : left_out) counts += " " + std::to_string(count) + " " + reason + ",";
+  if (counts.ends_with(',')) counts.pop_back();
+
+  const std::vector<std::string> results =
+      run_in_workers(rows.size(), [&](std::size_t i, std::atomic<int64_t>& done) {
+        return serialize(simulate(scenario_of(rows[i]), workload_of(rows[i]), {.finished_turns = &done}));
+      });
+  // A check a model and GPU: the median of its rows' errors.
+  struct Group {
+    std::vector<double> ttft, tpot;
+    std::vector<Check::Case> cases;
+  };
+  std::map<std::string, Group> groups;
+  Group together;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    double ttft_s = 0, tpot_s = 0, turns = 0;
+    for (const TurnRecord& turn : deserialize(results[i]).turns) {
+      if (turn.warmup || turn.rejected) continue;
+      ++turns;
+      ttft_s += turn.ttft_s;
+      tpot_s += (turn.e2el_s - turn.ttft_s) / std::max(1.0, turn.output_tokens - 1.0);
+    }
+    for (Group* group : {&groups[std::string(known_model(rows[i])->here) + "." + rows[i].gpu], &together}) {
+      group->ttft.push_back(std::abs(ttft_s / turns / rows[i].ttft_s - 1));
+      group->tpot.push_back(std::abs(tpot_s / turns / rows[i].tpot_s - 1));
+      group->cases.push_back({1e3 * tpot_s / turns, 1e3 * rows[i].tpot_s});
+    }
+  }
+  std::vector<Check> checks;
+  const auto add = [&](const std::string& id, const std::string& what, std::vector<double> errors,
+                       double most, bool promised, const std::vector<Check::Case>& cases) {
+    std::sort(errors.begin(), errors.end());
+    Check check = begin(id, what + ", error of the mean, median of " + std::to_string(errors.size()));
+    check.claim = Claim::at_most;
+    check.simulated = {quantile_of_sorted(errors, 0.5)};
+    check.reference = {most};
+    check.promised = promised;
+    check.reason = counts;
+    check.cases = cases;
+    judge(check);
+    checks.push_back(std::move(check));
+  };
+  for (const auto& [name, group] : groups) add(name, name + ", TPOT", group.tpot, 0.1, false, group.cases);
+  add("tpot", "TPOT of all that is expressible", together.tpot, 0.06, true, together.cases);
+  Check ttft = begin("ttft", "TTFT of all that is expressible, median error of the mean (not judged)");
+  std::sort(together.ttft.begin(), together.ttft.end());
+  ttft.simulated = {quantile_of_sorted(together.ttft, 0.5)};
+  ttft.reason = "how the bursts began is not known";
+  checks.push_back(std::move(ttft));
+  return checks;
+}
+
+}  // namespace kvcap
