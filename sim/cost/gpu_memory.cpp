@@ -207,8 +207,8 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
                           gpu.context_bytes > 0 ? "gpu.context_bytes" : "not in the profile"});
   const double graph_bytes =
       kGraphsBytes + kGraphLayerBytes * product(model.num_hidden_layers, graphs(settings));
-  memory.terms.push_back({"CUDA graphs", graph_bytes, engine.charges_graphs, TermSource::fitted,
-                          "on H100, median error 8 %"});
+  memory.terms.push_back(
+      {"CUDA graphs", graph_bytes, engine.charges_graphs, TermSource::fitted, "on H100, median error 8 %"});
 
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
   memory.block_bytes = static_cast<double>(model.num_hidden_layers) *
