@@ -53,8 +53,8 @@ void add_import(CLI::App& app) {
   command->add_option("--where", args->where, "only rows with this value, COLUMN=VALUE; may be repeated");
   command->add_flag("--smooth", args->options.smooth, "GEMMs as a fitted smooth_max instead of a table");
   command->footer(
-      "Example: printf 'm,n,k,t_us\\n16,4096,4096,20\\n' >g.csv && "
-      "kvcap-calibrate import g.csv --base l40s --out mine.json");
+      "Example: kvcap-calibrate import <(printf 'm,n,k,t_us\\n16,4096,4096,20\\n') --base l40s --out "
+      "mine.json");
   command->callback([args] { import_tables(*args); });
 }
 

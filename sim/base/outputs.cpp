@@ -61,9 +61,9 @@ void refuse_input(const std::string& option, const fs::path& path, std::span<con
 
 }  // namespace
 
-bool is_own_output(const fs::path& path) {
+bool is_own_output(const fs::path& path, std::string_view beginning) {
   const std::string text = beginning_of(path);
-  if (text.empty()) return true;
+  if (text.empty() || (!beginning.empty() && text.starts_with(beginning))) return true;
   const std::string_view schema = schema_of(text);
   if (!schema.empty()) {
     constexpr std::array<std::string_view, 5> kByPeople = {"scenario", "sweep", "plan", "hardware", "model"};
@@ -72,17 +72,18 @@ bool is_own_output(const fs::path& path) {
   for (const char* head : {"session,turn,arrival_s,", "input,setting,metric,value,half_width\n"}) {
     if (text.starts_with(head)) return true;
   }
-  if (text.starts_with("<!-- kvcap report -->") || text.starts_with("# kvcap report")) return true;
+  if (text.starts_with("# kvcap: ")) return true;
   if (text.starts_with(R"({"displayTimeUnit":"ms","otherData":{"title":)")) return true;
   if (text.starts_with(R"({"id":)") && text.find(R"("turns":)") != std::string::npos) return true;
   const bool is_page = text.starts_with("<!doctype html>") || text.starts_with("<!DOCTYPE html>");
   return is_page && text.find("kvcap") != std::string::npos;
 }
 
-void refuse_to_replace(const std::string& option, const fs::path& path, std::span<const std::string> inputs) {
+void refuse_to_replace(const std::string& option, const fs::path& path, std::span<const std::string> inputs,
+                       std::string_view beginning) {
   std::error_code none;
   refuse_input(option, path, inputs);
-  if (fs::is_regular_file(path, none) && !is_own_output(path)) refuse_strange(option, path);
+  if (fs::is_regular_file(path, none) && !is_own_output(path, beginning)) refuse_strange(option, path);
 }
 
 void refuse_to_replace_in(const std::string& option, const fs::path& folder,

@@ -4,18 +4,19 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace kvcap {
 
 // Whether the file begins as something that kvcap writes: a result, a page, a timeline, requests, sessions.
 // What people write for kvcap (scenarios, sweeps, plans, profiles, models) is none of these; an empty file
-// holds nothing to lose.
-bool is_own_output(const std::filesystem::path& path);
+// holds nothing to lose. `beginning`: of what is about to be written, where that says whose it is; or empty.
+bool is_own_output(const std::filesystem::path& path, std::string_view beginning = {});
 
 // Throws InputError where `path` is one of `inputs`, or a regular file that is there and not kvcap's.
 // `option`: of the command line, named in the message.
 void refuse_to_replace(const std::string& option, const std::filesystem::path& path,
-                       std::span<const std::string> inputs);
+                       std::span<const std::string> inputs, std::string_view beginning = {});
 
 // The same for the files `names` in a folder, whose logs and tables are kvcap's if a result lies beside them.
 void refuse_to_replace_in(const std::string& option, const std::filesystem::path& folder,

@@ -66,7 +66,8 @@ void report(const ReportArgs& args) {
   if (!args.out.empty() && args.out != "-") {
     std::vector<std::string> inputs = args.paths;
     inputs.insert(inputs.end(), args.before.begin(), args.before.end());
-    refuse_to_replace("-o", args.out, inputs);
+    const std::string heading = args.title.empty() ? "" : "# " + valid_utf8(args.title) + "\n";
+    refuse_to_replace("-o", args.out, inputs, format == "markdown" ? heading : "");
   }
   std::vector<std::string> skipped;
   Report report{.title = args.title, .inputs = read_inputs(args.paths, args.before, skipped)};
@@ -76,7 +77,7 @@ void report(const ReportArgs& args) {
   if (args.out.empty() || args.out == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);
   } else {
-    write_file(args.out, format == "markdown" ? "<!-- kvcap report -->\n" + text : text);
+    write_file(args.out, text);
   }
 }
 

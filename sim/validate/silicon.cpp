@@ -3,6 +3,10 @@
 // Nothing is fitted to them. A row is expressible if its model is in the catalogue in its precision, its GPU
 // has a profile and it runs under tensor parallelism alone; what is not is counted by its reason. TPOT is
 // judged; TTFT is printed, since how a burst began is not known.
+//
+// The rows of Llama-3.1-70B are InferenceMAX's. Its README and launch scripts say what the table does not:
+// lengths are drawn evenly from 0.8 to 1 of the nominal ones, ten requests for each place, 8,192 tokens a
+// step, no prefix cache, asynchronous scheduling, and on B200 keys and values in FP8.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,6 +16,7 @@
 #include <functional>
 #include <map>
 
+#include "base/random.h"
 #include "metrics/quantiles.h"
 #include "metrics/serialize.h"
 #include "plan/workers.h"
@@ -32,8 +37,9 @@ struct Served {
 
 struct Known {
   std::string_view model, precision, here;
+  double least_length = 1;  // of the nominal one
 };
-constexpr std::array kModels = {Known{"meta-llama/Llama-3.1-70B", "fp8", "llama-3.1-70b-fp8"},
+constexpr std::array kModels = {Known{"meta-llama/Llama-3.1-70B", "fp8", "llama-3.1-70b-fp8", 0.8},
                                 Known{"nvidia/Llama-3.1-8B-Instruct-FP8", "fp8", "llama-3.1-8b-fp8"}};
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kGpus = {
     std::pair{"h100_sxm", "h100-sxm-8x"}, {"h200_sxm", "h200-sxm-8x"}, {"b200_sxm", "b200-sxm-8x"}};
@@ -46,9 +52,9 @@ const std::map<std::string, std::string_view, std::less<>> kReasons = {
      "117,000 "
      "prompt tokens a second, 1.8e15 of 1.98e15 FLOP/s, beside decoding"},
     {"llama-3.1-70b-fp8.b200_sxm",
-     "too slow: engines on Blackwell fuse all-reduces, norms and the quantisation of inputs, which are "
-     "kernels of "
-     "their own here"}};
+     "its launch script fuses all-reduces, norms and the quantisation of inputs, which are kernels of their "
+     "own "
+     "here"}};
 
 std::vector<Served> served_by_vllm(const std::string& path) {
   static constexpr std::array kColumns = {CsvColumn{"engine"},      CsvColumn{"model"},  CsvColumn{"gpu"},
@@ -104,24 +110,30 @@ std::string why_not(const Served& row) {
 // Ten requests for each place, the first two of them warm-up.
 Scenario scenario_of(const Served& row) {
   const auto text_of = [](int64_t number) { return std::to_string(number); };
-  const std::string turns = text_of(10 * row.concurrency);
   return parse_scenario(
       R"({"schema": "kvcap.scenario/1", "name": "silicon", "policy": "recompute", "model": ")" +
           std::string(known_model(row)->here) + R"(", "hardware": ")" + std::string(profile_of(row)) +
-          R"(", "serving": {"max_num_seqs": 1024, "max_num_batched_tokens": 8192, "max_model_len": )" +
+          R"(", "serving": {"prefix_caching": false, "max_num_seqs": 1024, "max_num_batched_tokens": 8192, "max_model_len": )" +
           text_of(row.input_tokens + row.output_tokens + 16) + R"(, "tensor_parallel_size": )" +
           text_of(row.tensor) + R"(}, "workload": {"source": {"kind": "chat"}}})",
-      "silicon", {});
+      "silicon",
+      row.gpu == "b200_sxm" ? std::vector<std::string>{"model.kv_bytes_per_element=1"}
+                            : std::vector<std::string>{});
 }
 
 Workload workload_of(const Served& row) {
   Workload workload;
   workload.concurrency = row.concurrency;
   workload.warmup_turns = 2 * row.concurrency;
+  const double least = known_model(row)->least_length;
+  const RandomStream random(1, "silicon");
   for (uint32_t i = 0; i < 10 * row.concurrency; ++i) {
     workload.sessions.push_back({.first_turn = i, .turn_count = 1});
-    workload.turns.push_back(
-        {static_cast<uint32_t>(row.input_tokens), static_cast<uint32_t>(row.output_tokens)});
+    const auto drawn = [&](int64_t nominal, uint64_t which) {
+      const double share = least + (1 - least) * random.uniform(i, which);
+      return static_cast<uint32_t>(std::ceil(share * static_cast<double>(nominal)));
+    };
+    workload.turns.push_back({drawn(row.input_tokens, 0), drawn(row.output_tokens, 1)});
   }
   return workload;
 }

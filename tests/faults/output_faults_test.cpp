@@ -175,10 +175,14 @@ TEST_F(OutputFaults, AreNoneWhereAFolderOrAFileIsALink) {
   EXPECT_EQ(kvcap({"run", path("chat.json"), "--out", path("link")}).exit_code, 0);
   EXPECT_TRUE(fs::is_symlink(path("link")));
   EXPECT_TRUE(fs::exists(path("real/result.json")));
-  fs::create_symlink("real/result.json", path("latest.md"));
+  std::ofstream(path("page.md")) << "# kvcap: an older one";
+  fs::create_symlink("page.md", path("latest.md"));
   EXPECT_EQ(kvcap({"report", path("real"), "-o", path("latest.md")}).exit_code, 0);
   EXPECT_TRUE(fs::is_symlink(path("latest.md")));
-  EXPECT_TRUE(read_file(path("real/result.json")).starts_with("# kvcap"));
+  EXPECT_TRUE(read_file(path("page.md")).starts_with("# kvcap: real\n"));
+  // A link to what the command reads is that file.
+  fs::create_symlink("real/result.json", path("same.json"));
+  EXPECT_EQ(kvcap({"report", path("real/result.json"), "-o", path("same.json")}).exit_code, 2);
   // What a shell redirects is a link to a regular file.
   EXPECT_EQ(in_shell("report " + path("link") + " --format markdown -o /dev/stdout >" + path("redirected"))
                 .exit_code,

@@ -51,7 +51,7 @@ TEST_F(ReportCommand, MakesDataOfFoldersAndFiles) {
 
 TEST_F(ReportCommand, WritesTheFileAsideAndInTheFormOfItsName) {
   compare("demo");
-  write("r.md", "what was there before");
+  write("r.md", "# kvcap: what was there before");
   const Outcome outcome = kvcap({"report", path("demo"), "-o", path("r.md")});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "");
