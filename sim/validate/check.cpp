@@ -273,7 +273,7 @@ std::string markdown_row(const Check& check) {
   const bool has_error = judged(check) && check.claim != Claim::order;
   return "| " + in_a_cell(check.what) + " (`" + check.id + "`) | " + simulated_text(check) + " | " +
          reference_text(check) + " | " + (has_error ? error_text(check) : "-") + " | " +
-         in_a_cell(fitted_text(check)) + " | ";
+         in_a_cell(fitted_text(check)) + " |";
 }
 
 std::string suite_rows(const std::vector<Check>& checks) {
@@ -315,7 +315,7 @@ std::string validation_markdown(const std::vector<Check>& checks,
               "\n\n| number | simulated | reference | error | fitted to it | verdict |\n"
               "| --- | --- | --- | --- | --- | --- |\n";
     }
-    text += markdown_row(check) + std::string(name(check.verdict)) +
+    text += markdown_row(check) + " " + std::string(name(check.verdict)) +
             (check.reason.empty() || check.verdict == Verdict::inside ? "" : ": " + in_a_cell(check.reason)) +
             " |\n";
   }

@@ -62,8 +62,8 @@ std::string broken_promises(const std::vector<Check>& checks);
 std::string validation_json(const std::vector<Check>& checks);
 // At most 100 columns: a line a check, the reasons of what is not inside, and a summary a suite.
 std::string validation_table(const std::vector<Check>& checks);
-// Three tables in Markdown: the headlines, which README shows; a row a suite (verdicts and median error of its
-// tests, what was fitted or given, tuned parameters, the worst test); and every check.
+// Three tables in Markdown: the headlines, which README shows; a row a suite (verdicts and median error of
+// its tests, what was fitted or given, tuned parameters, the worst test); and every check.
 std::string validation_markdown(const std::vector<Check>& checks,
                                 std::span<const std::string_view> headlines);
 

@@ -53,6 +53,14 @@ std::span<const std::string_view> headlines() {
                                                     "vllm.ttft.mean",
                                                     "vllm.tpot.mean",
                                                     "vllm.e2el.mean",
+                                                    "stacks.vllm_offload.load_50k",
+                                                    "gemm.bfloat16.h100-sxm-8x.median",
+                                                    "gemm.fp8.h100-sxm-8x.median",
+                                                    "moe.bfloat16.h100-sxm-8x.median",
+                                                    "prefill.whole.h100-sxm.median",
+                                                    "decode.large.h100-sxm.median",
+                                                    "decode.small.h100-sxm.median",
+                                                    "all_reduce.h100-sxm-8x.median",
                                                     "hits.mooncake.unbounded",
                                                     "epyc-2-cores.median_error"};
   return kHeadlines;

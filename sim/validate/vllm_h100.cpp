@@ -234,8 +234,8 @@ Check begin(const std::string& id, const std::string& what) {
   return {.id = "vllm-h100." + id,
           .suite = "measured",
           .what = "vLLM 0.15.1 on H100s: " + what,
-          .tuned = {"to the runs of the other models: serving.request_overhead_s",
-                    "to the runs of the other models: hardware.gpu.elementwise.constant_s"}};
+          .tuned = {"serving.request_overhead_s to other models' runs",
+                    "gpu.elementwise.constant_s to other models' runs"}};
 }
 
 }  // namespace
