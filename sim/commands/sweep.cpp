@@ -72,6 +72,9 @@ void say(const SweepSummary& summary, int at_once) {
   if (summary.cached > 0) line += " (" + count(summary.cached) + " cached)";
   if (summary.failed > 0) line += ", " + count(summary.failed) + " failed";
   if (summary.timed_out > 0) line += ", " + count(summary.timed_out) + " timed out";
+  if (summary.strange > 0)
+    line += "; the file also has " + format_count(static_cast<int64_t>(summary.strange), "point") +
+            " of another sweep";
   if (summary.worker_cpu_s > 0) {
     char text[80];
     std::snprintf(text, sizeof text, "; %.1f s, %d workers busy %.0f %%", summary.wall_s, at_once,
@@ -135,6 +138,7 @@ void sweep(const SweepArgs& args) {
   const CheckedSweep checked = check_sweep(asked, slurm ? 0 : args.jobs);
   prepare_folder(args.out);
   std::string results = args.out + "/results.sqlite";
+  std::size_t bad = 0;  // points that failed
   if (slurm) launch_on_slurm(checked, args);
   if (args.collect) {
     collect(checked, args, results);
@@ -148,9 +152,15 @@ void sweep(const SweepArgs& args) {
         run_sweep(checked, results,
                   {.at_once = at_once, .resume = args.resume, .shard = shard, .cache_folder = args.cache});
     say(summary, at_once);
+    bad = summary.failed + summary.timed_out;
   }
   if (args.csv) export_csv(ResultsFile(results), std::cout);
   if (args.json) export_json(ResultsFile(results), std::cout);
+  if (bad > 0) {
+    std::cout.flush();
+    throw CheckFailed(format_count(static_cast<int64_t>(bad), "point") +
+                      " without a result: rows say why, --resume tries again");
+  }
 }
 
 }  // namespace

@@ -16,12 +16,16 @@ namespace {
 
 constexpr int kApplicationId = 0x6b766361;  // "kvca"
 constexpr int kFormat = 1;
+constexpr int kPatience_ms = 5'000;  // with others that hold the file
 
 [[noreturn]] void fail(sqlite3* database, const std::string& path) {
   const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
   const std::string what = database ? sqlite3_errmsg(database) : "out of memory";
   if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
     throw InputError(path + ": is no results file of a sweep: " + what);
+  }
+  if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
+    throw InputError(path + ": is locked by another program; end that one, or choose another folder");
   }
   const bool full = code == SQLITE_FULL;
   throw std::system_error(full ? ENOSPC : EIO, std::generic_category(), path + ": " + what);
@@ -182,7 +186,7 @@ ResultsFile::ResultsFile(const std::string& path) : path_(path) {
       sqlite3_open_v2(path.c_str(), &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   try {
     if (code != SQLITE_OK) fail(database_, path_);
-    sqlite3_busy_timeout(database_, 60'000);
+    sqlite3_busy_timeout(database_, kPatience_ms);
     Statement(database_, path_, "PRAGMA journal_mode = WAL").run();
     Statement(database_, path_, "PRAGMA synchronous = FULL").run();
     make_tables();
@@ -300,6 +304,13 @@ void ResultsFile::take_from(const std::string& path) {
     transaction.commit();
   }
   Statement(database_, path, "DETACH other").run();
+}
+
+std::vector<std::string> ResultsFile::keys() const {
+  std::vector<std::string> keys;
+  Statement rows(database_, path_, "SELECT key FROM points");
+  while (rows.step()) keys.push_back(rows.text(0));
+  return keys;
 }
 
 std::map<std::string, PointStatus> ResultsFile::ended() const {

@@ -49,6 +49,8 @@ class ResultsFile {
 
   // Of the points that have ended in this build of the program.
   std::map<std::string, PointStatus> ended() const;
+  // Of all rows, whichever build has written them.
+  std::vector<std::string> keys() const;
 
   using OnRow = std::function<void(const std::vector<std::string>& columns, const std::vector<Cell>& row)>;
   // The view `results` in order of its points.

@@ -254,6 +254,8 @@ SweepSummary run_sweep(const CheckedSweep& checked, const std::string& results_p
 
   SweepSummary summary{.points = swept.size(), .different = mine.size()};
   const std::map<std::string, PointStatus> ended = file.ended();
+  const std::set<std::string_view> all_keys(checked.keys.begin(), checked.keys.end());
+  for (const std::string& key : file.keys()) summary.strange += !all_keys.contains(key);
   std::vector<std::size_t> missing;
   std::vector<PointRow> found;
   for (std::size_t point : mine) {

@@ -42,6 +42,7 @@ struct SweepSummary {
   std::size_t had = 0;     // in the file before
   std::size_t cached = 0;  // in the cache
   std::size_t ok = 0, failed = 0, timed_out = 0;
+  std::size_t strange = 0;  // rows in the file before that this sweep does not ask for
   std::string first_error;
   double wall_s = 0;        // from the first worker's start to the last one's end
   double worker_cpu_s = 0;  // user and system time of all workers

@@ -67,22 +67,42 @@ std::string quoted(const std::string& text) {
   return word + "'";
 }
 
+// In a pattern of file names.
+std::string escaped(const std::string& path) {
+  std::string text;
+  for (char c : path) text += c == '%' ? "%%" : std::string(1, c);
+  return text;
+}
+
 std::string submit(const SlurmArray& array, const std::string& script,
                    const std::vector<std::size_t>& shards) {
   const Ran ran =
       run_program({"sbatch", "--parsable", "--job-name=kvcap-sweep", "--array=" + slurm_list(shards),
-                   "--output=" + array.folder + "/%A_%a.log", script});
+                   "--output=" + escaped(array.folder) + "/%A_%a.log", script});
   if (ran.exit_code != 0) throw InputError("--launcher slurm: " + ran.output);
   // The last line, for sbatch may warn before it: "12" or "12;cluster".
   const std::string last = ran.output.substr(ran.output.rfind('\n') + 1);
   return last.substr(0, last.find(';'));
 }
 
-// False while tasks of the job wait or run. A controller that does not answer is asked again.
-bool has_left_the_queue(const std::string& job) {
-  const Ran ran = run_program({"squeue", "--noheader", "--format=%T", "--jobs=" + job});
-  if (ran.exit_code == 0) return ran.output.empty();
-  return ran.output.find("Invalid job id") != std::string::npos;
+// Waits while tasks of the job wait or run. A controller that does not answer is asked again, but not for
+// ever.
+void wait_for_job(const std::string& job, double patience_s) {
+  constexpr double kLongest_s = 600;  // without an answer
+  double silent_s = 0;
+  while (true) {
+    const Ran ran = run_program({"squeue", "--noheader", "--format=%T", "--jobs=" + job});
+    if (ran.exit_code == 0 ? ran.output.empty() : ran.output.find("Invalid job id") != std::string::npos)
+      return;
+    if (ran.exit_code != 0 && silent_s == 0)
+      std::fprintf(stderr, "sweep: squeue: %s; asked again\n", ran.output.c_str());
+    silent_s = ran.exit_code == 0 ? 0 : silent_s + patience_s;
+    if (silent_s >= kLongest_s) {
+      throw InputError("--launcher slurm: squeue has not answered for 10 minutes: " + ran.output + "; job " +
+                       job + " goes on, --collect merges what it writes");
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(patience_s));
+  }
 }
 
 }  // namespace
@@ -119,8 +139,7 @@ std::vector<std::size_t> run_on_slurm(const SlurmArray& array,
     const std::string job = submit(array, script, missing);
     std::fprintf(stderr, "sweep: submitted job %s, shards %s of %zu; scancel %s would end it\n", job.c_str(),
                  slurm_list(missing).c_str(), array.shards, job.c_str());
-    while (!has_left_the_queue(job))
-      std::this_thread::sleep_for(std::chrono::duration<double>(array.patience_s));
+    wait_for_job(job, array.patience_s);
   }
 }
 

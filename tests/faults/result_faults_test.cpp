@@ -1,5 +1,7 @@
 // What a sweep has written, damaged or dated wrongly; and workers that are killed.
 #include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -119,7 +121,9 @@ TEST_F(ResultFaults, OfKilledWorkersCostTheirPointsOnlyAndAreMendedByAResume) {
   const pid_t pid = start(command);
   kill_worker_of(pid);  // the second point
   Outcome outcome = finish(pid);
-  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(outcome.err.find("kvcap: 1 point without a result: rows say why"), std::string::npos)
+      << outcome.err;
   EXPECT_NE(outcome.err.find("3 points: 2 ok, 1 failed; "), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("sweep: the first failure: a simulation died: Killed\n"), std::string::npos)
       << outcome.err;
@@ -130,6 +134,41 @@ TEST_F(ResultFaults, OfKilledWorkersCostTheirPointsOnlyAndAreMendedByAResume) {
   const Json after = rows();
   EXPECT_EQ(after[0], before[0]);
   EXPECT_EQ(after[2], before[2]);
+}
+
+TEST_F(ResultFaults, OfAnotherSweepStayAndAreTold) {
+  write_sweep(R"("points": [{"workload.sessions": 20}, {"workload.sessions": 21}])");
+  ASSERT_EQ(kvcap(resume()).exit_code, 0);
+  write_sweep(R"("points": [{"workload.sessions": 21}, {"workload.sessions": 22}])");
+  const Outcome outcome = kvcap(resume());
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.err.find("2 ok (1 before); the file also has 1 point of another sweep"),
+            std::string::npos)
+      << outcome.err;
+}
+
+TEST_F(ResultFaults, OfALockedFileAreOneLineWithinSeconds) {
+  write_sweep(R"("points": [{"workload.sessions": 20}])");
+  ASSERT_EQ(kvcap(resume()).exit_code, 0);
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(path("made/results.sqlite").c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  const Outcome outcome = kvcap(resume());
+  sqlite3_close(other);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("results.sqlite: is locked by another program"), std::string::npos)
+      << outcome.err;
+}
+
+TEST_F(ResultFaults, OfSessionsBeyondTheMemoryAreRefusedBeforeItIsTaken) {
+  const double memory_bytes =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (memory_bytes >= 40e9) GTEST_SKIP() << "this machine may have room for 100 million sessions";
+  const Outcome outcome = kvcap({"run", path("chat.json"), "--set", "workload.sessions=100000000"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("workload.sessions: found 100000000, which take 40 GB of memory or more"),
+            std::string::npos)
+      << outcome.err;
 }
 
 TEST_F(ResultFaults, OfAKilledWorkerAreOneLineForARun) {

@@ -91,7 +91,7 @@ TEST_F(ReportCommand, ReadsASweepAndLeavesItAlone) {
   write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json",
     "grid": {"policy.name": ["kv_offload", "hcache"]}, 
     "points": [{"workload.sessions": 20}, {"model": "llama-2-70b"}]})");
-  ASSERT_EQ(kvcap({"sweep", path("s.json"), "--out", path("swept?#%")}).exit_code, 0);
+  ASSERT_EQ(kvcap({"sweep", path("s.json"), "--out", path("swept?#%")}).exit_code, 3);  // two do not fit
   const std::string file = path("swept?#%/results.sqlite");
   const auto before = fs::last_write_time(file);
   const Outcome outcome = kvcap({"report", path("swept?#%"), "--format", "json"});

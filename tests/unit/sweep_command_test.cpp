@@ -117,7 +117,8 @@ TEST_F(SweepCommand, MakesARowOfWhatFailsAndGoesOn) {
   write_sweep("s.json", R"("limits": {"timeout_s": 1}, "points": [{"workload.sessions": 20},
       {"model": "llama-2-70b"}, {"workload.sessions": 200000, "fidelity": "layer"}])");
   const Outcome outcome = kvcap(command("s.json", "swept"));
-  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(outcome.err.find("kvcap: 2 points without a result"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.err.find("3 points: 1 ok, 1 failed, 1 timed out"), std::string::npos) << outcome.err;
   const Rows rows =
       sql(results("swept"), "SELECT status, error, mean_ttft_ms IS NULL, scenario FROM results");
@@ -156,7 +157,7 @@ TEST_F(SweepCommand, LooksAtEverythingBeforeItRunsAnything) {
 
 TEST_F(SweepCommand, ResumesOnlyWhatIsMissingOrFailed) {
   write_sweep("s.json", R"("points": [{"workload.sessions": 20}, {"model": "llama-2-70b"}])");
-  ASSERT_EQ(kvcap(command("s.json", "swept")).exit_code, 0);
+  ASSERT_EQ(kvcap(command("s.json", "swept")).exit_code, 3);
   Outcome outcome = kvcap(command("s.json", "swept"));
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.err, "kvcap: " + results("swept") +
