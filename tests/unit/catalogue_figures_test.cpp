@@ -1,0 +1,166 @@
+// The figures of models/ and hwprofiles/ that decide results, written down once more: a slip in a file is a
+// result that changes without a reason. Each has a source of its own beside the file's.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+// Parameters as the model cards on Hugging Face count them (safetensors), which is the whole shape in one
+// number; KiB of 16-bit keys and values a token, 2 layers x KV heads x head size x 2 bytes (DeepSeek: latent
+// and rotary key, 61 x 576 x 2 bytes); layers.
+struct ModelFigures {
+  const char* name;
+  double parameters = 0;
+  double kv_kib_per_token = 0;
+  int64_t layers = 0;
+};
+constexpr ModelFigures kModels[] = {
+    {"codellama-34b", 33.744e9, 192, 48},
+    {"deepseek-v3", 671.03e9, 68.625, 61},
+    {"falcon-40b", 41.3e9, 120, 60},
+    {"llama-13b", 13.016e9, 800, 40},
+    {"llama-2-13b", 13.016e9, 800, 40},
+    {"llama-2-70b", 68.977e9, 320, 80},
+    {"llama-2-7b", 6.738e9, 512, 32},
+    {"llama-3-70b", 70.554e9, 320, 80},
+    {"llama-3-8b", 8.03e9, 128, 32},
+    {"llama-3.1-70b", 70.554e9, 320, 80},
+    {"llama-3.1-70b-fp8", 70.554e9, 320, 80},
+    {"llama-3.1-8b", 8.03e9, 128, 32},
+    {"llama-3.1-8b-fp8", 8.03e9, 128, 32},
+    {"llama-65b", 65.286e9, 2560, 80},
+    {"llama-7b", 6.738e9, 512, 32},
+    {"mistral-7b", 7.242e9, 128, 32},
+    {"mixtral-8x7b", 46.703e9, 128, 32},
+    {"opt-13b", 12.853e9, 800, 40},
+    {"opt-30b", 29.975e9, 1344, 48},
+    {"opt-6.7b", 6.658e9, 512, 32},
+    {"qwen2.5-7b", 7.616e9, 56, 28},
+    {"qwen3-30b-a3b", 30.532e9, 96, 48},
+    {"qwen3-32b", 32.762e9, 256, 64},
+    {"qwen3-32b-fp8", 32.762e9, 256, 64},
+    {"yi-34b", 34.389e9, 240, 60},
+};
+
+TEST(CatalogueFigures, OfModelsAreThoseOfTheirCards) {
+  for (const ModelFigures& figures : kModels) {
+    const ModelSpec model = load_model(figures.name);
+    // Norms and biases are left out, 0.3 % of the smallest.
+    EXPECT_NEAR(model.parameter_count() / figures.parameters, 1, 0.005) << figures.name;
+    EXPECT_DOUBLE_EQ(model.kv_bytes_per_token() / 1024, figures.kv_kib_per_token) << figures.name;
+    EXPECT_EQ(model.num_hidden_layers, figures.layers) << figures.name;
+  }
+  EXPECT_EQ(std::size(kModels), catalogue(Catalogue::models).size()) << "a model without figures here";
+}
+
+// Datasheets: dense TFLOP/s in 16 bits with accumulation in 32 (RTX 4090: 165.2, not 330), GiB of memory as
+// sold (H200 141, B200 180, L40S and RTX PRO 6000 less what ECC takes), its GB/s, multiprocessors.
+struct GpuFigures {
+  const char* name;
+  double tera_flops = 0, memory_gib = 0, gb_per_s = 0;
+  int64_t sm_count = 0;
+};
+constexpr GpuFigures kGpus[] = {
+    {"A100-40G SXM4", 312, 40, 1555, 108},
+    {"A100-80G SXM4", 312, 80, 2039, 108},
+    {"A100-80G", 312, 80, 2039, 108},
+    {"A30", 165, 24, 933, 56},
+    {"A40", 149.7, 48, 696, 84},
+    {"B200 SXM", 2250, 180, 7700, 148},
+    {"AMD EPYC", 0.06475, 11.7703, 48.34, 1},
+    {"GB200", 2500, 185.03, 8000, 148},
+    {"H100 80GB SXM5", 989, 80, 3350, 132},
+    {"H200 SXM", 989, 141, 4800, 132},
+    {"H800 SXM", 989, 80, 3350, 132},
+    {"L20", 119.5, 48, 864, 92},
+    {"L40S", 362.05, 44.9883, 864, 142},
+    {"phone NPU (Hexagon class)", 12, 8, 76.8, 1},
+    {"RTX 4090", 165.2, 24, 1008, 128},
+    {"RTX PRO 6000 Blackwell Server Edition", 467.8, 95.5928, 1792, 188},
+};
+
+// GPUs; $ an hour of one; GB/s over PCIe to it; GB of DRAM and $ a GB and hour; SSDs, TB of each, GB/s to
+// read one, $ a GB and hour. Prices and their dates are in the notes of each file.
+struct ServerFigures {
+  const char* name;
+  const char* gpu;
+  int64_t gpus = 0;
+  double usd_per_hour = 0, pcie_gb_per_s = 0, dram_gb = 0, dram_usd = 0;
+  int64_t ssds = 0;
+  double ssd_tb = 0, ssd_gb_per_s = 0, ssd_usd = 0;
+};
+constexpr ServerFigures kServers[] = {
+    {"a100-40g-4gpu-4x-pm9a3", "A100-40G SXM4", 4, 5, 26, 256, 0.0088, 4, 4, 6.9, 8.2e-05},
+    {"a100-40g-4x-pm9a3", "A100-40G SXM4", 1, 5, 26, 256, 0.0088, 4, 4, 6.9, 8.2e-05},
+    {"a100-80g-2gpu-10tb", "A100-80G SXM4", 2, 5, 26, 128, 0.0088, 1, 10.24, 5, 8.2e-05},
+    {"a100-80g-2tb-flexgen", "A100-80G", 1, 0, 0.7, 128, 0, 1, 2, 0.7, 0},
+    {"a100-80g-2tb", "A100-80G", 1, 0, 25, 128, 0, 1, 2, 5, 0},
+    {"a100-80g-4gpu-10tb", "A100-80G SXM4", 4, 5, 26, 128, 0.0088, 1, 10.24, 5, 8.2e-05},
+    {"a100-80g-sxm-8x", "A100-80G SXM4", 8, 1.5, 24.8, 2000, 0.0044, 8, 3.84, 6.2, 0.00011},
+    {"a100-80g-sxm", "A100-80G SXM4", 1, 1.5, 24.8, 250, 0.0044, 1, 3.84, 6.2, 0.00011},
+    {"a30-dram", "A30", 1, 0, 26, 256, 0, 0, 0, 0, 0},
+    {"a40-1tb", "A40", 1, 0, 25, 128, 0, 1, 1, 4.2, 0},
+    {"a40-2gpu-1tb", "A40", 2, 0, 25, 128, 0, 1, 1, 4.2, 0},
+    {"b200-sxm-8x", "B200 SXM", 8, 6.03, 51.8, 2000, 0.0044, 8, 7.68, 14.2, 0.00011},
+    {"b200-sxm", "B200 SXM", 1, 6.03, 51.8, 250, 0.0044, 1, 7.68, 14.2, 0.00011},
+    {"epyc-2-cores", "AMD EPYC", 1, 0.0, 9.891, 12.6383, 0, 1, 0.270553, 0.8343, 0},
+    {"gb200-4x", "GB200", 4, 0, 225, 960, 0.0044, 4, 7.68, 14.2, 0.00011},
+    {"h100-sxm-8x-s3", "H100 80GB SXM5", 8, 3.9, 51.8, 2000, 0.0044, 8, 7.68, 14.2, 0.00011},
+    {"h100-sxm-8x", "H100 80GB SXM5", 8, 3.9, 51.8, 2000, 0.0044, 8, 7.68, 14.2, 0.00011},
+    {"h100-sxm", "H100 80GB SXM5", 1, 3.9, 51.8, 250, 0.0044, 1, 7.68, 14.2, 0.00011},
+    {"h200-sxm-8x", "H200 SXM", 8, 4.5, 51.8, 2000, 0.0044, 8, 7.68, 14.2, 0.00011},
+    {"h200-sxm", "H200 SXM", 1, 4.5, 51.8, 250, 0.0044, 1, 7.68, 14.2, 0.00011},
+    {"h800-dram", "H800 SXM", 1, 0, 51.8, 256, 0, 0, 0, 0, 0},
+    {"l20-dram", "L20", 1, 0, 26, 256, 0, 0, 0, 0, 0},
+    {"l40s-8x", "L40S", 8, 1.4, 26.1, 1500, 0.0044, 8, 3.84, 6.2, 0.00011},
+    {"l40s", "L40S", 1, 1.4, 26.1, 187.5, 0.0044, 1, 3.84, 6.2, 0.00011},
+    {"phone-npu", "phone NPU (Hexagon class)", 1, 0, 25, 4, 0, 1, 0.128, 4.2, 0},
+    {"rtx-4090-dram", "RTX 4090", 1, 0, 26, 256, 0, 0, 0, 0, 0},
+    {"rtx-4090", "RTX 4090", 1, 0.6, 26.1, 128, 0.0044, 1, 1, 6.2, 0.00011},
+    {"rtx-pro-6000-8x", "RTX PRO 6000 Blackwell Server Edition", 8, 1.57, 51.8, 1500, 0.0044, 8, 7.68, 14.2,
+     0.00011},
+    {"rtx-pro-6000", "RTX PRO 6000 Blackwell Server Edition", 1, 1.57, 51.8, 187.5, 0.0044, 1, 7.68, 14.2,
+     0.00011},
+};
+
+void expect_close(double found, double pinned, const std::string& what) {
+  EXPECT_NEAR(found, pinned, 1e-5 * std::abs(pinned)) << what;
+}
+
+TEST(CatalogueFigures, OfServersAreThoseThatWereWrittenDown) {
+  for (const ServerFigures& figures : kServers) {
+    const std::string name = figures.name;
+    const HardwareProfile server = load_hardware(name);
+    const auto gpu = std::find_if(std::begin(kGpus), std::end(kGpus),
+                                  [&](const GpuFigures& one) { return server.gpu.name == one.name; });
+    ASSERT_NE(gpu, std::end(kGpus)) << name;
+    EXPECT_EQ(server.gpu.name, figures.gpu) << name;
+    expect_close(server.gpu.peak_flops / 1e12, gpu->tera_flops, name + ": peak_flops");
+    expect_close(server.gpu.memory_bytes / (1024.0 * 1024 * 1024), gpu->memory_gib, name + ": memory_bytes");
+    expect_close(server.gpu.memory_bandwidth_bytes_per_s / 1e9, gpu->gb_per_s, name + ": memory bandwidth");
+    EXPECT_EQ(server.gpu.sm_count, gpu->sm_count) << name;
+    EXPECT_EQ(server.gpu.count, figures.gpus) << name;
+    expect_close(server.gpu.price_usd_per_hour, figures.usd_per_hour, name + ": price of a GPU");
+    expect_close(server.pcie.h2d_bandwidth_bytes_per_s / 1e9, figures.pcie_gb_per_s, name + ": PCIe");
+    const Dram dram = server.dram.value_or(Dram{});
+    expect_close(dram.capacity_bytes / 1e9, figures.dram_gb, name + ": DRAM");
+    expect_close(dram.price_usd_per_gb_hour, figures.dram_usd, name + ": price of DRAM");
+    if (!server.ssd) {
+      EXPECT_EQ(figures.ssds, 0) << name;
+      continue;
+    }
+    EXPECT_EQ(server.ssd->count, figures.ssds) << name;
+    expect_close(server.ssd->capacity_bytes / 1e12, figures.ssd_tb, name + ": capacity of an SSD");
+    expect_close(server.ssd->read_bandwidth_bytes_per_s / 1e9, figures.ssd_gb_per_s, name + ": SSD");
+    expect_close(server.ssd->price_usd_per_gb_hour, figures.ssd_usd, name + ": price of an SSD");
+  }
+  EXPECT_EQ(std::size(kServers), catalogue(Catalogue::hardware).size()) << "a server without figures here";
+}
+
+}  // namespace
+}  // namespace kvcap
