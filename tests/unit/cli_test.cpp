@@ -346,6 +346,27 @@ TEST_F(Cli, ExitsWith3WhenARequirementDoesNotHold) {
   EXPECT_TRUE(failed.err.starts_with("kvcap: required utilization.gpu>=2, found 0.")) << failed.err;
 }
 
+// One session of one turn: `completed` is 1, and no turn has found anything, so that means over warm ones are
+// not there.
+TEST_F(Cli, HoldsRequirementsAtTheirBoundsAndNoneWithoutAValue) {
+  write("one.jsonl", R"({"id": 1, "turns": [{"input_tokens": 50, "output_tokens": 5}]})"
+                     "\n");
+  const auto exit_code = [&](const std::string& requirement) {
+    return kvcap({"run", path("chat.json"), "--set",
+                  "workload.source={\"kind\": \"sessions\", \"path\": \"" + path("one.jsonl") + "\"}",
+                  "--set", "workload.sessions=1", "--require", requirement})
+        .exit_code;
+  };
+  EXPECT_EQ(exit_code("completed<=1"), 0);
+  EXPECT_EQ(exit_code("completed>=1"), 0);
+  EXPECT_EQ(exit_code("completed==1"), 0);
+  EXPECT_EQ(exit_code("completed<1"), 3);
+  EXPECT_EQ(exit_code("completed>1"), 3);
+  EXPECT_EQ(exit_code("completed<=0"), 3);
+  for (const char* relation : {"<=", "<", ">=", ">", "=="})
+    EXPECT_EQ(exit_code(std::string("mean_warm_ttft_ms") + relation + "1"), 3) << relation;
+}
+
 TEST_F(Cli, ExitsWith130AndLeavesNoHalfResultWhenInterrupted) {
   const pid_t pid = start({"run", path("chat.json"), "--set", "workload.sessions=20000", "--set",
                            "fidelity=layer", "--out", path("late")});

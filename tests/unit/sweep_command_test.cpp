@@ -180,6 +180,27 @@ TEST_F(SweepCommand, ResumesOnlyWhatIsMissingOrFailed) {
             "kvcap: " + results("strange") + ": is no results file of a sweep: file is not a database\n");
 }
 
+TEST_F(SweepCommand, RunsAgainWhatAnotherBuildHasRun) {
+  write_sweep("s.json", R"("points": [{"workload.sessions": 20}, {"workload.sessions": 21}])");
+  ASSERT_EQ(kvcap(command("s.json", "swept")).exit_code, 0);
+  sql(results("swept"), "UPDATE points SET build = 'another', notes = 'theirs' WHERE rowid = 1");
+  const Outcome outcome = kvcap(command("s.json", "swept", {"--resume"}));
+  EXPECT_TRUE(outcome.err.starts_with("sweep: 2 points: 2 ok (1 before); ")) << outcome.err;
+  EXPECT_EQ(sql(results("swept"), "SELECT count(*) FROM points WHERE build = 'another' OR notes = 'theirs'"),
+            Rows{{"0"}});
+}
+
+TEST_F(SweepCommand, CollectsNoRowInPlaceOfAFinishedOne) {
+  write_sweep("s.json", R"("points": [{"workload.sessions": 20}, {"workload.sessions": 21}])");
+  ASSERT_EQ(kvcap(command("s.json", "swept")).exit_code, 0);
+  sql(results("swept"), "UPDATE points SET notes = 'ours'");
+  ASSERT_EQ(kvcap(command("s.json", "swept", {"--shard", "0/1"})).exit_code, 0);
+  sql(path("swept") + "/shards/0-of-1.sqlite", "UPDATE points SET status = 'failed', notes = 'theirs'");
+  ASSERT_EQ(kvcap(command("s.json", "swept", {"--collect"})).exit_code, 0);
+  EXPECT_EQ(sql(results("swept"), "SELECT status, notes FROM results"),
+            (Rows{{"ok", "ours"}, {"ok", "ours"}}));
+}
+
 TEST_F(SweepCommand, FindsFinishedPointsOfOtherSweeps) {
   write_sweep("a.json", R"("points": [{"workload.sessions": 20}, {"workload.sessions": 21}])");
   write_sweep("b.json", R"("grid": {"workload.sessions": [21, 22], "seed": [1]})");
