@@ -367,6 +367,18 @@ TEST_F(Cli, HoldsRequirementsAtTheirBoundsAndNoneWithoutAValue) {
     EXPECT_EQ(exit_code(std::string("mean_warm_ttft_ms") + relation + "1"), 3) << relation;
 }
 
+// The same bytes, written to one drive and to four.
+TEST_F(Cli, WearsEveryDriveByItsShare) {
+  const auto worn = [&](const char* drives) {
+    const Outcome outcome = kvcap({"run", path("chat.json"), "--set", "policy.name=kv_offload", "--set",
+                                   std::string("hardware.ssd.count=") + drives, "--set",
+                                   "hardware.ssd.endurance_bytes=1e15", "--json"});
+    const nlohmann::json metrics = nlohmann::json::parse(outcome.out)["metrics"];
+    return metrics["ssd_writes"]["rated_share"].get<double>();
+  };
+  EXPECT_NEAR(worn("1") / worn("4"), 4, 0.05);
+}
+
 TEST_F(Cli, ExitsWith130AndLeavesNoHalfResultWhenInterrupted) {
   const pid_t pid = start({"run", path("chat.json"), "--set", "workload.sessions=20000", "--set",
                            "fidelity=layer", "--out", path("late")});

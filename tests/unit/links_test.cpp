@@ -293,5 +293,20 @@ TEST(Curves, SayWhenABandwidthIsOutOfTheirReach) {
   EXPECT_EQ(notes("hardware.pcie.h2d_bandwidth_bytes_per_s=26e9").size(), notes("seed=1").size());
 }
 
+// A thousand requests of 10 us over four drives: 2.5 ms beside nothing to move.
+TEST(SsdRequests, AreDividedOverTheDrives) {
+  HardwareProfile machine;
+  machine.gpu.count = 1;
+  machine.pcie = {.h2d_bandwidth_bytes_per_s = 1e12, .d2h_bandwidth_bytes_per_s = 1e12};
+  machine.ssd = Ssd{.count = 4,
+                    .capacity_bytes = 1e12,
+                    .read_bandwidth_bytes_per_s = 1e9,
+                    .write_bandwidth_bytes_per_s = 1e9,
+                    .request_overhead_s = 10e-6};
+  EXPECT_DOUBLE_EQ(route(machine, 1, Tier::ssd, Tier::hbm).seconds(0, 1000), 2.5e-3);
+  EXPECT_DOUBLE_EQ(route(machine, 1, Tier::hbm, Tier::ssd).seconds(0, 1000), 2.5e-3);
+  EXPECT_DOUBLE_EQ(route(machine, 1, Tier::ssd, Tier::hbm).seconds(4e6, 0), 1e-3);  // 4 MB at 4 GB/s
+}
+
 }  // namespace
 }  // namespace kvcap

@@ -123,5 +123,18 @@ TEST(TailsFirst, KeepsTheBlocksThatAnOrderOfSingleBlocksKeeps) {
   }
 }
 
+// Of 10 tokens half are to stay free: a warm start fills 5.
+TEST(WarmStart, LeavesTheShareFreeThatEvictionsKeepFree) {
+  StoreTier half = tier(Tier::ssd, 100);
+  half.free_fraction = 0.5;
+  Store store({half});
+  store.preload(1, 4);
+  store.preload(2, 2);  // a sixth token
+  store.preload(3, 1);
+  EXPECT_EQ(visible(store, 1), 4);
+  EXPECT_EQ(visible(store, 2), 0);
+  EXPECT_EQ(visible(store, 3), 1);
+}
+
 }  // namespace
 }  // namespace kvcap
