@@ -289,7 +289,7 @@ void gpus(Sheet& sheet) {
             "come as KV, and recomputation falls behind by more than its sixfold work. The "
             "paper's 1.33 over kv_offload on the A30 implies 10 over recomputation where "
             "whole layers are as efficient as projections");
-  sheet.add("hcache.f11.a30_7b", "7B on the A30, kv_offload over hcache", {a30}, {},
+  sheet.add("hcache.f11.a30_7b", "7B on the A30, kv_offload over hcache", {a30}, kGemm,
             "no A30 was measured: it has the A100's efficiency; 1.33 would take 0.49 of its "
             "peak");
   sheet.add("hcache.f11.a100_13b", "13B on the A100, kv_offload over hcache", {a100}, kGemm, "");
