@@ -63,19 +63,23 @@ class Grid {
   }
 
   double seconds(double key_s, int64_t sm_count) {
-    std::sort(groups_.begin(), groups_.end(),
-              [](const BlockGroup& a, const BlockGroup& b) { return a.keys > b.keys; });
+    // Those of one prompt are in order.
+    const auto longer = [](const BlockGroup& a, const BlockGroup& b) { return a.keys > b.keys; };
+    if (!std::is_sorted(groups_.begin(), groups_.end(), longer))
+      std::sort(groups_.begin(), groups_.end(), longer);
     double work_s = 0;
     double waves_s = 0;
-    int64_t begin = 0;
+    int64_t blocks = 0, waves = 0;  // begun so far
     for (const BlockGroup& group : groups_) {
       const double block_s = group.keys * key_s + efficiency_.block_s;
-      const int64_t end = begin + group.blocks;
-      const int64_t waves_begun = divide_up(end, sm_count) - divide_up(begin, sm_count);
-      work_s += static_cast<double>(group.blocks) * block_s / static_cast<double>(sm_count);
-      waves_s += static_cast<double>(waves_begun) * block_s;
-      begin = end;
+      blocks += group.blocks;
+      work_s += static_cast<double>(group.blocks) * block_s;
+      if (blocks <= waves * sm_count) continue;
+      const int64_t now = divide_up(blocks, sm_count);
+      waves_s += static_cast<double>(now - waves) * block_s;
+      waves = now;
     }
+    work_s /= static_cast<double>(sm_count);
     if (groups_.empty() || efficiency_.model == EfficiencyModel::wave) return waves_s;
     const double longest_s = groups_.front().keys * key_s + efficiency_.block_s;
     return std::max(longest_s, work_s + efficiency_.wave_tail * (waves_s - work_s));

@@ -164,17 +164,20 @@ void ContextCache::cut(const Cut& cut, bool moved) {
 std::vector<Move> ContextCache::keep(const std::vector<Part>& parts, const Request& request, Order now) {
   for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
   if (parts_.policy->traits().reuse == Reuse::everything) return {};
-  for (const Part& part : parts) count_turn(part.key, request);
+  if (parts_.keeping.store_after_hits > 0) {
+    for (const Part& part : parts) count_turn(part.key, request);
+  }
   // What the GPU evicts is saved then.
   if (parts_.keeping.save_at == SaveAt::eviction) return {};
   // The last part first, as in use().
   std::vector<Item> last_first(parts.rbegin(), parts.rend());
-  std::erase_if(last_first, [&](const Item& item) { return !is_worth_saving(item.key); });
+  if (parts_.keeping.store_after_hits > 0) {
+    std::erase_if(last_first, [&](const Item& item) { return !is_worth_saving(item.key); });
+  }
   return parts_.store->put(last_first, now);
 }
 
 void ContextCache::count_turn(Key key, const Request& request) {
-  if (parts_.keeping.store_after_hits == 0) return;
   Left& left = left_[key];
   if (std::exchange(left.last, request.arrival.number) != request.arrival.number) ++left.turns;
 }
