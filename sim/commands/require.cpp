@@ -8,6 +8,7 @@
 
 #include "base/input_error.h"
 #include "commands/commands.h"
+#include "metrics/format.h"
 #include "metrics/recorder.h"
 
 namespace kvcap {
@@ -43,6 +44,20 @@ bool holds(const Requirement& requirement, double value) {
   return value == requirement.bound;
 }
 
+// Latencies are those of the turns that were served: they say nothing where others were not.
+void refuse_unserved(const std::vector<Requirement>& requirements, const RunResult& result) {
+  for (const std::string unserved : {"rejected", "truncated"}) {
+    const bool is_allowed =
+        std::any_of(requirements.begin(), requirements.end(), [&](const Requirement& requirement) {
+          return requirement.metric == unserved || requirement.metric == unserved + "_share";
+        });
+    const double turns = result.number(unserved);
+    if (is_allowed || !(turns > 0)) continue;
+    throw CheckFailed(format_count(std::llround(std::ceil(turns)), "turn") + " " + unserved +
+                      "; to allow it: --require '" + unserved + "_share<=0.01'");
+  }
+}
+
 }  // namespace
 
 std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts) {
@@ -70,6 +85,7 @@ void check_requirements(const std::vector<Requirement>& requirements, const RunR
     std::snprintf(found, sizeof found, "%.6g", value);
     throw CheckFailed("required " + requirement.text + ", found " + found);
   }
+  if (!requirements.empty()) refuse_unserved(requirements, result);
 }
 
 }  // namespace kvcap

@@ -35,6 +35,12 @@ constexpr Part kParts[] = {{"queue", "queueing"},
 double metric(const Setting& setting, std::string_view name) { return setting.result->number(name); }
 bool is_ideal(const Setting& setting) { return setting.result->policy == "ideal"; }
 bool is_saturated(const Setting& setting) { return metric(setting, "stable") == 0; }
+bool is_undecided(const Setting& setting) {
+  const std::vector<Metric>& metrics = setting.result->metrics;
+  return std::any_of(metrics.begin(), metrics.end(), [](const Metric& one) {
+    return one.name == "stable.verdict" && std::get<std::string>(one.value) == "undecided";
+  });
+}
 
 double part_ms(const Setting& setting, const Part& part) {
   return metric(setting, std::string("ttft_breakdown_ms.") + part.name);
@@ -275,7 +281,7 @@ std::string overload_text(const std::vector<Setting>& settings) {
   std::vector<std::string> overloaded, open;
   for (const Setting& setting : settings) {
     if (is_saturated(setting)) overloaded.push_back(setting.label);
-    if (std::isnan(metric(setting, "stable")) && !setting.result->is_bound) open.push_back(setting.label);
+    if (is_undecided(setting) && !setting.result->is_bound) open.push_back(setting.label);
   }
   std::string text;
   if (!overloaded.empty()) {

@@ -87,14 +87,14 @@ Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool r
   Chance chance;
   std::vector<double> counts(kParts);
   std::vector<double> gaps_s, served_s;
-  double before_s = window.from_s, inside_s = 0, covered_s = 0;
+  double before_s = -1, inside_s = 0, covered_s = 0;
   std::vector<SessionSeen> sessions = sessions_of(turns);
   std::sort(sessions.begin(), sessions.end(),
             [](const SessionSeen& a, const SessionSeen& b) { return a.began_s < b.began_s; });
   for (const SessionSeen& one : sessions) {
     if (one.began_s < 0 || !window.has(one.began_s)) continue;
     ++chance.sessions;
-    gaps_s.push_back(one.began_s - before_s);
+    if (before_s >= 0) gaps_s.push_back(one.began_s - before_s);
     before_s = one.began_s;
     const double part = kParts * (one.began_s - window.from_s) / window.length_s();
     counts[std::min<std::size_t>(static_cast<std::size_t>(part), kParts - 1)] += 1;

@@ -16,7 +16,8 @@ TEST(Recorder, CountsTokensAndRatesOverTheWholeRun) {
   EXPECT_EQ(result.number("duration"), 40);
   EXPECT_EQ(result.number("completed"), 4);
   EXPECT_EQ(result.number("rejected"), 0);
-  EXPECT_EQ(result.number("stable"), 1);
+  EXPECT_EQ(text(result, "stable.verdict"), "undecided");  // of two sessions
+  EXPECT_TRUE(std::isnan(result.number("stable")));
   EXPECT_EQ(result.number("total_input_tokens"), 4 * 100 + 2 * 300);  // history counts
   EXPECT_EQ(result.number("total_output_tokens"), 44);
   EXPECT_DOUBLE_EQ(result.number("request_throughput"), 4 / 40.0);
@@ -242,9 +243,9 @@ TEST(Recorder, CostIsCapacityTimesDurationPlusRemoteRequests) {
   f.gpu_usd_per_hour = 5;
   f.tier_usd_per_hour = {100, 0.5, 0.25, 0.125};  // what a tier in HBM costs is in the GPU's price
   f.remote_usd_per_request = 0.001;
-  recorder.read(Tier::remote, 1e6, 30);
-  recorder.wrote(Tier::remote, 1e6, 20);
-  recorder.read(Tier::ssd, 7e6, 1000);
+  recorder.read(Tier::remote, 1e6, 30, 10);
+  recorder.wrote(Tier::remote, 1e6, 20, 20);
+  recorder.read(Tier::ssd, 7e6, 1000, 30);
   const RunResult result = recorder.finish(f);
   EXPECT_DOUBLE_EQ(result.number("cost.gpu_usd"), 10);
   EXPECT_DOUBLE_EQ(result.number("cost.dram_usd"), 1);
@@ -262,7 +263,7 @@ TEST(Recorder, RatedShareOneWearsTheSsdsOutInFiveYears) {
   RunFacts f = facts();
   f.duration_s = 86400 / 2.0;
   f.ssd_endurance_bytes = 5 * 365 * 3e12;
-  recorder.wrote(Tier::ssd, 1.5e12, 1);
+  recorder.wrote(Tier::ssd, 1.5e12, 1, 100);
   const RunResult result = recorder.finish(f);
   EXPECT_DOUBLE_EQ(result.number("ssd_writes.bytes_per_day"), 3e12);
   EXPECT_DOUBLE_EQ(result.number("ssd_writes.rated_share"), 1);
@@ -277,6 +278,9 @@ TEST(Recorder, AQueueThatGrewWhileSessionsArrivedIsUnstable) {
     drains.level(Level::waiting, s % 10, s);
   }
   for (int s = 100; s < 200; ++s) grows.level(Level::waiting, (200 - s) / 2.0, s);  // served in the end
+  RunFacts closed = facts();
+  closed.closed_loop = true;
+  EXPECT_EQ(Recorder(0).finish(closed).number("stable"), 1);  // no queue can grow
   RunFacts f = facts();
   f.duration_s = 250;
   EXPECT_EQ(grows.finish(f).number("stable"), 0);
@@ -287,7 +291,7 @@ TEST(Recorder, CountsPreemptionsAndReloads) {
   Recorder recorder(1);
   recorder.preempted();
   recorder.preempted();
-  recorder.reloaded(Tier::remote, 500, 2e6, 40);
+  recorder.reloaded(Tier::remote, 500, 2e6, 40, 5);
   RunFacts f = facts();
   f.remote_usd_per_request = 0.001;
   const RunResult result = recorder.finish(f);

@@ -62,7 +62,7 @@ RunResult result(const std::string& policy, const Shape& shape) {
   r.policy_summary = "what " + policy + " does";
   r.is_bound = policy == "ideal";
   const double prefill_ms = shape.ttft_ms - shape.queue_ms - shape.load_ms - shape.compute_ms;
-  r.metrics = {{"stable", shape.stable},
+  r.metrics = {{"stable.verdict", std::string(shape.stable ? "stable" : "saturated")},
                {"mean_ttft_ms", shape.ttft_ms},
                {"median_ttft_ms", shape.ttft_ms * 0.8},
                {"p99_ttft_ms", shape.p99_ms},
