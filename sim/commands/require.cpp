@@ -14,7 +14,7 @@
 namespace kvcap {
 namespace {
 
-Requirement parse(const std::string& text) {
+Requirement parse(const char* option, const std::string& text) {
   const std::size_t at = text.find_first_of("<>=");
   if (at != std::string::npos && at > 0) {
     const std::size_t length = at + 1 < text.size() && text[at + 1] == '=' ? 2 : 1;
@@ -32,7 +32,7 @@ Requirement parse(const std::string& text) {
       return requirement;
     }
   }
-  throw InputError("--require: found \"" + text +
+  throw InputError(std::string(option) + ": found \"" + text +
                    "\", allowed: METRIC RELATION NUMBER with <=, <, >=, > or ==, e.g. p99_ttft_ms<=500");
 }
 
@@ -61,16 +61,20 @@ void refuse_unserved(const std::vector<Requirement>& requirements, const RunResu
 }  // namespace
 
 std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts) {
+  return parse_conditions("--require", texts);
+}
+
+std::vector<Requirement> parse_conditions(const char* option, const std::vector<std::string>& texts) {
   std::vector<Requirement> requirements;
   if (texts.empty()) return requirements;
   const std::vector<std::string> metrics = metric_names();
   const std::vector<std::string_view> names(metrics.begin(), metrics.end());
   for (const std::string& text : texts) {
-    requirements.push_back(parse(text));
+    requirements.push_back(parse(option, text));
     const std::string& metric = requirements.back().metric;
     if (std::find(names.begin(), names.end(), metric) == names.end()) {
-      throw InputError("--require: found the metric \"" + metric + "\", allowed: a number of the result" +
-                       suggestion(metric, names));
+      throw InputError(std::string(option) + ": found the metric \"" + metric +
+                       "\", allowed: a number of the result" + suggestion(metric, names));
     }
   }
   return requirements;

@@ -56,7 +56,7 @@ void halve(const Plan& plan, Screening& screening) {
 }  // namespace
 
 double total_violation(const Plan& plan, const RunResult& result) {
-  if (!is_stable(result)) return std::numeric_limits<double>::infinity();
+  if (is_saturated(result)) return std::numeric_limits<double>::infinity();
   double sum = 0;
   for (const Target& target : plan.meet) sum += violation(target, result.number(target.metric));
   return sum;

@@ -30,7 +30,7 @@ Screening screen(const Plan& plan, Judge& judge);
 // Of the workload's sessions, in the first round.
 inline constexpr double kShortestShare = 1.0 / 16;
 
-// By how much one run misses the targets, all in all; infinite for what is unstable.
+// By how much one run misses the targets, all in all; infinite for what is saturated.
 double total_violation(const Plan& plan, const RunResult& result);
 
 // Every choice of the dimensions for which `varies`, the others as in `from`; the last varies fastest.

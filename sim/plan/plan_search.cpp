@@ -19,7 +19,7 @@ constexpr std::size_t kWave = 8;  // combinations that are searched side by side
 constexpr double kEqual = 1e-9;   // relative: what rounding makes of equal prices
 
 double total_violation(const Plan& plan, const Candidate& candidate) {
-  double sum = candidate.stable() ? 0 : 1e6;
+  double sum = candidate.reason == "unstable" ? 1e6 : 0;
   for (const Target& target : plan.meet) sum += violation(target, candidate.metric(target.metric).mean);
   return sum;
 }
@@ -232,7 +232,7 @@ class Search {
     };
     std::vector<Seen> seen;
     const auto add = [&](const Point& point, const Answer& answer) {
-      if (!answer.reason.empty() || !is_stable(answer.result)) return;
+      if (!answer.reason.empty() || is_saturated(answer.result)) return;
       seen.push_back({point, objective(answer.result), answer.result.number(kFrontMetric)});
     };
     for (const Combination& one : combinations) {
@@ -336,7 +336,7 @@ class Search {
       if (result_.best && objective(*one) < objective(*result_.best) - margin) result_.next_better = one;
     }
     std::vector<const Candidate*> stable = result_.judged;
-    std::erase_if(stable, [](const Candidate* one) { return !one->stable(); });
+    std::erase_if(stable, [](const Candidate* one) { return one->reason == "unstable"; });
     result_.front = non_dominated(
         std::move(stable), [&](const Candidate* one) { return objective(*one); },
         [](const Candidate* one) { return one->metric(kFrontMetric).mean; });

@@ -150,7 +150,9 @@ void add_binding(Page& page, const PlanReport& report) {
   std::string why = "misses " + cheaper.reason;
   if (cheaper.verdict == Judgement::unclear) why = "may meet " + cheaper.reason + " or not";
   if (cheaper.reason == "unstable") {
-    why = "is unstable";
+    why = "is saturated";
+  } else if (cheaper.reason == "stable") {
+    why = "may be saturated or not";
   } else if (!cheaper.reason.empty()) {
     why += " (" + interval_text(cheaper.metric(cheaper.reason)) + ")";
   }
@@ -208,7 +210,7 @@ void add_robustness(Page& page, const PlanReport& report) {
       page.sentence(text + ": " + front, "    ");
       continue;
     }
-    if (!reason.empty() && reason != "unstable") {
+    if (!reason.empty() && reason != "unstable" && reason != "stable") {
       text += " (" + interval_text(one.candidate->metric(reason)) + ")";
     }
     page.sentence(text + ", " + kFrontMetric + " " + front, "    ");
@@ -228,7 +230,7 @@ void add_answer(Page& page, const PlanReport& report) {
     page.sentence("No configuration meets every target.");
     if (result.nearest) {
       page.sentence("Nearest: " + values_of(*result.nearest) +
-                    (result.nearest->stable() ? "" : " (unstable)") + ":");
+                    (result.nearest->reason == "unstable" ? " (saturated)" : "") + ":");
       add_targets(page, report, *result.nearest);
       page.line("  " + candidate_command(plan, *result.nearest));
     }
@@ -254,9 +256,13 @@ void add_answer(Page& page, const PlanReport& report) {
   page.sentence("Not clear after " + std::to_string(plan.max_replications) + " seeds:");
   for (const Candidate* rival : result.rivals) {
     std::string text = "  " + values_of(*rival) + " at " + interval_text(rival->metric(plan.minimize));
-    text += rival->verdict == Judgement::unclear ? " may meet " + rival->reason + " or not (" +
-                                                       interval_text(rival->metric(rival->reason)) + ")"
-                                                 : " is not told apart";
+    if (rival->verdict != Judgement::unclear) {
+      text += " is not told apart";
+    } else if (rival->reason == "stable") {
+      text += " may be saturated or not";
+    } else {
+      text += " may meet " + rival->reason + " or not (" + interval_text(rival->metric(rival->reason)) + ")";
+    }
     page.sentence(text, "    ");
   }
 }
@@ -265,6 +271,8 @@ void add_answer(Page& page, const PlanReport& report) {
 
 std::string candidate_command(const Plan& plan, const Candidate& candidate) {
   Changes changes = candidate.changes;
+  changes.emplace_back("workload.run_length=steady");
+  changes.emplace_back("workload.warmup=steady");
   changes.push_back("replications=" + std::to_string(std::max<std::size_t>(1, candidate.runs.size())));
   return run_command(plan, changes);
 }

@@ -26,7 +26,7 @@ class Replications {
   Replications(const std::vector<Scenario>& scenarios, const ReplicationOptions& options)
       : scenarios_(scenarios), options_(options), grouped_(scenarios.size()) {
     for (std::size_t s = 0; s < scenarios.size(); ++s) {
-      sources_.read(scenarios[s]);  // bad rows are found before anything runs
+      sources_.read(source_of(s));  // bad rows are found before anything runs
       const auto count = static_cast<std::size_t>(scenarios[s].replications);
       grouped_[s].resize(count);
       for (std::size_t r = 0; r < count; ++r) runs_.push_back({s, r});
@@ -39,8 +39,21 @@ class Replications {
   }
 
  private:
+  // With the sessions that are read of a file: all, where more may be wanted.
+  Scenario source_of(std::size_t which) const {
+    Scenario scenario = scenarios_[which];
+    if (scenario.workload.run_length == RunLength::steady) scenario.workload.sessions.reset();
+    return scenario;
+  }
+
+  Workload workload_of(const Run& run) const {
+    Scenario scenario = source_of(run.scenario);
+    scenario.seed += run.replication;
+    return sources_.workload(scenario, options_of(run));
+  }
+
   // All settings of a comparison serve the same sessions under the same seed.
-  WorkloadOptions workload_of(const Run& run) const {
+  WorkloadOptions options_of(const Run& run) const {
     WorkloadOptions options = scenarios_[run.scenario].workload;
     const auto longer = sessions_.find(run.replication);
     if (longer != sessions_.end()) options.sessions = longer->second;
@@ -50,8 +63,7 @@ class Replications {
   void simulate_all(const std::vector<Run>& round) {
     WorkerOptions workers{.label = "simulating"};
     for (const Run& run : round) {
-      const Scenario& scenario = scenarios_[run.scenario];
-      workers.total_units += static_cast<int64_t>(sources_.workload(scenario, workload_of(run)).turns.size());
+      workers.total_units += static_cast<int64_t>(workload_of(run).turns.size());
     }
     const std::vector<std::string> results = run_in_workers(
         round.size(),
@@ -67,7 +79,7 @@ class Replications {
   RunResult simulate_one(const Run& run, std::atomic<int64_t>& done_units) const {
     Scenario scenario = scenarios_[run.scenario];
     scenario.seed += run.replication;
-    const Workload workload = sources_.workload(scenario, workload_of(run));
+    const Workload workload = workload_of(run);
     SimulateHooks hooks{.finished_turns = &done_units, .check_invariants = options_.check_invariants};
     TraceEvents trace;
     const bool is_first = run.scenario == 0 && run.replication == 0;

@@ -96,18 +96,18 @@ TEST(Recorder, WarmUpAndRejectedTurnsAreLeftOutOfLatenciesAndHits) {
 
 TEST(Recorder, GoodputCountsTurnsThatMeetEveryTarget) {
   RunFacts f = facts();
-  f.duration_s = 10;
+  f.duration_s = 40;
   f.slo_ttft_ms = 250;
   Recorder first(4), second(4), third(4);
   record_four(first);
-  EXPECT_DOUBLE_EQ(first.finish(f).number("request_goodput"), 2 / 10.0);  // 100 and 200 ms
+  EXPECT_DOUBLE_EQ(first.finish(f).number("request_goodput"), 2 / 40.0);  // 100 and 200 ms
   f.slo_tpot_ms = 49;
   record_four(second);
   EXPECT_EQ(second.finish(f).number("request_goodput"), 0);  // every turn takes 50 ms a token
   f.slo_ttft_ms = -1;
   f.slo_tpot_ms = 51;
   record_four(third);
-  EXPECT_DOUBLE_EQ(third.finish(f).number("request_goodput"), 4 / 10.0);
+  EXPECT_DOUBLE_EQ(third.finish(f).number("request_goodput"), 4 / 40.0);
 }
 
 TEST(Recorder, TurnsComeInOrderOfArrival) {
@@ -275,7 +275,7 @@ TEST(Recorder, AQueueThatGrewWhileSessionsArrivedIsUnstable) {
     grows.turn(turn(s, 0, s, 0.1));
     drains.turn(turn(s, 0, s, 0.1));
     grows.level(Level::waiting, s / 2.0, s);
-    drains.level(Level::waiting, s % 10, s);
+    drains.level(Level::waiting, s % 2, s);
   }
   for (int s = 100; s < 200; ++s) grows.level(Level::waiting, (200 - s) / 2.0, s);  // served in the end
   RunFacts closed = facts();

@@ -127,7 +127,7 @@ TEST(Chance, CountsHowManyTurnsOfASessionAreInsideAtOnce) {
 // A hundred sessions in the first of 16 parts: the gaps inside are alike, the counts are not.
 TEST(Chance, SeesBurstsWhereTheRateVaries) {
   std::vector<TurnRecord> turns;
-  for (uint32_t i = 0; i < 100; ++i) turns.push_back(turn(i, 0, 0.01 * (i + 1), 0.1));
+  for (uint32_t i = 0; i < 100; ++i) turns.push_back(turn(i, 0, 0.01 * i, 0.1));
   const Window window{0, 16, true};
   // Counts 100, 0, ... 0: mean 6.25, variance 625 (15/16 rounds to n - 1), index of dispersion 100.
   EXPECT_NEAR(chance_of(turns, window, true).gap_variation, 100, 1e-9);
@@ -185,7 +185,7 @@ TEST(Recorder, RatesLeaveOutTheBeginningAndTheEnd) {
   EXPECT_DOUBLE_EQ(result.number("request_throughput"), 99 / length_s);
   EXPECT_DOUBLE_EQ(result.number("output_throughput"),
                    11 * 98 / length_s);  // that of 0 begins and ends before
-  EXPECT_DOUBLE_EQ(result.number("utilization.gpu"), 50 / length_s);
+  EXPECT_NEAR(result.number("utilization.gpu"), 50 / length_s, 1e-9);
   EXPECT_DOUBLE_EQ(result.number("cost.usd_per_hour"), 36);
   EXPECT_DOUBLE_EQ(result.number("cost.total_usd"), 36 * 200 / 3600.0);
   EXPECT_DOUBLE_EQ(result.number("cost.usd_per_million_output_tokens"),
@@ -242,7 +242,7 @@ TEST(Recorder, TheOfferedLoadIsThatOfTheBusiestResource) {
     return 0.3;
   };
   const RunResult result = recorder.finish(f);
-  EXPECT_DOUBLE_EQ(result.number("offered_load"), 2 * 0.7);
+  EXPECT_NEAR(result.number("offered_load"), 2 * 0.7, 1e-9);
   EXPECT_EQ(text(result, "offered_bound_by"), "ssd_read");
   Recorder other(0);
   for (uint32_t i = 0; i < 10; ++i) other.turn(turn(i, 0, i / 2.0, 0.1));

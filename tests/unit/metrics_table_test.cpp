@@ -261,10 +261,10 @@ TEST(ResultTable, NothingIsCheapestWhereAllCostTheSame) {
 
 TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {
   auto results = four();
-  std::get<bool>(results[0].metrics[0].value) = false;
+  results[0].metrics[0].value = std::string("saturated");
   const std::string table = result_table(kFour, results, {}, "header");
   expect_says(table,
-              "Warning: this machine cannot serve this rate with recompute: the queue grew throughout.");
+              "Warning: this machine cannot serve this rate with recompute: the requests inside grow throughout.");
   expect_says(table, "hcache is cheapest: 1.38 $ per million output tokens, 2.13 % less than kv_offload.");
 }
 
