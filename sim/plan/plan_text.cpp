@@ -131,6 +131,10 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
     page.line("  " + target.metric + " " + interval_text(candidate.metric(target.metric)) +
               ", wanted: " + target_text(target));
   }
+  for (const char* unserved : {"rejected", "truncated"}) {
+    const double turns = candidate.metric(unserved).mean;
+    if (turns > 0) page.line(std::string("  ") + unserved + " " + format_number(turns) + " turns a run");
+  }
 }
 
 void add_binding(Page& page, const PlanReport& report) {
