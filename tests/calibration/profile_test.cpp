@@ -14,6 +14,7 @@
 #include "calibration/fit.h"
 #include "calibration/journal.h"
 #include "scenario/load.h"
+#include "unit/programs.h"
 
 namespace kvcap::calibration {
 namespace {
@@ -294,7 +295,7 @@ TEST(ProfileJson, ATableIsOneLineAPointAndLoads) {
 
 int exit_code(const std::string& arguments, const fs::path& errors) {
   const int status = std::system(
-      (std::string(KVCAP_CALIBRATE) + " " + arguments + " >/dev/null 2>" + errors.string()).c_str());
+      (calibrate_program() + " " + arguments + " >/dev/null 2>" + errors.string()).c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
