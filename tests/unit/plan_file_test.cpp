@@ -215,6 +215,20 @@ TEST_F(PlanFile, MapsWhoWinsWhereAndWhereTheClosedFormPutsTheLine) {
   ASSERT_FALSE(map.boundaries.empty());
   for (const Boundary& one : map.boundaries) {
     EXPECT_NEAR(one.simulated, one.closed_form, 0.1 * one.closed_form);
+    // Where straight lines through the TTFTs of its two columns meet.
+    const std::vector<BreakEvenCell>& row = map.rows[one.row];
+    const auto right = static_cast<std::size_t>(
+        std::find_if(row.begin() + 1, row.end(),
+                     [&](const BreakEvenCell& cell) { return cell.winner == one.to; }) -
+        row.begin());
+    const auto ahead_s = [&](std::size_t column) {
+      const std::vector<Contestant>& policies = row[column].policies;
+      return policies[static_cast<std::size_t>(one.to)].ttft_s -
+             policies[static_cast<std::size_t>(one.from)].ttft_s;
+    };
+    const std::vector<double>& tokens = plan.break_even->across.numbers;
+    const double share = ahead_s(right - 1) / (ahead_s(right - 1) - ahead_s(right));
+    EXPECT_NEAR(one.simulated, tokens[right - 1] + share * (tokens[right] - tokens[right - 1]), 1e-6);
   }
 }
 
