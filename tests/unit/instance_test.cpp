@@ -500,6 +500,32 @@ TEST(Instance, CountsTheBytesThatEachTierIsWritten) {
   EXPECT_NEAR(written.ssd, 800, 1e-6);
 }
 
+TEST(Instance, CountsTheBytesThatWaitToBeWrittenAtOneTime) {
+  // Each of two saves of 400 tokens has ended long before the next begins.
+  const RunResult result =
+      laws::run(scenario("kv_offload"), asks({{0, 300, 100}, {10, 300, 100}, {60, 1, 1}}));
+  EXPECT_NEAR(result.number("saves_waiting_bytes"), 400 * 524288.0, 1);
+}
+
+// Two all-reduces of 500 rows of 8,192 bytes in each of 32 layers.
+TEST(Instance, KeepsNvlinkBusyForTwoAllReducesALayer) {
+  Scenario two = scenario("recompute");
+  two.hardware.gpu.count = 2;
+  two.hardware.nvlink = Nvlink{300e9, 8e-6};
+  two.serving.tensor_parallel_size = 2;
+  const RunResult result = laws::run(two, asks({{0, 500, 1}}));
+  const double one_s = 500 * 8192 / 300e9 + 8e-6;
+  EXPECT_NEAR(result.number("utilization.nvlink") * result.number("duration"), 2 * 32 * one_s, 1e-9);
+}
+
+TEST(Instance, CountsTheTokensOfAHitThatTakePartInTheTurn) {
+  Scenario important = scenario("hyperinfer");
+  important.policy.tiers = {{.kind = Tier::dram}};
+  const RunResult result = laws::run(important, one_turn(1000, 64));
+  EXPECT_EQ(result.number("hit_tokens.dram"), 1000);
+  EXPECT_EQ(result.number("used_tokens.dram"), 1000 - 750);
+}
+
 TEST(Instance, LeavesNothingOutOfWhatThePrefixCacheHas) {
   Workload workload;
   workload.sessions = {{.first_turn = 0, .turn_count = 2}, {.first_turn = 2, .turn_count = 1}};
