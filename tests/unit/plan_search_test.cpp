@@ -138,7 +138,6 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
   EXPECT_GT(with_answer, 12);
 }
 
-// 1,000 values: the ends, and log2(1,000) = 10 between them; three runs each.
 // Eight kinds miss the target by 0, 1, ... 7 times the bound: the worse half of 8 goes, then the worse of 4.
 TEST(PlanSearch, DropsTheWorseHalfOfWhatMissesWidelyInEachRound) {
   const Plan plan = plan_of({list("a", {8, 3, 6, 1, 5, 2, 7, 4})}, 100);
@@ -161,6 +160,7 @@ TEST(PlanSearch, DropsNothingThatMissesLittleMoreThanTheBest) {
   EXPECT_EQ(screening.left.size(), 5U);
 }
 
+// 1,000 values: the ends, and log2(1,000) = 10 between them; three runs each.
 TEST(PlanSearch, BisectsARange) {
   const auto formula = [](const Values& v) -> Served {
     return {.usd_per_hour = v.at("dram"), .p99_ttft_ms = 1e5 / v.at("dram")};
