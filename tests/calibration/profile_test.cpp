@@ -294,8 +294,8 @@ TEST(ProfileJson, ATableIsOneLineAPointAndLoads) {
 }
 
 int exit_code(const std::string& arguments, const fs::path& errors) {
-  const int status = std::system(
-      (calibrate_program() + " " + arguments + " >/dev/null 2>" + errors.string()).c_str());
+  const int status =
+      std::system((calibrate_program() + " " + arguments + " >/dev/null 2>" + errors.string()).c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
