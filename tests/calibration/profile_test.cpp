@@ -14,6 +14,7 @@
 #include "calibration/fit.h"
 #include "calibration/journal.h"
 #include "scenario/load.h"
+#include "unit/programs.h"
 
 namespace kvcap::calibration {
 namespace {
@@ -293,8 +294,8 @@ TEST(ProfileJson, ATableIsOneLineAPointAndLoads) {
 }
 
 int exit_code(const std::string& arguments, const fs::path& errors) {
-  const int status = std::system(
-      (std::string(KVCAP_CALIBRATE) + " " + arguments + " >/dev/null 2>" + errors.string()).c_str());
+  const int status =
+      std::system((calibrate_program() + " " + arguments + " >/dev/null 2>" + errors.string()).c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

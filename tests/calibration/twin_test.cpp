@@ -11,6 +11,8 @@
 #include <set>
 #include <string>
 
+#include "unit/programs.h"
+
 namespace kvcap::calibration {
 namespace {
 
@@ -31,8 +33,8 @@ class TwinProgram : public testing::Test {
     return WEXITSTATUS(std::system(line.c_str()));
   }
   int twin(const std::string& more) {
-    return run(std::string(KVCAP_CALIBRATE) + " twin --backend cpu --quick --out " +
-               (folder_ / "toy.json").string() + more);
+    return run(calibrate_program() + " twin --backend cpu --quick --out " + (folder_ / "toy.json").string() +
+               more);
   }
   std::string text(const std::string& name) const {
     std::ifstream file(folder_ / name);
@@ -59,8 +61,7 @@ TEST_F(TwinProgram, PerformsEveryPolicyAndLeavesNothingBehind) {
 TEST_F(TwinProgram, TheSimulatorPredictsEveryCaseAndSaysWhatItCannotKeep) {
   ASSERT_EQ(twin(" --ssd " + (folder_ / "ssd").string()), 0) << text("err");
   // Not this machine: it predicts, and the promise is broken.
-  EXPECT_EQ(run(std::string(KVCAP_BINARY) + " validate --hardware h100-sxm --twin " +
-                (folder_ / "toy.json").string()),
+  EXPECT_EQ(run(kvcap_program() + " validate --hardware h100-sxm --twin " + (folder_ / "toy.json").string()),
             3)
       << text("err");
   EXPECT_NE(text("err").find("toy.median_error"), std::string::npos);
@@ -102,15 +103,15 @@ TEST(TwinPlanOf, AGpuPerformsModelsSizesTiersAndNumbersOfRequests) {
 TEST_F(TwinProgram, RefusesFoldersThatCannotBeUsed) {
   EXPECT_EQ(twin(" --ssd " + (folder_ / "nowhere").string()), 2);
   EXPECT_NE(text("err").find("--ssd"), std::string::npos);
-  EXPECT_EQ(run(std::string(KVCAP_CALIBRATE) + " twin --backend cpu --quick --out " +
+  EXPECT_EQ(run(calibrate_program() + " twin --backend cpu --quick --out " +
                 (folder_ / "nowhere" / "toy.json").string()),
             2);
   EXPECT_FALSE(fs::exists(folder_ / "toy.json"));
 }
 
 TEST_F(TwinProgram, AGpuPerformsTheSame) {
-  const int code = run(std::string(KVCAP_CALIBRATE) + " twin --backend cuda --quick --out " +
-                       (folder_ / "toy.json").string());
+  const int code =
+      run(calibrate_program() + " twin --backend cuda --quick --out " + (folder_ / "toy.json").string());
   if (code == 2) GTEST_SKIP() << "no GPU was tested: " << text("err");
   EXPECT_EQ(code, 0) << text("err");
 }

@@ -22,7 +22,7 @@ class OutputFaults : public Faults {
  protected:
   // The arguments as a shell has them, with its redirections.
   Outcome in_shell(const std::string& arguments) const {
-    const std::string command = std::string(KVCAP_BINARY) + " " + arguments + " 2>" + path("err") +
+    const std::string command = kvcap_program() + " " + arguments + " 2>" + path("err") +
                                 (arguments.find('>') == std::string::npos ? " >" + path("out") : "");
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),

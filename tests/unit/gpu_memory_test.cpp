@@ -95,6 +95,14 @@ TEST(GpuMemory, ReplicatesKvHeadsAndNormsOnEveryGpu) {
   EXPECT_NEAR(loaded_weight_bytes(model, 16), norms + (one - norms - kv) / 16 + kv / 8, 1);
 }
 
+TEST(GpuMemory, HoldsSharedExpertsBesideTheRoutedOnes) {
+  // DeepSeek-V2: in 59 of 60 layers two shared experts of three matrices.
+  ModelSpec model = deepseek_v2();
+  const double with = loaded_weight_bytes(model, 1);
+  model.experts->shared = 0;
+  EXPECT_NEAR(with - loaded_weight_bytes(model, 1), 2.0 * 59 * 2 * 3 * 5120 * 1536, 1);
+}
+
 TEST(GpuMemory, SamplesWithoutSortingFromVersion17On) {
   const HardwareProfile hardware = reporting(80 * kGiB);  // 100 multiprocessors
   const ModelSpec model = llama_3_1_8b();

@@ -468,6 +468,64 @@ TEST(Instance, SavesWhatThePrefixCacheEvicts) {
   EXPECT_EQ(again->tier_hit_tokens[index(Tier::ssd)], 160U);
 }
 
+// Two sessions leave 400 tokens each, of 512 KiB.
+struct Written {
+  double dram = 0, ssd = 0;
+};
+Written written_by_two(double dram_tokens, bool inclusive, WriteMode write) {
+  constexpr double kTokenBytes = 524288;
+  Scenario tiered = scenario("kv_offload");
+  tiered.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = dram_tokens * kTokenBytes},
+                         {.kind = Tier::ssd}};
+  tiered.policy.inclusive = inclusive;
+  tiered.policy.write = write;
+  // The last turn, which finds nothing and leaves too much for DRAM, waits until all is written.
+  const RunResult result = laws::run(tiered, asks({{0, 300, 100}, {10, 300, 100}, {60, 1, 1}}));
+  return {result.number("written_bytes.dram") / kTokenBytes,
+          result.number("written_bytes.ssd") / kTokenBytes};
+}
+
+TEST(Instance, CountsTheBytesThatEachTierIsWritten) {
+  // Room for both: the nearest tier alone is written.
+  Written written = written_by_two(1000, false, WriteMode::back);
+  EXPECT_NEAR(written.dram, 800, 1e-6);
+  EXPECT_EQ(written.ssd, 0);
+  // Room for one: the first moves down when the second is saved.
+  written = written_by_two(500, false, WriteMode::back);
+  EXPECT_NEAR(written.dram, 800, 1e-6);
+  EXPECT_NEAR(written.ssd, 400, 1e-6);
+  // Each is written to both tiers at once, and leaves DRAM at no cost.
+  written = written_by_two(500, true, WriteMode::through);
+  EXPECT_NEAR(written.dram, 800, 1e-6);
+  EXPECT_NEAR(written.ssd, 800, 1e-6);
+}
+
+TEST(Instance, CountsTheBytesThatWaitToBeWrittenAtOneTime) {
+  // Each of two saves of 400 tokens has ended long before the next begins.
+  const RunResult result =
+      laws::run(scenario("kv_offload"), asks({{0, 300, 100}, {10, 300, 100}, {60, 1, 1}}));
+  EXPECT_NEAR(result.number("saves_waiting_bytes"), 400 * 524288.0, 1);
+}
+
+// Two all-reduces of 500 rows of 8,192 bytes in each of 32 layers.
+TEST(Instance, KeepsNvlinkBusyForTwoAllReducesALayer) {
+  Scenario two = scenario("recompute");
+  two.hardware.gpu.count = 2;
+  two.hardware.nvlink = Nvlink{300e9, 8e-6};
+  two.serving.tensor_parallel_size = 2;
+  const RunResult result = laws::run(two, asks({{0, 500, 1}}));
+  const double one_s = 500 * 8192 / 300e9 + 8e-6;
+  EXPECT_NEAR(result.number("utilization.nvlink") * result.number("duration"), 2 * 32 * one_s, 1e-9);
+}
+
+TEST(Instance, CountsTheTokensOfAHitThatTakePartInTheTurn) {
+  Scenario important = scenario("hyperinfer");
+  important.policy.tiers = {{.kind = Tier::dram}};
+  const RunResult result = laws::run(important, one_turn(1000, 64));
+  EXPECT_EQ(result.number("hit_tokens.dram"), 1000);
+  EXPECT_EQ(result.number("used_tokens.dram"), 1000 - 750);
+}
+
 TEST(Instance, LeavesNothingOutOfWhatThePrefixCacheHas) {
   Workload workload;
   workload.sessions = {{.first_turn = 0, .turn_count = 2}, {.first_turn = 2, .turn_count = 1}};

@@ -109,6 +109,18 @@ bool mm1_grew(double load, uint64_t seed, int customers) {
   return queue_grew(waiting, arrival_s, customers);
 }
 
+TEST(Stability, ALongLineThatGrowsByATenthIsNotCalledUnstable) {
+  const auto grew = [](double third, double fourth) {
+    TimeSeries waiting;
+    waiting.add(100, 0, 2);
+    waiting.add(third, 2, 3);
+    waiting.add(fourth, 3, 4);
+    return queue_grew(waiting, 4, 4);
+  };
+  EXPECT_FALSE(grew(105, 110));
+  EXPECT_TRUE(grew(130, 160));  // by half
+}
+
 TEST(Stability, TellsOverloadedFromBusyQueues) {
   int grew_at_080 = 0, grew_at_090 = 0, grew_at_115 = 0, grew_at_130 = 0;
   constexpr int kSeeds = 50;

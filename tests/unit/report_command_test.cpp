@@ -135,8 +135,9 @@ TEST_F(ReportCommand, ComparesTwoSides) {
 }
 
 TEST_F(ReportCommand, TakesWhatAPipeSays) {
-  const std::string command = "bash -c '" KVCAP_BINARY " report <(" KVCAP_BINARY " run " + path("chat.json") +
-                              " --set workload.sessions=20 --json) --format markdown >" + path("piped") + "'";
+  const std::string command = "bash -c '" + kvcap_program() + " report <(" + kvcap_program() + " run " +
+                              path("chat.json") + " --set workload.sessions=20 --json) --format markdown >" +
+                              path("piped") + "'";
   ASSERT_EQ(std::system(command.c_str()), 0);
   EXPECT_NE(read_file(path("piped")).find("| TTFT p99 | ms |"), std::string::npos);
 }

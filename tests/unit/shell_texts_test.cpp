@@ -9,6 +9,8 @@
 #include <fstream>
 #include <string>
 
+#include "unit/programs.h"
+
 namespace kvcap {
 namespace {
 
@@ -95,7 +97,7 @@ TEST(Manual, NoLineBeginsWithARequestThatIsText) {
 }
 
 TEST(Completion, TheProgramDescribesItself) {
-  const std::string binary = KVCAP_BINARY;
+  const std::string binary = kvcap_program();
   const std::string script = printed_by(binary + " completion bash");
   EXPECT_EQ(completed(script, "kvcap swe", 1), "sweep\n");
   EXPECT_EQ(completed(script, "kvcap sweep --launcher ''", 3), "local slurm\n");

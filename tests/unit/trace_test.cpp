@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "unit/programs.h"
 #include "unit/raw_files.h"
 #include "workload/gz_file.h"
 #include "workload/lines.h"
@@ -47,7 +48,8 @@ class Trace : public RawFiles {
   };
   Outcome kvcap(const std::string& arguments) const {
     const std::string folder = folder_.string();
-    const std::string command = "cd " + folder + " && " KVCAP_BINARY " trace " + arguments + " >out 2>err";
+    const std::string command =
+        "cd " + folder + " && " + kvcap_program() + " trace " + arguments + " >out 2>err";
     const int status = std::system(command.c_str());
     return {WEXITSTATUS(status), text_of(folder + "/out"), text_of(folder + "/err")};
   }
