@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "unit/raw_files.h"
+#include "unit/shared_data.h"
 #include "workload/gz_file.h"
 #include "workload/lines.h"
 #include "workload/source.h"
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-std::string data(const std::string& name) { return KVCAP_SOURCE_DIR "/../shared/data/traces/" + name; }
+std::string data(const std::string& name) { return shared_data("traces/" + name); }
 
 std::string text_of(const std::string& path) {
   LineReader lines(path);
@@ -136,7 +137,7 @@ TEST_F(Trace, DocumentsAreRefusedWhereTheyContradict) {
 }
 
 TEST(TraceStatsOfData, AreThoseOfItsDescription) {
-  if (!fs::exists(data("leval.jsonl"))) GTEST_SKIP() << "needs the shared data folder beside the project";
+  KVCAP_NEEDS_SHARED_DATA("traces/leval.jsonl");
   const TraceStats plain = trace_stats(make_workload(sessions_in(data("sharegpt_turns.jsonl")), 1));
   EXPECT_EQ(plain.sessions, 5678);
   EXPECT_EQ(plain.requests, 30731);
@@ -176,7 +177,7 @@ TEST(TraceStatsOfData, AreThoseOfItsDescription) {
 TEST(SessionLines, ReadBackAsTheyWere) {
   const char* names[] = {"sharegpt_turns_repaired.jsonl", "leval.jsonl", "leval_estimated_context.jsonl"};
   for (const char* name : names) {
-    if (!fs::exists(data(name))) GTEST_SKIP() << "needs the shared data folder beside the project";
+    KVCAP_NEEDS_SHARED_DATA("traces/" + std::string(name));
     const SourceOptions options{.kind = "sessions", .path = data(name)};
     EXPECT_TRUE(session_lines(read_sessions(options, {}, false)) == text_of(data(name))) << name;
   }
