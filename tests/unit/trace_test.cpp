@@ -7,6 +7,7 @@
 
 #include "unit/raw_files.h"
 #include "unit/shared_data.h"
+#include "unit/shell_word.h"
 #include "workload/gz_file.h"
 #include "workload/lines.h"
 #include "workload/source.h"
@@ -48,7 +49,8 @@ class Trace : public RawFiles {
   };
   Outcome kvcap(const std::string& arguments) const {
     const std::string folder = folder_.string();
-    const std::string command = "cd " + folder + " && " KVCAP_BINARY " trace " + arguments + " >out 2>err";
+    const std::string command = "cd " + shell_word(folder) + " && " + shell_word(KVCAP_BINARY) + " trace " +
+                                arguments + " >out 2>err";
     const int status = std::system(command.c_str());
     return {WEXITSTATUS(status), text_of(folder + "/out"), text_of(folder + "/err")};
   }
