@@ -176,6 +176,14 @@ TEST(TraceStatsOfData, AreThoseOfItsDescription) {
               leval.history_token_share * (history - documents) / history, 1e-4);
 }
 
+TEST(SessionLines, OfTheShippedTracesReadBackAsTheyWere) {
+  for (const char* name : {"leval-100.jsonl", "sharegpt-100.jsonl", "sample-chat.jsonl"}) {
+    const std::string path = std::string(KVCAP_SOURCE_DIR "/traces/") + name;
+    EXPECT_TRUE(session_lines(read_sessions({.kind = "sessions", .path = path}, {}, false)) == text_of(path))
+        << name;
+  }
+}
+
 TEST(SessionLines, ReadBackAsTheyWere) {
   const char* names[] = {"sharegpt_turns_repaired.jsonl", "leval.jsonl", "leval_estimated_context.jsonl"};
   for (const char* name : names) {
