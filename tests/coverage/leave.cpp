@@ -1,5 +1,5 @@
-// gcc writes counts of executed lines when a process exits. Workers leave with _exit() and broken invariants with
-// abort(), which write nothing: the linker directs both calls here (-Wl,--wrap).
+// gcc writes counts of executed lines when a process exits. Workers leave with _exit() and broken invariants
+// with abort(), which write nothing: the linker directs both calls here (-Wl,--wrap).
 #include <pthread.h>
 
 extern "C" {
