@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "faults/faults.h"
+#include "report/page.h"
+#include "unit/programs.h"
+#include "unit/shell_word.h"
 
 namespace kvcap {
 namespace {
@@ -22,11 +25,18 @@ class OutputFaults : public Faults {
  protected:
   // The arguments as a shell has them, with its redirections.
   Outcome in_shell(const std::string& arguments) const {
-    const std::string command = kvcap_program() + " " + arguments + " 2>" + path("err") +
-                                (arguments.find('>') == std::string::npos ? " >" + path("out") : "");
+    const std::string command = "cd " + shell_word(folder_) + " && " + shell_word(kvcap_program()) + " " +
+                                arguments + " 2>err" +
+                                (arguments.find('>') == std::string::npos ? " >out" : "");
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
             read_file(path("err"))};
+  }
+  // Of reports; a program that was built without Node.js has no html.
+  static std::vector<std::string> formats() {
+    std::vector<std::string> names = {"markdown", "csv", "json"};
+    if (!embedded_report_page().html.empty()) names.emplace_back("html");
+    return names;
   }
   // Every command that writes files; --out and -o lead into the folder `made`.
   std::vector<std::vector<std::string>> writers() const {
@@ -87,7 +97,7 @@ TEST_F(OutputFaults, ReplaceNoFileThatKvcapDidNotWrite) {
   }
   refuses("mine/table.txt", {"compare", chat, "--policies", "hcache,ideal", "--out", path("mine")});
   refuses("mine/timeline", {"run", chat, "--perfetto", path("mine/timeline")});
-  for (const std::string format : {"html", "markdown", "csv", "json"})
+  for (const std::string& format : formats())
     refuses("mine/page", {"report", path("old"), "--format", format, "-o", path("mine/page")});
   refuses("mine/chat.jsonl", {"trace", "generate", path("mine/chat.jsonl"), "--sessions", "5"});
 }
@@ -95,7 +105,7 @@ TEST_F(OutputFaults, ReplaceNoFileThatKvcapDidNotWrite) {
 TEST_F(OutputFaults, AreNoneWhereKvcapReplacesWhatItWrote) {
   write_old_results();
   std::vector<std::vector<std::string>> commands = writers();
-  for (const std::string format : {"html", "markdown", "csv", "json"})
+  for (const std::string& format : formats())
     commands.push_back({"report", path("old"), "--format", format, "-o", path("made/page." + format)});
   for (const auto& command : commands) {
     ASSERT_EQ(kvcap(command).exit_code, 0) << command[0];
@@ -105,10 +115,9 @@ TEST_F(OutputFaults, AreNoneWhereKvcapReplacesWhatItWrote) {
 }
 
 TEST_F(OutputFaults, ThatHitStdoutAreNoSuccess) {
-  const std::string chat = path("chat.json");
-  const std::vector<std::string> printing = {"run " + chat,
-                                             "run " + chat + " --json",
-                                             "compare " + chat + " --policies hcache,ideal",
+  const std::vector<std::string> printing = {"run chat.json",
+                                             "run chat.json --json",
+                                             "compare chat.json --policies hcache,ideal",
                                              "restore --model llama-2-7b --hardware l40s --tokens 99 --json",
                                              "show models",
                                              "show policies --json",
@@ -126,7 +135,7 @@ TEST_F(OutputFaults, ThatHitStdoutAreNoSuccess) {
         << outcome.err;
   }
   // Whoever closes stdout wants no output; no result takes its place.
-  EXPECT_EQ(in_shell("run " + path("chat.json") + " --json --out " + path("made") + " >&-").exit_code, 0);
+  EXPECT_EQ(in_shell("run chat.json --json --out made >&-").exit_code, 0);
   EXPECT_TRUE(Json::parse(read_file(path("made/result.json"))).is_object());
 }
 
@@ -184,9 +193,7 @@ TEST_F(OutputFaults, AreNoneWhereAFolderOrAFileIsALink) {
   fs::create_symlink("real/result.json", path("same.json"));
   EXPECT_EQ(kvcap({"report", path("real/result.json"), "-o", path("same.json")}).exit_code, 2);
   // What a shell redirects is a link to a regular file.
-  EXPECT_EQ(in_shell("report " + path("link") + " --format markdown -o /dev/stdout >" + path("redirected"))
-                .exit_code,
-            0);
+  EXPECT_EQ(in_shell("report link --format markdown -o /dev/stdout >redirected").exit_code, 0);
   EXPECT_TRUE(read_file(path("redirected")).starts_with("# kvcap: "));
   EXPECT_TRUE(fs::is_symlink("/dev/stdout"));
 }

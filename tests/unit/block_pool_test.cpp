@@ -325,5 +325,13 @@ TEST_F(Story, NothingIsFoundWithoutCaching) {
   EXPECT_EQ(evict(4), Names{});
 }
 
+TEST(BlockPoolDeathTest, StopsWhenSomebodyHoldsWhatNobodyKnows) {
+  BlockPool pool(4, 4, true);
+  BlockPool::Holding known, unknown;
+  pool.take(1, known);
+  pool.take(1, unknown);
+  EXPECT_DEATH(pool.check(std::vector<const BlockPool::Holding*>{&known}), "bug: INV-BLOCKS is broken");
+}
+
 }  // namespace
 }  // namespace kvcap

@@ -16,6 +16,7 @@
 #include "machine.h"
 #include "scenario/load.h"
 #include "unit/cost_examples.h"
+#include "unit/shared_data.h"
 
 namespace kvcap {
 namespace {
@@ -254,14 +255,13 @@ TEST(GpuMemory, AgreesWithTheRunsThatChoseItsConstants) {
 }
 
 TEST(GpuMemory, ComesWithinFivePercentOfTheMeasuredRunsOfTheSharedData) {
-  const std::string path = KVCAP_SOURCE_DIR "/../shared/data/runs/vllm-h100/runs.csv";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no measured runs at ../shared/data/runs/vllm-h100";
+  KVCAP_NEEDS_SHARED_DATA("runs/vllm-h100/runs.csv");
   const std::map<std::string, std::string> models = {
       {"meta-llama/Llama-2-7b-hf", "llama-2-7b"},
       {"meta-llama/Llama-2-70b-hf", "llama-2-70b"},
       {"mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"},
       {"codellama/CodeLlama-34b-Instruct-hf", "codellama-34b"}};
-  std::ifstream file(path);
+  std::ifstream file(shared_data("runs/vllm-h100/runs.csv"));
   std::string line;
   std::getline(file, line);
   std::vector<std::string> names;

@@ -279,6 +279,17 @@ TEST(Instance, PutsARequestIntoTheQueueAfterTheTimeOfTheApi) {
             0.25 + 3 * engine.cost().decode_step_s(1, 540) + engine.cost().prefill_s({100, 0}));
 }
 
+TEST(InstanceDeathTest, StopsWhenTimeGoesBack) {
+  class BackwardWorld : public FakeWorld {
+    void run(std::function<double(double)> loop) override {
+      loop(2.0);
+      loop(1.0);
+    }
+  };
+  BackwardWorld world;
+  EXPECT_DEATH(Engine(scenario("recompute"), asks({{10, 500, 3}}), world), "bug: INV-CLOCK is broken");
+}
+
 // ---- the prefix cache ----
 
 // Growing sessions about one document, one after the other.
