@@ -207,6 +207,7 @@ class Instance : private Admissions {
   std::vector<PrefillChunk> chunks_;               // scratch: no allocation a step
   std::vector<std::shared_ptr<Saves>> returned_;   // whose blocks come back with the end of the run's step
   double recorded_s_ = 0;                          // when the levels were last
+  int64_t recorded_waiting_ = 0;                   // then, and those who have come since
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 
