@@ -108,6 +108,20 @@ TEST_F(SimgridWorld, SaysWhatALaneAndAQueueHaveStillToDo) {
   expect_dates(pending_s, {1.75, 2.75, 0.25});
 }
 
+// SimGrid counts the bytes of one activity in 64 bits.
+TEST_F(SimgridWorld, CarriesMoreBytesThanAnIntegerCounts) {
+  constexpr double kYears_s = 1e9;  // x 26 GB/s = 2.6e19 bytes
+  double pending_s = 0;
+  world_->run([&](double now_s) -> double {
+    if (now_s == 0) move(Tier::dram, kYears_s);
+    if (now_s > 0 && now_s < kYears_s) pending_s = node_.lane(Tier::dram, Tier::hbm).pending_s();
+    return now_s < kYears_s / 4 ? kYears_s / 4 : now_s < kYears_s ? 2 * kYears_s : -1;
+  });
+  EXPECT_NEAR(pending_s, 0.75 * kYears_s, 1);
+  ASSERT_EQ(ended_s_.size(), 1U);
+  EXPECT_NEAR(ended_s_[0], kYears_s, 1);
+}
+
 // An alarm that is called off must not slow down the one that follows it.
 TEST_F(SimgridWorld, CallsTheLoopWhenItAskedHoweverOftenItChangesItsMind) {
   std::vector<double> calls_s;
