@@ -19,7 +19,9 @@ namespace kvcap {
 namespace {
 
 constexpr int kMostAlarms = 1 << 16;
-constexpr double kMostBytes = 4e18;  // SimGrid counts those of one activity in an integer
+constexpr double kExactly_s = 1e6;     // doubles up to here are closer than SimGrid resolves dates
+constexpr double kLastAlarm_s = 1e12;  // beyond it nothing more is expected
+constexpr double kMostBytes = 4e18;    // SimGrid counts those of one activity in an integer
 
 struct Transfer {
   double alone_s = 0;
@@ -316,12 +318,15 @@ class SimgridWorld : public World {
     if (!stopped_) set_alarm();
   }
 
-  // One that rings too early is set again.
+  // One that rings too early is set again. The clock never more than doubles at once, whatever it waits for:
+  // SimGrid adds the difference to a date to the clock, exactly only if that is no more than the clock
+  // itself, and does not see that a date has come which it misses by more than a nanosecond.
   void set_alarm() {
+    const double most_s = std::max(2 * now_s(), kExactly_s);
     if (alarm_.activity() && alarm_s_ <= next_call_s_) return;
     alarm_.call_off();
-    if (std::isinf(next_call_s_)) return;
-    alarm_s_ = next_call_s_;
+    if (most_s > kLastAlarm_s) return;
+    alarm_s_ = std::min(next_call_s_, most_s);
     alarm_.pass(clock_host_, alarm_s_ - now_s(),
                 [this] { next_call_s_ - now_s() <= kResolution_s ? call() : set_alarm(); });
   }
