@@ -28,7 +28,7 @@ struct EdgeFinding {
 struct EdgeTally {
   int64_t ran = 0;
   int64_t refused = 0;  // with one line for the user
-  int64_t skipped = 0;  // would take more steps, blocks or layers than the budget allows
+  int64_t skipped = 0;  // would take more steps, blocks, layers or nodes than the budget allows
   std::vector<EdgeFinding> findings;
 };
 struct EdgeOptions {
