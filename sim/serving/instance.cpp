@@ -184,6 +184,7 @@ std::vector<Arrival> Instance::fail(double now_s) {
     const double done_s = parts_.restorer->progress_s(now_s) - step_.progress_s;
     record_busy(Resource::gpu, std::clamp(done_s, 0.0, step_.gpu_s), step_.start_s, now_s);
   }
+  for (const Restored& restored : restored_) record_computed(restored.times, now_s);
   std::vector<Arrival> lost;
   for (const auto* list : {&scheduler_.running(), &scheduler_.loading()}) {
     for (const RequestPtr& request : *list) {
