@@ -41,7 +41,7 @@ struct Served {
 };
 
 // cost.*, energy.*, saved_gpu_hours and ssd_writes.*, in the order in which they are written. NaN where a
-// price, an endurance or a power is not stated, or a denominator is 0.
+// price, an endurance or a power is not stated, or a denominator is 0 or next to it.
 std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts, const Served& served);
 
 }  // namespace kvcap

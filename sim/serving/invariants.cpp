@@ -13,7 +13,7 @@ namespace kvcap {
 namespace {
 
 // Sums of seconds are as exact as doubles are.
-constexpr double kRounding_s = 1e-7;
+double rounding_s(double now_s) { return 1e-7 + 1e-14 * now_s; }
 
 template <typename Pointers>
 bool contains(const Pointers& pointers, const void* request) {
@@ -41,14 +41,15 @@ void Instance::check(double now_s) {
   checked_s_ = now_s;
   // GPU time is left to steps, never taken back, and no faster than the clock.
   const double progress_s = parts_.restorer->progress_s(now_s);
+  const double tolerance_s = rounding_s(now_s);
   KVCAP_INVARIANT("INV-GPU-TIME",
-                  progress_s >= checked_progress_s_ - kRounding_s && progress_s <= now_s + kRounding_s);
+                  progress_s >= checked_progress_s_ - tolerance_s && progress_s <= now_s + tolerance_s);
   KVCAP_INVARIANT("INV-GPU-TIME", parts_.restorer->pending_compute_s() >= 0);
   checked_progress_s_ = progress_s;
   for (Tier tier : kTiers) {
     if (tier == Tier::hbm || !parts_.store->has(tier)) continue;
-    KVCAP_INVARIANT("INV-GPU-TIME", parts_.node->lane(Tier::hbm, tier).pending_s() >= -kRounding_s);
-    KVCAP_INVARIANT("INV-GPU-TIME", parts_.node->lane(tier, Tier::hbm).pending_s() >= -kRounding_s);
+    KVCAP_INVARIANT("INV-GPU-TIME", parts_.node->lane(Tier::hbm, tier).pending_s() >= -tolerance_s);
+    KVCAP_INVARIANT("INV-GPU-TIME", parts_.node->lane(tier, Tier::hbm).pending_s() >= -tolerance_s);
   }
   KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + turns());
   check_requests();
@@ -78,8 +79,9 @@ void Instance::check_requests() const {
 
 void Instance::check_step(double now_s) const {
   if (!step_.running) return;
+  const double tolerance_s = rounding_s(now_s);
   KVCAP_INVARIANT("INV-GPU-TIME",
-                  step_.start_s <= now_s && step_.work_s >= 0 && step_.gpu_s <= step_.work_s + kRounding_s);
+                  step_.start_s <= now_s && step_.work_s >= 0 && step_.gpu_s <= step_.work_s + tolerance_s);
   KVCAP_INVARIANT("INV-GPU-TIME", step_.steps >= 1 && step_.steps <= step_.most_steps);
   KVCAP_INVARIANT("INV-GPU-TIME", step_.steps == 1 || current_.decodes_only());
   int64_t tokens = 0;

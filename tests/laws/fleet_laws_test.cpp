@@ -343,6 +343,18 @@ TEST(Fleet, TurnsWaitWhileAllNodesAreDown) {
 }
 
 // A turn that has begun to answer starts over; its time to first token is that of the answer it gets.
+// A projection of 4,000 tokens takes this GPU minutes; the prompt is computed anew when the node is back.
+TEST(Fleet, ALostRestorationComputesNoLongerThanItsNodeIsUp) {
+  Scenario slow = fleet(1, Routing::round_robin, "hcache");
+  slow.hardware.gpu.peak_flops = 1e10;
+  slow.fleet.failures = {{.replica = 0, .at_s = 20, .down_s = 1}};
+  const RunResult result = run(slow, one_turn(4000, 100, 10));
+  const double busy_s = result.number("utilization.gpu") * result.number("duration");
+  EXPECT_EQ(result.number("retried"), 1);
+  EXPECT_GT(busy_s, result.number("duration") - 21);
+  EXPECT_LT(busy_s, result.number("duration") - 1 + 1e-3);
+}
+
 TEST(Fleet, ALostAnswerStartsOverFromItsPrompt) {
   Scenario fails = fleet(2, Routing::session_affinity, "recompute");
   Workload workload;

@@ -51,6 +51,15 @@ TEST(Recorder, TurnsOfOneTokenHaveNoTimePerOutputToken) {
   EXPECT_TRUE(std::isnan(recorder.finish(facts()).number("mean_tpot_ms")));
 }
 
+TEST(Recorder, TheBreakdownHasNoNegativePrefillAfterALookupOfYears) {
+  Recorder recorder(1);
+  TurnRecord one = turn(0, 0, 0, 9999999999.1);
+  one.service_ttft_s = one.ttft_s;
+  one.lookup_s = 9999999999.0F;  // 1e10 as a float
+  recorder.turn(one);
+  EXPECT_EQ(recorder.finish(facts()).number("ttft_breakdown_ms.prefill"), 0);
+}
+
 TEST(Recorder, TheBreakdownSumsToTheMeanTtft) {
   Recorder recorder(4);
   record_four(recorder);
