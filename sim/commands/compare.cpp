@@ -204,7 +204,11 @@ void compare(const CompareArgs& args) {
   load_columns();
   prepare_folder(args.out);
   if (!args.out.empty()) {
-    const std::vector<std::string> names = {"compare.json", "table.txt"}, inputs = {args.scenario_path};
+    const std::vector<std::string> names = {"compare.json", "table.txt"};
+    std::vector<std::string> inputs;
+    for (const Scenario& scenario : scenarios) {
+      for (std::string& file : files_of(scenario)) inputs.push_back(std::move(file));
+    }
     refuse_to_replace_in("--out", args.out, names, inputs);
     for (const Column& column : columns) refuse_to_replace_run(args.out + "/" + folder_name(column), inputs);
   }

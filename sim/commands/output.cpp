@@ -15,6 +15,8 @@
 namespace kvcap {
 namespace {
 
+const std::vector<std::string> kRunFiles = {"result.json", "requests.csv", "run.log"};
+
 // ", 0.1 sessions/s".
 std::string load_of(const ArrivalOptions& arrivals) {
   if (arrivals.process == ArrivalProcess::trace) return "";
@@ -51,20 +53,30 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   return line;
 }
 
-void prepare_folder(const std::string& folder) {
+void prepare_folder(const std::string& folder, const std::string& option) {
   if (folder.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!error && !std::filesystem::is_directory(folder))
     error = std::make_error_code(std::errc::not_a_directory);
   if (!error && access(folder.c_str(), W_OK) != 0) error = std::make_error_code(std::errc::permission_denied);
-  if (error) throw InputError("--out: " + folder + " cannot be written: " + error.message());
+  if (error) throw InputError(option + ": " + folder + " cannot be written: " + error.message());
+}
+
+std::vector<std::string> files_of(const Scenario& scenario) {
+  const SourceOptions& source = scenario.workload.source;
+  return {scenario.file, source.path, source.token_counts, source.hash_ids};
 }
 
 void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs) {
   if (folder.empty()) return;
-  const std::vector<std::string> names = {"result.json", "requests.csv", "run.log"};
-  refuse_to_replace_in("--out", folder, names, inputs);
+  refuse_to_replace_in("--out", folder, kRunFiles, inputs);
+}
+
+std::vector<std::filesystem::path> files_of_run(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& name : kRunFiles) files.push_back(std::filesystem::path(folder) / name);
+  return files;
 }
 
 void write_run(const std::string& folder, const std::string& line, const RunResult& result) {

@@ -122,6 +122,11 @@ class SweepReader {
       if (!claimed_.insert(path).second)
         throw InputError(file_ + ": " + part + ": " + path + " is set by another part of the sweep too");
     }
+    // Each is a column beside those of the metrics; SQLite has 2,000.
+    constexpr std::size_t kMostPaths = 1000;
+    if (claimed_.size() > kMostPaths) {
+      throw InputError(file_ + ": " + part + ": sets more than 1,000 fields, allowed: at most so many");
+    }
   }
 
   const Json& values_of(const std::string& part, const std::string& path, const Json& values) const {

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "plan/database_file.h"
 #include "plan/point.h"
 
 struct sqlite3;
@@ -26,9 +27,11 @@ using Cell = std::variant<std::monostate, int64_t, double, std::string>;
 
 class ResultsFile {
  public:
-  // Makes the file if there is none. Throws InputError for one that is no results file of this version, and
-  // std::system_error, as all that follows, when the disk refuses.
+  // Makes the file if there is none. Throws InputError for one that is no results file of this version, of
+  // which no byte changes then, and std::system_error, as all that follows, when the disk refuses.
   explicit ResultsFile(const std::string& path);
+  // Not in the mode that suits the file system.
+  ResultsFile(const std::string& path, JournalMode mode);
   ~ResultsFile();
   ResultsFile(const ResultsFile&) = delete;
   ResultsFile& operator=(const ResultsFile&) = delete;
@@ -61,6 +64,7 @@ class ResultsFile {
   void check_columns(const std::string& schema, const std::string& path) const;
 
   std::string path_;
+  JournalMode mode_;
   sqlite3* database_ = nullptr;
 };
 

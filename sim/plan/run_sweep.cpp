@@ -52,6 +52,12 @@ class WriterLock {
   void lock(const std::string& results_path) {
     file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), path_);
+    struct stat found {};
+    if (fstat(file_, &found) == 0 && (!S_ISREG(found.st_mode) || found.st_size > 0)) {
+      close(file_);
+      throw InputError(path_ +
+                       ": is no lock of kvcap, whose locks are empty; remove it, or choose another folder");
+    }
     struct flock whole {};
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;
