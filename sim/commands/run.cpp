@@ -49,17 +49,23 @@ void run(const RunArgs& args) {
   const Scenario scenario = load_scenario(args.scenario_path, args.overrides);
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
   require_writable_place(args.perfetto);
-  const std::vector<std::string> inputs = {args.scenario_path, scenario.workload.source.path};
+  const std::vector<std::string> inputs = files_of(scenario);
   if (!args.perfetto.empty()) refuse_to_replace("--perfetto", args.perfetto, inputs);
   prepare_folder(args.out);
   refuse_to_replace_run(args.out, inputs);
-  std::optional<NewFile> requests;
+  if (!args.perfetto.empty() && !args.out.empty()) {
+    for (const std::filesystem::path& file : files_of_run(args.out))
+      refuse_one_path("--perfetto", args.perfetto, file);
+  }
+  std::optional<NewFile> requests, timeline;
   if (!args.out.empty()) requests.emplace(std::filesystem::path(args.out) / "requests.csv");
+  if (!args.perfetto.empty()) timeline.emplace(args.perfetto);
   const RunResult result =
       combine_replications(run_replications({scenario}, {.check_invariants = args.check,
-                                                         .trace_path = args.perfetto,
+                                                         .timeline = timeline ? &*timeline : nullptr,
                                                          .requests = requests ? &*requests : nullptr})
                                .front());
+  if (timeline) timeline->commit();
   const std::string line = scenario_line(scenario, result);
   if (requests) {
     requests->commit();

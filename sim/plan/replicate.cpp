@@ -36,10 +36,10 @@ std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>
         const Workload workload = sources.workload(scenario);
         SimulateHooks hooks{.finished_turns = &done_units, .check_invariants = options.check_invariants};
         TraceEvents trace;
-        const bool traced = job == 0 && !options.trace_path.empty();
+        const bool traced = job == 0 && options.timeline;
         if (traced) hooks.trace = &trace;
         RunResult result = simulate(scenario, workload, hooks);
-        if (traced) write_file(options.trace_path, trace.json(scenario.name, result.turns));
+        if (traced) options.timeline->append(trace.json(scenario.name, result.turns));
         if (job == 0 && options.requests) {
           requests_csv(result.turns, [&](std::string_view piece) { options.requests->append(piece); });
         }

@@ -4,8 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "base/check.h"
+#include "base/files.h"
 #include "base/input_error.h"
 
 namespace kvcap {
@@ -26,8 +28,8 @@ struct GzFile::State {
 
 GzFile::GzFile(const std::string& path) : state_(std::make_unique<State>()) {
   state_->path = path;
-  state_->file.reset(gzopen(path.c_str(), "rb"));
-  if (!state_->file) throw InputError(path + ": cannot be read: " + std::strerror(errno));
+  state_->file.reset(gzdopen(open_input(path), "rb"));
+  if (!state_->file) throw std::bad_alloc();
 }
 
 GzFile::~GzFile() = default;
@@ -36,10 +38,10 @@ std::size_t GzFile::read(std::span<char> buffer) {
   const std::string& path = state_->path;
   const int bytes = gzread(state_->file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
   int code = Z_OK;
-  std::string reason = gzerror(state_->file.get(), &code);  // "path: reason"
+  std::string reason = gzerror(state_->file.get(), &code);  // "<fd:3>: reason"
   if (bytes < 0 || (bytes == 0 && code != Z_OK && code != Z_STREAM_END)) {
     if (code == Z_ERRNO) reason = std::strerror(errno);
-    if (reason.starts_with(path + ": ")) reason.erase(0, path.size() + 2);
+    if (reason.starts_with("<fd:")) reason.erase(0, reason.find(' ') + 1);
     throw InputError(path + ": cannot be read: " + reason);
   }
   return static_cast<std::size_t>(bytes);
