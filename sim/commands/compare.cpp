@@ -77,6 +77,14 @@ std::string label_of(const std::string& path, const std::string& value) {
   return is_name ? value : path.substr(path.rfind('.') + 1) + "=" + value;
 }
 
+// Each is compared with each.
+constexpr std::size_t kMostSettings = 500;
+
+[[noreturn]] void refuse_more_settings() {
+  throw InputError("compare: found more than " + std::to_string(kMostSettings) +
+                   " settings, allowed: at most so many; kvcap sweep runs more");
+}
+
 // Every combination of the values of several fields.
 std::vector<Column> columns_of(const CompareArgs& args) {
   if (args.policies.empty() == args.over.empty()) {
@@ -85,6 +93,7 @@ std::vector<Column> columns_of(const CompareArgs& args) {
   if (!args.policies.empty()) {
     std::vector<Column> columns;
     for (const std::string& name : split(args.policies)) columns.push_back({name, {"policy.name=" + name}});
+    if (columns.size() > kMostSettings) refuse_more_settings();
     return columns;
   }
   std::vector<Column> columns = {{}};
@@ -102,6 +111,7 @@ std::vector<Column> columns_of(const CompareArgs& args) {
         more.label += (more.label.empty() ? "" : " ") + label_of(path, value);
         more.overrides.push_back(std::string(path).append("=").append(value));
         finer.push_back(std::move(more));
+        if (finer.size() > kMostSettings) refuse_more_settings();
       }
     }
     columns = std::move(finer);

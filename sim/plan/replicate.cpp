@@ -1,6 +1,7 @@
 #include "plan/replicate.h"
 
 #include "base/files.h"
+#include "base/memory.h"
 #include "metrics/serialize.h"
 #include "metrics/trace_events.h"
 #include "metrics/write.h"
@@ -16,6 +17,11 @@ std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>
     std::size_t scenario;
     uint64_t seed;
   };
+  constexpr double kBytesOfResult = 90'000;  // with its curves
+  int64_t count = 0;
+  for (const Scenario& scenario : scenarios) count += scenario.replications;
+  refuse_beyond_memory(scenarios.size() > 1 ? "replications of all settings" : "replications", count,
+                       kBytesOfResult);
   std::vector<Run> runs;
   Sources sources;
   WorkerOptions workers{.label = "simulating"};

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/input_error.h"
+#include "base/memory.h"
 #include "metrics/recorder.h"
 #include "metrics/serialize.h"
 #include "plan/point.h"
@@ -214,6 +215,8 @@ class Runner {
 }  // namespace
 
 CheckedSweep check_sweep(const Sweep& sweep, int at_once) {
+  constexpr double kBytesOfPoint = 200;  // its key, twice
+  refuse_beyond_memory("points", static_cast<int64_t>(sweep.size()), kBytesOfPoint);
   CheckedSweep checked{.sweep = sweep, .keys = {}, .runs = {}, .first = {}, .readers = {}};
   PointKeys keys;
   std::set<std::string> known;
