@@ -227,6 +227,17 @@ void NewFile::commit() {
   name_.clear();
 }
 
+NewFile& NewFiles::add(const fs::path& path, std::string_view text) {
+  NewFile& file = files_.emplace_back(path);
+  file.append(text);
+  return file;
+}
+
+void NewFiles::commit() {
+  const SignalsWait wait;
+  for (NewFile& file : files_) file.commit();
+}
+
 void write_file(const fs::path& path, std::string_view text) {
   const SignalsWait wait;
   NewFile file(path);

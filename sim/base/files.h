@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -46,6 +47,18 @@ class NewFile {
   std::filesystem::path name_;    // until then; empty: it has none
   bool is_aside_ = false;         // else it is written to as it is
   int file_ = -1;
+};
+
+// Files that belong together, where all are new or none: what is added is written aside, and takes its place
+// with commit(), which no signal interrupts.
+class NewFiles {
+ public:
+  // Adds a file with `text` in it, which may be appended to until the end.
+  NewFile& add(const std::filesystem::path& path, std::string_view text = {});
+  void commit();
+
+ private:
+  std::deque<NewFile> files_;
 };
 
 // All of it at once; signals wait until it is done.

@@ -244,15 +244,17 @@ void compare(const CompareArgs& args) {
   const std::string line = scenario_line(scenarios[0], results[0]);
   const std::string table = result_table(labels, results, differences, line);
   if (!args.out.empty()) {
+    NewFiles files;
     std::set<std::string> folders;
     for (std::size_t i = 0; i < results.size(); ++i) {
       std::string folder = folder_name(columns[i]);
       // Settings that differ in nothing that a name may hold.
       if (!folders.insert(folder).second) folder += "," + std::to_string(i + 1);
-      write_run(args.out + "/" + folder, line, results[i]);
+      add_run_files(args.out + "/" + folder, line, results[i], files);
     }
-    write_file(args.out + "/table.txt", table);
-    write_file(args.out + "/compare.json", compare_json(results, differences, pairs));
+    files.add(args.out + "/table.txt", table);
+    files.add(args.out + "/compare.json", compare_json(results, differences, pairs));
+    files.commit();
   }
   std::fputs(args.json ? compare_json(results, differences, pairs).c_str() : table.c_str(), stdout);
 }

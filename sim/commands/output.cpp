@@ -79,18 +79,18 @@ std::vector<std::filesystem::path> files_of_run(const std::string& folder) {
   return files;
 }
 
-void write_run(const std::string& folder, const std::string& line, const RunResult& result) {
+void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,
+                   NewFiles& files) {
   const std::filesystem::path path(folder);
   std::filesystem::create_directories(path);
   std::string log = line + "\npolicy " + result.policy + "\n";
   for (const std::string& note : result.notes) log += "note: " + note + "\n";
   if (!result.turns.empty()) {
-    NewFile requests(path / "requests.csv");
+    NewFile& requests = files.add(path / "requests.csv");
     requests_csv(result.turns, [&](std::string_view piece) { requests.append(piece); });
-    requests.commit();
   }
-  write_file(path / "run.log", log);
-  write_file(path / "result.json", result_json(result));
+  files.add(path / "run.log", log);
+  files.add(path / "result.json", result_json(result));
 }
 
 }  // namespace kvcap

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "metrics/result.h"
 #include "scenario/scenario.h"
 
@@ -16,17 +17,20 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result);
 // The files that the scenario was read from and names, for refuse_to_replace().
 std::vector<std::string> files_of(const Scenario& scenario);
 
-// Throws InputError where write_run() would write over a file of `inputs`, or one that kvcap did not write.
+// Throws InputError where add_run_files() would write over a file of `inputs`, or one that kvcap did not
+// write.
 void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs);
 
 // Makes the folder of an option, if one is given, before anything runs. Throws InputError when nothing can be
 // written there.
 void prepare_folder(const std::string& folder, const std::string& option = "--out");
 
-// The files of write_run().
+// The files of add_run_files().
 std::vector<std::filesystem::path> files_of_run(const std::string& folder);
 
-// result.json and run.log of one run, and requests.csv where the result has its turns.
-void write_run(const std::string& folder, const std::string& line, const RunResult& result);
+// Makes the folder and adds result.json and run.log of one run, and requests.csv where the result has its
+// turns.
+void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,
+                   NewFiles& files);
 
 }  // namespace kvcap

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,20 +56,17 @@ void run(const RunArgs& args) {
     for (const std::filesystem::path& file : files_of_run(args.out))
       refuse_one_path("--perfetto", args.perfetto, file);
   }
-  std::optional<NewFile> requests, timeline;
-  if (!args.out.empty()) requests.emplace(std::filesystem::path(args.out) / "requests.csv");
-  if (!args.perfetto.empty()) timeline.emplace(args.perfetto);
-  const RunResult result =
-      combine_replications(run_replications({scenario}, {.check_invariants = args.check,
-                                                         .timeline = timeline ? &*timeline : nullptr,
-                                                         .requests = requests ? &*requests : nullptr})
-                               .front());
-  if (timeline) timeline->commit();
+  NewFiles files;
+  NewFile* timeline = args.perfetto.empty() ? nullptr : &files.add(args.perfetto);
+  NewFile* requests =
+      args.out.empty() ? nullptr : &files.add(std::filesystem::path(args.out) / "requests.csv");
+  const RunResult result = combine_replications(
+      run_replications({scenario},
+                       {.check_invariants = args.check, .timeline = timeline, .requests = requests})
+          .front());
   const std::string line = scenario_line(scenario, result);
-  if (requests) {
-    requests->commit();
-    write_run(args.out, line, result);
-  }
+  if (!args.out.empty()) add_run_files(args.out, line, result, files);
+  files.commit();
   if (args.json) {
     std::fputs(result_json(result).c_str(), stdout);
   } else {

@@ -1,6 +1,7 @@
 #include "plan/results_file.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -185,6 +186,12 @@ std::optional<DatabaseHeader> own_header(const std::string& path) {
   return header;
 }
 
+std::pair<uint64_t, uint64_t> identity_of(const std::string& path) {
+  struct stat found {};
+  if (stat(path.c_str(), &found) != 0) return {};
+  return {found.st_dev, found.st_ino};
+}
+
 // A path in a URI, where these characters mean something else.
 std::string uri_path(const std::string& path) {
   std::string text;
@@ -210,6 +217,7 @@ ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path
     // Before there is a WAL, so that the file itself says whose it is.
     make_tables();
     check_columns("main", path_);
+    identity_ = identity_of(path_);
     const char* journal = mode == JournalMode::wal ? "WAL" : "DELETE";
     Statement(database_, path_, std::string("PRAGMA journal_mode = ") + journal).run();
     if (leaves_wal) {
@@ -220,6 +228,13 @@ ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path
     sqlite3_close(database_);
     throw;
   }
+}
+
+// SQLite goes on writing into a file that has been removed.
+void ResultsFile::refuse_if_gone() const {
+  if (identity_of(path_) == identity_) return;
+  throw std::system_error(ENOENT, std::generic_category(),
+                          path_ + ": was removed or replaced while the sweep wrote it");
 }
 
 ResultsFile::~ResultsFile() { sqlite3_close(database_); }
@@ -307,6 +322,7 @@ void ResultsFile::put(const std::vector<PointRow>& rows) {
     insert.run();
   }
   transaction.commit();
+  refuse_if_gone();
 }
 
 void ResultsFile::take_from(const std::string& path) {

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -45,7 +46,8 @@ class ResultsFile {
   void set_swept(const std::vector<std::string>& paths, std::size_t points,
                  const std::function<SweptPoint(std::size_t)>& point);
 
-  // In one transaction. A row takes the place of one with its key.
+  // In one transaction. A row takes the place of one with its key. Throws as well when the file is no longer
+  // where it was.
   void put(const std::vector<PointRow>& rows);
   // Takes over the rows of another file that set_swept() asks for, where this one has no better ones.
   void take_from(const std::string& path);
@@ -61,10 +63,12 @@ class ResultsFile {
 
  private:
   void make_tables();
+  void refuse_if_gone() const;
   void check_columns(const std::string& schema, const std::string& path) const;
 
   std::string path_;
   JournalMode mode_;
+  std::pair<uint64_t, uint64_t> identity_;  // device and inode
   sqlite3* database_ = nullptr;
 };
 

@@ -202,6 +202,22 @@ TEST_F(OutputFaults, OfAFullDiskLeaveTheOldFilesAndNothingElse) {
   }
 }
 
+// Files of one folder that tell of one run are all new or all old.
+TEST_F(OutputFaults, OfADiskThatIsFullForTheLastFileLeaveTheOthersAsTheyWere) {
+  write_old_results();
+  const auto before = files_of("made");
+  const auto has_room_for_a_log_only = [] {
+    const rlimit limit{40'000, 40'000};  // requests.csv has 30 kB, result.json more
+    setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  for (auto command : writers()) {
+    if (command[0] != "run" && command[0] != "compare") continue;
+    command.insert(command.end(), {"--set", "seed=2", "--set", "workload.sessions=30"});
+    refused(command, has_room_for_a_log_only);
+    EXPECT_EQ(files_of("made"), before) << command[0];
+  }
+}
+
 TEST_F(OutputFaults, OfFoldersAreRefusedBeforeAnythingRuns) {
   write("file", "");
   fs::create_symlink("nowhere/at/all", path("dangling"));
