@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/progress.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -198,7 +199,9 @@ void compare(const CompareArgs& args) {
   refuse_twice(columns, args.policies.empty() ? "--over" : "--policies");
   std::vector<Scenario> scenarios;
   const auto load_columns = [&] {
+    Progress progress("checking");
     while (scenarios.size() < columns.size()) {
+      progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
       std::vector<std::string> overrides = args.overrides;
       const Column& column = columns[scenarios.size()];
       overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/outputs.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -114,6 +115,8 @@ void launch_on_slurm(const CheckedSweep& checked, const SweepArgs& args) {
   array.arguments = {"sweep", absolute(args.sweep_path), "--out", absolute(args.out), "--resume"};
   if (!args.cache.empty()) array.arguments.insert(array.arguments.end(), {"--cache", absolute(args.cache)});
   prepare_folder(array.folder);
+  const std::vector<std::string> inputs = {args.sweep_path};
+  refuse_to_replace("--out", array.folder + "/array.sh", inputs, "#!/bin/sh\nexec '");
   prepare_folder(args.out + "/shards");
   const std::vector<std::size_t> missing = run_on_slurm(array, [&](std::size_t index) {
     const Shard shard{index, array.shards};

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 
 #include "base/input_error.h"
 #include "base/memory.h"
+#include "base/progress.h"
 #include "metrics/recorder.h"
 #include "metrics/serialize.h"
 #include "plan/point.h"
@@ -221,7 +223,9 @@ CheckedSweep check_sweep(const Sweep& sweep, int at_once) {
   PointKeys keys;
   std::set<std::string> known;
   std::map<std::string, std::size_t> sources;  // a point that reads the file
+  std::optional<Progress> progress("checking");
   for (std::size_t point = 0; point < sweep.size(); ++point) {
+    progress->show(static_cast<double>(point) / static_cast<double>(sweep.size()));
     const Scenario scenario = sweep.scenario(point);
     checked.keys.push_back(keys.key(scenario));
     checked.runs.push_back(static_cast<int32_t>(scenario.replications));
@@ -231,6 +235,7 @@ CheckedSweep check_sweep(const Sweep& sweep, int at_once) {
       sources.try_emplace(source.path + "\n" + source.token_counts + "\n" + source.hash_ids, point);
     }
   }
+  progress.reset();
   std::vector<std::size_t>& readers = checked.readers;
   readers.reserve(sources.size());
   for (const auto& [files, point] : sources) readers.push_back(point);

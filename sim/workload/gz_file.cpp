@@ -4,11 +4,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include "base/check.h"
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/progress.h"
 
 namespace kvcap {
 namespace {
@@ -24,12 +27,19 @@ struct CloseGz {
 struct GzFile::State {
   std::string path;
   std::unique_ptr<gzFile_s, CloseGz> file;
+  Progress progress;
+  double bytes = 0;  // of a file as it is stored; 0: a pipe, whose end is not known
 };
 
-GzFile::GzFile(const std::string& path) : state_(std::make_unique<State>()) {
-  state_->path = path;
+GzFile::GzFile(const std::string& path)
+    : state_(
+          new State{path, nullptr, Progress("reading " + std::filesystem::path(path).filename().string())}) {
   state_->file.reset(gzdopen(open_input(path), "rb"));
   if (!state_->file) throw std::bad_alloc();
+  std::error_code none;
+  if (std::filesystem::is_regular_file(path, none)) {
+    state_->bytes = static_cast<double>(std::filesystem::file_size(path, none));
+  }
 }
 
 GzFile::~GzFile() = default;
@@ -44,6 +54,8 @@ std::size_t GzFile::read(std::span<char> buffer) {
     if (reason.starts_with("<fd:")) reason.erase(0, reason.find(' ') + 1);
     throw InputError(path + ": cannot be read: " + reason);
   }
+  if (state_->bytes > 0)
+    state_->progress.show(static_cast<double>(gzoffset(state_->file.get())) / state_->bytes);
   return static_cast<std::size_t>(bytes);
 }
 
