@@ -98,7 +98,11 @@ void refuse_to_replace_in(const std::string& option, const fs::path& folder,
   for (const std::string& name : names) {
     const fs::path path = folder / name;
     refuse_input(option, path, inputs);
-    if (!fs::is_regular_file(path, none)) continue;
+    // A pipe or a folder of this name would be found out at the end only; a device takes what is written.
+    const fs::file_status status = fs::status(path, none);
+    if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_character_file(status))
+      refuse_strange(option, path);
+    if (!fs::is_regular_file(status)) continue;
     const bool says_whose = path.extension() == ".json" || path.extension() == ".csv";
     if (says_whose ? !is_own_output(path) : !has_result()) refuse_strange(option, path);
   }

@@ -153,6 +153,21 @@ TEST_F(OutputFaults, ReplaceNoFileThatKvcapDidNotWrite) {
   refuses("mine/chat.jsonl", {"trace", "generate", path("mine/chat.jsonl"), "--sessions", "5"});
 }
 
+TEST_F(OutputFaults, AreRefusedBeforeAnythingRunsWhereAPipeOrAFolderStands) {
+  const std::vector<std::string> run = {"run",   path("chat.json"), "--set", "workload.sessions=200000",
+                                        "--set", "fidelity=layer",  "--out", path("made")};
+  for (const char* name : {"result.json", "requests.csv", "run.log"}) {
+    fs::create_directories(path("made") + "/" + name);
+    const std::string line = "kvcap: --out: found \"" + path("made") + "/" + name +
+                             "\", a file that kvcap did not write, allowed: a new one, or remove it first\n";
+    EXPECT_EQ(refused(run).err, line);
+    fs::remove(path("made") + "/" + name);
+    ASSERT_EQ(mkfifo((path("made") + "/" + name).c_str(), 0600), 0);
+    EXPECT_EQ(refused(run).err, line);
+    fs::remove(path("made") + "/" + name);
+  }
+}
+
 TEST_F(OutputFaults, AreNoneWhereKvcapReplacesWhatItWrote) {
   write_old_results();
   std::vector<std::vector<std::string>> commands = writers();
