@@ -1,6 +1,7 @@
 #include "plan/replicate.h"
 
 #include "base/files.h"
+#include "base/memory.h"
 #include "metrics/serialize.h"
 #include "metrics/trace_events.h"
 #include "metrics/write.h"
@@ -16,6 +17,11 @@ std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>
     std::size_t scenario;
     uint64_t seed;
   };
+  constexpr double kBytesOfResult = 90'000;  // with its curves
+  int64_t count = 0;
+  for (const Scenario& scenario : scenarios) count += scenario.replications;
+  refuse_beyond_memory(scenarios.size() > 1 ? "replications of all settings" : "replications", count,
+                       kBytesOfResult);
   std::vector<Run> runs;
   Sources sources;
   WorkerOptions workers{.label = "simulating"};
@@ -36,10 +42,10 @@ std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>
         const Workload workload = sources.workload(scenario);
         SimulateHooks hooks{.finished_turns = &done_units, .check_invariants = options.check_invariants};
         TraceEvents trace;
-        const bool traced = job == 0 && !options.trace_path.empty();
+        const bool traced = job == 0 && options.timeline;
         if (traced) hooks.trace = &trace;
         RunResult result = simulate(scenario, workload, hooks);
-        if (traced) write_file(options.trace_path, trace.json(scenario.name, result.turns));
+        if (traced) options.timeline->append(trace.json(scenario.name, result.turns));
         if (job == 0 && options.requests) {
           requests_csv(result.turns, [&](std::string_view piece) { options.requests->append(piece); });
         }

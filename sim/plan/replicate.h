@@ -1,7 +1,6 @@
 // Replications: the same scenario under seeds seed, seed + 1, ..., several scenarios at once.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "base/files.h"
@@ -12,7 +11,7 @@ namespace kvcap {
 
 struct ReplicationOptions {
   bool check_invariants = false;
-  std::string trace_path;       // where the first run's timeline is written to; empty: nowhere
+  NewFile* timeline = nullptr;  // gets the timeline of the first run
   NewFile* requests = nullptr;  // gets requests.csv of the first run
   bool keep_turns = false;      // in the result of each scenario's first run
 };

@@ -1,6 +1,8 @@
 // Full disks, foreign links, folders without rights, Ctrl-C at any moment: what was there stays, or is whole.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -76,6 +78,65 @@ TEST_F(OutputFaults, ReplaceNothingThatTheCommandReads) {
   }
 }
 
+// Of a folder, of a scenario inside of a result, of a workload; under another name, too.
+TEST_F(OutputFaults, ReplaceNothingThatTheCommandFindsByItself) {
+  write_old_results();
+  const std::string result = path("old/result.json"), turns = path("made/hcache/requests.csv");
+  fs::create_hard_link(result, path("hard.json"));
+  fs::create_symlink("old/result.json", path("soft.json"));
+  const auto from_turns = [&](std::vector<std::string> command) {
+    command.insert(command.end(), {"--set", "workload.source.kind=vllm", "--set",
+                                   "workload.source.path=" + turns, "--out", path("made")});
+    return command;
+  };
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {result, {"report", path("old"), "-o", result, "--format", "json"}},
+      {result, {"report", path("old"), "-o", path("hard.json"), "--format", "json"}},
+      {result, {"report", path("old"), "-o", path("soft.json"), "--format", "json"}},
+      {result, {"report", path("chat.json"), "--before", path("old"), "-o", result, "--format", "json"}},
+      {result, {"run", result + "#scenario", "--out", path("old")}},
+      {result, {"run", path("soft.json") + "#scenario", "--perfetto", path("hard.json")}},
+      {turns, from_turns({"compare", path("chat.json"), "--policies", "hcache,ideal"})}};
+  for (const auto& [file, command] : cases) {
+    const std::string before = read_file(file);
+    const Outcome outcome = kvcap(command);
+    EXPECT_EQ(outcome.exit_code, 2) << command[0] << " " << command[1];
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(read_file(file), before) << command[0] << " " << command[1];
+  }
+}
+
+TEST_F(OutputFaults, OfOneCommandHaveAPathEach) {
+  fs::create_directory(path("made"));
+  fs::create_symlink("made", path("link"));
+  for (const char* name : {"made/result.json", "made/../made/run.log", "link/requests.csv"}) {
+    EXPECT_EQ(refused({"run", path("chat.json"), "--out", path("made"), "--perfetto", path(name)}).err,
+              "kvcap: --perfetto: found \"" + path(name) +
+                  "\", which this command writes already, allowed: another file\n");
+    EXPECT_TRUE(fs::is_empty(path("made")));
+  }
+}
+
+// A pipe waits for its reader for seconds, before the simulation of minutes.
+TEST_F(OutputFaults, ThatArePipesWithoutAReaderAreRefusedWithinSeconds) {
+  write_old_results();
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const std::string line =
+      "kvcap: " + path("pipe") + ": is a pipe that nobody reads: No such device or address\n";
+  EXPECT_EQ(refused({"run", path("chat.json"), "--perfetto", path("pipe"), "--set",
+                     "workload.sessions=200000", "--set", "fidelity=layer"})
+                .err,
+            line);
+  EXPECT_EQ(refused({"report", path("old"), "--format", "csv", "-o", path("pipe")}).err, line);
+  EXPECT_TRUE(kvcap({"trace", "generate", path("pipe"), "--sessions", "3"}).err.ends_with(line));
+  // With one it is an output as others.
+  EXPECT_EQ(in_shell("report " + path("old") + " --format csv -o " + path("pipe") + " & cat " + path("pipe") +
+                     " >" + path("read") + "; wait $!")
+                .exit_code,
+            0);
+  EXPECT_TRUE(read_file(path("read")).starts_with("input,setting,metric,"));
+}
+
 TEST_F(OutputFaults, ReplaceNoFileThatKvcapDidNotWrite) {
   write_old_results();
   const std::string chat = path("chat.json");
@@ -100,6 +161,21 @@ TEST_F(OutputFaults, ReplaceNoFileThatKvcapDidNotWrite) {
   for (const std::string& format : formats())
     refuses("mine/page", {"report", path("old"), "--format", format, "-o", path("mine/page")});
   refuses("mine/chat.jsonl", {"trace", "generate", path("mine/chat.jsonl"), "--sessions", "5"});
+}
+
+TEST_F(OutputFaults, AreRefusedBeforeAnythingRunsWhereAPipeOrAFolderStands) {
+  const std::vector<std::string> run = {"run",   path("chat.json"), "--set", "workload.sessions=200000",
+                                        "--set", "fidelity=layer",  "--out", path("made")};
+  for (const char* name : {"result.json", "requests.csv", "run.log"}) {
+    fs::create_directories(path("made") + "/" + name);
+    const std::string line = "kvcap: --out: found \"" + path("made") + "/" + name +
+                             "\", a file that kvcap did not write, allowed: a new one, or remove it first\n";
+    EXPECT_EQ(refused(run).err, line);
+    fs::remove(path("made") + "/" + name);
+    ASSERT_EQ(mkfifo((path("made") + "/" + name).c_str(), 0600), 0);
+    EXPECT_EQ(refused(run).err, line);
+    fs::remove(path("made") + "/" + name);
+  }
 }
 
 TEST_F(OutputFaults, AreNoneWhereKvcapReplacesWhatItWrote) {
@@ -146,6 +222,22 @@ TEST_F(OutputFaults, OfAFullDiskLeaveTheOldFilesAndNothingElse) {
   for (auto command : writers()) {
     if (command[0] != "report") command.insert(command.end(), {"--set", "seed=2"});
     refused(command, on_a_small_disk);
+    EXPECT_EQ(files_of("made"), before) << command[0];
+  }
+}
+
+// Files of one folder that tell of one run are all new or all old.
+TEST_F(OutputFaults, OfADiskThatIsFullForTheLastFileLeaveTheOthersAsTheyWere) {
+  write_old_results();
+  const auto before = files_of("made");
+  const auto has_room_for_a_log_only = [] {
+    const rlimit limit{40'000, 40'000};  // requests.csv has 30 kB, result.json more
+    setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  for (auto command : writers()) {
+    if (command[0] != "run" && command[0] != "compare") continue;
+    command.insert(command.end(), {"--set", "seed=2", "--set", "workload.sessions=30"});
+    refused(command, has_room_for_a_log_only);
     EXPECT_EQ(files_of("made"), before) << command[0];
   }
 }
