@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/embedded.h"
+#include "base/files.h"
 #include "base/input_error.h"
 #include "calibration/fit.h"
 #include "cost/cost_model.h"
@@ -166,8 +167,7 @@ AddRow reader_of(const TableRow& row) {
 }
 
 void read_table(const std::string& path, const ImportOptions& options, ImportedTimes* times) {
-  std::ifstream file(path);
-  if (!file) throw InputError(path + ": cannot be read");
+  std::istringstream file(read_text(path));
   std::string line;
   std::getline(file, line);
   const std::vector<std::string> columns = fields_of(line);
@@ -192,11 +192,10 @@ std::string base_text(const std::string& base) {
   for (const EmbeddedFile& file : embedded_files()) {
     if (file.path == path) return std::string(file.text);
   }
-  std::ifstream file(base);
-  if (!file) throw InputError("--base: found \"" + base + "\", allowed: a profile's path or name");
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+  std::error_code none;
+  if (!std::filesystem::exists(base, none))
+    throw InputError("--base: found \"" + base + "\", allowed: a profile's path or name");
+  return read_text(base);
 }
 
 // The rates that times are compared with.

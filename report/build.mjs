@@ -2,8 +2,9 @@
 // kvcap fills the element #kvcap-data; without data the page says so.
 import { build } from "esbuild";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 
-const here = (path) => new URL(path, import.meta.url).pathname;
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 async function bundle(entry) {
   const { outputFiles } = await build({

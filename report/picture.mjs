@@ -2,10 +2,10 @@
 //
 //   node picture.mjs REPORT.html [OUT.png] [#/page]
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { launch, open } from "../tests/browser/browser.mjs";
 
-const [report, out = new URL("report.png", import.meta.url).pathname, page = "#/latency"] =
+const [report, out = fileURLToPath(new URL("report.png", import.meta.url)), page = "#/latency"] =
   process.argv.slice(2);
 if (!report) {
   console.error("usage: node picture.mjs REPORT.html [OUT.png] [#/page]");

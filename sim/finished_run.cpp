@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
+#include "base/invariants.h"
 
 namespace kvcap {
 namespace {
@@ -43,7 +43,7 @@ class FinishedRun {
   }
 
   void check_turns() const {
-    KVCAP_CHECK(result_.turns.size() == workload_.turns.size());
+    KVCAP_INVARIANT("INV-TURNS", result_.turns.size() == workload_.turns.size());
     std::vector<std::pair<uint32_t, uint32_t>> turns;
     int64_t rejected = 0, retries = 0;
     for (const TurnRecord& turn : result_.turns) {
@@ -52,30 +52,31 @@ class FinishedRun {
       retries += turn.retries;
     }
     std::sort(turns.begin(), turns.end());
-    KVCAP_CHECK(std::adjacent_find(turns.begin(), turns.end()) == turns.end());
-    KVCAP_CHECK(result_.number("rejected") == static_cast<double>(rejected));
-    KVCAP_CHECK(result_.number("completed") + result_.number("rejected") ==
-                static_cast<double>(workload_.turns.size()));
-    KVCAP_CHECK(divided() || result_.number("retried") == static_cast<double>(retries));
+    KVCAP_INVARIANT("INV-TURNS", std::adjacent_find(turns.begin(), turns.end()) == turns.end());
+    KVCAP_INVARIANT("INV-TURNS", result_.number("rejected") == static_cast<double>(rejected));
+    KVCAP_INVARIANT("INV-TURNS", result_.number("completed") + result_.number("rejected") ==
+                                     static_cast<double>(workload_.turns.size()));
+    KVCAP_INVARIANT("INV-TURNS", divided() || result_.number("retried") == static_cast<double>(retries));
   }
 
   void check_turn(const TurnRecord& turn) const {
-    KVCAP_CHECK(turn.arrival_s >= 0);
-    KVCAP_CHECK(turn.hit_tokens <= turn.history_tokens);
-    KVCAP_CHECK(std::accumulate(turn.tier_hit_tokens.begin(), turn.tier_hit_tokens.end(), uint32_t{0}) ==
-                turn.hit_tokens);
+    KVCAP_INVARIANT("INV-TIMES", turn.arrival_s >= 0);
+    KVCAP_INVARIANT("INV-HITS", turn.hit_tokens <= turn.history_tokens);
+    KVCAP_INVARIANT("INV-HITS", std::accumulate(turn.tier_hit_tokens.begin(), turn.tier_hit_tokens.end(),
+                                                uint32_t{0}) == turn.hit_tokens);
     for (Tier tier : kTiers) {
-      KVCAP_CHECK(turn.tier_used_tokens[index(tier)] <= turn.tier_hit_tokens[index(tier)]);
+      KVCAP_INVARIANT("INV-HITS", turn.tier_used_tokens[index(tier)] <= turn.tier_hit_tokens[index(tier)]);
     }
-    KVCAP_CHECK(turn.node < scenario_.fleet.replicas);
+    KVCAP_INVARIANT("INV-NODES", turn.node < scenario_.fleet.replicas);
     if (turn.rejected) return;
-    KVCAP_CHECK(turn.service_ttft_s >= 0 && turn.ttft_s >= turn.service_ttft_s - kRounding_s);
-    KVCAP_CHECK(turn.e2el_s >= turn.ttft_s - kRounding_s);
-    KVCAP_CHECK(turn.arrival_s + turn.e2el_s <= result_.number("duration") + kRounding_s);
-    KVCAP_CHECK(turn.lookup_s >= 0 && turn.load_s >= 0 && turn.restore_compute_s >= 0);
+    KVCAP_INVARIANT("INV-TIMES",
+                    turn.service_ttft_s >= 0 && turn.ttft_s >= turn.service_ttft_s - kRounding_s);
+    KVCAP_INVARIANT("INV-TIMES", turn.e2el_s >= turn.ttft_s - kRounding_s);
+    KVCAP_INVARIANT("INV-TIMES", turn.arrival_s + turn.e2el_s <= result_.number("duration") + kRounding_s);
+    KVCAP_INVARIANT("INV-TIMES", turn.lookup_s >= 0 && turn.load_s >= 0 && turn.restore_compute_s >= 0);
     if (divided()) return;
     const double parts_s = double{turn.lookup_s} + turn.load_s + turn.restore_compute_s;
-    KVCAP_CHECK(parts_s <= turn.service_ttft_s * (1 + kRounding) + kRounding_s);
+    KVCAP_INVARIANT("INV-TIMES", parts_s <= turn.service_ttft_s * (1 + kRounding) + kRounding_s);
   }
 
   // What is found is read once, to the byte where all of it comes back. What was read for a turn whose node
@@ -94,8 +95,8 @@ class FinishedRun {
       for (const TurnRecord& turn : result_.turns) hit_tokens += turn.tier_hit_tokens[index(tier)];
       const double found_bytes = hit_tokens * machine_.policy().traits().stored_bytes_per_token;
       const double read_bytes = metric("read_bytes", tier);
-      KVCAP_CHECK(at_most(read_bytes, most * found_bytes));
-      KVCAP_CHECK(!all || close(read_bytes, found_bytes));
+      KVCAP_INVARIANT("INV-READS", at_most(read_bytes, most * found_bytes));
+      KVCAP_INVARIANT("INV-READS", !all || close(read_bytes, found_bytes));
     }
   }
 
@@ -103,21 +104,21 @@ class FinishedRun {
     const auto replicas = static_cast<double>(scenario_.fleet.replicas);
     for (const StoreTier& tier : machine_.tiers()) {
       const bool shared = scenario_.fleet.shared_remote && tier.kind == Tier::remote;
-      KVCAP_CHECK(
-          at_most(metric("peak_stored_bytes", tier.kind), (shared ? 1 : replicas) * tier.capacity_bytes));
+      KVCAP_INVARIANT("INV-FULL", at_most(metric("peak_stored_bytes", tier.kind),
+                                          (shared ? 1 : replicas) * tier.capacity_bytes));
     }
-    KVCAP_CHECK(result_.number("peak_kv_tokens") <=
-                replicas * static_cast<double>(machine_.kv_capacity_tokens()));
+    KVCAP_INVARIANT("INV-FULL", result_.number("peak_kv_tokens") <=
+                                    replicas * static_cast<double>(machine_.kv_capacity_tokens()));
     for (const Metric& one : result_.metrics) {
       if (!one.name.starts_with("utilization.")) continue;
       const double utilization = std::get<double>(one.value);
-      KVCAP_CHECK(utilization >= 0 && at_most(utilization, 1));
+      KVCAP_INVARIANT("INV-FULL", utilization >= 0 && at_most(utilization, 1));
     }
   }
 
   void check_series() const {
     for (const auto& [name, values] : result_.series) {
-      for (double value : values) KVCAP_CHECK(!(value < 0));
+      for (double value : values) KVCAP_INVARIANT("INV-LEVELS", !(value < 0));
     }
   }
 
@@ -139,7 +140,7 @@ class FinishedRun {
     }
     const double rounding_s = kRounding_s * static_cast<double>(result_.turns.size()) + kRounding * sum_s;
     const double more_s = inside * result_.number("duration") - sum_s;
-    KVCAP_CHECK(std::abs(more_s) <= rounding_s + leave_late * longest_s);
+    KVCAP_INVARIANT("INV-LITTLE", std::abs(more_s) <= rounding_s + leave_late * longest_s);
   }
 
   const Scenario& scenario_;

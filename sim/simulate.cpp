@@ -1,10 +1,12 @@
 #include "simulate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <unordered_map>
 
 #include "base/check.h"
+#include "base/input_error.h"
 #include "cost/prices.h"
 #include "des/world.h"
 #include "finished_run.h"
@@ -26,6 +28,9 @@ constexpr bool kCheckAlways = true;
 #else
 constexpr bool kCheckAlways = false;
 #endif
+
+// As far as dates of a scenario and of traces reach; a double still tells microseconds there.
+constexpr double kLongestRun_s = 1e10;
 
 void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, RunFacts& facts) {
   const HardwareProfile& hardware = scenario.hardware;
@@ -253,7 +258,17 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
                             .fidelity = scenario.fidelity,
                             .check_invariants = checks,
                             .finished_turns = hooks.finished_turns}});
-  world->run([&fleet](double now_s) { return fleet.advance(now_s); });
+  bool is_too_long = false;
+  world->run([&](double now_s) {
+    const double next_s = fleet.advance(now_s);
+    is_too_long = std::max(now_s, std::isinf(next_s) ? 0 : next_s) > kLongestRun_s;
+    return is_too_long ? -1 : next_s;
+  });
+  if (is_too_long) {
+    throw InputError((scenario.file.empty() ? "" : scenario.file + ": ") +
+                     "the last turn would end after more than 300 years of simulated time; use a faster "
+                     "machine, shorter turns or earlier arrivals");
+  }
 
   RunFacts facts = facts_of(scenario, workload, machine);
   if (calls) facts.calls = calls_of(asked, workload);

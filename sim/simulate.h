@@ -22,7 +22,7 @@ struct SimulateHooks {
 };
 
 // REQUIRES: the first call in this process (SimGrid has one engine a process). Throws InputError when the
-// scenario cannot run at all, e.g. because the model does not fit the GPUs.
+// scenario cannot run at all, e.g. because the model does not fit the GPUs, or would run for centuries.
 RunResult simulate(const Scenario& scenario, const Workload& workload, const SimulateHooks& hooks = {});
 
 }  // namespace kvcap

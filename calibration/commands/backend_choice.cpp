@@ -1,7 +1,10 @@
 #include <array>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string_view>
+#include <system_error>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "calibration/commands/commands.h"
 
@@ -22,11 +25,55 @@ std::unique_ptr<Backend> make_backend(const std::string& name) {
   return make_cpu_backend();
 }
 
-void require_folder_of(const std::filesystem::path& out) {
-  const std::filesystem::path folder = out.has_parent_path() ? out.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder)) {
+namespace {
+
+namespace fs = std::filesystem;
+
+// True for a profile that was measured or imported, a twin, and measurements; an empty file holds nothing to
+// lose. A profile that people wrote is theirs.
+bool is_ours(const fs::path& path) {
+  constexpr int64_t kMostBytes = 1 << 30;
+  const std::string text = read_file(path, kMostBytes);
+  if (text.empty() || text.starts_with(R"({"schema":"kvcap.measurements/1")")) return true;
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return false;
+  if (json.value("schema", nlohmann::json()) == "kvcap.twin/1") return true;
+  const nlohmann::json provenance = json.value("provenance", nlohmann::json());
+  if (!provenance.is_object()) return false;
+  const nlohmann::json source = provenance.value("source", nlohmann::json());
+  if (!source.is_string()) return false;
+  const std::string whose = source.get<std::string>();
+  return whose.starts_with("kvcap-calibrate ") || whose.starts_with("kernel times of ");
+}
+
+void refuse_to_replace(const fs::path& path, std::span<const std::string> inputs) {
+  std::error_code none;
+  const auto refuse = [&path](const char* why) {
+    throw InputError("--out: found \"" + path.string() + "\", " + why);
+  };
+  for (const std::string& input : inputs) {
+    if (fs::equivalent(path, input, none)) refuse("which this command reads, allowed: another file");
+  }
+  if (fs::is_regular_file(path, none) && !is_ours(path)) {
+    refuse("a file that kvcap-calibrate did not write, allowed: a new one, or remove it first");
+  }
+}
+
+}  // namespace
+
+void require_place_for(const fs::path& out, std::span<const std::string> inputs) {
+  const fs::path folder = out.has_parent_path() ? out.parent_path() : ".";
+  if (!fs::is_directory(folder)) {
     throw InputError("--out: found \"" + out.string() + "\", whose folder does not exist");
   }
+  refuse_to_replace(out, inputs);
+}
+
+void require_place_for_measured(const fs::path& out) {
+  require_place_for(out);
+  fs::path measurements = out;
+  measurements += ".measurements.jsonl";
+  refuse_to_replace(measurements, {});
 }
 
 void add_backend_option(CLI::App& command, std::string* name) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "calibration/backend.h"
@@ -20,8 +21,11 @@ std::unique_ptr<Backend> make_backend(const std::string& name);
 // The option --backend, the same for every command.
 void add_backend_option(CLI::App& command, std::string* name);
 
-// Throws InputError where the folder that `out` is to be written to does not exist.
-void require_folder_of(const std::filesystem::path& out);
+// Throws InputError where the folder that `out` is to be written to does not exist, and where `out` is one of
+// `inputs` or a file that kvcap-calibrate did not write.
+void require_place_for(const std::filesystem::path& out, std::span<const std::string> inputs = {});
+// The same with OUT.measurements.jsonl.
+void require_place_for_measured(const std::filesystem::path& out);
 
 // A check that failed: exit code 3.
 class CheckFailed : public std::runtime_error {

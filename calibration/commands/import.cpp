@@ -2,9 +2,11 @@
 #include "calibration/import.h"
 
 #include <cstdio>
-#include <fstream>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "calibration/commands/commands.h"
 
@@ -25,12 +27,10 @@ void import_tables(ImportArgs args) {
     }
     args.options.where.emplace_back(condition.substr(0, equals), condition.substr(equals + 1));
   }
-  require_folder_of(args.out);
-  const std::string text = import_profile(args.options);
-  std::ofstream file(args.out);
-  file << text;
-  file.close();
-  if (!file) throw InputError("--out: " + args.out + " cannot be written");
+  std::vector<std::string> inputs = args.options.tables;
+  inputs.push_back(args.options.base);
+  require_place_for(args.out, inputs);
+  write_file(args.out, import_profile(args.options));
   std::printf("%s\n", args.out.c_str());
 }
 

@@ -22,7 +22,7 @@ void profile(const ProfileArgs& args) {
   options.quick = args.quick;
   if (!args.ssd.empty()) options.ssd = args.ssd;
   if (args.quick) options.budgets = quick_budgets();
-  require_folder_of(options.out);
+  require_place_for_measured(options.out);
   const std::unique_ptr<Backend> backend = make_backend(args.backend);
   const NotedProfile result = write_profile(*backend, options);
   for (const std::string& note : result.notes) std::fprintf(stderr, "kvcap-calibrate: %s\n", note.c_str());

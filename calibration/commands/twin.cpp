@@ -19,7 +19,7 @@ struct TwinArgs {
 void twin(const TwinArgs& args) {
   TwinOptionsOfRun options{.out = args.out, .quick = args.quick};
   if (!args.ssd.empty()) options.ssd = args.ssd;
-  require_folder_of(options.out);
+  require_place_for_measured(options.out);
   const std::unique_ptr<Backend> backend = make_backend(args.backend);
   const TwinTable table = write_twin(*backend, options);
   std::fprintf(stderr,

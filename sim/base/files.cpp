@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/input_error.h"
@@ -19,6 +22,10 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const fs::path& path) {
   throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(), path.string());
+}
+
+[[noreturn]] void refuse_reading(const fs::path& path, const std::string& why) {
+  throw InputError(path.string() + ": cannot be read: " + why);
 }
 
 [[noreturn]] void refuse_size(const fs::path& path, int64_t most_bytes) {
@@ -41,6 +48,51 @@ class Descriptor {
  private:
   int file_;
 };
+
+// Until `holds` does, for as long as a program takes to open its end of a pipe. False where it never does.
+template <class Holds>
+bool wait_for_partner(Holds holds) {
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  constexpr int kTries = 150;
+  for (int i = 0; i < kTries; ++i) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(kPause);
+  }
+  return false;
+}
+
+// True iff the pipe has bytes or somebody who may write some. tee() looks without taking anything; poll()
+// would not tell an idle writer from none.
+bool has_writer(int pipe) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return true;
+  const Descriptor out(ends[0]), in(ends[1]);
+  return tee(pipe, in.get(), 1, SPLICE_F_NONBLOCK) != 0;
+}
+
+void set_blocking(int file) { fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK); }
+
+bool is_stdin(const struct stat& status) {
+  struct stat own {};
+  return fstat(STDIN_FILENO, &own) == 0 && own.st_dev == status.st_dev && own.st_ino == status.st_ino;
+}
+
+// A pipe or a device that is there, for writing.
+int open_as_it_is(const fs::path& path) {
+  std::error_code none;
+  const bool is_pipe = fs::is_fifo(path, none);
+  int file = -1;
+  const auto is_open = [&] {
+    file = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return file >= 0 || errno != ENXIO || !is_pipe;
+  };
+  if (!wait_for_partner(is_open)) {
+    throw std::system_error(ENXIO, std::generic_category(), path.string() + ": is a pipe that nobody reads");
+  }
+  if (file < 0) fail(path);
+  set_blocking(file);
+  return file;
+}
 
 // While it lives, Ctrl-C and termination wait.
 class SignalsWait {
@@ -79,19 +131,44 @@ void refuse_larger(const fs::path& path, int64_t most_bytes) {
   if (!none && bytes > static_cast<std::uintmax_t>(most_bytes)) refuse_size(path, most_bytes);
 }
 
+int open_input(const fs::path& path) {
+  // Without O_NONBLOCK a pipe waits for a writer, which may never come.
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (file < 0) refuse_reading(path, errno == ENXIO ? "it is a socket" : std::strerror(errno));
+  struct stat status {};
+  fstat(file, &status);
+  std::string problem;
+  if (S_ISDIR(status.st_mode)) {
+    problem = std::strerror(EISDIR);
+  } else if (S_ISFIFO(status.st_mode)) {
+    if (!wait_for_partner([file] { return has_writer(file); }))
+      problem = "it is a pipe that nobody writes to";
+  } else if (!S_ISREG(status.st_mode) && !is_stdin(status)) {
+    problem = "it is a device; allowed: a file or a pipe";
+  }
+  if (!problem.empty()) {
+    ::close(file);
+    refuse_reading(path, problem);
+  }
+  set_blocking(file);
+  return file;
+}
+
+void refuse_read_once(const fs::path& path, const std::string& why) {
+  std::error_code none;
+  if (fs::is_fifo(path, none))
+    throw InputError(path.string() + ": is a pipe, which can be read only once" + why);
+}
+
 std::string read_file(const fs::path& path, int64_t most_bytes) {
-  const auto refuse = [&path] {
-    throw InputError(path.string() + ": cannot be read: " + std::strerror(errno));
-  };
   refuse_larger(path, most_bytes);
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) refuse();
+  const Descriptor file(open_input(path));
   std::string text;
   std::array<char, 1 << 16> part;
   while (true) {
     const ssize_t bytes = ::read(file.get(), part.data(), part.size());
     if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) refuse();
+    if (bytes < 0) refuse_reading(path, std::strerror(errno));
     if (bytes == 0) return text;
     text.append(part.data(), static_cast<std::size_t>(bytes));
     if (std::ssize(text) > most_bytes) refuse_size(path, most_bytes);
@@ -107,8 +184,7 @@ NewFile::NewFile(fs::path path) : path_(std::move(path)), target_(path_) {
   std::error_code none;
   const bool is_there = fs::exists(path_, none);
   if (is_there && !fs::is_regular_file(path_, none)) {
-    file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file_ < 0) fail(path_);
+    file_ = open_as_it_is(path_);
     return;
   }
   if (is_there && fs::is_symlink(path_, none)) target_ = fs::canonical(path_);
@@ -155,6 +231,17 @@ void NewFile::commit() {
   if (!is_aside_) return;
   if (std::rename(name_.c_str(), target_.c_str()) != 0) fail(path_);
   name_.clear();
+}
+
+NewFile& NewFiles::add(const fs::path& path, std::string_view text) {
+  NewFile& file = files_.emplace_back(path);
+  file.append(text);
+  return file;
+}
+
+void NewFiles::commit() {
+  const SignalsWait wait;
+  for (NewFile& file : files_) file.commit();
 }
 
 void write_file(const fs::path& path, std::string_view text) {

@@ -48,7 +48,7 @@ bool is_same_file(const fs::path& a, const fs::path& b) {
 
 void refuse_input(const std::string& option, const fs::path& path, std::span<const std::string> inputs) {
   for (const std::string& input : inputs) {
-    if (!is_same_file(path, input)) continue;
+    if (!is_same_file(path, input) && !is_same_file(path, input.substr(0, input.rfind('#')))) continue;
     throw InputError(option + ": found \"" + path.string() +
                      "\", which this command reads, allowed: another file");
   }
@@ -98,10 +98,22 @@ void refuse_to_replace_in(const std::string& option, const fs::path& folder,
   for (const std::string& name : names) {
     const fs::path path = folder / name;
     refuse_input(option, path, inputs);
-    if (!fs::is_regular_file(path, none)) continue;
+    // A pipe or a folder of this name would be found out at the end only; a device takes what is written.
+    const fs::file_status status = fs::status(path, none);
+    if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_character_file(status))
+      refuse_strange(option, path);
+    if (!fs::is_regular_file(status)) continue;
     const bool says_whose = path.extension() == ".json" || path.extension() == ".csv";
     if (says_whose ? !is_own_output(path) : !has_result()) refuse_strange(option, path);
   }
+}
+
+void refuse_one_path(const std::string& option, const fs::path& path, const fs::path& other) {
+  std::error_code none;
+  const bool is_one = fs::weakly_canonical(path, none) == fs::weakly_canonical(other, none);
+  if (!is_one && !is_same_file(path, other)) return;
+  throw InputError(option + ": found \"" + path.string() +
+                   "\", which this command writes already, allowed: another file");
 }
 
 }  // namespace kvcap

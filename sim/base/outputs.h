@@ -13,13 +13,17 @@ namespace kvcap {
 // holds nothing to lose. `beginning`: of what is about to be written, where that says whose it is; or empty.
 bool is_own_output(const std::filesystem::path& path, std::string_view beginning = {});
 
-// Throws InputError where `path` is one of `inputs`, or a regular file that is there and not kvcap's.
-// `option`: of the command line, named in the message.
+// Throws InputError where `path` is one of `inputs`, or a regular file that is there and not kvcap's. An
+// input FILE#MEMBER is FILE. `option`: of the command line, named in the message.
 void refuse_to_replace(const std::string& option, const std::filesystem::path& path,
                        std::span<const std::string> inputs, std::string_view beginning = {});
 
 // The same for the files `names` in a folder, whose logs and tables are kvcap's if a result lies beside them.
 void refuse_to_replace_in(const std::string& option, const std::filesystem::path& folder,
                           std::span<const std::string> names, std::span<const std::string> inputs);
+
+// Throws InputError where both are one file, however they are spelt.
+void refuse_one_path(const std::string& option, const std::filesystem::path& path,
+                     const std::filesystem::path& other);
 
 }  // namespace kvcap

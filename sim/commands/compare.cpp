@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/progress.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -77,6 +78,14 @@ std::string label_of(const std::string& path, const std::string& value) {
   return is_name ? value : path.substr(path.rfind('.') + 1) + "=" + value;
 }
 
+// Each is compared with each.
+constexpr std::size_t kMostSettings = 500;
+
+[[noreturn]] void refuse_more_settings() {
+  throw InputError("compare: found more than " + std::to_string(kMostSettings) +
+                   " settings, allowed: at most so many; kvcap sweep runs more");
+}
+
 // Every combination of the values of several fields.
 std::vector<Column> columns_of(const CompareArgs& args) {
   if (args.policies.empty() == args.over.empty()) {
@@ -85,6 +94,7 @@ std::vector<Column> columns_of(const CompareArgs& args) {
   if (!args.policies.empty()) {
     std::vector<Column> columns;
     for (const std::string& name : split(args.policies)) columns.push_back({name, {"policy.name=" + name}});
+    if (columns.size() > kMostSettings) refuse_more_settings();
     return columns;
   }
   std::vector<Column> columns = {{}};
@@ -102,6 +112,7 @@ std::vector<Column> columns_of(const CompareArgs& args) {
         more.label += (more.label.empty() ? "" : " ") + label_of(path, value);
         more.overrides.push_back(std::string(path).append("=").append(value));
         finer.push_back(std::move(more));
+        if (finer.size() > kMostSettings) refuse_more_settings();
       }
     }
     columns = std::move(finer);
@@ -188,7 +199,9 @@ void compare(const CompareArgs& args) {
   refuse_twice(columns, args.policies.empty() ? "--over" : "--policies");
   std::vector<Scenario> scenarios;
   const auto load_columns = [&] {
+    Progress progress("checking");
     while (scenarios.size() < columns.size()) {
+      progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
       std::vector<std::string> overrides = args.overrides;
       const Column& column = columns[scenarios.size()];
       overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
@@ -204,7 +217,11 @@ void compare(const CompareArgs& args) {
   load_columns();
   prepare_folder(args.out);
   if (!args.out.empty()) {
-    const std::vector<std::string> names = {"compare.json", "table.txt"}, inputs = {args.scenario_path};
+    const std::vector<std::string> names = {"compare.json", "table.txt"};
+    std::vector<std::string> inputs;
+    for (const Scenario& scenario : scenarios) {
+      for (std::string& file : files_of(scenario)) inputs.push_back(std::move(file));
+    }
     refuse_to_replace_in("--out", args.out, names, inputs);
     for (const Column& column : columns) refuse_to_replace_run(args.out + "/" + folder_name(column), inputs);
   }
@@ -230,15 +247,17 @@ void compare(const CompareArgs& args) {
   const std::string line = scenario_line(scenarios[0], results[0]);
   const std::string table = result_table(labels, results, differences, line);
   if (!args.out.empty()) {
+    NewFiles files;
     std::set<std::string> folders;
     for (std::size_t i = 0; i < results.size(); ++i) {
       std::string folder = folder_name(columns[i]);
       // Settings that differ in nothing that a name may hold.
       if (!folders.insert(folder).second) folder += "," + std::to_string(i + 1);
-      write_run(args.out + "/" + folder, line, results[i]);
+      add_run_files(args.out + "/" + folder, line, results[i], files);
     }
-    write_file(args.out + "/table.txt", table);
-    write_file(args.out + "/compare.json", compare_json(results, differences, pairs));
+    files.add(args.out + "/table.txt", table);
+    files.add(args.out + "/compare.json", compare_json(results, differences, pairs));
+    files.commit();
   }
   std::fputs(args.json ? compare_json(results, differences, pairs).c_str() : table.c_str(), stdout);
 }

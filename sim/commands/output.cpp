@@ -15,6 +15,8 @@
 namespace kvcap {
 namespace {
 
+const std::vector<std::string> kRunFiles = {"result.json", "requests.csv", "run.log"};
+
 // ", 0.1 sessions/s".
 std::string load_of(const ArrivalOptions& arrivals) {
   if (arrivals.process == ArrivalProcess::trace) return "";
@@ -51,34 +53,44 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   return line;
 }
 
-void prepare_folder(const std::string& folder) {
+void prepare_folder(const std::string& folder, const std::string& option) {
   if (folder.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!error && !std::filesystem::is_directory(folder))
     error = std::make_error_code(std::errc::not_a_directory);
   if (!error && access(folder.c_str(), W_OK) != 0) error = std::make_error_code(std::errc::permission_denied);
-  if (error) throw InputError("--out: " + folder + " cannot be written: " + error.message());
+  if (error) throw InputError(option + ": " + folder + " cannot be written: " + error.message());
+}
+
+std::vector<std::string> files_of(const Scenario& scenario) {
+  const SourceOptions& source = scenario.workload.source;
+  return {scenario.file, source.path, source.token_counts, source.hash_ids};
 }
 
 void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs) {
   if (folder.empty()) return;
-  const std::vector<std::string> names = {"result.json", "requests.csv", "run.log"};
-  refuse_to_replace_in("--out", folder, names, inputs);
+  refuse_to_replace_in("--out", folder, kRunFiles, inputs);
 }
 
-void write_run(const std::string& folder, const std::string& line, const RunResult& result) {
+std::vector<std::filesystem::path> files_of_run(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& name : kRunFiles) files.push_back(std::filesystem::path(folder) / name);
+  return files;
+}
+
+void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,
+                   NewFiles& files) {
   const std::filesystem::path path(folder);
   std::filesystem::create_directories(path);
   std::string log = line + "\npolicy " + result.policy + "\n";
   for (const std::string& note : result.notes) log += "note: " + note + "\n";
   if (!result.turns.empty()) {
-    NewFile requests(path / "requests.csv");
+    NewFile& requests = files.add(path / "requests.csv");
     requests_csv(result.turns, [&](std::string_view piece) { requests.append(piece); });
-    requests.commit();
   }
-  write_file(path / "run.log", log);
-  write_file(path / "result.json", result_json(result));
+  files.add(path / "run.log", log);
+  files.add(path / "result.json", result_json(result));
 }
 
 }  // namespace kvcap

@@ -1,9 +1,11 @@
 // What run and compare share: the scenario in one line, and the folder of --out.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "metrics/result.h"
 #include "scenario/scenario.h"
 
@@ -12,14 +14,23 @@ namespace kvcap {
 // "chat-7b   llama-2-7b on 1x A100-40G SXM4 (paper)   1,000 sessions, 5,540 turns   seed 1, 5 replications"
 std::string scenario_line(const Scenario& scenario, const RunResult& result);
 
-// Makes the folder of --out, if one is given, before anything runs. Throws InputError when nothing can be
-// written there.
-// Throws InputError where write_run() would write over a file of `inputs`, or one that kvcap did not write.
+// The files that the scenario was read from and names, for refuse_to_replace().
+std::vector<std::string> files_of(const Scenario& scenario);
+
+// Throws InputError where add_run_files() would write over a file of `inputs`, or one that kvcap did not
+// write.
 void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs);
 
-void prepare_folder(const std::string& folder);
+// Makes the folder of an option, if one is given, before anything runs. Throws InputError when nothing can be
+// written there.
+void prepare_folder(const std::string& folder, const std::string& option = "--out");
 
-// result.json and run.log of one run, and requests.csv where the result has its turns.
-void write_run(const std::string& folder, const std::string& line, const RunResult& result);
+// The files of add_run_files().
+std::vector<std::filesystem::path> files_of_run(const std::string& folder);
+
+// Makes the folder and adds result.json and run.log of one run, and requests.csv where the result has its
+// turns.
+void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,
+                   NewFiles& files);
 
 }  // namespace kvcap

@@ -63,15 +63,17 @@ void report(const ReportArgs& args) {
   if (format == "html" && embedded_report_page().html.empty())
     throw InputError("report: " + std::string(embedded_report_page().missing) +
                      "; --format markdown and csv work without it");
-  if (!args.out.empty() && args.out != "-") {
-    std::vector<std::string> inputs = args.paths;
-    inputs.insert(inputs.end(), args.before.begin(), args.before.end());
-    const std::string heading = args.title.empty() ? "" : "# " + valid_utf8(args.title) + "\n";
-    refuse_to_replace("-o", args.out, inputs, format == "markdown" ? heading : "");
-  }
   std::vector<std::string> skipped;
   Report report{.title = args.title, .inputs = read_inputs(args.paths, args.before, skipped)};
   for (const std::string& one : skipped) std::fprintf(stderr, "report: left out %s\n", one.c_str());
+  if (!args.out.empty() && args.out != "-") {
+    std::vector<std::string> inputs = args.paths;
+    inputs.insert(inputs.end(), args.before.begin(), args.before.end());
+    // Those of folders among them.
+    for (const ReportInput& input : report.inputs) inputs.push_back(input.path);
+    const std::string heading = args.title.empty() ? "" : "# " + valid_utf8(args.title) + "\n";
+    refuse_to_replace("-o", args.out, inputs, format == "markdown" ? heading : "");
+  }
   report.title = args.title.empty() ? title_of(report.inputs) : valid_utf8(args.title);
   const std::string text = report_text(format, report);
   if (args.out.empty() || args.out == "-") {

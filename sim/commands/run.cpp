@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,22 +48,25 @@ void run(const RunArgs& args) {
   const Scenario scenario = load_scenario(args.scenario_path, args.overrides);
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
   require_writable_place(args.perfetto);
-  const std::vector<std::string> inputs = {args.scenario_path, scenario.workload.source.path};
+  const std::vector<std::string> inputs = files_of(scenario);
   if (!args.perfetto.empty()) refuse_to_replace("--perfetto", args.perfetto, inputs);
   prepare_folder(args.out);
   refuse_to_replace_run(args.out, inputs);
-  std::optional<NewFile> requests;
-  if (!args.out.empty()) requests.emplace(std::filesystem::path(args.out) / "requests.csv");
-  const RunResult result =
-      combine_replications(run_replications({scenario}, {.check_invariants = args.check,
-                                                         .trace_path = args.perfetto,
-                                                         .requests = requests ? &*requests : nullptr})
-                               .front());
-  const std::string line = scenario_line(scenario, result);
-  if (requests) {
-    requests->commit();
-    write_run(args.out, line, result);
+  if (!args.perfetto.empty() && !args.out.empty()) {
+    for (const std::filesystem::path& file : files_of_run(args.out))
+      refuse_one_path("--perfetto", args.perfetto, file);
   }
+  NewFiles files;
+  NewFile* timeline = args.perfetto.empty() ? nullptr : &files.add(args.perfetto);
+  NewFile* requests =
+      args.out.empty() ? nullptr : &files.add(std::filesystem::path(args.out) / "requests.csv");
+  const RunResult result = combine_replications(
+      run_replications({scenario},
+                       {.check_invariants = args.check, .timeline = timeline, .requests = requests})
+          .front());
+  const std::string line = scenario_line(scenario, result);
+  if (!args.out.empty()) add_run_files(args.out, line, result, files);
+  files.commit();
   if (args.json) {
     std::fputs(result_json(result).c_str(), stdout);
   } else {

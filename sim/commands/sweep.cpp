@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/outputs.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
 #include "metrics/format.h"
+#include "plan/database_file.h"
 #include "plan/export.h"
 #include "plan/run_sweep.h"
 #include "plan/slurm.h"
@@ -113,6 +115,8 @@ void launch_on_slurm(const CheckedSweep& checked, const SweepArgs& args) {
   array.arguments = {"sweep", absolute(args.sweep_path), "--out", absolute(args.out), "--resume"};
   if (!args.cache.empty()) array.arguments.insert(array.arguments.end(), {"--cache", absolute(args.cache)});
   prepare_folder(array.folder);
+  const std::vector<std::string> inputs = {args.sweep_path};
+  refuse_to_replace("--out", array.folder + "/array.sh", inputs, "#!/bin/sh\nexec '");
   prepare_folder(args.out + "/shards");
   const std::vector<std::size_t> missing = run_on_slurm(array, [&](std::size_t index) {
     const Shard shard{index, array.shards};
@@ -137,6 +141,7 @@ void sweep(const SweepArgs& args) {
   const Sweep asked = load_sweep(args.sweep_path);
   const CheckedSweep checked = check_sweep(asked, slurm ? 0 : args.jobs);
   prepare_folder(args.out);
+  prepare_folder(args.cache, "--cache");
   std::string results = args.out + "/results.sqlite";
   std::size_t bad = 0;  // points that failed
   if (slurm) launch_on_slurm(checked, args);
@@ -148,6 +153,12 @@ void sweep(const SweepArgs& args) {
       results = shard_path(args.out, shard);
     }
     const int at_once = args.jobs > 0 ? args.jobs : core_count();
+    if (journal_mode_at(results) == JournalMode::rollback) {
+      std::fprintf(stderr,
+                   "sweep: %s is not on a local file system: rows are written without a write-ahead log, "
+                   "which is slower\n",
+                   args.out.c_str());
+    }
     const SweepSummary summary =
         run_sweep(checked, results,
                   {.at_once = at_once, .resume = args.resume, .shard = shard, .cache_folder = args.cache});

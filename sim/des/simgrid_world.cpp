@@ -19,6 +19,9 @@ namespace kvcap {
 namespace {
 
 constexpr int kMostAlarms = 1 << 16;
+constexpr double kExactly_s = 1e6;     // doubles up to here are closer than SimGrid resolves dates
+constexpr double kLastAlarm_s = 1e12;  // beyond it nothing more is expected
+constexpr double kMostBytes = 4e18;    // SimGrid counts those of one activity in an integer
 
 struct Transfer {
   double alone_s = 0;
@@ -38,7 +41,8 @@ class SimgridLane : public Lane, public Server<Transfer> {
   }
 
   double pending_s() const override {
-    return queued_s_ + (carries_ ? pending_.activity()->get_remaining() / route_.bytes_per_s() : 0);
+    if (!carries_) return queued_s_;
+    return queued_s_ + (pending_.activity()->get_remaining() + later_bytes_) / route_.bytes_per_s();
   }
 
   void drop_all() {
@@ -58,7 +62,15 @@ class SimgridLane : public Lane, public Server<Transfer> {
     queued_s_ = queue_.empty() ? 0 : queued_s_ - current_.alone_s;
     if (current_.alone_s <= kResolution_s) return arrived();
     carries_ = true;
-    pending_.carry(from_, to_, current_.alone_s * route_.bytes_per_s(), [this] {
+    later_bytes_ = current_.alone_s * route_.bytes_per_s();
+    carry_part();
+  }
+
+  void carry_part() {
+    const double bytes = std::min(later_bytes_, kMostBytes);
+    later_bytes_ -= bytes;
+    pending_.carry(from_, to_, bytes, [this] {
+      if (later_bytes_ > 0) return carry_part();
       carries_ = false;
       report(sg4::Engine::get_clock());
       arrived();
@@ -85,7 +97,8 @@ class SimgridLane : public Lane, public Server<Transfer> {
   const LinkObserver& observer_;
   double queued_s_ = 0;  // of what no bytes flow of
   double began_s_ = 0;
-  bool carries_ = false;  // its bytes flow
+  bool carries_ = false;    // its bytes flow
+  double later_bytes_ = 0;  // of it, beyond what one activity carries
 };
 
 struct Work {
@@ -305,12 +318,15 @@ class SimgridWorld : public World {
     if (!stopped_) set_alarm();
   }
 
-  // One that rings too early is set again.
+  // One that rings too early is set again. The clock never more than doubles at once, whatever it waits for:
+  // SimGrid adds the difference to a date to the clock, exactly only if that is no more than the clock
+  // itself, and does not see that a date has come which it misses by more than a nanosecond.
   void set_alarm() {
+    const double most_s = std::max(2 * now_s(), kExactly_s);
     if (alarm_.activity() && alarm_s_ <= next_call_s_) return;
     alarm_.call_off();
-    if (std::isinf(next_call_s_)) return;
-    alarm_s_ = next_call_s_;
+    if (most_s > kLastAlarm_s) return;
+    alarm_s_ = std::min(next_call_s_, most_s);
     alarm_.pass(clock_host_, alarm_s_ - now_s(),
                 [this] { next_call_s_ - now_s() <= kResolution_s ? call() : set_alarm(); });
   }

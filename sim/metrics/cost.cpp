@@ -15,8 +15,11 @@ constexpr double kJoulesPerKwh = 3.6e6;
 // drive writes per day of the same data sheet.
 constexpr double kEnduranceDays = 5 * kDaysPerYear;
 
-// NaN where there is nothing to share it among.
-double ratio(double amount, double among) { return among > 0 ? amount / among : kNaN; }
+// NaN where there is nothing to share it among, or so little that no number is as large.
+double ratio(double amount, double among) {
+  const double share = among > 0 ? amount / among : kNaN;
+  return std::isinf(share) ? kNaN : share;
+}
 
 // What is spent from one time to another.
 struct Spending {

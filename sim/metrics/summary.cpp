@@ -333,8 +333,9 @@ class Summary {
     add("ttft_breakdown_ms.lookup", lookup * ms);
     add("ttft_breakdown_ms.load", load * ms);
     add("ttft_breakdown_ms.restore_compute", restore_compute * ms);
+    // Not below 0: the parts are kept as floats, of which a long one rounds more than a short prefill.
     add("ttft_breakdown_ms.prefill",
-        result_.number("mean_ttft_ms") - (queue + lookup + load + restore_compute) * ms);
+        std::max(0.0, result_.number("mean_ttft_ms") - (queue + lookup + load + restore_compute) * ms));
   }
 
   void add_cost() {

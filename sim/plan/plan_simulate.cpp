@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/input_error.h"
+#include "base/progress.h"
 #include "machine.h"
 #include "metrics/format.h"
 #include "metrics/serialize.h"
@@ -147,7 +148,9 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
   };
   std::vector<std::string> keys;
   std::vector<Missing> missing;
+  Progress progress("checking");
   for (const Ask& ask : asks) {
+    progress.show(static_cast<double>(keys.size()) / static_cast<double>(asks.size()));
     try {
       Scenario scenario = in_steady_state(load_scenario(plan_.base, ask.changes));
       sources_.read(scenario);
@@ -204,7 +207,9 @@ void check_values(const Plan& plan, const std::string& file) {
     if (!dimension.is_range) most = std::max(most, dimension.values.size());
   }
   std::string why;
+  Progress progress("checking");
   for (std::size_t i = 0; i < most; ++i) {
+    progress.show(static_cast<double>(i) / static_cast<double>(most));
     Point point;
     for (const Dimension& dimension : plan.search) {
       const std::size_t end = dimension.values.size() - 1;

@@ -25,6 +25,7 @@ std::string PointKeys::key(const Scenario& scenario) {
   for (const std::string& path : {source.path, source.token_counts, source.hash_ids}) {
     hash.add("\n");
     if (path.empty()) continue;
+    refuse_read_once(path, ", and a sweep reads it several times; allowed: a file");
     const auto [digest, is_new] = digests_.try_emplace(path);
     try {
       if (is_new) digest->second = sha256_of_file(path);

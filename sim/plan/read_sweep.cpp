@@ -33,6 +33,9 @@ class SweepReader {
   }
 
  private:
+  // Each is a column beside those of the metrics; SQLite has 2,000.
+  static constexpr std::size_t kMostPaths = 1000;
+
   [[noreturn]] void fail(const std::string& path, const Json& found, const std::string& allowed) const {
     throw InputError(file_ + ": " + path + ": found " + shown(found) + ", allowed: " + allowed);
   }
@@ -122,6 +125,9 @@ class SweepReader {
       if (!claimed_.insert(path).second)
         throw InputError(file_ + ": " + part + ": " + path + " is set by another part of the sweep too");
     }
+    if (claimed_.size() > kMostPaths) {
+      throw InputError(file_ + ": " + part + ": sets more than 1,000 fields, allowed: at most so many");
+    }
   }
 
   const Json& values_of(const std::string& part, const std::string& path, const Json& values) const {
@@ -162,7 +168,7 @@ class SweepReader {
     if (!points->is_array() || points->empty()) fail("points", *points, "an array of at least one object");
     Json all = Json::object();
     SweepAxis& axis = axes_.emplace_back();
-    for (std::size_t i = 0; i < points->size(); ++i) {
+    for (std::size_t i = 0; i < points->size() && all.size() <= kMostPaths; ++i) {
       const Json& point = (*points)[i];
       const std::string where = "points." + std::to_string(i);
       if (!point.is_object()) fail(where, point, "an object, {\"policy.name\": \"hcache\"}");

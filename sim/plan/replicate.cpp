@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/memory.h"
 #include "metrics/serialize.h"
 #include "metrics/trace_events.h"
 #include "metrics/write.h"
@@ -17,6 +18,8 @@ namespace kvcap {
 
 namespace {
 
+constexpr double kBytesOfResult = 90'000;  // with its curves
+
 struct Run {
   std::size_t scenario = 0, replication = 0;
 };
@@ -25,6 +28,10 @@ class Replications {
  public:
   Replications(const std::vector<Scenario>& scenarios, const ReplicationOptions& options)
       : scenarios_(scenarios), options_(options), grouped_(scenarios.size()) {
+    int64_t runs = 0;
+    for (const Scenario& scenario : scenarios) runs += scenario.replications;
+    refuse_beyond_memory(scenarios.size() > 1 ? "replications of all settings" : "replications", runs,
+                         kBytesOfResult);
     for (std::size_t s = 0; s < scenarios.size(); ++s) {
       sources_.read(source_of(s));  // bad rows are found before anything runs
       const auto count = static_cast<std::size_t>(scenarios[s].replications);
@@ -83,10 +90,13 @@ class Replications {
     SimulateHooks hooks{.finished_turns = &done_units, .check_invariants = options_.check_invariants};
     TraceEvents trace;
     const bool is_first = run.scenario == 0 && run.replication == 0;
-    const bool traced = is_first && !options_.trace_path.empty();
+    const bool traced = is_first && options_.timeline;
     if (traced) hooks.trace = &trace;
     RunResult result = simulate(scenario, workload, hooks);
-    if (traced) write_file(options_.trace_path, trace.json(scenario.name, result.turns));
+    if (traced) {
+      options_.timeline->clear();
+      options_.timeline->append(trace.json(scenario.name, result.turns));
+    }
     if (is_first && options_.requests) {
       options_.requests->clear();
       requests_csv(result.turns, [&](std::string_view piece) { options_.requests->append(piece); });

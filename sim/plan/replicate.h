@@ -2,7 +2,6 @@
 // workload.run_length "steady" a run is repeated with twice as many sessions until it tells the long run.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "base/files.h"
@@ -13,7 +12,7 @@ namespace kvcap {
 
 struct ReplicationOptions {
   bool check_invariants = false;
-  std::string trace_path;       // where the first run's timeline is written to; empty: nowhere
+  NewFile* timeline = nullptr;  // gets the timeline of the first run
   NewFile* requests = nullptr;  // gets requests.csv of the first run
   bool keep_turns = false;      // in the result of each scenario's first run
 };

@@ -1,11 +1,13 @@
 #include "plan/results_file.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "base/check.h"
@@ -14,7 +16,7 @@
 namespace kvcap {
 namespace {
 
-constexpr int kApplicationId = 0x6b766361;  // "kvca"
+constexpr uint32_t kApplicationId = 0x6b766361;  // "kvca"
 constexpr int kFormat = 1;
 constexpr int kPatience_ms = 5'000;  // with others that hold the file
 
@@ -26,6 +28,9 @@ constexpr int kPatience_ms = 5'000;  // with others that hold the file
   }
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
     throw InputError(path + ": is locked by another program; end that one, or choose another folder");
+  }
+  if (database && sqlite3_extended_errcode(database) == SQLITE_READONLY_ROLLBACK) {
+    throw InputError(path + ": its sweep was stopped while it wrote; kvcap sweep --resume mends it");
   }
   const bool full = code == SQLITE_FULL;
   throw std::system_error(full ? ENOSPC : EIO, std::generic_category(), path + ": " + what);
@@ -172,6 +177,21 @@ void each_row(sqlite3* database, const std::string& path, const ResultsFile::OnR
   }
 }
 
+// Nothing for a new file. Throws InputError for a file that is not kvcap's.
+std::optional<DatabaseHeader> own_header(const std::string& path) {
+  const std::optional<DatabaseHeader> header = read_database_header(path);
+  if (header && header->application_id != kApplicationId) {
+    throw InputError(path + ": is no results file of a sweep, but a database of another program");
+  }
+  return header;
+}
+
+std::pair<uint64_t, uint64_t> identity_of(const std::string& path) {
+  struct stat found {};
+  if (stat(path.c_str(), &found) != 0) return {};
+  return {found.st_dev, found.st_ino};
+}
+
 // A path in a URI, where these characters mean something else.
 std::string uri_path(const std::string& path) {
   std::string text;
@@ -181,20 +201,40 @@ std::string uri_path(const std::string& path) {
 
 }  // namespace
 
-ResultsFile::ResultsFile(const std::string& path) : path_(path) {
+ResultsFile::ResultsFile(const std::string& path) : ResultsFile(path, journal_mode_at(path)) {}
+
+ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path), mode_(mode) {
+  const std::optional<DatabaseHeader> header = own_header(path);
   const int code =
       sqlite3_open_v2(path.c_str(), &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   try {
     if (code != SQLITE_OK) fail(database_, path_);
     sqlite3_busy_timeout(database_, kPatience_ms);
-    Statement(database_, path_, "PRAGMA journal_mode = WAL").run();
+    // Whoever has a file for himself reads its WAL without shared memory.
+    const bool leaves_wal = mode == JournalMode::rollback && header && header->journal_mode != mode;
+    if (leaves_wal) Statement(database_, path_, "PRAGMA locking_mode = EXCLUSIVE").run();
     Statement(database_, path_, "PRAGMA synchronous = FULL").run();
+    // Before there is a WAL, so that the file itself says whose it is.
     make_tables();
     check_columns("main", path_);
+    identity_ = identity_of(path_);
+    const char* journal = mode == JournalMode::wal ? "WAL" : "DELETE";
+    Statement(database_, path_, std::string("PRAGMA journal_mode = ") + journal).run();
+    if (leaves_wal) {
+      Statement(database_, path_, "PRAGMA locking_mode = NORMAL").run();
+      Statement(database_, path_, "SELECT count(*) FROM points").run();  // lets go of the lock
+    }
   } catch (...) {
     sqlite3_close(database_);
     throw;
   }
+}
+
+// SQLite goes on writing into a file that has been removed.
+void ResultsFile::refuse_if_gone() const {
+  if (identity_of(path_) == identity_) return;
+  throw std::system_error(ENOENT, std::generic_category(),
+                          path_ + ": was removed or replaced while the sweep wrote it");
 }
 
 ResultsFile::~ResultsFile() { sqlite3_close(database_); }
@@ -282,9 +322,12 @@ void ResultsFile::put(const std::vector<PointRow>& rows) {
     insert.run();
   }
   transaction.commit();
+  refuse_if_gone();
 }
 
 void ResultsFile::take_from(const std::string& path) {
+  const std::optional<DatabaseHeader> header = own_header(path);
+  if (header && mode_ == JournalMode::rollback && header->journal_mode != mode_) ResultsFile(path, mode_);
   Statement attach(database_, path, "ATTACH ? AS other");
   attach.bind(path);
   attach.run();
@@ -329,10 +372,11 @@ std::map<std::string, PointStatus> ResultsFile::ended() const {
 void ResultsFile::each_result(const OnRow& on_row) const { each_row(database_, path_, on_row); }
 
 void read_results(const std::string& path, const OnResult& on_result) {
+  const std::optional<DatabaseHeader> header = own_header(path);
   // A file that nobody has open in WAL mode is read as it is; SQLite would make a -wal and a -shm beside it.
   std::error_code none;
   const auto wal_bytes = std::filesystem::file_size(path + "-wal", none);
-  const bool is_at_rest = none || wal_bytes == 0;
+  const bool is_at_rest = header && header->journal_mode == JournalMode::wal && (none || wal_bytes == 0);
   const std::string uri = "file:" + uri_path(path) + (is_at_rest ? "?immutable=1" : "?mode=ro");
   sqlite3* database = nullptr;
   const int code = sqlite3_open_v2(uri.c_str(), &database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);

@@ -12,9 +12,11 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "plan/database_file.h"
 #include "plan/point.h"
 
 struct sqlite3;
@@ -26,9 +28,11 @@ using Cell = std::variant<std::monostate, int64_t, double, std::string>;
 
 class ResultsFile {
  public:
-  // Makes the file if there is none. Throws InputError for one that is no results file of this version, and
-  // std::system_error, as all that follows, when the disk refuses.
+  // Makes the file if there is none. Throws InputError for one that is no results file of this version, of
+  // which no byte changes then, and std::system_error, as all that follows, when the disk refuses.
   explicit ResultsFile(const std::string& path);
+  // Not in the mode that suits the file system.
+  ResultsFile(const std::string& path, JournalMode mode);
   ~ResultsFile();
   ResultsFile(const ResultsFile&) = delete;
   ResultsFile& operator=(const ResultsFile&) = delete;
@@ -42,7 +46,8 @@ class ResultsFile {
   void set_swept(const std::vector<std::string>& paths, std::size_t points,
                  const std::function<SweptPoint(std::size_t)>& point);
 
-  // In one transaction. A row takes the place of one with its key.
+  // In one transaction. A row takes the place of one with its key. Throws as well when the file is no longer
+  // where it was.
   void put(const std::vector<PointRow>& rows);
   // Takes over the rows of another file that set_swept() asks for, where this one has no better ones.
   void take_from(const std::string& path);
@@ -58,9 +63,12 @@ class ResultsFile {
 
  private:
   void make_tables();
+  void refuse_if_gone() const;
   void check_columns(const std::string& schema, const std::string& path) const;
 
   std::string path_;
+  JournalMode mode_;
+  std::pair<uint64_t, uint64_t> identity_;  // device and inode
   sqlite3* database_ = nullptr;
 };
 

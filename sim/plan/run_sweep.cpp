@@ -9,12 +9,15 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
 
 #include "base/input_error.h"
+#include "base/memory.h"
+#include "base/progress.h"
 #include "metrics/recorder.h"
 #include "metrics/serialize.h"
 #include "plan/point.h"
@@ -52,6 +55,12 @@ class WriterLock {
   void lock(const std::string& results_path) {
     file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), path_);
+    struct stat found {};
+    if (fstat(file_, &found) == 0 && (!S_ISREG(found.st_mode) || found.st_size > 0)) {
+      close(file_);
+      throw InputError(path_ +
+                       ": is no lock of kvcap, whose locks are empty; remove it, or choose another folder");
+    }
     struct flock whole {};
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;
@@ -208,11 +217,15 @@ class Runner {
 }  // namespace
 
 CheckedSweep check_sweep(const Sweep& sweep, int at_once) {
+  constexpr double kBytesOfPoint = 200;  // its key, twice
+  refuse_beyond_memory("points", static_cast<int64_t>(sweep.size()), kBytesOfPoint);
   CheckedSweep checked{.sweep = sweep, .keys = {}, .runs = {}, .first = {}, .readers = {}};
   PointKeys keys;
   std::set<std::string> known;
   std::map<std::string, std::size_t> sources;  // a point that reads the file
+  std::optional<Progress> progress("checking");
   for (std::size_t point = 0; point < sweep.size(); ++point) {
+    progress->show(static_cast<double>(point) / static_cast<double>(sweep.size()));
     const Scenario scenario = sweep.scenario(point);
     checked.keys.push_back(keys.key(scenario));
     checked.runs.push_back(static_cast<int32_t>(scenario.replications));
@@ -222,6 +235,7 @@ CheckedSweep check_sweep(const Sweep& sweep, int at_once) {
       sources.try_emplace(source.path + "\n" + source.token_counts + "\n" + source.hash_ids, point);
     }
   }
+  progress.reset();
   std::vector<std::size_t>& readers = checked.readers;
   readers.reserve(sources.size());
   for (const auto& [files, point] : sources) readers.push_back(point);

@@ -24,6 +24,7 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "base/progress.h"
 
 namespace kvcap {
 namespace {
@@ -81,45 +82,6 @@ class SharedCounters {
   std::atomic<int64_t>* counters_ = nullptr;
 };
 
-class ProgressBar {
- public:
-  ProgressBar(const WorkerOptions& options, std::size_t jobs, const SharedCounters& counters)
-      : options_(options),
-        jobs_(jobs),
-        counters_(counters),
-        shown_(!options.label.empty() && isatty(STDERR_FILENO) == 1) {}
-  ~ProgressBar() {
-    if (drawn_) std::fputs("\r\033[K", stderr);
-  }
-  ProgressBar(const ProgressBar&) = delete;
-  ProgressBar& operator=(const ProgressBar&) = delete;
-
-  void draw(std::size_t ended) {
-    const double elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
-    if (!shown_ || elapsed_s < 1) return;
-    const double share =
-        std::clamp(options_.total_units > 0
-                       ? static_cast<double>(counters_.sum()) / static_cast<double>(options_.total_units)
-                       : static_cast<double>(ended) / static_cast<double>(jobs_),
-                   0.0, 1.0);
-    constexpr int kWidth = 40;
-    const int filled = static_cast<int>(share * kWidth);
-    std::fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%  %.0f s left%s\033[K", options_.label.c_str(), filled,
-                 "########################################", kWidth - filled, "", 100 * share,
-                 share > 0 ? elapsed_s * (1 - share) / share : 0.0,
-                 options_.remark ? options_.remark().c_str() : "");
-    drawn_ = true;
-  }
-
- private:
-  const WorkerOptions& options_;
-  std::size_t jobs_;
-  const SharedCounters& counters_;
-  bool shown_;
-  bool drawn_ = false;
-  Clock::time_point start_ = Clock::now();
-};
-
 // The first byte of a worker's message says what follows.
 constexpr char kResult = 'R';
 constexpr char kInputError = 'I';
@@ -154,6 +116,7 @@ void limit_memory(int64_t bytes) {
   signal(SIGINT, SIG_IGN);  // the parent decides
   signal(SIGTERM, SIG_DFL);
   message_fd = fd;
+  Progress::silence();
   limit_memory(memory_bytes);
   std::string message;
   try {
@@ -191,7 +154,7 @@ class Pool {
         on_outcomes_(on_outcomes),
         options_(options),
         counters_(jobs),
-        bar_(options, jobs, counters_) {}
+        bar_(options.label) {}
   ~Pool() {
     for (Worker& worker : workers_) {
       kill(worker.pid, SIGKILL);
@@ -211,11 +174,17 @@ class Pool {
       if (interrupted) throw Interrupted();
       if (!workers_.empty()) listen();
       stop_late_ones();
-      bar_.draw(next - workers_.size());
+      bar_.show(share_of(next - workers_.size()), options_.remark ? options_.remark() : "");
     }
   }
 
  private:
+  double share_of(std::size_t ended) const {
+    return options_.total_units > 0
+               ? static_cast<double>(counters_.sum()) / static_cast<double>(options_.total_units)
+               : static_cast<double>(ended) / static_cast<double>(jobs_);
+  }
+
   void start(std::size_t which) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
@@ -318,7 +287,7 @@ class Pool {
   const WorkerOptions& options_;
   InterruptGuard guard_;
   SharedCounters counters_;
-  ProgressBar bar_;
+  Progress bar_;
   std::vector<Worker> workers_;
   std::vector<JobOutcome> ended_;  // and not told yet
 };

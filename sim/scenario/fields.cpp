@@ -23,7 +23,7 @@ struct UnitRange {
 };
 constexpr UnitRange kUnitRanges[] = {{"s", 1e-12, kMaxYears_s}, {"ms", 1e-9, 1e3 * kMaxYears_s},
                                      {"1/s", 1e-9, 1e9},        {"bytes", 1, 1e18},
-                                     {"bytes/s", 1, 1e18},      {"flop/s", 1e6, 1e21}};
+                                     {"bytes/s", 1, 1e15},      {"flop/s", 1e6, 1e21}};
 constexpr UnitRange kOtherRange = {"", 1e-6, 1e12};
 
 const UnitRange& range_of(std::string_view unit) {

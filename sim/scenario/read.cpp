@@ -219,6 +219,10 @@ Json parse_json(std::string_view text, const std::string& file) {
     if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
       twice = twice.empty() ? value.get<std::string>() : twice;
     }
+    // Each key is looked for among those before it.
+    constexpr std::size_t kMostKeys = 10'000;
+    if (event == Json::parse_event_t::key && keys.back().size() > kMostKeys)
+      throw InputError(file + ": an object has more than 10,000 keys, allowed: at most so many");
     return true;
   };
   try {

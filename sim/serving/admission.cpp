@@ -151,6 +151,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   const double host = request.fused && !parts_.serving.async_scheduling ? host_s(1) : 0;
   parts_.restorer->start(
       std::move(restoration), [this, &request, now_s, first, blocks, host](RestoreTimes times) {
+        const RestoreTimes on_gpu = times;
         times.restored_s += host;
         request.restored_s = times.restored_s;
         if (first) {
@@ -162,7 +163,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
             request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
           }
         }
-        restored_.push_back({times.restored_s, restorations_++, &request, blocks});
+        restored_.push_back({times.restored_s, restorations_++, &request, blocks, on_gpu});
         std::push_heap(restored_.begin(), restored_.end());
         // A step that ends before is soon enough to see it.
         if (!step_.running || in_long_run()) parts_.wake();
@@ -225,6 +226,7 @@ void Instance::take_restored(double now_s) {
     const Restored restored = restored_.back();
     restored_.pop_back();
     Request& request = *restored.request;
+    record_computed(restored.times, restored.times.restored_s);
     cache_.loaded(request);
     if (restored.blocks) --blocking_loads_;
     if (!request.fused) {
@@ -235,6 +237,14 @@ void Instance::take_restored(double now_s) {
     token(request, request.restored_s, true);
     if (Scheduler::ended(request)) complete(request, request.restored_s);
   }
+}
+
+// The share of the restoration's computation that is over by `until_s`.
+void Instance::record_computed(const RestoreTimes& times, double until_s) {
+  const double from_s = times.computes_from_s, all_s = times.restored_s - from_s;
+  const double end_s = std::clamp(until_s, from_s, times.restored_s);
+  const double busy_s = all_s > 0 ? times.compute_s * (end_s - from_s) / all_s : times.compute_s;
+  if (busy_s > 0) record_busy(Resource::gpu, busy_s, from_s, end_s);
 }
 
 // The request has lost its blocks, and starts over at the head of the queue.

@@ -82,12 +82,15 @@ double Instance::next_event_s() const {
 void Instance::take(const Arrival& arrival) {
   const double now_s = parts_.node->now_s();
   if (heeds_newcomers()) newcomer_s_ = now_s + parts_.serving.request_overhead_s;
+  const int64_t before = turns();
   arrive(arrival);
   // Who sees arrivals for himself may see them late: behind a blocked queue, and after an answer that a
-  // restoration gave during a step perhaps later than the levels were recorded last.
+  // restoration gave during a step perhaps later than the levels were recorded last. What the step's end has
+  // changed meanwhile is not true at that date yet.
   const double seen_s =
       parts_.sees_arrivals ? std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)) : now_s;
-  record_level(Level::waiting, static_cast<double>(waiting()), seen_s);
+  recorded_waiting_ += turns() - before;
+  record_level(Level::waiting, static_cast<double>(recorded_waiting_), seen_s);
 }
 
 void Instance::arrive(const Arrival& arrival) {
@@ -182,6 +185,7 @@ std::vector<Arrival> Instance::fail(double now_s) {
     const double done_s = parts_.restorer->progress_s(now_s) - step_.progress_s;
     record_busy(Resource::gpu, std::clamp(done_s, 0.0, step_.gpu_s), step_.start_s, now_s);
   }
+  for (const Restored& restored : restored_) record_computed(restored.times, now_s);
   std::vector<Arrival> lost;
   for (const auto* list : {&scheduler_.running(), &scheduler_.loading()}) {
     for (const RequestPtr& request : *list) {
@@ -210,7 +214,8 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
 
 void Instance::record_levels(double now_s) {
   recorded_s_ = now_s;
-  record_level(Level::waiting, static_cast<double>(waiting()), now_s);
+  recorded_waiting_ = waiting();
+  record_level(Level::waiting, static_cast<double>(recorded_waiting_), now_s);
   record_level(Level::running, static_cast<double>(turns() - waiting()), now_s);
   record_level(Level::kv_tokens, static_cast<double>(cache_.pool().held() * parts_.serving.block_size),
                now_s);

@@ -106,6 +106,7 @@ class Instance : private Admissions {
     uint64_t order = 0;
     Request* request = nullptr;
     bool blocks = false;  // all others wait for it
+    RestoreTimes times = {};
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
     }
@@ -146,6 +147,7 @@ class Instance : private Admissions {
   void leave_out(Request& request, const Restoration& restoration, bool first);
   EngineLoad engine_load();
   void take_restored(double now_s);
+  void record_computed(const RestoreTimes& times, double until_s);
 
   // steps (step.cpp)
   double start_step(double now_s);
@@ -207,6 +209,7 @@ class Instance : private Admissions {
   std::vector<PrefillChunk> chunks_;               // scratch: no allocation a step
   std::vector<std::shared_ptr<Saves>> returned_;   // whose blocks come back with the end of the run's step
   double recorded_s_ = 0;                          // when the levels were last
+  int64_t recorded_waiting_ = 0;                   // then, and those who have come since
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 

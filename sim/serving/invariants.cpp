@@ -1,10 +1,11 @@
 // Every structural invariant of what serves, re-derived from the parts after every event where that was asked
 // for (InstanceParts::check_invariants); the sums of a large store in turn, so that a check takes no longer
 // as the store grows.
+#include "base/invariants.h"
+
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/check.h"
 #include "serving/fleet.h"
 #include "serving/instance.h"
 
@@ -12,7 +13,7 @@ namespace kvcap {
 namespace {
 
 // Sums of seconds are as exact as doubles are.
-constexpr double kRounding_s = 1e-7;
+double rounding_s(double now_s) { return 1e-7 + 1e-14 * now_s; }
 
 template <typename Pointers>
 bool contains(const Pointers& pointers, const void* request) {
@@ -36,59 +37,67 @@ int64_t Instance::pins() const {
 }
 
 void Instance::check(double now_s) {
-  KVCAP_CHECK(now_s >= checked_s_);
+  KVCAP_INVARIANT("INV-CLOCK", now_s >= checked_s_);
   checked_s_ = now_s;
   // GPU time is left to steps, never taken back, and no faster than the clock.
   const double progress_s = parts_.restorer->progress_s(now_s);
-  KVCAP_CHECK(progress_s >= checked_progress_s_ - kRounding_s && progress_s <= now_s + kRounding_s);
-  KVCAP_CHECK(parts_.restorer->pending_compute_s() >= 0);
+  const double tolerance_s = rounding_s(now_s);
+  KVCAP_INVARIANT("INV-GPU-TIME",
+                  progress_s >= checked_progress_s_ - tolerance_s && progress_s <= now_s + tolerance_s);
+  KVCAP_INVARIANT("INV-GPU-TIME", parts_.restorer->pending_compute_s() >= 0);
   checked_progress_s_ = progress_s;
   for (Tier tier : kTiers) {
     if (tier == Tier::hbm || !parts_.store->has(tier)) continue;
-    KVCAP_CHECK(parts_.node->lane(Tier::hbm, tier).pending_s() >= -kRounding_s);
-    KVCAP_CHECK(parts_.node->lane(tier, Tier::hbm).pending_s() >= -kRounding_s);
+    KVCAP_INVARIANT("INV-GPU-TIME", parts_.node->lane(Tier::hbm, tier).pending_s() >= -tolerance_s);
+    KVCAP_INVARIANT("INV-GPU-TIME", parts_.node->lane(tier, Tier::hbm).pending_s() >= -tolerance_s);
   }
-  KVCAP_CHECK(arrived_ == completed_ + refused_ + turns());
+  KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + turns());
   check_requests();
-  for (const RequestPtr& request : inbox_) KVCAP_CHECK(request->holding.blocks() == 0);
+  for (const RequestPtr& request : inbox_) KVCAP_INVARIANT("INV-ROOM", request->holding.blocks() == 0);
   cache_.check_pool(scheduler_.holdings());
   check_step(now_s);
   cache_.check_loads(scheduler_.loading());
-  KVCAP_CHECK(blocking_loads_ <= static_cast<int64_t>(scheduler_.loading().size()));
+  KVCAP_INVARIANT("INV-LOADS", blocking_loads_ <= static_cast<int64_t>(scheduler_.loading().size()));
   forecast_.check();
-  KVCAP_CHECK(!parts_.keeping.look_ahead || forecast_.waiting() == static_cast<std::size_t>(waiting()));
-  KVCAP_CHECK(parts_.store->pins() == pins());
+  KVCAP_INVARIANT("INV-FORECAST",
+                  !parts_.keeping.look_ahead || forecast_.waiting() == static_cast<std::size_t>(waiting()));
+  KVCAP_INVARIANT("INV-PINS", parts_.store->pins() == pins());
   parts_.store->check_in_turn();
 }
 
 // Who is where.
 void Instance::check_requests() const {
   scheduler_.check();
-  KVCAP_CHECK(!parts_.serving.max_queued_turns ||
-              turns() <= parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns);
-  KVCAP_CHECK(restored_.size() <= scheduler_.loading().size());
-  for (const Restored& restored : restored_) KVCAP_CHECK(contains(scheduler_.loading(), restored.request));
+  KVCAP_INVARIANT("INV-LIMITS",
+                  !parts_.serving.max_queued_turns ||
+                      turns() <= parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns);
+  KVCAP_INVARIANT("INV-LOADS", restored_.size() <= scheduler_.loading().size());
+  for (const Restored& restored : restored_) {
+    KVCAP_INVARIANT("INV-LOADS", contains(scheduler_.loading(), restored.request));
+  }
 }
 
 void Instance::check_step(double now_s) const {
   if (!step_.running) return;
-  KVCAP_CHECK(step_.start_s <= now_s && step_.work_s >= 0 && step_.gpu_s <= step_.work_s + kRounding_s);
-  KVCAP_CHECK(step_.steps >= 1 && step_.steps <= step_.most_steps);
-  KVCAP_CHECK(step_.steps == 1 || current_.decodes_only());
+  const double tolerance_s = rounding_s(now_s);
+  KVCAP_INVARIANT("INV-GPU-TIME",
+                  step_.start_s <= now_s && step_.work_s >= 0 && step_.gpu_s <= step_.work_s + tolerance_s);
+  KVCAP_INVARIANT("INV-GPU-TIME", step_.steps >= 1 && step_.steps <= step_.most_steps);
+  KVCAP_INVARIANT("INV-GPU-TIME", step_.steps == 1 || current_.decodes_only());
   int64_t tokens = 0;
   for (const Slice& slice : current_.slices) {
-    KVCAP_CHECK(slice.tokens > 0);
+    KVCAP_INVARIANT("INV-TOKENS", slice.tokens > 0);
     tokens += slice.tokens;
   }
-  KVCAP_CHECK(tokens > 0 && tokens <= parts_.serving.max_num_batched_tokens);
+  KVCAP_INVARIANT("INV-TOKENS", tokens > 0 && tokens <= parts_.serving.max_num_batched_tokens);
 }
 
 void Instance::check_ended() const {
-  KVCAP_CHECK(turns() == 0 && restored_.empty() && !step_.running);
-  KVCAP_CHECK(arrived_ == completed_ + refused_);
+  KVCAP_INVARIANT("INV-EMPTY", turns() == 0 && restored_.empty() && !step_.running);
+  KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_);
   cache_.check_ended();
   forecast_.check();
-  KVCAP_CHECK(parts_.store->pins() == 0);
+  KVCAP_INVARIANT("INV-EMPTY", parts_.store->pins() == 0);
   parts_.store->check();
 }
 
@@ -109,32 +118,33 @@ void ContextCache::check_loads(const std::vector<RequestPtr>& loading) const {
   for (const RequestPtr& request : loading) {
     for (Key key : request->loads) ++loads[key];
   }
-  KVCAP_CHECK(loading_.size() == loads.size());
-  for (const auto& [key, count] : loads) KVCAP_CHECK(loading_.find(key) == count);
+  KVCAP_INVARIANT("INV-LOADS", loading_.size() == loads.size());
+  for (const auto& [key, count] : loads) KVCAP_INVARIANT("INV-LOADS", loading_.find(key) == count);
 }
 
 // What is about to be loaded lies where it was found.
 void ContextCache::check_found(const FoundParts& found) const {
   for (const Hit& hit : found.hits) {
     const std::optional<Hit> there = parts_.store->find(hit.key);
-    KVCAP_CHECK(hit.tokens >= 0 && there && there->tier == hit.tier && there->tokens >= hit.tokens);
+    KVCAP_INVARIANT("INV-FOUND",
+                    hit.tokens >= 0 && there && there->tier == hit.tier && there->tokens >= hit.tokens);
   }
 }
 
 void ContextCache::check_ended() const {
-  KVCAP_CHECK(loading_.size() == 0);
-  KVCAP_CHECK(!leased_.empty() || pool_.free() == pool_.total());
+  KVCAP_INVARIANT("INV-EMPTY", loading_.size() == 0);
+  KVCAP_INVARIANT("INV-EMPTY", !leased_.empty() || pool_.free() == pool_.total());
 }
 
 // ---- what it knows of the future ----
 
 void Forecast::check() const {
-  KVCAP_CHECK(fetched_ <= expected_ && expected_ <= waiting_.size());
+  KVCAP_INVARIANT("INV-FORECAST", fetched_ <= expected_ && expected_ <= waiting_.size());
   std::unordered_map<Key, std::set<Order>> numbers;
   for (std::size_t i = 0; i < expected_; ++i) {
     for (const Item& item : *waiting_[i].prompt) numbers[item.key].insert(waiting_[i].number);
   }
-  KVCAP_CHECK(numbers == numbers_);
+  KVCAP_INVARIANT("INV-FORECAST", numbers == numbers_);
 }
 
 // ---- a fleet ----
@@ -145,16 +155,16 @@ void Fleet::check(double now_s) const {
   for (std::size_t node = 0; node < members_.size(); ++node) {
     const NodeFacts& facts = facts_[node];
     const Instance* instance = members_[node].instance.get();
-    KVCAP_CHECK(facts.up == (instance != nullptr));
-    KVCAP_CHECK(facts.turns == (instance ? instance->turns() : 0));
+    KVCAP_INVARIANT("INV-NODES", facts.up == (instance != nullptr));
+    KVCAP_INVARIANT("INV-NODES", facts.turns == (instance ? instance->turns() : 0));
     // Nobody sleeps for ever, and nobody who is lost is woken.
-    KVCAP_CHECK(due_.contains(static_cast<Slot>(node)) == facts.up);
+    KVCAP_INVARIANT("INV-NODES", due_.contains(static_cast<Slot>(node)) == facts.up);
     outstanding += facts.turns;
     any_up = any_up || facts.up;
   }
-  KVCAP_CHECK(routed_ == ended_ + outstanding);
-  KVCAP_CHECK(held_.empty() || !any_up);
-  KVCAP_CHECK(next_change_ == changes_.size() || changes_[next_change_].at_s > now_s);
+  KVCAP_INVARIANT("INV-TURNS", routed_ == ended_ + outstanding);
+  KVCAP_INVARIANT("INV-NODES", held_.empty() || !any_up);
+  KVCAP_INVARIANT("INV-NODES", next_change_ == changes_.size() || changes_[next_change_].at_s > now_s);
   if (parts_.shared) parts_.shared->check_in_turn();
   check_pins();
 }
@@ -166,14 +176,14 @@ void Fleet::check_pins() const {
     if (members_[node].instance) pins += members_[node].instance->pins();
     pins += parts_.stores[node].fetches();
   }
-  KVCAP_CHECK(parts_.shared->pins() == pins);
+  KVCAP_INVARIANT("INV-PINS", parts_.shared->pins() == pins);
 }
 
 void Fleet::check_ended() const {
   for (const Member& member : members_) {
     if (member.instance) member.instance->check_ended();
   }
-  KVCAP_CHECK(held_.empty() && routed_ == ended_);
+  KVCAP_INVARIANT("INV-EMPTY", held_.empty() && routed_ == ended_);
   if (parts_.shared) parts_.shared->check();
   check_pins();
 }

@@ -196,12 +196,13 @@ class RequestRestorer : public AnyRestorer {
     if (run->compute_s > 0) {
       restored_s = std::max(restored_s, gpu_free_s_ + run->compute_s);
       gpu_free_s_ = std::max(run->start_s, gpu_free_s_) + run->compute_s;
-      observer_(Resource::gpu, run->compute_s, std::max(run->start_s, restored_s - run->compute_s),
-                restored_s);
       --loading_;
       settle(*run, now_s, restored_s);
     }
-    run->ready({now_s, restored_s});
+    run->ready({.loaded_s = now_s,
+                .restored_s = restored_s,
+                .compute_s = run->compute_s,
+                .computes_from_s = std::max(run->start_s, restored_s - run->compute_s)});
   }
 
   // What was expected is replaced by what is known: the rest of the work is done by `end_s`.

@@ -24,6 +24,8 @@ namespace kvcap {
 struct RestoreTimes {
   double loaded_s = 0;    // the last transfer's end (the start when there is none)
   double restored_s = 0;  // may lie ahead of the call that reports it
+  // Of the GPU's time, from computes_from_s to restored_s: nobody has observed it yet (request fidelity).
+  double compute_s = 0, computes_from_s = 0;
 };
 
 // One layer's transfer or computation, for timelines. stream: a tier's name or "compute".

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/invariants.h"
 
 namespace kvcap {
 namespace {
@@ -359,10 +360,13 @@ std::vector<const BlockPool::Holding*> Scheduler::holdings() const {
 
 // Those that are never preempted have the blocks that they need.
 void Scheduler::check_room() const {
-  KVCAP_CHECK(options_.admission != Admission::reserve_output || owed_blocks() <= pool_.free());
+  KVCAP_INVARIANT("INV-ROOM",
+                  options_.admission != Admission::reserve_output || owed_blocks() <= pool_.free());
   const auto check = [&](const Request& request) {
-    KVCAP_CHECK(request.planned == request.computed && request.planned <= request.known_tokens());
-    KVCAP_CHECK(request.holding.blocks() >= blocks_needed(request.planned - request.free_tokens));
+    KVCAP_INVARIANT("INV-TOKENS",
+                    request.planned == request.computed && request.planned <= request.known_tokens());
+    KVCAP_INVARIANT("INV-ROOM",
+                    request.holding.blocks() >= blocks_needed(request.planned - request.free_tokens));
   };
   for (const RequestPtr& request : loading_) check(*request);
   for (const RequestPtr& request : waiting_) {
@@ -371,31 +375,35 @@ void Scheduler::check_room() const {
 }
 
 void Scheduler::check() const {
-  KVCAP_CHECK(static_cast<int64_t>(running_.size()) + computing_beside_ <= options_.max_num_seqs);
+  KVCAP_INVARIANT("INV-LIMITS",
+                  static_cast<int64_t>(running_.size()) + computing_beside_ <= options_.max_num_seqs);
   int64_t restored = 0;
   for (const RequestPtr& request : waiting_) {
-    KVCAP_CHECK(request->phase == RequestPhase::waiting && request->ahead == 0);
+    KVCAP_INVARIANT("INV-PHASES", request->phase == RequestPhase::waiting && request->ahead == 0);
     restored += request->restored;
-    KVCAP_CHECK(request->restored || (request->holding.blocks() == 0 && request->planned == 0));
-    KVCAP_CHECK(request->generated < request->output_tokens);
+    KVCAP_INVARIANT("INV-ROOM",
+                    request->restored || (request->holding.blocks() == 0 && request->planned == 0));
+    KVCAP_INVARIANT("INV-TOKENS", request->generated < request->output_tokens);
   }
-  KVCAP_CHECK(restored == restored_waiting_);
+  KVCAP_INVARIANT("INV-PHASES", restored == restored_waiting_);
   int64_t beside = 0;
   for (const RequestPtr& request : loading_) {
-    KVCAP_CHECK(request->phase == RequestPhase::loading && !request->restored && request->ahead == 0);
+    KVCAP_INVARIANT("INV-PHASES",
+                    request->phase == RequestPhase::loading && !request->restored && request->ahead == 0);
     beside += request->fused;
   }
-  KVCAP_CHECK(beside == computing_beside_);
+  KVCAP_INVARIANT("INV-PHASES", beside == computing_beside_);
   check_room();
   for (const RequestPtr& request : running_) {
-    KVCAP_CHECK(request->phase == RequestPhase::running && request->orphans >= 0);
-    KVCAP_CHECK(request->free_tokens >= 0 && request->unused_tokens >= 0);
-    KVCAP_CHECK(request->computed <= request->planned);
-    KVCAP_CHECK(request->planned <= request->known_tokens() + request->ahead);
-    KVCAP_CHECK(request->holding.blocks() >= blocks_needed(request->planned - request->free_tokens));
-    KVCAP_CHECK(request->generated + request->ahead <= request->output_tokens);
-    KVCAP_CHECK(request->holding.named() * options_.block_size <= request->known_tokens());
-    KVCAP_CHECK(request->generated < request->output_tokens);
+    KVCAP_INVARIANT("INV-PHASES", request->phase == RequestPhase::running && request->orphans >= 0);
+    KVCAP_INVARIANT("INV-TOKENS", request->free_tokens >= 0 && request->unused_tokens >= 0);
+    KVCAP_INVARIANT("INV-TOKENS", request->computed <= request->planned);
+    KVCAP_INVARIANT("INV-TOKENS", request->planned <= request->known_tokens() + request->ahead);
+    KVCAP_INVARIANT("INV-ROOM",
+                    request->holding.blocks() >= blocks_needed(request->planned - request->free_tokens));
+    KVCAP_INVARIANT("INV-TOKENS", request->generated + request->ahead <= request->output_tokens);
+    KVCAP_INVARIANT("INV-ROOM", request->holding.named() * options_.block_size <= request->known_tokens());
+    KVCAP_INVARIANT("INV-TOKENS", request->generated < request->output_tokens);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "base/invariants.h"
 
 namespace kvcap {
 namespace {
@@ -331,46 +332,49 @@ void BlockPool::check(std::span<const Holding* const> holdings) const {
         ++holders[copy];
         const Node& node = nodes_[copies_[copy].node];
         left -= node.blocks;
-        KVCAP_CHECK(left >= 0);
-        KVCAP_CHECK(node.parent == (left == 0 ? above : copies_[copies_[copy].front].node));
+        KVCAP_INVARIANT("INV-BLOCKS", left >= 0);
+        KVCAP_INVARIANT("INV-TREE", node.parent == (left == 0 ? above : copies_[copies_[copy].front].node));
       }
       above = copies_[part.copy].node;
     }
-    KVCAP_CHECK(named == holding->named_ && holding->nameless_ >= 0);
+    KVCAP_INVARIANT("INV-BLOCKS", named == holding->named_ && holding->nameless_ >= 0);
   }
   int64_t listed = 0, listed_blocks = 0, unheld = 0, named_held = 0, nodes = 0;
   std::vector<uint32_t> children(nodes_.size());
   for (uint32_t copy = first_out_; copy != kNone; copy = copies_[copy].behind) {
     ++listed;
     listed_blocks += nodes_[copies_[copy].node].blocks;
-    KVCAP_CHECK(copies_[copy].holders == 0);
+    KVCAP_INVARIANT("INV-BLOCKS", copies_[copy].holders == 0);
     const uint32_t behind = copies_[copy].behind;
-    KVCAP_CHECK(behind == kNone ? last_out_ == copy : copies_[behind].before == copy);
+    KVCAP_INVARIANT("INV-TREE", behind == kNone ? last_out_ == copy : copies_[behind].before == copy);
   }
   for (uint32_t node = groups_; node < nodes_.size(); ++node) {
     if (nodes_[node].oldest == kNone) continue;
     ++nodes;
-    KVCAP_CHECK(nodes_[node].blocks > 0);
+    KVCAP_INVARIANT("INV-TREE", nodes_[node].blocks > 0);
     // A block is there as long as any behind it.
     const uint32_t parent = nodes_[node].parent;
-    KVCAP_CHECK(parent < groups_ || nodes_[parent].oldest != kNone);
+    KVCAP_INVARIANT("INV-TREE", parent < groups_ || nodes_[parent].oldest != kNone);
     ++children[parent];
-    KVCAP_CHECK(child(nodes_[node].parent, nodes_[node].text, nodes_[node].first) == node);
+    KVCAP_INVARIANT("INV-TREE", child(nodes_[node].parent, nodes_[node].text, nodes_[node].first) == node);
     for (uint32_t copy = nodes_[node].oldest; copy != kNone; copy = copies_[copy].newer) {
-      KVCAP_CHECK(copies_[copy].node == node);
+      KVCAP_INVARIANT("INV-TREE", copies_[copy].node == node);
       const auto counted = holders.find(copy);
-      KVCAP_CHECK(copies_[copy].holders == (counted == holders.end() ? 0 : counted->second));
+      KVCAP_INVARIANT("INV-BLOCKS",
+                      copies_[copy].holders == (counted == holders.end() ? 0 : counted->second));
       if (copies_[copy].holders == 0) ++unheld;
       if (copies_[copy].holders > 0) named_held += nodes_[node].blocks;
     }
   }
   for (uint32_t node = 0; node < nodes_.size(); ++node) {
-    KVCAP_CHECK(node >= groups_ && nodes_[node].oldest == kNone ? children[node] == 0
-                                                                : children[node] == nodes_[node].children);
+    KVCAP_INVARIANT("INV-TREE", node >= groups_ && nodes_[node].oldest == kNone
+                                    ? children[node] == 0
+                                    : children[node] == nodes_[node].children);
   }
-  KVCAP_CHECK(children_.size() == static_cast<std::size_t>(nodes));
-  KVCAP_CHECK(listed == unheld && listed_blocks == cached_);
-  KVCAP_CHECK(nameless_free_ >= 0 && nameless_free_ + cached_ + named_held + nameless_held == total_);
+  KVCAP_INVARIANT("INV-TREE", children_.size() == static_cast<std::size_t>(nodes));
+  KVCAP_INVARIANT("INV-BLOCKS", listed == unheld && listed_blocks == cached_);
+  KVCAP_INVARIANT("INV-BLOCKS",
+                  nameless_free_ >= 0 && nameless_free_ + cached_ + named_held + nameless_held == total_);
 }
 
 }  // namespace kvcap

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/check.h"
+#include "base/invariants.h"
 
 namespace kvcap {
 
@@ -89,7 +89,7 @@ void NodeStore::check_in_turn() {
 
 void NodeStore::check_moves() const {
   for (const std::map<Key, int>* under_way : {&writing_, &fetching_}) {
-    for (const auto& [key, moves] : *under_way) KVCAP_CHECK(moves > 0 && shared_);
+    for (const auto& [key, moves] : *under_way) KVCAP_INVARIANT("INV-MOVES", moves > 0 && shared_);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/invariants.h"
 
 namespace kvcap {
 namespace {
@@ -147,9 +148,9 @@ void StoreLevel::settle(Slot slot, bool pinned) {
 }
 
 void StoreLevel::check_room() const {
-  KVCAP_CHECK(used_tokens_ <= capacity_tokens_);
-  KVCAP_CHECK(0 <= free_to_leave_tokens_ && free_to_leave_tokens_ <= used_tokens_);
-  KVCAP_CHECK(came_tokens_ - left_tokens_ == used_tokens_);
+  KVCAP_INVARIANT("INV-CAPACITY", used_tokens_ <= capacity_tokens_);
+  KVCAP_INVARIANT("INV-CAPACITY", 0 <= free_to_leave_tokens_ && free_to_leave_tokens_ <= used_tokens_);
+  KVCAP_INVARIANT("INV-STORED", came_tokens_ - left_tokens_ == used_tokens_);
 }
 
 void StoreLevel::check(int64_t contexts) const {
@@ -157,15 +158,16 @@ void StoreLevel::check(int64_t contexts) const {
   int64_t used_tokens = 0;
   int64_t free_to_leave_tokens = 0;
   for (const Entry& entry : entries_) {
-    KVCAP_CHECK(entry.visible() >= 0 && entry.visible() <= entry.tokens && entry.arrived <= entry.tokens);
+    KVCAP_INVARIANT("INV-CAPACITY",
+                    entry.visible() >= 0 && entry.visible() <= entry.tokens && entry.arrived <= entry.tokens);
     found += entry.tokens > 0;
     used_tokens += entry.tokens;
     if (!entry.held) free_to_leave_tokens += entry.tokens;
-    KVCAP_CHECK(entry.held || entry.complete());
+    KVCAP_INVARIANT("INV-HELD", entry.held || entry.complete());
   }
-  KVCAP_CHECK(found == contexts);
-  KVCAP_CHECK(used_tokens == used_tokens_);
-  KVCAP_CHECK(free_to_leave_tokens == free_to_leave_tokens_);
+  KVCAP_INVARIANT("INV-INDEX", found == contexts);
+  KVCAP_INVARIANT("INV-CAPACITY", used_tokens == used_tokens_);
+  KVCAP_INVARIANT("INV-CAPACITY", free_to_leave_tokens == free_to_leave_tokens_);
   check_room();
 }
 

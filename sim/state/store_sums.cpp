@@ -1,5 +1,5 @@
 // What a Store holds in bytes, and the check that all of it is consistent.
-#include "base/check.h"
+#include "base/invariants.h"
 #include "state/store.h"
 
 namespace kvcap {
@@ -51,31 +51,33 @@ void Store::check() const {
     const Record& record = records_[slot];
     slots_in_use += record.in_use;
     pins += record.pins;
-    KVCAP_CHECK(record.in_use ? slots_.find(record.key) == slot : record.levels == 0);
-    KVCAP_CHECK(record.aging == (age_ && record.levels != 0));
+    KVCAP_INVARIANT("INV-INDEX", record.in_use ? slots_.find(record.key) == slot : record.levels == 0);
+    KVCAP_INVARIANT("INV-INDEX", record.aging == (age_ && record.levels != 0));
     int64_t nearer_tokens = record.length;
     int places = 0;  // in host tiers, but for what is being copied from there
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       const StoreLevel::Entry& entry = levels_[i].entry(slot);
-      KVCAP_CHECK(levels_[i].has(slot) == ((record.levels & (1U << i)) != 0));
+      KVCAP_INVARIANT("INV-INDEX", levels_[i].has(slot) == ((record.levels & (1U << i)) != 0));
       if (entry.tokens == 0) continue;
       ++entries[i];
-      KVCAP_CHECK(entry.held == (record.pins > 0 || entry.source || !entry.complete()));
-      KVCAP_CHECK(!entry.source || host_level(slot) < i);
-      KVCAP_CHECK(entry.tokens <= nearer_tokens);
+      KVCAP_INVARIANT("INV-HELD", entry.held == (record.pins > 0 || entry.source || !entry.complete()));
+      KVCAP_INVARIANT("INV-TIERS", !entry.source || host_level(slot) < i);
+      KVCAP_INVARIANT("INV-TIERS", entry.tokens <= nearer_tokens);
       if (i >= first_host()) nearer_tokens = entry.tokens;
       if (i >= first_host()) places += !entry.source;
     }
-    KVCAP_CHECK(options_.inclusive || places <= 1 || (has_hbm_ && levels_[0].options().exclusive));
+    KVCAP_INVARIANT("INV-TIERS",
+                    options_.inclusive || places <= 1 || (has_hbm_ && levels_[0].options().exclusive));
     stored_tokens += kept_tokens(slot);
   }
-  KVCAP_CHECK(slots_.size() == slots_in_use && records_.size() == slots_in_use + free_slots_.size());
-  KVCAP_CHECK(pins == pins_);
-  KVCAP_CHECK(entered_tokens_ - dropped_tokens_ == stored_tokens);
-  KVCAP_CHECK(moves_.empty());
+  KVCAP_INVARIANT("INV-INDEX",
+                  slots_.size() == slots_in_use && records_.size() == slots_in_use + free_slots_.size());
+  KVCAP_INVARIANT("INV-PINS", pins == pins_);
+  KVCAP_INVARIANT("INV-STORED", entered_tokens_ - dropped_tokens_ == stored_tokens);
+  KVCAP_INVARIANT("INV-MOVES", moves_.empty());
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     levels_[i].check(entries[i]);
-    KVCAP_CHECK(leaving_tokens_[i] >= 0);
+    KVCAP_INVARIANT("INV-MOVES", leaving_tokens_[i] >= 0);
   }
 }
 

@@ -38,9 +38,10 @@ std::vector<std::size_t> positions_in(const std::vector<std::string_view>& names
     const std::string name(names[i]);
     const bool wanted = std::find(known.begin(), known.end(), names[i]) != known.end();
     if (!wanted && !others_allowed) throw BadRowError{name + ": unknown column" + suggestion(name, known)};
-    const bool again = std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
-                       names.begin() + static_cast<std::ptrdiff_t>(i);
-    if (wanted && again) throw BadRowError{name + ": found again, allowed: each column once"};
+    if (!wanted) continue;
+    const auto here = names.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(names.begin(), here, names[i]) != here)
+      throw BadRowError{name + ": found again, allowed: each column once"};
   }
   std::vector<std::size_t> positions;
   for (const CsvColumn& column : columns) {

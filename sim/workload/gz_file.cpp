@@ -4,9 +4,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <new>
+#include <system_error>
 
 #include "base/check.h"
+#include "base/files.h"
 #include "base/input_error.h"
+#include "base/progress.h"
 
 namespace kvcap {
 namespace {
@@ -22,12 +27,19 @@ struct CloseGz {
 struct GzFile::State {
   std::string path;
   std::unique_ptr<gzFile_s, CloseGz> file;
+  Progress progress;
+  double bytes = 0;  // of a file as it is stored; 0: a pipe, whose end is not known
 };
 
-GzFile::GzFile(const std::string& path) : state_(std::make_unique<State>()) {
-  state_->path = path;
-  state_->file.reset(gzopen(path.c_str(), "rb"));
-  if (!state_->file) throw InputError(path + ": cannot be read: " + std::strerror(errno));
+GzFile::GzFile(const std::string& path)
+    : state_(
+          new State{path, nullptr, Progress("reading " + std::filesystem::path(path).filename().string())}) {
+  state_->file.reset(gzdopen(open_input(path), "rb"));
+  if (!state_->file) throw std::bad_alloc();
+  std::error_code none;
+  if (std::filesystem::is_regular_file(path, none)) {
+    state_->bytes = static_cast<double>(std::filesystem::file_size(path, none));
+  }
 }
 
 GzFile::~GzFile() = default;
@@ -36,12 +48,14 @@ std::size_t GzFile::read(std::span<char> buffer) {
   const std::string& path = state_->path;
   const int bytes = gzread(state_->file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
   int code = Z_OK;
-  std::string reason = gzerror(state_->file.get(), &code);  // "path: reason"
+  std::string reason = gzerror(state_->file.get(), &code);  // "<fd:3>: reason"
   if (bytes < 0 || (bytes == 0 && code != Z_OK && code != Z_STREAM_END)) {
     if (code == Z_ERRNO) reason = std::strerror(errno);
-    if (reason.starts_with(path + ": ")) reason.erase(0, path.size() + 2);
+    if (reason.starts_with("<fd:")) reason.erase(0, reason.find(' ') + 1);
     throw InputError(path + ": cannot be read: " + reason);
   }
+  if (state_->bytes > 0)
+    state_->progress.show(static_cast<double>(gzoffset(state_->file.get())) / state_->bytes);
   return static_cast<std::size_t>(bytes);
 }
 

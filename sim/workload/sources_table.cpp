@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/files.h"
 #include "workload/gz_file.h"
 
 namespace kvcap {
@@ -139,6 +140,7 @@ const SourceRow& source_row(std::string_view name) {
 }
 
 const SourceRow& guess_source(const std::string& path) {
+  refuse_read_once(path, "; say what it is with --format");
   std::string text(4096, ' ');
   GzFile file(path);
   text.resize(file.read(text));

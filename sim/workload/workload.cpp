@@ -1,7 +1,5 @@
 #include "workload/workload.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -9,6 +7,7 @@
 #include "base/check.h"
 #include "base/input_error.h"
 #include "base/key_map.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "workload/arrivals.h"
 #include "workload/source.h"
@@ -16,6 +15,9 @@
 
 namespace kvcap {
 namespace {
+
+// At least, with the records of its turns.
+constexpr double kBytesOfSession = 400;
 
 // The lines once, in order; beyond them, lines drawn at random.
 std::vector<std::size_t> choose_lines(std::size_t lines, std::size_t wanted, uint64_t seed) {
@@ -170,22 +172,8 @@ int64_t Workload::context_tokens() const {
   return sum;
 }
 
-// Before memory is taken for them: a session and the records of its turns take at least so much.
-static void refuse_beyond_memory(int64_t sessions) {
-  constexpr double kBytesOfSession = 400;
-  const double memory_bytes =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  const double bytes = kBytesOfSession * static_cast<double>(sessions);
-  if (bytes <= memory_bytes) return;
-  const auto gigabytes = [](double of) { return std::to_string(std::llround(of / 1e9)) + " GB"; };
-  throw InputError("workload.sessions: found " + std::to_string(sessions) + ", which take " +
-                   gigabytes(bytes) + " of memory or more, allowed: at most " +
-                   std::to_string(static_cast<int64_t>(memory_bytes / kBytesOfSession)) +
-                   " on this machine of " + gigabytes(memory_bytes));
-}
-
 Source open_source(const WorkloadOptions& options, uint64_t seed) {
-  refuse_beyond_memory(options.sessions.value_or(0));
+  refuse_beyond_memory("workload.sessions", options.sessions.value_or(0), kBytesOfSession);
   return source_row(options.source.kind)
       .open({.options = options.source,
              .sessions = options.sessions,

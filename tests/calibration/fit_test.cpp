@@ -42,6 +42,23 @@ TEST(Fit, AModelThatCannotBeRightSaysHowWrongItIs) {
                          .constant_s = 1e-4};
   const FittedModel fitted = fit_gemm(EfficiencyModel::constant, gpu(), gemms_by(truth));
   EXPECT_GT(fitted.errors.median, 0.2);
+  EXPECT_GT(fitted.errors.p90, 1.1 * fitted.errors.median);
+}
+
+TEST(Fit, CountsFlopsAndBytesOfWhatWasTimed) {
+  // 2 m n k; the weights once, and rows in and out, in elements of two bytes.
+  const GemmTime gemm{.format = Format::float16, .m = 10, .n = 200, .k = 3000};
+  EXPECT_DOUBLE_EQ(gemm_flops(gemm), 2.0 * 10 * 200 * 3000);
+  EXPECT_DOUBLE_EQ(gemm_bytes(gemm), 2 * (200.0 * 3000 + 10 * 200 + 10 * 3000));
+  // Scores and weighted sums, 2 x 2 flops an element: 64 queries over 1,000 keys and half of their own.
+  const AttentionTime attention{.format = Format::float16,
+                                .batch = 3,
+                                .new_tokens = 64,
+                                .cached_tokens = 1000,
+                                .query_heads = 8,
+                                .kv_heads = 2,
+                                .head_dim = 128};
+  EXPECT_DOUBLE_EQ(attention_flops(attention), 4.0 * 3 * 8 * 128 * (64 * 1000 + 64 * 64 / 2));
 }
 
 // Decode times are bytes / (W b) + c, prefill times steps of whole blocks.

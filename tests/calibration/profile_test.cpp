@@ -14,6 +14,8 @@
 #include "calibration/fit.h"
 #include "calibration/journal.h"
 #include "scenario/load.h"
+#include "unit/programs.h"
+#include "unit/shell_word.h"
 
 namespace kvcap::calibration {
 namespace {
@@ -294,7 +296,7 @@ TEST(ProfileJson, ATableIsOneLineAPointAndLoads) {
 
 int exit_code(const std::string& arguments, const fs::path& errors) {
   const int status = std::system(
-      (std::string(KVCAP_CALIBRATE) + " " + arguments + " >/dev/null 2>" + errors.string()).c_str());
+      (shell_word(calibrate_program()) + " " + arguments + " >/dev/null 2>" + shell_word(errors)).c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -303,7 +305,7 @@ TEST_F(Profile, TheProgramNamesWhatItWasGiven) {
   EXPECT_EQ(exit_code("profile --backend cup --out x.json", errors), 2);
   EXPECT_EQ(text_of(errors),
             "kvcap-calibrate: --backend: found \"cup\", allowed: auto, cuda, cpu; did you mean \"cpu\"?\n");
-  EXPECT_EQ(exit_code("profile --backend cpu --ssd /nowhere --out " + (folder_ / "x.json").string(), errors),
+  EXPECT_EQ(exit_code("profile --backend cpu --ssd /nowhere --out " + shell_word(folder_ / "x.json"), errors),
             2);
   EXPECT_EQ(text_of(errors), "kvcap-calibrate: --ssd: found \"/nowhere\", which is no folder\n");
   EXPECT_EQ(exit_code("profile --backend cpu --out /nowhere/x.json", errors), 2);

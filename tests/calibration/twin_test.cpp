@@ -11,6 +11,9 @@
 #include <set>
 #include <string>
 
+#include "unit/programs.h"
+#include "unit/shell_word.h"
+
 namespace kvcap::calibration {
 namespace {
 
@@ -27,12 +30,13 @@ class TwinProgram : public testing::Test {
 
   // Exit code; stdout and stderr are in folder_/out and folder_/err.
   int run(const std::string& command) {
-    const std::string line = command + " >" + (folder_ / "out").string() + " 2>" + (folder_ / "err").string();
+    const std::string line =
+        command + " >" + shell_word(folder_ / "out") + " 2>" + shell_word(folder_ / "err");
     return WEXITSTATUS(std::system(line.c_str()));
   }
   int twin(const std::string& more) {
-    return run(std::string(KVCAP_CALIBRATE) + " twin --backend cpu --quick --out " +
-               (folder_ / "toy.json").string() + more);
+    return run(shell_word(calibrate_program()) + " twin --backend cpu --quick --out " +
+               shell_word(folder_ / "toy.json") + more);
   }
   std::string text(const std::string& name) const {
     std::ifstream file(folder_ / name);
@@ -43,7 +47,7 @@ class TwinProgram : public testing::Test {
 };
 
 TEST_F(TwinProgram, PerformsEveryPolicyAndLeavesNothingBehind) {
-  ASSERT_EQ(twin(" --ssd " + (folder_ / "ssd").string()), 0) << text("err");
+  ASSERT_EQ(twin(" --ssd " + shell_word(folder_ / "ssd")), 0) << text("err");
   EXPECT_TRUE(fs::is_empty(folder_ / "ssd"));
   const auto table = nlohmann::json::parse(text("toy.json"));
   EXPECT_EQ(table["schema"], "kvcap.twin/1");
@@ -57,10 +61,10 @@ TEST_F(TwinProgram, PerformsEveryPolicyAndLeavesNothingBehind) {
 }
 
 TEST_F(TwinProgram, TheSimulatorPredictsEveryCaseAndSaysWhatItCannotKeep) {
-  ASSERT_EQ(twin(" --ssd " + (folder_ / "ssd").string()), 0) << text("err");
+  ASSERT_EQ(twin(" --ssd " + shell_word(folder_ / "ssd")), 0) << text("err");
   // Not this machine: it predicts, and the promise is broken.
-  EXPECT_EQ(run(std::string(KVCAP_BINARY) + " validate --hardware h100-sxm --twin " +
-                (folder_ / "toy.json").string()),
+  EXPECT_EQ(run(shell_word(kvcap_program()) + " validate --hardware h100-sxm --twin " +
+                shell_word(folder_ / "toy.json")),
             3)
       << text("err");
   EXPECT_NE(text("err").find("toy.median_error"), std::string::npos);
@@ -100,17 +104,17 @@ TEST(TwinPlanOf, AGpuPerformsModelsSizesTiersAndNumbersOfRequests) {
 }
 
 TEST_F(TwinProgram, RefusesFoldersThatCannotBeUsed) {
-  EXPECT_EQ(twin(" --ssd " + (folder_ / "nowhere").string()), 2);
+  EXPECT_EQ(twin(" --ssd " + shell_word(folder_ / "nowhere")), 2);
   EXPECT_NE(text("err").find("--ssd"), std::string::npos);
-  EXPECT_EQ(run(std::string(KVCAP_CALIBRATE) + " twin --backend cpu --quick --out " +
-                (folder_ / "nowhere" / "toy.json").string()),
+  EXPECT_EQ(run(shell_word(calibrate_program()) + " twin --backend cpu --quick --out " +
+                shell_word(folder_ / "nowhere" / "toy.json")),
             2);
   EXPECT_FALSE(fs::exists(folder_ / "toy.json"));
 }
 
 TEST_F(TwinProgram, AGpuPerformsTheSame) {
-  const int code = run(std::string(KVCAP_CALIBRATE) + " twin --backend cuda --quick --out " +
-                       (folder_ / "toy.json").string());
+  const int code = run(shell_word(calibrate_program()) + " twin --backend cuda --quick --out " +
+                       shell_word(folder_ / "toy.json"));
   if (code == 2) GTEST_SKIP() << "no GPU was tested: " << text("err");
   EXPECT_EQ(code, 0) << text("err");
 }

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "unit/cli.h"
@@ -54,6 +55,12 @@ class SlurmSweep : public Cli {
                      << " is not installed: --launcher slurm is NOT tested here (Debian: slurmctld slurmd "
                      << "slurm-client munge)";
       }
+    }
+    // Slurm's configuration takes no path with spaces.
+    if (folder_.string().find(' ') != std::string::npos) {
+      const fs::path without = "/tmp" / folder_.filename();
+      fs::copy(folder_, without, fs::copy_options::recursive);
+      fs::remove_all(std::exchange(folder_, without));
     }
     for (const char* name : {"state", "spool"}) fs::create_directory(path(name));
     write_key();

@@ -1,8 +1,15 @@
 // Files that are made to hurt: nested without end, four gigabytes long, packed ever so small, not to be read.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "faults/faults.h"
@@ -115,6 +122,75 @@ TEST_F(InputFaults, WithoutEndAreRefused) {
     refused(command, with_little_memory);
 }
 
+// A pipe that nobody opens for writing would hold a program for ever.
+TEST_F(InputFaults, ThatArePipesSocketsOrDevicesAreRefusedWithinSeconds) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  path("socket").copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  fs::create_symlink("/dev/ptmx", path("device"));  // a terminal that nobody types into
+  const std::vector<std::pair<const char*, std::string>> inputs = {
+      {"socket", "it is a socket"},
+      {"device", "it is a device; allowed: a file or a pipe"},
+      {"pipe", "it is a pipe that nobody writes to"}};
+  for (const auto& [file, reason] : inputs) {
+    EXPECT_EQ(refused({"run", path(file)}).err,
+              "kvcap: " + path(file) + ": cannot be read: " + reason + "\n");
+    std::vector<std::vector<std::string>> commands = readers_of(file);
+    for (const auto& command : trace_readers_of(file, {"sessions", "sharegpt"})) commands.push_back(command);
+    if (file == std::string("pipe")) commands.resize(3);  // each waits for some seconds
+    commands.push_back({"trace", "stats", path(file)});
+    commands.push_back({"run", path("chat.json"), "--set", "workload.source.kind=sessions", "--set",
+                        "workload.source.path=" + path(file)});
+    for (const auto& command : commands) {
+      const auto begin = std::chrono::steady_clock::now();
+      refused(command);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30)) << command[0];
+    }
+  }
+  close(listener);
+}
+
+TEST_F(InputFaults, AreNoneWhereAPipeHasAWriterWhoTakesHisTime) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const auto feed = [&](const char* from, int pause_ms, int idle_ms) {
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+    std::ofstream pipe(path("pipe"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(idle_ms));
+    pipe << read_file(path(from));
+    pipe.close();
+    _exit(0);
+  };
+  for (const auto& [pause_ms, idle_ms] : {std::pair(0, 0), {500, 0}, {0, 4000}}) {
+    const pid_t writer = feed("chat.json", pause_ms, idle_ms);
+    const Outcome outcome = kvcap({"run", path("pipe")});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    waitpid(writer, nullptr, 0);
+  }
+  ASSERT_EQ(kvcap({"trace", "generate", path("t.jsonl.gz"), "--sessions", "20"}).exit_code, 0);
+  const pid_t writer = feed("t.jsonl.gz", 0, 0);
+  const Outcome outcome = kvcap({"trace", "stats", path("pipe"), "--format", "sessions"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  waitpid(writer, nullptr, 0);
+}
+
+// Reading it for its kind, or for its hash, would take away what the simulation reads.
+TEST_F(InputFaults, ThatArePipesAreRefusedWhereTheyAreReadTwice) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(
+      refused({"trace", "stats", path("pipe")}).err,
+      "kvcap: " + path("pipe") + ": is a pipe, which can be read only once; say what it is with --format\n");
+  write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", "grid": {
+      "workload.source": [{"kind": "sessions", "path": "pipe"}]}})");
+  EXPECT_EQ(refused({"sweep", path("s.json"), "--out", path("made")}).err,
+            "kvcap: " + path("pipe") +
+                ": is a pipe, which can be read only once, and a sweep reads it several times; allowed: a "
+                "file\n");
+}
+
 TEST_F(InputFaults, ThatCannotBeReadAreRefusedWithTheReason) {
   fs::create_directory(path("folder"));
   fs::create_symlink("absent", path("dangling"));
@@ -173,6 +249,29 @@ TEST_F(InputFaults, WithNumbersThatNothingCanHoldAreRefused) {
                      "workload.source.token_counts=" + path("counts.jsonl")})
                 .err.find("found 5000000001 tokens, allowed: at most 10000000"),
             std::string::npos);
+}
+
+// SQLite has 2,000 columns; and a key more is compared with all before it.
+TEST_F(InputFaults, WithMoreSweptFieldsThanColumnsAreRefused) {
+  for (const std::string part : {"grid", "zip", "sample", "points"}) {
+    for (const int count : {1'001, 90'000}) {
+      std::string fields;
+      for (int i = 0; i < count; ++i) {
+        fields += std::string(i > 0 ? "," : "") + "\"notes.n" + std::to_string(i) +
+                  (part == "points" ? "\":1" : "\":[1,2]");
+      }
+      fields = "{" + fields + "}";
+      if (part == "points") fields = "[" + fields + "]";
+      if (part == "sample") fields = R"({"method": "random", "points": 2, "ranges": )" + fields + "}";
+      write("wide.json",
+            R"({"schema": "kvcap.sweep/1", "base": "chat.json", ")" + part + "\": " + fields + "}");
+      EXPECT_EQ(refused({"sweep", path("wide.json"), "--out", path("made")}, with_little_memory).err,
+                "kvcap: " + path("wide.json") +
+                    (count > 10'000 ? ": an object has more than 10,000 keys"
+                                    : ": " + part + ": sets more than 1,000 fields") +
+                    ", allowed: at most so many\n");
+    }
+  }
 }
 
 TEST_F(InputFaults, WithMorePointsThanASweepCanHaveAreRefused) {

@@ -1,6 +1,8 @@
 // Full disks, foreign links, folders without rights, Ctrl-C at any moment: what was there stays, or is whole.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +13,9 @@
 #include <vector>
 
 #include "faults/faults.h"
+#include "report/page.h"
+#include "unit/programs.h"
+#include "unit/shell_word.h"
 
 namespace kvcap {
 namespace {
@@ -22,11 +27,18 @@ class OutputFaults : public Faults {
  protected:
   // The arguments as a shell has them, with its redirections.
   Outcome in_shell(const std::string& arguments) const {
-    const std::string command = std::string(KVCAP_BINARY) + " " + arguments + " 2>" + path("err") +
-                                (arguments.find('>') == std::string::npos ? " >" + path("out") : "");
+    const std::string command = "cd " + shell_word(folder_) + " && " + shell_word(kvcap_program()) + " " +
+                                arguments + " 2>err" +
+                                (arguments.find('>') == std::string::npos ? " >out" : "");
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
             read_file(path("err"))};
+  }
+  // Of reports; a program that was built without Node.js has no html.
+  static std::vector<std::string> formats() {
+    std::vector<std::string> names = {"markdown", "csv", "json"};
+    if (!embedded_report_page().html.empty()) names.emplace_back("html");
+    return names;
   }
   // Every command that writes files; --out and -o lead into the folder `made`.
   std::vector<std::vector<std::string>> writers() const {
@@ -66,6 +78,65 @@ TEST_F(OutputFaults, ReplaceNothingThatTheCommandReads) {
   }
 }
 
+// Of a folder, of a scenario inside of a result, of a workload; under another name, too.
+TEST_F(OutputFaults, ReplaceNothingThatTheCommandFindsByItself) {
+  write_old_results();
+  const std::string result = path("old/result.json"), turns = path("made/hcache/requests.csv");
+  fs::create_hard_link(result, path("hard.json"));
+  fs::create_symlink("old/result.json", path("soft.json"));
+  const auto from_turns = [&](std::vector<std::string> command) {
+    command.insert(command.end(), {"--set", "workload.source.kind=vllm", "--set",
+                                   "workload.source.path=" + turns, "--out", path("made")});
+    return command;
+  };
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {result, {"report", path("old"), "-o", result, "--format", "json"}},
+      {result, {"report", path("old"), "-o", path("hard.json"), "--format", "json"}},
+      {result, {"report", path("old"), "-o", path("soft.json"), "--format", "json"}},
+      {result, {"report", path("chat.json"), "--before", path("old"), "-o", result, "--format", "json"}},
+      {result, {"run", result + "#scenario", "--out", path("old")}},
+      {result, {"run", path("soft.json") + "#scenario", "--perfetto", path("hard.json")}},
+      {turns, from_turns({"compare", path("chat.json"), "--policies", "hcache,ideal"})}};
+  for (const auto& [file, command] : cases) {
+    const std::string before = read_file(file);
+    const Outcome outcome = kvcap(command);
+    EXPECT_EQ(outcome.exit_code, 2) << command[0] << " " << command[1];
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(read_file(file), before) << command[0] << " " << command[1];
+  }
+}
+
+TEST_F(OutputFaults, OfOneCommandHaveAPathEach) {
+  fs::create_directory(path("made"));
+  fs::create_symlink("made", path("link"));
+  for (const char* name : {"made/result.json", "made/../made/run.log", "link/requests.csv"}) {
+    EXPECT_EQ(refused({"run", path("chat.json"), "--out", path("made"), "--perfetto", path(name)}).err,
+              "kvcap: --perfetto: found \"" + path(name) +
+                  "\", which this command writes already, allowed: another file\n");
+    EXPECT_TRUE(fs::is_empty(path("made")));
+  }
+}
+
+// A pipe waits for its reader for seconds, before the simulation of minutes.
+TEST_F(OutputFaults, ThatArePipesWithoutAReaderAreRefusedWithinSeconds) {
+  write_old_results();
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  const std::string line =
+      "kvcap: " + path("pipe") + ": is a pipe that nobody reads: No such device or address\n";
+  EXPECT_EQ(refused({"run", path("chat.json"), "--perfetto", path("pipe"), "--set",
+                     "workload.sessions=200000", "--set", "fidelity=layer"})
+                .err,
+            line);
+  EXPECT_EQ(refused({"report", path("old"), "--format", "csv", "-o", path("pipe")}).err, line);
+  EXPECT_TRUE(kvcap({"trace", "generate", path("pipe"), "--sessions", "3"}).err.ends_with(line));
+  // With one it is an output as others.
+  EXPECT_EQ(in_shell("report " + path("old") + " --format csv -o " + path("pipe") + " & cat " + path("pipe") +
+                     " >" + path("read") + "; wait $!")
+                .exit_code,
+            0);
+  EXPECT_TRUE(read_file(path("read")).starts_with("input,setting,metric,"));
+}
+
 TEST_F(OutputFaults, ReplaceNoFileThatKvcapDidNotWrite) {
   write_old_results();
   const std::string chat = path("chat.json");
@@ -87,15 +158,30 @@ TEST_F(OutputFaults, ReplaceNoFileThatKvcapDidNotWrite) {
   }
   refuses("mine/table.txt", {"compare", chat, "--policies", "hcache,ideal", "--out", path("mine")});
   refuses("mine/timeline", {"run", chat, "--perfetto", path("mine/timeline")});
-  for (const std::string format : {"html", "markdown", "csv", "json"})
+  for (const std::string& format : formats())
     refuses("mine/page", {"report", path("old"), "--format", format, "-o", path("mine/page")});
   refuses("mine/chat.jsonl", {"trace", "generate", path("mine/chat.jsonl"), "--sessions", "5"});
+}
+
+TEST_F(OutputFaults, AreRefusedBeforeAnythingRunsWhereAPipeOrAFolderStands) {
+  const std::vector<std::string> run = {"run",   path("chat.json"), "--set", "workload.sessions=200000",
+                                        "--set", "fidelity=layer",  "--out", path("made")};
+  for (const char* name : {"result.json", "requests.csv", "run.log"}) {
+    fs::create_directories(path("made") + "/" + name);
+    const std::string line = "kvcap: --out: found \"" + path("made") + "/" + name +
+                             "\", a file that kvcap did not write, allowed: a new one, or remove it first\n";
+    EXPECT_EQ(refused(run).err, line);
+    fs::remove(path("made") + "/" + name);
+    ASSERT_EQ(mkfifo((path("made") + "/" + name).c_str(), 0600), 0);
+    EXPECT_EQ(refused(run).err, line);
+    fs::remove(path("made") + "/" + name);
+  }
 }
 
 TEST_F(OutputFaults, AreNoneWhereKvcapReplacesWhatItWrote) {
   write_old_results();
   std::vector<std::vector<std::string>> commands = writers();
-  for (const std::string format : {"html", "markdown", "csv", "json"})
+  for (const std::string& format : formats())
     commands.push_back({"report", path("old"), "--format", format, "-o", path("made/page." + format)});
   for (const auto& command : commands) {
     ASSERT_EQ(kvcap(command).exit_code, 0) << command[0];
@@ -105,10 +191,9 @@ TEST_F(OutputFaults, AreNoneWhereKvcapReplacesWhatItWrote) {
 }
 
 TEST_F(OutputFaults, ThatHitStdoutAreNoSuccess) {
-  const std::string chat = path("chat.json");
-  const std::vector<std::string> printing = {"run " + chat,
-                                             "run " + chat + " --json",
-                                             "compare " + chat + " --policies hcache,ideal",
+  const std::vector<std::string> printing = {"run chat.json",
+                                             "run chat.json --json",
+                                             "compare chat.json --policies hcache,ideal",
                                              "restore --model llama-2-7b --hardware l40s --tokens 99 --json",
                                              "show models",
                                              "show policies --json",
@@ -126,7 +211,7 @@ TEST_F(OutputFaults, ThatHitStdoutAreNoSuccess) {
         << outcome.err;
   }
   // Whoever closes stdout wants no output; no result takes its place.
-  EXPECT_EQ(in_shell("run " + path("chat.json") + " --json --out " + path("made") + " >&-").exit_code, 0);
+  EXPECT_EQ(in_shell("run chat.json --json --out made >&-").exit_code, 0);
   EXPECT_TRUE(Json::parse(read_file(path("made/result.json"))).is_object());
 }
 
@@ -137,6 +222,22 @@ TEST_F(OutputFaults, OfAFullDiskLeaveTheOldFilesAndNothingElse) {
   for (auto command : writers()) {
     if (command[0] != "report") command.insert(command.end(), {"--set", "seed=2"});
     refused(command, on_a_small_disk);
+    EXPECT_EQ(files_of("made"), before) << command[0];
+  }
+}
+
+// Files of one folder that tell of one run are all new or all old.
+TEST_F(OutputFaults, OfADiskThatIsFullForTheLastFileLeaveTheOthersAsTheyWere) {
+  write_old_results();
+  const auto before = files_of("made");
+  const auto has_room_for_a_log_only = [] {
+    const rlimit limit{40'000, 40'000};  // requests.csv has 30 kB, result.json more
+    setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  for (auto command : writers()) {
+    if (command[0] != "run" && command[0] != "compare") continue;
+    command.insert(command.end(), {"--set", "seed=2", "--set", "workload.sessions=30"});
+    refused(command, has_room_for_a_log_only);
     EXPECT_EQ(files_of("made"), before) << command[0];
   }
 }
@@ -184,9 +285,7 @@ TEST_F(OutputFaults, AreNoneWhereAFolderOrAFileIsALink) {
   fs::create_symlink("real/result.json", path("same.json"));
   EXPECT_EQ(kvcap({"report", path("real/result.json"), "-o", path("same.json")}).exit_code, 2);
   // What a shell redirects is a link to a regular file.
-  EXPECT_EQ(in_shell("report " + path("link") + " --format markdown -o /dev/stdout >" + path("redirected"))
-                .exit_code,
-            0);
+  EXPECT_EQ(in_shell("report link --format markdown -o /dev/stdout >redirected").exit_code, 0);
   EXPECT_TRUE(read_file(path("redirected")).starts_with("# kvcap: "));
   EXPECT_TRUE(fs::is_symlink("/dev/stdout"));
 }

@@ -1,4 +1,8 @@
 // The libFuzzer program: KVCAP_FUZZ_TARGET names the target.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,10 +24,45 @@ const kvcap::FuzzTarget& chosen_target() {
   std::exit(2);
 }
 
+// Clang's counters of what has been executed, one a branch.
+extern "C" uint8_t __start___sancov_cntrs[], __stop___sancov_cntrs[];
+
+// A process that a target starts counts for itself; its counters come back to libFuzzer through shared
+// memory.
+class SharedCoverage {
+ public:
+  SharedCoverage() {
+    void* memory = mmap(nullptr, size(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::abort();
+    counters_ = static_cast<uint8_t*>(memory);
+  }
+  void leave() { std::copy(__start___sancov_cntrs, __stop___sancov_cntrs, counters_); }
+  void take() {
+    std::transform(counters_, counters_ + size(), __start___sancov_cntrs, __start___sancov_cntrs,
+                   [](uint8_t child, uint8_t own) { return std::max(child, own); });
+    std::fill(counters_, counters_ + size(), uint8_t{0});
+  }
+
+ private:
+  static std::size_t size() {
+    return static_cast<std::size_t>(__stop___sancov_cntrs - __start___sancov_cntrs);
+  }
+
+  uint8_t* counters_ = nullptr;
+};
+
+SharedCoverage& coverage() {
+  static SharedCoverage shared;
+  return shared;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   static const kvcap::FuzzTarget& target = chosen_target();
+  coverage();  // before processes start
+  kvcap::at_end_of_process = [] { coverage().leave(); };
   target.read({reinterpret_cast<const char*>(data), size});
+  coverage().take();
   return 0;
 }

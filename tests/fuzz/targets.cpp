@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "plan/sweep.h"
 #include "report/read_inputs.h"
 #include "scenario/load.h"
+#include "soak/edge_values.h"
 #include "workload/source.h"
 
 namespace kvcap {
@@ -77,6 +79,13 @@ void trace(std::string_view bytes, const char* kind) {
   read_or_refuse([&] { open_source(options, 1); });
 }
 
+void values(std::string_view bytes) {
+  const soak::EdgeTally tally =
+      soak::run_edges({std::string(bytes)}, {.at_once = 1, .reduces = false, .at_end = at_end_of_process});
+  if (tally.findings.empty()) return;
+  throw std::runtime_error(soak::edge_changes(bytes) + ": " + tally.findings.front().what);
+}
+
 constexpr FuzzTarget kTargets[] = {
     {"scenario", scenario},
     {"model", model},
@@ -84,6 +93,7 @@ constexpr FuzzTarget kTargets[] = {
     {"sweep", sweep},
     {"plan", plan},
     {"report", report},
+    {"values", values, 20},
     {"sessions", [](std::string_view bytes) { trace(bytes, "sessions"); }},
     {"sharegpt", [](std::string_view bytes) { trace(bytes, "sharegpt"); }},
     {"leval", [](std::string_view bytes) { trace(bytes, "leval"); }},

@@ -1,10 +1,12 @@
 # Installs BUILD into a folder of its own and uses it from there: the programs, what they tell shells and
 # man(1), and the library in a program that knows only the installed tree and is built with GENERATOR.
-set(here ${BUILD}/install-test)
-file(REMOVE_RECURSE ${here})
+# Of this run alone: another may test the same build.
+string(RANDOM LENGTH 8 run)
+set(here ${BUILD}/install-test-${run})
 function(must_run output)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE errors RESULT_VARIABLE code)
   if(NOT code EQUAL 0)
+    file(REMOVE_RECURSE ${here})
     message(FATAL_ERROR "${ARGN}\nended with ${code}:\n${out}${errors}")
   endif()
   set(${output} "${out}${errors}" PARENT_SCOPE)
@@ -35,3 +37,4 @@ foreach(expected "\"schema\": \"kvcap.result/1\"" "\"policy\": \"hcache\"" "did 
     message(FATAL_ERROR "the embedding program did not print ${expected}: ${printed}")
   endif()
 endforeach()
+file(REMOVE_RECURSE ${here})

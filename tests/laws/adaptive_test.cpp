@@ -79,6 +79,24 @@ TEST(Adaptive, ComputesAHistoryInTheStepOfTheNewTokensWhenLoadingIsHopeless) {
   EXPECT_EQ(result.number("ttft_breakdown_ms.load"), 0);
 }
 
+// Loads that are pending on the SSD's link hold this one up: with 10 s of them the history is sooner
+// computed, with so many on another tier's link it is loaded as on an idle machine.
+TEST(Adaptive, CountsTheLoadsThatArePendingOnItsLink) {
+  const Scenario on_ssd = scenario("adaptive");
+  const Machine machine(on_ssd, 2000, 2000);
+  const Hit hit{.tier = Tier::ssd, .tokens = 2000};
+  Context context{.history_tokens = 2000, .new_tokens = 64};
+  context.use[index(Tier::ssd)] = machine.policy().use({2000, 0, 2000});
+  const auto loaded = [&](Tier busy, double delay_s) {
+    LoadRates rates = machine.idle_rates();
+    rates[index(busy)].delay_s = delay_s;
+    return machine.policy().restore(context, {&hit, 1}, rates).total_bytes()[index(Tier::ssd)];
+  };
+  EXPECT_GT(loaded(Tier::ssd, 0), 0);
+  EXPECT_EQ(loaded(Tier::ssd, 10), 0);
+  EXPECT_EQ(loaded(Tier::remote, 10), loaded(Tier::ssd, 0));
+}
+
 // Turns that arrive together, each over a context of its own in the store.
 Workload at_once(uint32_t count, uint32_t tokens) {
   Workload workload;

@@ -287,6 +287,21 @@ TEST(Fleet, AFailedNodeLosesItsTiersAndRecovers) {
   EXPECT_GT(stored[bin(600)], stored[bin(300) + 1]);
 }
 
+// A session comes back to its node, which has been down between its turns.
+TEST(Fleet, ANodeThatWasDownFindsNothingOfBefore) {
+  Workload workload;
+  workload.sessions.push_back({.first_turn = 0, .turn_count = 2});
+  workload.turns = {{.input_tokens = 1000, .output_tokens = 10},
+                    {.input_tokens = 100, .output_tokens = 10, .time_s = 30}};
+  const Scenario plain = fleet(2, Routing::session_affinity);
+  Scenario fails = plain;
+  fails.fleet.failures = {{.replica = 0, .at_s = 20, .down_s = 1}};
+  const std::vector<RunResult> runs = run_all({{plain, workload}, {fails, workload}});
+  for (const RunResult& one : runs) EXPECT_EQ(one.turns[1].node, 0);
+  EXPECT_GT(runs[0].turns[1].hit_tokens, 1000U);
+  EXPECT_EQ(runs[1].turns[1].hit_tokens, 0U);
+}
+
 TEST(Fleet, AFailureDoesNotTouchTheSharedTier) {
   const Workload workload = chats(200, 0.5);
   Scenario shared = with_remote(fleet(3, Routing::session_affinity), true);
@@ -328,6 +343,18 @@ TEST(Fleet, TurnsWaitWhileAllNodesAreDown) {
 }
 
 // A turn that has begun to answer starts over; its time to first token is that of the answer it gets.
+// A projection of 4,000 tokens takes this GPU minutes; the prompt is computed anew when the node is back.
+TEST(Fleet, ALostRestorationComputesNoLongerThanItsNodeIsUp) {
+  Scenario slow = fleet(1, Routing::round_robin, "hcache");
+  slow.hardware.gpu.peak_flops = 1e10;
+  slow.fleet.failures = {{.replica = 0, .at_s = 20, .down_s = 1}};
+  const RunResult result = run(slow, one_turn(4000, 100, 10));
+  const double busy_s = result.number("utilization.gpu") * result.number("duration");
+  EXPECT_EQ(result.number("retried"), 1);
+  EXPECT_GT(busy_s, result.number("duration") - 21);
+  EXPECT_LT(busy_s, result.number("duration") - 1 + 1e-3);
+}
+
 TEST(Fleet, ALostAnswerStartsOverFromItsPrompt) {
   Scenario fails = fleet(2, Routing::session_affinity, "recompute");
   Workload workload;

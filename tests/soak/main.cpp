@@ -1,14 +1,73 @@
 // kvcap_soak [COUNT [FIRST]]: runs COUNT random scenarios from number FIRST on, prints those in which a law
-// is broken and how to run one of them again.
+// is broken and how to run one of them again. kvcap_soak edges [COUNT [FIRST]]: the same with numbers at the
+// edges of their ranges; kvcap_soak edge HEX prints the scenario of one of them.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "soak/edge_values.h"
 #include "soak/scenario_generator.h"
 #include "soak/soak.h"
 
+namespace {
+
+using namespace kvcap::soak;
+
+std::string hex_of(const std::string& bytes) {
+  std::string hex;
+  char digits[3];
+  for (char byte : bytes) {
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
+    hex += digits;
+  }
+  return hex;
+}
+
+std::string bytes_of(const std::string& hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 2 <= hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return bytes;
+}
+
+int run_edge_values(uint64_t count, uint64_t first) {
+  EdgeTally sum;
+  constexpr uint64_t kAtOnce = 1000;
+  for (uint64_t begin = first; begin < first + count; begin += kAtOnce) {
+    std::vector<std::string> bytes;
+    for (uint64_t i = begin; i < std::min(begin + kAtOnce, first + count); ++i)
+      bytes.push_back(edge_bytes(i));
+    const EdgeTally tally = run_edges(bytes);
+    sum.ran += tally.ran;
+    sum.refused += tally.refused;
+    sum.skipped += tally.skipped;
+    for (const EdgeFinding& finding : tally.findings) {
+      sum.findings.push_back(finding);
+      std::printf("%s: %s\nagain: kvcap_soak edge %s\n", edge_changes(finding.bytes).c_str(),
+                  finding.what.c_str(), hex_of(finding.bytes).c_str());
+      std::fflush(stdout);
+    }
+  }
+  std::printf("%lld scenarios ran, %lld were refused, %lld skipped, %zu broke a law\n",
+              static_cast<long long>(sum.ran), static_cast<long long>(sum.refused),
+              static_cast<long long>(sum.skipped), sum.findings.size());
+  return sum.findings.empty() ? 0 : 1;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) try {
-  using namespace kvcap::soak;
+  if (argc > 1 && std::string_view(argv[1]) == "edges") {
+    return run_edge_values(argc > 2 ? std::stoull(argv[2]) : 1000, argc > 3 ? std::stoull(argv[3]) : 1);
+  }
+  if (argc > 2 && std::string_view(argv[1]) == "edge") {
+    std::puts(edge_scenario(bytes_of(argv[2])).c_str());
+    return 0;
+  }
   const uint64_t count = argc > 1 ? std::stoull(argv[1]) : 1000;
   const uint64_t first = argc > 2 ? std::stoull(argv[2]) : 1;
   if (argc > 1 && count == 0) {  // only shows one

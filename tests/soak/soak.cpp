@@ -140,29 +140,6 @@ bool may_be_null(const RunResult& result, std::string_view name) {
   return false;
 }
 
-std::string broken_law(const RunResult& result) {
-  for (const Metric& metric : result.metrics) {
-    const auto* value = std::get_if<double>(&metric.value);
-    if (!value) continue;
-    const std::string said = metric.name + " is " + std::to_string(*value);
-    if (std::isinf(*value)) return said;
-    if (std::isnan(*value) && !may_be_null(result, metric.name)) return said;
-    const bool is_rate = metric.name == "token_hit_rate" || metric.name == "request_hit_rate";
-    if (is_rate && *value > 1) return said;
-    // To bring something back may take longer than to compute it.
-    if (*value < -1e-6 && metric.name != "saved_gpu_hours") return said;
-  }
-  for (const auto& [name, values] : result.distributions) {
-    if (!std::is_sorted(values.begin(), values.end(), [](double a, double b) { return a < b - 1e-9; })) {
-      return "the quantiles of " + name + " fall";
-    }
-  }
-  for (const Interval& interval : result.intervals) {
-    if (std::isinf(interval.mean) || interval.half_width < 0) return "an interval of " + interval.name;
-  }
-  return "";
-}
-
 // ---- laws of several runs ----
 
 std::string different(const RunResult& one, const RunResult& other, const char* metric) {
@@ -231,6 +208,29 @@ constexpr std::string_view kWayNames[] = {
     "by layer: ", "one session alone: ", "one session alone, ideal: "};
 
 }  // namespace
+
+std::string broken_law(const RunResult& result) {
+  for (const Metric& metric : result.metrics) {
+    const auto* value = std::get_if<double>(&metric.value);
+    if (!value) continue;
+    const std::string said = metric.name + " is " + std::to_string(*value);
+    if (std::isinf(*value)) return said;
+    if (std::isnan(*value) && !may_be_null(result, metric.name)) return said;
+    const bool is_rate = metric.name == "token_hit_rate" || metric.name == "request_hit_rate";
+    if (is_rate && *value > 1) return said;
+    // To bring something back may take longer than to compute it.
+    if (*value < -1e-6 && metric.name != "saved_gpu_hours") return said;
+  }
+  for (const auto& [name, values] : result.distributions) {
+    if (!std::is_sorted(values.begin(), values.end(), [](double a, double b) { return a < b - 1e-9; })) {
+      return "the quantiles of " + name + " fall";
+    }
+  }
+  for (const Interval& interval : result.intervals) {
+    if (std::isinf(interval.mean) || interval.half_width < 0) return "an interval of " + interval.name;
+  }
+  return "";
+}
 
 Tally soak(uint64_t first, uint64_t count, const std::function<void(const Finding&)>& on_finding,
            const std::function<void(const Finding&)>& on_refusal) {

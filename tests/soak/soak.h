@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "metrics/result.h"
+
 namespace kvcap::soak {
 
 struct Finding {
@@ -20,6 +22,9 @@ struct Tally {
   int64_t turns = 0;
   int64_t found = 0;
 };
+
+// What is wrong with the result of any run, in one line, or nothing.
+std::string broken_law(const RunResult& result);
 
 // Scenarios number `first` to `first + count - 1`. `on_refusal` may be empty.
 Tally soak(uint64_t first, uint64_t count, const std::function<void(const Finding&)>& on_finding,

@@ -174,6 +174,15 @@ TEST(MixedAttention, PutsDecodingRowsIntoThePromptsGridInOneCall) {
               1e-13);
 }
 
+TEST(MixedAttention, ReadsTheQueriesAndTheContextsOfDecodingRows) {
+  // Q and O of 64 + 100 rows of 32 x 128, K and V of 10064 + 50000 tokens of 8 x 128 elements, of 2 bytes at
+  // 1 GB/s.
+  const double bytes = 2 * (2.0 * 164 * 32 * 128 + 2.0 * 60064 * 8 * 128);
+  const std::vector<PrefillChunk> prompt = {{64, 10000}};
+  EXPECT_NEAR(cost_of(blocks(), 8, 1e9).mixed_attention_layer_s(prompt, 100, 50000), bytes / 1e9 + 5e-6,
+              1e-9);
+}
+
 TEST(MixedAttention, IsOneCallOnlyWhereTheEngineMakesOneAndPromptsAreThere) {
   const CostModel cost = decoding(decode_kernel());
   const StepTime two(cost, {}, MixedAttention::two_calls);

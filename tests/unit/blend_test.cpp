@@ -118,6 +118,7 @@ TEST(CacheBlend, ComputesAShareOfWhatWasFoundAtHalfSpeedAndTheRestAtFullSpeed) {
     const LayerWork& layer = restoration.work[i];
     const auto again = static_cast<double>(layer.recomputed.new_tokens - 512);
     rows_again += again;
+    EXPECT_EQ(layer.recomputed.cached_tokens, (kFound + 512 - layer.recomputed.new_tokens) / 2);
     // Tokens of chunks have half of the chunks before them on average, the question has all.
     const double history = kFound + 512, rows = again + 512 + kQuestion;
     const double pairs = (again + 512) * history / 2 + kQuestion * (history + kQuestion / 2.0);
@@ -188,6 +189,9 @@ TEST(CacheBlend, KeepsHiddenStatesWhenAsked) {
   // Multi-head attention: half of KV's bytes, at the price of a projection a layer.
   EXPECT_DOUBLE_EQ(machine.policy().traits().stored_bytes_per_token, 32 * kWidth * 2);
   EXPECT_NEAR(restoration_of(hidden).work[5].compute_s - restoration_of(blend(0.15)).work[5].compute_s,
+              machine.cost().project_kv_layer_s(kFound), 1e-12);
+  // The layers that compute all tokens project what they find as well.
+  EXPECT_NEAR(restoration_of(hidden).work[0].compute_s - restoration_of(blend(0.15)).work[0].compute_s,
               machine.cost().project_kv_layer_s(kFound), 1e-12);
   EXPECT_EQ(machine.policy().schedule(kFound, Tier::ssd).hidden_layers, 31);
 }

@@ -35,6 +35,15 @@ TEST(BlockRuns, PutABlockOfTwoTextsBetweenTheirOwnBlocks) {
   EXPECT_EQ(runs[2], (BlockRun{9, 2, 2}));  // 2 of its tokens filled the mixed block, the last one fills none
 }
 
+TEST(BlockRuns, SayHowFarTheyReachIntoTheirParts) {
+  const std::vector<BlockRun> runs = block_runs(std::vector<TextRun>{{7, 0, 6, 70}, {9, 0, 11, 90}}, 4);
+  ASSERT_EQ(runs.size(), 3U);
+  const auto reach = [](const BlockRun& run) { return std::pair(run.part, run.part_first + 4 * run.blocks); };
+  EXPECT_EQ(reach(runs[0]), (std::pair{Key{70}, int64_t{4}}));
+  EXPECT_EQ(reach(runs[1]), (std::pair{Key{70}, int64_t{6}}));  // the mixed block ends the part
+  EXPECT_EQ(reach(runs[2]), (std::pair{Key{90}, int64_t{10}}));
+}
+
 TEST(BlockRuns, NameAMixedBlockAfterEveryTokenInIt) {
   const auto name = [](std::vector<TextRun> texts) {
     const std::vector<BlockRun> runs = block_runs(texts, 4);
@@ -314,6 +323,14 @@ TEST_F(Story, NothingIsFoundWithoutCaching) {
   give_back(request);
   EXPECT_EQ(pool_->cached(), 0);
   EXPECT_EQ(evict(4), Names{});
+}
+
+TEST(BlockPoolDeathTest, StopsWhenSomebodyHoldsWhatNobodyKnows) {
+  BlockPool pool(4, 4, true);
+  BlockPool::Holding known, unknown;
+  pool.take(1, known);
+  pool.take(1, unknown);
+  EXPECT_DEATH(pool.check(std::vector<const BlockPool::Holding*>{&known}), "bug: INV-BLOCKS is broken");
 }
 
 }  // namespace

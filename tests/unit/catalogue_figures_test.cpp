@@ -12,39 +12,43 @@ namespace {
 
 // Parameters as the model cards on Hugging Face count them (safetensors), which is the whole shape in one
 // number; KiB of 16-bit keys and values a token, 2 layers x KV heads x head size x 2 bytes (DeepSeek: latent
-// and rotary key, 61 x 576 x 2 bytes); layers.
+// and rotary key, 61 x 576 x 2 bytes); layers. Of the files themselves: longest sequence, bytes of a weight
+// in the layers, experts of a token.
 struct ModelFigures {
   const char* name;
   double parameters = 0;
   double kv_kib_per_token = 0;
   int64_t layers = 0;
+  int64_t window = 0;
+  double weight_bytes = 0;
+  int64_t active_experts = 0;
 };
 constexpr ModelFigures kModels[] = {
-    {"codellama-34b", 33.744e9, 192, 48},
-    {"deepseek-v3", 671.03e9, 68.625, 61},
-    {"falcon-40b", 41.3e9, 120, 60},
-    {"llama-13b", 13.016e9, 800, 40},
-    {"llama-2-13b", 13.016e9, 800, 40},
-    {"llama-2-70b", 68.977e9, 320, 80},
-    {"llama-2-7b", 6.738e9, 512, 32},
-    {"llama-3-70b", 70.554e9, 320, 80},
-    {"llama-3-8b", 8.03e9, 128, 32},
-    {"llama-3.1-70b", 70.554e9, 320, 80},
-    {"llama-3.1-70b-fp8", 70.554e9, 320, 80},
-    {"llama-3.1-8b", 8.03e9, 128, 32},
-    {"llama-3.1-8b-fp8", 8.03e9, 128, 32},
-    {"llama-65b", 65.286e9, 2560, 80},
-    {"llama-7b", 6.738e9, 512, 32},
-    {"mistral-7b", 7.242e9, 128, 32},
-    {"mixtral-8x7b", 46.703e9, 128, 32},
-    {"opt-13b", 12.853e9, 800, 40},
-    {"opt-30b", 29.975e9, 1344, 48},
-    {"opt-6.7b", 6.658e9, 512, 32},
-    {"qwen2.5-7b", 7.616e9, 56, 28},
-    {"qwen3-30b-a3b", 30.532e9, 96, 48},
-    {"qwen3-32b", 32.762e9, 256, 64},
-    {"qwen3-32b-fp8", 32.762e9, 256, 64},
-    {"yi-34b", 34.389e9, 240, 60},
+    {"codellama-34b", 33.744e9, 192, 48, 16384, 2, 0},
+    {"deepseek-v3", 671.03e9, 68.625, 61, 163840, 1, 8},
+    {"falcon-40b", 41.3e9, 120, 60, 2048, 2, 0},
+    {"llama-13b", 13.016e9, 800, 40, 2048, 2, 0},
+    {"llama-2-13b", 13.016e9, 800, 40, 4096, 2, 0},
+    {"llama-2-70b", 68.977e9, 320, 80, 4096, 2, 0},
+    {"llama-2-7b", 6.738e9, 512, 32, 4096, 2, 0},
+    {"llama-3-70b", 70.554e9, 320, 80, 8192, 2, 0},
+    {"llama-3-8b", 8.03e9, 128, 32, 8192, 2, 0},
+    {"llama-3.1-70b", 70.554e9, 320, 80, 131072, 2, 0},
+    {"llama-3.1-70b-fp8", 70.554e9, 320, 80, 131072, 1, 0},
+    {"llama-3.1-8b", 8.03e9, 128, 32, 131072, 2, 0},
+    {"llama-3.1-8b-fp8", 8.03e9, 128, 32, 131072, 1, 0},
+    {"llama-65b", 65.286e9, 2560, 80, 2048, 2, 0},
+    {"llama-7b", 6.738e9, 512, 32, 2048, 2, 0},
+    {"mistral-7b", 7.242e9, 128, 32, 32768, 2, 0},
+    {"mixtral-8x7b", 46.703e9, 128, 32, 32768, 2, 2},
+    {"opt-13b", 12.853e9, 800, 40, 2048, 2, 0},
+    {"opt-30b", 29.975e9, 1344, 48, 2048, 2, 0},
+    {"opt-6.7b", 6.658e9, 512, 32, 2048, 2, 0},
+    {"qwen2.5-7b", 7.616e9, 56, 28, 131072, 2, 0},
+    {"qwen3-30b-a3b", 30.532e9, 96, 48, 40960, 2, 8},
+    {"qwen3-32b", 32.762e9, 256, 64, 40960, 2, 0},
+    {"qwen3-32b-fp8", 32.762e9, 256, 64, 40960, 1, 0},
+    {"yi-34b", 34.389e9, 240, 60, 4096, 2, 0},
 };
 
 TEST(CatalogueFigures, OfModelsAreThoseOfTheirCards) {
@@ -54,6 +58,9 @@ TEST(CatalogueFigures, OfModelsAreThoseOfTheirCards) {
     EXPECT_NEAR(model.parameter_count() / figures.parameters, 1, 0.005) << figures.name;
     EXPECT_DOUBLE_EQ(model.kv_bytes_per_token() / 1024, figures.kv_kib_per_token) << figures.name;
     EXPECT_EQ(model.num_hidden_layers, figures.layers) << figures.name;
+    EXPECT_EQ(model.max_position_embeddings, figures.window) << figures.name;
+    EXPECT_EQ(model.weight_bytes_per_element, figures.weight_bytes) << figures.name;
+    EXPECT_EQ(model.experts.value_or(Experts{}).active, figures.active_experts) << figures.name;
   }
   EXPECT_EQ(std::size(kModels), catalogue(Catalogue::models).size()) << "a model without figures here";
 }
@@ -160,6 +167,58 @@ TEST(CatalogueFigures, OfServersAreThoseThatWereWrittenDown) {
     expect_close(server.ssd->price_usd_per_gb_hour, figures.ssd_usd, name + ": price of an SSD");
   }
   EXPECT_EQ(std::size(kServers), catalogue(Catalogue::hardware).size()) << "a server without figures here";
+}
+
+// GB/s: over PCIe from a GPU, of NVLink (or what stands in for it), of DRAM, to write one SSD. The notes of
+// each file have their sources.
+struct LinkFigures {
+  const char* name;
+  double pcie_out = 0, nvlink = 0, dram = 0, ssd_write = 0;
+};
+constexpr LinkFigures kLinks[] = {
+    {"a100-40g-4gpu-4x-pm9a3", 26, 217, 200, 4.1},
+    {"a100-40g-4x-pm9a3", 26, 217, 200, 4.1},
+    {"a100-80g-2gpu-10tb", 26, 193, 200, 3.5},
+    {"a100-80g-2tb-flexgen", 25, 0, 200, 3.5},
+    {"a100-80g-2tb", 25, 0, 200, 3.5},
+    {"a100-80g-4gpu-10tb", 26, 217, 200, 3.5},
+    {"a100-80g-sxm-8x", 25, 228, 188, 3.7},
+    {"a100-80g-sxm", 25, 228, 188, 3.7},
+    {"a30-dram", 26, 0, 200, 0},
+    {"a40-1tb", 25, 0, 200, 2},
+    {"a40-2gpu-1tb", 25, 0, 200, 2},
+    {"b200-sxm-8x", 50.5, 713, 282, 10.6},
+    {"b200-sxm", 50.5, 713, 282, 10.6},
+    {"epyc-2-cores", 9.959, 0, 25.59, 2.423},
+    {"gb200-4x", 225, 713, 1024, 10.6},
+    {"h100-sxm-8x-s3", 50.5, 469, 282, 10.6},
+    {"h100-sxm-8x", 50.5, 469, 282, 10.6},
+    {"h100-sxm", 50.5, 469, 282, 10.6},
+    {"h200-sxm-8x", 50.5, 470, 210, 10.6},
+    {"h200-sxm", 50.5, 470, 210, 10.6},
+    {"h800-dram", 51.8, 0, 200, 0},
+    {"l20-dram", 26, 0, 200, 0},
+    {"l40s-8x", 26.1, 5, 282, 3.7},
+    {"l40s", 26.1, 5, 282, 3.7},
+    {"phone-npu", 25, 0, 50, 2.8},
+    {"rtx-4090-dram", 26, 0, 200, 0},
+    {"rtx-4090", 26.8, 0, 70, 5},
+    {"rtx-pro-6000-8x", 50.5, 30, 282, 10.6},
+    {"rtx-pro-6000", 50.5, 30, 282, 10.6},
+};
+
+TEST(CatalogueFigures, OfLinksAreThoseThatWereWrittenDown) {
+  for (const LinkFigures& figures : kLinks) {
+    const std::string name = figures.name;
+    const HardwareProfile server = load_hardware(name);
+    expect_close(server.pcie.d2h_bandwidth_bytes_per_s / 1e9, figures.pcie_out, name + ": PCIe from the GPU");
+    const double nvlink = server.nvlink ? server.nvlink->bandwidth_bytes_per_s : 0;
+    expect_close(nvlink / 1e9, figures.nvlink, name + ": NVLink");
+    expect_close(server.dram.value_or(Dram{}).bandwidth_bytes_per_s / 1e9, figures.dram, name + ": DRAM");
+    expect_close(server.ssd.value_or(Ssd{}).write_bandwidth_bytes_per_s / 1e9, figures.ssd_write,
+                 name + ": writing an SSD");
+  }
+  EXPECT_EQ(std::size(kLinks), std::size(kServers)) << "a server without figures here";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "unit/shared_data.h"
 #include "workload/workload.h"
 
 namespace kvcap {
@@ -120,11 +121,10 @@ TEST(Chat, FollowsTheFiguresOfItsTable) {
 }
 
 TEST(Chat, FollowsTheConversationsThemselves) {
-  const std::string path = KVCAP_SOURCE_DIR "/../shared/data/traces/sharegpt_turns_repaired.jsonl";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "needs the shared data folder beside the project";
+  KVCAP_NEEDS_SHARED_DATA("traces/sharegpt_turns_repaired.jsonl");
   WorkloadOptions options;
   options.source.kind = "sessions";
-  options.source.path = path;
+  options.source.path = shared_data("traces/sharegpt_turns_repaired.jsonl");
   const Figures data = figures_of(make_workload(options, 1));
   const Figures chats = generated();
   EXPECT_NEAR(chats.mean_turns, data.mean_turns, 0.02 * data.mean_turns);

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "unit/programs.h"
+
 namespace kvcap {
 
 inline std::string read_file(const std::filesystem::path& path) {
@@ -47,11 +49,12 @@ class Cli : public testing::Test {
     const pid_t pid = fork();
     if (pid != 0) return pid;
     if (prepare) prepare();
-    std::vector<char*> argv = {const_cast<char*>(KVCAP_BINARY)};
+    const std::string binary = kvcap_program();
+    std::vector<char*> argv = {const_cast<char*>(binary.c_str())};
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     if (!freopen(path("out").c_str(), "w", stdout) || !freopen(path("err").c_str(), "w", stderr)) _exit(126);
-    execv(KVCAP_BINARY, argv.data());
+    execv(binary.c_str(), argv.data());
     _exit(127);
   }
   // Until the program itself has said what a signal does; the process before it does not catch any.

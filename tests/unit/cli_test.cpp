@@ -209,6 +209,18 @@ TEST_F(Cli, RestoresOntoAGpuThatIsTooSmallButSaysSo) {
   EXPECT_EQ(notes[0], "weights of 138 GB do not fit a GPU memory of 42.9 GB: run refuses this machine");
 }
 
+// 2 x 32 layers x 32 heads x 128 elements of two bytes: 512 KiB a token.
+TEST_F(Cli, PrintsKibibytesOfStoredTokens) {
+  const std::string restore =
+      kvcap({"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "2048"}).out;
+  const std::size_t row = restore.find("\nkv_offload");
+  ASSERT_NE(row, std::string::npos) << restore;
+  EXPECT_NE(restore.substr(row, restore.find('\n', row + 1) - row).find(" 512.0 "), std::string::npos)
+      << restore;
+  EXPECT_NE(kvcap({"show", "models"}).out.find("512 KiB of KV and 256 KiB of hidden states"),
+            std::string::npos);
+}
+
 TEST_F(Cli, RestoresOneContextWithEveryPolicy) {
   const Outcome outcome = kvcap(
       {"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "2048", "--json"});

@@ -81,6 +81,13 @@ TEST(GemmTable, ScalesAnUnknownShapeFromTheNearestOneAndSaysSo) {
   EXPECT_TRUE(extrapolated);
 }
 
+TEST(GemmTable, ScalesFromTheNarrowerOfTwoShapesThatAreEquallyNear) {
+  // 8192 is twice 4096 and half of 16384: 2 x 40 us and not 200 us / 2.
+  const Efficiency two{.model = EfficiencyModel::table,
+                       .points = {{256, 4096, 4096, 40e-6}, {256, 16384, 4096, 200e-6}}};
+  EXPECT_NEAR(gemm(two, 256, 8192, 4096), 80e-6, 1e-15);
+}
+
 // GEMMs of a machine that follows smooth_max(0.8, 0.7, 5 us), in elements of two bytes.
 Efficiency measured_table() {
   Efficiency table{.model = EfficiencyModel::table};

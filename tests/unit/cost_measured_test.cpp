@@ -15,11 +15,10 @@
 #include <vector>
 
 #include "cost/cost_model.h"
+#include "unit/shared_data.h"
 
 namespace kvcap {
 namespace {
-
-const std::filesystem::path kData = std::filesystem::path(KVCAP_SOURCE_DIR) / "../shared/data/hardware";
 
 using Row = std::map<std::string, std::string>;
 
@@ -39,7 +38,7 @@ std::vector<std::string> split_csv_line(const std::string& line) {
 }
 
 std::vector<Row> read_csv(const std::string& file) {
-  std::ifstream in(kData / file);
+  std::ifstream in(shared_data("hardware/" + file));
   std::string line;
   std::getline(in, line);
   const std::vector<std::string> columns = split_csv_line(line);
@@ -121,9 +120,7 @@ void expect_within(const std::string& what, const Errors& errors, double median,
 
 class Measured : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(kData)) GTEST_SKIP() << "no measured data at ../shared/data/hardware";
-  }
+  void SetUp() override { KVCAP_NEEDS_SHARED_DATA("hardware"); }
 };
 
 class MeasuredGemm : public Measured {};

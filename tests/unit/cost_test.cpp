@@ -129,6 +129,26 @@ TEST(TensorParallel, DividesTheWorkAndReducesTwice) {
   EXPECT_DOUBLE_EQ(four.prefill_layer_flops({1000, 500}), one.prefill_layer_flops({1000, 500}));
 }
 
+TEST(TensorParallel, DividesTheVocabulary) {
+  const CostModel one(llama_2_7b(), compute_bound_machine(), 1);
+  const CostModel four(llama_2_7b(), compute_bound_machine(), 4);
+  EXPECT_DOUBLE_EQ(one.head_s(10), 2.0 * 10 * 32000 * 4096 / kPeakFlops);
+  EXPECT_DOUBLE_EQ(four.head_s(10), one.head_s(10) / 4);
+}
+
+TEST(CostModel, CopiesEveryByteInAndOut) {
+  // Read and written at 2 TB/s; on two GPUs half of it each.
+  EXPECT_DOUBLE_EQ(CostModel(llama_2_7b(), machine(), 1).device_copy_s(1e9), 2e9 / 2e12);
+  EXPECT_DOUBLE_EQ(CostModel(llama_2_7b(), machine(), 2).device_copy_s(1e9), 1e9 / 2e12);
+}
+
+TEST(CostModel, TimesAnElementwiseKernelByTheBytesThatItReadsAndWrites) {
+  HardwareProfile hardware = machine();
+  EXPECT_EQ(CostModel(llama_2_7b(), hardware, 1).elementwise_s(1e9), 0);
+  hardware.gpu.elementwise = Elementwise{.bandwidth_efficiency = 0.5, .constant_s = 3e-6};
+  EXPECT_DOUBLE_EQ(CostModel(llama_2_7b(), hardware, 1).elementwise_s(1e9), 1e9 / (0.5 * 2e12) + 3e-6);
+}
+
 TEST(TensorParallel, GathersTheHiddenStatesThatEachGpuReadAShareOf) {
   const CostModel one(llama_2_7b(), compute_bound_machine(), 1);
   const CostModel four(llama_2_7b(), compute_bound_machine(), 4);
@@ -232,6 +252,11 @@ TEST(LatentAttention, ExpandsCachedLatentsBeforePrefill) {
   const double expansion = 2 * 4096.0 * 512 * 128 * 256;
   EXPECT_NEAR(cost.attention_layer_s({64, 4096}), (2 * 128 * (192 + 128) * pairs + expansion) / kPeakFlops,
               1e-12);
+  // Two prompts, the second over half as much.
+  const std::vector<PrefillChunk> two = {{64, 4096}, {64, 2048}};
+  const double more_pairs = 64.0 * 2048 + 64.0 * 64 / 2;
+  EXPECT_NEAR(cost.attention_layer_s(two),
+              (2 * 128 * (192 + 128) * (pairs + more_pairs) + 1.5 * expansion) / kPeakFlops, 1e-12);
 }
 
 TEST(LatentAttention, DecodesOverTheLatentOnEveryGpu) {
@@ -260,6 +285,15 @@ TEST(KvCapacity, IsWhatWeightsAndActivationsLeave) {
   EXPECT_DOUBLE_EQ(capacity.weight_bytes, 2 * 6'738'415'616.0);
   EXPECT_DOUBLE_EQ(capacity.activation_bytes, 2048 * (4096 + 4096 + 2 * 11008) * 2);
   const double free_bytes = 0.9 * 40 * std::pow(1024, 3) - capacity.weight_bytes - capacity.activation_bytes;
+  EXPECT_EQ(capacity.tokens, 16 * static_cast<int64_t>(free_bytes / (16 * 524288)));
+}
+
+TEST(KvCapacity, OfAGroupHasEveryRowOnEveryGpu) {
+  // Each of two GPUs has the residual, the input and half of the output of the up projection.
+  const KvCapacity capacity = derive_kv_capacity(llama_2_7b(), machine(), 2, 0.9, 2048, 16);
+  EXPECT_DOUBLE_EQ(capacity.activation_bytes, 2 * 2048 * (4096 + 4096 + 11008) * 2.0);
+  const double free_bytes =
+      2 * 0.9 * 40 * std::pow(1024, 3) - capacity.weight_bytes - capacity.activation_bytes;
   EXPECT_EQ(capacity.tokens, 16 * static_cast<int64_t>(free_bytes / (16 * 524288)));
 }
 
@@ -299,6 +333,8 @@ TEST(Collectives, AreInterpolatedInLogSpaceAmongThoseOfTheGroup) {
   EXPECT_DOUBLE_EQ(cost.all_reduce_s(1), 5e-6);
   EXPECT_DOUBLE_EQ(cost.all_reduce_s(8192), 40e-6);
   EXPECT_DOUBLE_EQ(cost.all_to_all_s(1e6), 30e-6);
+  // Two GPUs have one point of their own.
+  EXPECT_DOUBLE_EQ(CostModel(llama_2_7b(), machine_with_collectives(), 2).all_reduce_s(4096), 4);
 }
 
 TEST(Collectives, TakeTheRingWhereTheGroupWasNotMeasured) {

@@ -159,6 +159,17 @@ TEST_F(ForecastTest, FetchesAgainWhatHadToLeave) {
   EXPECT_EQ(where(6), Tier::ssd);
 }
 
+// Behind a part that nobody has kept a chunk is found and a prefix is not.
+TEST_F(ForecastTest, FetchesNothingBehindAGapOfAPrefix) {
+  const std::vector<Part> gap = prompt({9, 1});
+  Forecast prefixes(workload_, arrivals_, store_, {.match = Match::prefix, .look_ahead = true}, 1);
+  prefixes.left(10);
+  prefixes.joins(gap, 1);
+  EXPECT_TRUE(prefixes.look_ahead(0, 10).empty());
+  forecast_.joins(gap, 1);
+  EXPECT_FALSE(forecast_.look_ahead(0, 10).empty());
+}
+
 // Three turns use 1; the place of 1 is that of the first of them that still waits.
 TEST_F(ForecastTest, KnowsTheFirstOfSeveralUses) {
   const std::vector<Part> one = prompt({1}), three = prompt({3}), four = prompt({4}), five = prompt({5});

@@ -75,7 +75,7 @@ TEST_P(FuzzCorpus, IsReadOrRefusedHoweverItIsDamaged) {
   std::mt19937_64 random(20260101);
   for (const std::string& text : texts) {
     GetParam().read(text);
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < GetParam().damages; ++i) {
       const std::string bytes = damaged(text, random);
       try {
         GetParam().read(bytes);

@@ -16,6 +16,7 @@
 #include "machine.h"
 #include "scenario/load.h"
 #include "unit/cost_examples.h"
+#include "unit/shared_data.h"
 
 namespace kvcap {
 namespace {
@@ -93,6 +94,14 @@ TEST(GpuMemory, ReplicatesKvHeadsAndNormsOnEveryGpu) {
   // 16 GPUs: each KV head stands on two of them.
   const double kv = 32 * 2.0 * 4096 * 2 * 8 * 128;
   EXPECT_NEAR(loaded_weight_bytes(model, 16), norms + (one - norms - kv) / 16 + kv / 8, 1);
+}
+
+TEST(GpuMemory, HoldsSharedExpertsBesideTheRoutedOnes) {
+  // DeepSeek-V2: in 59 of 60 layers two shared experts of three matrices.
+  ModelSpec model = deepseek_v2();
+  const double with = loaded_weight_bytes(model, 1);
+  model.experts->shared = 0;
+  EXPECT_NEAR(with - loaded_weight_bytes(model, 1), 2.0 * 59 * 2 * 3 * 5120 * 1536, 1);
 }
 
 TEST(GpuMemory, SamplesWithoutSortingFromVersion17On) {
@@ -246,14 +255,13 @@ TEST(GpuMemory, AgreesWithTheRunsThatChoseItsConstants) {
 }
 
 TEST(GpuMemory, ComesWithinFivePercentOfTheMeasuredRunsOfTheSharedData) {
-  const std::string path = KVCAP_SOURCE_DIR "/../shared/data/runs/vllm-h100/runs.csv";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no measured runs at ../shared/data/runs/vllm-h100";
+  KVCAP_NEEDS_SHARED_DATA("runs/vllm-h100/runs.csv");
   const std::map<std::string, std::string> models = {
       {"meta-llama/Llama-2-7b-hf", "llama-2-7b"},
       {"meta-llama/Llama-2-70b-hf", "llama-2-70b"},
       {"mistralai/Mixtral-8x7B-v0.1", "mixtral-8x7b"},
       {"codellama/CodeLlama-34b-Instruct-hf", "codellama-34b"}};
-  std::ifstream file(path);
+  std::ifstream file(shared_data("runs/vllm-h100/runs.csv"));
   std::string line;
   std::getline(file, line);
   std::vector<std::string> names;

@@ -55,7 +55,7 @@ class HelpExamples : public Cli {
   }
 
   // Found by its name alone.
-  void install(const char* binary) const {
+  void install(const std::string& binary) const {
     fs::create_symlink(binary, folder_ / "bin" / fs::path(binary).filename());
   }
 
@@ -83,7 +83,7 @@ class HelpExamples : public Cli {
 
 // In the order of the help: report reads what compare has left.
 TEST_F(HelpExamples, EveryExampleOfAHelpTextRuns) {
-  install(KVCAP_BINARY);
+  install(kvcap_program());
   std::vector<std::string> names = {""};
   for (const std::string& name : subcommands_of(shell("kvcap --help").out)) names.push_back(name);
   ASSERT_GE(names.size(), 11U);
@@ -103,7 +103,7 @@ TEST_F(HelpExamples, EveryExampleOfAHelpTextRuns) {
 
 // On the CPU: with toy sizes where there are any. A profile takes minutes, so that its example is only read.
 TEST_F(HelpExamples, EveryExampleOfTheCalibrationRuns) {
-  install(KVCAP_CALIBRATE);
+  install(calibrate_program());
   std::vector<std::string> names = {""};
   for (const std::string& name : subcommands_of(shell("kvcap-calibrate --help").out)) names.push_back(name);
   ASSERT_GE(names.size(), 4U);

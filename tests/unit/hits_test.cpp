@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
+#include "unit/shared_data.h"
 #include "validate/suites.h"
 
 namespace kvcap {
 namespace {
-
-constexpr const char* kData = KVCAP_SOURCE_DIR "/../shared/data";
 
 bool is_of_mooncake(const Check& check) { return check.id.starts_with("hits.mooncake."); }
 
@@ -25,12 +24,9 @@ TEST(Hits, AreThoseWorkedOutByHandOnEveryShortTrace) {
 }
 
 TEST(Hits, OfMooncakeAreThoseOfItsStackDistances) {
-  const std::vector<Check> checks = hits_checks({.data_folder = kData});
-  if (std::any_of(checks.begin(), checks.end(),
-                  [](const Check& one) { return one.verdict == Verdict::not_comparable; })) {
-    GTEST_SKIP() << "needs the shared data folder beside the project";
-  }
-  for (const Check& one : checks) EXPECT_EQ(one.verdict, Verdict::inside) << one.id;
+  KVCAP_NEEDS_SHARED_DATA("traces/mooncake_conversation_trace.jsonl.gz");
+  for (const Check& one : hits_checks({.data_folder = shared_data()}))
+    EXPECT_EQ(one.verdict, Verdict::inside) << one.id;
 }
 
 TEST(Hits, CannotBeComparedWithATraceThatIsNotThere) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "laws/machines.h"
 #include "serving/fleet.h"
 #include "serving/step_time.h"
@@ -279,6 +281,17 @@ TEST(Instance, PutsARequestIntoTheQueueAfterTheTimeOfTheApi) {
             0.25 + 3 * engine.cost().decode_step_s(1, 540) + engine.cost().prefill_s({100, 0}));
 }
 
+TEST(InstanceDeathTest, StopsWhenTimeGoesBack) {
+  class BackwardWorld : public FakeWorld {
+    void run(std::function<double(double)> loop) override {
+      loop(2.0);
+      loop(1.0);
+    }
+  };
+  BackwardWorld world;
+  EXPECT_DEATH(Engine(scenario("recompute"), asks({{10, 500, 3}}), world), "bug: INV-CLOCK is broken");
+}
+
 // ---- the prefix cache ----
 
 // Growing sessions about one document, one after the other.
@@ -390,6 +403,26 @@ TEST(Instance, DelaysATurnByTheLookUpOfTheIndexAndNoMore) {
   }
 }
 
+// Little's law: the mean number of turns x the duration is the sum of their latencies. The engine sees the
+// third turn when the first one's last step ends, after it has admitted the second.
+TEST(Instance, CountsATurnThatComesDuringAStepBesideThoseWhoWaitedThen) {
+  Scenario ahead = caching("recompute");
+  ahead.serving.async_scheduling = true;
+  for (int i = 0; i < 20; ++i) {
+    // The last step lasts from 0.271 to 0.280 s; in some cases the index answers the second turn within it.
+    const double third_s = 0.261 + 0.001 * i;
+    const Workload workload = asks({{0, 64, 21}, {third_s - 0.106, 64, 5}, {third_s, 64, 5}});
+    const RunResult result = serve(ahead, workload, {.lookup_s = 0.1}).result;
+    double inside = 0, latencies_s = 0;
+    for (const auto& [name, means] : result.series) {
+      if (name != "waiting" && name != "running") continue;
+      inside += std::accumulate(means.begin(), means.end(), 0.0) / static_cast<double>(means.size());
+    }
+    for (const TurnRecord& turn : result.turns) latencies_s += turn.e2el_s;
+    EXPECT_NEAR(inside * result.number("duration"), latencies_s, 1e-6) << third_s;
+  }
+}
+
 // A request that is preempted though it runs alone, because a parked one holds blocks, makes room for that.
 TEST(Instance, ServesAParkedRequestWhenTheOnlyOneThatRanIsPreempted) {
   int64_t preemptions = 0;
@@ -466,6 +499,64 @@ TEST(Instance, SavesWhatThePrefixCacheEvicts) {
   EXPECT_EQ(again->hit_tokens, 320U);
   EXPECT_EQ(again->tier_hit_tokens[index(Tier::hbm)], 160U);
   EXPECT_EQ(again->tier_hit_tokens[index(Tier::ssd)], 160U);
+}
+
+// Two sessions leave 400 tokens each, of 512 KiB.
+struct Written {
+  double dram = 0, ssd = 0;
+};
+Written written_by_two(double dram_tokens, bool inclusive, WriteMode write) {
+  constexpr double kTokenBytes = 524288;
+  Scenario tiered = scenario("kv_offload");
+  tiered.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = dram_tokens * kTokenBytes},
+                         {.kind = Tier::ssd}};
+  tiered.policy.inclusive = inclusive;
+  tiered.policy.write = write;
+  // The last turn, which finds nothing and leaves too much for DRAM, waits until all is written.
+  const RunResult result = laws::run(tiered, asks({{0, 300, 100}, {10, 300, 100}, {60, 1, 1}}));
+  return {result.number("written_bytes.dram") / kTokenBytes,
+          result.number("written_bytes.ssd") / kTokenBytes};
+}
+
+TEST(Instance, CountsTheBytesThatEachTierIsWritten) {
+  // Room for both: the nearest tier alone is written.
+  Written written = written_by_two(1000, false, WriteMode::back);
+  EXPECT_NEAR(written.dram, 800, 1e-6);
+  EXPECT_EQ(written.ssd, 0);
+  // Room for one: the first moves down when the second is saved.
+  written = written_by_two(500, false, WriteMode::back);
+  EXPECT_NEAR(written.dram, 800, 1e-6);
+  EXPECT_NEAR(written.ssd, 400, 1e-6);
+  // Each is written to both tiers at once, and leaves DRAM at no cost.
+  written = written_by_two(500, true, WriteMode::through);
+  EXPECT_NEAR(written.dram, 800, 1e-6);
+  EXPECT_NEAR(written.ssd, 800, 1e-6);
+}
+
+TEST(Instance, CountsTheBytesThatWaitToBeWrittenAtOneTime) {
+  // Each of two saves of 400 tokens has ended long before the next begins.
+  const RunResult result =
+      laws::run(scenario("kv_offload"), asks({{0, 300, 100}, {10, 300, 100}, {60, 1, 1}}));
+  EXPECT_NEAR(result.number("saves_waiting_bytes"), 400 * 524288.0, 1);
+}
+
+// Two all-reduces of 500 rows of 8,192 bytes in each of 32 layers.
+TEST(Instance, KeepsNvlinkBusyForTwoAllReducesALayer) {
+  Scenario two = scenario("recompute");
+  two.hardware.gpu.count = 2;
+  two.hardware.nvlink = Nvlink{300e9, 8e-6};
+  two.serving.tensor_parallel_size = 2;
+  const RunResult result = laws::run(two, asks({{0, 500, 1}}));
+  const double one_s = 500 * 8192 / 300e9 + 8e-6;
+  EXPECT_NEAR(result.number("utilization.nvlink") * result.number("duration"), 2 * 32 * one_s, 1e-9);
+}
+
+TEST(Instance, CountsTheTokensOfAHitThatTakePartInTheTurn) {
+  Scenario important = scenario("hyperinfer");
+  important.policy.tiers = {{.kind = Tier::dram}};
+  const RunResult result = laws::run(important, one_turn(1000, 64));
+  EXPECT_EQ(result.number("hit_tokens.dram"), 1000);
+  EXPECT_EQ(result.number("used_tokens.dram"), 1000 - 750);
 }
 
 TEST(Instance, LeavesNothingOutOfWhatThePrefixCacheHas) {

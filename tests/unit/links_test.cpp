@@ -109,6 +109,43 @@ TEST(Route, OfSsdsReadsAllOfThemAtTheRateOfTheRequestsSize) {
   EXPECT_NEAR(way.seconds(4e6, 250), 4e6 / 4e9, 1e-12);
 }
 
+TEST(Route, FromAnSsdCrossesDramTwiceUnlessItGoesAroundIt) {
+  HardwareProfile hardware = curved();
+  hardware.dram->bandwidth_bytes_per_s = 2e9;
+  hardware.ssd->gpu_direct = false;
+  EXPECT_NEAR(route(hardware, 1, Tier::ssd, Tier::hbm).seconds(4e6, 0), 2 * 4e6 / 2e9, 1e-12);
+  EXPECT_NEAR(route(hardware, 1, Tier::ssd, Tier::hbm).bytes_per_s(), 1e9, 1);
+  hardware.ssd->gpu_direct = true;
+  EXPECT_NEAR(route(hardware, 1, Tier::ssd, Tier::hbm).seconds(4e6, 0), 4e6 / 8e9, 1e-12);
+}
+
+TEST(Route, TakesTheDirectionOfPcieThatItsBytesGo) {
+  HardwareProfile hardware = curved();
+  hardware.pcie = {.h2d_bandwidth_bytes_per_s = 8e9, .d2h_bandwidth_bytes_per_s = 4e9};
+  const Route in = route(hardware, 1, Tier::dram, Tier::hbm), out = route(hardware, 1, Tier::hbm, Tier::dram);
+  EXPECT_EQ(in.hops.back().resource, Resource::pcie_h2d);
+  EXPECT_EQ(out.hops.back().resource, Resource::pcie_d2h);
+  EXPECT_NEAR(in.seconds(4e6, 0), 4e6 / 8e9, 1e-12);
+  EXPECT_NEAR(out.seconds(4e6, 0), 4e6 / 4e9, 1e-12);
+}
+
+TEST(Route, OfAGroupSharesTheRequestsOfPcie) {
+  // A thousand requests of 10 us, half of them at each of two GPUs.
+  HardwareProfile hardware = curved();
+  hardware.pcie = {
+      .h2d_bandwidth_bytes_per_s = 8e9, .d2h_bandwidth_bytes_per_s = 8e9, .request_overhead_s = 10e-6};
+  EXPECT_DOUBLE_EQ(route(hardware, 1, Tier::dram, Tier::hbm).seconds(0, 1000), 10e-3);
+  EXPECT_DOUBLE_EQ(route(hardware, 2, Tier::dram, Tier::hbm).seconds(0, 1000), 5e-3);
+}
+
+TEST(Route, OfARemoteTierHasItsLatency) {
+  HardwareProfile hardware = curved();
+  hardware.remote = Remote{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 1e9, .latency_s = 2e-3};
+  EXPECT_EQ(route(hardware, 1, Tier::remote, Tier::hbm).latency_s, 2e-3);
+  EXPECT_EQ(route(hardware, 1, Tier::hbm, Tier::remote).latency_s, 2e-3);
+  EXPECT_EQ(route(hardware, 1, Tier::dram, Tier::hbm).latency_s, 0);
+}
+
 TEST(Route, FewerLargerPiecesAreNeverSlower) {
   for (const RatePoint& last : {RatePoint{64000, 8e9}, RatePoint{64000, 9e9}}) {
     HardwareProfile hardware = curved();

@@ -11,13 +11,12 @@
 #include <numeric>
 #include <set>
 
+#include "unit/shared_data.h"
 #include "workload/source.h"
 #include "workload/trace_stats.h"
 
 namespace kvcap {
 namespace {
-
-constexpr const char* kData = KVCAP_SOURCE_DIR "/../shared/data/traces/leval.jsonl";
 
 WorkloadOptions about(const std::string& tasks, int64_t sessions, double alpha) {
   WorkloadOptions options;
@@ -71,8 +70,8 @@ TEST(LongContext, HasTheLengthsOfItsTable) {
 }
 
 TEST(LongContext, FollowsTheDocumentsThemselves) {
-  if (!std::filesystem::exists(kData)) GTEST_SKIP() << "needs the shared data folder beside the project";
-  SourceOptions options{.kind = "sessions", .path = kData};
+  KVCAP_NEEDS_SHARED_DATA("traces/leval.jsonl");
+  SourceOptions options{.kind = "sessions", .path = shared_data("traces/leval.jsonl")};
   const Source data = read_sessions(options, {}, false);
   std::map<std::string, Lengths> by_task;
   for (std::size_t i = 0; i < data.sessions.size(); ++i) {

@@ -330,7 +330,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"hardware":{"ssd":{"capacity_byte":1}}})",
      R"(chat.json: hardware.ssd.capacity_byte: unknown key; did you mean "capacity_bytes"?)"},
     {R"({"hardware":{"dram":{"bandwidth_bytes_per_s":-1}}})",
-     "chat.json: hardware.dram.bandwidth_bytes_per_s: found -1, allowed: a number from 1 to 1e+18"},
+     "chat.json: hardware.dram.bandwidth_bytes_per_s: found -1, allowed: a number from 1 to 1e+15"},
     {R"({"fleet":{"replicas":0}})", "chat.json: fleet.replicas: found 0, allowed: an integer from 1 to 1024"},
     {R"({"fleet":{"routing":"prefix"}})",
      R"(chat.json: fleet.routing: found "prefix", allowed: round_robin, least_loaded, session_affinity, prefix_aware; did you mean "prefix_aware"?)"},

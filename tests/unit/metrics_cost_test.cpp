@@ -74,6 +74,12 @@ TEST(Cost, OfWhatDoesNotHappenIsUndefined) {
         "energy.joules_per_output_token", "ssd_writes.rated_share", "ssd_writes.lifetime_years"})
     EXPECT_TRUE(std::isnan(of(metrics, name))) << name;
   EXPECT_EQ(of(metrics, "saved_gpu_hours"), 0);
+  // An endurance next to none has no finite share.
+  RunFacts worn = ten_hours();
+  worn.ssd_endurance_bytes = 1e-300;
+  Recorded written;
+  written.written_to_ssds.add_at(1e12, 100);
+  EXPECT_TRUE(std::isnan(cost(written, worn, "ssd_writes.rated_share")));
   // More was computed to bring tokens back than their prefill takes: nothing was saved.
   Recorded slow;
   slow.reused_prefill_s = 1;

@@ -74,6 +74,16 @@ TEST(GapHistogram, QuantilesAreWithinAQuarterPercentOfTheExactOnes) {
   EXPECT_GT(worst, 0);  // it is a histogram, after all
 }
 
+TEST(GapHistogram, DescribesEveryPercentileInMilliseconds) {
+  GapHistogram histogram;
+  for (int gap_ms = 1; gap_ms <= 101; ++gap_ms) histogram.add(1e-3 * gap_ms, 1);
+  const Distribution described = histogram.describe_ms();
+  EXPECT_NEAR(described.median, 51, 0.2);
+  EXPECT_NEAR(described.p90, 91, 0.3);
+  EXPECT_NEAR(described.p95, 96, 0.3);
+  EXPECT_NEAR(described.p99, 100, 0.3);
+}
+
 TEST(GapHistogram, MeanAndStdAreExact) {
   std::vector<double> gaps = random_gaps(5000);
   GapHistogram histogram;

@@ -52,6 +52,15 @@ TEST(Recorder, TurnsOfOneTokenHaveNoTimePerOutputToken) {
   EXPECT_TRUE(std::isnan(recorder.finish(facts()).number("mean_tpot_ms")));
 }
 
+TEST(Recorder, TheBreakdownHasNoNegativePrefillAfterALookupOfYears) {
+  Recorder recorder(1);
+  TurnRecord one = turn(0, 0, 0, 9999999999.1);
+  one.service_ttft_s = one.ttft_s;
+  one.lookup_s = 9999999999.0F;  // 1e10 as a float
+  recorder.turn(one);
+  EXPECT_EQ(recorder.finish(facts()).number("ttft_breakdown_ms.prefill"), 0);
+}
+
 TEST(Recorder, TheBreakdownSumsToTheMeanTtft) {
   Recorder recorder(4);
   record_four(recorder);
@@ -285,6 +294,45 @@ TEST(Recorder, AQueueThatGrewWhileSessionsArrivedIsUnstable) {
   f.duration_s = 250;
   EXPECT_EQ(grows.finish(f).number("stable"), 0);
   EXPECT_EQ(drains.finish(f).number("stable"), 1);
+}
+
+TEST(Recorder, LaterTurnsOfSessionsDoNotLengthenTheTimeThatAQueueIsJudgedFor) {
+  Recorder grows(0);
+  for (uint32_t s = 0; s < 100; ++s) {
+    grows.turn(turn(s, 0, s, 0.1));
+    grows.turn(turn(s, 1, 400 + s, 0.1));
+    grows.level(Level::waiting, s / 2.0, s);
+  }
+  grows.level(Level::waiting, 0, 100);
+  RunFacts f = facts();
+  f.duration_s = 600;
+  EXPECT_EQ(grows.finish(f).number("stable"), 0);
+}
+
+TEST(Recorder, UtilizationIsThatOfTheMeanNode) {
+  Recorder recorder(0);
+  recorder.busy(Resource::gpu, 10, 0, 20, 0);
+  recorder.busy(Resource::gpu, 20, 0, 20, 1);
+  RunFacts f = facts();
+  f.duration_s = 20;
+  f.replicas = 2;
+  const RunResult result = recorder.finish(f);
+  EXPECT_NEAR(result.number("utilization.gpu"), 0.75, 1e-9);
+  EXPECT_NEAR(result.number("routing.imbalance"), 20 / 15.0, 1e-9);
+}
+
+TEST(Recorder, StorageIsSharedAmongTheTurnsThatFoundSomething) {
+  Recorder recorder(4);
+  record_four(recorder);  // two of them, in two hours
+  RunFacts f = facts();
+  f.tier_usd_per_hour[index(Tier::dram)] = 0.5;
+  EXPECT_NEAR(recorder.finish(f).number("cost.storage_usd_per_hit"), 2 * 0.5 / 2, 1e-12);
+}
+
+TEST(Recorder, WaitingSavesHaveAPeak) {
+  Recorder recorder(0);
+  for (double bytes : {100.0, -100.0, 60.0, 30.0, -90.0}) recorder.waiting_saves(bytes);
+  EXPECT_EQ(recorder.finish(facts()).number("saves_waiting_bytes"), 100);
 }
 
 TEST(Recorder, CountsPreemptionsAndReloads) {

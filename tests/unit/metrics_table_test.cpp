@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sstream>
 
 #include "metrics/format.h"
@@ -117,6 +118,26 @@ void expect_says(const std::string& table, const std::string& sentence) {
 
 void expect_silent(const std::string& table, const std::string& words) {
   EXPECT_EQ(unwrapped(table).find(words), std::string::npos) << words << "\nis in\n" << table;
+}
+
+TEST(ResultTable, ShowsEachMetricInTheUnitOfItsRow) {
+  RunResult result;
+  result.metrics = {{"p99_ttft_ms", 123.0},
+                    {"p99_itl_ms", 45.0},
+                    {"token_hit_rate", 0.25},
+                    {"stored_bytes_per_token", 524288.0},
+                    {"utilization.gpu", 0.5},
+                    {"cost.usd_per_million_output_tokens", 7.5},
+                    {"cost.storage_usd_per_hit", 2e-6}};
+  std::map<std::string, std::string> shown;
+  for (const ResultRow& row : result_rows({result})) shown[row.name + " in " + row.unit] = row.cells.at(0);
+  EXPECT_EQ(shown.at("TTFT p99 in ms"), "123");
+  EXPECT_EQ(shown.at("ITL p99 in ms"), "45.0");
+  EXPECT_EQ(shown.at("token hit rate in %"), "25.0");
+  EXPECT_EQ(shown.at("stored in KiB/token"), "512");
+  EXPECT_EQ(shown.at("GPU busy in %"), "50.0");
+  EXPECT_EQ(shown.at("cost in $/M tokens"), "7.50");
+  EXPECT_EQ(shown.at("storage in $/M hits"), "2.00");
 }
 
 TEST(ResultTable, FitsTheTerminalAndHasARowAMetric) {

@@ -44,6 +44,15 @@ TEST_F(TwoNodes, WhatOneSavesTheOtherFinds) {
   EXPECT_FALSE(b_.own().find(7));
 }
 
+TEST_F(TwoNodes, WhatBothHaveFromTheBeginningIsInTheSharedTierOnce) {
+  a_.preload(7, 60);
+  b_.preload(7, 60);
+  check();
+  EXPECT_EQ(found(a_, 7), (std::pair{Tier::dram, int64_t{60}}));
+  EXPECT_EQ(found(b_, 7), (std::pair{Tier::dram, int64_t{60}}));
+  EXPECT_DOUBLE_EQ(shared_.occupied_bytes(Tier::remote), 60);
+}
+
 TEST_F(TwoNodes, WhatLeavesANodeStaysInTheSharedTier) {
   put(a_, 1, 60);
   put(a_, 2, 60);

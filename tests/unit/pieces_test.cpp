@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "unit/raw_files.h"
+#include "unit/shared_data.h"
 #include "workload/source.h"
 #include "workload/trace_stats.h"
 
@@ -12,8 +13,6 @@ namespace kvcap {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string data(const std::string& name) { return KVCAP_SOURCE_DIR "/../shared/data/" + name; }
 
 WorkloadOptions options_of(const std::string& kind, const std::string& path) {
   WorkloadOptions options;
@@ -173,9 +172,12 @@ TEST_F(Pieces, AreRefusedWithPlaceAndReason) {
   for (const auto& [text, expected] : cases) EXPECT_EQ(refusal(text), expected) << text;
 }
 
+constexpr const char* kMooncake = "traces/mooncake_conversation_trace.jsonl.gz";
+constexpr const char* kAzure = "traces/AzureLLMInferenceTrace_conv.csv.gz";
+
 TEST(TraceOfMooncake, HasTheFiguresOfItsDescription) {
-  const std::string path = data("traces/mooncake_conversation_trace.jsonl.gz");
-  if (!fs::exists(path)) GTEST_SKIP() << "needs the shared data folder beside the project";
+  KVCAP_NEEDS_SHARED_DATA(kMooncake);
+  const std::string path = shared_data(kMooncake);
   const TraceStats stats = trace_stats(make_workload(options_of("mooncake", path), 1));
   EXPECT_EQ(stats.requests, 12031);
   EXPECT_NEAR(*stats.duration_s, 3537, 0.5);
@@ -206,8 +208,8 @@ TEST(TraceOfMooncake, HasTheFiguresOfItsDescription) {
 }
 
 TEST(TraceOfMooncake, ReadsBackAfterConversion) {
-  const std::string path = data("traces/mooncake_conversation_trace.jsonl.gz");
-  if (!fs::exists(path)) GTEST_SKIP() << "needs the shared data folder beside the project";
+  KVCAP_NEEDS_SHARED_DATA(kMooncake);
+  const std::string path = shared_data(kMooncake);
   const Source source = read_mooncake({.kind = "mooncake", .path = path}, 500);
   const fs::path copy = fs::temp_directory_path() / ("kvcap_pieces_" + std::to_string(getpid()));
   std::ofstream(copy) << session_lines(source);
@@ -225,8 +227,8 @@ TEST(TraceOfMooncake, ReadsBackAfterConversion) {
 }
 
 TEST(TraceOfAzure, HasTheFiguresOfItsDescriptionAndShowsNoReuse) {
-  const std::string path = data("traces/AzureLLMInferenceTrace_conv.csv.gz");
-  if (!fs::exists(path)) GTEST_SKIP() << "needs the shared data folder beside the project";
+  KVCAP_NEEDS_SHARED_DATA(kAzure);
+  const std::string path = shared_data(kAzure);
   const TraceStats stats = trace_stats(make_workload(options_of("azure", path), 1));
   EXPECT_EQ(stats.requests, 19366);
   EXPECT_NEAR(*stats.duration_s, 3501.7, 0.05);
@@ -247,8 +249,8 @@ TEST(TraceOfAzure, HasTheFiguresOfItsDescriptionAndShowsNoReuse) {
 }
 
 TEST(TraceOfVllm, HasTheFiguresOfItsDescription) {
-  const std::string folder = data("vllm-real/");
-  if (!fs::exists(folder)) GTEST_SKIP() << "needs the shared data folder beside the project";
+  KVCAP_NEEDS_SHARED_DATA("vllm-real/");
+  const std::string folder = shared_data("vllm-real/");
   WorkloadOptions options = options_of("vllm", folder + "rtx4090-llama3.1-8b-tp1.csv");
   options.source.hash_ids = folder + "workload-sharegpt-llama3.1-8b.jsonl.gz";
   const Workload workload = make_workload(options, 1);

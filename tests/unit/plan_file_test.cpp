@@ -203,7 +203,10 @@ TEST_F(PlanFile, MapsWhoWinsWhereAndWhereTheClosedFormPutsTheLine) {
   for (const std::vector<BreakEvenCell>& row : map.rows) {
     for (const BreakEvenCell& cell : row) {
       ASSERT_GE(cell.winner, 0);
-      EXPECT_GE(cell.lead, 1);
+      std::vector<double> ttfts_s;
+      for (const Contestant& one : cell.policies) ttfts_s.push_back(one.ttft_s);
+      std::sort(ttfts_s.begin(), ttfts_s.end());
+      EXPECT_DOUBLE_EQ(cell.lead, ttfts_s[1] / ttfts_s[0]);
       for (const Contestant& one : cell.policies) {
         EXPECT_EQ(one.reason, "");
         EXPECT_NEAR(one.ttft_s, one.closed_form_ttft_s, 0.02 * one.closed_form_ttft_s);
@@ -215,7 +218,56 @@ TEST_F(PlanFile, MapsWhoWinsWhereAndWhereTheClosedFormPutsTheLine) {
   ASSERT_FALSE(map.boundaries.empty());
   for (const Boundary& one : map.boundaries) {
     EXPECT_NEAR(one.simulated, one.closed_form, 0.1 * one.closed_form);
+    // Where straight lines through the TTFTs of its two columns meet.
+    const std::vector<BreakEvenCell>& row = map.rows[one.row];
+    const auto right = static_cast<std::size_t>(
+        std::find_if(row.begin() + 1, row.end(),
+                     [&](const BreakEvenCell& cell) { return cell.winner == one.to; }) -
+        row.begin());
+    const auto ahead_s = [&](std::size_t column) {
+      const std::vector<Contestant>& policies = row[column].policies;
+      return policies[static_cast<std::size_t>(one.to)].ttft_s -
+             policies[static_cast<std::size_t>(one.from)].ttft_s;
+    };
+    const std::vector<double>& tokens = plan.break_even->across.numbers;
+    const double share = ahead_s(right - 1) / (ahead_s(right - 1) - ahead_s(right));
+    EXPECT_NEAR(one.simulated, tokens[right - 1] + share * (tokens[right] - tokens[right - 1]), 1e-6);
   }
+}
+
+// Layer-wise preload computes what is new beside the loads, and no prefill follows.
+TEST_F(PlanFile, ClosedFormsOfFusedRestorationsContainThePrefill) {
+  const Plan plan = load_plan(write(kSearch, kMeet,
+                                    R"(, "break_even": {"policies": ["recompute", "cached_attention"],
+      "across": {"tokens": [1024, 4096]}, "down": {"hardware.ssd.count": [1]},
+      "set": {"hardware": "a100-40g-4x-pm9a3"}})"));
+  const BreakEvenMap map = break_even_map(plan);
+  for (const BreakEvenCell& cell : map.rows[0]) {
+    for (const Contestant& one : cell.policies) {
+      EXPECT_EQ(one.reason, "");
+      EXPECT_NEAR(one.ttft_s, one.closed_form_ttft_s, 0.02 * one.closed_form_ttft_s);
+    }
+  }
+}
+
+// A share of 1/16 of 800 sessions, and of 60, is 50; prompts twice as long have the same answers.
+TEST_F(PlanFile, RunsFiftySessionsAtLeastAndLengthensPromptsAlone) {
+  const std::string search = R"({"workload.sessions": [60, 800]})";
+  const Plan plan = load_plan(write(search, kMeet, ""));
+  Simulator simulator(plan);
+  const auto ask = [](const char* sessions, double share, double scale) {
+    return Ask{.changes = {std::string("workload.sessions=") + sessions, "policy.name=recompute"},
+               .share = share,
+               .context_scale = scale};
+  };
+  const std::vector<Answer> answers =
+      simulator.run({ask("60", 1.0 / 16, 1), ask("800", 1.0 / 16, 1), ask("60", 1, 1), ask("60", 1, 2)});
+  for (const Answer& answer : answers) ASSERT_EQ(answer.reason, "");
+  EXPECT_EQ(answers[0].result.session_count, 50);
+  EXPECT_EQ(answers[1].result.session_count, 50);
+  EXPECT_EQ(answers[2].result.session_count, 60);
+  EXPECT_EQ(answers[3].result.number("total_output_tokens"), answers[2].result.number("total_output_tokens"));
+  EXPECT_GT(answers[3].result.number("total_input_tokens"), answers[2].result.number("total_input_tokens"));
 }
 
 TEST_F(PlanFile, TakesWholeSizesOfContextsAlone) {

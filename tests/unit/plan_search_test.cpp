@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "plan/plan_screen.h"
 
 namespace kvcap {
 namespace {
@@ -135,6 +136,28 @@ TEST(PlanSearch, FindsWhatExhaustiveSearchFinds) {
     EXPECT_LT(evaluator.full_runs, 3000) << seed;
   }
   EXPECT_GT(with_answer, 12);
+}
+
+// Eight kinds miss the target by 0, 1, ... 7 times the bound: the worse half of 8 goes, then the worse of 4.
+TEST(PlanSearch, DropsTheWorseHalfOfWhatMissesWidelyInEachRound) {
+  const Plan plan = plan_of({list("a", {8, 3, 6, 1, 5, 2, 7, 4})}, 100);
+  Formula evaluator([](const Values& v) -> Served { return {.p99_ttft_ms = 100 * v.at("a")}; });
+  Judge judge(plan, evaluator);
+  const Screening screening = screen(plan, judge);
+  EXPECT_EQ(screening.dropped, 6);
+  ASSERT_EQ(screening.left.size(), 2U);
+  EXPECT_EQ(plan.search[0].numbers[screening.left[0].top[0]], 1);
+  EXPECT_EQ(plan.search[0].numbers[screening.left[1].top[0]], 2);
+}
+
+// 0.4 times the bound beyond the best is not widely.
+TEST(PlanSearch, DropsNothingThatMissesLittleMoreThanTheBest) {
+  const Plan plan = plan_of({list("a", {1.0, 1.1, 1.2, 1.3, 1.4})}, 100);
+  Formula evaluator([](const Values& v) -> Served { return {.p99_ttft_ms = 100 * v.at("a")}; });
+  Judge judge(plan, evaluator);
+  const Screening screening = screen(plan, judge);
+  EXPECT_EQ(screening.dropped, 0);
+  EXPECT_EQ(screening.left.size(), 5U);
 }
 
 // 1,000 values: the ends, and log2(1,000) = 10 between them; three runs each.

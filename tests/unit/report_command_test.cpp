@@ -11,6 +11,7 @@
 
 #include "report/page.h"
 #include "unit/cli.h"
+#include "unit/shell_word.h"
 
 namespace kvcap {
 namespace {
@@ -135,8 +136,10 @@ TEST_F(ReportCommand, ComparesTwoSides) {
 }
 
 TEST_F(ReportCommand, TakesWhatAPipeSays) {
-  const std::string command = "bash -c '" KVCAP_BINARY " report <(" KVCAP_BINARY " run " + path("chat.json") +
-                              " --set workload.sessions=20 --json) --format markdown >" + path("piped") + "'";
+  const std::string kvcap = shell_word(kvcap_program());
+  const std::string command =
+      "bash -c \"" + kvcap + " report <(" + kvcap + " run " + shell_word(path("chat.json")) +
+      " --set workload.sessions=20 --json) --format markdown >" + shell_word(path("piped")) + "\"";
   ASSERT_EQ(std::system(command.c_str()), 0);
   EXPECT_NE(read_file(path("piped")).find("| TTFT p99 | ms |"), std::string::npos);
 }

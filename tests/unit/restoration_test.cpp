@@ -84,6 +84,12 @@ TEST(Makespan, OfLoadsThatWaitFollowsTheComputationBefore) {
   EXPECT_NEAR(spans[3].load_start_s, 0.6, 1e-12);
 }
 
+TEST(Makespan, StretchesLoadsAsMuchAsTheLinkWasMeasuredToBe) {
+  const Route route = gigabyte_per_second();
+  // 4 layers x 0.25 s on a link that gives half of its bandwidth, and the last layer's 0.1 s
+  EXPECT_NEAR(makespan_s({.work = {layers(4, 0.25, 0.1)}}, rates_over(route, 2)), 2.1, 1e-12);
+}
+
 TEST(Makespan, OfAnEmptyRestorationIsZero) { EXPECT_EQ(makespan_s({}, LoadRates{}), 0); }
 
 TEST(Makespan, CountsRequestOverheadsAndDelay) {

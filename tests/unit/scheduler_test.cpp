@@ -229,6 +229,15 @@ TEST(Scheduler, AdmitsAPromptOfWhichTheFirstSliceFitsWhereItIsToldSo) {
   }
 }
 
+TEST(Scheduler, AdmitsAPromptThatIsShorterThanASliceWhereItFits) {
+  SchedulerOptions with = options();
+  with.admission = Admission::chunk;
+  with.max_num_batched_tokens = 8;
+  Engine engine(with, 1);
+  engine.ask(text(4), 1);
+  EXPECT_EQ(engine.step(), "0:0+4!");
+}
+
 // What lies on the GPU in no block needs none, and is no part of the first slice.
 TEST(Scheduler, CountsTheFirstSliceFromWhereItsComputationBegins) {
   SchedulerOptions with = options();

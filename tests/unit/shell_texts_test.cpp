@@ -9,6 +9,9 @@
 #include <fstream>
 #include <string>
 
+#include "unit/programs.h"
+#include "unit/shell_word.h"
+
 namespace kvcap {
 namespace {
 
@@ -51,7 +54,7 @@ std::string completed(const std::string& script, const std::string& words, int a
   EXPECT_GE(file, 0);
   std::ofstream(path) << script << "\nCOMP_WORDS=(" << words << ")\nCOMP_CWORD=" << at
                       << "\n_kvcap\nprintf '%s\\n' \"${COMPREPLY[*]}\"\n";
-  const std::string text = printed_by("cd / && bash --norc --noprofile " + path);
+  const std::string text = printed_by("cd / && bash --norc --noprofile " + shell_word(path));
   fs::remove(path);
   return text;
 }
@@ -95,7 +98,7 @@ TEST(Manual, NoLineBeginsWithARequestThatIsText) {
 }
 
 TEST(Completion, TheProgramDescribesItself) {
-  const std::string binary = KVCAP_BINARY;
+  const std::string binary = shell_word(kvcap_program());
   const std::string script = printed_by(binary + " completion bash");
   EXPECT_EQ(completed(script, "kvcap swe", 1), "sweep\n");
   EXPECT_EQ(completed(script, "kvcap sweep --launcher ''", 3), "local slurm\n");

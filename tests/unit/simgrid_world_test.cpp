@@ -108,6 +108,43 @@ TEST_F(SimgridWorld, SaysWhatALaneAndAQueueHaveStillToDo) {
   expect_dates(pending_s, {1.75, 2.75, 0.25});
 }
 
+// SimGrid counts the bytes of one activity in 64 bits.
+TEST_F(SimgridWorld, CarriesMoreBytesThanAnIntegerCounts) {
+  constexpr double kYears_s = 1e9;  // x 26 GB/s = 2.6e19 bytes
+  double pending_s = 0;
+  world_->run([&](double now_s) -> double {
+    if (now_s == 0) move(Tier::dram, kYears_s);
+    if (now_s > 0 && now_s < kYears_s) pending_s = node_.lane(Tier::dram, Tier::hbm).pending_s();
+    return now_s < kYears_s / 4 ? kYears_s / 4 : now_s < kYears_s ? 2 * kYears_s : -1;
+  });
+  EXPECT_NEAR(pending_s, 0.75 * kYears_s, 1);
+  ASSERT_EQ(ended_s_.size(), 1U);
+  EXPECT_NEAR(ended_s_[0], kYears_s, 1);
+}
+
+// Beyond 97 days SimGrid's clock may miss a date that it adds up to by more than it takes for equal.
+TEST_F(SimgridWorld, ReachesDatesThatAreMoreThanTwiceAsFarAway) {
+  const std::vector<double> dates = {3.3, 2456640367.3947105, 7499217964.517663};
+  std::size_t called = 0;
+  world_->run([&](double now_s) -> double {
+    if (called < dates.size()) {
+      if (called == 0 || now_s >= dates[called - 1] - 1e-5) ++called;
+      return dates[called - 1];
+    }
+    if (now_s < dates.back() - 1e-5) return dates.back();
+    // And so do transfers, where nobody waits for a date.
+    if (called++ == dates.size()) {
+      node_.lane(Tier::dram, Tier::hbm).move(2 * dates.back() + 0.3, 0, [this](TransferPhase phase) {
+        if (phase == TransferPhase::ended) ended_s_.push_back(world_->now_s());
+        world_->wake();
+      });
+    }
+    return ended_s_.empty() ? kNever_s : -1;
+  });
+  ASSERT_EQ(ended_s_.size(), 1U);
+  EXPECT_NEAR(ended_s_[0], 3 * dates.back(), 1);
+}
+
 // An alarm that is called off must not slow down the one that follows it.
 TEST_F(SimgridWorld, CallsTheLoopWhenItAskedHoweverOftenItChangesItsMind) {
   std::vector<double> calls_s;

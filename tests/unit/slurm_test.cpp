@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/input_error.h"
+#include "unit/shell_word.h"
 
 namespace kvcap {
 namespace {
@@ -34,8 +35,8 @@ class FakeSlurm : public testing::Test {
   FakeSlurm()
       : folder_(std::filesystem::temp_directory_path() / ("kvcap_slurm_" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
-    add("sbatch", "for a; do case $a in --array=*) echo \"${a#--array=}\" >> " + folder_.string() +
-                      "/asked;; esac; done; echo '7;cluster'");
+    add("sbatch", "for a; do case $a in --array=*) echo \"${a#--array=}\" >> " +
+                      shell_word(folder_ / "asked") + ";; esac; done; echo '7;cluster'");
     add("squeue",
         "[ \"$3\" = --jobs=7 ] || exit 3; echo 'slurm_load_jobs error: Invalid job id specified'; exit 1");
     path_ = getenv("PATH");

@@ -241,6 +241,8 @@ TEST(Store, RefusesAPrefetchThatWouldEvictWhatIsNeededSooner) {
   EXPECT_TRUE(store.prefetch(1, 4).empty());
   EXPECT_EQ(store.find(2)->tier, Tier::dram);
   EXPECT_EQ(store.find(3)->tier, Tier::dram);
+  store.expect(3, 12);  // as soon as 1
+  EXPECT_TRUE(store.prefetch(1, 4).empty());
   store.expect(3, 13);  // now 3 is needed after 1
   finish(store, store.prefetch(1, 5));
   EXPECT_EQ(store.find(1)->tier, Tier::dram);
@@ -250,6 +252,24 @@ TEST(Store, RefusesAPrefetchThatWouldEvictWhatIsNeededSooner) {
   finish(store, store.prefetch(3, 6));
   EXPECT_EQ(store.find(2)->tier, Tier::ssd);
   store.check();
+}
+
+// Half of 100 tokens is to be kept free; 30 are pinned. A save may go beyond, what is fetched ahead may not.
+TEST(Store, PrefetchesNothingIntoTheShareToKeepFree) {
+  StoreTier dram = tier(Tier::dram, 1000);
+  dram.free_fraction = 0.5;
+  Store store({dram, tier(Tier::ssd, 2000)});
+  finish(store, store.put(1, 40, 1));
+  store.pin(2);
+  finish(store, store.put(2, 30, 2));
+  ASSERT_EQ(store.find(1)->tier, Tier::ssd);
+  ASSERT_EQ(store.find(2)->tier, Tier::dram);
+  EXPECT_TRUE(store.prefetch(1, 3).empty());
+  EXPECT_TRUE(store.take_in(3, 40, Tier::remote, true, 4).empty());
+  EXPECT_EQ(visible(store, 3), 0);
+  store.take_in(3, 40, Tier::remote, false, 5);
+  store.unpin(2);
+  EXPECT_FALSE(store.prefetch(1, 6).empty());
 }
 
 TEST(Store, GrowsAContextThatIsBeingPrefetched) {

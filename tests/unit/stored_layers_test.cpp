@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "laws/machines.h"
+#include "machine.h"
 
 namespace kvcap {
 namespace {
@@ -44,6 +45,47 @@ TEST(StoredLayers, StayAsTheyAreWhereTheModelHasNoMoreBits) {
   EXPECT_EQ(kept(model, 8).hidden_bytes, 4096 * 8.5 / 8);
   model.hidden_bytes_per_element = 4;
   EXPECT_EQ(kept(model, 16).hidden_bytes, 16384);
+}
+
+TEST(StoredLayers, HoldEveryCopyThatAGroupHasUnlessTheyAreStoredOnce) {
+  HardwareProfile hardware = a100();
+  hardware.gpu.count = 8;
+  ModelSpec model = llama_2_7b();
+  model.num_key_value_heads = 2;
+  // Two heads on eight GPUs, one on each: four copies of 2 x 2 x 128 elements of two bytes.
+  const CostModel grouped(model, hardware, 8);
+  EXPECT_EQ(StoredLayers(grouped, 16, false).kv_bytes(), 4 * 1024);
+  EXPECT_EQ(StoredLayers(grouped, 16, true).kv_bytes(), 1024);
+  // A latent and its rotary key are on all of them.
+  model.latent = LatentAttention{.kv_lora_rank = 512, .qk_rope_head_dim = 64};
+  const CostModel latent(model, hardware, 8);
+  EXPECT_EQ(StoredLayers(latent, 16, false).kv_bytes(), 8 * 576 * 2);
+}
+
+TEST(StoredLayers, LoadTheChunksOfEveryHitOfATier) {
+  const CostModel cost(llama_2_7b(), a100(), 1);
+  const std::vector<Hit> hits = {{.tier = Tier::ssd, .tokens = 64}, {.tier = Tier::ssd, .tokens = 100}};
+  const LayerWork work = StoredLayers(cost, 16).kv(1, hits);
+  EXPECT_EQ(work.load_requests[index(Tier::ssd)], 1 + 2);  // of 64 tokens
+  EXPECT_EQ(work.load_bytes[index(Tier::ssd)], 164 * 16384);
+}
+
+// 600 of 1,000 tokens are found: each layer computes the other 400 and what is new, behind the 600.
+TEST(KvOffload, ComputesWhatWasNotFoundBesideTheLoadsUpToTheBudgetOfAStep) {
+  Scenario layerwise = scenario("kv_offload");
+  layerwise.policy.preload = Preload::layerwise;
+  layerwise.serving.max_num_batched_tokens = 512;
+  const Machine machine(layerwise, 1000, 1000);
+  const Hit hit{.tier = Tier::ssd, .tokens = 600};
+  const auto restored = [&](int64_t new_tokens) {
+    return machine.policy().restore({.history_tokens = 1000, .new_tokens = new_tokens}, {&hit, 1},
+                                    machine.idle_rates());
+  };
+  const Restoration fused = restored(112);
+  EXPECT_TRUE(fused.fused);
+  EXPECT_DOUBLE_EQ(fused.work[0].compute_s, machine.cost().prefill_layer_s({512, 600}));
+  EXPECT_FALSE(restored(113).fused);
+  EXPECT_EQ(machine.policy().save_requests(100), 32 * 2);
 }
 
 TEST(StoredLayers, AreExpandedByAnElementwiseKernelWhereTheProfileHasThose) {

@@ -11,6 +11,7 @@
 #include "base/input_error.h"
 #include "base/sha256.h"
 #include "plan/point.h"
+#include "plan/results_file.h"
 #include "plan/sample.h"
 
 namespace kvcap {
@@ -181,6 +182,22 @@ TEST(Sweep, OfEachExampleHasOnlyGoodPoints) {
     ++files;
   }
   EXPECT_GE(files, 2U);
+}
+
+// A sweep that was stopped: its results have a row of every point, with nothing in those that did not run.
+TEST(Sweep, HasARowOfEveryPointThoughNoneHasRun) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("kvcap_results_" + std::to_string(getpid()));
+  int rows = 0;
+  {
+    ResultsFile file(path.string());
+    file.set_swept({"seed"}, 2, [](std::size_t i) {
+      return ResultsFile::SweptPoint{.point = i, .key = std::to_string(i), .values = {std::to_string(i)}};
+    });
+    file.each_result([&](const std::vector<std::string>&, const std::vector<Cell>&) { ++rows; });
+  }
+  for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path.string() + end);
+  EXPECT_EQ(rows, 2);
 }
 
 TEST(Sha256, NamesTheExamplesOfItsStandard) {

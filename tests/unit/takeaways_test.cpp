@@ -227,6 +227,27 @@ TEST(Changes, MatchRestorationsChecksAndSweeps) {
               "s, median of 4 points: p99 TTFT 25.0 ms lower (250 against 275 ms before); one run each");
 }
 
+TEST(Changes, AreInTheUnitsThatTheyName) {
+  Json now = result("hcache", 100, 30, 264, 0.8), then = result("hcache", 100, 30, 528, 0.4);
+  then["metrics"]["token_hit_rate"] = 0.6;
+  const std::vector<Change> all = changes({input("new", now), input("old", then, true),
+                                           input("v", validation({check("a", "near", 0.01)})),
+                                           input("v0", validation({check("a", "near", 0.06)}), true)});
+  const auto of = [&](const std::string& metric) {
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Change& one) { return one.metric == metric; });
+    return found == all.end() ? Change{} : *found;
+  };
+  EXPECT_EQ(of("token_hit_rate").unit, "%");
+  EXPECT_NEAR(of("token_hit_rate").before, 60, 1e-9);
+  EXPECT_NEAR(of("token_hit_rate").after, 90, 1e-9);
+  EXPECT_EQ(of("stored_bytes_per_token").unit, "KiB/token");
+  EXPECT_NEAR(of("stored_bytes_per_token").before, 528, 1e-9);
+  EXPECT_EQ(of("error").unit, "%");
+  EXPECT_NEAR(of("error").before, 6, 1e-9);
+  EXPECT_NEAR(of("error").after, 1, 1e-9);
+}
+
 TEST(Changes, SaySoWhereNothingMatches) {
   expect_says(said({input("r", restoration(1, 2)), input("v", validation({}), true)}, "changes"),
               "Both sides have nothing in common that could be compared.");

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "unit/programs.h"
 #include "unit/raw_files.h"
+#include "unit/shared_data.h"
+#include "unit/shell_word.h"
 #include "workload/gz_file.h"
 #include "workload/lines.h"
 #include "workload/source.h"
@@ -17,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-std::string data(const std::string& name) { return KVCAP_SOURCE_DIR "/../shared/data/traces/" + name; }
+std::string data(const std::string& name) { return shared_data("traces/" + name); }
 
 std::string text_of(const std::string& path) {
   LineReader lines(path);
@@ -47,7 +50,8 @@ class Trace : public RawFiles {
   };
   Outcome kvcap(const std::string& arguments) const {
     const std::string folder = folder_.string();
-    const std::string command = "cd " + folder + " && " KVCAP_BINARY " trace " + arguments + " >out 2>err";
+    const std::string command = "cd " + shell_word(folder) + " && " + shell_word(kvcap_program()) + " trace " +
+                                arguments + " >out 2>err";
     const int status = std::system(command.c_str());
     return {WEXITSTATUS(status), text_of(folder + "/out"), text_of(folder + "/err")};
   }
@@ -136,7 +140,7 @@ TEST_F(Trace, DocumentsAreRefusedWhereTheyContradict) {
 }
 
 TEST(TraceStatsOfData, AreThoseOfItsDescription) {
-  if (!fs::exists(data("leval.jsonl"))) GTEST_SKIP() << "needs the shared data folder beside the project";
+  KVCAP_NEEDS_SHARED_DATA("traces/leval.jsonl");
   const TraceStats plain = trace_stats(make_workload(sessions_in(data("sharegpt_turns.jsonl")), 1));
   EXPECT_EQ(plain.sessions, 5678);
   EXPECT_EQ(plain.requests, 30731);
@@ -173,10 +177,18 @@ TEST(TraceStatsOfData, AreThoseOfItsDescription) {
               leval.history_token_share * (history - documents) / history, 1e-4);
 }
 
+TEST(SessionLines, OfTheShippedTracesReadBackAsTheyWere) {
+  for (const char* name : {"leval-100.jsonl", "sharegpt-100.jsonl", "sample-chat.jsonl"}) {
+    const std::string path = std::string(KVCAP_SOURCE_DIR "/traces/") + name;
+    EXPECT_TRUE(session_lines(read_sessions({.kind = "sessions", .path = path}, {}, false)) == text_of(path))
+        << name;
+  }
+}
+
 TEST(SessionLines, ReadBackAsTheyWere) {
   const char* names[] = {"sharegpt_turns_repaired.jsonl", "leval.jsonl", "leval_estimated_context.jsonl"};
   for (const char* name : names) {
-    if (!fs::exists(data(name))) GTEST_SKIP() << "needs the shared data folder beside the project";
+    KVCAP_NEEDS_SHARED_DATA("traces/" + std::string(name));
     const SourceOptions options{.kind = "sessions", .path = data(name)};
     EXPECT_TRUE(session_lines(read_sessions(options, {}, false)) == text_of(data(name))) << name;
   }

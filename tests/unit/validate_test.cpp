@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/input_error.h"
+#include "unit/shared_data.h"
 #include "validate/papers.h"
 #include "validate/suites.h"
 
@@ -141,9 +142,8 @@ TEST(Papers, EveryPublishedNumberHasExactlyOneCheck) {
 }
 
 TEST(MeasuredSuite, KeepsWhatReadmePromisesAndSaysWhyOfTheRest) {
-  const std::string data = KVCAP_SOURCE_DIR "/../shared/data";
-  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no measured data at ../shared/data";
-  const std::vector<Check> checks = run_suites({"measured"}, {.data_folder = data});
+  KVCAP_NEEDS_SHARED_DATA("hardware");
+  const std::vector<Check> checks = run_suites({"measured"}, {.data_folder = shared_data()});
   EXPECT_GT(checks.size(), 40U);
   EXPECT_EQ(broken_promises(checks), "") << validation_table(checks);
   for (const Check& check : checks) {

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/input_error.h"
+#include "unit/shared_data.h"
 
 namespace kvcap {
 namespace {
@@ -389,11 +390,10 @@ TEST(Workload, DrawsOneSubjectWithoutShiftingAnother) {
 }
 
 TEST(ShareGptFile, HasTheTurnsThatItsReadmeCounts) {
-  const std::string path = KVCAP_SOURCE_DIR "/../shared/data/traces/sharegpt_turns_repaired.jsonl";
-  if (!fs::exists(path)) GTEST_SKIP() << "needs the shared data folder beside the project";
+  KVCAP_NEEDS_SHARED_DATA("traces/sharegpt_turns_repaired.jsonl");
   WorkloadOptions options;
   options.source.kind = "sessions";
-  options.source.path = path;
+  options.source.path = shared_data("traces/sharegpt_turns_repaired.jsonl");
   const Workload workload = make_workload(options, 1);
   EXPECT_EQ(workload.sessions.size(), 5678u);
   EXPECT_EQ(workload.turns.size(), 31432u);

@@ -1,0 +1,110 @@
+// The invariants of a simulation, which kvcap run --check and the tests verify while it runs. A broken one is
+// our bug: the program prints its name and what it says, then aborts. tests/README.md shows this table.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace kvcap {
+
+struct Invariant {
+  std::string_view name;
+  std::string_view holds;
+  std::string_view when;
+  std::string_view test;  // fails where the invariant is broken
+};
+
+inline constexpr std::string_view kAfterEvents = "after every event";
+inline constexpr std::string_view kInTurn = "after every event; of a large store or pool a part";
+inline constexpr std::string_view kAtTheEnd = "at the end of a run";
+inline constexpr std::string_view kAlways = "after every event and at the end of a run";
+inline constexpr std::string_view kSoak = "Soak.FortyRandomScenariosBreakNoLaw";
+
+inline constexpr Invariant kInvariants[] = {
+    {"INV-CLOCK", "Time never goes back.", kAfterEvents, "InstanceDeathTest.StopsWhenTimeGoesBack"},
+    {"INV-GPU-TIME",
+     "Restorations get GPU time no faster than the clock runs, and none is taken back. A step has started, "
+     "and its GPU time is at most its length.",
+     kAfterEvents, kSoak},
+    {"INV-TURNS", "Every turn that arrived was answered once, was refused once or is still inside.", kAlways,
+     "FinishedRunDeathTest.ATurnIsLost"},
+    {"INV-PHASES", "A request is in the list of its phase and has the marks of that phase.", kAfterEvents,
+     kSoak},
+    {"INV-LIMITS", "At most max_num_seqs requests run, and at most max_queued_turns wait.", kAfterEvents,
+     kSoak},
+    {"INV-TOKENS",
+     "A request computes each of its known tokens once. A step computes at least one token and at most "
+     "max_num_batched_tokens.",
+     kAfterEvents, kSoak},
+    {"INV-ROOM",
+     "A request holds the blocks that its tokens need, and a waiting one holds none. The blocks that "
+     "reserve_output promised are free.",
+     kAfterEvents, kSoak},
+    {"INV-BLOCKS",
+     "Free, cached and held blocks add up to the pool. A block counts as many holders as requests hold it.",
+     kInTurn, "BlockPoolDeathTest.StopsWhenSomebodyHoldsWhatNobodyKnows"},
+    {"INV-TREE",
+     "A block stays as long as any block behind it. Parents and children in the prefix tree know each other.",
+     kInTurn, "BlockPoolAtRandom.DoesWhatARecordOfEveryBlockDoes"},
+    {"INV-LOADS", "Every load in progress belongs to a request that waits for it.", kAfterEvents, kSoak},
+    {"INV-FOUND", "The store still holds what a lookup has just found.", "when a request is admitted", kSoak},
+    {"INV-PINS", "A store has one pin for each part of a prompt in use and for each fetch.", kAfterEvents,
+     kSoak},
+    {"INV-FORECAST", "The look-ahead knows the waiting requests and nothing else.", kAfterEvents, kSoak},
+    {"INV-NODES",
+     "The router's view of a node is right: whether it is up, how many turns it has, when it is called next.",
+     kAlways, kSoak},
+    {"INV-INDEX", "A store finds each context by its key, in exactly the tiers that hold it.", kInTurn,
+     kSoak},
+    {"INV-CAPACITY", "A tier holds at most its capacity, and its totals are the sums over its contexts.",
+     kInTurn, kSoak},
+    {"INV-HELD",
+     "A context that is pinned, being copied or incomplete cannot be evicted; every other context can.",
+     kInTurn, kSoak},
+    {"INV-TIERS",
+     "A tier holds at most as much of a context as the tiers nearer to the GPU. Only inclusive tiers hold a "
+     "context twice.",
+     kInTurn, kSoak},
+    {"INV-STORED", "The tokens that came minus the tokens that left are the tokens stored.", kInTurn, kSoak},
+    {"INV-MOVES", "Somebody performed every move that a store asked for. No count of moves is negative.",
+     kInTurn, kSoak},
+    {"INV-EMPTY", "After the last turn no request, load, pin or held block is left.", kAtTheEnd, kSoak},
+    {"INV-TIMES",
+     "A turn's times contain each other: the parts of its restoration, service TTFT, TTFT, end-to-end "
+     "latency, the run.",
+     kAtTheEnd, "FinishedRunDeathTest.ATurnTakesLongerThanTheRun"},
+    {"INV-HITS",
+     "A turn finds at most its history; its hits in each tier add up to its hits, and it uses no more.",
+     kAtTheEnd, "FinishedRunDeathTest.ATurnFindsMoreThanItsHistory"},
+    {"INV-READS", "The bytes read from a tier are those of the contexts found there.", kAtTheEnd,
+     "FinishedRunDeathTest.ATierIsReadWhereNothingWasFound"},
+    {"INV-FULL", "No tier and no KV pool exceeds its capacity, and no utilization exceeds 1.", kAtTheEnd,
+     "FinishedRunDeathTest.ALinkIsBusierThanAlways"},
+    {"INV-LEVELS", "No level of a time series is negative.", kAtTheEnd,
+     "FinishedRunDeathTest.ALevelIsNegative"},
+    {"INV-LITTLE",
+     "Little's law: the mean number of turns inside times the duration is the sum of their latencies.",
+     kAtTheEnd, "FinishedRunDeathTest.TurnsStayLongerThanTheirLatencies"},
+};
+
+// A name that the table does not have does not compile.
+consteval const Invariant& invariant(std::string_view name) {
+  return *std::find_if(std::begin(kInvariants), std::end(kInvariants),
+                       [name](const Invariant& one) { return one.name == name; });
+}
+
+[[noreturn]] inline void fail_invariant(const Invariant& one, const char* file, int line,
+                                        const char* condition) {
+  std::fprintf(stderr, "kvcap: bug: %.*s is broken (%.*s) at %s:%d: %s does not hold\n",
+               static_cast<int>(one.name.size()), one.name.data(), static_cast<int>(one.holds.size()),
+               one.holds.data(), file, line, condition);
+  std::abort();
+}
+
+}  // namespace kvcap
+
+#define KVCAP_INVARIANT(name, condition) \
+  ((condition) ? static_cast<void>(0)    \
+               : ::kvcap::fail_invariant(::kvcap::invariant(name), __FILE__, __LINE__, #condition))
