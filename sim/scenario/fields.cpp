@@ -88,6 +88,12 @@ FieldSpec count(std::string_view meaning, std::string_view unit = {}) {
 FieldSpec required_count(std::string_view meaning) {
   return {.meaning = meaning, .min = 1, .max = kMaxCount, .required = true};
 }
+// What no transfer crosses may be faster than what SimGrid counts the bytes of.
+FieldSpec up_to(double most, FieldSpec spec) {
+  spec.max = most;
+  return spec;
+}
+
 FieldSpec positive(std::string_view meaning, std::string_view unit, bool required = true) {
   const UnitRange& range = range_of(unit);
   return {.meaning = meaning, .unit = unit, .min = range.least, .max = range.most, .required = required};
@@ -259,7 +265,7 @@ static void describe(FieldVisitor& v, Gpu& o) {
   v.field("context_bytes", o.context_bytes,
           not_negative("of it, taken by a process's CUDA context", "bytes"));
   v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s,
-          positive("of its memory", "bytes/s"));
+          up_to(1e18, positive("of its memory", "bytes/s")));
   v.field("sm_count", o.sm_count,
           {.meaning = "multiprocessors; needed by wave and blocks", .min = 0, .max = kMaxCount});
   v.group("gemm", {.meaning = "matrix products"},
