@@ -227,6 +227,34 @@ void add_robustness(Page& page, const PlanReport& report) {
   }
 }
 
+// Of each value of a list that the answer does not have, why.
+void add_discarded(Page& page, const PlanReport& report) {
+  if (report.result.discarded.empty()) return;
+  page.line();
+  page.line("Left out, each with the setting that comes nearest:");
+  for (const Discarded& one : report.result.discarded) {
+    std::string text = "  " + one.value + ": ";
+    const std::string cost = report.plan->minimize + " " + format_number(one.objective);
+    switch (one.why) {
+      case Discarded::Why::dearer:
+        text += (one.is_estimate ? "at least " : "meets the targets at ") + cost;
+        break;
+      case Discarded::Why::misses:
+        if (one.reason == "unstable" || one.reason == "stable") {
+          text += one.reason == "unstable" ? "saturated" : "perhaps saturated";
+        } else {
+          text += "misses " + one.reason + " (" + format_number(one.found) + ")";
+        }
+        text += std::string(one.is_estimate ? ", on a short workload," : "") + " at " + cost;
+        break;
+      case Discarded::Why::cannot_run:
+        text += "cannot run: " + one.reason;
+        break;
+    }
+    page.sentence(text, "    ");
+  }
+}
+
 void add_answer(Page& page, const PlanReport& report) {
   const Plan& plan = *report.plan;
   const PlanResult& result = report.result;
@@ -306,6 +334,7 @@ std::string plan_text(const PlanReport& report) {
     add_marginals(page, report);
     add_robustness(page, report);
   }
+  add_discarded(page, report);
   if (!result.front.empty()) add_commands(page, report);
   return page.take();
 }

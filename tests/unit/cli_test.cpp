@@ -320,7 +320,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "kvcap: --set policy.name=hcahce: found \"hcahce\", allowed: " + policies +
            "; did you mean \"hcache\"?\n"},
       {{"rum", path("chat.json")},
-       "kvcap: found the command \"rum\", allowed: run, compare, restore, sweep, plan, validate, "
+       "kvcap: found the command \"rum\", allowed: run, compare, restore, capacity, sweep, plan, validate, "
        "report, trace, show, completion, man; did you mean \"run\"?\n"},
       {{"run", path("chat.json"), "--require", "p99_ttft_m<=5"},
        "kvcap: --require: found the metric \"p99_ttft_m\", allowed: a number of the result; did you mean "
