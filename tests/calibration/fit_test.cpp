@@ -95,6 +95,16 @@ TEST(Fit, ALinkIsATimePerRequestAndARate) {
   EXPECT_NEAR(link.bytes_per_s, 50e9, 1e6);
 }
 
+// A ring of four sends 2 x 3/4 of the vector over each link: 1.5 times its bytes at 100 GB/s, and 5 us.
+TEST(Fit, AnAllReduceSendsOneAndAHalfVectorsOverEveryLinkOfFour) {
+  AllReduceSweep sums{.devices = 4, .library = "ring", .times = {}, .notes = {}};
+  for (double bytes = 4096; bytes < 1e9; bytes *= 4)
+    sums.times.push_back({"all-reduce", bytes, taking(5e-6 + 1.5 * bytes / 100e9)});
+  const FittedLink link = fit_all_reduce(sums);
+  EXPECT_NEAR(link.fixed_s, 5e-6, 1e-9);
+  EXPECT_NEAR(link.bytes_per_s, 100e9, 1e6);
+}
+
 TEST(Fit, ElementwiseKernelsPayBytesAndOneConstant) {
   std::vector<ElementwiseTime> times;
   for (double bytes = 1e4; bytes < 1e9; bytes *= 10)

@@ -1,0 +1,32 @@
+#include "calibration/measure.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace kvcap::calibration {
+namespace {
+
+TEST(Measure, ASpreadIsTheDistanceOfTheQuartilesOverTheMedian) {
+  const Sample sample = summarize({5, 1, 4, 2, 3});
+  EXPECT_EQ(sample.median_s, 3);
+  EXPECT_EQ(sample.min_s, 1);
+  EXPECT_DOUBLE_EQ(sample.spread, (4 - 2) / 3.0);
+  EXPECT_EQ(sample.batches, 5);
+}
+
+// Calls of a millisecond each, in batches of up to 64: a batch takes at least as many milliseconds as it has
+// calls, and a call of it far fewer.
+TEST(Measure, TheTimeOfABatchIsSharedAmongItsCalls) {
+  const std::unique_ptr<Backend> backend = make_cpu_backend();
+  Bench bench(*backend);
+  const Effort effort{.batches = 3, .batch_s = 0.2, .max_calls = 64};
+  const Sample sample = bench.time(
+      [](Stream&, int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }, effort);
+  EXPECT_GE(sample.time_s, 1e-3);
+  EXPECT_LT(sample.min_s, 20e-3);
+}
+
+}  // namespace
+}  // namespace kvcap::calibration
