@@ -103,6 +103,9 @@ TEST(Stability, ARushInTheMiddleThatIsServedIsNoOverload) {
   for (int s = 0; s < 1000; ++s) waiting.add(s > 400 && s < 700 ? 300 : 1, s, s + 1);
   const Chance chance{.sessions = 1000, .gap_variation = 1, .work_variation = 1};
   EXPECT_NE(judge_stability(waiting, running, {0, 1000, true}, chance).verdict, Verdict::saturated);
+  TimeSeries late;  // still being served when the last sessions begin
+  for (int s = 0; s < 1000; ++s) late.add(s < 700 ? 0 : 600 - (s - 700), s, s + 1);
+  EXPECT_NE(judge_stability(late, running, {0, 1000, true}, chance).verdict, Verdict::saturated);
 }
 
 TEST(Stability, SeesOverloadThatBeginsLate) {
