@@ -95,6 +95,7 @@ int main(int argc, char** argv) {
   kvcap::add_run(app);
   kvcap::add_compare(app);
   kvcap::add_restore(app);
+  kvcap::add_capacity(app);
   kvcap::add_sweep(app);
   kvcap::add_plan(app);
   kvcap::add_validate(app);

@@ -12,6 +12,7 @@
 #include "finished_run.h"
 #include "machine.h"
 #include "metrics/recorder.h"
+#include "offered_load.h"
 #include "policy/table.h"
 #include "serving/fleet.h"
 #include "serving/instance.h"
@@ -62,6 +63,16 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
   }
 }
 
+// 0 in a closed loop, and where all sessions begin at once.
+double offered_turns_per_s(const Workload& workload) {
+  if (workload.concurrency > 0 || workload.sessions.empty()) return 0;
+  const auto turns = static_cast<double>(workload.turns.size());
+  const auto sessions = static_cast<double>(workload.sessions.size());
+  if (workload.sessions_per_s > 0) return workload.sessions_per_s * turns / sessions;
+  const double last_s = workload.turns[workload.sessions.back().first_turn].time_s;
+  return last_s > 0 ? turns / last_s : 0;
+}
+
 RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Machine& machine) {
   RunFacts facts;
   facts.scenario_name = scenario.name;
@@ -82,6 +93,15 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
         "some GEMMs lie outside the measured table of the hardware profile and are extrapolated");
   }
   facts.cuts_warmup = scenario.workload.warmup == Warmup::automatic;
+  facts.cuts_unsteady = scenario.workload.warmup == Warmup::steady;
+  const RatesOver over = scenario.workload.rates_over;
+  facts.rates_over_run = over == RatesOver::run || (over == RatesOver::automatic && workload.absolute_times);
+  facts.closed_loop = workload.concurrency > 0;
+  facts.offered_turns_per_s = offered_turns_per_s(workload);
+  facts.gpu_s_of_turn = [&](const MeanTurn& turn) {
+    return gpu_seconds_of_turn(machine, scenario.serving, turn);
+  };
+  facts.rate_varies = workload.absolute_times || !scenario.workload.arrivals.rates.empty();
   facts.slo_ttft_ms = scenario.slo.ttft_ms.value_or(-1);
   facts.slo_tpot_ms = scenario.slo.tpot_ms.value_or(-1);
   facts.stored_bytes_per_token = machine.policy().traits().stored_bytes_per_token;

@@ -212,6 +212,12 @@ void NewFile::append(std::string_view text) {
   }
 }
 
+void NewFile::clear() {
+  if (is_aside_ && (ftruncate(file_, 0) != 0 || lseek(file_, 0, SEEK_SET) != 0)) {
+    throw std::system_error(errno, std::generic_category(), path_.string());
+  }
+}
+
 void NewFile::commit() {
   const SignalsWait wait;
   if (is_aside_ && name_.empty()) {

@@ -39,6 +39,8 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void append(std::string_view text);
+  // Takes back what was appended, where it is a file.
+  void clear();
   void commit();
 
  private:

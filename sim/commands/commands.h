@@ -20,6 +20,7 @@ class CheckFailed : public std::runtime_error {
 void add_run(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_restore(CLI::App& app);
+void add_capacity(CLI::App& app);
 void add_sweep(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_validate(CLI::App& app);

@@ -79,6 +79,18 @@ Json report_object(const PlanReport& report) {
   object["rivals"] = candidate_list(plan, result.rivals);
   object["front"] = candidate_list(plan, result.front);
   object["judged"] = candidate_list(plan, result.judged);
+  object["discarded"] = Json::array();
+  for (const Discarded& one : result.discarded) {
+    constexpr const char* kWhy[] = {"dearer", "misses", "cannot_run"};
+    const bool runs = one.why != Discarded::Why::cannot_run;
+    object["discarded"].push_back({{"value", one.value},
+                                   {"why", kWhy[static_cast<std::size_t>(one.why)]},
+                                   {plan.minimize, runs ? Json(one.objective) : Json()},
+                                   {"estimated", one.is_estimate},
+                                   {"reason", one.reason.empty() ? Json() : Json(one.reason)},
+                                   {"found", one.found > 0 ? Json(one.found) : Json()},
+                                   {"changes", one.changes}});
+  }
   object["marginal"] = Json::array();
   for (const Marginal& one : report.marginals) {
     object["marginal"].push_back(

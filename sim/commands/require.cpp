@@ -8,12 +8,13 @@
 
 #include "base/input_error.h"
 #include "commands/commands.h"
+#include "metrics/format.h"
 #include "metrics/recorder.h"
 
 namespace kvcap {
 namespace {
 
-Requirement parse(const std::string& text) {
+Requirement parse(const char* option, const std::string& text) {
   const std::size_t at = text.find_first_of("<>=");
   if (at != std::string::npos && at > 0) {
     const std::size_t length = at + 1 < text.size() && text[at + 1] == '=' ? 2 : 1;
@@ -31,7 +32,7 @@ Requirement parse(const std::string& text) {
       return requirement;
     }
   }
-  throw InputError("--require: found \"" + text +
+  throw InputError(std::string(option) + ": found \"" + text +
                    "\", allowed: METRIC RELATION NUMBER with <=, <, >=, > or ==, e.g. p99_ttft_ms<=500");
 }
 
@@ -43,19 +44,37 @@ bool holds(const Requirement& requirement, double value) {
   return value == requirement.bound;
 }
 
+// Latencies are those of the turns that were served: they say nothing where others were not.
+void refuse_unserved(const std::vector<Requirement>& requirements, const RunResult& result) {
+  for (const std::string unserved : {"rejected", "truncated"}) {
+    const bool is_allowed =
+        std::any_of(requirements.begin(), requirements.end(), [&](const Requirement& requirement) {
+          return requirement.metric == unserved || requirement.metric == unserved + "_share";
+        });
+    const double turns = result.number(unserved);
+    if (is_allowed || !(turns > 0)) continue;
+    throw CheckFailed(format_count(std::llround(std::ceil(turns)), "turn") + " " + unserved +
+                      "; to allow it: --require '" + unserved + "_share<=0.01'");
+  }
+}
+
 }  // namespace
 
 std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts) {
+  return parse_conditions("--require", texts);
+}
+
+std::vector<Requirement> parse_conditions(const char* option, const std::vector<std::string>& texts) {
   std::vector<Requirement> requirements;
   if (texts.empty()) return requirements;
   const std::vector<std::string> metrics = metric_names();
   const std::vector<std::string_view> names(metrics.begin(), metrics.end());
   for (const std::string& text : texts) {
-    requirements.push_back(parse(text));
+    requirements.push_back(parse(option, text));
     const std::string& metric = requirements.back().metric;
     if (std::find(names.begin(), names.end(), metric) == names.end()) {
-      throw InputError("--require: found the metric \"" + metric + "\", allowed: a number of the result" +
-                       suggestion(metric, names));
+      throw InputError(std::string(option) + ": found the metric \"" + metric +
+                       "\", allowed: a number of the result" + suggestion(metric, names));
     }
   }
   return requirements;
@@ -70,6 +89,7 @@ void check_requirements(const std::vector<Requirement>& requirements, const RunR
     std::snprintf(found, sizeof found, "%.6g", value);
     throw CheckFailed("required " + requirement.text + ", found " + found);
   }
+  if (!requirements.empty()) refuse_unserved(requirements, result);
 }
 
 }  // namespace kvcap

@@ -28,6 +28,7 @@ TurnRecord merged(uint32_t session, std::span<const TurnRecord* const> calls,
     whole.retries = static_cast<uint16_t>(whole.retries + call->retries);
     whole.cold = whole.cold && call->cold;
     whole.rejected = whole.rejected || call->rejected;
+    whole.truncated = whole.truncated || call->truncated;
     admitted_s = std::min(admitted_s, call->arrival_s + call->ttft_s - call->service_ttft_s);
     if (of_session[call->session].answers) {
       answer = call;

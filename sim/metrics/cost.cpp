@@ -21,57 +21,74 @@ double ratio(double amount, double among) {
   return std::isinf(share) ? kNaN : share;
 }
 
-double kwh_drawn(const Recorded& recorded, const RunFacts& facts) {
+// What is spent from one time to another.
+struct Spending {
+  double hours = 0;
+  double gpu = 0, dram = 0, ssd = 0, remote = 0, wear = 0;  // dollars
+  double storage = 0, total = 0;
+  double kwh = 0, energy = 0;
+  double written_bytes = 0;  // to SSDs
+};
+
+double kwh_drawn(const Recorded& recorded, const RunFacts& facts, const Window& window) {
   if (facts.gpu_busy_w < 0) return kNaN;
-  const double busy_s = recorded.busy[static_cast<std::size_t>(Resource::gpu)].integral(facts.duration_s);
-  double joules = static_cast<double>(facts.gpus) * facts.gpu_idle_w * facts.duration_s +
+  const double busy_s =
+      recorded.busy[static_cast<std::size_t>(Resource::gpu)].integral(window.from_s, window.to_s);
+  double joules = static_cast<double>(facts.gpus) * facts.gpu_idle_w * window.length_s() +
                   static_cast<double>(facts.gpus_per_group) * (facts.gpu_busy_w - facts.gpu_idle_w) * busy_s;
-  for (double watts : facts.tier_w) joules += watts * facts.duration_s;
+  for (double watts : facts.tier_w) joules += watts * window.length_s();
   return facts.pue * joules / kJoulesPerKwh;
+}
+
+Spending spent(const Recorded& recorded, const RunFacts& facts, const Window& window) {
+  Spending spent;
+  const double hours = spent.hours = window.length_s() / kSecondsPerHour;
+  spent.gpu = facts.gpu_usd_per_hour * hours;
+  spent.dram = facts.tier_usd_per_hour[index(Tier::dram)] * hours;
+  spent.ssd = facts.tier_usd_per_hour[index(Tier::ssd)] * hours;
+  spent.remote = facts.tier_usd_per_hour[index(Tier::remote)] * hours +
+                 facts.remote_usd_per_request * recorded.remote_requests.integral(window.from_s, window.to_s);
+  spent.written_bytes = recorded.written_to_ssds.integral(window.from_s, window.to_s);
+  spent.wear = facts.ssd_purchase_usd > 0
+                   ? ratio(spent.written_bytes * facts.ssd_purchase_usd, facts.ssd_endurance_bytes)
+                   : kNaN;
+  spent.kwh = kwh_drawn(recorded, facts, window);
+  spent.energy = facts.usd_per_kwh < 0 ? kNaN : spent.kwh * facts.usd_per_kwh;
+  // fmax: the other where one is NaN.
+  spent.storage = spent.dram + std::fmax(spent.ssd, spent.wear) + spent.remote;
+  const double own_energy = facts.gpus_are_bought && !std::isnan(spent.energy) ? spent.energy : 0;
+  spent.total = spent.gpu + spent.storage + own_energy;
+  return spent;
 }
 
 }  // namespace
 
-std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts, const Served& served) {
-  const double hours = facts.duration_s / kSecondsPerHour;
-  const double gpu = facts.gpu_usd_per_hour * hours;
-  const double dram = facts.tier_usd_per_hour[index(Tier::dram)] * hours;
-  const double ssd = facts.tier_usd_per_hour[index(Tier::ssd)] * hours;
-  const double remote = facts.tier_usd_per_hour[index(Tier::remote)] * hours +
-                        facts.remote_usd_per_request * recorded.requests[index(Tier::remote)];
-  const double written_bytes = recorded.written_bytes[index(Tier::ssd)];
-  const double wear = facts.ssd_purchase_usd > 0
-                          ? ratio(written_bytes * facts.ssd_purchase_usd, facts.ssd_endurance_bytes)
-                          : kNaN;
-  const double kwh = kwh_drawn(recorded, facts);
-  const double energy = facts.usd_per_kwh < 0 ? kNaN : kwh * facts.usd_per_kwh;
-  const double storage = dram + std::fmax(ssd, wear) + remote;  // fmax: the other where one is NaN
-  const double own_energy = facts.gpus_are_bought && !std::isnan(energy) ? energy : 0;
-  const double total = gpu + storage + own_energy;
-
+std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts, const Served& served,
+                                 const Window& window, const Served& in_window) {
+  const Spending all = spent(recorded, facts, {0, facts.duration_s});
+  const Spending steady = spent(recorded, facts, window);
   const double saved_gpu_hours = (recorded.reused_prefill_s - recorded.restore_compute_s) *
                                  static_cast<double>(facts.gpus_per_group) / kSecondsPerHour;
-  const auto output_tokens = static_cast<double>(served.output_tokens);
-  const double bytes_per_day = written_bytes / facts.duration_s * kSecondsPerDay;
+  const double bytes_per_day = steady.written_bytes / window.length_s() * kSecondsPerDay;
   return {
-      {"cost.gpu_usd", gpu},
-      {"cost.dram_usd", dram},
-      {"cost.ssd_usd", ssd},
-      {"cost.remote_usd", remote},
-      {"cost.total_usd", total},
-      {"cost.usd_per_hour", total / hours},
-      {"cost.usd_per_million_output_tokens", ratio(1e6 * total, output_tokens)},
+      {"cost.gpu_usd", all.gpu},
+      {"cost.dram_usd", all.dram},
+      {"cost.ssd_usd", all.ssd},
+      {"cost.remote_usd", all.remote},
+      {"cost.total_usd", all.total},
+      {"cost.usd_per_hour", steady.total / steady.hours},
+      {"cost.usd_per_million_output_tokens", ratio(1e6 * steady.total, in_window.output_tokens)},
       {"cost.usd_per_million_tokens",
-       ratio(1e6 * total, output_tokens + static_cast<double>(served.input_tokens))},
-      {"cost.ssd_wear_usd", wear},
-      {"cost.energy_usd", energy},
-      {"cost.storage_usd", storage},
-      {"cost.storage_usd_per_hit", ratio(storage, static_cast<double>(served.hit_turns))},
+       ratio(1e6 * steady.total, in_window.output_tokens + in_window.input_tokens)},
+      {"cost.ssd_wear_usd", all.wear},
+      {"cost.energy_usd", all.energy},
+      {"cost.storage_usd", all.storage},
+      {"cost.storage_usd_per_hit", ratio(all.storage, static_cast<double>(served.hit_turns))},
       {"cost.usd_per_gpu_hour", ratio(facts.gpu_usd_per_hour, static_cast<double>(facts.gpus))},
-      {"cost.usd_per_saved_gpu_hour", ratio(storage, saved_gpu_hours)},
+      {"cost.usd_per_saved_gpu_hour", ratio(all.storage, saved_gpu_hours)},
       {"saved_gpu_hours", saved_gpu_hours},
-      {"energy.kwh", kwh},
-      {"energy.joules_per_output_token", ratio(kwh * kJoulesPerKwh, output_tokens)},
+      {"energy.kwh", all.kwh},
+      {"energy.joules_per_output_token", ratio(steady.kwh * kJoulesPerKwh, in_window.output_tokens)},
       {"ssd_writes.bytes_per_day", bytes_per_day},
       // 1: written so fast that the rated writes are used up in exactly five years.
       {"ssd_writes.rated_share", ratio(bytes_per_day * kEnduranceDays, facts.ssd_endurance_bytes)},

@@ -2,6 +2,9 @@
 // of bought SSDs and the energy that the machine drew. One function, so that whatever multiplies a machine
 // multiplies it here.
 //
+// Totals are of the run from the first arrival to the last answer. What is per hour, per day or per generated
+// token is of the window of its rates: a beginning and an end that serve few are no part of it.
+//
 // gpu_usd, dram_usd, ssd_usd: hourly price (rent, or purchase written off evenly) x hours. remote_usd: the
 // same and the price of requests.
 //
@@ -30,18 +33,21 @@
 #include "metrics/recorded.h"
 #include "metrics/recorder.h"
 #include "metrics/result.h"
+#include "metrics/stability.h"
 
 namespace kvcap {
 
-// Turns of the whole run, rejected ones left out.
+// Rejected turns are left out.
 struct Served {
-  int64_t input_tokens = 0;  // history counts
-  int64_t output_tokens = 0;
+  double input_tokens = 0;  // history counts
+  double output_tokens = 0;
   int64_t hit_turns = 0;
 };
 
 // cost.*, energy.*, saved_gpu_hours and ssd_writes.*, in the order in which they are written. NaN where a
-// price, an endurance or a power is not stated, or a denominator is 0 or next to it.
-std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts, const Served& served);
+// price, an endurance or a power is not stated, or a denominator is 0 or next to it. `served` are the turns of the run,
+// `in_window` what was computed of them inside `window`.
+std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts, const Served& served,
+                                 const Window& window, const Served& in_window);
 
 }  // namespace kvcap

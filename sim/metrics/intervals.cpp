@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "metrics/recorder.h"
+#include "metrics/stability.h"
 #include "metrics/turn_means.h"
 
 namespace kvcap {
@@ -76,6 +77,42 @@ void pool_histories(std::vector<RunResult>& runs) {
   }
 }
 
+bool is_verdict(const RunResult& run, Verdict verdict) {
+  const double stable = run.number("stable");
+  if (verdict == Verdict::undecided) return std::isnan(stable);
+  return stable == (verdict == Verdict::stable ? 1 : 0);
+}
+
+// What all runs say; where they do not agree, nobody knows.
+Verdict common_verdict(const std::vector<RunResult>& runs) {
+  for (Verdict verdict : {Verdict::stable, Verdict::saturated}) {
+    if (std::all_of(runs.begin(), runs.end(), [&](const RunResult& run) { return is_verdict(run, verdict); }))
+      return verdict;
+  }
+  return Verdict::undecided;
+}
+
+// "3 of 5 runs are stable, 2 undecided: ...", and why the first that is not stable is not.
+std::string common_reason(const std::vector<RunResult>& runs) {
+  const RunResult* told = nullptr;
+  std::string counts;
+  for (Verdict verdict : {Verdict::stable, Verdict::saturated, Verdict::undecided}) {
+    int64_t count = 0;
+    for (const RunResult& run : runs) {
+      if (!is_verdict(run, verdict)) continue;
+      ++count;
+      if (!told || (verdict != Verdict::stable && is_verdict(*told, Verdict::stable))) told = &run;
+    }
+    if (count == 0) continue;
+    counts += counts.empty() ? std::to_string(count) + " of " + std::to_string(runs.size()) + " runs are "
+                             : ", " + std::to_string(count) + " ";
+    counts += name(verdict);
+  }
+  for (const Metric& metric : told->metrics)
+    if (metric.name == "stable.reason") return counts + ": " + std::get<std::string>(metric.value);
+  return counts;
+}
+
 void join_notes(std::vector<RunResult>& runs) {
   std::vector<std::string>& notes = runs[0].notes;
   for (std::size_t r = 1; r < runs.size(); ++r)
@@ -128,9 +165,10 @@ RunResult combine_replications(std::vector<RunResult> runs) {
       metric.value = interval.mean;
       combined.intervals.push_back({metric.name, interval.mean, interval.half_width,
                                     IntervalMethod::replications, static_cast<int64_t>(runs.size())});
-    } else if (std::holds_alternative<bool>(metric.value)) {
-      metric.value = std::all_of(runs.begin(), runs.end(),
-                                 [&](const RunResult& run) { return std::get<bool>(run.metrics[m].value); });
+    } else if (metric.name == "stable.verdict") {
+      metric.value = std::string(name(common_verdict(runs)));
+    } else if (metric.name == "stable.reason") {
+      metric.value = common_reason(runs);
     }
     combined.metrics.push_back(std::move(metric));
   }

@@ -40,7 +40,8 @@ struct Recorded {
   std::array<RecordedLevel, kLevelCount> levels;
   std::array<TimeSeries, kResourceCount> busy;
   PerTier read_bytes{}, written_bytes{};
-  PerTier requests{};              // reads and writes
+  TimeSeries written_to_ssds;      // bytes
+  TimeSeries remote_requests;      // reads and writes
   std::vector<double> gpu_busy_s;  // of each node
   int64_t preemptions = 0;
   int64_t retried = 0;
@@ -51,13 +52,17 @@ struct Recorded {
   double copied_bytes = 0, copied_s = 0;               // within KV buffers
   double reused_prefill_s = 0, restore_compute_s = 0;  // see Recorder::reused
 
+  void asked(Tier tier, double requests, double now_s) {
+    if (tier == Tier::remote && requests > 0) remote_requests.add_at(requests, now_s);
+  }
+
   RecordedLevel& operator[](Level which) { return levels[static_cast<std::size_t>(which)]; }
   const RecordedLevel& operator[](Level which) const { return levels[static_cast<std::size_t>(which)]; }
 };
 
-// Draws the conclusions. Latencies and hits leave warm-up and rejected turns out. Whatever is a total, a
-// rate or a price covers the whole run, warm-up included: throughput, goodput, bytes, utilization, peaks,
-// cost, and the gaps between tokens (which no longer know their turns).
+// Draws the conclusions. Latencies and hits leave warm-up and rejected turns out. Totals, peaks and the gaps
+// between tokens (which no longer know their turns) are of the whole run, warm-up included. Rates,
+// utilizations and prices per hour or token are of the steady window (stability.h), where there is one.
 RunResult summarise(Recorded recorded, const RunFacts& facts);
 
 }  // namespace kvcap

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "metrics/recorded.h"
+#include "metrics/stability.h"
 #include "metrics/trace_events.h"
 
 namespace kvcap {
@@ -60,22 +61,23 @@ void Recorder::busy(Resource which, double busy_s, double from_s, double to_s, s
   }
 }
 
-void Recorder::read(Tier tier, double bytes, double requests) {
+void Recorder::read(Tier tier, double bytes, double requests, double now_s) {
   state_->read_bytes[index(tier)] += bytes;
-  state_->requests[index(tier)] += requests;
+  state_->asked(tier, requests, now_s);
 }
 
-void Recorder::wrote(Tier tier, double bytes, double requests) {
+void Recorder::wrote(Tier tier, double bytes, double requests, double now_s) {
   state_->written_bytes[index(tier)] += bytes;
-  state_->requests[index(tier)] += requests;
+  if (tier == Tier::ssd) state_->written_to_ssds.add_at(bytes, now_s);
+  state_->asked(tier, requests, now_s);
 }
 
 void Recorder::preempted() { ++state_->preemptions; }
 
-void Recorder::reloaded(Tier tier, int64_t tokens, double bytes, double requests) {
+void Recorder::reloaded(Tier tier, int64_t tokens, double bytes, double requests, double now_s) {
   state_->reloaded_tokens += tokens;
   state_->reloaded_bytes += bytes;
-  state_->requests[index(tier)] += requests;
+  state_->asked(tier, requests, now_s);
 }
 
 void Recorder::reused(double prefill_s, double restore_s) {
@@ -107,6 +109,7 @@ std::vector<std::string> metric_names() {
   // An empty result has them all.
   for (const Metric& metric : Recorder(0).finish({}).metrics) {
     if (!std::holds_alternative<std::string>(metric.value)) names.push_back(metric.name);
+    if (metric.name == "stable.verdict") names.emplace_back("stable");
   }
   return names;
 }
@@ -118,6 +121,14 @@ double RunResult::number(std::string_view metric) const {
     if (const auto* integer = std::get_if<int64_t>(&candidate.value)) return static_cast<double>(*integer);
     if (const auto* yes = std::get_if<bool>(&candidate.value)) return *yes ? 1 : 0;
     break;
+  }
+  if (metric == "stable") {
+    for (const Metric& candidate : metrics) {
+      if (candidate.name != "stable.verdict") continue;
+      const std::string& verdict = std::get<std::string>(candidate.value);
+      if (verdict == name(Verdict::stable)) return 1;
+      if (verdict == name(Verdict::saturated)) return 0;
+    }
   }
   return std::numeric_limits<double>::quiet_NaN();
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +25,12 @@ inline constexpr std::size_t kLevelCount = kRequestLevels + kTiers.size();
 constexpr Level stored_in(Tier tier) { return static_cast<Level>(kRequestLevels + index(tier)); }
 std::string level_name(std::size_t level);
 
+// Means over turns.
+struct MeanTurn {
+  double prompt_tokens = 0, output_tokens = 0;
+  double computed_tokens = 0;  // of the prompt
+};
+
 // What the finished run needs besides the facts: prices, targets, texts.
 struct RunFacts {
   std::string scenario_name, scenario_json, policy, policy_summary, hardware_provenance, quality_note;
@@ -42,6 +49,12 @@ struct RunFacts {
   double remote_usd_per_request = 0;
   int64_t kv_capacity_tokens = 0;
   bool cuts_warmup = false;        // what MSER finds is left out, beside the turns that are marked
+  bool cuts_unsteady = false;      // turns that arrive outside of the steady window are left out too
+  bool rates_over_run = false;     // rates, utilizations and prices cover the run, not the steady window
+  double offered_turns_per_s = 0;  // on average; 0 in a closed loop, which offers what is served
+  std::function<double(const MeanTurn&)> gpu_s_of_turn;  // of a full node (offered_load.h); empty: not known
+  bool closed_loop = false;                              // a session begins when another has ended
+  bool rate_varies = false;        // with the time: by the trace or by what the scenario says
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
   double ssd_endurance_bytes = 0;  // of all devices; 0 = not stated
   double ssd_purchase_usd = 0;     // of all devices; 0 = rented
@@ -70,11 +83,11 @@ class Recorder {
   void level(Level which, double value, double now_s, std::size_t node = 0);
   // `busy_s` seconds of work of a node spread evenly over [from_s, to_s].
   void busy(Resource which, double busy_s, double from_s, double to_s, std::size_t node = 0);
-  void read(Tier tier, double bytes, double requests);
-  void wrote(Tier tier, double bytes, double requests);
+  void read(Tier tier, double bytes, double requests, double now_s);
+  void wrote(Tier tier, double bytes, double requests, double now_s);
   // A preempted request lost its KV; `tokens` of it were brought back from the store again.
   void preempted();
-  void reloaded(Tier tier, int64_t tokens, double bytes, double requests);
+  void reloaded(Tier tier, int64_t tokens, double bytes, double requests, double now_s);
   // Tokens were found whose prefill would have taken prefill_s; bringing them back computed for restore_s.
   // Seconds of one tensor-parallel group.
   void reused(double prefill_s, double restore_s);
@@ -95,13 +108,13 @@ class Recorder {
   TraceEvents* trace_;
 };
 
-// The names of the metrics of every result that are numbers.
+// The names of the metrics of every result that are numbers, and "stable" (RunResult::number).
 std::vector<std::string> metric_names();
 
-// Replications of one scenario: numbers become means with 95 % intervals (Student t), `stable` holds when
-// it does in every run, distributions are averaged quantile by quantile, the histories' bins weighted by
-// their turns; series and turns are the first run's. A single run is returned as it is, with the intervals of
-// its batches.
+// Replications of one scenario: numbers become means with 95 % intervals (Student t), a verdict on which the
+// runs do not agree is undecided, distributions are averaged quantile by quantile, the histories' bins
+// weighted by their turns; series and turns are the first run's. A single run is returned as it is, with the
+// intervals of its batches.
 RunResult combine_replications(std::vector<RunResult> runs);
 
 // Paired differences setting - against, metric by metric: over replications with equal seeds, or with a

@@ -28,6 +28,7 @@ struct TurnRecord {
   std::array<uint32_t, kTiers.size()> tier_used_tokens{};  // of them, those that take part (importance)
   bool cold = true;                                        // nobody has computed a part of its history before
   bool rejected = false;
+  bool truncated = false;  // its history or its input lost its front
   bool warmup = false;
   uint16_t node = 0;     // of the fleet, that answered or refused it
   uint16_t retries = 0;  // nodes that failed while they served it
@@ -91,7 +92,8 @@ struct RunResult {
   int64_t session_count = 0, turn_count = 0;  // served or rejected
   std::vector<TurnRecord> turns;              // in order of arrival, then session; empty where nobody asks
 
-  // Returns the number behind a metric (bool as 0/1); NaN when there is no such number.
+  // Returns the number behind a metric (bool as 0/1); NaN when there is no such number. "stable" is 1 where
+  // the verdict is stable, 0 where it is saturated, NaN where it is undecided.
   double number(std::string_view metric) const;
 };
 

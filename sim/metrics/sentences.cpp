@@ -34,7 +34,13 @@ constexpr Part kParts[] = {{"queue", "queueing"},
 
 double metric(const Setting& setting, std::string_view name) { return setting.result->number(name); }
 bool is_ideal(const Setting& setting) { return setting.result->policy == "ideal"; }
-bool is_stable(const Setting& setting) { return metric(setting, "stable") != 0; }
+bool is_saturated(const Setting& setting) { return metric(setting, "stable") == 0; }
+bool is_undecided(const Setting& setting) {
+  const std::vector<Metric>& metrics = setting.result->metrics;
+  return std::any_of(metrics.begin(), metrics.end(), [](const Metric& one) {
+    return one.name == "stable.verdict" && std::get<std::string>(one.value) == "undecided";
+  });
+}
 
 double part_ms(const Setting& setting, const Part& part) {
   return metric(setting, std::string("ttft_breakdown_ms.") + part.name);
@@ -233,7 +239,7 @@ void compare(const std::vector<Setting>& settings, const std::vector<Difference>
   for (const Setting& setting : settings) {
     if (setting.result->is_bound) continue;
     real.push_back(setting);
-    if (is_stable(setting) && metric(setting, kCost) > 0) affordable.push_back(setting);
+    if (!is_saturated(setting) && metric(setting, kCost) > 0) affordable.push_back(setting);
   }
   const auto fastest = least(real, [&](const Setting& s) { return bring_back_ms(s, ideal); });
   const auto cheapest = least(affordable, [&](const Setting& s) { return metric(s, kCost); });
@@ -272,12 +278,22 @@ void describe_one(const Setting& setting, std::vector<std::string>& paragraphs) 
 }
 
 std::string overload_text(const std::vector<Setting>& settings) {
-  std::vector<std::string> overloaded;
-  for (const Setting& setting : settings)
-    if (!is_stable(setting)) overloaded.push_back(setting.label);
-  if (overloaded.empty()) return "";
-  return "Warning: this machine cannot serve this rate with " + joined(overloaded, " or ") +
-         ": the queue grew throughout.";
+  std::vector<std::string> overloaded, open;
+  for (const Setting& setting : settings) {
+    if (is_saturated(setting)) overloaded.push_back(setting.label);
+    if (is_undecided(setting) && !setting.result->is_bound) open.push_back(setting.label);
+  }
+  std::string text;
+  if (!overloaded.empty()) {
+    text = "Warning: this machine cannot serve this rate with " + joined(overloaded, " or ") +
+           ": the requests inside grow throughout.";
+  }
+  if (!open.empty()) {
+    text += std::string(text.empty() ? "" : " ") +
+            "This run is too short to tell whether the machine serves this rate with " +
+            joined(open, " or ") + " in the long run: --set workload.run_length=steady.";
+  }
+  return text;
 }
 
 // What somebody could build, and of it what serves the rate where anything does.
@@ -286,7 +302,7 @@ std::vector<Setting> eligible(const std::vector<Setting>& settings) {
   for (const Setting& setting : settings) {
     if (setting.result->is_bound) continue;
     real.push_back(setting);
-    if (is_stable(setting)) stable.push_back(setting);
+    if (!is_saturated(setting)) stable.push_back(setting);
   }
   return stable.empty() ? real : stable;
 }

@@ -67,13 +67,14 @@ double TimeSeries::integral(const std::vector<double>& cumulative, double until_
 
 double TimeSeries::integral(double until_s) const { return integral(cumulative(), until_s); }
 
-std::vector<double> TimeSeries::means(int bins, double duration_s) const {
+std::vector<double> TimeSeries::means(int bins, double from_s, double to_s) const {
   const std::vector<double> sums = cumulative();
+  const double length_s = to_s - from_s;
   std::vector<double> result;
-  double before = 0, greatest = 0;
+  double before = integral(sums, from_s), greatest = 0;
   for (int bin = 1; bin <= bins; ++bin) {
-    const double now = integral(sums, duration_s * bin / bins);
-    result.push_back((now - before) * bins / duration_s);
+    const double now = integral(sums, from_s + length_s * bin / bins);
+    result.push_back((now - before) * bins / length_s);
     greatest = std::max(greatest, result.back());
     before = now;
   }

@@ -33,9 +33,11 @@ class TimeSeries {
   bool is_zero() const { return partial_.empty(); }
   // Integral over [0, until_s]; within a bin the quantity counts as constant, as far as anything was added.
   double integral(double until_s) const;
-  // Means over `bins` equal parts of [0, duration_s]. What is below 1e-9 of the greatest mean is rounding
+  double integral(double from_s, double to_s) const { return integral(to_s) - integral(from_s); }
+  // Means over `bins` equal parts of [from_s, to_s]. What is below 1e-9 of the greatest mean is rounding
   // and reads as 0.
-  std::vector<double> means(int bins, double duration_s) const;
+  std::vector<double> means(int bins, double from_s, double to_s) const;
+  std::vector<double> means(int bins, double duration_s) const { return means(bins, 0, duration_s); }
 
  private:
   // Integral from 0 to the beginning of every bin, and to the end of the last.

@@ -2,15 +2,145 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "metrics/format.h"
+#include "metrics/turn_means.h"
 
 namespace kvcap {
+namespace {
 
-bool queue_grew(const TimeSeries& waiting, double window_s, int64_t sessions) {
-  if (!(window_s > 0)) return false;
-  const auto means = waiting.means(4, window_s);
-  const bool rose = means[0] <= means[1] && means[1] < means[2] && means[2] < means[3];
-  const double chance = std::max(4.0, std::sqrt(static_cast<double>(sessions)));
-  return rose && means[3] >= 1.5 * (means[0] + means[1]) / 2 && means[3] - means[0] > chance;
+constexpr int kParts = 16;
+constexpr double kStable = 0.11;    // of S: less than a walk strays by
+constexpr double kSaturated = 2.8;  // of S: more than a walk grows by
+// Gaps and work that hardly vary: less than this is rounding of the window.
+constexpr double kLeastVariation = 0.25;
+constexpr double kTransient = 0.95;  // share of turns whose sessions' beginnings are over
+constexpr int64_t kFewestSessions = 16;
+
+struct SessionSeen {
+  double began_s = -1;
+  double served_s = 0;
+  double inside_s = 0;   // sum over turns
+  double covered_s = 0;  // the same without overlaps
+  double until_s = 0;
+  bool rejected = false;
+};
+
+std::vector<SessionSeen> sessions_of(std::span<const TurnRecord> turns) {
+  std::vector<SessionSeen> sessions;
+  for (const TurnRecord& turn : turns) {
+    if (turn.session >= sessions.size()) sessions.resize(turn.session + 1);
+    SessionSeen& session = sessions[turn.session];
+    if (session.began_s < 0) session.began_s = session.until_s = turn.arrival_s;
+    session.rejected = session.rejected || turn.rejected;
+    if (turn.rejected) continue;
+    const double ended_s = turn.arrival_s + turn.e2el_s;
+    session.served_s += turn.e2el_s - queue_s(turn);
+    session.inside_s += turn.e2el_s;
+    session.covered_s += std::max(0.0, ended_s - std::max(session.until_s, turn.arrival_s));
+    session.until_s = std::max(session.until_s, ended_s);
+  }
+  return sessions;
+}
+
+// Squared coefficient of variation; 0 for fewer than two values.
+double squared_variation(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  if (values.size() < 2) return 0;
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  if (!(mean > 0)) return 0;
+  double squares = 0;
+  for (double value : values) squares += (value - mean) * (value - mean);
+  return squares / (count - 1) / (mean * mean);
+}
+
+std::string count_text(double requests) { return format_number(requests); }
+
+}  // namespace
+
+Window steady_window(std::span<const TurnRecord> turns) {
+  Window window;
+  const std::vector<SessionSeen> sessions = sessions_of(turns);
+  for (const SessionSeen& one : sessions) window.to_s = std::max(window.to_s, one.began_s);
+  std::vector<double> ages_s;
+  ages_s.reserve(turns.size());
+  for (const TurnRecord& turn : turns) {
+    if (!turn.rejected) ages_s.push_back(turn.arrival_s + turn.e2el_s - sessions[turn.session].began_s);
+  }
+  if (ages_s.empty() || !(window.to_s > 0)) return window;
+  const auto at =
+      ages_s.begin() + static_cast<std::ptrdiff_t>(kTransient * static_cast<double>(ages_s.size() - 1));
+  std::nth_element(ages_s.begin(), at, ages_s.end());
+  window.is_steady = *at <= window.to_s / 2;
+  window.from_s = std::min(*at, window.to_s / 2);
+  return window;
+}
+
+double Chance::scale() const {
+  const double variation = std::max(kLeastVariation, gap_variation + work_variation);
+  return turns_at_once * std::sqrt(static_cast<double>(sessions) * variation);
+}
+
+Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool rate_varies) {
+  Chance chance;
+  std::vector<double> counts(kParts);
+  std::vector<double> gaps_s, served_s;
+  double before_s = -1, inside_s = 0, covered_s = 0;
+  std::vector<SessionSeen> sessions = sessions_of(turns);
+  std::sort(sessions.begin(), sessions.end(),
+            [](const SessionSeen& a, const SessionSeen& b) { return a.began_s < b.began_s; });
+  for (const SessionSeen& one : sessions) {
+    if (one.began_s < 0 || !window.has(one.began_s)) continue;
+    ++chance.sessions;
+    if (before_s >= 0) gaps_s.push_back(one.began_s - before_s);
+    before_s = one.began_s;
+    const double part = kParts * (one.began_s - window.from_s) / window.length_s();
+    counts[std::min<std::size_t>(static_cast<std::size_t>(part), kParts - 1)] += 1;
+    inside_s += one.inside_s;
+    covered_s += one.covered_s;
+    if (!one.rejected) served_s.push_back(one.served_s);
+  }
+  chance.gap_variation = squared_variation(gaps_s);
+  // Index of dispersion for counts: 1 where sessions begin independently.
+  const double mean_count = static_cast<double>(chance.sessions) / kParts;
+  if (rate_varies)
+    chance.gap_variation = std::max(chance.gap_variation, squared_variation(counts) * mean_count);
+  chance.work_variation = squared_variation(served_s);
+  if (covered_s > 0) chance.turns_at_once = inside_s / covered_s;
+  return chance;
+}
+
+Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, const Window& window,
+                          const Chance& chance) {
+  if (chance.sessions < kFewestSessions) {
+    return {Verdict::undecided, "only " + std::to_string(chance.sessions) +
+                                    " sessions begin after the first ones have ended: run longer"};
+  }
+  std::vector<double> inside = waiting.means(kParts, window.from_s, window.to_s);
+  const std::vector<double> run = running.means(kParts, window.from_s, window.to_s);
+  double mean = 0;
+  for (int part = 0; part < kParts; ++part) mean += (inside[part] += run[part]) / kParts;
+  double squares = 0;
+  for (double one : inside) squares += (one - mean) * (one - mean);
+  const double strays = std::sqrt(squares / (kParts - 1));
+  const double grew = inside.back() - inside.front();
+  const bool rising = inside[kParts - 4] + inside[kParts - 3] < inside[kParts - 2] + inside[kParts - 1];
+  const double scale = chance.scale();
+  const std::string from_to = " from " + count_text(inside.front()) + " to " + count_text(inside.back());
+  if (grew > kSaturated * scale && rising) {
+    return {Verdict::saturated, "requests inside grow" + from_to +
+                                    " while sessions begin, and chance makes at most " +
+                                    count_text(kSaturated * scale)};
+  }
+  if (strays < kStable * scale) {
+    return {Verdict::stable, "requests inside stray by " + count_text(strays) +
+                                 ", and at the machine's limit by " + count_text(kStable * scale) +
+                                 " or more"};
+  }
+  return {Verdict::undecided,
+          "requests inside go" + from_to + ", which chance may do near the machine's limit: run longer"};
 }
 
 }  // namespace kvcap

@@ -62,11 +62,23 @@ std::string cut_warmup(const Settling& settling, bool asked, std::vector<TurnRec
   return "warm-up: " + settling.method + " leaves out the first " + of_all;
 }
 
+// Leaves the turns outside of the window out of latencies and hits. Returns what there is to say.
+std::string cut_unsteady(const Window& window, std::vector<TurnRecord>& turns) {
+  if (!window.is_steady)
+    return "no steady window: sessions last longer than half of the time in which they begin; nothing is "
+           "left "
+           "out (workload.warmup steady): run longer";
+  for (TurnRecord& turn : turns) turn.warmup = turn.warmup || !window.has(turn.arrival_s);
+  return "";
+}
+
 // Adds one group of metrics after the other to the result, in the order in which they are written.
 class Summary {
  public:
-  Summary(const Recorded& recorded, const RunFacts& facts, const Settling& settling)
-      : recorded_(recorded), facts_(facts), settling_(settling) {}
+  Summary(const Recorded& recorded, const RunFacts& facts, const Settling& settling, const Window& steady)
+      : recorded_(recorded), facts_(facts), settling_(settling), steady_(steady) {
+    window_ = steady.is_steady && !facts.rates_over_run ? steady : Window{0, facts.duration_s};
+  }
 
   RunResult summarise() {
     count_tokens();
@@ -96,50 +108,104 @@ class Summary {
     for (Tier tier : kTiers) add(name + "." + std::string(kvcap::name(tier)), values[index(tier)]);
   }
 
-  // Totals and rates of the whole run.
+  // Totals of the run, and rates over their window.
   void count_tokens() {
-    int64_t completed = 0, rejected = 0, good = 0;
+    int64_t completed = 0, rejected = 0, truncated = 0;
     for (const TurnRecord& turn : recorded_.turns) {
+      truncated += turn.truncated;
       if (turn.rejected) {
         ++rejected;
         continue;
       }
       ++completed;
-      served_.input_tokens += int64_t{turn.history_tokens} + turn.input_tokens;
+      served_.input_tokens += static_cast<double>(turn.history_tokens) + turn.input_tokens;
       served_.output_tokens += turn.output_tokens;
       served_.hit_turns += turn.hit_tokens > 0;
-      good += meets_targets(turn);
     }
-    const bool has_target = facts_.slo_ttft_ms >= 0 || facts_.slo_tpot_ms >= 0;
+    const Stability stability = judge();
     add("duration", facts_.duration_s);
     add("completed", completed);
     add("rejected", rejected);
-    add("stable", is_stable());
-    add("total_input_tokens", served_.input_tokens);
-    add("total_output_tokens", served_.output_tokens);
-    add("request_throughput", per_second(completed));
-    add("output_throughput", per_second(served_.output_tokens));
-    add("total_token_throughput", per_second(served_.input_tokens + served_.output_tokens));
-    add("request_goodput", has_target ? per_second(good) : kNaN);
+    add("truncated", truncated);
+    const auto all = static_cast<double>(recorded_.turns.size());
+    add("rejected_share", static_cast<double>(rejected) / all);
+    add("truncated_share", static_cast<double>(truncated) / all);
+    add("stable.verdict", std::string(name(stability.verdict)));
+    add("stable.reason", stability.reason);
+    add_offered_load();
+    add("total_input_tokens", static_cast<int64_t>(served_.input_tokens));
+    add("total_output_tokens", static_cast<int64_t>(served_.output_tokens));
+    add_rates();
   }
 
-  double per_second(int64_t count) const { return static_cast<double>(count) / facts_.duration_s; }
+  // What is answered or computed inside the window, each second: an answer counts when it is complete, a
+  // prompt when its first token is there, and the tokens of an answer come evenly until its last.
+  void add_rates() {
+    double completed = 0, good = 0;
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (turn.rejected) continue;
+      const double first_s = turn.arrival_s + turn.ttft_s, last_s = turn.arrival_s + turn.e2el_s;
+      if (window_.has(first_s))
+        in_window_.input_tokens += static_cast<double>(turn.history_tokens) + turn.input_tokens;
+      in_window_.output_tokens += window_.share(first_s, last_s) * turn.output_tokens;
+      if (!window_.has(last_s)) continue;
+      ++completed;
+      good += meets_targets(turn);
+    }
+    const bool has_target = facts_.slo_ttft_ms >= 0 || facts_.slo_tpot_ms >= 0;
+    const double length_s = window_.length_s();
+    add("request_throughput", completed / length_s);
+    add("output_throughput", in_window_.output_tokens / length_s);
+    add("total_token_throughput", (in_window_.input_tokens + in_window_.output_tokens) / length_s);
+    add("request_goodput", has_target ? good / length_s : kNaN);
+    add("rates.from_s", window_.from_s);
+    add("rates.to_s", window_.to_s);
+  }
 
   bool meets_targets(const TurnRecord& turn) const {
     if (facts_.slo_ttft_ms >= 0 && 1e3 * turn.ttft_s > facts_.slo_ttft_ms) return false;
     return facts_.slo_tpot_ms < 0 || !has_tpot(turn) || 1e3 * tpot_s(turn) <= facts_.slo_tpot_ms;
   }
 
-  // The queue is judged while sessions still arrive; afterwards every queue drains.
-  bool is_stable() const {
-    double window_s = 0;
-    int64_t sessions = 0;
+  // The work that arrives in a second over what a second holds, of the busiest resource: the GPUs' by
+  // gpu_s_of_turn and what restoring computes beside, a link's by what it worked for each turn of this run.
+  void add_offered_load() {
+    MeanTurn mean;
+    double served = 0;
     for (const TurnRecord& turn : recorded_.turns) {
-      if (turn.turn != 0) continue;
-      window_s = std::max(window_s, turn.arrival_s);
-      ++sessions;
+      if (turn.rejected) continue;
+      ++served;
+      const double prompt_tokens = static_cast<double>(turn.history_tokens) + turn.input_tokens;
+      mean.prompt_tokens += prompt_tokens;
+      mean.output_tokens += turn.output_tokens;
+      mean.computed_tokens += prompt_tokens - turn.hit_tokens;
     }
-    return !queue_grew(recorded_[Level::waiting].series, window_s, sessions);
+    double offered = kNaN;
+    std::string bound = "none";
+    if (served > 0 && facts_.offered_turns_per_s > 0 && facts_.gpu_s_of_turn) {
+      mean = {mean.prompt_tokens / served, mean.output_tokens / served, mean.computed_tokens / served};
+      const auto nodes = static_cast<double>(facts_.replicas);
+      const double gpu_s = facts_.gpu_s_of_turn(mean) + recorded_.restore_compute_s / served;
+      offered = facts_.offered_turns_per_s * gpu_s / nodes;
+      bound = kResourceNames[index(Resource::gpu)];
+      for (std::size_t i = 0; i < kResourceCount; ++i) {
+        if (i == index(Resource::gpu)) continue;
+        const double busy_s = recorded_.busy[i].integral(facts_.duration_s) / links_of(i);
+        const double of_link = facts_.offered_turns_per_s * busy_s / served;
+        if (of_link <= offered) continue;
+        offered = of_link;
+        bound = kResourceNames[i];
+      }
+    }
+    add("offered_load", offered);
+    add("offered_bound_by", bound);
+  }
+
+  Stability judge() const {
+    if (facts_.closed_loop)
+      return {Verdict::stable, "a session begins when another has ended: no queue can grow"};
+    return judge_stability(recorded_[Level::waiting].series, recorded_[Level::running].series, steady_,
+                           chance_of(recorded_.turns, steady_, facts_.rate_varies));
   }
 
   void add_latency(const TurnMean& mean) {
@@ -202,9 +268,11 @@ class Summary {
     std::string busiest = "none";
     double greatest = 0;
     for (std::size_t i = 0; i < kResourceCount; ++i) {
-      // Saves may go on after the last session has ended; that work is no part of the run.
-      const double busy_s = recorded_.busy[i].integral(facts_.duration_s) / links_of(i);
-      const double utilization = facts_.duration_s > 0 ? busy_s / facts_.duration_s : 0;
+      // Saves may go on after the last session has ended; that work is no part of any window.
+      const double busy_s = recorded_.busy[i].integral(window_.from_s, window_.to_s) / links_of(i);
+      // The work of a transfer counts as spread evenly over its time, so that the window may get a little more
+      // of those at its edges than was done inside.
+      const double utilization = window_.length_s() > 0 ? std::min(1.0, busy_s / window_.length_s()) : 0;
       add("utilization." + std::string(kResourceNames[i]), utilization);
       if (utilization > greatest) {
         greatest = utilization;
@@ -241,7 +309,7 @@ class Summary {
 
   void add_kv_buffer() {
     const auto per_token = [&](double total) {
-      return served_.output_tokens > 0 ? total / static_cast<double>(served_.output_tokens) : kNaN;
+      return served_.output_tokens > 0 ? total / served_.output_tokens : kNaN;
     };
     add("kv_buffer.reserved_bytes", facts_.reserved_bytes);
     add("kv_buffer.copied_bytes", recorded_.copied_bytes);
@@ -271,7 +339,7 @@ class Summary {
   }
 
   void add_cost() {
-    for (Metric& metric : cost_metrics(recorded_, facts_, served_))
+    for (Metric& metric : cost_metrics(recorded_, facts_, served_, window_, in_window_))
       result_.metrics.push_back(std::move(metric));
   }
 
@@ -335,7 +403,9 @@ class Summary {
   const Recorded& recorded_;
   const RunFacts& facts_;
   const Settling& settling_;
-  Served served_;
+  const Window& steady_;  // whatever rates cover: what `stable` is judged by
+  Window window_;         // of rates
+  Served served_, in_window_;
   RunResult result_;
 };
 
@@ -347,12 +417,15 @@ RunResult summarise(Recorded recorded, const RunFacts& facts) {
   });
   const Settling settling = settling_of(recorded.turns);
   const std::string said = cut_warmup(settling, facts.cuts_warmup, recorded.turns);
-  RunResult result = Summary(recorded, facts, settling).summarise();
+  const Window steady = steady_window(recorded.turns);
+  std::string unsteady = facts.cuts_unsteady ? cut_unsteady(steady, recorded.turns) : "";
+  RunResult result = Summary(recorded, facts, settling, steady).summarise();
   result.scenario_name = facts.scenario_name;
   result.scenario_json = facts.scenario_json;
   result.policy = facts.policy;
   result.notes = facts.notes;
-  if (!said.empty()) result.notes.push_back(said);
+  for (const std::string& note : {said, unsteady})
+    if (!note.empty()) result.notes.push_back(note);
   result.policy_summary = facts.policy_summary;
   result.is_bound = facts.is_bound;
   result.quality_note = facts.quality_note;

@@ -26,6 +26,7 @@ struct Row {
   double scale;
   bool is_real_only;  // of no meaning for a bound, which nobody can build
   bool is_essential;
+  bool is_alarm = false;  // shown whenever it is not 0
 };
 constexpr Row kRows[] = {
     {"TTFT mean", "ms", "mean_ttft_ms", 1, false, true},
@@ -34,6 +35,8 @@ constexpr Row kRows[] = {
     {"warm TTFT mean", "ms", "mean_warm_ttft_ms", 1, false, false},
     {"ITL  p99", "ms", "p99_itl_ms", 1, false, true},
     {"E2E  mean", "ms", "mean_e2el_ms", 1, false, false},
+    {"rejected", "turns", "rejected", 1, false, false, true},
+    {"truncated", "turns", "truncated", 1, false, false, true},
     {"token hit rate", "%", "token_hit_rate", 100, false, true},
     {"stored", "KiB/token", "stored_bytes_per_token", 1.0 / 1024, true, true},
     {"GPU busy", "%", "utilization.gpu", 100, false, true},
@@ -75,7 +78,7 @@ bool is_known(const std::vector<Setting>& settings, const Row& row) {
 }
 
 bool is_shown(const std::vector<Setting>& settings, const Row& row, bool is_short) {
-  return row.is_essential || (!is_short && is_known(settings, row));
+  return row.is_essential || ((row.is_alarm || !is_short) && is_known(settings, row));
 }
 
 using Lines = std::vector<std::string>;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "plan/replicate.h"
 
 namespace kvcap {
 namespace {
@@ -24,7 +25,13 @@ std::vector<int64_t> looks_up_to(int64_t most) {
 
 }  // namespace
 
-bool is_stable(const RunResult& result) { return result.number("stable") != 0; }
+bool is_saturated(const RunResult& result) { return result.number("stable") == 0; }
+
+bool allows(const std::vector<Target>& meet, const std::string& unserved) {
+  return std::any_of(meet.begin(), meet.end(), [&](const Target& target) {
+    return target.metric == unserved || target.metric == unserved + "_share";
+  });
+}
 
 double slack(const Target& target, double value) {
   if (std::isnan(value)) return -kInfinity;
@@ -44,7 +51,10 @@ MeanInterval Candidate::metric(const std::string& name, double confidence) const
   return mean_interval(values, confidence);
 }
 
-bool Candidate::stable() const { return !runs.empty() && std::all_of(runs.begin(), runs.end(), is_stable); }
+bool Candidate::stable() const {
+  return !runs.empty() && std::all_of(runs.begin(), runs.end(),
+                                      [](const RunResult& run) { return run.number("stable") == 1; });
+}
 
 Judge::Judge(const Plan& plan, Evaluator& evaluator)
     : plan_(plan),
@@ -63,6 +73,34 @@ Candidate& Judge::own(const Candidate& candidate) {
   return candidates_.at({candidate.changes, candidate.context_scale});
 }
 
+// As long as it takes to tell the long run; what misses by far misses it too.
+std::vector<Answer> Judge::long_enough(std::vector<Ask> asks) {
+  std::vector<Answer> answers = evaluator_.run(asks);
+  KVCAP_CHECK(answers.size() == asks.size());
+  while (true) {
+    std::vector<std::size_t> open;
+    std::vector<Ask> longer;
+    for (std::size_t i = 0; i < asks.size(); ++i) {
+      const Answer& answer = answers[i];
+      if (!answer.may_be_longer || tells_the_long_run(answer.result) || misses_by_far(answer.result))
+        continue;
+      asks[i].share *= 2;
+      open.push_back(i);
+      longer.push_back(asks[i]);
+    }
+    if (open.empty()) return answers;
+    std::vector<Answer> told = evaluator_.run(longer);
+    for (std::size_t i = 0; i < open.size(); ++i) answers[open[i]] = std::move(told[i]);
+  }
+}
+
+bool Judge::misses_by_far(const RunResult& result) const {
+  return std::any_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
+    // A hit rate may rise as caches fill.
+    return std::isfinite(target.max) && violation(target, result.number(target.metric)) > kHopeless;
+  });
+}
+
 void Judge::run_up_to(const std::vector<Candidate*>& candidates, int64_t replications) {
   std::vector<Ask> asks;
   std::vector<Candidate*> owners;
@@ -72,11 +110,10 @@ void Judge::run_up_to(const std::vector<Candidate*>& candidates, int64_t replica
       owners.push_back(one);
     }
   }
-  std::vector<Answer> answers = evaluator_.run(asks);
-  KVCAP_CHECK(answers.size() == asks.size());
+  const std::vector<Answer> answers = long_enough(asks);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (answers[i].reason.empty()) {
-      owners[i]->runs.push_back(std::move(answers[i].result));
+      owners[i]->runs.push_back(answers[i].result);
     } else {
       owners[i]->verdict = Judgement::cannot_run;
       owners[i]->reason = answers[i].reason;
@@ -97,10 +134,17 @@ void Judge::decide(Candidate& candidate) const {
   if (candidate.verdict == Judgement::cannot_run) return;
   candidate.verdict = Judgement::meets;
   candidate.reason.clear();
-  if (!candidate.stable()) {
+  const auto misses = [&](const std::string& reason) {
     candidate.verdict = Judgement::misses;
-    candidate.reason = "unstable";
-    return;
+    candidate.reason = reason;
+  };
+  if (std::any_of(candidate.runs.begin(), candidate.runs.end(), is_saturated)) return misses("unstable");
+  for (const std::string unserved : {"rejected", "truncated"}) {
+    if (!allows(plan_.meet, unserved) && candidate.metric(unserved).mean > 0) return misses(unserved);
+  }
+  if (!candidate.stable()) {
+    candidate.verdict = Judgement::unclear;
+    candidate.reason = "stable";
   }
   double worst = 0;
   for (const Target& target : plan_.meet) {
@@ -122,7 +166,9 @@ void Judge::decide(Candidate& candidate) const {
 
 // After one run: whether there is no need of another.
 bool Judge::is_hopeless(const Candidate& candidate) const {
-  if (candidate.verdict == Judgement::cannot_run || !candidate.stable()) return true;
+  if (candidate.verdict == Judgement::cannot_run) return true;
+  const std::string& reason = candidate.reason;
+  if (reason == "unstable" || reason == "rejected" || reason == "truncated") return true;
   return std::any_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
     return violation(target, candidate.runs.front().number(target.metric)) > kHopeless;
   });

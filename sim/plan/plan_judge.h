@@ -1,11 +1,14 @@
 // The judge of a plan's configurations, over anything that can run one: tests run formulas, kvcap plan runs
 // simulations.
 //
-// A configuration is run on the whole workload. What is unstable or misses a target by more than its bound
-// under the first seed is not run again. The others are run under 3, 6, 12, ... seeds, until every target
-// lies outside the interval of its metric or the plan's limit is reached; then the verdict is `unclear`,
-// which counts as missed. Each of these looks may err: so that all of them together err in 5 % of the cases
-// at most, each has its share of that (Bonferroni), and intervals are wider than those that are printed.
+// A configuration is run on the whole workload, made longer under each seed until it tells the long run
+// (replicate.h). What is saturated or misses a target by more than its bound under the first seed is not run
+// again. What rejects or truncates turns misses, unless a target says how many it may. What even its longest
+// run cannot tell from a saturated one is `unclear`. The others are run under 3, 6, 12, ... seeds, until
+// every target lies outside the interval of its metric or the plan's limit is reached; then the verdict is
+// `unclear`, which counts as missed. Each of these looks may err: so that all of them together err in 5 % of
+// the cases at most, each has its share of that (Bonferroni), and intervals are wider than those that are
+// printed.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +26,7 @@ namespace kvcap {
 // One simulation that is wanted.
 struct Ask {
   Changes changes;
-  double share = 1;          // of the workload's sessions
+  double share = 1;          // of the workload's sessions; more than 1: drawn on
   int64_t replication = 0;   // seed + replication
   double context_scale = 1;  // what every prompt's lengths are multiplied by
 };
@@ -31,6 +34,7 @@ struct Ask {
 struct Answer {
   std::string reason;  // why it cannot run; empty: it can
   RunResult result;
+  bool may_be_longer = false;  // twice the share can be asked for
 };
 
 class Evaluator {
@@ -42,14 +46,16 @@ class Evaluator {
 
 enum class Judgement : uint8_t { cannot_run, misses, unclear, meets };
 
-bool is_stable(const RunResult& result);
+bool is_saturated(const RunResult& result);
+// Whether the targets say how many turns may be left unserved: "rejected" or "truncated", or its share.
+bool allows(const std::vector<Target>& meet, const std::string& unserved);
 
 // A configuration that has been run on the whole workload, `runs` under as many seeds.
 struct Candidate {
   Changes changes;
   double context_scale = 1;
   Judgement verdict = Judgement::unclear;
-  std::string reason;  // cannot_run: why; misses: "unstable", or the metric
+  std::string reason;  // cannot_run: why; misses: "unstable", or the metric; unclear: "stable" or the metric
   std::vector<RunResult> runs;
 
   // Over the runs; half_width is NaN for a single one.
@@ -76,6 +82,8 @@ class Judge {
 
  private:
   Candidate& own(const Candidate& candidate);
+  std::vector<Answer> long_enough(std::vector<Ask> asks);
+  bool misses_by_far(const RunResult& result) const;
   void run_up_to(const std::vector<Candidate*>& candidates, int64_t replications);
   void run_until_clear(std::vector<Candidate*> open);
   void decide(Candidate& candidate) const;

@@ -38,7 +38,11 @@ void drop_what_cannot_run(Screening& screening) {
     if (one.at_top.reason.empty()) continue;
     if (screening.cannot_run++ == 0) screening.cannot_run_reason = one.at_top.reason;
   }
-  std::erase_if(screening.left, [](const Combination& one) { return !one.at_top.reason.empty(); });
+  std::erase_if(screening.left, [&](const Combination& one) {
+    if (one.at_top.reason.empty()) return false;
+    screening.gone.push_back(one);
+    return true;
+  });
 }
 
 void halve(const Plan& plan, Screening& screening) {
@@ -48,6 +52,7 @@ void halve(const Plan& plan, Screening& screening) {
                    [&](const Combination& a, const Combination& b) { return misses(a) < misses(b); });
   const std::size_t half = (left.size() + 1) / 2;
   while (left.size() > half && misses(left.back()) > misses(left.front()) + kWidely) {
+    screening.gone.push_back(std::move(left.back()));
     left.pop_back();
     ++screening.dropped;
   }
@@ -56,10 +61,22 @@ void halve(const Plan& plan, Screening& screening) {
 }  // namespace
 
 double total_violation(const Plan& plan, const RunResult& result) {
-  if (!is_stable(result)) return std::numeric_limits<double>::infinity();
+  if (is_saturated(result)) return std::numeric_limits<double>::infinity();
   double sum = 0;
   for (const Target& target : plan.meet) sum += violation(target, result.number(target.metric));
   return sum;
+}
+
+const Target* worst_target(const Plan& plan, const RunResult& result) {
+  const Target* worst = nullptr;
+  double most = 0;
+  for (const Target& target : plan.meet) {
+    const double misses = violation(target, result.number(target.metric));
+    if (misses <= most) continue;
+    most = misses;
+    worst = &target;
+  }
+  return worst;
 }
 
 std::vector<Changes> changes_of(const Plan& plan, const std::vector<Point>& points) {
@@ -70,7 +87,7 @@ std::vector<Changes> changes_of(const Plan& plan, const std::vector<Point>& poin
 }
 
 Screening screen(const Plan& plan, Judge& judge) {
-  Screening screening{.left = all_combinations(plan), .cannot_run_reason = {}};
+  Screening screening{.left = all_combinations(plan), .gone = {}, .cannot_run_reason = {}};
   for (double share : kShares) {
     glance(plan, judge, share, screening.left, &Combination::top, &Combination::at_top);
     drop_what_cannot_run(screening);

@@ -20,6 +20,7 @@ struct Combination {
 
 struct Screening {
   std::vector<Combination> left;
+  std::vector<Combination> gone;  // dropped, or cannot run
   int64_t dropped = 0;            // combinations that miss widely
   int64_t cannot_run = 0;         // and that cannot run
   std::string cannot_run_reason;  // of the first
@@ -30,8 +31,10 @@ Screening screen(const Plan& plan, Judge& judge);
 // Of the workload's sessions, in the first round.
 inline constexpr double kShortestShare = 1.0 / 16;
 
-// By how much one run misses the targets, all in all; infinite for what is unstable.
+// By how much one run misses the targets, all in all; infinite for what is saturated.
 double total_violation(const Plan& plan, const RunResult& result);
+// The target that it misses by most; null: none.
+const Target* worst_target(const Plan& plan, const RunResult& result);
 
 // Every choice of the dimensions for which `varies`, the others as in `from`; the last varies fastest.
 template <class Varies>

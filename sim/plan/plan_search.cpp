@@ -19,7 +19,7 @@ constexpr std::size_t kWave = 8;  // combinations that are searched side by side
 constexpr double kEqual = 1e-9;   // relative: what rounding makes of equal prices
 
 double total_violation(const Plan& plan, const Candidate& candidate) {
-  double sum = candidate.stable() ? 0 : 1e6;
+  double sum = candidate.reason == "unstable" ? 1e6 : 0;
   for (const Target& target : plan.meet) sum += violation(target, candidate.metric(target.metric).mean);
   return sum;
 }
@@ -73,6 +73,7 @@ class Search {
     }
     judge_all(likely_front(left));
     conclude();
+    name_discarded(screening);
     return std::move(result_);
   }
 
@@ -232,7 +233,7 @@ class Search {
     };
     std::vector<Seen> seen;
     const auto add = [&](const Point& point, const Answer& answer) {
-      if (!answer.reason.empty() || !is_stable(answer.result)) return;
+      if (!answer.reason.empty() || is_saturated(answer.result)) return;
       seen.push_back({point, objective(answer.result), answer.result.number(kFrontMetric)});
     };
     for (const Combination& one : combinations) {
@@ -336,10 +337,79 @@ class Search {
       if (result_.best && objective(*one) < objective(*result_.best) - margin) result_.next_better = one;
     }
     std::vector<const Candidate*> stable = result_.judged;
-    std::erase_if(stable, [](const Candidate* one) { return !one->stable(); });
+    std::erase_if(stable, [](const Candidate* one) { return one->reason == "unstable"; });
     result_.front = non_dominated(
         std::move(stable), [&](const Candidate* one) { return objective(*one); },
         [](const Candidate* one) { return one->metric(kFrontMetric).mean; });
+  }
+
+  void name_discarded(const Screening& screening) {
+    for (std::size_t d = 0; d < plan_.search.size(); ++d) {
+      if (plan_.search[d].is_range) continue;
+      for (std::size_t value = 0; value < plan_.search[d].values.size(); ++value) {
+        if (result_.best && result_.best_point[d] == value) continue;
+        Discarded one = why_discarded(screening, d, value);
+        one.value = plan_.search[d].name() + "=" + plan_.search[d].values[value];
+        result_.discarded.push_back(std::move(one));
+      }
+    }
+  }
+
+  // What meets the targets but is dearer says most, then what may be but is dearer, then what misses least.
+  Discarded why_discarded(const Screening& screening, std::size_t d, std::size_t value) {
+    Discarded found{.why = Discarded::Why::cannot_run, .objective = kInfinity, .reason = {}, .changes = {}};
+    const Candidate* nearest = nullptr;
+    for (const auto& [point, candidate] : judged_) {
+      if (point[d] != value || candidate->verdict == Judgement::cannot_run) continue;
+      if (candidate->verdict == Judgement::meets && objective(*candidate) < found.objective) {
+        found = {.why = Discarded::Why::dearer,
+                 .objective = objective(*candidate),
+                 .reason = {},
+                 .changes = candidate->changes};
+      }
+      if (!nearest || total_violation(plan_, *candidate) < total_violation(plan_, *nearest))
+        nearest = candidate;
+    }
+    if (found.why == Discarded::Why::dearer) return found;
+    for (const Combination& one : screening.left) {
+      if (one.top[d] != value || !is_likely(one) || judged_.contains(one.top)) continue;
+      if (estimate(one.bottom) >= found.objective) continue;
+      found = {.why = Discarded::Why::dearer,
+               .objective = estimate(one.bottom),
+               .is_estimate = true,
+               .reason = {},
+               .changes = changes_at(plan_.search, one.bottom)};
+    }
+    if (found.why == Discarded::Why::dearer) return found;
+    if (nearest) {
+      const bool is_metric = nearest->reason != "unstable" && nearest->reason != "stable";
+      return {.why = Discarded::Why::misses,
+              .objective = objective(*nearest),
+              .reason = nearest->reason,
+              .found = is_metric ? nearest->metric(nearest->reason).mean : 0,
+              .changes = nearest->changes};
+    }
+    double least = kInfinity;
+    for (const auto* list : {&screening.left, &screening.gone}) {
+      for (const Combination& one : *list) {
+        if (one.top[d] != value) continue;
+        if (!one.at_top.reason.empty()) {
+          if (found.reason.empty()) found.reason = one.at_top.reason;
+          continue;
+        }
+        const double misses = total_violation(plan_, one.at_top.result);
+        if (found.why == Discarded::Why::misses && misses >= least) continue;
+        least = misses;
+        const Target* worst = worst_target(plan_, one.at_top.result);
+        found = {.why = Discarded::Why::misses,
+                 .objective = objective(one.at_top.result),
+                 .is_estimate = true,
+                 .reason = is_saturated(one.at_top.result) || !worst ? "unstable" : worst->metric,
+                 .found = worst ? one.at_top.result.number(worst->metric) : 0,
+                 .changes = changes_at(plan_.search, one.top)};
+      }
+    }
+    return found;
   }
 
   const Plan& plan_;

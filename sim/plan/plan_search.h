@@ -14,6 +14,18 @@
 
 namespace kvcap {
 
+// A value of a list that the answer does not have, and why: of all settings with it, the one that says most.
+struct Discarded {
+  enum class Why : uint8_t { dearer, misses, cannot_run };
+  std::string value;  // "hardware=l40s"
+  Why why = Why::misses;
+  double objective = 0;      // dearer: of the cheapest setting; misses: of the nearest one
+  bool is_estimate = false;  // of a short workload, which nothing longer has checked
+  std::string reason;        // misses: the metric, "unstable", "stable"; cannot_run: why
+  double found = 0;          // misses a metric: its value
+  Changes changes;           // the setting
+};
+
 struct PlanResult {
   int64_t configurations = 0;              // that the plan spans
   int64_t dropped = 0;                     // combinations of list values that short workloads ruled out
@@ -26,6 +38,7 @@ struct PlanResult {
   const Candidate* next_better = nullptr;  // the last before the best, by objective
   std::vector<const Candidate*> front;     // objective against p99_ttft_ms, from cheap to dear
   std::vector<const Candidate*> judged;    // on the whole workload, by objective
+  std::vector<Discarded> discarded;        // in the order of the plan's lists
 
   // One seed tells nothing of chance.
   bool is_clear() const { return rivals.empty() && (!best || best->runs.size() > 1); }

@@ -10,6 +10,7 @@
 #include "machine.h"
 #include "metrics/format.h"
 #include "metrics/serialize.h"
+#include "plan/replicate.h"
 #include "plan/workers.h"
 #include "scenario/load.h"
 #include "simulate.h"
@@ -21,20 +22,30 @@ namespace {
 // A part of a workload shows little when only a few sessions are in it.
 constexpr double kLeastSessions = 50;
 
+// The longest run of a judgement, of which a search makes hundreds.
+constexpr int64_t kMostJudgedTurns = kMostTurns / 4;
+
 constexpr char kRan = 'R';
 constexpr char kRefused = 'X';
 
-// The first sessions of the workload, and of its warm-up as large a share.
-Workload first_part(const Scenario& scenario, double share, const Sources& sources) {
+// The first sessions of the workload, or more of them.
+Workload part_of(const Scenario& scenario, double share, const Sources& sources) {
   Workload whole = sources.workload(scenario);
-  if (share >= 1) return whole;
+  if (share == 1) return whole;
   const auto sessions = static_cast<double>(whole.sessions.size());
-  const double fewer = std::min(sessions, std::max(kLeastSessions, std::ceil(share * sessions)));
+  const double wanted = std::ceil(share * sessions);
   WorkloadOptions options = scenario.workload;
-  options.sessions = static_cast<int64_t>(fewer);
-  options.warmup_turns =
-      static_cast<int64_t>(fewer / sessions * static_cast<double>(scenario.workload.warmup_turns));
+  options.sessions =
+      static_cast<int64_t>(share > 1 ? wanted : std::min(sessions, std::max(kLeastSessions, wanted)));
   return sources.workload(scenario, options);
+}
+
+// Judged by its steady state, whatever the base measures.
+Scenario in_steady_state(Scenario scenario) {
+  scenario.workload.warmup = Warmup::steady;
+  scenario.workload.warmup_turns = 0;
+  if (scenario.workload.rates_over == RatesOver::run) scenario.workload.rates_over = RatesOver::automatic;
+  return scenario;
 }
 
 void lengthen(Workload& workload, double scale) {
@@ -50,7 +61,7 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
   std::string message;
   try {
     scenario.seed += static_cast<uint64_t>(ask.replication);
-    Workload workload = first_part(scenario, ask.share, sources);
+    Workload workload = part_of(scenario, ask.share, sources);
     // Pieces of prompts have the lengths that their texts have.
     if (ask.context_scale != 1 && !workload.piece_begin.empty()) {
       throw InputError("prompts in pieces cannot be made longer");
@@ -141,7 +152,7 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
   for (const Ask& ask : asks) {
     progress.show(static_cast<double>(keys.size()) / static_cast<double>(asks.size()));
     try {
-      Scenario scenario = load_scenario(plan_.base, ask.changes);
+      Scenario scenario = in_steady_state(load_scenario(plan_.base, ask.changes));
       sources_.read(scenario);
       keys.push_back(key_of(scenario, ask));
       if (answers_.try_emplace(keys.back()).second) {
@@ -164,6 +175,8 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
     const std::string_view rest = std::string_view(messages[i]).substr(1);
     if (messages[i].front() == kRan) {
       answer.result = deserialize(rest);
+      answer.may_be_longer = missing[i].scenario.workload.arrivals.process != ArrivalProcess::trace &&
+                             2 * answer.result.turn_count <= kMostJudgedTurns;
     } else {
       answer.reason = rest;
     }

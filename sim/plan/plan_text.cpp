@@ -131,6 +131,10 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
     page.line("  " + target.metric + " " + interval_text(candidate.metric(target.metric)) +
               ", wanted: " + target_text(target));
   }
+  for (const char* unserved : {"rejected", "truncated"}) {
+    const double turns = candidate.metric(unserved).mean;
+    if (turns > 0) page.line(std::string("  ") + unserved + " " + format_number(turns) + " turns a run");
+  }
 }
 
 void add_binding(Page& page, const PlanReport& report) {
@@ -150,7 +154,9 @@ void add_binding(Page& page, const PlanReport& report) {
   std::string why = "misses " + cheaper.reason;
   if (cheaper.verdict == Judgement::unclear) why = "may meet " + cheaper.reason + " or not";
   if (cheaper.reason == "unstable") {
-    why = "is unstable";
+    why = "is saturated";
+  } else if (cheaper.reason == "stable") {
+    why = "may be saturated or not";
   } else if (!cheaper.reason.empty()) {
     why += " (" + interval_text(cheaper.metric(cheaper.reason)) + ")";
   }
@@ -208,7 +214,7 @@ void add_robustness(Page& page, const PlanReport& report) {
       page.sentence(text + ": " + front, "    ");
       continue;
     }
-    if (!reason.empty() && reason != "unstable") {
+    if (!reason.empty() && reason != "unstable" && reason != "stable") {
       text += " (" + interval_text(one.candidate->metric(reason)) + ")";
     }
     page.sentence(text + ", " + kFrontMetric + " " + front, "    ");
@@ -221,6 +227,34 @@ void add_robustness(Page& page, const PlanReport& report) {
   }
 }
 
+// Of each value of a list that the answer does not have, why.
+void add_discarded(Page& page, const PlanReport& report) {
+  if (report.result.discarded.empty()) return;
+  page.line();
+  page.line("Left out, each with the setting that comes nearest:");
+  for (const Discarded& one : report.result.discarded) {
+    std::string text = "  " + one.value + ": ";
+    const std::string cost = report.plan->minimize + " " + format_number(one.objective);
+    switch (one.why) {
+      case Discarded::Why::dearer:
+        text += (one.is_estimate ? "at least " : "meets the targets at ") + cost;
+        break;
+      case Discarded::Why::misses:
+        if (one.reason == "unstable" || one.reason == "stable") {
+          text += one.reason == "unstable" ? "saturated" : "perhaps saturated";
+        } else {
+          text += "misses " + one.reason + " (" + format_number(one.found) + ")";
+        }
+        text += std::string(one.is_estimate ? ", on a short workload," : "") + " at " + cost;
+        break;
+      case Discarded::Why::cannot_run:
+        text += "cannot run: " + one.reason;
+        break;
+    }
+    page.sentence(text, "    ");
+  }
+}
+
 void add_answer(Page& page, const PlanReport& report) {
   const Plan& plan = *report.plan;
   const PlanResult& result = report.result;
@@ -228,7 +262,7 @@ void add_answer(Page& page, const PlanReport& report) {
     page.sentence("No configuration meets every target.");
     if (result.nearest) {
       page.sentence("Nearest: " + values_of(*result.nearest) +
-                    (result.nearest->stable() ? "" : " (unstable)") + ":");
+                    (result.nearest->reason == "unstable" ? " (saturated)" : "") + ":");
       add_targets(page, report, *result.nearest);
       page.line("  " + candidate_command(plan, *result.nearest));
     }
@@ -254,9 +288,13 @@ void add_answer(Page& page, const PlanReport& report) {
   page.sentence("Not clear after " + std::to_string(plan.max_replications) + " seeds:");
   for (const Candidate* rival : result.rivals) {
     std::string text = "  " + values_of(*rival) + " at " + interval_text(rival->metric(plan.minimize));
-    text += rival->verdict == Judgement::unclear ? " may meet " + rival->reason + " or not (" +
-                                                       interval_text(rival->metric(rival->reason)) + ")"
-                                                 : " is not told apart";
+    if (rival->verdict != Judgement::unclear) {
+      text += " is not told apart";
+    } else if (rival->reason == "stable") {
+      text += " may be saturated or not";
+    } else {
+      text += " may meet " + rival->reason + " or not (" + interval_text(rival->metric(rival->reason)) + ")";
+    }
     page.sentence(text, "    ");
   }
 }
@@ -265,6 +303,8 @@ void add_answer(Page& page, const PlanReport& report) {
 
 std::string candidate_command(const Plan& plan, const Candidate& candidate) {
   Changes changes = candidate.changes;
+  changes.emplace_back("workload.run_length=steady");
+  changes.emplace_back("workload.warmup=steady");
   changes.push_back("replications=" + std::to_string(std::max<std::size_t>(1, candidate.runs.size())));
   return run_command(plan, changes);
 }
@@ -294,6 +334,7 @@ std::string plan_text(const PlanReport& report) {
     add_marginals(page, report);
     add_robustness(page, report);
   }
+  add_discarded(page, report);
   if (!result.front.empty()) add_commands(page, report);
   return page.take();
 }

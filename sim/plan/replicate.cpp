@@ -1,5 +1,10 @@
 #include "plan/replicate.h"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
 #include "base/files.h"
 #include "base/memory.h"
 #include "metrics/serialize.h"
@@ -11,51 +16,133 @@
 
 namespace kvcap {
 
-std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,
-                                                     const ReplicationOptions& options) {
-  struct Run {
-    std::size_t scenario;
-    uint64_t seed;
-  };
-  constexpr double kBytesOfResult = 90'000;  // with its curves
-  int64_t count = 0;
-  for (const Scenario& scenario : scenarios) count += scenario.replications;
-  refuse_beyond_memory(scenarios.size() > 1 ? "replications of all settings" : "replications", count,
-                       kBytesOfResult);
-  std::vector<Run> runs;
-  Sources sources;
-  WorkerOptions workers{.label = "simulating"};
-  for (std::size_t s = 0; s < scenarios.size(); ++s) {
-    // Bad rows are found before anything runs, and the bar knows its end.
-    sources.read(scenarios[s]);
-    const Workload workload = sources.workload(scenarios[s]);
-    for (int64_t r = 0; r < scenarios[s].replications; ++r) {
-      runs.push_back({s, scenarios[s].seed + static_cast<uint64_t>(r)});
-      workers.total_units += static_cast<int64_t>(workload.turns.size());
+namespace {
+
+constexpr double kBytesOfResult = 90'000;  // with its curves
+
+struct Run {
+  std::size_t scenario = 0, replication = 0;
+};
+
+class Replications {
+ public:
+  Replications(const std::vector<Scenario>& scenarios, const ReplicationOptions& options)
+      : scenarios_(scenarios), options_(options), grouped_(scenarios.size()) {
+    int64_t runs = 0;
+    for (const Scenario& scenario : scenarios) runs += scenario.replications;
+    refuse_beyond_memory(scenarios.size() > 1 ? "replications of all settings" : "replications", runs,
+                         kBytesOfResult);
+    for (std::size_t s = 0; s < scenarios.size(); ++s) {
+      sources_.read(source_of(s));  // bad rows are found before anything runs
+      const auto count = static_cast<std::size_t>(scenarios[s].replications);
+      grouped_[s].resize(count);
+      for (std::size_t r = 0; r < count; ++r) runs_.push_back({s, r});
     }
   }
-  const std::vector<std::string> results = run_in_workers(
-      runs.size(),
-      [&](std::size_t job, std::atomic<int64_t>& done_units) {
-        Scenario scenario = scenarios[runs[job].scenario];
-        scenario.seed = runs[job].seed;
-        const Workload workload = sources.workload(scenario);
-        SimulateHooks hooks{.finished_turns = &done_units, .check_invariants = options.check_invariants};
-        TraceEvents trace;
-        const bool traced = job == 0 && options.timeline;
-        if (traced) hooks.trace = &trace;
-        RunResult result = simulate(scenario, workload, hooks);
-        if (traced) options.timeline->append(trace.json(scenario.name, result.turns));
-        if (job == 0 && options.requests) {
-          requests_csv(result.turns, [&](std::string_view piece) { options.requests->append(piece); });
-        }
-        if (!options.keep_turns || scenario.seed != scenarios[runs[job].scenario].seed) result.turns = {};
-        return serialize(result);
-      },
-      workers);
-  std::vector<std::vector<RunResult>> grouped(scenarios.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) grouped[runs[i].scenario].push_back(deserialize(results[i]));
-  return grouped;
+
+  std::vector<std::vector<RunResult>> run() {
+    for (std::vector<Run> round = runs_; !round.empty(); round = to_be_longer()) simulate_all(round);
+    return std::move(grouped_);
+  }
+
+ private:
+  // With the sessions that are read of a file: all, where more may be wanted.
+  Scenario source_of(std::size_t which) const {
+    Scenario scenario = scenarios_[which];
+    if (scenario.workload.run_length == RunLength::steady) scenario.workload.sessions.reset();
+    return scenario;
+  }
+
+  Workload workload_of(const Run& run) const {
+    Scenario scenario = source_of(run.scenario);
+    scenario.seed += run.replication;
+    return sources_.workload(scenario, options_of(run));
+  }
+
+  // All settings of a comparison serve the same sessions under the same seed.
+  WorkloadOptions options_of(const Run& run) const {
+    WorkloadOptions options = scenarios_[run.scenario].workload;
+    const auto longer = sessions_.find(run.replication);
+    if (longer != sessions_.end()) options.sessions = longer->second;
+    return options;
+  }
+
+  void simulate_all(const std::vector<Run>& round) {
+    WorkerOptions workers{.label = "simulating"};
+    for (const Run& run : round) {
+      workers.total_units += static_cast<int64_t>(workload_of(run).turns.size());
+    }
+    const std::vector<std::string> results = run_in_workers(
+        round.size(),
+        [&](std::size_t job, std::atomic<int64_t>& done_units) {
+          return serialize(simulate_one(round[job], done_units));
+        },
+        workers);
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      grouped_[round[i].scenario][round[i].replication] = deserialize(results[i]);
+    }
+  }
+
+  RunResult simulate_one(const Run& run, std::atomic<int64_t>& done_units) const {
+    Scenario scenario = scenarios_[run.scenario];
+    scenario.seed += run.replication;
+    const Workload workload = workload_of(run);
+    SimulateHooks hooks{.finished_turns = &done_units, .check_invariants = options_.check_invariants};
+    TraceEvents trace;
+    const bool is_first = run.scenario == 0 && run.replication == 0;
+    const bool traced = is_first && options_.timeline;
+    if (traced) hooks.trace = &trace;
+    RunResult result = simulate(scenario, workload, hooks);
+    if (traced) {
+      options_.timeline->clear();
+      options_.timeline->append(trace.json(scenario.name, result.turns));
+    }
+    if (is_first && options_.requests) {
+      options_.requests->clear();
+      requests_csv(result.turns, [&](std::string_view piece) { options_.requests->append(piece); });
+    }
+    if (!options_.keep_turns || run.replication > 0) result.turns = {};
+    return result;
+  }
+
+  // Of each seed, if one of its runs does not tell yet: all but those that are saturated, twice as long.
+  std::vector<Run> to_be_longer() {
+    std::vector<Run> round;
+    std::map<std::size_t, int64_t> longer;
+    for (const Run& run : runs_) {
+      const RunResult& result = grouped_[run.scenario][run.replication];
+      const bool wanted = scenarios_[run.scenario].workload.run_length == RunLength::steady;
+      if (wanted && !tells_the_long_run(result) && 2 * result.turn_count <= kMostTurns) {
+        longer[run.replication] = std::max(longer[run.replication], 2 * result.session_count);
+      }
+    }
+    for (const auto& [replication, sessions] : longer) sessions_[replication] = sessions;
+    for (const Run& run : runs_) {
+      const RunResult& result = grouped_[run.scenario][run.replication];
+      if (longer.contains(run.replication) && result.number("stable") != 0) round.push_back(run);
+    }
+    return round;
+  }
+
+  const std::vector<Scenario>& scenarios_;
+  const ReplicationOptions& options_;
+  Sources sources_;
+  std::vector<Run> runs_;
+  std::map<std::size_t, int64_t> sessions_;  // of a replication, where it is longer than the scenario says
+  std::vector<std::vector<RunResult>> grouped_;
+};
+
+}  // namespace
+
+bool tells_the_long_run(const RunResult& result) {
+  const double stable = result.number("stable");
+  if (std::isnan(stable)) return false;
+  return stable == 0 || !std::isnan(result.number("warmup.detected_turns"));
+}
+
+std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,
+                                                     const ReplicationOptions& options) {
+  return Replications(scenarios, options).run();
 }
 
 }  // namespace kvcap

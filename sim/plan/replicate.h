@@ -1,4 +1,5 @@
-// Replications: the same scenario under seeds seed, seed + 1, ..., several scenarios at once.
+// Replications: the same scenario under seeds seed, seed + 1, ..., several scenarios at once. With
+// workload.run_length "steady" a run is repeated with twice as many sessions until it tells the long run.
 #pragma once
 
 #include <vector>
@@ -15,6 +16,12 @@ struct ReplicationOptions {
   NewFile* requests = nullptr;  // gets requests.csv of the first run
   bool keep_turns = false;      // in the result of each scenario's first run
 };
+
+// A run is made longer up to so many turns; about 15 s of simulation.
+inline constexpr int64_t kMostTurns = 1 << 20;
+
+// Saturated, or stable with TTFTs that have settled (metrics/warmup.h).
+bool tells_the_long_run(const RunResult& result);
 
 // runs[s][r] is scenario s under its seed + r. Throws as run_in_workers does.
 std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,

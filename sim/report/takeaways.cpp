@@ -173,11 +173,11 @@ struct Column {
 // Rows in which `metric` is a number of a run that kept up with its rate.
 std::vector<std::size_t> good_rows(const Json& sweep, const Json& values) {
   const Json& columns = value_of(sweep, "columns");
-  const Json& stable = list_of(columns, "stable");
+  const Json& verdicts = list_of(columns, "stable.verdict");
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool is_stable = i >= stable.size() || stable[i] == 1 || stable[i] == true;
-    if (is_stable && values[i].is_number()) rows.push_back(i);
+    const bool is_saturated = i < verdicts.size() && verdicts[i] == "saturated";
+    if (!is_saturated && values[i].is_number()) rows.push_back(i);
   }
   return rows;
 }
@@ -249,7 +249,7 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
     points += " (shown are " + format_count(std::llround(rows)) + " of " + format_count(std::llround(total)) +
               ", evenly thinned)";
   int64_t overloaded = 0;
-  for (const Json& stable : list_of(columns, "stable")) overloaded += stable == 0 || stable == false;
+  for (const Json& verdict : list_of(columns, "stable.verdict")) overloaded += verdict == "saturated";
   if (overloaded > 0)
     points += "; " + format_count(overloaded) + " cannot serve their rate and are left out below";
   std::vector<std::string> said;

@@ -214,7 +214,7 @@ void check_warmup(const Scenario& scenario, const Places& places) {
   const WorkloadOptions& workload = scenario.workload;
   if (workload.warmup == Warmup::turns || workload.warmup_turns == 0) return;
   fail(places, "workload.warmup_turns", std::to_string(workload.warmup_turns),
-       "0 where workload.warmup is \"auto\"");
+       "0 where workload.warmup is not \"turns\"");
 }
 
 void check_name(const std::string& found, const std::vector<std::string>& known, const Places& places,

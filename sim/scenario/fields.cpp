@@ -604,7 +604,13 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
   v.field("warmup_turns", o.warmup_turns,
           {.meaning = "first turns, left out of the metrics", .unit = "turns", .min = 0, .max = 1e9});
   v.field("warmup", o.warmup,
-          {.meaning = "what is left out: the first warmup_turns, or what MSER-5 finds in the TTFTs"});
+          {.meaning = "what is left out of latencies and hits: the first warmup_turns, what MSER-5 finds in "
+                      "the TTFTs, or what arrives outside of the steady window"});
+  v.field("rates_over", o.rates_over,
+          {.meaning = "what rates, utilizations and prices per token cover: the steady window or the run; "
+                      "auto: the run of a trace's arrivals, else the steady window"});
+  v.field("run_length", o.run_length,
+          {.meaning = "sessions as they are, or doubled until it is clear whether the machine serves them"});
   v.field("warm_start", o.warm_start, {.meaning = "contexts are stored before the first arrival"});
 }
 

@@ -32,7 +32,9 @@ inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "conte
 inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace",
                                                             "closed_loop"};
 inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
-inline constexpr std::string_view kWarmupNames[] = {"turns", "auto"};
+inline constexpr std::string_view kWarmupNames[] = {"turns", "auto", "steady"};
+inline constexpr std::string_view kRatesOverNames[] = {"auto", "steady", "run"};
+inline constexpr std::string_view kRunLengthNames[] = {"fixed", "steady"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
 inline constexpr std::string_view kOneTokenSlicesNames[] = {"prefill", "decode"};
 inline constexpr std::string_view kBlockLayoutNames[] = {"layer", "cross_layer"};
@@ -76,6 +78,8 @@ constexpr Names names_of(History) { return kHistoryNames; }
 constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 constexpr Names names_of(ThinkDistribution) { return kThinkDistributionNames; }
 constexpr Names names_of(Warmup) { return kWarmupNames; }
+constexpr Names names_of(RatesOver) { return kRatesOverNames; }
+constexpr Names names_of(RunLength) { return kRunLengthNames; }
 constexpr Names names_of(Preload) { return kPreloadNames; }
 constexpr Names names_of(Match) { return kMatchNames; }
 constexpr Names names_of(Keep) { return kKeepNames; }

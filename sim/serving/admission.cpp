@@ -135,9 +135,9 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
       requests += static_cast<double>(work.layers) * work.load_requests[index(hit.tier)];
     }
     if (first) {
-      parts_.recorder->read(hit.tier, bytes[index(hit.tier)], requests);
+      parts_.recorder->read(hit.tier, bytes[index(hit.tier)], requests, now_s);
     } else {
-      parts_.recorder->reloaded(hit.tier, hit.tokens, bytes[index(hit.tier)], requests);
+      parts_.recorder->reloaded(hit.tier, hit.tokens, bytes[index(hit.tier)], requests, now_s);
     }
   }
   const int64_t there = request.fused ? request.known_tokens() : tokens - request.unused_tokens;

@@ -109,6 +109,7 @@ void Instance::arrive(const Arrival& arrival) {
                      .input_tokens = static_cast<uint32_t>(request->input_tokens),
                      .output_tokens = static_cast<uint32_t>(request->output_tokens),
                      .cold = request->text.cold,
+                     .truncated = request->text.truncated,
                      .warmup = arrival.number < parts_.workload->warmup_turns,
                      .node = static_cast<uint16_t>(parts_.number),
                      .retries = static_cast<uint16_t>(arrival.retries),

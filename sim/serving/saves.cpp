@@ -90,7 +90,7 @@ void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& sa
               [this, move = std::move(move), held, bytes, requests](TransferPhase phase) {
                 if (phase != TransferPhase::ended) return;
                 parts_.recorder->waiting_saves(-bytes);
-                parts_.recorder->wrote(move.to, bytes, requests);
+                parts_.recorder->wrote(move.to, bytes, requests, parts_.node->now_s());
                 parts_.store->done(move);
                 if (held && --held->under_way == 0) end_lease(held);
                 if (parts_.check_invariants) parts_.store->check_in_turn();

@@ -121,6 +121,7 @@ TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
     while (history > 0 && history + input > window) history /= 2;
     while (input > window && window > 0) input /= 2;
     text.was_cut = history < before;
+    text.truncated = text.was_cut || input < turn.input_tokens;
     if (text.was_cut) cut(text.runs, history, arrival.session, keeping_.decoupled_positions, cuts);
   }
   text.history_runs = text.runs.size();

@@ -27,6 +27,7 @@ struct TurnText {
   bool cold = true;               // nobody has left a part of its history
   std::size_t history_runs = 0;   // of runs: its history
   bool was_cut = false;           // the history lost its front at this turn
+  bool truncated = false;         // it or the input did
 };
 
 // A history that lost its front at this turn: of the text `key` the last `tokens` tokens are left.

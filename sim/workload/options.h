@@ -77,8 +77,15 @@ struct ThinkTimeOptions {
   double cv = 1;  // lognormal
 };
 
-// What is left out of the metrics: warmup_turns, or what MSER finds (metrics/warmup.h).
-enum class Warmup : uint8_t { turns, automatic };
+// What is left out of latencies and hits: warmup_turns, what MSER finds (metrics/warmup.h), or the turns that
+// arrive outside of the steady window (metrics/stability.h).
+enum class Warmup : uint8_t { turns, automatic, steady };
+// What rates, utilizations and prices per token cover: the steady window, or the run from the first arrival
+// to the last answer. automatic: the run where a trace says when sessions begin, else the steady window.
+enum class RatesOver : uint8_t { automatic, steady, run };
+// How many sessions there are: `sessions`, or twice as many as often as it takes to tell whether the machine
+// serves them in the long run.
+enum class RunLength : uint8_t { fixed, steady };
 
 struct WorkloadOptions {
   SourceOptions source;
@@ -87,6 +94,8 @@ struct WorkloadOptions {
   std::optional<int64_t> sessions;  // absent: all lines of the source (generated: 1,000, all queries of rag)
   int64_t warmup_turns = 0;         // the first turns by arrival, left out of the metrics
   Warmup warmup = Warmup::turns;
+  RatesOver rates_over = RatesOver::automatic;
+  RunLength run_length = RunLength::fixed;
   bool warm_start = false;  // contexts lie in the store before the first arrival
 };
 

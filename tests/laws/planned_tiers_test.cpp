@@ -30,7 +30,7 @@ std::string metrics_text(const RunResult& run) {
     const bool is_cost = metric.name.starts_with("cost.");
     if (is_of_ssds || is_cost) continue;
     char number[64];
-    std::snprintf(number, sizeof number, " %.17g\n", run.number(metric.name));
+    std::snprintf(number, sizeof number, " %.14g\n", run.number(metric.name));
     text += metric.name + number;
   }
   return text;

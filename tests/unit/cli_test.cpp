@@ -320,7 +320,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "kvcap: --set policy.name=hcahce: found \"hcahce\", allowed: " + policies +
            "; did you mean \"hcache\"?\n"},
       {{"rum", path("chat.json")},
-       "kvcap: found the command \"rum\", allowed: run, compare, restore, sweep, plan, validate, "
+       "kvcap: found the command \"rum\", allowed: run, compare, restore, capacity, sweep, plan, validate, "
        "report, trace, show, completion, man; did you mean \"run\"?\n"},
       {{"run", path("chat.json"), "--require", "p99_ttft_m<=5"},
        "kvcap: --require: found the metric \"p99_ttft_m\", allowed: a number of the result; did you mean "
@@ -350,12 +350,32 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
 }
 
 TEST_F(Cli, ExitsWith3WhenARequirementDoesNotHold) {
-  EXPECT_EQ(kvcap({"run", path("chat.json"), "--require", "mean_ttft_ms<=100000"}).exit_code, 0);
+  const std::vector<std::string> whole = {"run", path("chat.json"), "--set", "serving.max_model_len=32768"};
+  const auto require = [&](const std::string& condition, std::vector<std::string> args) {
+    args.insert(args.end(), {"--require", condition});
+    return kvcap(args);
+  };
+  EXPECT_EQ(require("mean_ttft_ms<=100000", whole).exit_code, 0);
   const Outcome failed = kvcap({"run", path("chat.json"), "--require", "utilization.gpu>=2"});
   EXPECT_EQ(failed.exit_code, 3);
-  EXPECT_EQ(kvcap({"run", path("chat.json"), "--require", "stable==true"}).exit_code, 0);
-  EXPECT_EQ(kvcap({"run", path("chat.json"), "--require", "stable==false"}).exit_code, 3);
+  std::vector<std::string> longer = whole;
+  longer.insert(longer.end(), {"--set", "workload.run_length=steady"});
+  EXPECT_EQ(require("stable==true", longer).exit_code, 0);
+  EXPECT_EQ(require("stable==false", longer).exit_code, 3);
   EXPECT_TRUE(failed.err.starts_with("kvcap: required utilization.gpu>=2, found 0.")) << failed.err;
+}
+
+// Chats that outgrow the model's 4,096 tokens.
+TEST_F(Cli, RequirementsFailOnTruncatedTurnsUnlessTheyAreAllowed) {
+  const Outcome cut = kvcap({"run", path("chat.json"), "--require", "mean_ttft_ms<=100000"});
+  EXPECT_EQ(cut.exit_code, 3);
+  EXPECT_NE(cut.err.find("truncated; to allow"), std::string::npos) << cut.err;
+  EXPECT_NE(cut.out.find("truncated"), std::string::npos);  // a row of the table
+  EXPECT_EQ(kvcap({"run", path("chat.json"), "--require", "mean_ttft_ms<=100000", "--require",
+                   "truncated_share<=0.9"})
+                .exit_code,
+            0);
+  EXPECT_EQ(kvcap({"run", path("chat.json")}).exit_code, 0);
 }
 
 // One session of one turn: `completed` is 1, and no turn has found anything, so that means over warm ones are

@@ -91,9 +91,9 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"workload":{"warmup_turns":-1}})",
      "chat.json: workload.warmup_turns: found -1, allowed: an integer from 0 to 1000000000"},
     {R"({"workload":{"warmup":"mser"}})",
-     R"(chat.json: workload.warmup: found "mser", allowed: turns, auto)"},
+     R"(chat.json: workload.warmup: found "mser", allowed: turns, auto, steady)"},
     {R"({"workload":{"warmup":"auto","warmup_turns":100}})",
-     R"(chat.json: workload.warmup_turns: found 100, allowed: 0 where workload.warmup is "auto")", true},
+     R"(chat.json: workload.warmup_turns: found 100, allowed: 0 where workload.warmup is not "turns")", true},
     {R"({"hardware":{"gpu":{"purchase_usd":25000,"price_usd_per_hour":3.5}}})",
      "chat.json: hardware.gpu.purchase_usd: found 25000, allowed: 0 beside gpu.price_usd_per_hour = 3.5 "
      "(rented or bought: the other is 0)",

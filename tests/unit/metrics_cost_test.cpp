@@ -17,7 +17,7 @@ double of(const std::vector<Metric>& metrics, std::string_view name) {
 }
 
 double cost(const Recorded& recorded, const RunFacts& facts, std::string_view name) {
-  return of(cost_metrics(recorded, facts, kServed), name);
+  return of(cost_metrics(recorded, facts, kServed, {0, facts.duration_s}, kServed), name);
 }
 
 // Ten hours of four GPUs at 2 $, DRAM at 0.5 $ and SSDs at 0.3 $ an hour.
@@ -42,6 +42,21 @@ TEST(Cost, PerTokenAndPerHitShareTheTotalAndTheStorage) {
   EXPECT_DOUBLE_EQ(cost({}, facts, "cost.usd_per_gpu_hour"), 2);
 }
 
+// One hour in the middle that computes a million tokens, and nine at 88 $ in which nobody asks.
+TEST(Cost, PerHourAndPerTokenIsThatOfTheWindow) {
+  RunFacts facts = ten_hours();
+  facts.remote_usd_per_request = 1;
+  Recorded recorded;
+  recorded.remote_requests.add_at(3, 14000);  // outside
+  recorded.remote_requests.add_at(2, 20000);
+  const std::vector<Metric> metrics =
+      cost_metrics(recorded, facts, kServed, {16200, 19800 + 512}, {.output_tokens = 2e6});
+  const double hours = 4112 / 3600.0;
+  EXPECT_NEAR(of(metrics, "cost.total_usd"), 88 + 5, 1e-9);
+  EXPECT_NEAR(of(metrics, "cost.usd_per_hour"), 8.8 + 2 / hours, 0.1);
+  EXPECT_NEAR(of(metrics, "cost.usd_per_million_output_tokens"), (8.8 * hours + 2) / 2, 0.1);
+}
+
 TEST(Cost, OfASavedGpuHourIsTheStorageOverWhatFoundTokensSpareAllGpusOfAGroup) {
   Recorded recorded;
   recorded.reused_prefill_s = 9000;
@@ -52,7 +67,7 @@ TEST(Cost, OfASavedGpuHourIsTheStorageOverWhatFoundTokensSpareAllGpusOfAGroup) {
 }
 
 TEST(Cost, OfWhatDoesNotHappenIsUndefined) {
-  const std::vector<Metric> metrics = cost_metrics({}, ten_hours(), {});
+  const std::vector<Metric> metrics = cost_metrics({}, ten_hours(), {}, {0, 36000}, {});
   for (const char* name :
        {"cost.usd_per_million_output_tokens", "cost.usd_per_million_tokens", "cost.storage_usd_per_hit",
         "cost.usd_per_saved_gpu_hour", "cost.ssd_wear_usd", "cost.energy_usd", "energy.kwh",
@@ -63,7 +78,7 @@ TEST(Cost, OfWhatDoesNotHappenIsUndefined) {
   RunFacts worn = ten_hours();
   worn.ssd_endurance_bytes = 1e-300;
   Recorded written;
-  written.written_bytes[index(Tier::ssd)] = 1e12;
+  written.written_to_ssds.add_at(1e12, 100);
   EXPECT_TRUE(std::isnan(cost(written, worn, "ssd_writes.rated_share")));
   // More was computed to bring tokens back than their prefill takes: nothing was saved.
   Recorded slow;
@@ -78,8 +93,8 @@ TEST(Cost, OfBoughtSsdsIsTheLargerOfTimeAndWear) {
   facts.ssd_purchase_usd = 2000;
   facts.ssd_endurance_bytes = 1e16;
   Recorded gentle, hard;
-  gentle.written_bytes[index(Tier::ssd)] = 1e13;  // a thousandth of the rated writes
-  hard.written_bytes[index(Tier::ssd)] = 1e14;
+  gentle.written_to_ssds.add_at(1e13, 100);  // a thousandth of the rated writes
+  hard.written_to_ssds.add_at(1e14, 100);
   EXPECT_DOUBLE_EQ(cost(gentle, facts, "cost.ssd_wear_usd"), 2);
   EXPECT_DOUBLE_EQ(cost(gentle, facts, "cost.total_usd"), 80 + 5 + 3);
   EXPECT_DOUBLE_EQ(cost(hard, facts, "cost.ssd_wear_usd"), 20);
@@ -101,7 +116,7 @@ TEST(Cost, WearEqualsTimeWhereRatedWritesAndYearsEndTogether) {
   facts.ssd_endurance_bytes = 1e16;
   facts.tier_usd_per_hour[index(Tier::ssd)] = price / (years * 8760);
   Recorded recorded;
-  recorded.written_bytes[index(Tier::ssd)] = 1e16 / (years * 8760) * 10;
+  recorded.written_to_ssds.add_at(1e16 / (years * 8760) * 10, 100);
   EXPECT_DOUBLE_EQ(cost(recorded, facts, "ssd_writes.lifetime_years"), years);
   EXPECT_DOUBLE_EQ(cost(recorded, facts, "ssd_writes.rated_share"), 1);
   EXPECT_DOUBLE_EQ(cost(recorded, facts, "cost.ssd_wear_usd"), cost(recorded, facts, "cost.ssd_usd"));

@@ -16,7 +16,8 @@ TEST(Recorder, CountsTokensAndRatesOverTheWholeRun) {
   EXPECT_EQ(result.number("duration"), 40);
   EXPECT_EQ(result.number("completed"), 4);
   EXPECT_EQ(result.number("rejected"), 0);
-  EXPECT_EQ(result.number("stable"), 1);
+  EXPECT_EQ(text(result, "stable.verdict"), "undecided");  // of two sessions
+  EXPECT_TRUE(std::isnan(result.number("stable")));
   EXPECT_EQ(result.number("total_input_tokens"), 4 * 100 + 2 * 300);  // history counts
   EXPECT_EQ(result.number("total_output_tokens"), 44);
   EXPECT_DOUBLE_EQ(result.number("request_throughput"), 4 / 40.0);
@@ -104,18 +105,18 @@ TEST(Recorder, WarmUpAndRejectedTurnsAreLeftOutOfLatenciesAndHits) {
 
 TEST(Recorder, GoodputCountsTurnsThatMeetEveryTarget) {
   RunFacts f = facts();
-  f.duration_s = 10;
+  f.duration_s = 40;
   f.slo_ttft_ms = 250;
   Recorder first(4), second(4), third(4);
   record_four(first);
-  EXPECT_DOUBLE_EQ(first.finish(f).number("request_goodput"), 2 / 10.0);  // 100 and 200 ms
+  EXPECT_DOUBLE_EQ(first.finish(f).number("request_goodput"), 2 / 40.0);  // 100 and 200 ms
   f.slo_tpot_ms = 49;
   record_four(second);
   EXPECT_EQ(second.finish(f).number("request_goodput"), 0);  // every turn takes 50 ms a token
   f.slo_ttft_ms = -1;
   f.slo_tpot_ms = 51;
   record_four(third);
-  EXPECT_DOUBLE_EQ(third.finish(f).number("request_goodput"), 4 / 10.0);
+  EXPECT_DOUBLE_EQ(third.finish(f).number("request_goodput"), 4 / 40.0);
 }
 
 TEST(Recorder, TurnsComeInOrderOfArrival) {
@@ -251,9 +252,9 @@ TEST(Recorder, CostIsCapacityTimesDurationPlusRemoteRequests) {
   f.gpu_usd_per_hour = 5;
   f.tier_usd_per_hour = {100, 0.5, 0.25, 0.125};  // what a tier in HBM costs is in the GPU's price
   f.remote_usd_per_request = 0.001;
-  recorder.read(Tier::remote, 1e6, 30);
-  recorder.wrote(Tier::remote, 1e6, 20);
-  recorder.read(Tier::ssd, 7e6, 1000);
+  recorder.read(Tier::remote, 1e6, 30, 10);
+  recorder.wrote(Tier::remote, 1e6, 20, 20);
+  recorder.read(Tier::ssd, 7e6, 1000, 30);
   const RunResult result = recorder.finish(f);
   EXPECT_DOUBLE_EQ(result.number("cost.gpu_usd"), 10);
   EXPECT_DOUBLE_EQ(result.number("cost.dram_usd"), 1);
@@ -271,7 +272,7 @@ TEST(Recorder, RatedShareOneWearsTheSsdsOutInFiveYears) {
   RunFacts f = facts();
   f.duration_s = 86400 / 2.0;
   f.ssd_endurance_bytes = 5 * 365 * 3e12;
-  recorder.wrote(Tier::ssd, 1.5e12, 1);
+  recorder.wrote(Tier::ssd, 1.5e12, 1, 100);
   const RunResult result = recorder.finish(f);
   EXPECT_DOUBLE_EQ(result.number("ssd_writes.bytes_per_day"), 3e12);
   EXPECT_DOUBLE_EQ(result.number("ssd_writes.rated_share"), 1);
@@ -283,9 +284,12 @@ TEST(Recorder, AQueueThatGrewWhileSessionsArrivedIsUnstable) {
     grows.turn(turn(s, 0, s, 0.1));
     drains.turn(turn(s, 0, s, 0.1));
     grows.level(Level::waiting, s / 2.0, s);
-    drains.level(Level::waiting, s % 10, s);
+    drains.level(Level::waiting, s % 2, s);
   }
   for (int s = 100; s < 200; ++s) grows.level(Level::waiting, (200 - s) / 2.0, s);  // served in the end
+  RunFacts closed = facts();
+  closed.closed_loop = true;
+  EXPECT_EQ(Recorder(0).finish(closed).number("stable"), 1);  // no queue can grow
   RunFacts f = facts();
   f.duration_s = 250;
   EXPECT_EQ(grows.finish(f).number("stable"), 0);
@@ -335,7 +339,7 @@ TEST(Recorder, CountsPreemptionsAndReloads) {
   Recorder recorder(1);
   recorder.preempted();
   recorder.preempted();
-  recorder.reloaded(Tier::remote, 500, 2e6, 40);
+  recorder.reloaded(Tier::remote, 500, 2e6, 40, 5);
   RunFacts f = facts();
   f.remote_usd_per_request = 0.001;
   const RunResult result = recorder.finish(f);

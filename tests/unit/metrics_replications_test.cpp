@@ -10,12 +10,13 @@
 namespace kvcap {
 namespace {
 
-RunResult replication(double ttft_ms, bool stable, double quantile) {
+RunResult replication(double ttft_ms, const std::string& verdict, double quantile) {
   RunResult result;
   result.policy = "hcache";
   result.metrics = {{"p99_ttft_ms", ttft_ms},
                     {"completed", int64_t{10}},
-                    {"stable", stable},
+                    {"stable.verdict", verdict},
+                    {"stable.reason", "what is " + verdict},
                     {"bound_by", std::string("gpu")},
                     {"request_goodput", std::nan("")}};
   result.distributions = {{"ttft_ms", {quantile, 2 * quantile}}};
@@ -25,10 +26,11 @@ RunResult replication(double ttft_ms, bool stable, double quantile) {
 
 TEST(Replications, GiveMeansAndTIntervals) {
   const RunResult combined =
-      combine_replications({replication(10, true, 1), replication(12, true, 3), replication(17, false, 8)});
+      combine_replications({replication(10, "stable", 1), replication(12, "stable", 3), replication(17, "saturated", 8)});
   EXPECT_DOUBLE_EQ(combined.number("p99_ttft_ms"), 13);
   EXPECT_EQ(combined.number("completed"), 10);
-  EXPECT_EQ(combined.number("stable"), 0);  // one that cannot serve is enough
+  EXPECT_EQ(text(combined, "stable.verdict"), "undecided");  // they do not agree
+  EXPECT_EQ(text(combined, "stable.reason"), "2 of 3 runs are stable, 1 saturated: what is saturated");
   EXPECT_EQ(text(combined, "bound_by"), "gpu");
   ASSERT_EQ(combined.intervals.size(), 3u);  // the numbers
   EXPECT_EQ(combined.intervals[0].name, "p99_ttft_ms");
@@ -41,7 +43,7 @@ TEST(Replications, GiveMeansAndTIntervals) {
 
 // 0: 1 turn of 10 ms and 3 of 30 ms; 4..7 in one run alone.
 TEST(Replications, PoolTheBinsOfHistoryByTheirTurns) {
-  RunResult one = replication(10, true, 1), other = replication(12, true, 3);
+  RunResult one = replication(10, "stable", 1), other = replication(12, "stable", 3);
   one.by_history = {{0, 0, 1, 10, 20}};
   other.by_history = {{0, 0, 3, 30, 60}, {4, 7, 2, 50, 70}};
   const std::vector<HistoryBin> bins = combine_replications({one, other}).by_history;
@@ -55,14 +57,14 @@ TEST(Replications, PoolTheBinsOfHistoryByTheirTurns) {
 }
 
 TEST(Replications, OneRunHasNoIntervals) {
-  const RunResult combined = combine_replications({replication(10, true, 1)});
+  const RunResult combined = combine_replications({replication(10, "stable", 1)});
   EXPECT_EQ(combined.number("p99_ttft_ms"), 10);
   EXPECT_TRUE(combined.intervals.empty());
 }
 
 TEST(Replications, DifferencesArePaired) {
-  std::vector<RunResult> against = {replication(100, true, 1), replication(200, true, 1)};
-  std::vector<RunResult> setting = {replication(90, true, 1), replication(188, true, 1)};
+  std::vector<RunResult> against = {replication(100, "stable", 1), replication(200, "stable", 1)};
+  std::vector<RunResult> setting = {replication(90, "stable", 1), replication(188, "stable", 1)};
   for (RunResult& run : against) run.policy = "recompute";
   const auto differences = paired_differences(against, setting);
   const auto p99 = std::find_if(differences.begin(), differences.end(),
@@ -77,8 +79,8 @@ TEST(Replications, DifferencesArePaired) {
 }
 
 TEST(Replications, WhatRoundingMakesIsNoDifference) {
-  const std::vector<RunResult> against = {replication(100, true, 1), replication(200, true, 1)};
-  const std::vector<RunResult> setting = {replication(100 * (1 + 1e-12), true, 1), replication(200, true, 1)};
+  const std::vector<RunResult> against = {replication(100, "stable", 1), replication(200, "stable", 1)};
+  const std::vector<RunResult> setting = {replication(100 * (1 + 1e-12), "stable", 1), replication(200, "stable", 1)};
   const auto differences = paired_differences(against, setting);
   const auto p99 = std::ranges::find(differences, "p99_ttft_ms", &Difference::metric);
   ASSERT_NE(p99, differences.end());

@@ -7,7 +7,6 @@
 
 #include "base/random.h"
 #include "metrics/series.h"
-#include "metrics/stability.h"
 
 namespace kvcap {
 namespace {
@@ -75,72 +74,14 @@ TEST(TimeSeries, LeavesNoRoundingBehindWhenAQuantityReturnsToZero) {
   for (int bin = 60; bin < 99; ++bin) EXPECT_EQ(means[bin], 0) << bin;
 }
 
-TEST(Stability, ALineThatGrowsIsUnstableAndAConstantOneIsNot) {
-  TimeSeries growing, constant, bump;
-  for (int s = 0; s < 1000; ++s) {
-    growing.add(s / 10.0, s, s + 1);
-    constant.add(40 + s % 3, s, s + 1);
-    bump.add(s > 400 && s < 700 ? 300 : 1, s, s + 1);  // a rush in the middle that is served
-  }
-  EXPECT_TRUE(queue_grew(growing, 1000, 1000));
-  EXPECT_FALSE(queue_grew(constant, 1000, 1000));
-  EXPECT_FALSE(queue_grew(bump, 1000, 1000));
-  EXPECT_FALSE(queue_grew(growing, 0, 1));  // all at once: no window to judge
-}
-
-TEST(Stability, GrowthWithinChanceIsNotCalledUnstable) {
-  TimeSeries slow;  // to 10 waiting over 10,000 sessions, chance alone makes 100
-  for (int s = 0; s < 1000; ++s) slow.add(s / 100.0, s, s + 1);
-  EXPECT_FALSE(queue_grew(slow, 1000, 10000));
-  EXPECT_TRUE(queue_grew(slow, 1000, 25));
-}
-
-// One server, Poisson arrivals at rate 1, exponential service with mean `load`: number waiting (M/M/1).
-bool mm1_grew(double load, uint64_t seed, int customers) {
-  const RandomStream arrivals(seed, "arrivals"), services(seed, "services");
-  TimeSeries waiting;
-  double arrival_s = 0, free_s = 0;
-  for (int i = 0; i < customers; ++i) {
-    arrival_s += arrivals.exponential(i);
-    const double start_s = std::max(arrival_s, free_s);
-    waiting.add(1, arrival_s, start_s);
-    free_s = start_s + load * services.exponential(i);
-  }
-  return queue_grew(waiting, arrival_s, customers);
-}
-
-TEST(Stability, ALongLineThatGrowsByATenthIsNotCalledUnstable) {
-  const auto grew = [](double third, double fourth) {
-    TimeSeries waiting;
-    waiting.add(100, 0, 2);
-    waiting.add(third, 2, 3);
-    waiting.add(fourth, 3, 4);
-    return queue_grew(waiting, 4, 4);
-  };
-  EXPECT_FALSE(grew(105, 110));
-  EXPECT_TRUE(grew(130, 160));  // by half
-}
-
-TEST(Stability, TellsOverloadedFromBusyQueues) {
-  int grew_at_080 = 0, grew_at_090 = 0, grew_at_115 = 0, grew_at_130 = 0;
-  constexpr int kSeeds = 50;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    grew_at_080 += mm1_grew(0.80, seed, 2000);
-    grew_at_090 += mm1_grew(0.90, seed, 2000);
-    grew_at_115 += mm1_grew(1.15, seed, 2000);
-    grew_at_130 += mm1_grew(1.30, seed, 2000);
-  }
-  EXPECT_EQ(grew_at_080, 0);
-  EXPECT_LE(grew_at_090, 1);
-  EXPECT_GE(grew_at_115, kSeeds - 2);
-  EXPECT_EQ(grew_at_130, kSeeds);
-}
-
-TEST(Stability, IsLostWhenTheQueueStartsToGrowLate) {
-  TimeSeries waiting;
-  // nobody waits in the first half, then the line grows to 200
-  for (int t = 0; t < 100; ++t) waiting.add(t < 50 ? 0.0 : 4.0 * (t - 50), t, t + 1);
-  EXPECT_TRUE(queue_grew(waiting, 100, 400));
+TEST(TimeSeries, MeansOfAWindowLeaveOutWhatIsBeforeAndBehind) {
+  TimeSeries series;
+  series.add(100, 0, 16);
+  series.add(3, 16, 32);
+  series.add(5, 32, 48);
+  series.add(100, 48, 64);
+  EXPECT_EQ(series.means(2, 16, 48), (std::vector<double>{3, 5}));
+  EXPECT_EQ(series.integral(16, 48), 16 * 3 + 16 * 5);
 }
 
 TEST(BinnedMeans, WeighsTheValuesOfEachBin) {

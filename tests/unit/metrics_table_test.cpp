@@ -63,7 +63,7 @@ RunResult result(const std::string& policy, const Shape& shape) {
   r.policy_summary = "what " + policy + " does";
   r.is_bound = policy == "ideal";
   const double prefill_ms = shape.ttft_ms - shape.queue_ms - shape.load_ms - shape.compute_ms;
-  r.metrics = {{"stable", shape.stable},
+  r.metrics = {{"stable.verdict", std::string(shape.stable ? "stable" : "saturated")},
                {"mean_ttft_ms", shape.ttft_ms},
                {"median_ttft_ms", shape.ttft_ms * 0.8},
                {"p99_ttft_ms", shape.p99_ms},
@@ -282,10 +282,10 @@ TEST(ResultTable, NothingIsCheapestWhereAllCostTheSame) {
 
 TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {
   auto results = four();
-  std::get<bool>(results[0].metrics[0].value) = false;
+  results[0].metrics[0].value = std::string("saturated");
   const std::string table = result_table(kFour, results, {}, "header");
   expect_says(table,
-              "Warning: this machine cannot serve this rate with recompute: the queue grew throughout.");
+              "Warning: this machine cannot serve this rate with recompute: the requests inside grow throughout.");
   expect_says(table, "hcache is cheapest: 1.38 $ per million output tokens, 2.13 % less than kv_offload.");
 }
 

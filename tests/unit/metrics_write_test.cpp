@@ -27,7 +27,7 @@ RunResult full_result() {
   recorder.level(Level::waiting, 2, 10);
   recorder.level(stored_in(Tier::dram), 1e9 / 3, 10);
   recorder.busy(Resource::gpu, 1.0 / 3, 3, 4);
-  recorder.read(Tier::ssd, 1e9 / 7, 3);
+  recorder.read(Tier::ssd, 1e9 / 7, 3, 1);
   RunResult result = recorder.finish(facts());
   result.intervals = {{"p99_ttft_ms", 1.0 / 3, 0.1, IntervalMethod::replications, 5}};
   result.quality_note = "approximate";
@@ -95,7 +95,7 @@ TEST(ResultJson, HoldsTheBinsOfHistory) {
 
 TEST(ResultJson, HasEveryNameOfTheContract) {
   const Json metrics = Json::parse(result_json(full_result()))["metrics"];
-  for (const char* name : {"duration", "completed", "rejected", "stable", "total_input_tokens",
+  for (const char* name : {"duration", "completed", "rejected", "truncated", "stable", "total_input_tokens",
                            "total_output_tokens", "request_throughput", "output_throughput",
                            "total_token_throughput", "request_goodput", "token_hit_rate", "request_hit_rate",
                            "stored_bytes_per_token", "bound_by", "peak_kv_tokens", "preemptions"})
@@ -138,6 +138,7 @@ TEST(RequestsCsv, HasOneRowATurnWithItsBreakdown) {
   RunResult result;
   result.turns = {turn(3, 1, 0.5, 0.5), turn(4, 0, 1, 0.25)};
   result.turns[0].lookup_s = 0.125f;  // exact in binary, so that the text is known
+  result.turns[0].truncated = true;
   result.turns[1].rejected = true;
   result.turns[1].warmup = true;
   result.turns[1].node = 2;
@@ -145,9 +146,10 @@ TEST(RequestsCsv, HasOneRowATurnWithItsBreakdown) {
   EXPECT_EQ(
       requests_text(result),
       "session,turn,arrival_s,history_tokens,input_tokens,output_tokens,hit_tokens,hit_tier,rejected,warmup,"
-      "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries\n"
-      "3,1,0.5,300,100,11,256,ssd,0,0,500,125,125,125,62.5,62.5,50,1000,0,0\n"
-      "4,0,1,0,100,11,0,,1,1,,,,,,,,,2,1\n");
+      "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries,"
+      "truncated\n"
+      "3,1,0.5,300,100,11,256,ssd,0,0,500,125,125,125,62.5,62.5,50,1000,0,0,1\n"
+      "4,0,1,0,100,11,0,,1,1,,,,,,,,,2,1,0\n");
 }
 
 TEST(RequestsCsv, OfManyTurnsComesInPieces) {

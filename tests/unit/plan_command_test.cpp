@@ -29,8 +29,8 @@ class PlanCommand : public Cli {
                          int sessions = 30) const {
     write("plan.json", R"({"schema": "kvcap.plan/1", "name": "small", "max_replications": 6, "base":
         {"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "l40s",
-         "serving": {"prefix_caching": false, "async_scheduling": false},
-         "workload": {"source": {"kind": "chat"}, "arrivals": {"sessions_per_s": 0.5},
+         "serving": {"prefix_caching": false, "async_scheduling": false, "max_model_len": 16384},
+         "workload": {"source": {"kind": "chat"}, "arrivals": {"sessions_per_s": 0.03},
                       "sessions": )" +
                            std::to_string(sessions) + R"(}, "policy": {"tiers": [{"kind": "ssd"}]}},
         "search": )" + search +
@@ -97,7 +97,7 @@ TEST_F(PlanCommand, SaysWhatToBuyAndWhy) {
 TEST_F(PlanCommand, BuysNoStorageWhereTheEnginesPrefixCacheIsEnough) {
   const std::string file = write_plan(kSearch, kMeet);
   std::string text = read_file(file, 1 << 20);
-  const std::string off = R"("serving": {"prefix_caching": false, "async_scheduling": false},)";
+  const std::string off = R"("prefix_caching": false, "async_scheduling": false, )";
   text.replace(text.find(off), off.size(), "");
   write("plan.json", text);
   const Json plan = Json::parse(kvcap({"plan", file, "--json"}).out);
@@ -144,6 +144,21 @@ TEST_F(PlanCommand, ExitsWith3AndTheNearestWhenNothingMeetsTheTargets) {
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_EQ(outcome.err, "kvcap: " + path("plan.json") + ": no configuration meets every target\n");
   EXPECT_NE(outcome.out.find("No configuration meets every target.\nNearest: "), std::string::npos);
+}
+
+// Chats of up to 8,192 tokens where the model takes 4,096.
+TEST_F(PlanCommand, BuysNothingThatCutsPromptsUnlessThatIsAllowed) {
+  std::string text = read_file(write_plan(kSearch, kMeet));
+  const std::string longer = R"(, "max_model_len": 16384)";
+  text.replace(text.find(longer), longer.size(), "");
+  write("plan.json", text);
+  const Outcome cut = kvcap({"plan", path("plan.json")});
+  EXPECT_EQ(cut.exit_code, 3);
+  EXPECT_NE(cut.out.find("  truncated "), std::string::npos) << cut.out;
+  const std::string allowed = R"("meet": {"truncated_share": {"max": 0.9}, )";
+  text.replace(text.find(R"("meet": {)"), 9, allowed);
+  write("plan.json", text);
+  EXPECT_EQ(kvcap({"plan", path("plan.json")}).exit_code, 0);
 }
 
 TEST_F(PlanCommand, IsNotClearAfterOneSeed) {

@@ -26,7 +26,7 @@ class PlanFile : public testing::Test {
     const std::string path = (folder_ / "plan.json").string();
     std::ofstream(path)
         << R"({"schema": "kvcap.plan/1", "base": {"model": "llama-2-7b", "hardware": "h100-sxm",
-      "schema": "kvcap.scenario/1", "workload": {"source": {"kind": "chat"}, "sessions": 60}},
+      "serving": {"max_model_len": 16384}, "schema": "kvcap.scenario/1", "workload": {"source": {"kind": "chat"}, "sessions": 60}},
       "search": )"
         << search << R"(, "meet": )" << meet << rest << "}";
     return path;

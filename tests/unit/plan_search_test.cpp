@@ -299,6 +299,64 @@ TEST(PlanSearch, NamesTheNearestWhereNothingMeetsTheTargets) {
   EXPECT_EQ(values_of(result.nearest->changes).at("a"), 2);
 }
 
+// Cost 1 2 3 4: the first misses, the second is bought, the third costs more, the fourth does not fit.
+TEST(PlanSearch, SaysOfEveryValueThatIsLeftOutWhy) {
+  const auto formula = [](const Values& v) -> Served {
+    if (v.at("a") == 4) return {.reason = "does not fit"};
+    return {.usd_per_hour = v.at("a"), .p99_ttft_ms = v.at("a") == 1 ? 700.0 : 100.0};
+  };
+  const Plan plan = plan_of({list("a", {1, 2, 3, 4})}, 500);
+  Formula evaluator(formula);
+  Judge judge(plan, evaluator);
+  const std::vector<Discarded> out = find_plan(plan, judge).discarded;
+  ASSERT_EQ(out.size(), 3U);
+  EXPECT_EQ(out[0].value, "a=1.000000");
+  EXPECT_EQ(out[0].why, Discarded::Why::misses);
+  EXPECT_EQ(out[0].reason, "p99_ttft_ms");
+  EXPECT_EQ(out[0].found, 700);
+  EXPECT_EQ(out[1].value, "a=3.000000");
+  EXPECT_EQ(out[1].why, Discarded::Why::dearer);
+  EXPECT_EQ(out[1].objective, 3);
+  EXPECT_EQ(out[2].why, Discarded::Why::cannot_run);
+  EXPECT_EQ(out[2].reason, "does not fit");
+}
+
+// A run that does not tell is asked for twice as long, under each seed.
+TEST(PlanSearch, MakesRunsLongerUntilTheyTell) {
+  class Slow : public Evaluator {
+   public:
+    std::vector<Answer> run(const std::vector<Ask>& asks) override {
+      std::vector<Answer> answers;
+      for (const Ask& ask : asks) {
+        const bool tells = ask.share >= 4 || ask.share < 1;
+        Answer& answer = answers.emplace_back();
+        answer.result.metrics = {{"stable.verdict", std::string(tells ? "stable" : "undecided")},
+                                 {"warmup.detected_turns", 0.0},
+                                 {"cost.usd_per_hour", 1.0},
+                                 {"p99_ttft_ms", tells ? 900.0 : 100.0}};
+        answer.may_be_longer = ask.share < most;
+        longest = std::max(longest, ask.share);
+      }
+      return answers;
+    }
+    double most = 64, longest = 0;
+  };
+  const Plan plan = plan_of({list("a", {1})}, 500);
+  Slow slow;
+  Judge judge(plan, slow);
+  const Candidate* judged = judge.judge({changes_at(plan.search, {0})}).front();
+  EXPECT_EQ(slow.longest, 4);
+  EXPECT_EQ(judged->verdict, Judgement::misses);  // what short runs did not say
+  EXPECT_EQ(judged->reason, "p99_ttft_ms");
+  Slow limited;
+  limited.most = 2;
+  Judge other(plan, limited);
+  const Candidate* open = other.judge({changes_at(plan.search, {0})}).front();
+  EXPECT_EQ(limited.longest, 2);
+  EXPECT_EQ(open->verdict, Judgement::unclear);
+  EXPECT_EQ(open->reason, "stable");
+}
+
 // Cost 1 2 3 4 at 400 300 350 100 ms: the third is dearer and slower than the second.
 TEST(PlanSearch, KeepsOnTheFrontWhatNothingBeats) {
   const std::vector<double> ttft_ms = {400, 300, 350, 100};

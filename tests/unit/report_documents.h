@@ -17,7 +17,7 @@ inline Json result(const std::string& policy, double p99_ms, double half_width_m
           {"policy", policy},
           {"is_bound", policy == "ideal"},
           {"metrics",
-           {{"stable", true},
+           {{"stable", {{"verdict", "stable"}, {"reason", "it is"}}},
             {"mean_ttft_ms", p99_ms / 4},
             {"p99_ttft_ms", p99_ms},
             {"mean_service_ttft_with_history_ms", p99_ms / 5},
@@ -84,18 +84,18 @@ inline ReportInput input(const std::string& name, Json content, bool is_before =
   return {name, name + ".json", is_before, std::move(content)};
 }
 
-inline Json sweep(std::vector<double> p99_ms, std::vector<int> stable) {
+inline Json sweep(std::vector<double> p99_ms, std::vector<std::string> verdicts) {
   return {{"schema", "kvcap.sweep_rows/1"},
           {"name", "s"},
           {"parameters", {"hardware.ssd.count", "policy.name"}},
-          {"metrics", {"p99_ttft_ms", "stable"}},
+          {"metrics", {"p99_ttft_ms", "stable.verdict"}},
           {"rows", 4},
           {"total_rows", 4},
           {"columns",
            {{"hardware.ssd.count", {1, 1, 4, 4}},
             {"policy.name", {"a", "b", "a", "b"}},
             {"p99_ttft_ms", std::move(p99_ms)},
-            {"stable", std::move(stable)},
+            {"stable.verdict", std::move(verdicts)},
             {"status", {"ok", "ok", "ok", "failed"}}}},
           {"base", nullptr}};
 }

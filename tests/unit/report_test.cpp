@@ -335,7 +335,7 @@ TEST(ReportMarkdown, HasATableAnInputAndTheDifferences) {
       {input("new",
              comparison({result("kv_offload", 260, 30, 512, 0.9), result("hcache", 182, 20, 264, 0.8)})),
        input("r", restoration(0.04, 0.08)), input("v", validation({check("c", "outside", 0.5)})),
-       input("s", sweep({400, 800, 100, 0}, {1, 1, 1, 0})),
+       input("s", sweep({400, 800, 100, 0}, {"stable", "stable", "stable", "saturated"})),
        input("old", comparison({result("hcache", 260, 10, 264, 0.8)}), true)}};
   const std::string text = report_markdown(report);
   EXPECT_TRUE(text.starts_with("# T\\|&lt;b>\n\n- ")) << text;
@@ -359,7 +359,7 @@ TEST(ReportCsv, HasARowAFigure) {
       {input("new, x", comparison({result("hcache", 182.5, 20, 264, 0.8)},
                                   {difference("hcache", "kv_offload", -78, 8)})),
        input("r", restoration(0.04, 0.08)), input("=1+1", validation({check("c", "outside", 0.5)})),
-       input("s", sweep({400, 800, 100, 50}, {1, 1, 1, 0}))}};
+       input("s", sweep({400, 800, 100, 50}, {"stable", "stable", "stable", "saturated"}))}};
   const std::string text = report_csv(report);
   EXPECT_TRUE(text.starts_with("input,setting,metric,value,half_width\n"));
   for (const char* line :

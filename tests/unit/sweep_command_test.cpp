@@ -77,7 +77,7 @@ TEST_F(SweepCommand, WritesARowAPointWithItsMetrics) {
   const Json result = Json::parse(run.out);
   const Rows rows =
       sql(results("swept"), R"(SELECT point, status, error, mean_ttft_ms, "cost.total_usd", bound_by,
-      stable, intervals, scenario FROM results WHERE "policy.name" = 'hcache' AND seed = 2)");
+      "stable.verdict", intervals, scenario FROM results WHERE "policy.name" = 'hcache' AND seed = 2)");
   ASSERT_EQ(rows.size(), 1U);
   const std::vector<std::string>& row = rows[0];
   EXPECT_EQ(row[0], "3");
@@ -86,7 +86,7 @@ TEST_F(SweepCommand, WritesARowAPointWithItsMetrics) {
   EXPECT_NEAR(std::stod(row[3]), result["metrics"]["mean_ttft_ms"].get<double>(), 1e-9);
   EXPECT_NEAR(std::stod(row[4]), result["metrics"]["cost"]["total_usd"].get<double>(), 1e-9);
   EXPECT_EQ(row[5], result["metrics"]["bound_by"].get<std::string>());
-  EXPECT_EQ(row[6], "1");
+  EXPECT_EQ(row[6], "undecided");  // of 20 sessions
   EXPECT_EQ(row[7], "NULL");
   EXPECT_EQ(Json::parse(row[8]), result["scenario"]);
   EXPECT_EQ(sql(results("swept"), "PRAGMA journal_mode"), Rows{{"wal"}});

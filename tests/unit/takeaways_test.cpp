@@ -97,7 +97,7 @@ TEST(Takeaways, OfValidationsCountVerdictsAndPromises) {
 }
 
 TEST(Takeaways, OfSweepsNameTheBestPointAndWhatMattersMost) {
-  Json rows = sweep({400, 800, 100, 0}, {1, 1, 1, 0});
+  Json rows = sweep({400, 800, 100, 0}, {"stable", "stable", "stable", "saturated"});
   rows["columns"]["p99_ttft_ms"][3] = nullptr;
   const std::vector<std::string> sentences = said({input("s", rows)}, "sweep");
   // Medians: 600 with 1 SSD, 100 with 4; 250 with a, 800 with b.
@@ -213,11 +213,11 @@ TEST(Changes, MatchRestorationsChecksAndSweeps) {
   const std::vector<ReportInput> inputs = {
       input("r", restoration(0.04, 0.08)),
       input("v", validation({check("a", "inside", 0.01), check("b", "near", 0.05), check("c", "inside", 0)})),
-      input("s", sweep({100, 200, 300, 400}, {1, 1, 1, 1})),
+      input("s", sweep({100, 200, 300, 400}, {"stable", "stable", "stable", "stable"})),
       input("r0", restoration(0.05, 0.08), true),
       input("v0", validation({check("a", "near", 0.06), check("b", "inside", 0.02), check("c", "inside", 0)}),
             true),
-      input("s0", sweep({110, 220, 330, 440}, {1, 1, 1, 1}), true)};
+      input("s0", sweep({110, 220, 330, 440}, {"stable", "stable", "stable", "stable"}), true)};
   const std::vector<std::string> sentences = said(inputs, "changes");
   expect_says(sentences, "r, hcache: restoration 10.0 ms lower (40.0 against 50.0 ms before).");
   expect_says(sentences, "r, kv_offload: as before.");
