@@ -145,8 +145,13 @@ CapacityAnswer find_capacity(const CapacityQuestion& question, const RunLoads& r
     }
   }
   std::vector<double> loads;
-  for (const Bracket& one : brackets) loads.push_back(one.low);
+  double widest = 0;  // what no number of seeds makes narrower
+  for (const Bracket& one : brackets) {
+    loads.push_back(one.low);
+    widest = std::max(widest, one.high - one.low);
+  }
   answer.load = mean_interval(loads);
+  answer.load.half_width = std::max(answer.load.half_width, widest);
   answer.limit = most_frequent(brackets);
   std::vector<LoadAsk> curve;
   for (double share : kCurve) {

@@ -3,8 +3,8 @@
 // The load is a rate of requests (an open loop: users do not wait for each other) or, in a closed loop, the
 // number of sessions that are active at once. Under each of several seeds it is bracketed between a load that
 // meets the targets and one that misses them, until the two are close; the interval is that of the seeds'
-// values (Student t). A run is as long as it takes to tell the long run (replicate.h); one that misses by far
-// is not made longer.
+// values (Student t), and no narrower than a bracket. A run is as long as it takes to tell the long run
+// (replicate.h); one that misses by far is not made longer.
 #pragma once
 
 #include <cstdint>

@@ -94,6 +94,16 @@ TEST_F(SweepCommand, WritesARowAPointWithItsMetrics) {
   EXPECT_EQ(std::distance(fs::directory_iterator(path("swept")), {}), 1);
 }
 
+// The length of a run would depend on its point.
+TEST_F(SweepCommand, TakesNoRunsThatChooseTheirLength) {
+  write_sweep("s.json", R"("points": [{"workload.run_length": "steady"}])");
+  const Outcome outcome = kvcap(command("s.json", "swept"));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("workload.run_length: found \"steady\", allowed in a sweep: fixed"),
+            std::string::npos)
+      << outcome.err;
+}
+
 TEST_F(SweepCommand, CombinesReplications) {
   write_sweep("s.json", R"("points": [{"workload.sessions": 20, "replications": 3}])");
   ASSERT_EQ(kvcap(command("s.json", "swept")).exit_code, 0);
