@@ -378,7 +378,7 @@ class Search {
                .objective = estimate(one.bottom),
                .is_estimate = true,
                .reason = {},
-               .changes = changes_at(plan_.search, one.bottom)};
+               .changes = changes_at(plan_, one.bottom)};
     }
     if (found.why == Discarded::Why::dearer) return found;
     if (nearest) {
@@ -406,7 +406,7 @@ class Search {
                  .is_estimate = true,
                  .reason = is_saturated(one.at_top.result) || !worst ? "unstable" : worst->metric,
                  .found = worst ? one.at_top.result.number(worst->metric) : 0,
-                 .changes = changes_at(plan_.search, one.top)};
+                 .changes = changes_at(plan_, one.top)};
       }
     }
     return found;
