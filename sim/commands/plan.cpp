@@ -167,6 +167,7 @@ void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) 
 }
 
 void plan(const PlanArgs& args) {
+  refuse_read_once(args.path, ", and a plan reads it for every configuration; allowed: a file");
   const Plan plan = load_plan(args.path, args.overrides);
   const std::string out =
       args.out.empty() ? "" : args.out + (args.break_even ? "/break_even.json" : "/plan_result.json");

@@ -385,6 +385,7 @@ class Search {
       const bool is_metric = nearest->reason != "unstable" && nearest->reason != "stable";
       return {.why = Discarded::Why::misses,
               .objective = objective(*nearest),
+              .is_unclear = nearest->verdict == Judgement::unclear,
               .reason = nearest->reason,
               .found = is_metric ? nearest->metric(nearest->reason).mean : 0,
               .changes = nearest->changes};
