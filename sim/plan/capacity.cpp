@@ -176,7 +176,7 @@ CapacityAnswer find_capacity(const CapacityQuestion& question, const RunLoads& r
     if (std::isfinite(one.high)) widest = std::max(widest, one.high - one.low);
   }
   answer.load = mean_interval(loads);
-  answer.load.half_width = std::fmax(answer.load.half_width, widest);
+  if (widest > 0) answer.load.half_width = std::fmax(answer.load.half_width, widest);
   answer.limit = most_frequent(brackets);
   std::vector<LoadAsk> curve;
   for (double share : kCurve) {
