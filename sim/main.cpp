@@ -1,6 +1,7 @@
 // kvcap: what will restoring, keeping or recomputing the state of LLM serving cost on this machine?
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -53,6 +54,12 @@ extern "C" void end_at_once(int) {
 // of an output that the caller has closed.
 void prepare_process() {
   signal(SIGXFSZ, SIG_IGN);
+  // A comparison keeps three files for every setting open until all are written.
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   for (int ending : {SIGINT, SIGTERM}) {
     // What a shell has put into the background stays deaf to Ctrl-C.
     if (signal(ending, end_at_once) == SIG_IGN) signal(ending, SIG_IGN);

@@ -35,11 +35,23 @@ struct CapacityArgs {
 
 constexpr std::size_t kColumns = 100;
 
+// Else the highest load that meets a target is not where a search from below ends.
+bool worsens_with_load(const std::string& metric) {
+  return metric.ends_with("_ms") || metric.ends_with("hit_rate") || metric.starts_with("rejected") ||
+         metric.starts_with("truncated");
+}
+
 std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scenario) {
   std::vector<Target> targets = args.meet.empty() ? targets_of(scenario.slo) : std::vector<Target>();
   for (const Requirement& one : parse_conditions("--meet", args.meet)) {
     if (one.relation == "<" || one.relation == ">") {
       throw InputError("--meet: found \"" + one.text + "\", allowed: <=, >= or ==");
+    }
+    if (!worsens_with_load(one.metric)) {
+      throw InputError(
+          "--meet: found the metric \"" + one.metric +
+          "\", allowed: one that a higher load makes worse: latencies (_ms), hit rates, rejected, "
+          "truncated and their shares");
     }
     Target target{.metric = one.metric};
     if (one.relation != ">=") target.max = one.bound;
@@ -77,7 +89,8 @@ std::string sentence_of(const CapacityQuestion& question, const CapacityAnswer& 
   const std::string unit = question.closed_loop ? " active sessions" : " requests/s";
   return "Capacity: " + format_interval(answer.load.mean, answer.load.half_width) + unit + " meet " +
          targets + " (" + format_count(question.seeds, "seed") +
-         (question.seeds > 1 ? ", 95 % interval" : "") + "). More misses " + answer.limit + ".";
+         (question.seeds > 1 ? ", 95 % interval" : "") + "). " +
+         (answer.limit.empty() ? "More was not tried." : "More misses " + answer.limit + ".");
 }
 
 // What targets count as served, else all that is.

@@ -198,6 +198,7 @@ void compare(const CompareArgs& args) {
   std::vector<Column> columns = columns_of(args);
   refuse_twice(columns, args.policies.empty() ? "--over" : "--policies");
   std::vector<Scenario> scenarios;
+  refuse_read_once(args.scenario_path, ", and a comparison reads it for every setting; allowed: a file");
   const auto load_columns = [&] {
     Progress progress("checking");
     while (scenarios.size() < columns.size()) {

@@ -5,9 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/files.h"
 #include "base/input_error.h"
+#include "base/outputs.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/output.h"
 #include "plan/break_even.h"
 #include "plan/plan_simulate.h"
 #include "plan/plan_text.h"
@@ -19,6 +22,8 @@ using Json = nlohmann::ordered_json;
 
 struct PlanArgs {
   std::string path;
+  std::vector<std::string> overrides;
+  std::string out;
   bool break_even = false;
   bool json = false;
 };
@@ -150,9 +155,10 @@ Json break_even_object(const Plan& plan, const BreakEvenMap& map) {
   return object;
 }
 
-void break_even(const PlanArgs& args, const Plan& plan) {
+void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) {
   if (!plan.break_even) throw InputError(args.path + ": break_even: missing, required for --break-even");
   const BreakEvenMap map = break_even_map(plan);
+  if (!out.empty()) write_file(out, break_even_object(plan, map).dump(2) + "\n");
   if (args.json) {
     std::printf("%s\n", break_even_object(plan, map).dump(2).c_str());
   } else {
@@ -161,9 +167,14 @@ void break_even(const PlanArgs& args, const Plan& plan) {
 }
 
 void plan(const PlanArgs& args) {
-  const Plan plan = load_plan(args.path);
+  refuse_read_once(args.path, ", and a plan reads it for every configuration; allowed: a file");
+  const Plan plan = load_plan(args.path, args.overrides);
+  const std::string out =
+      args.out.empty() ? "" : args.out + (args.break_even ? "/break_even.json" : "/plan_result.json");
+  prepare_folder(args.out);
+  if (!out.empty()) refuse_to_replace("--out", out, std::vector<std::string>{args.path});
   if (args.break_even) {
-    break_even(args, plan);
+    break_even(args, plan, out);
     return;
   }
   if (plan.search.empty()) throw InputError(args.path + ": search: missing, required");
@@ -178,6 +189,7 @@ void plan(const PlanArgs& args) {
     report.prices = price_changes(plan, report.result);
   }
   report.simulations = simulator.simulations();
+  if (!out.empty()) write_file(out, report_object(report).dump(2) + "\n");
   if (args.json) {
     std::printf("%s\n", report_object(report).dump(2).c_str());
   } else {
@@ -192,6 +204,9 @@ void add_plan(CLI::App& app) {
   auto args = std::make_shared<PlanArgs>();
   Command command(app, "plan", "the cheapest configuration that meets the targets");
   command.value("plan", args->path, "plan file (JSON)").required();
+  command.repeated("--set", args->overrides,
+                   "set a field of every configuration: path=value, e.g. workload.arrivals.sessions_per_s=2");
+  command.value("--out", args->out, "folder for plan_result.json, or break_even.json");
   command.flag("--break-even", args->break_even,
                "instead: which policy wins where, over the two fields of break_even");
   command.flag("--json", args->json, "print everything as JSON");

@@ -291,7 +291,8 @@ std::string overload_text(const std::vector<Setting>& settings) {
   if (!open.empty()) {
     text += std::string(text.empty() ? "" : " ") +
             "This run is too short to tell whether the machine serves this rate with " +
-            joined(open, " or ") + " in the long run: --set workload.run_length=steady.";
+            joined(open, " or ") +
+            " in the long run: let it be longer (workload.run_length steady, or a longer trace).";
   }
   return text;
 }

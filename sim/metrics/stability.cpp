@@ -64,16 +64,23 @@ Window steady_window(std::span<const TurnRecord> turns) {
   Window window;
   const std::vector<SessionSeen> sessions = sessions_of(turns);
   for (const SessionSeen& one : sessions) window.to_s = std::max(window.to_s, one.began_s);
-  std::vector<double> ages_s;
+  std::vector<double> ages_s, unqueued_s, queued_s(sessions.size());
   ages_s.reserve(turns.size());
+  unqueued_s.reserve(turns.size());
   for (const TurnRecord& turn : turns) {
-    if (!turn.rejected) ages_s.push_back(turn.arrival_s + turn.e2el_s - sessions[turn.session].began_s);
+    if (turn.rejected) continue;
+    ages_s.push_back(turn.arrival_s + turn.e2el_s - sessions[turn.session].began_s);
+    queued_s[turn.session] += queue_s(turn);
+    unqueued_s.push_back(ages_s.back() - queued_s[turn.session]);
   }
   if (ages_s.empty() || !(window.to_s > 0)) return window;
   const auto at =
       ages_s.begin() + static_cast<std::ptrdiff_t>(kTransient * static_cast<double>(ages_s.size() - 1));
   std::nth_element(ages_s.begin(), at, ages_s.end());
   window.is_steady = *at <= window.to_s / 2;
+  const auto place = at - ages_s.begin();
+  std::nth_element(unqueued_s.begin(), unqueued_s.begin() + place, unqueued_s.end());
+  window.is_filled = unqueued_s[static_cast<std::size_t>(place)] <= window.to_s / 2;
   window.from_s = std::min(*at, window.to_s / 2);
   return window;
 }
@@ -86,6 +93,7 @@ double Chance::scale() const {
 Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool rate_varies) {
   Chance chance;
   std::vector<double> counts(kParts);
+  if (!(window.length_s() > 0)) return chance;
   std::vector<double> gaps_s, served_s;
   double before_s = -1, inside_s = 0, covered_s = 0;
   std::vector<SessionSeen> sessions = sessions_of(turns);
@@ -117,6 +125,9 @@ Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, 
   if (chance.sessions < kFewestSessions) {
     return {Verdict::undecided, "only " + std::to_string(chance.sessions) +
                                     " sessions begin after the first ones have ended: run longer"};
+  }
+  if (!window.is_filled) {
+    return {Verdict::undecided, "sessions last longer than half of the time in which they begin: run longer"};
   }
   std::vector<double> inside = waiting.means(kParts, window.from_s, window.to_s);
   const std::vector<double> run = running.means(kParts, window.from_s, window.to_s);

@@ -30,6 +30,7 @@ namespace kvcap {
 struct Window {
   double from_s = 0, to_s = 0;
   bool is_steady = false;  // false: the beginning takes more than half of the time in which sessions begin
+  bool is_filled = true;   // the same where queueing is left out, which alone may be without end
   double length_s() const { return to_s - from_s; }
   bool has(double time_s) const { return from_s <= time_s && time_s <= to_s; }
   // Of the time from one moment to another, what lies inside; of a moment, all or nothing.
@@ -63,7 +64,8 @@ struct Chance {
 // parts tells how bursty they are where that is more.
 Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool rate_varies);
 
-// How many requests wait and run, over time.
+// How many requests wait and run, over time. As long as more sessions are under way only because the first
+// have not ended (not is_filled), nothing can be told.
 Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, const Window& window,
                           const Chance& chance);
 

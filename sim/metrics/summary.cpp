@@ -160,6 +160,7 @@ class Summary {
     add("request_goodput", has_target ? good / length_s : kNaN);
     add("rates.from_s", window_.from_s);
     add("rates.to_s", window_.to_s);
+    add("rates.steady", static_cast<int64_t>(steady_.is_steady));
   }
 
   bool meets_targets(const TurnRecord& turn) const {

@@ -24,6 +24,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kByFar = 0.5;
 // The longest run of a search, which makes a dozen of them under each seed.
 constexpr int64_t kMostSearchedTurns = kMostTurns / 4;
+// A 99th percentile rests on 200 of so many turns.
+constexpr int64_t kFewestTurns = 20'000;
+// Beyond so many times the guess nothing is looked for.
+constexpr double kMostOfGuess = 1000, kMostOfGuessClosed = 64;
+constexpr double kSessionsOfActive = 8;
 constexpr double kFirstStep = 1.3;    // from the guess outwards
 constexpr double kLeastShare = 1e-3;  // of the guess: if that misses, everything does
 constexpr double kCurve[] = {0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25};  // of the capacity
@@ -40,9 +45,19 @@ std::string missed_by(const RunResult& result, const std::vector<Target>& meet) 
 }
 
 bool misses_by_far(const RunResult& result, const std::vector<Target>& meet) {
+  if (result.number("rates.steady") == 0) return false;
   return std::any_of(meet.begin(), meet.end(), [&](const Target& target) {
-    return violation(target, result.number(target.metric)) > kByFar;
+    // A hit rate may rise as caches fill.
+    return std::isfinite(target.max) && violation(target, result.number(target.metric)) > kByFar;
   });
+}
+
+// Whether it has the turns that percentiles need next to their bounds.
+bool is_precise(const RunResult& result, const std::vector<Target>& meet) {
+  return result.turn_count >= kFewestTurns ||
+         std::all_of(meet.begin(), meet.end(), [&](const Target& target) {
+           return slack(target, result.number(target.metric)) > kByFar;
+         });
 }
 
 // The search under one seed.
@@ -52,6 +67,8 @@ struct Bracket {
 
   bool is_done(const CapacityQuestion& question) const {
     if (low == 0 && high <= question.guess * kLeastShare) return true;
+    const double most = question.closed_loop ? kMostOfGuessClosed : kMostOfGuess;
+    if (std::isinf(high) && low >= question.guess * most) return true;
     if (question.closed_loop) return high - low <= std::max(1.0, question.precision * low);
     return high <= low * (1 + question.precision);
   }
@@ -74,7 +91,13 @@ struct Bracket {
 std::vector<Attempt> attempts_at(const CapacityQuestion& question, const RunLoads& run,
                                  const std::vector<LoadAsk>& asks) {
   std::vector<Attempt> attempts(asks.size());
-  for (std::size_t i = 0; i < asks.size(); ++i) attempts[i].ask = asks[i];
+  for (std::size_t i = 0; i < asks.size(); ++i) {
+    attempts[i].ask = asks[i];
+    // Most sessions of a closed loop are to begin when others have ended.
+    int64_t& sessions = attempts[i].ask.sessions;
+    while (question.closed_loop && static_cast<double>(sessions) < kSessionsOfActive * asks[i].load)
+      sessions *= 2;
+  }
   std::vector<std::size_t> open(asks.size());
   for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
   while (!open.empty()) {
@@ -87,8 +110,10 @@ std::vector<Attempt> attempts_at(const CapacityQuestion& question, const RunLoad
       Attempt& attempt = attempts[open[i]];
       attempt.result = std::move(results[i]);
       attempt.missed = missed_by(attempt.result, question.meet);
-      const bool tells = tells_the_long_run(attempt.result) || misses_by_far(attempt.result, question.meet) ||
-                         2 * attempt.result.turn_count > kMostSearchedTurns;
+      const RunResult& result = attempt.result;
+      const bool tells = result.number("stable") == 0 ||
+                         (tells_the_long_run(result) && is_precise(result, question.meet)) ||
+                         misses_by_far(result, question.meet) || 2 * result.turn_count > kMostSearchedTurns;
       if (tells) continue;
       attempt.ask.sessions *= 2;
       longer.push_back(open[i]);
@@ -148,10 +173,10 @@ CapacityAnswer find_capacity(const CapacityQuestion& question, const RunLoads& r
   double widest = 0;  // what no number of seeds makes narrower
   for (const Bracket& one : brackets) {
     loads.push_back(one.low);
-    widest = std::max(widest, one.high - one.low);
+    if (std::isfinite(one.high)) widest = std::max(widest, one.high - one.low);
   }
   answer.load = mean_interval(loads);
-  answer.load.half_width = std::max(answer.load.half_width, widest);
+  if (widest > 0) answer.load.half_width = std::fmax(answer.load.half_width, widest);
   answer.limit = most_frequent(brackets);
   std::vector<LoadAsk> curve;
   for (double share : kCurve) {

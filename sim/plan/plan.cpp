@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 
@@ -35,6 +36,21 @@ Changes changes_at(const std::vector<Dimension>& search, const Point& point) {
       changes.push_back(std::string(path).append("=").append(search[d].values[point[d]]));
     }
   }
+  return changes;
+}
+
+Changes changes_at(const Plan& plan, const Point& point) {
+  const auto path_of = [](const std::string& change) { return change.substr(0, change.find('=')); };
+  const Changes searched = changes_at(plan.search, point);
+  Changes changes, inside;
+  for (const std::string& change : plan.set) {
+    const bool is_inside = std::any_of(searched.begin(), searched.end(), [&](const std::string& other) {
+      return path_of(change).starts_with(path_of(other) + ".");
+    });
+    (is_inside ? inside : changes).push_back(change);
+  }
+  changes.insert(changes.end(), searched.begin(), searched.end());
+  changes.insert(changes.end(), inside.begin(), inside.end());
   return changes;
 }
 

@@ -45,6 +45,7 @@ struct BreakEven {
 struct Plan {
   std::string name;
   std::string base;  // a scenario file, or "plan.json#base"
+  Changes set;       // of every configuration, from the command line
   std::vector<Dimension> search;
   std::vector<Target> meet;
   std::string minimize = "cost.usd_per_hour";
@@ -52,13 +53,15 @@ struct Plan {
   std::optional<BreakEven> break_even;
 };
 
-// Throws InputError as load_scenario does.
-Plan load_plan(const std::string& path);
+// `set`: "path=value", of every configuration. Throws InputError as load_scenario does.
+Plan load_plan(const std::string& path, const Changes& set = {});
 
 // Which value of each dimension.
 using Point = std::vector<std::size_t>;
 
 Changes changes_at(const std::vector<Dimension>& search, const Point& point);
+// With what is set for all: objects before what is inside of them.
+Changes changes_at(const Plan& plan, const Point& point);
 
 // "kvcap run base.json --set ...", as a shell takes it.
 std::string run_command(const Plan& plan, const Changes& changes);

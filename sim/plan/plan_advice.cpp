@@ -127,7 +127,7 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
     more[d] = least;
     probes.push_back(
         {dimension.name() + " " + number_text(now) + " -> " + number_text(dimension.numbers[least]),
-         changes_at(plan.search, more)});
+         changes_at(plan, more)});
   }
   for (Probe& one : unsearched(plan, best.changes)) probes.push_back(std::move(one));
 

@@ -272,7 +272,19 @@ BreakEven read_break_even(const Reader& reader) {
 
 }  // namespace
 
-Plan load_plan(const std::string& path) {
+// What is searched has no value that could be set.
+static void refuse_searched(const Plan& plan) {
+  for (const std::string& change : plan.set) {
+    for (const Dimension& dimension : plan.search) {
+      for (const std::string& path : dimension.paths) {
+        if (!change.starts_with(path + "=")) continue;
+        throw InputError("--set: found \"" + change + "\", allowed: a field that the plan does not search");
+      }
+    }
+  }
+}
+
+Plan load_plan(const std::string& path, const Changes& set) {
   const Json json = parse_json(read_text(path), path);
   const Reader reader(json, path, "");
   if (reader.required("schema") != kPlanSchema) {
@@ -281,11 +293,16 @@ Plan load_plan(const std::string& path) {
   }
   reader.know(kPlanKeys);
   Plan plan{.name = reader.text("name", std::filesystem::path(path).stem().string()),
-            .base = read_base(reader, path)};
-  load_scenario(plan.base, {});
-  if (reader.optional("break_even")) plan.break_even = read_break_even(reader.object("break_even"));
+            .base = read_base(reader, path),
+            .set = set};
+  load_scenario(plan.base, set);
+  if (reader.optional("break_even")) {
+    plan.break_even = read_break_even(reader.object("break_even"));
+    plan.break_even->changes.insert(plan.break_even->changes.begin(), set.begin(), set.end());
+  }
   if (plan.break_even && !reader.optional("search")) return plan;
   plan.search = read_search(reader.object("search"));
+  refuse_searched(plan);
   plan.meet = read_targets(reader.object("meet"));
   plan.minimize = reader.text("minimize", plan.minimize);
   check_metric(reader, "minimize", plan.minimize);

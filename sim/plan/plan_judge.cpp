@@ -95,6 +95,7 @@ std::vector<Answer> Judge::long_enough(std::vector<Ask> asks) {
 }
 
 bool Judge::misses_by_far(const RunResult& result) const {
+  if (result.number("rates.steady") == 0) return false;
   return std::any_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
     // A hit rate may rise as caches fill.
     return std::isfinite(target.max) && violation(target, result.number(target.metric)) > kHopeless;

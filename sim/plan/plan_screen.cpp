@@ -82,7 +82,7 @@ const Target* worst_target(const Plan& plan, const RunResult& result) {
 std::vector<Changes> changes_of(const Plan& plan, const std::vector<Point>& points) {
   std::vector<Changes> changes;
   changes.reserve(points.size());
-  for (const Point& point : points) changes.push_back(changes_at(plan.search, point));
+  for (const Point& point : points) changes.push_back(changes_at(plan, point));
   return changes;
 }
 

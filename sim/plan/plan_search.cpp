@@ -378,13 +378,14 @@ class Search {
                .objective = estimate(one.bottom),
                .is_estimate = true,
                .reason = {},
-               .changes = changes_at(plan_.search, one.bottom)};
+               .changes = changes_at(plan_, one.bottom)};
     }
     if (found.why == Discarded::Why::dearer) return found;
     if (nearest) {
       const bool is_metric = nearest->reason != "unstable" && nearest->reason != "stable";
       return {.why = Discarded::Why::misses,
               .objective = objective(*nearest),
+              .is_unclear = nearest->verdict == Judgement::unclear,
               .reason = nearest->reason,
               .found = is_metric ? nearest->metric(nearest->reason).mean : 0,
               .changes = nearest->changes};
@@ -406,7 +407,7 @@ class Search {
                  .is_estimate = true,
                  .reason = is_saturated(one.at_top.result) || !worst ? "unstable" : worst->metric,
                  .found = worst ? one.at_top.result.number(worst->metric) : 0,
-                 .changes = changes_at(plan_.search, one.top)};
+                 .changes = changes_at(plan_, one.top)};
       }
     }
     return found;

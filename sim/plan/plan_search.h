@@ -20,6 +20,7 @@ struct Discarded {
   std::string value;  // "hardware=l40s"
   Why why = Why::misses;
   double objective = 0;      // dearer: of the cheapest setting; misses: of the nearest one
+  bool is_unclear = false;   // misses: or meets, as far as the intervals tell
   bool is_estimate = false;  // of a short workload, which nothing longer has checked
   std::string reason;        // misses: the metric, "unstable", "stable"; cannot_run: why
   double found = 0;          // misses a metric: its value

@@ -194,7 +194,7 @@ void check_values(const Plan& plan, const std::string& file) {
   // every combination of the lists. Of a range the ends are tried.
   const auto accepts = [&](const Point& point, std::string* why) {
     try {
-      load_scenario(plan.base, changes_at(plan.search, point));
+      load_scenario(plan.base, changes_at(plan, point));
     } catch (const InputError& error) {
       *why = error.what();
       return false;

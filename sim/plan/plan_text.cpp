@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "metrics/format.h"
+#include "scenario/load.h"
 
 namespace kvcap {
 namespace {
@@ -240,7 +241,9 @@ void add_discarded(Page& page, const PlanReport& report) {
         text += (one.is_estimate ? "at least " : "meets the targets at ") + cost;
         break;
       case Discarded::Why::misses:
-        if (one.reason == "unstable" || one.reason == "stable") {
+        if (one.is_unclear && one.reason != "stable") {
+          text += "may miss " + one.reason + " (" + format_number(one.found) + ")";
+        } else if (one.reason == "unstable" || one.reason == "stable") {
           text += one.reason == "unstable" ? "saturated" : "perhaps saturated";
         } else {
           text += "misses " + one.reason + " (" + format_number(one.found) + ")";
@@ -303,7 +306,10 @@ void add_answer(Page& page, const PlanReport& report) {
 
 std::string candidate_command(const Plan& plan, const Candidate& candidate) {
   Changes changes = candidate.changes;
-  changes.emplace_back("workload.run_length=steady");
+  const Scenario scenario = load_scenario(plan.base, candidate.changes);
+  if (scenario.workload.arrivals.process != ArrivalProcess::trace) {
+    changes.emplace_back("workload.run_length=steady");
+  }
   changes.emplace_back("workload.warmup=steady");
   changes.push_back("replications=" + std::to_string(std::max<std::size_t>(1, candidate.runs.size())));
   return run_command(plan, changes);

@@ -137,7 +137,8 @@ class Replications {
 bool tells_the_long_run(const RunResult& result) {
   const double stable = result.number("stable");
   if (std::isnan(stable)) return false;
-  return stable == 0 || !std::isnan(result.number("warmup.detected_turns"));
+  if (stable == 0) return true;
+  return result.number("rates.steady") != 0 && !std::isnan(result.number("warmup.detected_turns"));
 }
 
 std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,

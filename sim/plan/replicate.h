@@ -20,7 +20,8 @@ struct ReplicationOptions {
 // A run is made longer up to so many turns; about 15 s of simulation.
 inline constexpr int64_t kMostTurns = 1 << 20;
 
-// Saturated, or stable with TTFTs that have settled (metrics/warmup.h).
+// Saturated, or stable with a steady window (metrics/stability.h) and TTFTs that have settled
+// (metrics/warmup.h).
 bool tells_the_long_run(const RunResult& result);
 
 // runs[s][r] is scenario s under its seed + r. Throws as run_in_workers does.

@@ -212,6 +212,10 @@ void check_arrivals(Scenario& scenario, const Places& places) {
 
 void check_warmup(const Scenario& scenario, const Places& places) {
   const WorkloadOptions& workload = scenario.workload;
+  if (workload.run_length == RunLength::steady && workload.arrivals.process == ArrivalProcess::trace) {
+    fail(places, "workload.run_length", "\"steady\" with arrivals.process \"trace\"",
+         "fixed (a trace is as long as it is)");
+  }
   if (workload.warmup == Warmup::turns || workload.warmup_turns == 0) return;
   fail(places, "workload.warmup_turns", std::to_string(workload.warmup_turns),
        "0 where workload.warmup is not \"turns\"");

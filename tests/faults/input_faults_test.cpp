@@ -189,6 +189,10 @@ TEST_F(InputFaults, ThatArePipesAreRefusedWhereTheyAreReadTwice) {
             "kvcap: " + path("pipe") +
                 ": is a pipe, which can be read only once, and a sweep reads it several times; allowed: a "
                 "file\n");
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"plan", path("pipe")}, {"compare", path("pipe"), "--policies", "ideal"}}) {
+    EXPECT_NE(refused(command).err.find("is a pipe, which can be read only once, and a "), std::string::npos);
+  }
 }
 
 TEST_F(InputFaults, ThatCannotBeReadAreRefusedWithTheReason) {

@@ -300,7 +300,7 @@ TEST(Recorder, LaterTurnsOfSessionsDoNotLengthenTheTimeThatAQueueIsJudgedFor) {
   Recorder grows(0);
   for (uint32_t s = 0; s < 100; ++s) {
     grows.turn(turn(s, 0, s, 0.1));
-    grows.turn(turn(s, 1, 400 + s, 0.1));
+    grows.turn(turn(s, 1, 30 + s, 0.1));
     grows.level(Level::waiting, s / 2.0, s);
   }
   grows.level(Level::waiting, 0, 100);

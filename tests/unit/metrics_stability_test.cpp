@@ -70,8 +70,8 @@ TEST(Stability, AtCapacityItSaysMostlyThatItCannotTell) {
   EXPECT_GE(count(Verdict::undecided, 1, 2000, 200), 180);
 }
 
-// 200 loads from 0.5 to 1.5 of capacity, runs doubled until they tell: fewer than 2 % are told wrong, and what
-// stays open is within 3 % of capacity and at most 5 %.
+// 200 loads from 0.5 to 1.5 of capacity, runs doubled until they tell: fewer than 2 % are told wrong, and
+// what stays open is within 3 % of capacity and at most 5 %.
 TEST(Stability, RunsThatAreDoubledTellLoadsOnBothSidesOfCapacity) {
   constexpr int kLoads = 200, kMost = 1 << 17;
   int wrong = 0, open = 0;
@@ -90,6 +90,29 @@ TEST(Stability, RunsThatAreDoubledTellLoadsOnBothSidesOfCapacity) {
   }
   EXPECT_LT(wrong, kLoads / 50);
   EXPECT_LE(open, kLoads / 20);
+}
+
+// 60 sessions a second apart, each served for 100 s: more are inside only because none has ended.
+TEST(Stability, ARunThatStillFillsTellsNothing) {
+  std::vector<TurnRecord> turns;
+  TimeSeries waiting, running;
+  for (uint32_t i = 0; i < 60; ++i) {
+    TurnRecord one = turn(i, 0, i, 1);
+    one.e2el_s = 100;
+    turns.push_back(one);
+    running.add(1, i, i + 100.0);
+  }
+  const Window window = steady_window(turns);
+  EXPECT_FALSE(window.is_filled);
+  EXPECT_EQ(judge_stability(waiting, running, window, chance_of(turns, window, false)).verdict,
+            Verdict::undecided);
+}
+
+// All at one moment: there is no time in which anything could grow.
+TEST(Stability, SessionsThatAllBeginAtOnceTellNothing) {
+  const std::vector<TurnRecord> turns(40, turn(0, 0, 0, 1));
+  const Window window = steady_window(turns);
+  EXPECT_EQ(judge_stability({}, {}, window, chance_of(turns, window, true)).verdict, Verdict::undecided);
 }
 
 TEST(Stability, AHandfulOfSessionsTellsNothing) {

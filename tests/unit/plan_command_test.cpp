@@ -146,6 +146,22 @@ TEST_F(PlanCommand, ExitsWith3AndTheNearestWhenNothingMeetsTheTargets) {
   EXPECT_NE(outcome.out.find("No configuration meets every target.\nNearest: "), std::string::npos);
 }
 
+TEST_F(PlanCommand, SetsFieldsOfEveryConfigurationAndWritesItsFolder) {
+  const std::string file =
+      write_plan(R"({"hardware.ssd.count": [1, 2]})", R"({"p99_ttft_ms": {"max": 5000}})");
+  const Outcome outcome =
+      kvcap({"plan", file, "--set", "policy.name=kv_offload", "--json", "--out", path("planned")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(read_file(path("planned/plan_result.json")), outcome.out);
+  const Json plan = Json::parse(outcome.out);
+  EXPECT_EQ(plan["answer"]["changes"],
+            (std::vector<std::string>{"policy.name=kv_offload", "hardware.ssd.count=1"}));
+  const Outcome searched = kvcap({"plan", file, "--set", "hardware.ssd.count=4"});
+  EXPECT_EQ(searched.exit_code, 2);
+  EXPECT_EQ(searched.err,
+            "kvcap: --set: found \"hardware.ssd.count=4\", allowed: a field that the plan does not search\n");
+}
+
 // Chats of up to 8,192 tokens where the model takes 4,096.
 TEST_F(PlanCommand, BuysNothingThatCutsPromptsUnlessThatIsAllowed) {
   std::string text = read_file(write_plan(kSearch, kMeet));

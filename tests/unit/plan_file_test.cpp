@@ -64,6 +64,12 @@ TEST_F(PlanFile, AppliesObjectsBeforeWhatIsInside) {
   EXPECT_EQ(plan.base, (folder_ / "plan.json").string() + "#base");
 }
 
+TEST_F(PlanFile, SetsWhatIsInsideOfASearchedObjectAfterIt) {
+  const Plan plan = load_plan(write(R"({"hardware": ["h100-sxm", "l40s"]})", kMeet),
+                              {"hardware.gpu.price_usd_per_hour=1", "seed=3"});
+  EXPECT_EQ(changes_at(plan, {1}), (Changes{"seed=3", "hardware=l40s", "hardware.gpu.price_usd_per_hour=1"}));
+}
+
 TEST_F(PlanFile, IsRefusedWithOneLineThatSaysWhere) {
   EXPECT_EQ(refusal(kSearch, kMeet), "");
   EXPECT_EQ(
