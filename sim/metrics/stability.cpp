@@ -14,7 +14,7 @@ namespace {
 constexpr int kParts = 16;
 constexpr double kStable = 0.11;    // of S: less than a walk strays by
 constexpr double kSaturated = 2.8;  // of S: more than a walk grows by
-// Gaps and work that hardly vary: less than this is rounding of the window.
+// Where gaps and work hardly vary S would be 0, and every stray a sign.
 constexpr double kLeastVariation = 0.25;
 constexpr double kTransient = 0.95;  // share of turns whose sessions' beginnings are over
 constexpr int64_t kFewestSessions = 16;
@@ -55,8 +55,6 @@ double squared_variation(const std::vector<double>& values) {
   for (double value : values) squares += (value - mean) * (value - mean);
   return squares / (count - 1) / (mean * mean);
 }
-
-std::string count_text(double requests) { return format_number(requests); }
 
 }  // namespace
 
@@ -139,15 +137,16 @@ Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, 
   const double grew = inside.back() - inside.front();
   const bool rising = inside[kParts - 4] + inside[kParts - 3] < inside[kParts - 2] + inside[kParts - 1];
   const double scale = chance.scale();
-  const std::string from_to = " from " + count_text(inside.front()) + " to " + count_text(inside.back());
+  const std::string from_to =
+      " from " + format_number(inside.front()) + " to " + format_number(inside.back());
   if (grew > kSaturated * scale && rising) {
     return {Verdict::saturated, "requests inside grow" + from_to +
                                     " while sessions begin, and chance makes at most " +
-                                    count_text(kSaturated * scale)};
+                                    format_number(kSaturated * scale)};
   }
   if (strays < kStable * scale) {
-    return {Verdict::stable, "requests inside stray by " + count_text(strays) +
-                                 ", and at the machine's limit by " + count_text(kStable * scale) +
+    return {Verdict::stable, "requests inside stray by " + format_number(strays) +
+                                 ", and at the machine's limit by " + format_number(kStable * scale) +
                                  " or more"};
   }
   return {Verdict::undecided,

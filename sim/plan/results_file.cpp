@@ -210,7 +210,7 @@ ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path
   try {
     if (code != SQLITE_OK) fail(database_, path_);
     sqlite3_busy_timeout(database_, kPatience_ms);
-    // Whoever has a file for himself reads its WAL without shared memory.
+    // With an exclusive lock SQLite reads the WAL without shared memory.
     const bool leaves_wal = mode == JournalMode::rollback && header && header->journal_mode != mode;
     if (leaves_wal) Statement(database_, path_, "PRAGMA locking_mode = EXCLUSIVE").run();
     Statement(database_, path_, "PRAGMA synchronous = FULL").run();

@@ -88,7 +88,8 @@ FieldSpec count(std::string_view meaning, std::string_view unit = {}) {
 FieldSpec required_count(std::string_view meaning) {
   return {.meaning = meaning, .min = 1, .max = kMaxCount, .required = true};
 }
-// What no transfer crosses may be faster than what SimGrid counts the bytes of.
+// A bound other than that of the unit. SimGrid carries the bytes of links, and those of a second have to fit
+// its integers; it never sees those of GPU memory.
 FieldSpec up_to(double most, FieldSpec spec) {
   spec.max = most;
   return spec;
