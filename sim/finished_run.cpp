@@ -119,6 +119,10 @@ class FinishedRun {
   void check_series() const {
     for (const auto& [name, values] : result_.series) {
       for (double value : values) KVCAP_INVARIANT("INV-LEVELS", !(value < 0));
+      // Of the whole run: the metric of a window counts what its edges got too much as 1.
+      if (!name.ends_with("_utilization")) continue;
+      const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+      KVCAP_INVARIANT("INV-FULL", at_most(sum / static_cast<double>(values.size()), 1));
     }
   }
 
