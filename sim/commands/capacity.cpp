@@ -64,7 +64,7 @@ std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scena
                    "'p99_ttft_ms<=1000'");
 }
 
-// Where the search begins: what the scenario asks for.
+// Where the search begins: a load of the scenario's order; sessions stand for requests.
 double first_guess(const Scenario& scenario) {
   const ArrivalOptions& arrivals = scenario.workload.arrivals;
   if (arrivals.process == ArrivalProcess::closed_loop) return static_cast<double>(*arrivals.concurrency);
@@ -99,13 +99,6 @@ double served_per_s(const Attempt& one) {
   return std::isnan(goodput) ? one.result.number("request_throughput") : goodput;
 }
 
-std::string verdict_of(const Attempt& one) {
-  for (const Metric& metric : one.result.metrics) {
-    if (metric.name == "stable.verdict") return std::get<std::string>(metric.value);
-  }
-  return "";
-}
-
 std::string padded(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
@@ -132,29 +125,29 @@ std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& a
     text += padded(format_number(served_per_s(one)), kWidth) + "  ";
     text += std::string(static_cast<std::size_t>(std::lround(most > 0 ? kBar * served_per_s(one) / most : 0)),
                         '#');
-    if (verdict_of(one) != "stable") text += " " + verdict_of(one);
+    const std::string_view verdict = one.result.text("stable.verdict");
+    if (verdict != "stable") text.append(" ").append(verdict);
     text += '\n';
   }
   return text;
 }
 
-Json number_or_null(double value) { return std::isnan(value) ? Json() : Json(value); }
-
+// JSON has no NaN: it is written as null.
 Json attempt_object(const CapacityQuestion& question, const Attempt& one) {
   Json metrics = Json::object();
   for (const char* name :
        {"mean_ttft_ms", "p99_ttft_ms", "mean_tpot_ms", "p99_tpot_ms", "mean_e2el_ms", "request_throughput",
         "output_throughput", "request_goodput", "token_hit_rate", "offered_load", "utilization.gpu",
         "rejected", "truncated", "cost.usd_per_million_output_tokens"}) {
-    metrics[name] = number_or_null(one.result.number(name));
+    metrics[name] = one.result.number(name);
   }
   for (const Target& target : question.meet) {
-    metrics[target.metric] = number_or_null(one.result.number(target.metric));
+    metrics[target.metric] = one.result.number(target.metric);
   }
   return {{question.closed_loop ? "concurrency" : "requests_per_s", one.ask.load},
           {"seed", one.ask.seed},
           {"sessions", one.result.session_count},
-          {"stable", verdict_of(one)},
+          {"stable", one.result.text("stable.verdict")},
           {"missed", one.missed.empty() ? Json() : Json(one.missed)},
           {"metrics", metrics}};
 }
@@ -197,8 +190,7 @@ void capacity(const CapacityArgs& args) {
                                   .guess = first_guess(scenario)};
   prepare_folder(args.out);
   if (!args.out.empty()) {
-    refuse_to_replace("--out", args.out + "/capacity.json",
-                      std::vector<std::string>{args.scenario_path, scenario.workload.source.path});
+    refuse_to_replace_in("--out", args.out, std::vector<std::string>{"capacity.json"}, files_of(scenario));
   }
   const CapacityAnswer answer = find_capacity(question, simulated_loads(scenario));
   const std::string json = answer_object(scenario, question, answer).dump(2) + "\n";

@@ -86,14 +86,13 @@ Json report_object(const PlanReport& report) {
   object["judged"] = candidate_list(plan, result.judged);
   object["discarded"] = Json::array();
   for (const Discarded& one : result.discarded) {
-    constexpr const char* kWhy[] = {"dearer", "misses", "cannot_run"};
-    const bool runs = one.why != Discarded::Why::cannot_run;
+    constexpr const char* kWhy[] = {"dearer", "unclear", "misses", "cannot_run"};
     object["discarded"].push_back({{"value", one.value},
                                    {"why", kWhy[static_cast<std::size_t>(one.why)]},
-                                   {plan.minimize, runs ? Json(one.objective) : Json()},
+                                   {plan.minimize, Json(one.objective)},
                                    {"estimated", one.is_estimate},
                                    {"reason", one.reason.empty() ? Json() : Json(one.reason)},
-                                   {"found", one.found > 0 ? Json(one.found) : Json()},
+                                   {"found", Json(one.found)},
                                    {"changes", one.changes}});
   }
   object["marginal"] = Json::array();
@@ -119,8 +118,6 @@ Json report_object(const PlanReport& report) {
   return object;
 }
 
-Json number_or_null(double value) { return std::isnan(value) ? Json() : Json(value); }
-
 Json break_even_object(const Plan& plan, const BreakEvenMap& map) {
   const BreakEven& asked = *plan.break_even;
   const auto policy = [&](int which) {
@@ -132,14 +129,14 @@ Json break_even_object(const Plan& plan, const BreakEvenMap& map) {
     for (std::size_t c = 0; c < map.rows[r].size(); ++c) {
       const BreakEvenCell& cell = map.rows[r][c];
       Json entry = {
-          {"across", asked.across.values[c]},  {"down", asked.down.values[r]},
-          {"winner", policy(cell.winner)},     {"closed_form_winner", policy(cell.closed_form_winner)},
-          {"lead", number_or_null(cell.lead)}, {"policies", Json::array()}};
+          {"across", asked.across.values[c]}, {"down", asked.down.values[r]},
+          {"winner", policy(cell.winner)},    {"closed_form_winner", policy(cell.closed_form_winner)},
+          {"lead", Json(cell.lead)},          {"policies", Json::array()}};
       for (std::size_t p = 0; p < cell.policies.size(); ++p) {
         const Contestant& one = cell.policies[p];
         entry["policies"].push_back({{"policy", asked.policies[p]},
-                                     {"ttft_s", number_or_null(one.ttft_s)},
-                                     {"closed_form_ttft_s", number_or_null(one.closed_form_ttft_s)},
+                                     {"ttft_s", Json(one.ttft_s)},
+                                     {"closed_form_ttft_s", Json(one.closed_form_ttft_s)},
                                      {"reason", one.reason.empty() ? Json() : Json(one.reason)}});
       }
       object["cells"].push_back(std::move(entry));
@@ -149,8 +146,8 @@ Json break_even_object(const Plan& plan, const BreakEvenMap& map) {
     object["boundaries"].push_back({{"down", asked.down.values[one.row]},
                                     {"from", policy(one.from)},
                                     {"to", policy(one.to)},
-                                    {"simulated", number_or_null(one.simulated)},
-                                    {"closed_form", number_or_null(one.closed_form)}});
+                                    {"simulated", Json(one.simulated)},
+                                    {"closed_form", Json(one.closed_form)}});
   }
   return object;
 }
@@ -169,10 +166,12 @@ void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) 
 void plan(const PlanArgs& args) {
   refuse_read_once(args.path, ", and a plan reads it for every configuration; allowed: a file");
   const Plan plan = load_plan(args.path, args.overrides);
-  const std::string out =
-      args.out.empty() ? "" : args.out + (args.break_even ? "/break_even.json" : "/plan_result.json");
+  const std::vector<std::string> names = {args.break_even ? "break_even.json" : "plan_result.json"};
   prepare_folder(args.out);
-  if (!out.empty()) refuse_to_replace("--out", out, std::vector<std::string>{args.path});
+  if (!args.out.empty()) {
+    refuse_to_replace_in("--out", args.out, names, std::vector<std::string>{args.path});
+  }
+  const std::string out = args.out.empty() ? "" : args.out + "/" + names.front();
   if (args.break_even) {
     break_even(args, plan, out);
     return;

@@ -10,6 +10,7 @@
 #include "commands/commands.h"
 #include "metrics/format.h"
 #include "metrics/recorder.h"
+#include "metrics/unserved.h"
 
 namespace kvcap {
 namespace {
@@ -44,18 +45,14 @@ bool holds(const Requirement& requirement, double value) {
   return value == requirement.bound;
 }
 
-// Latencies are those of the turns that were served: they say nothing where others were not.
 void refuse_unserved(const std::vector<Requirement>& requirements, const RunResult& result) {
-  for (const std::string unserved : {"rejected", "truncated"}) {
-    const bool is_allowed =
-        std::any_of(requirements.begin(), requirements.end(), [&](const Requirement& requirement) {
-          return requirement.metric == unserved || requirement.metric == unserved + "_share";
-        });
-    const double turns = result.number(unserved);
-    if (is_allowed || !(turns > 0)) continue;
-    throw CheckFailed(format_count(std::llround(std::ceil(turns)), "turn") + " " + unserved +
-                      "; to allow it: --require '" + unserved + "_share<=0.01'");
-  }
+  const std::string metric(unserved(result, [&](std::string_view wanted) {
+    return std::any_of(requirements.begin(), requirements.end(),
+                       [wanted](const Requirement& requirement) { return requirement.metric == wanted; });
+  }));
+  if (metric.empty()) return;
+  throw CheckFailed(format_count(std::llround(std::ceil(result.number(metric))), "turn") + " " + metric +
+                    "; to allow it: --require '" + metric + "_share<=0.01'");
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ struct Served {
 };
 
 // cost.*, energy.*, saved_gpu_hours and ssd_writes.*, in the order in which they are written. NaN where a
-// price, an endurance or a power is not stated, or a denominator is 0 or next to it. `served` are the turns of the run,
-// `in_window` what was computed of them inside `window`.
+// price, an endurance or a power is not stated, or a denominator is 0 or next to it. `served` are the turns
+// of the run, `in_window` what was computed of them inside `window`.
 std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts, const Served& served,
                                  const Window& window, const Served& in_window);
 

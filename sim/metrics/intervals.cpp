@@ -77,40 +77,32 @@ void pool_histories(std::vector<RunResult>& runs) {
   }
 }
 
-bool is_verdict(const RunResult& run, Verdict verdict) {
-  const double stable = run.number("stable");
-  if (verdict == Verdict::undecided) return std::isnan(stable);
-  return stable == (verdict == Verdict::stable ? 1 : 0);
-}
-
 // What all runs say; where they do not agree, nobody knows.
-Verdict common_verdict(const std::vector<RunResult>& runs) {
-  for (Verdict verdict : {Verdict::stable, Verdict::saturated}) {
-    if (std::all_of(runs.begin(), runs.end(), [&](const RunResult& run) { return is_verdict(run, verdict); }))
-      return verdict;
-  }
-  return Verdict::undecided;
+std::string common_verdict(const std::vector<RunResult>& runs) {
+  const std::string_view first = runs[0].text("stable.verdict");
+  const bool agree = std::all_of(runs.begin(), runs.end(), [first](const RunResult& run) {
+    return run.text("stable.verdict") == first;
+  });
+  return std::string(agree ? first : name(Verdict::undecided));
 }
 
-// "3 of 5 runs are stable, 2 undecided: ...", and why the first that is not stable is not.
+// "3 of 5 runs are stable, 2 undecided: ", and why the first that is not stable is not.
 std::string common_reason(const std::vector<RunResult>& runs) {
   const RunResult* told = nullptr;
   std::string counts;
   for (Verdict verdict : {Verdict::stable, Verdict::saturated, Verdict::undecided}) {
-    int64_t count = 0;
-    for (const RunResult& run : runs) {
-      if (!is_verdict(run, verdict)) continue;
-      ++count;
-      if (!told || (verdict != Verdict::stable && is_verdict(*told, Verdict::stable))) told = &run;
-    }
+    const auto is_so = [verdict](const RunResult& run) {
+      return run.text("stable.verdict") == name(verdict);
+    };
+    const auto count = std::count_if(runs.begin(), runs.end(), is_so);
     if (count == 0) continue;
+    if (!told || told->text("stable.verdict") == name(Verdict::stable))
+      told = &*std::find_if(runs.begin(), runs.end(), is_so);
     counts += counts.empty() ? std::to_string(count) + " of " + std::to_string(runs.size()) + " runs are "
                              : ", " + std::to_string(count) + " ";
     counts += name(verdict);
   }
-  for (const Metric& metric : told->metrics)
-    if (metric.name == "stable.reason") return counts + ": " + std::get<std::string>(metric.value);
-  return counts;
+  return told ? counts + ": " + std::string(told->text("stable.reason")) : "";
 }
 
 void join_notes(std::vector<RunResult>& runs) {
@@ -166,7 +158,7 @@ RunResult combine_replications(std::vector<RunResult> runs) {
       combined.intervals.push_back({metric.name, interval.mean, interval.half_width,
                                     IntervalMethod::replications, static_cast<int64_t>(runs.size())});
     } else if (metric.name == "stable.verdict") {
-      metric.value = std::string(name(common_verdict(runs)));
+      metric.value = common_verdict(runs);
     } else if (metric.name == "stable.reason") {
       metric.value = common_reason(runs);
     }

@@ -123,14 +123,27 @@ double RunResult::number(std::string_view metric) const {
     break;
   }
   if (metric == "stable") {
-    for (const Metric& candidate : metrics) {
-      if (candidate.name != "stable.verdict") continue;
-      const std::string& verdict = std::get<std::string>(candidate.value);
-      if (verdict == name(Verdict::stable)) return 1;
-      if (verdict == name(Verdict::saturated)) return 0;
-    }
+    const std::string_view verdict = text("stable.verdict");
+    if (verdict == name(Verdict::stable)) return 1;
+    if (verdict == name(Verdict::saturated)) return 0;
   }
   return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string_view RunResult::text(std::string_view metric) const {
+  for (const Metric& candidate : metrics) {
+    if (candidate.name != metric) continue;
+    if (const auto* text = std::get_if<std::string>(&candidate.value)) return *text;
+    break;
+  }
+  return {};
+}
+
+RunResult without_curves(RunResult result) {
+  result.turns.clear();
+  result.series.clear();
+  result.distributions.clear();
+  return result;
 }
 
 }  // namespace kvcap

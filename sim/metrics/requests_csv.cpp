@@ -46,7 +46,8 @@ void append_row(std::string& text, const TurnRecord& turn) {
   } else {
     append_latencies(text, turn);
   }
-  text += ',' + std::to_string(turn.node) + ',' + std::to_string(turn.retries) + (turn.truncated ? ",1\n" : ",0\n");
+  text += ',' + std::to_string(turn.node) + ',' + std::to_string(turn.retries) +
+          (turn.truncated ? ",1\n" : ",0\n");
 }
 
 }  // namespace
@@ -54,7 +55,8 @@ void append_row(std::string& text, const TurnRecord& turn) {
 void requests_csv(std::span<const TurnRecord> turns, const std::function<void(std::string_view)>& write) {
   std::string text =
       "session,turn,arrival_s,history_tokens,input_tokens,output_tokens,hit_tokens,hit_tier,rejected,warmup,"
-      "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries,truncated\n";
+      "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries,"
+      "truncated\n";
   for (const TurnRecord& turn : turns) {
     append_row(text, turn);
     if (text.size() < kPieceBytes) continue;

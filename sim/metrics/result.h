@@ -95,6 +95,11 @@ struct RunResult {
   // Returns the number behind a metric (bool as 0/1); NaN when there is no such number. "stable" is 1 where
   // the verdict is stable, 0 where it is saturated, NaN where it is undecided.
   double number(std::string_view metric) const;
+  // The text behind a metric; empty when there is no such text.
+  std::string_view text(std::string_view metric) const;
 };
+
+// Without what a plot of one run needs: turns, series and quantiles.
+RunResult without_curves(RunResult result);
 
 }  // namespace kvcap

@@ -35,12 +35,7 @@ constexpr Part kParts[] = {{"queue", "queueing"},
 double metric(const Setting& setting, std::string_view name) { return setting.result->number(name); }
 bool is_ideal(const Setting& setting) { return setting.result->policy == "ideal"; }
 bool is_saturated(const Setting& setting) { return metric(setting, "stable") == 0; }
-bool is_undecided(const Setting& setting) {
-  const std::vector<Metric>& metrics = setting.result->metrics;
-  return std::any_of(metrics.begin(), metrics.end(), [](const Metric& one) {
-    return one.name == "stable.verdict" && std::get<std::string>(one.value) == "undecided";
-  });
-}
+bool is_undecided(const Setting& setting) { return setting.result->text("stable.verdict") == "undecided"; }
 
 double part_ms(const Setting& setting, const Part& part) {
   return metric(setting, std::string("ttft_breakdown_ms.") + part.name);

@@ -271,8 +271,8 @@ class Summary {
     for (std::size_t i = 0; i < kResourceCount; ++i) {
       // Saves may go on after the last session has ended; that work is no part of any window.
       const double busy_s = recorded_.busy[i].integral(window_.from_s, window_.to_s) / links_of(i);
-      // The work of a transfer counts as spread evenly over its time, so that the window may get a little more
-      // of those at its edges than was done inside.
+      // The work of a transfer counts as spread evenly over its time, so that the window may get a little
+      // more of those at its edges than was done inside.
       const double utilization = window_.length_s() > 0 ? std::min(1.0, busy_s / window_.length_s()) : 0;
       add("utilization." + std::string(kResourceNames[i]), utilization);
       if (utilization > greatest) {

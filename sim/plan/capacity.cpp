@@ -22,8 +22,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // A target that is missed by so much more than its bound is missed in the long run too: a share of the bound.
 constexpr double kByFar = 0.5;
-// The longest run of a search, which makes a dozen of them under each seed.
-constexpr int64_t kMostSearchedTurns = kMostTurns / 4;
 // A 99th percentile rests on 200 of so many turns.
 constexpr int64_t kFewestTurns = 20'000;
 // Beyond so many times the guess nothing is looked for.
@@ -35,9 +33,8 @@ constexpr double kCurve[] = {0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25};  // of the
 
 // The first condition that does not hold; empty: all do.
 std::string missed_by(const RunResult& result, const std::vector<Target>& meet) {
-  for (const std::string unserved : {"rejected", "truncated"}) {
-    if (!allows(meet, unserved) && result.number(unserved) > 0) return unserved;
-  }
+  const std::string_view missing = unserved(result, meet);
+  if (!missing.empty()) return std::string(missing);
   for (const Target& target : meet) {
     if (violation(target, result.number(target.metric)) > 0) return target.metric;
   }
@@ -142,11 +139,8 @@ Scenario at_load(Scenario scenario, const LoadAsk& ask) {
     workload.arrivals.requests_per_s = ask.load;
   }
   workload.sessions = ask.sessions;
-  workload.warmup = Warmup::steady;
-  workload.warmup_turns = 0;
-  workload.rates_over = RatesOver::steady;
   scenario.seed += static_cast<uint64_t>(ask.seed);
-  return scenario;
+  return in_steady_state(std::move(scenario));
 }
 
 }  // namespace
@@ -200,20 +194,17 @@ RunLoads simulated_loads(Scenario scenario) {
   const auto sources = std::make_shared<Sources>();
   sources->read(scenario);
   return [scenario, sources](const std::vector<LoadAsk>& asks) {
-    const std::vector<std::string> messages =
-        run_in_workers(asks.size(),
-                       [&](std::size_t job, std::atomic<int64_t>& done_units) {
-                         const Scenario one = at_load(scenario, asks[job]);
-                         Scenario seeded = scenario;
-                         seeded.seed = one.seed;
-                         RunResult result = simulate(one, sources->workload(seeded, one.workload));
-                         result.turns.clear();
-                         result.series.clear();
-                         result.distributions.clear();
-                         ++done_units;
-                         return serialize(result);
-                       },
-                       {.total_units = static_cast<int64_t>(asks.size()), .label = "simulating"});
+    const std::vector<std::string> messages = run_in_workers(
+        asks.size(),
+        [&](std::size_t job, std::atomic<int64_t>& done_units) {
+          const Scenario one = at_load(scenario, asks[job]);
+          Scenario seeded = scenario;
+          seeded.seed = one.seed;
+          const RunResult result = without_curves(simulate(one, sources->workload(seeded, one.workload)));
+          ++done_units;
+          return serialize(result);
+        },
+        {.total_units = static_cast<int64_t>(asks.size()), .label = "simulating"});
     std::vector<RunResult> results;
     results.reserve(messages.size());
     for (const std::string& one : messages) results.push_back(deserialize(one));

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "metrics/unserved.h"
 #include "plan/replicate.h"
 
 namespace kvcap {
@@ -27,9 +28,10 @@ std::vector<int64_t> looks_up_to(int64_t most) {
 
 bool is_saturated(const RunResult& result) { return result.number("stable") == 0; }
 
-bool allows(const std::vector<Target>& meet, const std::string& unserved) {
-  return std::any_of(meet.begin(), meet.end(), [&](const Target& target) {
-    return target.metric == unserved || target.metric == unserved + "_share";
+std::string_view unserved(const RunResult& result, const std::vector<Target>& meet) {
+  return unserved(result, [&](std::string_view metric) {
+    return std::any_of(meet.begin(), meet.end(),
+                       [metric](const Target& one) { return one.metric == metric; });
   });
 }
 
@@ -140,8 +142,9 @@ void Judge::decide(Candidate& candidate) const {
     candidate.reason = reason;
   };
   if (std::any_of(candidate.runs.begin(), candidate.runs.end(), is_saturated)) return misses("unstable");
-  for (const std::string unserved : {"rejected", "truncated"}) {
-    if (!allows(plan_.meet, unserved) && candidate.metric(unserved).mean > 0) return misses(unserved);
+  for (const RunResult& run : candidate.runs) {
+    const std::string_view missing = unserved(run, plan_.meet);
+    if (!missing.empty()) return misses(std::string(missing));
   }
   if (!candidate.stable()) {
     candidate.verdict = Judgement::unclear;
@@ -169,7 +172,7 @@ void Judge::decide(Candidate& candidate) const {
 bool Judge::is_hopeless(const Candidate& candidate) const {
   if (candidate.verdict == Judgement::cannot_run) return true;
   const std::string& reason = candidate.reason;
-  if (reason == "unstable" || reason == "rejected" || reason == "truncated") return true;
+  if (reason == "unstable" || std::ranges::find(kUnserved, reason) != std::end(kUnserved)) return true;
   return std::any_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
     return violation(target, candidate.runs.front().number(target.metric)) > kHopeless;
   });

@@ -47,8 +47,8 @@ class Evaluator {
 enum class Judgement : uint8_t { cannot_run, misses, unclear, meets };
 
 bool is_saturated(const RunResult& result);
-// Whether the targets say how many turns may be left unserved: "rejected" or "truncated", or its share.
-bool allows(const std::vector<Target>& meet, const std::string& unserved);
+// What went unserved (metrics/unserved.h) and has no target; empty: nothing.
+std::string_view unserved(const RunResult& result, const std::vector<Target>& meet);
 
 // A configuration that has been run on the whole workload, `runs` under as many seeds.
 struct Candidate {

@@ -357,37 +357,40 @@ class Search {
 
   // What meets the targets but is dearer says most, then what may be but is dearer, then what misses least.
   Discarded why_discarded(const Screening& screening, std::size_t d, std::size_t value) {
-    Discarded found{.why = Discarded::Why::cannot_run, .objective = kInfinity, .reason = {}, .changes = {}};
+    Discarded found{.why = Discarded::Why::cannot_run, .reason = {}, .changes = {}};
+    double cheapest = kInfinity;
     const Candidate* nearest = nullptr;
     for (const auto& [point, candidate] : judged_) {
       if (point[d] != value || candidate->verdict == Judgement::cannot_run) continue;
-      if (candidate->verdict == Judgement::meets && objective(*candidate) < found.objective) {
+      if (candidate->verdict == Judgement::meets && objective(*candidate) < cheapest) {
+        cheapest = objective(*candidate);
         found = {.why = Discarded::Why::dearer,
-                 .objective = objective(*candidate),
+                 .objective = cheapest,
                  .reason = {},
                  .changes = candidate->changes};
       }
-      if (!nearest || total_violation(plan_, *candidate) < total_violation(plan_, *nearest))
+      if (!nearest || total_violation(plan_, *candidate) < total_violation(plan_, *nearest)) {
         nearest = candidate;
+      }
     }
     if (found.why == Discarded::Why::dearer) return found;
     for (const Combination& one : screening.left) {
       if (one.top[d] != value || !is_likely(one) || judged_.contains(one.top)) continue;
-      if (estimate(one.bottom) >= found.objective) continue;
+      if (estimate(one.bottom) >= cheapest) continue;
+      cheapest = estimate(one.bottom);
       found = {.why = Discarded::Why::dearer,
-               .objective = estimate(one.bottom),
+               .objective = cheapest,
                .is_estimate = true,
                .reason = {},
                .changes = changes_at(plan_, one.bottom)};
     }
     if (found.why == Discarded::Why::dearer) return found;
     if (nearest) {
-      const bool is_metric = nearest->reason != "unstable" && nearest->reason != "stable";
-      return {.why = Discarded::Why::misses,
+      const bool is_unclear = nearest->verdict == Judgement::unclear;
+      return {.why = is_unclear ? Discarded::Why::unclear : Discarded::Why::misses,
               .objective = objective(*nearest),
-              .is_unclear = nearest->verdict == Judgement::unclear,
               .reason = nearest->reason,
-              .found = is_metric ? nearest->metric(nearest->reason).mean : 0,
+              .found = nearest->metric(nearest->reason).mean,
               .changes = nearest->changes};
     }
     double least = kInfinity;
@@ -399,14 +402,17 @@ class Search {
           continue;
         }
         const double misses = total_violation(plan_, one.at_top.result);
-        if (found.why == Discarded::Why::misses && misses >= least) continue;
+        if (misses >= least) continue;
         least = misses;
         const Target* worst = worst_target(plan_, one.at_top.result);
-        found = {.why = Discarded::Why::misses,
+        found = {.why = worst || is_saturated(one.at_top.result) ? Discarded::Why::misses
+                                                                 : Discarded::Why::unclear,
                  .objective = objective(one.at_top.result),
                  .is_estimate = true,
-                 .reason = is_saturated(one.at_top.result) || !worst ? "unstable" : worst->metric,
-                 .found = worst ? one.at_top.result.number(worst->metric) : 0,
+                 .reason = is_saturated(one.at_top.result) ? "unstable"
+                           : worst                         ? worst->metric
+                                                           : "stable",
+                 .found = worst ? one.at_top.result.number(worst->metric) : NAN,
                  .changes = changes_at(plan_, one.top)};
       }
     }

@@ -6,6 +6,7 @@
 // costs more than the best so far is not looked at: short workloads tell the objective well enough for that.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,14 +17,13 @@ namespace kvcap {
 
 // A value of a list that the answer does not have, and why: of all settings with it, the one that says most.
 struct Discarded {
-  enum class Why : uint8_t { dearer, misses, cannot_run };
+  enum class Why : uint8_t { dearer, unclear, misses, cannot_run };
   std::string value;  // "hardware=l40s"
   Why why = Why::misses;
-  double objective = 0;      // dearer: of the cheapest setting; misses: of the nearest one
-  bool is_unclear = false;   // misses: or meets, as far as the intervals tell
+  double objective = NAN;    // dearer: of the cheapest setting; unclear, misses: of the nearest one
   bool is_estimate = false;  // of a short workload, which nothing longer has checked
-  std::string reason;        // misses: the metric, "unstable", "stable"; cannot_run: why
-  double found = 0;          // misses a metric: its value
+  std::string reason;        // unclear, misses: the metric, "unstable", "stable"; cannot_run: why
+  double found = NAN;        // of the metric
   Changes changes;           // the setting
 };
 

@@ -22,9 +22,6 @@ namespace {
 // A part of a workload shows little when only a few sessions are in it.
 constexpr double kLeastSessions = 50;
 
-// The longest run of a judgement, of which a search makes hundreds.
-constexpr int64_t kMostJudgedTurns = kMostTurns / 4;
-
 constexpr char kRan = 'R';
 constexpr char kRefused = 'X';
 
@@ -38,14 +35,6 @@ Workload part_of(const Scenario& scenario, double share, const Sources& sources)
   options.sessions =
       static_cast<int64_t>(share > 1 ? wanted : std::min(sessions, std::max(kLeastSessions, wanted)));
   return sources.workload(scenario, options);
-}
-
-// Judged by its steady state, whatever the base measures.
-Scenario in_steady_state(Scenario scenario) {
-  scenario.workload.warmup = Warmup::steady;
-  scenario.workload.warmup_turns = 0;
-  if (scenario.workload.rates_over == RatesOver::run) scenario.workload.rates_over = RatesOver::automatic;
-  return scenario;
 }
 
 void lengthen(Workload& workload, double scale) {
@@ -67,10 +56,7 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
       throw InputError("prompts in pieces cannot be made longer");
     }
     if (ask.context_scale != 1) lengthen(workload, ask.context_scale);
-    RunResult result = simulate(scenario, workload);
-    result.turns.clear();
-    result.distributions.clear();
-    result.series.clear();
+    RunResult result = without_curves(simulate(scenario, workload));
     result.scenario_json.clear();
     message = kRan + serialize(result);
   } catch (const InputError& error) {
@@ -176,7 +162,7 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
     if (messages[i].front() == kRan) {
       answer.result = deserialize(rest);
       answer.may_be_longer = missing[i].scenario.workload.arrivals.process != ArrivalProcess::trace &&
-                             2 * answer.result.turn_count <= kMostJudgedTurns;
+                             2 * answer.result.turn_count <= kMostSearchedTurns;
     } else {
       answer.reason = rest;
     }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "metrics/format.h"
+#include "metrics/unserved.h"
 #include "scenario/load.h"
 
 namespace kvcap {
@@ -132,9 +133,9 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
     page.line("  " + target.metric + " " + interval_text(candidate.metric(target.metric)) +
               ", wanted: " + target_text(target));
   }
-  for (const char* unserved : {"rejected", "truncated"}) {
-    const double turns = candidate.metric(unserved).mean;
-    if (turns > 0) page.line(std::string("  ") + unserved + " " + format_number(turns) + " turns a run");
+  for (const std::string_view metric : kUnserved) {
+    const double turns = candidate.metric(std::string(metric)).mean;
+    if (turns > 0) page.line("  " + std::string(metric) + " " + format_number(turns) + " turns a run");
   }
 }
 
@@ -240,13 +241,13 @@ void add_discarded(Page& page, const PlanReport& report) {
       case Discarded::Why::dearer:
         text += (one.is_estimate ? "at least " : "meets the targets at ") + cost;
         break;
+      case Discarded::Why::unclear:
       case Discarded::Why::misses:
-        if (one.is_unclear && one.reason != "stable") {
-          text += "may miss " + one.reason + " (" + format_number(one.found) + ")";
-        } else if (one.reason == "unstable" || one.reason == "stable") {
-          text += one.reason == "unstable" ? "saturated" : "perhaps saturated";
+        if (one.reason == "unstable" || one.reason == "stable") {
+          text += one.reason == "unstable" ? "saturated" : "may be saturated or not";
         } else {
-          text += "misses " + one.reason + " (" + format_number(one.found) + ")";
+          text += one.why == Discarded::Why::misses ? "misses " : "may miss ";
+          text += one.reason + " (" + format_number(one.found) + ")";
         }
         text += std::string(one.is_estimate ? ", on a short workload," : "") + " at " + cost;
         break;

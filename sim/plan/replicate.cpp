@@ -141,6 +141,13 @@ bool tells_the_long_run(const RunResult& result) {
   return result.number("rates.steady") != 0 && !std::isnan(result.number("warmup.detected_turns"));
 }
 
+Scenario in_steady_state(Scenario scenario) {
+  scenario.workload.warmup = Warmup::steady;
+  scenario.workload.warmup_turns = 0;
+  scenario.workload.rates_over = RatesOver::automatic;
+  return scenario;
+}
+
 std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,
                                                      const ReplicationOptions& options) {
   return Replications(scenarios, options).run();

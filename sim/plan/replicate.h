@@ -17,12 +17,17 @@ struct ReplicationOptions {
   bool keep_turns = false;      // in the result of each scenario's first run
 };
 
-// A run is made longer up to so many turns; about 15 s of simulation.
+// A run is made longer up to so many turns, about 15 s of simulation; one of a search, which makes hundreds,
+// up to fewer.
 inline constexpr int64_t kMostTurns = 1 << 20;
+inline constexpr int64_t kMostSearchedTurns = kMostTurns / 4;
 
 // Saturated, or stable with a steady window (metrics/stability.h) and TTFTs that have settled
 // (metrics/warmup.h).
 bool tells_the_long_run(const RunResult& result);
+
+// The same, measured over its steady window, whatever it says itself; a trace's rates are those of the run.
+Scenario in_steady_state(Scenario scenario);
 
 // runs[s][r] is scenario s under its seed + r. Throws as run_in_workers does.
 std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,

@@ -103,14 +103,6 @@ std::vector<std::size_t> firsts_of(const CheckedSweep& checked, const Shard& sha
   return mine;
 }
 
-// Rows do not have what a plot of one run needs.
-RunResult without_curves(RunResult result) {
-  result.turns.clear();
-  result.series.clear();
-  result.distributions.clear();
-  return result;
-}
-
 PointRow row_of(const std::string& key, RunResult result) {
   return {.key = key,
           .scenario_json = std::move(result.scenario_json),
