@@ -126,6 +126,10 @@ TEST_F(FinishedRunDeathTest, ATierIsReadWhereNothingWasFound) {
 
 TEST_F(FinishedRunDeathTest, ALinkIsBusierThanAlways) {
   expect_broken("INV-FULL", [](RunResult& result) { metric(result, "utilization.ssd_read") = 1.1; });
+  expect_broken("INV-FULL", [](RunResult& result) {
+    for (auto& [name, values] : result.series)
+      if (name == "gpu_utilization") values.assign(values.size(), 1.1);
+  });
   expect_broken("INV-FULL", [](RunResult& result) { metric(result, "peak_kv_tokens") = int64_t{1} << 60; });
 }
 
