@@ -10,6 +10,7 @@
 #include "cost/prices.h"
 #include "des/world.h"
 #include "finished_run.h"
+#include "idle_prefill.h"
 #include "machine.h"
 #include "metrics/recorder.h"
 #include "offered_load.h"
@@ -100,6 +101,10 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.offered_turns_per_s = offered_turns_per_s(workload);
   facts.gpu_s_of_turn = [&](const MeanTurn& turn) {
     return gpu_seconds_of_turn(machine, scenario.serving, turn);
+  };
+  facts.idle_prefill_s = [&](const TurnRecord& turn) {
+    const int64_t prompt_tokens = int64_t{turn.history_tokens} + turn.input_tokens;
+    return idle_prefill_s(machine, scenario.serving, {prompt_tokens - turn.hit_tokens, turn.hit_tokens});
   };
   facts.rate_varies = workload.absolute_times || !scenario.workload.arrivals.rates.empty();
   facts.slo_ttft_ms = scenario.slo.ttft_ms.value_or(-1);

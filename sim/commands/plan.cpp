@@ -14,6 +14,7 @@
 #include "plan/break_even.h"
 #include "plan/plan_simulate.h"
 #include "plan/plan_text.h"
+#include "scenario/load.h"
 
 namespace kvcap {
 namespace {
@@ -67,6 +68,30 @@ Json candidate_list(const Plan& plan, const std::vector<const Candidate*>& candi
   return list;
 }
 
+Json bottleneck_object(const Candidate& candidate) {
+  Json object = Json::object();
+  for (const BottleneckShare& one : bottleneck(candidate)) object[one.resource] = one.share;
+  return object;
+}
+
+Json why_object(const PlanReport& report) {
+  const Why& why = report.why;
+  Json object = {{"bottleneck", bottleneck_object(*report.result.best)}, {"runner_up", Json()}};
+  if (!why.runner_up) return object;
+  const auto parts = [](const std::vector<PartDifference>& differences) {
+    Json all = Json::object();
+    for (const PartDifference& one : differences) all[one.name] = interval_object(one.difference);
+    return all;
+  };
+  object["runner_up"] = candidate_object(*report.plan, *why.runner_up);
+  object["runner_up_bottleneck"] = bottleneck_object(*why.runner_up);
+  object[report.plan->minimize] = interval_object(why.objective);
+  object["cost_parts"] = parts(why.costs);
+  object["mean_ttft_ms"] = interval_object(why.ttft_ms);
+  object["ttft_parts_ms"] = parts(why.ttft_parts_ms);
+  return object;
+}
+
 Json report_object(const PlanReport& report) {
   const Plan& plan = *report.plan;
   const PlanResult& result = report.result;
@@ -101,6 +126,9 @@ Json report_object(const PlanReport& report) {
         {{"what", one.what},
          {"change",
           {{plan.minimize, interval_object(one.objective)}, {kFrontMetric, interval_object(one.quality)}}},
+         {"unit", one.unit == ResourceUnit::none ? Json() : Json(std::string(name(one.unit)))},
+         {"units", one.unit == ResourceUnit::none ? Json() : Json(one.units)},
+         {"has_price", one.has_price},
          {"candidate", candidate_object(plan, *one.candidate)}});
   }
   object["robustness"] = Json::array();
@@ -114,6 +142,16 @@ Json report_object(const PlanReport& report) {
                                 {"objective", one.objective},
                                 {"still_best", one.best == result.best},
                                 {"best", one.best->changes}});
+  }
+  object["why"] = result.best ? why_object(report) : Json();
+  object["flips"] = Json::array();
+  for (const Flip& one : report.flips) {
+    object["flips"].push_back({{"what", one.what},
+                               {"found", one.is_found},
+                               {"factor", one.factor},
+                               {"holds_at", one.holds},
+                               {"reason", one.reason.empty() ? Json() : Json(one.reason)},
+                               {"better", one.better.empty() ? Json() : Json(one.better)}});
   }
   return object;
 }
@@ -186,6 +224,9 @@ void plan(const PlanArgs& args) {
     report.marginals = marginal_values(plan, report.result, judge);
     report.stresses = stress(plan, report.result, judge);
     report.prices = price_changes(plan, report.result);
+    report.why = why(plan, report.result);
+    const Scenario answer = load_scenario(plan.base, report.result.best->changes);
+    report.flips = find_flips(plan, report.result, answer.workload.arrivals, simulator);
   }
   report.simulations = simulator.simulations();
   if (!out.empty()) write_file(out, report_object(report).dump(2) + "\n");

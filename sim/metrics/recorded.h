@@ -51,6 +51,7 @@ struct Recorded {
   double waiting_save_bytes = 0, peak_waiting_save_bytes = 0;
   double copied_bytes = 0, copied_s = 0;               // within KV buffers
   double reused_prefill_s = 0, restore_compute_s = 0;  // see Recorder::reused
+  double restored_in_prefills_s = 0;                     // of restore_compute_s
 
   void asked(Tier tier, double requests, double now_s) {
     if (tier == Tier::remote && requests > 0) remote_requests.add_at(requests, now_s);

@@ -80,9 +80,10 @@ void Recorder::reloaded(Tier tier, int64_t tokens, double bytes, double requests
   state_->asked(tier, requests, now_s);
 }
 
-void Recorder::reused(double prefill_s, double restore_s) {
+void Recorder::reused(double prefill_s, double restore_s, bool in_prefill) {
   state_->reused_prefill_s += prefill_s;
   state_->restore_compute_s += restore_s;
+  if (in_prefill) state_->restored_in_prefills_s += restore_s;
 }
 
 void Recorder::retried() { ++state_->retried; }

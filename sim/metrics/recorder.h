@@ -53,6 +53,8 @@ struct RunFacts {
   bool rates_over_run = false;     // rates, utilizations and prices cover the run, not the steady window
   double offered_turns_per_s = 0;  // on average; 0 in a closed loop, which offers what is served
   std::function<double(const MeanTurn&)> gpu_s_of_turn;  // of a full node (offered_load.h); empty: not known
+  // Of the part of its prompt that a turn did not find (idle_prefill.h); empty: not known.
+  std::function<double(const TurnRecord&)> idle_prefill_s;
   bool closed_loop = false;                              // a session begins when another has ended
   bool rate_varies = false;        // with the time: by the trace or by what the scenario says
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
@@ -88,9 +90,9 @@ class Recorder {
   // A preempted request lost its KV; `tokens` of it were brought back from the store again.
   void preempted();
   void reloaded(Tier tier, int64_t tokens, double bytes, double requests, double now_s);
-  // Tokens were found whose prefill would have taken prefill_s; bringing them back computed for restore_s.
-  // Seconds of one tensor-parallel group.
-  void reused(double prefill_s, double restore_s);
+  // Tokens were found whose prefill would have taken prefill_s; bringing them back computed for restore_s,
+  // `in_prefill` where that is part of the turn's prefill. Seconds of one tensor-parallel group.
+  void reused(double prefill_s, double restore_s, bool in_prefill = false);
   // A turn starts over on another node, for its own has failed.
   void retried();
   // A write queue was full: a save or a demotion did not happen.

@@ -21,16 +21,15 @@ constexpr std::array<std::string_view, kResourceCount> kResourceWords = {
     "the GPU", "the PCIe link to the GPU", "the PCIe link from the GPU", "NVLink",
     "DRAM",    "reads from the SSDs",      "writes to the SSDs",         "the remote store"};
 
-// Parts of the TTFT, as ttft_breakdown_ms names them, and what happens in them.
+// Parts of the TTFT, as ttft_breakdown_ms names them, and what happens in them; batching is taken from
+// prefill.
 struct Part {
   const char* name;
   const char* doing;
 };
-constexpr Part kParts[] = {{"queue", "queueing"},
-                           {"lookup", "looking up"},
-                           {"load", "loading"},
-                           {"restore_compute", "projecting or recomputing"},
-                           {"prefill", "prefilling"}};
+constexpr Part kParts[] = {{"queue", "queueing"},     {"lookup", "looking up"},
+                           {"load", "loading"},       {"restore_compute", "projecting or recomputing"},
+                           {"prefill", "prefilling"}, {"batching", "sharing steps with others"}};
 
 double metric(const Setting& setting, std::string_view name) { return setting.result->number(name); }
 bool is_ideal(const Setting& setting) { return setting.result->policy == "ideal"; }
@@ -38,7 +37,12 @@ bool is_saturated(const Setting& setting) { return metric(setting, "stable") == 
 bool is_undecided(const Setting& setting) { return setting.result->text("stable.verdict") == "undecided"; }
 
 double part_ms(const Setting& setting, const Part& part) {
-  return metric(setting, std::string("ttft_breakdown_ms.") + part.name);
+  const std::string_view name = part.name;
+  const double batching_ms = metric(setting, "mean_batching_ms");
+  const double known_ms = std::isnan(batching_ms) ? 0 : batching_ms;
+  if (name == "batching") return known_ms;
+  const double ms = metric(setting, std::string("ttft_breakdown_ms.") + part.name);
+  return name == "prefill" ? ms - known_ms : ms;
 }
 
 std::string joined(const std::vector<std::string>& items, const std::string& last = " and ") {
@@ -49,13 +53,14 @@ std::string joined(const std::vector<std::string>& items, const std::string& las
 }
 
 // "20.0 ms loading, 6.10 ms projecting or recomputing": the noticeable parts of `whole_ms`, largest first.
-std::string parts_text(std::vector<std::pair<double, const char*>> parts, double whole_ms) {
+std::string parts_text(std::vector<std::pair<double, const char*>> parts, double whole_ms,
+                       const char* positive = " ") {
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
   std::vector<std::string> items;
   for (const auto& [ms, doing] : parts)
     if (std::abs(ms) > kNoticeable * std::abs(whole_ms))
-      items.push_back(format_number(std::abs(ms)) + (ms < 0 ? " less " : " ") + doing);
+      items.push_back(format_number(std::abs(ms)) + (ms < 0 ? " less " : positive) + doing);
   return joined(items, ", ");
 }
 
@@ -150,15 +155,36 @@ std::string storage_text(const Setting& winner, const std::vector<Setting>& othe
   return comparisons.empty() ? "" : "It stores " + joined(comparisons) + ".";
 }
 
+// one - other: "10.0 more queueing, 3.00 less loading", or without the "more".
+std::string parts_between(const Setting& one, const Setting& other, double difference_ms,
+                          const char* positive) {
+  std::vector<std::pair<double, const char*>> parts;
+  for (const Part& part : kParts) parts.emplace_back(part_ms(one, part) - part_ms(other, part), part.doing);
+  return parts_text(parts, difference_ms, positive);
+}
+
 std::string loss_text(const Setting& setting, const Setting& ideal) {
   const double loss_ms = metric(setting, "mean_ttft_ms") - metric(ideal, "mean_ttft_ms");
   if (!(loss_ms > kNoticeable * metric(ideal, "mean_ttft_ms")))
     return setting.label + " loses nothing against " + ideal.label + " in mean TTFT.";
-  std::vector<std::pair<double, const char*>> parts;
-  for (const Part& part : kParts)
-    parts.emplace_back(part_ms(setting, part) - part_ms(ideal, part), part.doing);
   return "Against " + ideal.label + " " + setting.label + " loses " + format_number(loss_ms) +
-         " ms of mean TTFT: " + parts_text(parts, loss_ms) + ".";
+         " ms of mean TTFT: " + parts_between(setting, ideal, loss_ms, " ") + ".";
+}
+
+// What the winner has over the next fastest, part by part.
+std::string gain_text(const Setting& winner, const std::vector<Setting>& others,
+                      const std::vector<Difference>& differences) {
+  const auto ttft_ms = [](const Setting& setting) { return metric(setting, "mean_ttft_ms"); };
+  std::vector<Setting> rest;
+  for (const Setting& other : others)
+    if (other.label != winner.label && !is_ideal(other) && !is_saturated(other)) rest.push_back(other);
+  const std::optional<Setting> second = least(rest, ttft_ms);
+  if (!second || is_ideal(winner)) return "";
+  const double gain_ms = ttft_ms(*second) - ttft_ms(winner);
+  if (!(gain_ms > kNoticeable * ttft_ms(winner))) return "";
+  return "Over " + second->label + " it gains " + format_number(gain_ms) + " ms of mean TTFT" +
+         doubt(differences, winner, *second, "mean_ttft_ms") + ": " +
+         parts_between(winner, *second, gain_ms, " more ") + ".";
 }
 
 // The differences in one metric of every setting against the first, or only those with an interval.
@@ -242,7 +268,8 @@ void compare(const std::vector<Setting>& settings, const std::vector<Difference>
     const bool is_alone = real.size() == 1;
     add(paragraphs, {is_alone ? "" : fastest_text(*fastest, real, ideal, differences),
                      is_alone ? "" : storage_text(*fastest, real)});
-    add(paragraphs, {bound_text(*fastest), ideal ? loss_text(*fastest, *ideal) : ""});
+    add(paragraphs, {bound_text(*fastest), ideal ? loss_text(*fastest, *ideal) : "",
+                     gain_text(*fastest, real, differences)});
   }
   add(paragraphs, {tail_text(settings, differences)});
   if (cheapest && affordable.size() > 1) {

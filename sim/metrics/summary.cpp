@@ -20,6 +20,10 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int kSeriesBins = 200;
+// Of a window, for the busiest resource at a time.
+constexpr int kBottleneckParts = 1000;
+// Turns whose prefill is compared with that in an idle engine: all, or so many of them, evenly spread.
+constexpr std::size_t kMostIdlePrefills = 4096;
 
 // Of the latencies of turns those that come before the gaps between tokens.
 constexpr std::size_t kBeforeItl = 5;
@@ -266,8 +270,6 @@ class Summary {
   }
 
   void add_utilization() {
-    std::string busiest = "none";
-    double greatest = 0;
     for (std::size_t i = 0; i < kResourceCount; ++i) {
       // Saves may go on after the last session has ended; that work is no part of any window.
       const double busy_s = recorded_.busy[i].integral(window_.from_s, window_.to_s) / links_of(i);
@@ -275,12 +277,8 @@ class Summary {
       // more of those at its edges than was done inside.
       const double utilization = window_.length_s() > 0 ? std::min(1.0, busy_s / window_.length_s()) : 0;
       add("utilization." + std::string(kResourceNames[i]), utilization);
-      if (utilization > greatest) {
-        greatest = utilization;
-        busiest = kResourceNames[i];
-      }
     }
-    add("bound_by", busiest);
+    add_bottleneck();
     add("kv_capacity_tokens", facts_.kv_capacity_tokens);
     add("peak_kv_tokens", static_cast<int64_t>(std::llround(recorded_[Level::kv_tokens].peak)));
     add("preemptions", recorded_.preemptions);
@@ -290,6 +288,36 @@ class Summary {
     add("routing.imbalance", imbalance());
     add("reloaded_tokens", recorded_.reloaded_tokens);
     add("reloaded_bytes", recorded_.reloaded_bytes);
+  }
+
+  // A part of the window counts for the resource that is busiest in it, as far as that is busy; the rest of
+  // the part counts for none.
+  void add_bottleneck() {
+    std::array<std::vector<double>, kResourceCount> busy;
+    for (std::size_t i = 0; i < kResourceCount; ++i) {
+      if (recorded_.busy[i].is_zero() || !(window_.length_s() > 0)) continue;
+      busy[i] = recorded_.busy[i].means(kBottleneckParts, window_.from_s, window_.to_s);
+    }
+    std::array<double, kResourceCount> shares{};
+    double none = 1;
+    for (std::size_t part = 0; part < kBottleneckParts; ++part) {
+      std::size_t busiest = 0;
+      double most = 0;
+      for (std::size_t i = 0; i < kResourceCount; ++i) {
+        const double utilization = busy[i].empty() ? 0 : std::min(1.0, busy[i][part] / links_of(i));
+        if (utilization <= most) continue;
+        most = utilization;
+        busiest = i;
+      }
+      shares[busiest] += most / kBottleneckParts;
+      none -= most / kBottleneckParts;
+    }
+    const auto greatest = std::max_element(shares.begin(), shares.end());
+    const auto which = static_cast<std::size_t>(greatest - shares.begin());
+    add("bound_by", std::string(*greatest > 0 ? kResourceNames[which] : "none"));
+    for (std::size_t i = 0; i < kResourceCount; ++i)
+      add("bottleneck." + std::string(kResourceNames[i]), shares[i]);
+    add("bottleneck.none", std::max(0.0, none));
   }
 
   // How many there are of a resource: one a node, but for what all share.
@@ -337,6 +365,29 @@ class Summary {
     // Not below 0: the parts are kept as floats, of which a long one rounds more than a short prefill.
     add("ttft_breakdown_ms.prefill",
         std::max(0.0, result_.number("mean_ttft_ms") - (queue + lookup + load + restore_compute) * ms));
+    add("mean_batching_ms", facts_.idle_prefill_s ? 1e3 * mean_batching_s() : kNaN);
+  }
+
+  // By how much prefills last longer than in an idle engine, without what restoring computes in them. What
+  // is computed while its context is loaded may be shorter than that: then nothing. Of policies that restore
+  // in their prefills it is therefore at least so much.
+  double mean_batching_s() const {
+    std::vector<const TurnRecord*> measured;
+    double served = 0;
+    for (const TurnRecord& turn : recorded_.turns) {
+      served += !turn.rejected;
+      if (is_measured(turn)) measured.push_back(&turn);
+    }
+    const std::size_t every = (measured.size() + kMostIdlePrefills - 1) / kMostIdlePrefills;
+    double sum_s = 0, count = 0;
+    for (std::size_t i = 0; i < measured.size(); i += every) {
+      const TurnRecord& turn = *measured[i];
+      const double restored_s = turn.lookup_s + turn.load_s + turn.restore_compute_s;
+      const double prefill_s = turn.ttft_s - queue_s(turn) - restored_s;
+      sum_s += std::max(0.0, prefill_s - facts_.idle_prefill_s(turn));
+      ++count;
+    }
+    return std::max(0.0, sum_s / count - recorded_.restored_in_prefills_s / served);
   }
 
   void add_cost() {

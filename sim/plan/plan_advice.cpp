@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "plan/plan_flips.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"
 
@@ -19,6 +20,7 @@ bool is_searched(const Plan& plan, const std::string& path) {
 struct Probe {
   std::string what;
   Changes changes;
+  bool has_price = true;
 };
 
 Probe probe(const Changes& answer, const std::vector<std::string>& paths, double from, double to) {
@@ -27,7 +29,7 @@ Probe probe(const Changes& answer, const std::vector<std::string>& paths, double
   return more;
 }
 
-// Priced resources that the plan leaves alone.
+// Priced resources that the plan leaves alone, and the links that state is moved over.
 std::vector<Probe> unsearched(const Plan& plan, const Changes& answer) {
   const Scenario scenario = load_scenario(plan.base, answer);
   const HardwareProfile& hardware = scenario.hardware;
@@ -38,11 +40,13 @@ std::vector<Probe> unsearched(const Plan& plan, const Changes& answer) {
     }
     probes.push_back(probe(answer, paths, from, to));
   };
-  constexpr double kMore = 1.25;
+  constexpr double kMore = 1.25, kFaster = 1.1;
   const auto gpus = static_cast<double>(hardware.gpu.count);
   if (hardware.gpu.count == scenario.serving.tensor_parallel_size) {
     add({"hardware.gpu.count", "serving.tensor_parallel_size"}, gpus, 2 * gpus);
   }
+  const auto replicas = static_cast<double>(scenario.fleet.replicas);
+  add({"fleet.replicas"}, replicas, replicas + 1);
   if (hardware.dram) {
     add({"hardware.dram.capacity_bytes"}, hardware.dram->capacity_bytes,
         kMore * hardware.dram->capacity_bytes);
@@ -55,15 +59,64 @@ std::vector<Probe> unsearched(const Plan& plan, const Changes& answer) {
     add({"hardware.remote.capacity_bytes"}, hardware.remote->capacity_bytes,
         kMore * hardware.remote->capacity_bytes);
   }
+  const std::size_t priced = probes.size();
+  // Measured rates over sizes say more than one bandwidth, which only caps them.
+  const auto add_link = [&](const char* path, double bandwidth_bytes_per_s, bool has_curve) {
+    if (!has_curve) add({path}, bandwidth_bytes_per_s, std::round(kFaster * bandwidth_bytes_per_s));
+  };
+  const Pcie& pcie = hardware.pcie;
+  add_link("hardware.pcie.h2d_bandwidth_bytes_per_s", pcie.h2d_bandwidth_bytes_per_s,
+           !pcie.h2d_curve.empty());
+  if (const auto& ssd = hardware.ssd) {
+    add_link("hardware.ssd.read_bandwidth_bytes_per_s", ssd->read_bandwidth_bytes_per_s,
+             !ssd->read_curve.empty());
+  }
+  if (const auto& remote = hardware.remote) {
+    add_link("hardware.remote.bandwidth_bytes_per_s", remote->bandwidth_bytes_per_s, !remote->curve.empty());
+  }
+  for (std::size_t i = priced; i < probes.size(); ++i) probes[i].has_price = false;
   return probes;
 }
 
-MeanInterval paired(const Candidate& one, const Candidate& other, const std::string& metric) {
-  std::vector<double> differences;
-  for (std::size_t r = 0; r < std::min(one.runs.size(), other.runs.size()); ++r) {
-    differences.push_back(one.runs[r].number(metric) - other.runs[r].number(metric));
+// What a configuration has, all nodes together.
+struct Resources {
+  double gpus = 0, ssds = 0, storage_tb = 0, links_gb_per_s = 0;
+};
+
+Resources resources_of(const Plan& plan, const Changes& changes) {
+  const Scenario scenario = load_scenario(plan.base, changes);
+  const HardwareProfile& hardware = scenario.hardware;
+  const auto nodes = static_cast<double>(scenario.fleet.replicas);
+  Resources all{.gpus = nodes * static_cast<double>(hardware.gpu.count)};
+  double bytes = 0, bytes_per_s = hardware.pcie.h2d_bandwidth_bytes_per_s;
+  if (hardware.dram) bytes += hardware.dram->capacity_bytes;
+  if (hardware.ssd) {
+    all.ssds = nodes * static_cast<double>(hardware.ssd->count);
+    bytes += static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes;
+    bytes_per_s += static_cast<double>(hardware.ssd->count) * hardware.ssd->read_bandwidth_bytes_per_s;
   }
-  return mean_interval(differences);
+  if (hardware.remote) {
+    bytes += hardware.remote->capacity_bytes;
+    bytes_per_s += hardware.remote->bandwidth_bytes_per_s;
+  }
+  all.storage_tb = nodes * bytes / 1e12;
+  all.links_gb_per_s = nodes * bytes_per_s / 1e9;
+  return all;
+}
+
+// A GPU may bring links with it, and an SSD storage: the first that there is more of is what was added.
+void count_units(const Resources& now, const Resources& then, Marginal& marginal) {
+  const std::pair<ResourceUnit, double> added[] = {
+      {ResourceUnit::gpu, then.gpus - now.gpus},
+      {ResourceUnit::ssd, then.ssds - now.ssds},
+      {ResourceUnit::terabyte, then.storage_tb - now.storage_tb},
+      {ResourceUnit::gigabyte_per_s, then.links_gb_per_s - now.links_gb_per_s}};
+  for (const auto& [unit, units] : added) {
+    if (!(units > 0)) continue;
+    marginal.unit = unit;
+    marginal.units = units;
+    return;
+  }
 }
 
 // Gained per what it costs; what gains and costs nothing comes first.
@@ -72,40 +125,12 @@ double worth(const Marginal& one) {
   return -one.quality.mean / std::max(one.objective.mean, 1e-12);
 }
 
-struct PricedPart {
-  const char* name;
-  const char* metric;
-};
-constexpr PricedPart kPricedParts[] = {{"GPU", "cost.gpu_usd"},
-                                       {"DRAM", "cost.dram_usd"},
-                                       {"SSD", "cost.ssd_usd"},
-                                       {"remote storage", "cost.remote_usd"}};
-
-// The settings that make the traffic `share` of what it is.
-std::vector<std::string> traffic(const ArrivalOptions& arrivals, double share) {
-  const std::string path = "workload.arrivals.";
-  if (arrivals.process == ArrivalProcess::closed_loop) {
-    const double sessions = static_cast<double>(arrivals.concurrency.value());
-    const double changed = share < 1 ? std::floor(share * sessions) : std::ceil(share * sessions);
-    return {path + "concurrency=" + number_text(std::max(1.0, changed))};
-  }
-  if (arrivals.requests_per_s)
-    return {path + "requests_per_s=" + number_text(share * *arrivals.requests_per_s)};
-  if (arrivals.rates.empty()) {
-    const double rate = arrivals.sessions_per_s.value_or(kDefaultSessions_per_s);
-    return {path + "sessions_per_s=" + number_text(share * rate)};
-  }
-  std::vector<std::string> changes;
-  for (std::size_t i = 0; i < arrivals.rates.size(); ++i) {
-    const ArrivalRate& one = arrivals.rates[i];
-    const char* field = one.requests_per_s ? "requests_per_s" : "sessions_per_s";
-    const double rate = one.requests_per_s ? *one.requests_per_s : *one.sessions_per_s;
-    changes.push_back(path + "rates." + std::to_string(i) + "." + field + "=" + number_text(share * rate));
-  }
-  return changes;
-}
-
 }  // namespace
+
+std::string_view name(ResourceUnit unit) {
+  constexpr std::string_view kNames[] = {"", "GPU", "SSD", "TB", "GB/s"};
+  return kNames[static_cast<std::size_t>(unit)];
+}
 
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge) {
   const Candidate& best = *result.best;
@@ -136,17 +161,31 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
   for (const Probe& one : probes) wanted.push_back(one.changes);
   const std::vector<const Candidate*> candidates = judge.judge(wanted);
   judge.give_intervals(candidates);
+  const Resources now = resources_of(plan, best.changes);
   std::vector<Marginal> marginals;
   for (std::size_t i = 0; i < probes.size(); ++i) {
     if (candidates[i]->verdict == Judgement::cannot_run) continue;
-    const MeanInterval objective = paired(*candidates[i], best, plan.minimize);
-    const MeanInterval quality = paired(*candidates[i], best, kFrontMetric);
+    const auto change_of = [&](const std::string& metric) {
+      return paired_difference(*candidates[i], best,
+                               [&](const RunResult& run) { return run.number(metric); });
+    };
+    MeanInterval objective = change_of(plan.minimize);
+    const MeanInterval quality = change_of(kFrontMetric);
+    // Of sums over runs of different lengths.
+    constexpr double kRounding = 1e-9;
+    if (std::abs(objective.mean) < kRounding * std::abs(best.metric(plan.minimize).mean)) objective = {0, 0};
     // More of what the answer does not use.
     if (objective.mean == 0 && quality.mean == 0) continue;
-    marginals.push_back({probes[i].what, candidates[i], objective, quality});
+    Marginal& more = marginals.emplace_back(Marginal{.what = probes[i].what,
+                                                     .candidate = candidates[i],
+                                                     .objective = objective,
+                                                     .quality = quality,
+                                                     .has_price = probes[i].has_price});
+    count_units(now, resources_of(plan, probes[i].changes), more);
   }
-  std::stable_sort(marginals.begin(), marginals.end(),
-                   [](const Marginal& a, const Marginal& b) { return worth(a) > worth(b); });
+  std::stable_sort(marginals.begin(), marginals.end(), [](const Marginal& a, const Marginal& b) {
+    return a.has_price != b.has_price ? a.has_price : worth(a) > worth(b);
+  });
   return marginals;
 }
 
@@ -158,7 +197,7 @@ std::vector<Stress> stress(const Plan& plan, const PlanResult& result, Judge& ju
   if (arrivals.process != ArrivalProcess::trace) {
     for (double share : {0.8, 1.2}) {
       Changes changes = answer;
-      for (std::string& change : traffic(arrivals, share)) changes.push_back(std::move(change));
+      for (std::string& change : traffic_changes(arrivals, share)) changes.push_back(std::move(change));
       tests.push_back({share < 1 ? "traffic -20 %" : "traffic +20 %", judge.judge({changes}).front()});
     }
   }
@@ -177,8 +216,7 @@ std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& resul
     if (!(result.best->metric(part.metric).mean > 0)) continue;
     for (double factor : {0.8, 1.2}) {
       const auto objective = [&](const Candidate& one) {
-        const double share = one.metric(part.metric).mean / one.metric("cost.total_usd").mean;
-        return one.metric(plan.minimize).mean * (1 + (factor - 1) * share);
+        return one.metric(plan.minimize).mean + (factor - 1) * part_of_objective(plan, one, part);
       };
       PriceChange change{.what = std::string(part.name) + " price " + (factor < 1 ? "-20 %" : "+20 %"),
                          .objective = objective(*result.best),
@@ -193,6 +231,15 @@ std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& resul
     }
   }
   return changes;
+}
+
+MeanInterval paired_difference(const Candidate& one, const Candidate& other,
+                               const std::function<double(const RunResult&)>& value) {
+  std::vector<double> differences;
+  for (std::size_t r = 0; r < std::min(one.runs.size(), other.runs.size()); ++r) {
+    differences.push_back(value(one.runs[r]) - value(other.runs[r]));
+  }
+  return mean_interval(differences);
 }
 
 const Target* binding_target(const Plan& plan, const Candidate& candidate) {

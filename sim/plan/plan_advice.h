@@ -2,12 +2,19 @@
 // what the answer survives.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/plan_search.h"
 
 namespace kvcap {
+
+// What one has more of. GPUs and SSDs are devices, storage is in TB, bandwidth in GB/s.
+enum class ResourceUnit : uint8_t { none, gpu, ssd, terabyte, gigabyte_per_s };
+std::string_view name(ResourceUnit unit);  // "GPU"; empty for none
 
 // A little more of one resource. Differences are paired by seed.
 struct Marginal {
@@ -15,10 +22,14 @@ struct Marginal {
   const Candidate* candidate = nullptr;
   MeanInterval objective;  // change of what is minimized
   MeanInterval quality;    // change of kFrontMetric
+  ResourceUnit unit = ResourceUnit::none;
+  double units = 0;       // how many more there are
+  bool has_price = true;  // false: a faster link, which nobody sells by itself
 };
 
-// Next values of the numeric dimensions, and more of the priced resources that the plan does not choose; what
-// cannot run is left out. Those first that gain most of kFrontMetric for what they cost.
+// Next values of the numeric dimensions, more of the priced resources that the plan does not choose, and
+// faster links; what cannot run is left out. Those first that gain most of kFrontMetric for what they cost,
+// those without a price last.
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge);
 
 // The answer in another world.
@@ -36,6 +47,10 @@ struct PriceChange {
   const Candidate* best = nullptr;  // of what has been judged and meets every target: the answer, or another
 };
 std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& result);
+
+// one - other, over the seeds that both have run under.
+MeanInterval paired_difference(const Candidate& one, const Candidate& other,
+                               const std::function<double(const RunResult&)>& value);
 
 // The target that the candidate has the least room to; null without targets.
 const Target* binding_target(const Plan& plan, const Candidate& candidate);

@@ -170,6 +170,8 @@ std::string signed_text(const MeanInterval& change) {
   return (change.mean > 0 ? "+" : "") + interval_text(change);
 }
 
+std::string signed_number(double value) { return (value > 0 ? "+" : "") + format_number(value); }
+
 void add_marginals(Page& page, const PlanReport& report) {
   if (report.marginals.empty()) return;
   page.line();
@@ -177,10 +179,16 @@ void add_marginals(Page& page, const PlanReport& report) {
   for (const Marginal& one : report.marginals) {
     std::string text = "  " + one.what + ": " + kFrontMetric + " " + signed_text(one.quality) + " for " +
                        report.plan->minimize + " " + signed_text(one.objective);
+    if (one.unit != ResourceUnit::none) {
+      text += "; per " + std::string(name(one.unit)) + ": " + signed_number(one.quality.mean / one.units) +
+              " for " + signed_number(one.objective.mean / one.units);
+    }
+    if (!one.has_price) text += " (a link, not for sale by itself)";
     if (one.candidate->verdict == Judgement::misses) text += "; then misses " + one.candidate->reason;
     page.sentence(text, "    ");
   }
   const Marginal& first = report.marginals.front();
+  if (!first.has_price) return;
   if (first.quality.mean + (std::isnan(first.quality.half_width) ? 0 : first.quality.half_width) >= 0) {
     page.sentence(std::string("None of them clearly lowers ") + kFrontMetric + ".");
   } else if (first.objective.mean > 0 && report.plan->minimize == "cost.usd_per_hour") {
@@ -225,6 +233,80 @@ void add_robustness(Page& page, const PlanReport& report) {
     std::string text = "  " + one.what + ": " + format_number(one.objective);
     text += one.best == report.result.best ? ", still the best of what was judged"
                                            : "; then better: " + values_of(*one.best);
+    page.sentence(text, "    ");
+  }
+}
+
+const char* doing(const std::string& part) {
+  if (part == "queue") return "queueing";
+  if (part == "lookup") return "looking up";
+  if (part == "load") return "loading";
+  if (part == "restore_compute") return "projecting or recomputing";
+  if (part == "prefill") return "prefilling";
+  return "waiting for others in the same steps (batching)";
+}
+
+// "GPU -1.20, DRAM +0.100": what makes a noticeable part of the largest, largest first.
+std::string differences_text(std::vector<PartDifference> parts, bool is_time) {
+  std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& a, const PartDifference& b) {
+    return std::abs(a.difference.mean) > std::abs(b.difference.mean);
+  });
+  constexpr double kNoticeable = 0.01;
+  std::string text;
+  for (const PartDifference& one : parts) {
+    const double value = one.difference.mean;
+    if (!(std::abs(value) > kNoticeable * std::abs(parts.front().difference.mean))) continue;
+    if (!text.empty()) text += ", ";
+    text += is_time ? interval_text({std::abs(value), one.difference.half_width}) +
+                          (value < 0 ? " less " : " more ") + doing(one.name)
+                    : one.name + " " + signed_number(value);
+  }
+  return text;
+}
+
+std::string bottleneck_text(const Candidate& candidate) {
+  std::string text;
+  for (const BottleneckShare& one : bottleneck(candidate)) {
+    if (one.share < 0.005) continue;
+    text += (text.empty() ? "" : ", ") + one.resource + " " + format_percent(one.share);
+  }
+  return text;
+}
+
+void add_why(Page& page, const PlanReport& report) {
+  const Why& why = report.why;
+  page.line();
+  page.sentence("Bottleneck, by share of the time: " + bottleneck_text(*report.result.best) + ".");
+  if (!why.runner_up) return;
+  std::string text = "Against the runner-up, " + values_of(*why.runner_up) + ": " + report.plan->minimize +
+                     " " + signed_text(why.objective);
+  if (const std::string costs = differences_text(why.costs, false); !costs.empty())
+    text += " (" + costs + ")";
+  text += "; mean TTFT " + signed_text(why.ttft_ms) + " ms";
+  if (const std::string parts = differences_text(why.ttft_parts_ms, true); !parts.empty())
+    text += ": " + parts;
+  page.sentence(text + ". Its bottleneck: " + bottleneck_text(*why.runner_up) + ".");
+}
+
+void add_flips(Page& page, const PlanReport& report) {
+  if (report.flips.empty()) return;
+  page.line();
+  page.line("Where the answer flips, the nearest first (one seed a step):");
+  for (const Flip& one : report.flips) {
+    const std::string times = one.what + " x " + format_number(one.factor);
+    if (!one.is_found) {
+      page.sentence("  " + times + ": the answer still holds", "    ");
+      continue;
+    }
+    std::string text = "  " + times;
+    if (one.holds != one.factor) text += " (holds at x " + format_number(one.holds) + ")";
+    if (!one.better.empty()) {
+      text += ": cheaper is " + values_of({.changes = one.better});
+    } else if (one.reason == "unstable" || one.reason == "stable") {
+      text += one.reason == "unstable" ? ": the answer is saturated" : ": the answer may be saturated";
+    } else {
+      text += ": the answer misses " + one.reason;
+    }
     page.sentence(text, "    ");
   }
 }
@@ -338,8 +420,10 @@ std::string plan_text(const PlanReport& report) {
   add_front(page, report);
   if (result.best) {
     add_binding(page, report);
+    add_why(page, report);
     add_marginals(page, report);
     add_robustness(page, report);
+    add_flips(page, report);
   }
   add_discarded(page, report);
   if (!result.front.empty()) add_commands(page, report);

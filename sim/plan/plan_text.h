@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "plan/plan_advice.h"
+#include "plan/plan_flips.h"
 #include "plan/plan_search.h"
+#include "plan/plan_why.h"
 
 namespace kvcap {
 
@@ -18,6 +20,8 @@ struct PlanReport {
   std::vector<Marginal> marginals;
   std::vector<Stress> stresses;
   std::vector<PriceChange> prices;
+  Why why;
+  std::vector<Flip> flips;
 };
 
 std::string plan_text(const PlanReport& report);

@@ -205,7 +205,8 @@ void Instance::count_reuse(const Request& request, int64_t tokens, const Restora
     const int64_t cached = tokens - request.unused_tokens;
     compute_s -= layers * cost.prefill_layer_s({request.known_tokens() - cached, cached}) + cost.head_s(1);
   }
-  parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s);
+  parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s,
+                          restoration.fused);
 }
 
 // What takes no part in the turn needs no room.

@@ -22,13 +22,14 @@ Scenario with_ssds(const std::string& policy, int64_t ssds) {
   return result;
 }
 
-// All metrics but those of the SSDs themselves and of what they cost.
+// All metrics but those of the SSDs themselves, of what they cost, and of the time in which only they work.
 std::string metrics_text(const RunResult& run) {
   std::string text;
   for (const Metric& metric : run.metrics) {
     const bool is_of_ssds = metric.name.find("ssd") != std::string::npos;
     const bool is_cost = metric.name.starts_with("cost.");
-    if (is_of_ssds || is_cost) continue;
+    const bool is_share_of_time = metric.name.starts_with("bottleneck.");
+    if (is_of_ssds || is_cost || is_share_of_time) continue;
     char number[64];
     std::snprintf(number, sizeof number, " %.14g\n", run.number(metric.name));
     text += metric.name + number;

@@ -49,6 +49,23 @@ TEST_P(EveryPolicy, LosesNoTurnWhenMemoryAndStoreAreTight) {
   }
 }
 
+// What a turn's prefill lasts longer than in an idle engine comes from others, so alone it is nothing, and
+// with others it is a part of the prefill.
+TEST_P(EveryPolicy, BatchesNothingWhereTurnsAreAlone) {
+  Scenario one_by_one = scenario(policy());
+  Workload workload = chats(30, 0.2);
+  for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
+    workload.turns[workload.sessions[i].first_turn].time_s = 20'000.0 * static_cast<double>(i);
+  }
+  const std::vector<RunResult> runs = run_all({{one_by_one, workload}, {one_by_one, chats(150, 1)}});
+  const double prefill_ms = runs[0].number("ttft_breakdown_ms.prefill");
+  EXPECT_LE(runs[0].number("mean_batching_ms"), 1e-3 * prefill_ms);
+  // What restores while it prefills may hide it.
+  const bool is_plain = policy() == "recompute" || policy() == "kv_offload" || policy() == "hcache";
+  EXPECT_GE(runs[1].number("mean_batching_ms"), is_plain ? 0.5 : 0);
+  EXPECT_LE(runs[1].number("mean_batching_ms"), runs[1].number("ttft_breakdown_ms.prefill"));
+}
+
 TEST_P(EveryPolicy, RepeatsItself) {
   const Case one{scenario(policy()), chats(100, 0.3)};
   const std::vector<RunResult> runs = run_all({one, one});

@@ -52,6 +52,82 @@ TEST(Recorder, TurnsOfOneTokenHaveNoTimePerOutputToken) {
   EXPECT_TRUE(std::isnan(recorder.finish(facts()).number("mean_tpot_ms")));
 }
 
+// The parts of a TTFT t: t/4 queueing, 1 ms looking up, t/4 loading, t/8 computing; 3t/8 - 1 ms of prefill,
+// of which an idle engine needs 100 ms after a hit and 60 ms without one.
+TEST(Recorder, BatchingIsWhatAPrefillLastsLongerThanInAnIdleEngine) {
+  Recorder recorder(4);
+  record_four(recorder);
+  RunFacts f = facts();
+  EXPECT_TRUE(std::isnan(recorder.finish(f).number("mean_batching_ms")));
+  Recorder again(4);
+  record_four(again);
+  f.idle_prefill_s = [](const TurnRecord& turn) { return turn.hit_tokens > 0 ? 0.1 : 0.06; };
+  const RunResult result = again.finish(f);
+  // Prefills of 36.5, 74, 111.5 and 149 ms: 0, 14, 11.5 and 49 ms too long.
+  EXPECT_NEAR(result.number("mean_batching_ms"), (0 + 14 + 11.5 + 49) / 4, 1e-4);
+  // Two of them restored for 10 ms each, one inside of its prefill.
+  Recorder restoring(4);
+  record_four(restoring);
+  restoring.reused(0.5, 0.01);
+  restoring.reused(0.5, 0.01, true);
+  EXPECT_NEAR(restoring.finish(f).number("mean_batching_ms"), (0 + 14 + 11.5 + 49 - 10) / 4, 1e-4);
+}
+
+TEST(Recorder, OfVeryManyTurnsEveryFewSayWhatBatchingTakes) {
+  const uint32_t turns = 10'000;
+  Recorder recorder(turns);
+  for (uint32_t i = 0; i < turns; ++i) recorder.turn(turn(i, 0, i, 0.2));
+  RunFacts f = facts();
+  int asked = 0;
+  f.idle_prefill_s = [&](const TurnRecord&) {
+    ++asked;
+    return 0.07;
+  };
+  EXPECT_NEAR(recorder.finish(f).number("mean_batching_ms"), 4, 1e-4);
+  EXPECT_EQ(asked, 3334);  // every third
+}
+
+// 100 s: the GPU is busy for 60 % throughout, the SSDs wholly in the first quarter.
+TEST(Recorder, TheBottleneckIsTheBusiestResourceFromTimeToTime) {
+  Recorder recorder(1);
+  recorder.turn(turn(0, 0, 0, 1));
+  recorder.busy(Resource::gpu, 60, 0, 100);
+  recorder.busy(Resource::ssd_read, 25, 0, 25);
+  recorder.busy(Resource::pcie_h2d, 50, 0, 100);
+  RunFacts f = facts();
+  f.duration_s = 100;
+  const RunResult result = recorder.finish(f);
+  EXPECT_NEAR(result.number("bottleneck.ssd_read"), 0.25, 1e-9);
+  EXPECT_NEAR(result.number("bottleneck.gpu"), 0.75 * 0.6, 1e-9);
+  EXPECT_EQ(result.number("bottleneck.pcie_h2d"), 0);  // never the busiest
+  EXPECT_NEAR(result.number("bottleneck.none"), 0.75 * 0.4, 1e-9);
+  EXPECT_EQ(text(result, "bound_by"), "gpu");
+}
+
+// The mean utilization of the GPU is higher, but for most of the time the SSDs are busier.
+TEST(Recorder, WhatIsBusiestForMostOfTheTimeBindsAndNotWhatIsBusiestOnAverage) {
+  Recorder recorder(1);
+  recorder.turn(turn(0, 0, 0, 1));
+  recorder.busy(Resource::gpu, 30, 0, 30);
+  recorder.busy(Resource::gpu, 35, 30, 100);
+  recorder.busy(Resource::ssd_read, 42, 30, 100);
+  RunFacts f = facts();
+  f.duration_s = 100;
+  const RunResult result = recorder.finish(f);
+  EXPECT_GT(result.number("utilization.gpu"), result.number("utilization.ssd_read"));
+  EXPECT_NEAR(result.number("bottleneck.ssd_read"), 0.42, 1e-9);
+  EXPECT_NEAR(result.number("bottleneck.gpu"), 0.3, 1e-9);
+  EXPECT_EQ(text(result, "bound_by"), "ssd_read");
+}
+
+TEST(Recorder, WithNothingBusyNothingBinds) {
+  Recorder recorder(1);
+  recorder.turn(turn(0, 0, 0, 1));
+  const RunResult result = recorder.finish(facts());
+  EXPECT_EQ(text(result, "bound_by"), "none");
+  EXPECT_EQ(result.number("bottleneck.none"), 1);
+}
+
 TEST(Recorder, TheBreakdownHasNoNegativePrefillAfterALookupOfYears) {
   Recorder recorder(1);
   TurnRecord one = turn(0, 0, 0, 9999999999.1);
@@ -181,7 +257,8 @@ TEST(Recorder, TheBusiestResourceBindsAndWorkAfterTheEndIsNotCounted) {
   EXPECT_DOUBLE_EQ(result.number("utilization.pcie_d2h"), 0.05);
   EXPECT_NEAR(result.number("utilization.ssd_write"), 0.5, 1e-3);
   EXPECT_EQ(result.number("utilization.nvlink"), 0);
-  EXPECT_EQ(text(result, "bound_by"), "ssd_write");
+  // Reads are the busiest from 10 to 30 and from 40 to 65, the GPU before and between, writes after.
+  EXPECT_EQ(text(result, "bound_by"), "ssd_read");
 }
 
 TEST(Recorder, NothingBindsAnIdleMachine) {

@@ -176,6 +176,19 @@ TEST(ResultTable, SentencesFollowFromTheNumbers) {
   expect_silent(table, "Warning");
 }
 
+// 69 - 51 = 18 ms: (38 - 20) + (9 - 5) - 6 + (22 - 20), of which batching takes 4 ms and 1 ms.
+TEST(ResultTable, SaysPartByPartWhatTheFastestGainsOverTheNext) {
+  auto results = four();
+  results[1].metrics.push_back({"mean_batching_ms", 4.0});
+  results[2].metrics.push_back({"mean_batching_ms", 1.0});
+  expect_says(result_table(kFour, results, {}, "header"),
+              "Over kv_offload it gains 18.0 ms of mean TTFT: 18.0 less loading, 6.00 more projecting or "
+              "recomputing, 4.00 less queueing, 3.00 less sharing steps with others, 1.00 more prefilling.");
+  // What cannot serve the rate is no competitor.
+  results[1].metrics.front().value = std::string("saturated");
+  expect_says(result_table(kFour, results, {}, "header"), "Over recompute it gains 149 ms of mean TTFT");
+}
+
 TEST(ResultTable, NamesAnotherWinnerWhenTheNumbersDo) {
   auto results = four();  // grouped-query attention: hidden states are larger than KV
   results[1] = result("kv_offload", {40, 150, 30, 128 * kKiB, 1.2, 0.3, 2, 8, 0});

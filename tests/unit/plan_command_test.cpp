@@ -93,6 +93,41 @@ TEST_F(PlanCommand, SaysWhatToBuyAndWhy) {
   EXPECT_NE(charted.find('b'), std::string::npos) << outcome.out;
 }
 
+TEST_F(PlanCommand, SaysWhatOneMoreOfEachResourceBrings) {
+  const Json plan = Json::parse(kvcap({"plan", write_plan(kSearch, kMeet), "--json"}).out);
+  std::map<std::string, Json> found;
+  bool had_price = true;
+  for (const Json& one : plan["marginal"]) {
+    found[one["what"].get<std::string>()] = one;
+    EXPECT_TRUE(had_price || !one["has_price"]) << "links come last";
+    had_price = one["has_price"];
+  }
+  const Json& node = found.at("fleet.replicas 1 -> 2");
+  EXPECT_EQ(node["unit"], "GPU");
+  EXPECT_EQ(node["units"], 1);
+  EXPECT_TRUE(node["has_price"]);
+  EXPECT_GT(node["change"]["cost.usd_per_hour"]["mean"].get<double>(), 0);
+  bool has_link = false, has_drive = false;
+  for (const auto& [what, one] : found) {
+    has_drive = has_drive || (one["unit"] == "SSD" && one["units"] > 0);
+    if (one["unit"] != "GB/s") continue;
+    has_link = true;
+    EXPECT_FALSE(one["has_price"]) << what;
+    EXPECT_EQ(one["change"]["cost.usd_per_hour"]["mean"], 0) << what;
+  }
+  EXPECT_TRUE(has_link);
+  EXPECT_TRUE(has_drive);
+  EXPECT_FALSE(plan["flips"].empty());
+  double cost = 0;
+  for (const auto& [part, difference] : plan["why"]["cost_parts"].items())
+    cost += difference["mean"].get<double>();
+  EXPECT_NEAR(cost, plan["why"]["cost.usd_per_hour"]["mean"].get<double>(), 1e-9);
+  double ttft_ms = 0;
+  for (const auto& [part, difference] : plan["why"]["ttft_parts_ms"].items())
+    ttft_ms += difference["mean"].get<double>();
+  EXPECT_NEAR(ttft_ms, plan["why"]["mean_ttft_ms"]["mean"].get<double>(), 1e-3);
+}
+
 // The stock engine finds again what its own prefix cache still has: nobody has to buy storage for that.
 TEST_F(PlanCommand, BuysNoStorageWhereTheEnginesPrefixCacheIsEnough) {
   const std::string file = write_plan(kSearch, kMeet);
