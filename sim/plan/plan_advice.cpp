@@ -63,7 +63,7 @@ MeanInterval paired(const Candidate& one, const Candidate& other, const std::str
   for (std::size_t r = 0; r < std::min(one.runs.size(), other.runs.size()); ++r) {
     differences.push_back(one.runs[r].number(metric) - other.runs[r].number(metric));
   }
-  return mean_interval(differences);
+  return mean_interval(differences, one.confidence);
 }
 
 // Gained per what it costs; what gains and costs nothing comes first.
