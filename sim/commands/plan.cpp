@@ -98,7 +98,13 @@ Json report_object(const PlanReport& report) {
   Json object = {{"schema", "kvcap.plan_result/1"},   {"name", plan.name},
                  {"minimize", plan.minimize},         {"configurations", result.configurations},
                  {"simulations", report.simulations}, {"dropped", result.dropped},
-                 {"cannot_run", result.cannot_run},   {"clear", result.is_clear()}};
+                 {"cannot_run", result.cannot_run},   {"clear", result.is_clear()},
+                 {"confidence", result.confidence}};
+  const Verification& verified = result.verified;
+  object["verified"] = {{"run", verified.run},
+                        {"wrong", verified.wrong},
+                        {"same", verified.same},
+                        {"not_looked_at", verified.not_looked_at}};
   object["answer"] = result.best ? candidate_object(plan, *result.best) : Json();
   object["purchase"] = result.best ? Json(report.purchase) : Json();
   const std::string note = price_note(report);

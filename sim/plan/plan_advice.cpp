@@ -239,7 +239,7 @@ MeanInterval paired_difference(const Candidate& one, const Candidate& other,
   for (std::size_t r = 0; r < std::min(one.runs.size(), other.runs.size()); ++r) {
     differences.push_back(value(one.runs[r]) - value(other.runs[r]));
   }
-  return mean_interval(differences);
+  return mean_interval(differences, one.confidence);
 }
 
 const Target* binding_target(const Plan& plan, const Candidate& candidate) {

@@ -46,7 +46,7 @@ double slack(const Target& target, double value) {
 
 double violation(const Target& target, double value) { return std::max(0.0, -slack(target, value)); }
 
-MeanInterval Candidate::metric(const std::string& name, double confidence) const {
+MeanInterval Candidate::metric(const std::string& name) const {
   std::vector<double> values;
   values.reserve(runs.size());
   for (const RunResult& run : runs) values.push_back(run.number(name));
@@ -76,7 +76,8 @@ Candidate& Judge::own(const Candidate& candidate) {
 }
 
 // As long as it takes to tell the long run; what misses by far misses it too.
-std::vector<Answer> Judge::long_enough(std::vector<Ask> asks) {
+// The asks are left with the shares that it took.
+std::vector<Answer> Judge::long_enough(std::vector<Ask>& asks) {
   std::vector<Answer> answers = evaluator_.run(asks);
   KVCAP_CHECK(answers.size() == asks.size());
   while (true) {
@@ -109,13 +110,17 @@ void Judge::run_up_to(const std::vector<Candidate*>& candidates, int64_t replica
   std::vector<Candidate*> owners;
   for (Candidate* one : candidates) {
     for (auto r = static_cast<int64_t>(one->runs.size()); r < replications; ++r) {
-      asks.push_back({.changes = one->changes, .replication = r, .context_scale = one->context_scale});
+      asks.push_back({.changes = one->changes,
+                      .share = one->first_share,
+                      .replication = r,
+                      .context_scale = one->context_scale});
       owners.push_back(one);
     }
   }
   const std::vector<Answer> answers = long_enough(asks);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (answers[i].reason.empty()) {
+      if (owners[i]->runs.empty()) owners[i]->first_share = asks[i].share;
       owners[i]->runs.push_back(answers[i].result);
     } else {
       owners[i]->verdict = Judgement::cannot_run;
@@ -123,14 +128,6 @@ void Judge::run_up_to(const std::vector<Candidate*>& candidates, int64_t replica
     }
   }
   for (Candidate* one : candidates) decide(*one);
-}
-
-void Judge::run_until_clear(std::vector<Candidate*> open) {
-  for (int64_t runs : looks_) {
-    if (open.empty()) return;
-    run_up_to(open, runs);
-    std::erase_if(open, [](const Candidate* one) { return one->verdict != Judgement::unclear; });
-  }
 }
 
 void Judge::decide(Candidate& candidate) const {
@@ -152,7 +149,7 @@ void Judge::decide(Candidate& candidate) const {
   }
   double worst = 0;
   for (const Target& target : plan_.meet) {
-    const MeanInterval value = candidate.metric(target.metric, confidence_);
+    const MeanInterval value = candidate.metric(target.metric);
     const double half_width = std::isnan(value.half_width) ? 0 : value.half_width;
     const double low = value.mean - half_width, high = value.mean + half_width;
     const bool missed = std::isnan(value.mean) || low > target.max || high < target.min;
@@ -179,21 +176,47 @@ bool Judge::is_hopeless(const Candidate& candidate) const {
 }
 
 std::vector<const Candidate*> Judge::judge(const std::vector<Changes>& wanted, double context_scale) {
-  std::vector<Candidate*> open;
+  const std::vector<const Candidate*> judged = look(wanted, context_scale);
+  std::vector<const Candidate*> open = judged;
+  while (true) {
+    std::erase_if(open, [&](const Candidate* one) { return !is_open(*one); });
+    if (open.empty()) return judged;
+    look_again(open);
+  }
+}
+
+std::vector<const Candidate*> Judge::look(const std::vector<Changes>& wanted, double context_scale) {
+  std::vector<const Candidate*> candidates;
+  std::vector<Candidate*> fresh;
+  candidates.reserve(wanted.size());
   for (const Changes& changes : wanted) {
     const auto [found, is_new] = candidates_.try_emplace({changes, context_scale});
+    candidates.push_back(&found->second);
     if (!is_new) continue;
     found->second.changes = changes;
     found->second.context_scale = context_scale;
-    open.push_back(&found->second);
+    found->second.confidence = confidence_;
+    fresh.push_back(&found->second);
   }
-  run_up_to(open, 1);
-  std::erase_if(open, [&](const Candidate* one) { return is_hopeless(*one); });
-  run_until_clear(std::move(open));
-  std::vector<const Candidate*> judged;
-  judged.reserve(wanted.size());
-  for (const Changes& changes : wanted) judged.push_back(&candidates_.at({changes, context_scale}));
-  return judged;
+  run_up_to(fresh, 1);
+  std::erase_if(fresh, [&](const Candidate* one) { return is_hopeless(*one); });
+  run_up_to(fresh, looks_.front());
+  return candidates;
+}
+
+void Judge::look_again(const std::vector<const Candidate*>& candidates) {
+  std::map<int64_t, std::vector<Candidate*>> due;  // by the runs of the next look
+  for (const Candidate* one : candidates) {
+    const auto next = std::upper_bound(looks_.begin(), looks_.end(), std::ssize(one->runs));
+    if (next != looks_.end()) due[*next].push_back(&own(*one));
+  }
+  for (const auto& [runs, owners] : due) run_up_to(owners, runs);
+}
+
+// Where one run does not tell whether it is saturated, no other makes it stable.
+bool Judge::is_open(const Candidate& candidate) const {
+  return candidate.verdict == Judgement::unclear && candidate.stable() &&
+         std::ssize(candidate.runs) < plan_.max_replications;
 }
 
 void Judge::give_intervals(const std::vector<const Candidate*>& candidates) {
@@ -201,7 +224,7 @@ void Judge::give_intervals(const std::vector<const Candidate*>& candidates) {
   for (const Candidate* one : candidates) {
     if (one->runs.size() == 1) single.push_back(&own(*one));
   }
-  run_until_clear(std::move(single));
+  if (!single.empty()) run_up_to(single, looks_.front());
 }
 
 bool Judge::replicate(const Candidate& candidate) {

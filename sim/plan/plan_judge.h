@@ -2,13 +2,13 @@
 // simulations.
 //
 // A configuration is run on the whole workload, made longer under each seed until it tells the long run
-// (replicate.h). What is saturated or misses a target by more than its bound under the first seed is not run
-// again. What rejects or truncates turns misses, unless a target says how many it may. What even its longest
-// run cannot tell from a saturated one is `unclear`. The others are run under 3, 6, 12, ... seeds, until
-// every target lies outside the interval of its metric or the plan's limit is reached; then the verdict is
-// `unclear`, which counts as missed. Each of these looks may err: so that all of them together err in 5 % of
-// the cases at most, each has its share of that (Bonferroni), and intervals are wider than those that are
-// printed.
+// (replicate.h); further seeds begin with the length that the first one took. What is saturated or misses a
+// target by more than its bound under the first seed is not run again. What rejects or truncates turns
+// misses, unless a target says how many it may. What even its longest run cannot tell from a saturated one is
+// `unclear`. The others are run under 3, 6, 12, ... seeds, until every target lies outside the interval of
+// its metric or the plan's limit is reached; then the verdict is `unclear`, which counts as missed. Each of
+// these looks may err: so that all of them together err in 5 % of the cases at most, each has its share of
+// that (Bonferroni). A candidate's intervals are those that its verdict rests on, wherever they are printed.
 #pragma once
 
 #include <cstdint>
@@ -57,9 +57,11 @@ struct Candidate {
   Judgement verdict = Judgement::unclear;
   std::string reason;  // cannot_run: why; misses: "unstable", or the metric; unclear: "stable" or the metric
   std::vector<RunResult> runs;
+  double first_share = 1;  // of the workload's sessions, in the first run: further ones begin with it
+  double confidence = 0.95;
 
   // Over the runs; half_width is NaN for a single one.
-  MeanInterval metric(const std::string& name, double confidence = 0.95) const;
+  MeanInterval metric(const std::string& name) const;
   bool stable() const;
 };
 
@@ -70,7 +72,13 @@ class Judge {
 
   // In the order of `wanted`; references stay valid.
   std::vector<const Candidate*> judge(const std::vector<Changes>& wanted, double context_scale = 1);
-  // Runs as well what needed no interval to be judged, until it has one.
+  // The same in steps. The first look: under 3 seeds, but for what one seed shows to be hopeless.
+  std::vector<const Candidate*> look(const std::vector<Changes>& wanted, double context_scale = 1);
+  // The next look, side by side.
+  void look_again(const std::vector<const Candidate*>& candidates);
+  // Whether another look may show that it meets the targets.
+  bool is_open(const Candidate& candidate) const;
+  // Runs as well what needed no interval to be judged: one look.
   void give_intervals(const std::vector<const Candidate*>& candidates);
   // Twice as many runs, up to the plan's limit, and the verdict that follows. False at the limit.
   bool replicate(const Candidate& candidate);
@@ -82,10 +90,9 @@ class Judge {
 
  private:
   Candidate& own(const Candidate& candidate);
-  std::vector<Answer> long_enough(std::vector<Ask> asks);
+  std::vector<Answer> long_enough(std::vector<Ask>& asks);
   bool misses_by_far(const RunResult& result) const;
   void run_up_to(const std::vector<Candidate*>& candidates, int64_t replications);
-  void run_until_clear(std::vector<Candidate*> open);
   void decide(Candidate& candidate) const;
   bool is_hopeless(const Candidate& candidate) const;
 

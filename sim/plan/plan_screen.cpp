@@ -10,6 +10,7 @@ namespace {
 constexpr double kShares[] = {kShortestShare, 1.0 / 4};
 // Misses a target by so much more than the best on the same short workload: a share of the bound.
 constexpr double kWidely = 0.5;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<Combination> all_combinations(const Plan& plan) {
   const auto is_list = [&](std::size_t d) { return !plan.search[d].is_range; };
@@ -24,34 +25,46 @@ std::vector<Combination> all_combinations(const Plan& plan) {
   return all;
 }
 
-void glance(const Plan& plan, Judge& judge, double share, std::vector<Combination>& combinations,
-            Point Combination::*where, Answer Combination::*answer) {
+// Both ends: where more hurts, the bottom is the better one.
+void glance(const Plan& plan, Judge& judge, double share, std::vector<Combination>& combinations) {
   std::vector<Point> points;
-  points.reserve(combinations.size());
-  for (const Combination& one : combinations) points.push_back(one.*where);
+  for (const Combination& one : combinations) {
+    points.push_back(one.top);
+    points.push_back(one.bottom);
+  }
   std::vector<Answer> answers = judge.glance(changes_of(plan, points), share);
-  for (std::size_t i = 0; i < answers.size(); ++i) combinations[i].*answer = std::move(answers[i]);
+  for (std::size_t i = 0; i < combinations.size(); ++i) {
+    combinations[i].at_top = std::move(answers[2 * i]);
+    combinations[i].at_bottom = std::move(answers[2 * i + 1]);
+  }
 }
+
+bool can_run(const Combination& one) { return one.at_top.reason.empty() || one.at_bottom.reason.empty(); }
 
 void drop_what_cannot_run(Screening& screening) {
   for (const Combination& one : screening.left) {
-    if (one.at_top.reason.empty()) continue;
+    if (can_run(one)) continue;
     if (screening.cannot_run++ == 0) screening.cannot_run_reason = one.at_top.reason;
-  }
-  std::erase_if(screening.left, [&](const Combination& one) {
-    if (one.at_top.reason.empty()) return false;
     screening.gone.push_back(one);
-    return true;
-  });
+  }
+  std::erase_if(screening.left, [](const Combination& one) { return !can_run(one); });
+}
+
+// By how much the better of its ends misses the targets.
+double misses(const Plan& plan, const Combination& one) {
+  const auto at = [&](const Answer& answer) {
+    return answer.reason.empty() ? total_violation(plan, answer.result) : kInfinity;
+  };
+  return std::min(at(one.at_top), at(one.at_bottom));
 }
 
 void halve(const Plan& plan, Screening& screening) {
   std::vector<Combination>& left = screening.left;
-  const auto misses = [&](const Combination& one) { return total_violation(plan, one.at_top.result); };
-  std::stable_sort(left.begin(), left.end(),
-                   [&](const Combination& a, const Combination& b) { return misses(a) < misses(b); });
+  std::stable_sort(left.begin(), left.end(), [&](const Combination& a, const Combination& b) {
+    return misses(plan, a) < misses(plan, b);
+  });
   const std::size_t half = (left.size() + 1) / 2;
-  while (left.size() > half && misses(left.back()) > misses(left.front()) + kWidely) {
+  while (left.size() > half && misses(plan, left.back()) > misses(plan, left.front()) + kWidely) {
     screening.gone.push_back(std::move(left.back()));
     left.pop_back();
     ++screening.dropped;
@@ -61,7 +74,7 @@ void halve(const Plan& plan, Screening& screening) {
 }  // namespace
 
 double total_violation(const Plan& plan, const RunResult& result) {
-  if (is_saturated(result)) return std::numeric_limits<double>::infinity();
+  if (is_saturated(result)) return kInfinity;
   double sum = 0;
   for (const Target& target : plan.meet) sum += violation(target, result.number(target.metric));
   return sum;
@@ -89,11 +102,10 @@ std::vector<Changes> changes_of(const Plan& plan, const std::vector<Point>& poin
 Screening screen(const Plan& plan, Judge& judge) {
   Screening screening{.left = all_combinations(plan), .gone = {}, .cannot_run_reason = {}};
   for (double share : kShares) {
-    glance(plan, judge, share, screening.left, &Combination::top, &Combination::at_top);
+    glance(plan, judge, share, screening.left);
     drop_what_cannot_run(screening);
     halve(plan, screening);
   }
-  glance(plan, judge, *std::rbegin(kShares), screening.left, &Combination::bottom, &Combination::at_bottom);
   return screening;
 }
 

@@ -1,6 +1,6 @@
 // The first stage of a search: every combination of list values on short workloads, with all ranges at their
-// top. What misses a target widely is dropped in the worse half of each round, and the others are looked at
-// on a longer workload (successive halving).
+// top and at their bottom. What misses a target widely at both is dropped in the worse half of each round,
+// and the others are looked at on a longer workload (successive halving).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Combination {
 
 struct Screening {
   std::vector<Combination> left;
-  std::vector<Combination> gone;  // dropped, or cannot run
+  std::vector<Combination> gone;  // dropped, or can run at neither end
   int64_t dropped = 0;            // combinations that miss widely
   int64_t cannot_run = 0;         // and that cannot run
   std::string cannot_run_reason;  // of the first

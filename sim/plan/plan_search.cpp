@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "plan/plan_screen.h"
@@ -16,6 +17,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // How well a short workload tells the objective of a long one, before the two have been compared: a share.
 constexpr double kObjectiveError = 0.1;
 constexpr std::size_t kWave = 8;  // combinations that are searched side by side
+constexpr int64_t kFewSeeds = 3;  // an answer that took no more of them gets another look
 constexpr double kEqual = 1e-9;   // relative: what rounding makes of equal prices
 
 double total_violation(const Plan& plan, const Candidate& candidate) {
@@ -40,6 +42,7 @@ std::vector<T> non_dominated(std::vector<T> all, const X& x, const Y& y) {
 class Search {
  public:
   Search(const Plan& plan, Judge& judge) : plan_(plan), judge_(judge) {
+    result_.confidence = judge.confidence();
     std::size_t longest = 0;
     for (std::size_t d = 0; d < plan.search.size(); ++d) {
       const std::size_t size = plan.search[d].values.size();
@@ -57,13 +60,31 @@ class Search {
     result_.cannot_run_reason = std::move(screening.cannot_run_reason);
     std::vector<Combination>& left = screening.left;
     for (const Combination& one : left) {
-      if (one.at_bottom.reason.empty()) estimates_.emplace(one.bottom, objective(one.at_bottom.result));
-      estimates_.emplace(one.top, objective(one.at_top.result));
+      for (const auto& [point, answer] : {std::pair(&one.bottom, &one.at_bottom), {&one.top, &one.at_top}}) {
+        estimates_.emplace(*point, answer->reason.empty() ? objective(answer->result) : kInfinity);
+      }
     }
     std::stable_sort(left.begin(), left.end(), [&](const Combination& a, const Combination& b) {
       if (is_likely(a) != is_likely(b)) return is_likely(a);
       return estimate(a.bottom) < estimate(b.bottom);
     });
+    double searched = 0;  // the best objective that the search has gone down to
+    do {
+      do {
+        search_waves(left);
+        verify_implied(left);
+      } while (!best_holds());
+      judge_all(likely_front(left));
+      searched = best_objective_;
+      conclude();
+      update_best_objective();
+    } while (best_objective_ > searched + margin() + equal());
+    name_discarded(screening);
+    return std::move(result_);
+  }
+
+ private:
+  void search_waves(const std::vector<Combination>& left) {
     for (std::size_t begin = 0; begin < left.size();) {
       std::vector<const Combination*> wave;
       for (; begin < left.size() && wave.size() < kWave; ++begin) {
@@ -71,13 +92,44 @@ class Search {
       }
       search(wave);
     }
-    judge_all(likely_front(left));
-    conclude();
-    name_discarded(screening);
-    return std::move(result_);
   }
 
- private:
+  void verify_implied(const std::vector<Combination>& left) {
+    const Verdicts verdicts = {.may_be_better =
+                                   [&](const std::vector<Point>& points) {
+                                     know_estimates(points);
+                                     std::vector<bool> answers;
+                                     answers.reserve(points.size());
+                                     for (const Point& point : points)
+                                       answers.push_back(may_be_better(point));
+                                     return answers;
+                                   },
+                               .is_judged = [&](const Point& point) { return judged_.contains(point); },
+                               .ruling_out = [&](const Point& point) { return ruling_out(point); },
+                               .judge =
+                                   [&](const std::vector<Point>& points) {
+                                     judge_all(points);
+                                     std::vector<bool> answers;
+                                     answers.reserve(points.size());
+                                     for (const Point& point : points)
+                                       answers.push_back(judged_.at(point)->verdict == Judgement::meets);
+                                     return answers;
+                                   }};
+    result_.verified = verify(plan_, judge_, left, verdicts);
+  }
+
+  // One look more at the answer. Where it fails that, there may be others that only its price ruled out.
+  bool best_holds() {
+    find_best();
+    if (!result_.best) return true;
+    const int64_t runs = std::ssize(result_.best->runs);
+    if (confirmed_.insert(result_.best).second && runs <= kFewSeeds) judge_.replicate(*result_.best);
+    if (result_.best->verdict == Judgement::meets) return true;
+    judge_all({result_.best_point});
+    update_best_objective();
+    return judged_.at(result_.best_point)->verdict == Judgement::meets;
+  }
+
   double objective(const RunResult& result) const { return result.number(plan_.minimize); }
   double objective(const Candidate& candidate) const { return candidate.metric(plan_.minimize).mean; }
 
@@ -100,10 +152,19 @@ class Search {
   }
   // Not clearly dearer than the best so far; short workloads err at most twice as much as they have erred.
   bool may_be_best(const Point& point) {
-    const double error = error_ ? 2 * *error_ + kEqual : kObjectiveError;
     const double estimated = estimate(point);
-    return !std::isfinite(estimated) || estimated <= best_objective_ + error * std::abs(best_objective_);
+    return !std::isfinite(estimated) || estimated <= best_objective_ + margin() + equal();
   }
+  bool may_be_better(const Point& point) {
+    return estimate(point) <
+           (std::isfinite(best_objective_) ? best_objective_ + margin() - equal() : kInfinity);
+  }
+  double margin() const {
+    return std::isfinite(best_objective_)
+               ? (error_ ? 2 * *error_ : kObjectiveError) * std::abs(best_objective_)
+               : 0;
+  }
+  double equal() const { return kEqual * std::abs(best_objective_); }
 
   // Combinations side by side: first their tops, then their lines, the values of the longest range with
   // everything else fixed.
@@ -181,21 +242,36 @@ class Search {
     }
   }
 
+  // In the same combination, with as much of everything, or with as little.
+  bool is_comparable(const Point& known, const Point& point, bool has_less) const {
+    for (std::size_t d = 0; d < point.size(); ++d) {
+      if (!plan_.search[d].is_range ? known[d] != point[d]
+          : has_less                ? known[d] > point[d]
+                                    : known[d] < point[d])
+        return false;
+    }
+    return true;
+  }
+
   // What other points of the same combination say: more does not hurt, less does not help.
   std::optional<bool> implied(const Point& point) const {
-    for (const auto& [known, good] : verdicts_) {
-      bool comparable = true;
-      for (std::size_t d = 0; d < point.size() && comparable; ++d) {
-        comparable = !plan_.search[d].is_range ? known[d] == point[d]
-                     : good                    ? known[d] <= point[d]
-                                               : known[d] >= point[d];
-      }
-      if (comparable) return good;
+    for (const auto& [known, candidate] : judged_) {
+      const bool good = candidate->verdict == Judgement::meets;
+      if (!judge_.is_open(*candidate) && is_comparable(known, point, good)) return good;
     }
     return {};
   }
+  std::vector<Point> ruling_out(const Point& point) const {
+    std::vector<Point> points;
+    for (const auto& [known, candidate] : judged_) {
+      const bool bad = candidate->verdict != Judgement::meets && !judge_.is_open(*candidate);
+      if (bad && is_comparable(known, point, false)) points.push_back(known);
+    }
+    return points;
+  }
 
-  // Whether each point meets every target, simulated where nothing implies it.
+  // Whether each point meets every target, simulated where nothing implies it; what is dearer than the best
+  // and not clear may.
   std::vector<bool> meets(const std::vector<Point>& points) {
     std::vector<Point> open;
     for (const Point& point : points) {
@@ -204,20 +280,40 @@ class Search {
     judge_all(open);
     std::vector<bool> answers;
     answers.reserve(points.size());
-    for (const Point& point : points) answers.push_back(*implied(point));
+    for (const Point& point : points) answers.push_back(implied(point).value_or(true));
     return answers;
   }
 
+  void update_best_objective() {
+    best_objective_ = kInfinity;
+    for (const auto& [point, candidate] : judged_) {
+      if (candidate->verdict == Judgement::meets)
+        best_objective_ = std::min(best_objective_, objective(*candidate));
+    }
+  }
+
+  // What would be better than the best is looked at until it is clear.
+  void look_while_worth(std::vector<const Candidate*> open) {
+    while (!open.empty()) {
+      update_best_objective();
+      std::erase_if(open, [&](const Candidate* one) {
+        if (!judge_.is_open(*one)) return true;
+        const MeanInterval value = one->metric(plan_.minimize);
+        return value.mean - value.half_width > best_objective_ + equal();
+      });
+      judge_.look_again(open);
+    }
+    update_best_objective();
+  }
+
   void judge_all(const std::vector<Point>& points) {
-    const std::vector<const Candidate*> candidates = judge_.judge(changes_of(plan_, points));
+    const std::vector<const Candidate*> candidates = judge_.look(changes_of(plan_, points));
+    for (std::size_t i = 0; i < points.size(); ++i) judged_.emplace(points[i], candidates[i]);
+    look_while_worth(candidates);
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Candidate& candidate = *candidates[i];
-      const bool good = candidate.verdict == Judgement::meets;
-      verdicts_.emplace_back(points[i], good);
-      judged_.emplace(points[i], &candidate);
       if (candidate.verdict == Judgement::cannot_run) continue;
       const double exact = objective(candidate);
-      if (good) best_objective_ = std::min(best_objective_, exact);
       const auto estimated = estimates_.find(points[i]);
       if (estimated == estimates_.end() || !std::isfinite(estimated->second)) continue;
       const double error = std::abs(estimated->second - exact) / std::max(std::abs(exact), 1e-300);
@@ -303,6 +399,7 @@ class Search {
       std::erase_if(shown, [](const Candidate* one) { return one->runs.size() > 1; });
       if (shown.empty() || plan_.max_replications == 1) return;
       judge_.give_intervals(shown);
+      look_while_worth(shown);  // more seeds may take a miss back
     }
   }
 
@@ -424,9 +521,9 @@ class Search {
   std::optional<std::size_t> bisected_;  // the longest range
   std::map<Point, double> estimates_;    // of the objective, by short workloads
   std::optional<double> error_;          // the largest relative one of them so far
-  std::vector<std::pair<Point, bool>> verdicts_;
   std::map<Point, const Candidate*> judged_;
   double best_objective_ = kInfinity;
+  std::set<const Candidate*> confirmed_;  // had the look that an answer has more
   PlanResult result_{.configurations = 1};
 };
 

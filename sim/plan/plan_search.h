@@ -4,6 +4,9 @@
 // on the whole workload, likely ones first, then from cheap to dear. Where not even all ranges at their top
 // meet the targets, nothing does; else the longest range is bisected for every choice of the others. What
 // costs more than the best so far is not looked at: short workloads tell the objective well enough for that.
+// What is not clear after its first look gets more seeds only where it would be better than the best. What
+// would be better and was ruled out unseen is verified (plan_verify.h), and the answer gets one look more
+// than its verdict took; where it fails that, the search goes on without it.
 #pragma once
 
 #include <cmath>
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "plan/plan_judge.h"
+#include "plan/plan_verify.h"
 
 namespace kvcap {
 
@@ -40,6 +44,8 @@ struct PlanResult {
   std::vector<const Candidate*> front;     // objective against p99_ttft_ms, from cheap to dear
   std::vector<const Candidate*> judged;    // on the whole workload, by objective
   std::vector<Discarded> discarded;        // in the order of the plan's lists
+  Verification verified;                   // what would be better and was ruled out unseen
+  double confidence = 0.95;                // of all intervals
 
   // One seed tells nothing of chance.
   bool is_clear() const { return rivals.empty() && (!best || best->runs.size() > 1); }

@@ -311,6 +311,16 @@ void add_flips(Page& page, const PlanReport& report) {
   }
 }
 
+// What ranges ruled out unseen, and what of that has been verified.
+void add_verified(Page& page, const Verification& verified) {
+  const int64_t all = verified.run + verified.same + verified.not_looked_at;
+  if (all == 0) return;
+  page.sentence("Better ones that were ruled out because more missed as well: " + format_count(verified.run) +
+                " were run themselves, of which " + format_count(verified.wrong) + " met the targets; " +
+                format_count(verified.same) + " lie between two with the same figures, and " +
+                format_count(verified.not_looked_at) + " were not looked at.");
+}
+
 // Of each value of a list that the answer does not have, why.
 void add_discarded(Page& page, const PlanReport& report) {
   if (report.result.discarded.empty()) return;
@@ -393,6 +403,9 @@ std::string candidate_command(const Plan& plan, const Candidate& candidate) {
   if (scenario.workload.arrivals.process != ArrivalProcess::trace) {
     changes.emplace_back("workload.run_length=steady");
   }
+  if (candidate.first_share > 1) {
+    changes.push_back("workload.sessions=" + std::to_string(candidate.runs.front().session_count));
+  }
   changes.emplace_back("workload.warmup=steady");
   changes.push_back("replications=" + std::to_string(std::max<std::size_t>(1, candidate.runs.size())));
   return run_command(plan, changes);
@@ -417,6 +430,9 @@ std::string plan_text(const PlanReport& report) {
                 (result.cannot_run > 0 ? " (the first: " + result.cannot_run_reason + ")" : ""));
   page.line();
   add_answer(page, report);
+  add_verified(page, result.verified);
+  page.sentence("Intervals are those that the verdicts rest on: of " + format_percent(result.confidence) +
+                ".");
   add_front(page, report);
   if (result.best) {
     add_binding(page, report);

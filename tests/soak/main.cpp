@@ -1,6 +1,7 @@
 // kvcap_soak [COUNT [FIRST]]: runs COUNT random scenarios from number FIRST on, prints those in which a law
 // is broken and how to run one of them again. kvcap_soak edges [COUNT [FIRST]]: the same with numbers at the
-// edges of their ranges; kvcap_soak edge HEX prints the scenario of one of them.
+// edges of their ranges; kvcap_soak edge HEX prints the scenario of one of them. kvcap_soak plans [COUNT
+// [FIRST]]: random small plans beside exhaustive search; kvcap_soak plan NUMBER prints one of them.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "soak/edge_values.h"
+#include "soak/plans.h"
 #include "soak/scenario_generator.h"
 #include "soak/soak.h"
 
@@ -58,6 +60,26 @@ int run_edge_values(uint64_t count, uint64_t first) {
   return sum.findings.empty() ? 0 : 1;
 }
 
+int run_plans(uint64_t count, uint64_t first) {
+  std::puts("plan  configurations  simulations  verified  wrong   $/h found  exhaustive  unclear  winners");
+  int64_t tally[3] = {};
+  for (uint64_t number = first; number < first + count; ++number) {
+    const PlanOutcome one = compare_with_exhaustive(number);
+    ++tally[static_cast<std::size_t>(one.agreement)];
+    std::printf("%4llu  %14lld  %11lld  %8lld  %5lld  %10.4f  %10.4f  %7lld  %s%s%s\n",
+                static_cast<unsigned long long>(one.number), static_cast<long long>(one.configurations),
+                static_cast<long long>(one.simulations), static_cast<long long>(one.verified),
+                static_cast<long long>(one.wrong), one.found_usd_per_hour, one.least_usd_per_hour,
+                static_cast<long long>(one.unclear), name(one.agreement), one.what.empty() ? "" : ": ",
+                one.what.c_str());
+    std::fflush(stdout);
+  }
+  std::printf("%llu plans: %lld winners are the same, %lld are not told apart, %lld are different\n",
+              static_cast<unsigned long long>(count), static_cast<long long>(tally[0]),
+              static_cast<long long>(tally[1]), static_cast<long long>(tally[2]));
+  return tally[2] == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -66,6 +88,13 @@ int main(int argc, char** argv) try {
   }
   if (argc > 2 && std::string_view(argv[1]) == "edge") {
     std::puts(edge_scenario(bytes_of(argv[2])).c_str());
+    return 0;
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "plans") {
+    return run_plans(argc > 2 ? std::stoull(argv[2]) : 40, argc > 3 ? std::stoull(argv[3]) : 1);
+  }
+  if (argc > 2 && std::string_view(argv[1]) == "plan") {
+    std::puts(plan_json(std::stoull(argv[2])).c_str());
     return 0;
   }
   const uint64_t count = argc > 1 ? std::stoull(argv[1]) : 1000;

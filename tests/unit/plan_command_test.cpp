@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "metrics/intervals.h"
 #include "unit/cli.h"
 
 namespace kvcap {
@@ -77,7 +78,8 @@ TEST_F(PlanCommand, SaysWhatToBuyAndWhy) {
   for (const char* part :
        {"\nBuy 1x L40S with 3.84 TB on 1 SSD for stored state, serving llama-2-7b with hcache:\n",
         "\ncost.usd_per_hour 1.82.\n", "\n  p99_ttft_ms ", ", wanted: at most 1,000\n", "\n  token_hit_rate ",
-        "\nClear: ", "\nPareto front of what has been judged, cost.usd_per_hour against p99_ttft_ms", "\n a ",
+        "\nClear: ", "printed, of 97.5 %",
+        "\nPareto front of what has been judged, cost.usd_per_hour against p99_ttft_ms", "\n a ",
         "             +----", "\nBinding: ", "\nA little more of each resource:\n",
         "\n  hardware.ssd.count 1 -> 2: p99_ttft_ms ", "\nHow far the answer holds:\n",
         "\n  traffic +20 %: ", "\n  GPU price +20 %: ", "\nCommands that repeat the rows:\n a  kvcap run "}) {
@@ -152,6 +154,8 @@ TEST_F(PlanCommand, PrintsCommandsThatGiveTheFiguresOfTheirRows) {
             (std::vector<std::string>{"policy.name=hcache", "hardware.ssd.count=1"}));
   EXPECT_TRUE(plan["binding"] == "p99_ttft_ms" || plan["binding"] == "token_hit_rate");
   EXPECT_TRUE(plan["rivals"].empty());
+  EXPECT_DOUBLE_EQ(plan["confidence"], 1 - 0.05 / 2);  // looks after 3 and 6 seeds
+  EXPECT_EQ(plan["verified"]["wrong"], 0);
   for (const char* list : {"front", "judged", "marginal", "robustness", "prices"}) {
     EXPECT_FALSE(plan[list].empty()) << list;
   }
@@ -167,8 +171,13 @@ TEST_F(PlanCommand, PrintsCommandsThatGiveTheFiguresOfTheirRows) {
     for (const char* metric : {"p99_ttft_ms", "token_hit_rate"}) {
       const Json& value = row["metrics"][metric];
       EXPECT_DOUBLE_EQ(value["mean"], run["metrics"][metric]) << row["command"];
+      // The same runs; `kvcap run` prints 95 % intervals.
       const double width = value["interval"][1].get<double>() - value["interval"][0].get<double>();
-      EXPECT_NEAR(width, 2 * run["intervals"][metric]["half_width"].get<double>(), 1e-9 * width) << row;
+      const int degrees = row["replications"].get<int>() - 1;
+      const double wider = student_t_quantile((1 + plan["confidence"].get<double>()) / 2, degrees) /
+                           student_t_quantile(0.975, degrees);
+      EXPECT_NEAR(width, 2 * wider * run["intervals"][metric]["half_width"].get<double>(), 1e-9 * width)
+          << row;
     }
     EXPECT_DOUBLE_EQ(row["metrics"]["cost.usd_per_hour"]["mean"], run["metrics"]["cost"]["usd_per_hour"]);
   }
