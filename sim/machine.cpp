@@ -325,9 +325,11 @@ void Machine::choose_memory(const Scenario& scenario) {
                static_cast<long long>(kv_capacity_tokens_)));
   }
   if (scenario.hardware.gpu.count > serving.tensor_parallel_size) {
-    notes_.push_back(format("%lld of %lld GPUs are used (tensor_parallel_size); all are paid for",
+    const bool has_shares = scenario.hardware.gpu.per_server && !scenario.billing.whole_servers;
+    notes_.push_back(format("%lld of %lld GPUs are used (tensor_parallel_size); all are paid for%s",
                             static_cast<long long>(serving.tensor_parallel_size),
-                            static_cast<long long>(scenario.hardware.gpu.count)));
+                            static_cast<long long>(scenario.hardware.gpu.count),
+                            has_shares ? ": hardware.gpu.count buys a share of the server" : ""));
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
-#include "cost/prices.h"
+#include "billing.h"
 #include "des/world.h"
 #include "finished_run.h"
 #include "idle_prefill.h"
@@ -32,37 +32,6 @@ constexpr bool kCheckAlways = false;
 
 // As far as dates of a scenario and of traces reach; a double still tells microseconds there.
 constexpr double kLongestRun_s = 1e10;
-
-void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, RunFacts& facts) {
-  const HardwareProfile& hardware = scenario.hardware;
-  const int64_t replicas = scenario.fleet.replicas;
-  facts.gpus = replicas * hardware.gpu.count;
-  facts.gpus_per_group = scenario.serving.tensor_parallel_size;
-  facts.gpu_usd_per_hour = static_cast<double>(facts.gpus) * gpu_usd_per_hour(hardware);
-  facts.gpus_are_bought = hardware.gpu.purchase_usd > 0;
-  for (const StoreTier& tier : tiers) {
-    const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
-    const double gb = (is_shared ? 1 : static_cast<double>(replicas)) * tier.capacity_bytes / 1e9;
-    facts.tier_usd_per_hour[index(tier.kind)] = gb * usd_per_gb_hour(hardware, tier.kind);
-    facts.tier_w[index(tier.kind)] = gb * watts_per_gb(hardware, tier.kind);
-  }
-  if (hardware.remote) facts.remote_usd_per_request = hardware.remote->price_usd_per_request;
-  if (hardware.ssd) {
-    const auto devices = static_cast<double>(replicas * hardware.ssd->count);
-    facts.ssd_endurance_bytes = devices * hardware.ssd->endurance_bytes;
-    facts.ssd_purchase_usd = devices * hardware.ssd->purchase_usd;
-  }
-  if (!hardware.gpu.power_busy_w) return;
-  facts.gpu_idle_w = hardware.gpu.power_idle_w;
-  facts.gpu_busy_w = *hardware.gpu.power_busy_w;
-  facts.pue = hardware.energy.pue;
-  facts.usd_per_kwh = hardware.energy.price_usd_per_kwh.value_or(-1);
-  if (facts.gpus_are_bought && facts.usd_per_kwh < 0) {
-    facts.notes.emplace_back("cost.total_usd is without energy: hardware.energy has no price_usd_per_kwh");
-  } else if (!facts.gpus_are_bought && facts.usd_per_kwh >= 0) {
-    facts.notes.emplace_back("cost.energy_usd is no part of cost.total_usd: the GPUs' rent includes power");
-  }
-}
 
 // 0 in a closed loop, and where all sessions begin at once.
 double offered_turns_per_s(const Workload& workload) {

@@ -27,6 +27,7 @@ using Json = nlohmann::ordered_json;
 struct CapacityArgs {
   std::string scenario_path;
   std::vector<std::string> overrides;
+  std::string prices;
   std::vector<std::string> meet;
   int seeds = 4;
   std::string out;
@@ -177,7 +178,7 @@ Json answer_object(const Scenario& scenario, const CapacityQuestion& question, c
 }
 
 void capacity(const CapacityArgs& args) {
-  const Scenario scenario = load_scenario(args.scenario_path, args.overrides);
+  const Scenario scenario = load_scenario(args.scenario_path, with_prices(args.prices, args.overrides));
   const ArrivalProcess process = scenario.workload.arrivals.process;
   if (process == ArrivalProcess::trace) {
     throw InputError(args.scenario_path +
@@ -213,6 +214,7 @@ void add_capacity(CLI::App& app) {
   Command command(app, "capacity", "the highest load that meets the targets");
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
+  command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.repeated("--meet", args->meet,
                    "a target in place of slo, which bounds the 99th percentile: 'p99_ttft_ms<=500'");
   command.value("--seeds", args->seeds, "searches, each under a seed of its own")

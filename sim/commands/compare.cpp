@@ -26,6 +26,7 @@ namespace {
 struct CompareArgs {
   std::string scenario_path;
   std::vector<std::string> overrides;
+  std::string prices;
   std::string policies;
   std::vector<std::string> over;
   bool bounds = false;
@@ -203,7 +204,7 @@ void compare(const CompareArgs& args) {
     Progress progress("checking");
     while (scenarios.size() < columns.size()) {
       progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
-      std::vector<std::string> overrides = args.overrides;
+      std::vector<std::string> overrides = with_prices(args.prices, args.overrides);
       const Column& column = columns[scenarios.size()];
       overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
       try {
@@ -276,6 +277,7 @@ void add_compare(CLI::App& app) {
   command.flag("--bounds", args->bounds,
                "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
   command.repeated("--set", args->overrides, "override a field in all settings: path=value");
+  command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for compare.json, table.txt and a folder a setting");
   command.flag("--json", args->json, "print the comparison as JSON");
   command.footer(

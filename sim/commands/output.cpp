@@ -53,6 +53,13 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   return line;
 }
 
+std::vector<std::string> with_prices(const std::string& prices, std::vector<std::string> overrides) {
+  if (prices.empty()) return overrides;
+  refuse_read_once(prices, ", and prices are read for every setting; allowed: a file");
+  overrides.insert(overrides.begin(), "billing.prices=" + prices);
+  return overrides;
+}
+
 void prepare_folder(const std::string& folder, const std::string& option) {
   if (folder.empty()) return;
   std::error_code error;
@@ -65,7 +72,7 @@ void prepare_folder(const std::string& folder, const std::string& option) {
 
 std::vector<std::string> files_of(const Scenario& scenario) {
   const SourceOptions& source = scenario.workload.source;
-  return {scenario.file, source.path, source.token_counts, source.hash_ids};
+  return {scenario.file, scenario.prices_file, source.path, source.token_counts, source.hash_ids};
 }
 
 void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs) {

@@ -14,6 +14,10 @@ namespace kvcap {
 // "chat-7b   llama-2-7b on 1x A100-40G SXM4 (paper)   1,000 sessions, 5,540 turns   seed 1, 5 replications"
 std::string scenario_line(const Scenario& scenario, const RunResult& result);
 
+// What --prices FILE is short for, before what --set says; empty: nothing is asked for. Throws InputError for
+// what can be read only once.
+std::vector<std::string> with_prices(const std::string& prices, std::vector<std::string> overrides);
+
 // The files that the scenario was read from and names, for refuse_to_replace().
 std::vector<std::string> files_of(const Scenario& scenario);
 

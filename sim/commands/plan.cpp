@@ -13,7 +13,9 @@
 #include "commands/output.h"
 #include "plan/break_even.h"
 #include "plan/plan_simulate.h"
+#include "plan/plan_sizes.h"
 #include "plan/plan_text.h"
+#include "plan/purchase.h"
 #include "scenario/load.h"
 
 namespace kvcap {
@@ -24,6 +26,7 @@ using Json = nlohmann::ordered_json;
 struct PlanArgs {
   std::string path;
   std::vector<std::string> overrides;
+  std::string prices;
   std::string out;
   bool break_even = false;
   bool json = false;
@@ -92,6 +95,26 @@ Json why_object(const PlanReport& report) {
   return object;
 }
 
+Json bought_list(const Plan& plan, const Candidate& candidate) {
+  Json list = Json::array();
+  for (const BoughtSize& one : bought_sizes(plan, candidate.changes)) {
+    const bool is_searched = one.profile_bytes > 0;
+    list.push_back({{"tier", name(one.tier)},
+                    {"bytes", one.bytes},
+                    {"searched", is_searched},
+                    {"profile_bytes", is_searched ? Json(one.profile_bytes) : Json()}});
+  }
+  return list;
+}
+
+Json price_list(const Plan& plan, const Candidate& candidate) {
+  Json list = Json::array();
+  for (const PriceSource& one : load_scenario(plan.base, candidate.changes).price_sources) {
+    list.push_back({{"price", one.field}, {"value", one.value}, {"from", one.from}});
+  }
+  return list;
+}
+
 Json report_object(const PlanReport& report) {
   const Plan& plan = *report.plan;
   const PlanResult& result = report.result;
@@ -107,6 +130,8 @@ Json report_object(const PlanReport& report) {
                         {"not_looked_at", verified.not_looked_at}};
   object["answer"] = result.best ? candidate_object(plan, *result.best) : Json();
   object["purchase"] = result.best ? Json(report.purchase) : Json();
+  object["bought"] = result.best ? bought_list(plan, *result.best) : Json::array();
+  object["price_sources"] = result.best ? price_list(plan, *result.best) : Json::array();
   const std::string note = price_note(report);
   object["note"] = note.empty() ? Json() : Json(note);
   const Target* binding = result.best ? binding_target(plan, *result.best) : nullptr;
@@ -209,11 +234,11 @@ void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) 
 
 void plan(const PlanArgs& args) {
   refuse_read_once(args.path, ", and a plan reads it for every configuration; allowed: a file");
-  const Plan plan = load_plan(args.path, args.overrides);
+  const Plan plan = load_plan(args.path, with_prices(args.prices, args.overrides));
   const std::vector<std::string> names = {args.break_even ? "break_even.json" : "plan_result.json"};
   prepare_folder(args.out);
   if (!args.out.empty()) {
-    refuse_to_replace_in("--out", args.out, names, std::vector<std::string>{args.path});
+    refuse_to_replace_in("--out", args.out, names, std::vector<std::string>{args.path, args.prices});
   }
   const std::string out = args.out.empty() ? "" : args.out + "/" + names.front();
   if (args.break_even) {
@@ -227,6 +252,7 @@ void plan(const PlanArgs& args) {
   PlanReport report{.plan = &plan, .result = find_plan(plan, judge)};
   if (report.result.best) {
     report.purchase = purchase(plan, report.result.best->changes);
+    report.purchase_notes = purchase_notes(plan, report.result.best->changes);
     report.marginals = marginal_values(plan, report.result, judge);
     report.stresses = stress(plan, report.result, judge);
     report.prices = price_changes(plan, report.result);
@@ -252,6 +278,7 @@ void add_plan(CLI::App& app) {
   command.value("plan", args->path, "plan file (JSON)").required();
   command.repeated("--set", args->overrides,
                    "set a field of every configuration: path=value, e.g. workload.arrivals.sessions_per_s=2");
+  command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for plan_result.json, or break_even.json");
   command.flag("--break-even", args->break_even,
                "instead: which policy wins where, over the two fields of break_even");

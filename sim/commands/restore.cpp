@@ -8,9 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/input_error.h"
+#include "base/outputs.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/output.h"
 #include "machine.h"
 #include "metrics/format.h"
 #include "plan/workers.h"
@@ -31,6 +34,7 @@ struct RestoreArgs {
   std::string policy = "all";
   std::string tier;
   std::vector<std::string> overrides;
+  std::string out;
   bool json = false;
 };
 
@@ -241,6 +245,11 @@ void restore(const RestoreArgs& args) {
   // The first look at the scenario finds bad input before anything runs.
   const Scenario scenario = scenario_for(args, policies.front());
   const Tier tier = scenario.policy.tiers->front().kind;
+  prepare_folder(args.out);
+  if (!args.out.empty()) {
+    refuse_to_replace_in("--out", args.out, std::vector<std::string>{"restore.json"},
+                         std::vector<std::string>{args.model, args.hardware});
+  }
   const std::vector<std::string> entries = run_in_workers(
       policies.size(),
       [&](std::size_t i, std::atomic<int64_t>&) { return policy_entry(args, policies[i]).dump(); });
@@ -250,6 +259,7 @@ void restore(const RestoreArgs& args) {
                  {"new_tokens", args.new_tokens},      {"tier", name(tier)},
                  {"policies", Json::array()},          {"notes", memory_notes(scenario)}};
   for (const std::string& entry : entries) report["policies"].push_back(Json::parse(entry));
+  if (!args.out.empty()) write_file(args.out + "/restore.json", report.dump(2) + "\n");
   if (args.json) {
     std::printf("%s\n", report.dump(2).c_str());
   } else {
@@ -269,6 +279,7 @@ void add_restore(CLI::App& app) {
   command.value("--policy", args->policy, "a policy, or all").with_default();
   command.value("--tier", args->tier, "dram, ssd or remote; default: ssd where there is one");
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.split=paper");
+  command.value("--out", args->out, "folder for restore.json");
   command.flag("--json", args->json, "print everything, timelines too, as JSON");
   command.footer("Example: kvcap restore --model llama-2-7b --hardware a100-40g-4x-pm9a3 --tokens 4096");
   command.runs([args] { restore(*args); });

@@ -25,6 +25,7 @@ namespace {
 struct RunArgs {
   std::string scenario_path;
   std::vector<std::string> overrides;
+  std::string prices;
   std::vector<std::string> requirements;
   std::string out;
   bool json = false;
@@ -45,7 +46,7 @@ void require_writable_place(const std::string& path) {
 }
 
 void run(const RunArgs& args) {
-  const Scenario scenario = load_scenario(args.scenario_path, args.overrides);
+  const Scenario scenario = load_scenario(args.scenario_path, with_prices(args.prices, args.overrides));
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
   require_writable_place(args.perfetto);
   const std::vector<std::string> inputs = files_of(scenario);
@@ -82,6 +83,7 @@ void add_run(CLI::App& app) {
   Command command(app, "run", "simulate one scenario");
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
+  command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for result.json, requests.csv, run.log");
   command.repeated("--require", args->requirements,
                    "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500'");

@@ -27,6 +27,8 @@ namespace fs = std::filesystem;
 
 struct SweepArgs {
   std::string sweep_path;
+  std::vector<std::string> overrides;
+  std::string prices;
   std::string out;
   int jobs = 0;
   bool resume = false;
@@ -113,6 +115,9 @@ void launch_on_slurm(const CheckedSweep& checked, const SweepArgs& args) {
   array.shards = std::min(args.jobs > 0 ? static_cast<std::size_t>(args.jobs) : kTasks, checked.first.size());
   array.folder = absolute(args.out) + "/slurm";
   array.arguments = {"sweep", absolute(args.sweep_path), "--out", absolute(args.out), "--resume"};
+  for (const std::string& one : args.overrides) array.arguments.insert(array.arguments.end(), {"--set", one});
+  if (!args.prices.empty())
+    array.arguments.insert(array.arguments.end(), {"--prices", absolute(args.prices)});
   if (!args.cache.empty()) array.arguments.insert(array.arguments.end(), {"--cache", absolute(args.cache)});
   prepare_folder(array.folder);
   const std::vector<std::string> inputs = {args.sweep_path};
@@ -138,7 +143,7 @@ void sweep(const SweepArgs& args) {
   if (slurm && !args.collect && (args.csv || args.json))
     throw InputError("sweep: found --csv or --json with --launcher slurm, allowed: with --collect");
   const Shard shard = args.shard.empty() ? Shard{} : shard_of(args.shard);
-  const Sweep asked = load_sweep(args.sweep_path);
+  const Sweep asked = load_sweep(args.sweep_path, with_prices(args.prices, args.overrides));
   const CheckedSweep checked = check_sweep(asked, slurm ? 0 : args.jobs);
   prepare_folder(args.out);
   prepare_folder(args.cache, "--cache");
@@ -180,6 +185,9 @@ void add_sweep(CLI::App& app) {
   auto args = std::make_shared<SweepArgs>();
   Command command(app, "sweep", "every point of a grid, a list or a sample into one file");
   command.value("sweep", args->sweep_path, "sweep file (JSON)").required();
+  command.repeated("--set", args->overrides,
+                   "set a field of every point: path=value, e.g. workload.sessions=200");
+  command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for results.sqlite, whose view results has a row a point")
       .required();
   command

@@ -5,9 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/input_error.h"
+#include "base/outputs.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/output.h"
 #include "validate/suites.h"
 #include "validate/twin.h"
 
@@ -18,6 +21,7 @@ struct ValidateArgs {
   std::vector<std::string> suites;
   std::string twin, hardware;
   SuiteOptions options;
+  std::string out;
   bool json = false;
   bool markdown = false;
 };
@@ -32,10 +36,16 @@ std::vector<Check> checks_for(const ValidateArgs& args) {
 }
 
 void validate(const ValidateArgs& args) {
+  prepare_folder(args.out);
+  if (!args.out.empty()) {
+    refuse_to_replace_in("--out", args.out, std::vector<std::string>{"validation.json"},
+                         std::vector<std::string>{args.twin, args.hardware});
+  }
   const std::vector<Check> checks = checks_for(args);
   const std::string text = args.json       ? validation_json(checks)
                            : args.markdown ? validation_markdown(checks, headlines())
                                            : validation_table(checks);
+  if (!args.out.empty()) write_file(args.out + "/validation.json", validation_json(checks));
   std::fputs(text.c_str(), stdout);
   const std::string broken = broken_promises(checks);
   if (!broken.empty()) throw CheckFailed("farther off than promised: " + broken);
@@ -62,6 +72,7 @@ void add_validate(CLI::App& app) {
   command.value("--twin", args->twin, "a table of kvcap-calibrate twin instead of the suites");
   command.value("--hardware", args->hardware,
                 "with --twin: the profile that predicts it; default: the one that it names");
+  command.value("--out", args->out, "folder for validation.json");
   command.flag("--json", args->json, "print the checks as JSON");
   command.flag("--markdown", args->markdown, "print README's accuracy table: a row a suite");
   command.footer("Example: kvcap validate --suite twin");

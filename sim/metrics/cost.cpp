@@ -1,7 +1,9 @@
 #include "metrics/cost.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 
 namespace kvcap {
 namespace {
@@ -36,26 +38,41 @@ double kwh_drawn(const Recorded& recorded, const RunFacts& facts, const Window& 
       recorded.busy[static_cast<std::size_t>(Resource::gpu)].integral(window.from_s, window.to_s);
   double joules = static_cast<double>(facts.gpus) * facts.gpu_idle_w * window.length_s() +
                   static_cast<double>(facts.gpus_per_group) * (facts.gpu_busy_w - facts.gpu_idle_w) * busy_s;
-  for (double watts : facts.tier_w) joules += watts * window.length_s();
+  for (Tier tier : kTiers)
+    joules += billed_share(recorded, facts, tier) * facts.tier_w[index(tier)] * window.length_s();
   return facts.pue * joules / kJoulesPerKwh;
+}
+
+// Of the provisioned bytes of a tier, those that are billed: 1, or the part that the fullest node fills.
+double billed_share(const Recorded& recorded, const RunFacts& facts, Tier tier) {
+  if (!facts.bills_filled[index(tier)]) return 1;
+  const RecordedLevel& stored = recorded[stored_in(tier)];
+  const bool is_shared = facts.shared_remote && tier == Tier::remote;
+  const double filled = is_shared ? stored.peak : static_cast<double>(facts.replicas) * stored.node_peak;
+  return std::min(1.0, filled / facts.tier_bytes[index(tier)]);
+}
+
+double usd_per_hour(const Recorded& recorded, const RunFacts& facts, Tier tier) {
+  return billed_share(recorded, facts, tier) * facts.tier_usd_per_hour[index(tier)];
 }
 
 Spending spent(const Recorded& recorded, const RunFacts& facts, const Window& window) {
   Spending spent;
   const double hours = spent.hours = window.length_s() / kSecondsPerHour;
   spent.gpu = facts.gpu_usd_per_hour * hours;
-  spent.dram = facts.tier_usd_per_hour[index(Tier::dram)] * hours;
-  spent.ssd = facts.tier_usd_per_hour[index(Tier::ssd)] * hours;
-  spent.remote = facts.tier_usd_per_hour[index(Tier::remote)] * hours +
+  spent.dram = usd_per_hour(recorded, facts, Tier::dram) * hours;
+  spent.ssd = usd_per_hour(recorded, facts, Tier::ssd) * hours;
+  spent.remote = usd_per_hour(recorded, facts, Tier::remote) * hours +
                  facts.remote_usd_per_request * recorded.remote_requests.integral(window.from_s, window.to_s);
   spent.written_bytes = recorded.written_to_ssds.integral(window.from_s, window.to_s);
-  spent.wear = facts.ssd_purchase_usd > 0
-                   ? ratio(spent.written_bytes * facts.ssd_purchase_usd, facts.ssd_endurance_bytes)
-                   : kNaN;
+  const bool ssds_are_bought = facts.ssd_purchase_usd > 0;
+  const double ssds_usd = ssds_are_bought ? facts.ssd_purchase_usd : facts.ssd_replacement_usd;
+  spent.wear = ssds_usd > 0 ? ratio(spent.written_bytes * ssds_usd, facts.ssd_endurance_bytes) : kNaN;
   spent.kwh = kwh_drawn(recorded, facts, window);
   spent.energy = facts.usd_per_kwh < 0 ? kNaN : spent.kwh * facts.usd_per_kwh;
-  // fmax: the other where one is NaN.
-  spent.storage = spent.dram + std::fmax(spent.ssd, spent.wear) + spent.remote;
+  // fmax: the other where one is NaN. Rented devices wear out at the landlord's expense.
+  const double ssd = ssds_are_bought ? std::fmax(spent.ssd, spent.wear) : spent.ssd;
+  spent.storage = spent.dram + ssd + spent.remote;
   const double own_energy = facts.gpus_are_bought && !std::isnan(spent.energy) ? spent.energy : 0;
   spent.total = spent.gpu + spent.storage + own_energy;
   return spent;
@@ -70,7 +87,12 @@ std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts
   const double saved_gpu_hours = (recorded.reused_prefill_s - recorded.restore_compute_s) *
                                  static_cast<double>(facts.gpus_per_group) / kSecondsPerHour;
   const double bytes_per_day = steady.written_bytes / window.length_s() * kSecondsPerDay;
-  return {
+  std::vector<Metric> metrics;
+  for (Tier tier : kTiers) {
+    metrics.push_back({"billed_bytes." + std::string(name(tier)),
+                       billed_share(recorded, facts, tier) * facts.tier_bytes[index(tier)]});
+  }
+  const std::vector<Metric> money = {
       {"cost.gpu_usd", all.gpu},
       {"cost.dram_usd", all.dram},
       {"cost.ssd_usd", all.ssd},
@@ -95,6 +117,8 @@ std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts
       {"ssd_writes.lifetime_years",
        facts.ssd_endurance_bytes > 0 ? ratio(facts.ssd_endurance_bytes, bytes_per_day * kDaysPerYear) : kNaN},
   };
+  metrics.insert(metrics.end(), money.begin(), money.end());
+  return metrics;
 }
 
 }  // namespace kvcap

@@ -5,14 +5,19 @@
 // Totals are of the run from the first arrival to the last answer. What is per hour, per day or per generated
 // token is of the window of its rates: a beginning and an end that serve few are no part of it.
 //
+// billed_bytes: of each tier, over all nodes: its provisioned capacity, or for tiers that bill what they fill
+// the most that one node stored, for every node.
+//
 // gpu_usd, dram_usd, ssd_usd: hourly price (rent, or purchase written off evenly) x hours. remote_usd: the
 // same and the price of requests.
 //
 // ssd_wear_usd: the part of the devices' price that the writes used up, written bytes / rated writes x
 // price. A device ends when its years are over or its rated writes are, whichever is first; at a steady rate
 // its price per hour is therefore the larger of price / years and price x rate / rated writes, and the total
-// takes the larger of ssd_usd and ssd_wear_usd, never both. Null where SSDs are rented (their wear is the
-// landlord's) or no endurance is stated. ssd_writes.lifetime_years is rated writes / writes a year.
+// takes the larger of ssd_usd and ssd_wear_usd, never both. Rented devices wear out at the landlord's
+// expense: their wear is at the replacement price of the profile, to compare with the rent, and in no total.
+// Null where neither price or no endurance is stated. ssd_writes.lifetime_years is rated writes / writes a
+// year.
 //
 // energy.kwh: pue x (GPUs at idle watts throughout, busy watts instead while a group computes, and the
 // provisioned share of DRAM and SSDs). The busy watts of the shipped profiles are the board's limit, which
@@ -28,6 +33,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "metrics/recorded.h"
@@ -37,6 +43,9 @@
 
 namespace kvcap {
 
+// How a note begins that says of storage that nobody chose its size.
+inline constexpr std::string_view kBillsAll = "bills all ";
+
 // Rejected turns are left out.
 struct Served {
   double input_tokens = 0;  // history counts
@@ -44,9 +53,9 @@ struct Served {
   int64_t hit_turns = 0;
 };
 
-// cost.*, energy.*, saved_gpu_hours and ssd_writes.*, in the order in which they are written. NaN where a
-// price, an endurance or a power is not stated, or a denominator is 0 or next to it. `served` are the turns
-// of the run, `in_window` what was computed of them inside `window`.
+// billed_bytes.*, cost.*, energy.*, saved_gpu_hours and ssd_writes.*, in the order in which they are written.
+// NaN where a price, an endurance or a power is not stated, or a denominator is 0 or next to it. `served` are
+// the turns of the run, `in_window` what was computed of them inside `window`.
 std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts, const Served& served,
                                  const Window& window, const Served& in_window);
 

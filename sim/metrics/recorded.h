@@ -2,6 +2,7 @@
 // and about half a megabyte.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -21,10 +22,12 @@ struct RecordedLevel {
   double value = 0;  // since since_s; of all nodes
   double since_s = 0;
   double peak = 0;
+  double node_peak = 0;          // of the node that had most
   std::vector<double> of_nodes;  // empty as long as there is one
 
   // The sum once a node's part of it is `part`.
   double sum_with(std::size_t node, double part) {
+    node_peak = std::max(node_peak, part);
     if (node == 0 && of_nodes.empty()) return part;
     if (node >= of_nodes.size()) {
       if (of_nodes.empty()) of_nodes.push_back(value);

@@ -3,6 +3,7 @@
 // the metrics.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -46,6 +47,9 @@ struct RunFacts {
   int64_t gpus_per_group = 1;   // that work in lockstep: what `busy` and `reused` count the seconds of
   bool gpus_are_bought = false;
   PerTier tier_usd_per_hour{};  // provisioned capacity
+  PerTier tier_bytes{};         // the same in bytes
+  // True: of the provisioned bytes only those are billed that the run fills at most.
+  std::array<bool, kTiers.size()> bills_filled{};
   double remote_usd_per_request = 0;
   int64_t kv_capacity_tokens = 0;
   bool cuts_warmup = false;        // what MSER finds is left out, beside the turns that are marked
@@ -60,6 +64,7 @@ struct RunFacts {
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
   double ssd_endurance_bytes = 0;  // of all devices; 0 = not stated
   double ssd_purchase_usd = 0;     // of all devices; 0 = rented
+  double ssd_replacement_usd = 0;  // of all rented devices, were they new; 0 = not stated
   // Watts of one GPU; negative: not stated, so that no energy is counted.
   double gpu_idle_w = -1, gpu_busy_w = -1;
   PerTier tier_w{};         // of the provisioned capacity

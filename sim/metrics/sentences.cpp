@@ -299,6 +299,34 @@ void describe_one(const Setting& setting, std::vector<std::string>& paragraphs) 
   add(paragraphs, {breakdown_text(setting)});
 }
 
+// "12 GB in dram and 1.2 TB in ssd".
+std::string most_stored_text(const RunResult& result) {
+  std::vector<std::string> parts;
+  for (Tier tier : kHostTiers) {
+    if (!(result.number("billed_bytes." + std::string(name(tier))) > 0)) continue;
+    const double bytes = result.number("peak_stored_bytes." + std::string(name(tier)));
+    parts.push_back(
+        (bytes >= 1e12 ? format_number(bytes / 1e12) + " TB in " : format_number(bytes / 1e9) + " GB in ") +
+        std::string(name(tier)));
+  }
+  return joined(parts);
+}
+
+// Bills of storage whose size nobody chose, beside what was stored there at most.
+std::vector<std::string> unsized_texts(const std::vector<Setting>& settings) {
+  std::vector<std::string> texts;
+  for (const Setting& setting : settings) {
+    if (setting.result->is_bound) continue;
+    std::string bills;
+    for (const std::string& note : setting.result->notes) {
+      if (note.starts_with(kBillsAll)) bills += (bills.empty() ? " " : "; ") + note;
+    }
+    if (bills.empty()) continue;
+    texts.push_back(setting.label + bills + ". It stored at most " + most_stored_text(*setting.result) + ".");
+  }
+  return texts;
+}
+
 std::string overload_text(const std::vector<Setting>& settings) {
   std::vector<std::string> overloaded, open;
   for (const Setting& setting : settings) {
@@ -480,6 +508,7 @@ std::vector<std::string> sentences(const std::vector<Setting>& settings,
   std::vector<std::string> paragraphs;
   if (settings.size() == 1) describe_one(settings[0], paragraphs);
   if (settings.size() > 1) compare(settings, differences, paragraphs);
+  for (std::string& text : unsized_texts(settings)) paragraphs.push_back(std::move(text));
   add(paragraphs, {overload_text(settings)});
   return paragraphs;
 }

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "plan/plan_sizes.h"
+
 namespace kvcap {
 namespace {
 
@@ -32,6 +34,7 @@ std::string Dimension::name() const {
 Changes changes_at(const std::vector<Dimension>& search, const Point& point) {
   Changes changes;
   for (std::size_t d = 0; d < search.size(); ++d) {
+    if (search[d].size_of) continue;
     for (const std::string& path : search[d].paths) {
       changes.push_back(std::string(path).append("=").append(search[d].values[point[d]]));
     }
@@ -51,6 +54,9 @@ Changes changes_at(const Plan& plan, const Point& point) {
   }
   changes.insert(changes.end(), searched.begin(), searched.end());
   changes.insert(changes.end(), inside.begin(), inside.end());
+  if (!plan.open_sizes) return changes;
+  const Changes sizes = size_changes(plan, point, changes);
+  changes.insert(changes.end(), sizes.begin(), sizes.end());
   return changes;
 }
 

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/tier.h"
 #include "workload/stored_contexts.h"
 
 namespace kvcap {
@@ -22,6 +24,7 @@ struct Dimension {
   // Ascending, and a resource: more of it never makes a target missed that less of it met, and never costs
   // less. Bisected; every other dimension is searched.
   bool is_range = false;
+  std::optional<Tier> size_of;  // a ladder of sizes of this tier (plan_sizes.h), and no field of a scenario
 
   // "hardware.ssd.count"
   std::string name() const;
@@ -42,6 +45,8 @@ struct BreakEven {
   StoredContexts contexts{.count = 1, .tokens = 4096, .new_tokens = 64};  // asked for at once
 };
 
+class OpenSizes;
+
 struct Plan {
   std::string name;
   std::string base;  // a scenario file, or "plan.json#base"
@@ -51,6 +56,7 @@ struct Plan {
   std::string minimize = "cost.usd_per_hour";
   int64_t max_replications = 24;
   std::optional<BreakEven> break_even;
+  std::shared_ptr<OpenSizes> open_sizes;  // null: every size is as the profile or the plan says
 };
 
 // `set`: "path=value", of every configuration. Throws InputError as load_scenario does.
@@ -60,7 +66,7 @@ Plan load_plan(const std::string& path, const Changes& set = {});
 using Point = std::vector<std::size_t>;
 
 Changes changes_at(const std::vector<Dimension>& search, const Point& point);
-// With what is set for all: objects before what is inside of them.
+// With what is set for all: objects before what is inside of them; sizes of ladders last.
 Changes changes_at(const Plan& plan, const Point& point);
 
 // "kvcap run base.json --set ...", as a shell takes it.

@@ -8,6 +8,7 @@
 #include "metrics/recorder.h"
 #include "plan/break_even.h"
 #include "plan/plan.h"
+#include "plan/plan_sizes.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
@@ -18,8 +19,10 @@ namespace {
 constexpr std::string_view kPlanSchema = "kvcap.plan/1";
 constexpr std::size_t kMostValues = 10'000;        // of one range
 constexpr std::size_t kMostCombinations = 20'000;  // of list values, and of all ranges but the longest
-constexpr std::string_view kPlanKeys[] = {
-    "schema", "name", "base", "search", "meet", "notes", "minimize", "max_replications", "break_even"};
+constexpr std::string_view kPlanKeys[] = {"schema",     "name",  "base",     "search",
+                                          "meet",       "notes", "minimize", "max_replications",
+                                          "break_even", "sizes"};
+constexpr std::string_view kSizes[] = {"searched", "profile"};
 constexpr std::string_view kRangeKeys[] = {"min", "max", "step", "factor"};
 constexpr std::string_view kTargetKeys[] = {"min", "max"};
 constexpr std::string_view kBreakEvenKeys[] = {"policies", "across", "down", "set", "notes"};
@@ -161,6 +164,23 @@ std::ptrdiff_t depth(const Dimension& dimension) {
   return most;
 }
 
+void check_combinations(const Reader& search, const std::vector<Dimension>& dimensions) {
+  double lines = 1, longest = 1;
+  bool has_ladders = false;
+  for (const Dimension& dimension : dimensions) {
+    const auto size = static_cast<double>(dimension.values.size());
+    lines *= size;
+    if (dimension.is_range) longest = std::max(longest, size);
+    has_ladders = has_ladders || dimension.size_of;
+  }
+  if (lines / longest <= kMostCombinations) return;
+  throw InputError(
+      search.at("") + ": found " + number_text(lines / longest) + " combinations besides the longest range" +
+      (has_ladders ? " (with the sizes that it leaves open: \"sizes\": \"profile\" leaves them as they are)"
+                   : "") +
+      ", allowed: at most " + std::to_string(kMostCombinations));
+}
+
 std::vector<Dimension> read_search(const Reader& search) {
   std::vector<Dimension> dimensions;
   for (const auto& [key, value] : search.json().items()) {
@@ -169,17 +189,7 @@ std::vector<Dimension> read_search(const Reader& search) {
   if (dimensions.empty()) search.fail("", search.json(), "at least one field to choose");
   std::stable_sort(dimensions.begin(), dimensions.end(),
                    [](const Dimension& a, const Dimension& b) { return depth(a) < depth(b); });
-  double lines = 1, longest = 1;
-  for (const Dimension& dimension : dimensions) {
-    const auto size = static_cast<double>(dimension.values.size());
-    lines *= size;
-    if (dimension.is_range) longest = std::max(longest, size);
-  }
-  if (lines / longest > kMostCombinations) {
-    throw InputError(search.at("") + ": found " + number_text(lines / longest) +
-                     " combinations besides the longest range, allowed: at most " +
-                     std::to_string(kMostCombinations));
-  }
+  check_combinations(search, dimensions);
   return dimensions;
 }
 
@@ -311,6 +321,12 @@ Plan load_plan(const std::string& path, const Changes& set) {
     reader.fail("max_replications", json["max_replications"], "an integer from 1 to 1000");
   }
   plan.max_replications = static_cast<int64_t>(replications);
+  const std::string sizes = reader.text("sizes", std::string(kSizes[0]));
+  if (std::find(std::begin(kSizes), std::end(kSizes), sizes) == std::end(kSizes)) {
+    reader.fail("sizes", json["sizes"], joined(kSizes) + suggestion(sizes, kSizes));
+  }
+  if (sizes == kSizes[0]) add_size_ladders(plan);
+  check_combinations(reader.object("search"), plan.search);
   return plan;
 }
 

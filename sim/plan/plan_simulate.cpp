@@ -8,8 +8,8 @@
 #include "base/input_error.h"
 #include "base/progress.h"
 #include "machine.h"
-#include "metrics/format.h"
 #include "metrics/serialize.h"
+#include "plan/plan_sizes.h"
 #include "plan/replicate.h"
 #include "plan/workers.h"
 #include "scenario/load.h"
@@ -80,18 +80,6 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
                    plan.search[d].values[value] + ": " + why);
 }
 
-bool keeps_anything(const Scenario& scenario) {
-  const Keep keep = *with_preset(scenario.policy).keep;
-  return keep != Keep::none && keep != Keep::all;
-}
-
-bool keeps_in(const Scenario& scenario, Tier tier) {
-  if (!keeps_anything(scenario)) return false;
-  if (!scenario.policy.tiers) return true;
-  return std::any_of(scenario.policy.tiers->begin(), scenario.policy.tiers->end(),
-                     [tier](const TierOptions& one) { return one.kind == tier; });
-}
-
 // Which those that keep nothing may have as well: prefixes stay on the GPU.
 bool has_hbm_tier(const Scenario& scenario) {
   return scenario.policy.tiers && !scenario.policy.tiers->empty() &&
@@ -109,19 +97,6 @@ std::string key_of(const Scenario& scenario, const Ask& ask) {
   if (!keeps_anything(scenario) && !has_hbm_tier(scenario)) key["policy"].erase("tiers");
   key["ask"] = {ask.share, ask.replication, ask.context_scale};
   return key.dump();
-}
-
-std::string sized(double bytes) {
-  return bytes >= 1e12 ? format_number(bytes / 1e12) + " TB" : format_number(bytes / 1e9) + " GB";
-}
-
-// What is provisioned of a tier: all that the profile has, where the scenario does not ask for less.
-std::optional<double> provisioned_bytes(const Scenario& scenario, Tier tier, double all_bytes) {
-  if (!keeps_in(scenario, tier)) return {};
-  if (!scenario.policy.tiers) return all_bytes;
-  const auto found = std::find_if(scenario.policy.tiers->begin(), scenario.policy.tiers->end(),
-                                  [tier](const TierOptions& one) { return one.kind == tier; });
-  return found->capacity_bytes.value_or(all_bytes);
 }
 
 }  // namespace
@@ -225,36 +200,6 @@ void check_values(const Plan& plan, const std::string& file) {
       refuse(plan, file, d, value, first_refusal);
     }
   }
-}
-
-std::string purchase(const Plan& plan, const Changes& changes) {
-  const Scenario scenario = load_scenario(plan.base, changes);
-  const HardwareProfile& hardware = scenario.hardware;
-  const int64_t nodes = scenario.fleet.replicas;
-  std::string text = (nodes > 1 ? std::to_string(nodes) + " nodes of " : "") +
-                     std::to_string(hardware.gpu.count) + "x " + hardware.gpu.name;
-  std::string stores;
-  const auto add = [&](const std::string& store) { stores += (stores.empty() ? "" : " and ") + store; };
-  if (hardware.dram) {
-    const auto bytes = provisioned_bytes(scenario, Tier::dram, hardware.dram->capacity_bytes);
-    if (bytes) add(sized(*bytes) + " of DRAM");
-  }
-  if (hardware.ssd) {
-    const double all = static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes;
-    const auto bytes = provisioned_bytes(scenario, Tier::ssd, all);
-    if (bytes)
-      add(sized(*bytes) + " on " + std::to_string(hardware.ssd->count) + " SSD" +
-          (hardware.ssd->count > 1 ? "s" : ""));
-  }
-  if (hardware.remote) {
-    const auto bytes = provisioned_bytes(scenario, Tier::remote, hardware.remote->capacity_bytes);
-    if (bytes) add(sized(*bytes) + " of remote storage");
-  }
-  if (!stores.empty()) text += " with " + stores + " for stored state";
-  return text + ", serving " + scenario.model.name + " with " + scenario.policy.name +
-         (scenario.serving.tensor_parallel_size > 1
-              ? " over " + std::to_string(scenario.serving.tensor_parallel_size) + " GPUs"
-              : "");
 }
 
 }  // namespace kvcap

@@ -28,7 +28,4 @@ class Simulator : public Evaluator {
 // Throws InputError for the first value that no configuration accepts: it can be no answer.
 void check_values(const Plan& plan, const std::string& file);
 
-// What to buy, and what runs on it: "1x H100 80GB SXM5, 64 GB of DRAM and 1x 7.68 TB of SSD for state".
-std::string purchase(const Plan& plan, const Changes& changes);
-
 }  // namespace kvcap

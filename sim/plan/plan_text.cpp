@@ -369,6 +369,7 @@ void add_answer(Page& page, const PlanReport& report) {
     page.line("  " + candidate_command(plan, *result.best));
     const std::string note = price_note(report);
     if (!note.empty()) page.sentence(note);
+    for (const std::string& one : report.purchase_notes) page.sentence(one);
   }
   if (result.rivals.empty()) {
     if (!result.is_clear()) {

@@ -17,6 +17,7 @@ struct PlanReport {
   PlanResult result;
   int64_t simulations = 0;
   std::string purchase;
+  std::vector<std::string> purchase_notes;  // sizes that were searched, and where the prices are from
   std::vector<Marginal> marginals;
   std::vector<Stress> stresses;
   std::vector<PriceChange> prices;

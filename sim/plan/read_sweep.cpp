@@ -19,7 +19,7 @@ class SweepReader {
   SweepReader(const std::string& text, const std::string& file)
       : file_(file), folder_(std::filesystem::path(file).parent_path()), json_(parse_json(text, file)) {}
 
-  Sweep read() {
+  Sweep read(const std::vector<std::string>& set) {
     if (!json_.is_object()) throw InputError(file_ + ": found " + shown(json_) + ", allowed: an object");
     check_schema();
     refuse_unknown(json_, "", {"schema", "notes", "base", "limits", "grid", "zip", "points", "sample"});
@@ -29,7 +29,7 @@ class SweepReader {
     read_zip();
     read_points();
     read_sample();
-    return {file_, std::move(base_text), std::move(base_file), std::move(axes_), limits()};
+    return {file_, std::move(base_text), std::move(base_file), std::move(axes_), limits(), overrides_of(set)};
   }
 
  private:
@@ -216,6 +216,16 @@ class SweepReader {
     }
   }
 
+  std::vector<Override> overrides_of(const std::vector<std::string>& set) const {
+    std::vector<Override> overrides;
+    for (const std::string& one : set) {
+      overrides.push_back(override_of(one));
+      if (!claimed_.contains(overrides.back().path)) continue;
+      throw InputError("--set: found \"" + one + "\", allowed: a field that the sweep does not set");
+    }
+    return overrides;
+  }
+
   int64_t integer(const Json& object, const char* key, const char* otherwise, int64_t least) const {
     const Json* found = find(object, key);
     if (!found && otherwise) return std::stoll(otherwise);
@@ -267,8 +277,12 @@ class SweepReader {
 
 }  // namespace
 
-Sweep parse_sweep(const std::string& text, const std::string& file) { return SweepReader(text, file).read(); }
+Sweep parse_sweep(const std::string& text, const std::string& file, const std::vector<std::string>& set) {
+  return SweepReader(text, file).read(set);
+}
 
-Sweep load_sweep(const std::string& path) { return parse_sweep(read_text(path), path); }
+Sweep load_sweep(const std::string& path, const std::vector<std::string>& set) {
+  return parse_sweep(read_text(path), path, set);
+}
 
 }  // namespace kvcap

@@ -8,12 +8,13 @@
 namespace kvcap {
 
 Sweep::Sweep(std::string file, std::string base_text, std::string base_file, std::vector<SweepAxis> axes,
-             SweepLimits limits)
+             SweepLimits limits, std::vector<Override> set)
     : file_(std::move(file)),
       base_text_(std::move(base_text)),
       base_file_(std::move(base_file)),
       axes_(std::move(axes)),
-      limits_(limits) {
+      limits_(limits),
+      set_(std::move(set)) {
   constexpr std::size_t kMost = 10'000'000;
   for (const SweepAxis& axis : axes_) {
     if (axis.rows.size() > kMost / size_) {
@@ -49,7 +50,7 @@ std::vector<std::string> Sweep::values(std::size_t point) const {
 }
 
 Scenario Sweep::scenario(std::size_t point) const {
-  std::vector<Override> overrides;
+  std::vector<Override> overrides = set_;
   for (const Override* setting : settings(point)) overrides.push_back(*setting);
   // "policy" before "policy.tiers", which it would undo.
   std::stable_sort(overrides.begin(), overrides.end(), [](const Override& a, const Override& b) {

@@ -25,7 +25,7 @@ struct SweepAxis {
 class Sweep {
  public:
   Sweep(std::string file, std::string base_text, std::string base_file, std::vector<SweepAxis> axes,
-        SweepLimits limits);
+        SweepLimits limits, std::vector<Override> set = {});
 
   // Points, identical ones counted each time.
   std::size_t size() const { return size_; }
@@ -44,12 +44,14 @@ class Sweep {
   std::string file_, base_text_, base_file_;
   std::vector<SweepAxis> axes_;
   SweepLimits limits_;
+  std::vector<Override> set_;  // of every point, and no column of the results
   std::vector<std::string> paths_;
   std::size_t size_ = 1;
 };
 
 // Reads a file of "schema": "kvcap.sweep/1". Throws InputError; the scenarios have not been looked at yet.
-Sweep load_sweep(const std::string& path);
-Sweep parse_sweep(const std::string& text, const std::string& file);
+// `set`: "path=value", of every point; no field that the sweep sets.
+Sweep load_sweep(const std::string& path, const std::vector<std::string>& set = {});
+Sweep parse_sweep(const std::string& text, const std::string& file, const std::vector<std::string>& set = {});
 
 }  // namespace kvcap

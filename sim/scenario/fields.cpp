@@ -288,6 +288,12 @@ static void describe(FieldVisitor& v, Gpu& o) {
           {.meaning = "norms, activations, residuals", .absent = "part of gemm"});
   v.field("kernel_overhead_s", o.kernel_overhead_s, not_negative("per GEMM and attention call", "s"));
   v.field("host_overhead_per_layer_s", o.host_overhead_per_layer_s, not_negative("per layer and step", "s"));
+  v.field("per_server", o.per_server,
+          {.meaning = "GPUs of the server as it is sold, of which count are a share",
+           .unit = "GPUs",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "count: a whole server"});
   v.field("price_usd_per_hour", o.price_usd_per_hour,
           not_negative("rent of one GPU with its share of the server", "USD/h"));
   v.field("purchase_usd", o.purchase_usd, not_negative("the same, bought instead of rented", "USD"));
@@ -355,6 +361,8 @@ static void describe(FieldVisitor& v, Ssd& o) {
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
   v.field("purchase_usd", o.purchase_usd, not_negative("of one device, instead of rent", "USD"));
   v.field("amortization_years", o.amortization_years, amortization());
+  v.field("replacement_usd_per_gb", o.replacement_usd_per_gb,
+          not_negative("of a new device: what wear costs where devices are rented; never billed", "USD/GB"));
   v.field("endurance_bytes", o.endurance_bytes,
           not_negative("rated writes of one device; 0: not stated", "bytes"));
   v.field("power_w", o.power_w, not_negative("of one device", "W"));
@@ -648,6 +656,15 @@ static void describe(FieldVisitor& v, SloOptions& o) {
   v.field("tpot_ms", o.tpot_ms, positive_or_absent("time per output token", "ms", "not judged"));
 }
 
+static void describe(FieldVisitor& v, BillingOptions& o) {
+  v.field("storage", o.storage,
+          {.meaning = "of tiers whose size nobody chose: all that the profile has, or what the run fills"});
+  v.field("whole_servers", o.whole_servers,
+          {.meaning = "GPUs are bought in servers of hardware.gpu.per_server"});
+  v.field("prices", o.prices,
+          {.meaning = "file of prices that take the place of the profile's (kvcap.prices/1); empty: none"});
+}
+
 void describe(FieldVisitor& v, Scenario& o) {
   v.schema(kScenarioSchema, true);
   v.field("name", o.name, {.meaning = "how results call the scenario"});
@@ -658,6 +675,7 @@ void describe(FieldVisitor& v, Scenario& o) {
   v.field("workload", o.workload, {.meaning = "what is asked of it", .required = true});
   v.field("policy", o.policy, {.reference = "policy"});
   v.field("slo", o.slo, {.meaning = "targets that define goodput"});
+  v.field("billing", o.billing, {.meaning = "what is paid for, and at whose prices"});
   v.field("fidelity", o.fidelity, {.meaning = "one transfer per tier, or every layer simulated"});
   v.field("replications", o.replications,
           {.meaning = "runs with seeds seed, seed + 1, ...", .min = 1, .max = 10000});

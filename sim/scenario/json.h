@@ -19,6 +19,9 @@ using Json = nlohmann::ordered_json;
 struct Document {
   Json json;
   Places places;
+  double profile_gpus = 0;              // gpu.count of the profile's file; 0: the profile is no file
+  std::string prices_file = {};         // empty: none
+  std::vector<std::string> notes = {};  // on what was done to it
 };
 
 // Text to JSON; a syntax error or a key given twice is an InputError with file, line and column.
@@ -43,6 +46,13 @@ Json model_of_hugging_face(const Json& config, const std::string& name, const st
 // Replaces names and paths of models, hardware and policies by what they stand for, then applies overrides.
 Document resolve_scenario(std::string_view text, const std::string& file,
                           const std::vector<Override>& overrides);
+// Puts the prices of billing.prices, a file, in place of those of the hardware profile that --set leaves
+// alone, and clears the field. Throws InputError.
+void take_prices(Document& document);
+// The prices above 0 of a document's hardware and where they come from.
+std::vector<PriceSource> price_sources(const Document& document);
+// Gives a share of the server that gpu.per_server describes its part of the DRAM and the SSDs.
+void take_share(Document& document);
 // "path=value" as given to --set.
 Override override_of(const std::string& argument);
 Document resolve_model(const std::string& name_or_path);

@@ -1,5 +1,6 @@
 #include "scenario/load.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "scenario/check.h"
 #include "scenario/data_files.h"
 #include "scenario/json.h"
+#include "spec/tiers.h"
 #include "workload/sources_table.h"
 
 namespace kvcap {
@@ -63,6 +65,25 @@ void follow_paths(Scenario& scenario, const Places& places) {
   follow("workload.source.hash_ids", source.hash_ids);
 }
 
+// Host tiers as large as a profile of the catalogue or of a file has them, because neither the scenario nor
+// --set says how large.
+std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) {
+  const std::optional<std::vector<TierOptions>>& tiers = scenario.policy.tiers;
+  std::vector<Tier> unsized;
+  for (Tier tier : kHostTiers) {
+    if (!has_tier(scenario.hardware, tier)) continue;
+    const auto is_meant = [tier](const TierOptions& one) { return one.kind == tier; };
+    const bool is_open = !tiers || std::any_of(tiers->begin(), tiers->end(), [&](const TierOptions& one) {
+      return is_meant(one) && !one.capacity_bytes;
+    });
+    const std::string part = "hardware." + std::string(name(tier));
+    const bool is_of_profile = places.is_reference(part + ".capacity_bytes") &&
+                               (tier != Tier::ssd || places.is_reference(part + ".count"));
+    if (is_open && is_of_profile) unsized.push_back(tier);
+  }
+  return unsized;
+}
+
 }  // namespace
 
 Scenario parse_scenario(std::string_view text, const std::string& file,
@@ -85,6 +106,10 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
     arrivals.sessions_per_s = kDefaultSessions_per_s;
   }
   scenario.resolved_json = write_scenario(scenario).dump();
+  scenario.notes.insert(scenario.notes.end(), document.notes.begin(), document.notes.end());
+  scenario.prices_file = document.prices_file;
+  scenario.price_sources = price_sources(document);
+  scenario.unsized = unsized_tiers(scenario, document.places);
   check_scenario(scenario, document.places);
   // Only now: the resolved scenario keeps the path as it was written.
   follow_paths(scenario, document.places);

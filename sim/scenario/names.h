@@ -20,6 +20,7 @@ namespace kvcap {
 using Names = std::span<const std::string_view>;
 
 inline constexpr std::string_view kFidelityNames[] = {"request", "layer"};
+inline constexpr std::string_view kStorageBilledNames[] = {"provisioned", "filled"};
 inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
 inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output"};
 inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
@@ -67,6 +68,7 @@ inline constexpr std::string_view kDtypeNames[] = {"float16",       "bfloat16", 
 
 constexpr Names names_of(Tier) { return kTierNames; }
 constexpr Names names_of(Fidelity) { return kFidelityNames; }
+constexpr Names names_of(StorageBilled) { return kStorageBilledNames; }
 constexpr Names names_of(Overflow) { return kOverflowNames; }
 constexpr Names names_of(Admission) { return kAdmissionNames; }
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }

@@ -58,6 +58,8 @@ std::string Places::at(std::string_view path) const {
 
 std::filesystem::path Places::folder(std::string_view path) const { return origin(path).folder; }
 
+bool Places::is_override(std::string_view path) const { return !origin(path).overridden.empty(); }
+
 bool Places::is_reference(std::string_view path) const { return origin(path).is_reference; }
 
 }  // namespace kvcap

@@ -25,6 +25,8 @@ class Places {
   std::filesystem::path folder(std::string_view path) const;
   // What was written for the field at `path` itself where it was set from outside; else null.
   const std::string* text(std::string_view path) const;
+  // True for what was set from outside.
+  bool is_override(std::string_view path) const;
   // True for what came from a model, hardware or policy file that the scenario refers to.
   bool is_reference(std::string_view path) const;
 

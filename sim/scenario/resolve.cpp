@@ -83,6 +83,13 @@ Json policy_of(const std::string& name, Places& places) {
   return {{"name", name}};
 }
 
+// A profile that says nothing has one.
+double gpus_of(const Json& hardware) {
+  const Json gpu = hardware.is_object() ? hardware.value("gpu", Json()) : Json();
+  const Json count = gpu.is_object() ? gpu.value("count", Json(1)) : Json();
+  return count.is_number() ? count.get<double>() : 0;
+}
+
 // What `key` of a scenario refers to takes the place of the reference.
 void resolve_reference(Document& document, std::string_view key) {
   const auto found = document.json.find(key);
@@ -102,6 +109,7 @@ void resolve_reference(Document& document, std::string_view key) {
   *found = std::move(loaded.json);
   places.add_file(key, loaded.file, loaded.folder, true);
   if (key == "model") translate_hugging_face(*found, name_for(loaded.file), loaded.file);
+  if (key == "hardware") document.profile_gpus = gpus_of(*found);
 }
 
 std::vector<std::string> split_path(std::string_view path) {
@@ -185,6 +193,8 @@ Document resolve_scenario(std::string_view text, const std::string& file,
   }
   for (std::string_view key : {"model", "hardware", "policy"}) resolve_reference(document, key);
   for (const Override& override : overrides) apply_override(document, override);
+  take_prices(document);
+  take_share(document);
   return document;
 }
 

@@ -2,6 +2,9 @@
 // GPU, `ssd` per device, `dram` and `remote` per node. 1 GB = 1e9 bytes; GPU memory is in real bytes.
 // Bandwidths are achieved, not nominal, where `provenance` says so.
 //
+// A server may be sold in shares, so many GPUs with their part of its DRAM and SSDs: `count` and the
+// capacities are what a share has, gpu.per_server says of how many GPUs.
+//
 // What a part costs is either its rent (price_usd_per_...) or its purchase, written off evenly over
 // amortization_years of 8,760 hours each (see cost/prices.h).
 #pragma once
@@ -83,8 +86,10 @@ struct Gpu {
   std::optional<Elementwise> elementwise;
   double kernel_overhead_s = 0;          // added to every GEMM and attention call
   double host_overhead_per_layer_s = 0;  // added to every layer of every step
-  double price_usd_per_hour = 0;         // one GPU with its share of the server
-  double purchase_usd = 0;               // the same, bought
+  // GPUs of the server as it is sold, of which `count` are a share; absent: `count`, a whole server.
+  std::optional<int64_t> per_server;
+  double price_usd_per_hour = 0;  // one GPU with its share of the server
+  double purchase_usd = 0;        // the same, bought
   double amortization_years = 5;
   double power_idle_w = 0;
   std::optional<double> power_busy_w;  // throughout a step; absent: no energy is counted
@@ -158,6 +163,8 @@ struct Ssd {
   double price_usd_per_gb_hour = 0;
   double purchase_usd = 0;  // of one device
   double amortization_years = 5;
+  double replacement_usd_per_gb =
+      0;                       // a new device's: the basis of wear where devices are rented; not billed
   double endurance_bytes = 0;  // rated writes of one device; 0 = not stated
   double power_w = 0;          // of one device
 };

@@ -22,7 +22,8 @@ class PlanFile : public testing::Test {
   }
   ~PlanFile() override { std::filesystem::remove_all(folder_); }
 
-  std::string write(const std::string& search, const std::string& meet, const std::string& rest = "") const {
+  std::string write(const std::string& search, const std::string& meet,
+                    const std::string& rest = R"(, "sizes": "profile")") const {
     const std::string path = (folder_ / "plan.json").string();
     std::ofstream(path)
         << R"({"schema": "kvcap.plan/1", "base": {"model": "llama-2-7b", "hardware": "h100-sxm",
@@ -33,7 +34,7 @@ class PlanFile : public testing::Test {
   }
   // The message without the folder.
   std::string refusal(const std::string& search, const std::string& meet,
-                      const std::string& rest = "") const {
+                      const std::string& rest = R"(, "sizes": "profile")") const {
     const std::string path = write(search, meet, rest);
     try {
       check_values(load_plan(path), path);
@@ -90,7 +91,7 @@ TEST_F(PlanFile, IsRefusedWithOneLineThatSaysWhere) {
             "\"step\"}");
   EXPECT_EQ(refusal(kSearch, kMeet, R"(, "minimise": "x")"),
             "plan.json: minimise: unknown field, allowed: schema, name, base, search, meet, notes, minimize, "
-            "max_replications, break_even; did you mean \"minimize\"?");
+            "max_replications, break_even, sizes; did you mean \"minimize\"?");
   EXPECT_EQ(refusal(kSearch, kMeet, R"(, "max_replications": 0)"),
             "plan.json: max_replications: found 0, allowed: an integer from 1 to 1000");
 }

@@ -1,0 +1,62 @@
+// A share of a server: so many of its GPUs, and of its DRAM and SSDs the same part. The bandwidth of the DRAM
+// is not divided: that assumes that the other GPUs leave it free, which the note says.
+#include <algorithm>
+#include <cmath>
+
+#include "metrics/format.h"
+#include "scenario/json.h"
+
+namespace kvcap {
+namespace {
+
+// The number at hardware.PART.KEY; null where there is none.
+Json* number_at(Json& hardware, const char* part, const char* key) {
+  const auto object = hardware.find(part);
+  if (object == hardware.end() || !object->is_object()) return nullptr;
+  const auto found = object->find(key);
+  return found != object->end() && found->is_number() && *found > 0 ? &*found : nullptr;
+}
+
+bool buys_whole_servers(const Json& document) {
+  const auto billing = document.find("billing");
+  if (billing == document.end() || !billing->is_object()) return false;
+  const auto found = billing->find("whole_servers");
+  return found != billing->end() && *found == true;
+}
+
+}  // namespace
+
+void take_share(Document& document) {
+  const auto hardware = document.json.find("hardware");
+  if (document.profile_gpus <= 0 || hardware == document.json.end() || !hardware->is_object()) return;
+  const Json* per_server = number_at(*hardware, "gpu", "per_server");
+  const Json* count = number_at(*hardware, "gpu", "count");
+  if (!per_server) return;
+  const auto server = per_server->get<double>();
+  const double used = count ? count->get<double>() : 1;
+  const double bought = buys_whole_servers(document.json) ? std::ceil(used / server) * server : used;
+  if (bought == document.profile_gpus) return;
+  const double share = bought / document.profile_gpus;
+  std::string parts;
+  // What the scenario or --set says stays as it says.
+  if (Json* dram = number_at(*hardware, "dram", "capacity_bytes");
+      dram && document.places.is_reference("hardware.dram.capacity_bytes")) {
+    *dram = share * dram->get<double>();
+    parts += format_number(dram->get<double>() / 1e9) + " GB of DRAM";
+  }
+  if (Json* ssds = number_at(*hardware, "ssd", "count");
+      ssds && document.places.is_reference("hardware.ssd.count")) {
+    // The tolerance is for what rounding makes of whole numbers.
+    *ssds = static_cast<int64_t>(std::max(1.0, std::floor(share * ssds->get<double>() + 1e-9)));
+    parts += (parts.empty() ? "" : " and ") + format_count(ssds->get<int64_t>(), "SSD");
+  }
+  if (parts.empty()) return;
+  document.notes.push_back("the part of " + format_count(static_cast<int64_t>(bought), "GPU") +
+                           " of a server of " + format_number(server) + ": " + parts +
+                           (bought < server
+                                ? "; the bandwidth of DRAM is not divided, as if the other GPUs left "
+                                  "it free"
+                                : ""));
+}
+
+}  // namespace kvcap
