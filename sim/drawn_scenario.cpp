@@ -1,8 +1,9 @@
 #include "drawn_scenario.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdio>
 #include <string_view>
+#include <utility>
 
 #include "cost/drawn_machine.h"
 #include "cost/gemm.h"
@@ -51,7 +52,58 @@ bool uses(const Scenario& scenario, std::string_view regime) {
   return true;
 }
 
-std::string per_cent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+// Each sentence once, in the order in which they come.
+class Sentences {
+ public:
+  void add(const std::string& one) {
+    if (std::find(all_.begin(), all_.end(), one) == all_.end()) all_.push_back(one);
+  }
+  std::vector<std::string> take() { return std::move(all_); }
+
+ private:
+  std::vector<std::string> all_;
+};
+
+// The regimes of one profile whose error is a default, with its sigma.
+void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& hardware,
+                 Sentences& sentences) {
+  std::string assumed;
+  for (const Regime& regime : kRegimes) {
+    const bool is_used = std::any_of(scenarios.begin(), scenarios.end(), [&](const Scenario& one) {
+      return one.hardware.name == hardware.name && uses(one, regime.name) &&
+             !(one.hardware.errors.*regime.error);
+    });
+    if (!is_used) continue;
+    char sigma[32];
+    std::snprintf(sigma, sizeof sigma, " %.2g", error_of(hardware, regime).sigma);
+    assumed += (assumed.empty() ? "" : ", ") + std::string(regime.name) + sigma;
+  }
+  if (assumed.empty()) return;
+  sentences.add("profile " + hardware.name + " (" + hardware.provenance_kind +
+                ") has no measured errors of some regimes; assumed standard deviations of ln(time): " + assumed);
+}
+
+void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
+  const HardwareProfile& hardware = scenario.hardware;
+  for (const Regime& regime : kRegimes) {
+    const std::optional<RegimeError>& error = hardware.errors.*regime.error;
+    if (!uses(scenario, regime.name) || !error || error->outside.empty()) continue;
+    sentences.add(std::string(regime.name) + " was not measured " + error->outside);
+  }
+  if (scenario.model.kv_bytes_per_element < 2) {
+    sentences.add("attention over 8-bit keys and values: the kernels' constants are those of 16 bits");
+  }
+  if (!hardware.gpu.decode_attention) {
+    sentences.add("decode attention: the profile has no kernel for it and takes that of prompts");
+  }
+  const int64_t gpus = scenario.serving.tensor_parallel_size;
+  if (gpus > 1 && (!hardware.collectives || gpus > kMostGpus)) {
+    sentences.add("collectives of " + std::to_string(gpus) + " GPUs: no measured times, only a bandwidth");
+  }
+  if (scenario.serving.request_overhead_s == 0) {
+    sentences.add("API server, tokenizer and router take no time here (serving.request_overhead_s is 0)");
+  }
+}
 
 }  // namespace
 
@@ -72,42 +124,15 @@ Scenario drawn_scenario(const Scenario& scenario, int64_t draw) {
   return drawn;
 }
 
-std::vector<std::string> outside_validation(const Scenario& scenario, int64_t longest_tokens) {
-  const HardwareProfile& hardware = scenario.hardware;
-  std::vector<std::string> sentences;
-  std::string assumed;
-  for (const Regime& regime : kRegimes) {
-    if (!uses(scenario, regime.name) || hardware.errors.*regime.error) continue;
-    const RegimeError error = error_of(hardware, regime);
-    assumed += (assumed.empty() ? "" : ", ") + std::string(regime.name) + " (" + per_cent(error.sigma) + ")";
-  }
-  if (!assumed.empty()) {
-    sentences.push_back("profile " + hardware.name + " (" + hardware.provenance_kind +
-                        ") has no measured errors of these; standard deviations are assumed: " + assumed);
-  }
-  for (const Regime& regime : kRegimes) {
-    const std::optional<RegimeError>& error = hardware.errors.*regime.error;
-    if (!uses(scenario, regime.name) || !error || error->outside.empty()) continue;
-    sentences.push_back(std::string(regime.name) + ": not measured: " + error->outside);
-  }
-  if (scenario.model.kv_bytes_per_element < 2) {
-    sentences.emplace_back("attention over 8-bit keys and values: the kernels' constants are those of 16 bits");
-  }
-  if (!hardware.gpu.decode_attention) {
-    sentences.emplace_back("decode attention: the profile has no kernel for it and takes the prompts'");
-  }
-  const int64_t gpus = scenario.serving.tensor_parallel_size;
-  if (gpus > 1 && (!hardware.collectives || gpus > kMostGpus)) {
-    sentences.push_back("collectives of " + std::to_string(gpus) + " GPUs: no measured times, only a bandwidth");
-  }
+std::vector<std::string> outside_validation(const std::vector<Scenario>& scenarios, int64_t longest_tokens) {
+  Sentences sentences;
+  for (const Scenario& scenario : scenarios) add_assumed(scenarios, scenario.hardware, sentences);
+  for (const Scenario& scenario : scenarios) add_unmeasured(scenario, sentences);
   if (longest_tokens > kLongestMeasured) {
-    sentences.push_back("contexts of " + std::to_string(longest_tokens) + " tokens: attention was measured up to " +
-                        std::to_string(kLongestMeasured));
+    sentences.add("contexts of " + std::to_string(longest_tokens) +
+                  " tokens: attention was measured up to " + std::to_string(kLongestMeasured));
   }
-  if (scenario.serving.request_overhead_s == 0) {
-    sentences.emplace_back("API server, tokenizer and router: serving.request_overhead_s is 0");
-  }
-  return sentences;
+  return sentences.take();
 }
 
 }  // namespace kvcap

@@ -14,8 +14,8 @@ namespace kvcap {
 // Under the seed of the scenario itself. A given serving.kv_capacity_tokens stays.
 Scenario drawn_scenario(const Scenario& scenario, int64_t draw);
 
-// Sentences without a full stop, one for each regime that this scenario uses outside of what was measured;
-// first the regimes whose error is a default. `longest_tokens`: of the contexts that occur.
-std::vector<std::string> outside_validation(const Scenario& scenario, int64_t longest_tokens);
+// Sentences without a full stop, for what these scenarios use outside of what was measured, each once; first
+// the regimes whose error is a default. `longest_tokens`: of the contexts that occur.
+std::vector<std::string> outside_validation(const std::vector<Scenario>& scenarios, int64_t longest_tokens);
 
 }  // namespace kvcap

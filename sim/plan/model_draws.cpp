@@ -94,17 +94,16 @@ ModelReport model_report(const std::vector<std::string>& labels, const std::vect
                      .rankings = rankings(labels, draws.drawn),
                      .saturated = {},
                      .outside = {}};
+  int64_t longest = 0;
   for (std::size_t s = 0; s < scenarios.size(); ++s) {
     results[s].model_intervals = model_intervals(results[s], draws.nominal[s], draws.drawn[s]);
     const auto saturated =
         std::count_if(draws.drawn[s].begin(), draws.drawn[s].end(),
                       [](const RunResult& one) { return one.turn_count == 0 || one.number("stable") == 0; });
     if (saturated > 0) report.saturated.emplace_back(labels[s], saturated);
-    for (const std::string& one : outside_validation(scenarios[s], longest_context(results[s]))) {
-      const bool is_new = std::find(report.outside.begin(), report.outside.end(), one) == report.outside.end();
-      if (is_new) report.outside.push_back(one);
-    }
+    longest = std::max(longest, longest_context(results[s]));
   }
+  report.outside = outside_validation(scenarios, longest);
   return report;
 }
 

@@ -105,7 +105,7 @@ PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawO
                   .is_shortened = runs.is_shortened,
                   .still_best = 0,
                   .finalists = {},
-                  .outside = outside_validation(scenarios.front(), longest_context(lengths.front()))};
+                  .outside = outside_validation({scenarios.front()}, longest_context(lengths.front()))};
   std::vector<std::vector<Verdict>> verdicts;  // [finalist][draw]
   for (std::size_t f = 0; f < candidates.size(); ++f) {
     const Judged judged(plan, *candidates[f], runs.nominal[f]);

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "cost/cost_model.h"
 #include "drawn_scenario.h"
@@ -27,6 +28,7 @@
 #include "validate/measured_gemm.h"
 #include "validate/measured_run.h"
 #include "validate/suites.h"
+#include "validate/uncertainty.h"
 #include "workload/csv.h"
 
 namespace kvcap {
@@ -111,6 +113,8 @@ Check stated_check(const std::string& id, const std::string& what, double comput
   return check;
 }
 
+}  // namespace
+
 std::vector<Check> stated_error_checks(const std::string& data) {
   std::vector<KernelTime> times = attention_kernel_times(data);
   for (const std::vector<KernelTime>& more : {gemm_kernel_times(data), other_gemms(data)}) {
@@ -150,20 +154,24 @@ std::vector<Check> stated_error_checks(const std::string& data) {
   return checks;
 }
 
-struct Coverage {
-  int64_t contained = 0, below = 0, means = 0;  // below: measured less than the interval's lower end
-  std::vector<double> widths;                   // ln(high / low)
-  std::vector<Check::Case> cases;
-  std::string gap;
+void Coverage::add(double measured, std::vector<double> drawn) {
+  std::sort(drawn.begin(), drawn.end());
+  const double low = quantile_of_sorted(drawn, (1 - kModelShare) / 2);
+  const double high = quantile_of_sorted(drawn, (1 + kModelShare) / 2);
+  ++means;
+  contained += low <= measured && measured <= high ? 1 : 0;
+  below += measured < low ? 1 : 0;
+  widths.push_back(std::log(high / low));
+}
 
-  void add(const Coverage& other) {
-    contained += other.contained;
-    below += other.below;
-    means += other.means;
-    widths.insert(widths.end(), other.widths.begin(), other.widths.end());
-    cases.insert(cases.end(), other.cases.begin(), other.cases.end());
-  }
-};
+void Coverage::add(const Coverage& other) {
+  contained += other.contained;
+  below += other.below;
+  means += other.means;
+  widths.insert(widths.end(), other.widths.begin(), other.widths.end());
+}
+
+namespace {
 
 std::map<std::string, Coverage> coverage_of(const std::vector<MeasuredRun>& runs, int64_t draws) {
   const auto per_run = static_cast<std::size_t>(draws);
@@ -186,14 +194,7 @@ std::map<std::string, Coverage> coverage_of(const std::vector<MeasuredRun>& runs
       for (std::size_t d = 0; d < per_run; ++d) {
         messages[r * per_run + d].copy(reinterpret_cast<char*>(&drawn[d]), sizeof(double), m * sizeof(double));
       }
-      std::sort(drawn.begin(), drawn.end());
-      const double low = quantile_of_sorted(drawn, (1 - kModelShare) / 2);
-      const double high = quantile_of_sorted(drawn, (1 + kModelShare) / 2);
-      const double measured = runs[r].measured[m];
-      ++family.means;
-      family.contained += low <= measured && measured <= high ? 1 : 0;
-      family.below += measured < low ? 1 : 0;
-      family.widths.push_back(std::log(high / low));
+      family.add(runs[r].measured[m], std::move(drawn));
     }
   }
   return families;
@@ -210,7 +211,7 @@ Check coverage_check(const std::string& id, const Coverage& coverage, bool is_ju
                       " measured means that 80 % model intervals contain; half width " +
                       per_cent(std::expm1(quantile_of_sorted(widths, 0.5) / 2)) + " in the median",
               .claim = Claim::range,
-              .simulated = {static_cast<double>(coverage.contained) / static_cast<double>(coverage.means)},
+              .simulated = {coverage.share()},
               .reference = {0.7, 0.9},
               .tolerance = 0.1,
               .absolute = true};
