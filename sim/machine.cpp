@@ -275,6 +275,8 @@ static KvCapacity derived_capacity(const Scenario& scenario) {
   return {.tokens = memory.tokens, .weight_bytes = gpus * memory.weight_bytes};
 }
 
+int64_t derived_kv_capacity_tokens(const Scenario& scenario) { return derived_capacity(scenario).tokens; }
+
 void Machine::choose_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const KvCapacity derived = derived_capacity(scenario);

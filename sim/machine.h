@@ -21,6 +21,8 @@ KvCapacityModel kv_capacity_model(const Scenario& scenario);
 // REQUIRES: serving.engine_version is a version, as loading checks.
 EngineSettings engine_settings(const ServingOptions& serving);
 GpuMemory planned_memory(const Scenario& scenario);
+// What KV capacity comes to where it is not given; 0 where the weights leave no room.
+int64_t derived_kv_capacity_tokens(const Scenario& scenario);
 
 class Machine {
  public:

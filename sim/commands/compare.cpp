@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "commands/output.h"
 #include "metrics/recorder.h"
 #include "metrics/write.h"
+#include "plan/model_draws.h"
 #include "plan/replicate.h"
 #include "policy/table.h"
 #include "scenario/load.h"
@@ -30,6 +32,7 @@ struct CompareArgs {
   std::string policies;
   std::vector<std::string> over;
   bool bounds = false;
+  std::optional<int64_t> draws;  // absent: the default, none for many settings
   std::string out;
   bool json = false;
 };
@@ -246,8 +249,12 @@ void compare(const CompareArgs& args) {
       }
     }
   }
+  const int64_t default_draws = scenarios.size() > kMostDrawnSettings ? 0 : kDefaultDraws;
+  const ModelReport model =
+      model_report(labels, scenarios, results, {.draws = args.draws.value_or(default_draws)});
   const std::string line = scenario_line(scenarios[0], results[0]);
-  const std::string table = result_table(labels, results, differences, line);
+  const std::string table =
+      result_table(labels, results, differences, line) + model_text(labels, results, model);
   if (!args.out.empty()) {
     NewFiles files;
     std::set<std::string> folders;
@@ -258,10 +265,10 @@ void compare(const CompareArgs& args) {
       add_run_files(args.out + "/" + folder, line, results[i], files);
     }
     files.add(args.out + "/table.txt", table);
-    files.add(args.out + "/compare.json", compare_json(results, differences, pairs));
+    files.add(args.out + "/compare.json", compare_json(results, differences, pairs, model));
     files.commit();
   }
-  std::fputs(args.json ? compare_json(results, differences, pairs).c_str() : table.c_str(), stdout);
+  std::fputs(args.json ? compare_json(results, differences, pairs, model).c_str() : table.c_str(), stdout);
 }
 
 }  // namespace
@@ -276,6 +283,11 @@ void add_compare(CLI::App& app) {
       "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination");
   command.flag("--bounds", args->bounds,
                "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
+  command
+      .value("--draws", args->draws,
+             "machines to draw within what was measured, for model intervals; 0: none; default 32, 0 for more "
+             "than 16 settings")
+      .within(0, kMostDraws);
   command.repeated("--set", args->overrides, "override a field in all settings: path=value");
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for compare.json, table.txt and a folder a setting");

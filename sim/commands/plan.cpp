@@ -12,6 +12,7 @@
 #include "commands/commands.h"
 #include "commands/output.h"
 #include "plan/break_even.h"
+#include "plan/plan_draws.h"
 #include "plan/plan_simulate.h"
 #include "plan/plan_sizes.h"
 #include "plan/plan_text.h"
@@ -28,6 +29,7 @@ struct PlanArgs {
   std::vector<std::string> overrides;
   std::string prices;
   std::string out;
+  int64_t draws = kDefaultDraws;
   bool break_even = false;
   bool json = false;
 };
@@ -115,7 +117,26 @@ Json price_list(const Plan& plan, const Candidate& candidate) {
   return list;
 }
 
-Json report_object(const PlanReport& report) {
+Json draws_object(const PlanDraws& draws) {
+  Json object = {{"draws", draws.draws},
+                 {"sessions", draws.sessions},
+                 {"still_best_share", draws.still_best},
+                 {"finalists", Json::array()},
+                 {"outside_validation", draws.outside}};
+  for (const Finalist& one : draws.finalists) {
+    Json intervals = Json::object();
+    for (const ModelInterval& interval : one.intervals) {
+      intervals[interval.name] = {
+          {"low", interval.low}, {"high", interval.high}, {"share", kModelShare}, {"draws", interval.draws}};
+    }
+    object["finalists"].push_back({{"changes", one.candidate->changes},
+                                   {"meets_share", one.meets},
+                                   {"model_intervals", intervals}});
+  }
+  return object;
+}
+
+Json report_object(const PlanReport& report, const PlanDraws& draws) {
   const Plan& plan = *report.plan;
   const PlanResult& result = report.result;
   Json object = {{"schema", "kvcap.plan_result/1"},   {"name", plan.name},
@@ -184,6 +205,7 @@ Json report_object(const PlanReport& report) {
                                {"reason", one.reason.empty() ? Json() : Json(one.reason)},
                                {"better", one.better.empty() ? Json() : Json(one.better)}});
   }
+  if (draws.draws > 0) object["model"] = draws_object(draws);
   return object;
 }
 
@@ -261,11 +283,12 @@ void plan(const PlanArgs& args) {
     report.flips = find_flips(plan, report.result, answer.workload.arrivals, simulator);
   }
   report.simulations = simulator.simulations();
-  if (!out.empty()) write_file(out, report_object(report).dump(2) + "\n");
+  const PlanDraws draws = draw_finalists(plan, report.result, {.draws = args.draws});
+  if (!out.empty()) write_file(out, report_object(report, draws).dump(2) + "\n");
   if (args.json) {
-    std::printf("%s\n", report_object(report).dump(2).c_str());
+    std::printf("%s\n", report_object(report, draws).dump(2).c_str());
   } else {
-    std::fputs(plan_text(report).c_str(), stdout);
+    std::fputs((plan_text(report) + plan_draws_text(plan, draws)).c_str(), stdout);
   }
   if (!report.result.best) throw CheckFailed(args.path + ": no configuration meets every target");
 }
@@ -280,6 +303,10 @@ void add_plan(CLI::App& app) {
                    "set a field of every configuration: path=value, e.g. workload.arrivals.sessions_per_s=2");
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for plan_result.json, or break_even.json");
+  command
+      .value("--draws", args->draws, "machines to draw within what was measured, for the finalists; 0: none")
+      .with_default()
+      .within(0, kMostDraws);
   command.flag("--break-even", args->break_even,
                "instead: which policy wins where, over the two fields of break_even");
   command.flag("--json", args->json, "print everything as JSON");

@@ -64,6 +64,14 @@ struct Interval {
   int64_t n = 0;  // of replications or of batches
 };
 
+// What the machine may be and not what chance may bring: where a metric lies in 80 % of the machines that are
+// consistent with what was measured (plan/model_draws.h).
+struct ModelInterval {
+  std::string name;
+  double low = 0, high = 0;
+  int64_t draws = 0;
+};
+
 using NamedSeries = std::vector<std::pair<std::string, std::vector<double>>>;
 
 // Turns whose history has min_tokens to max_tokens, both included; the bounds are powers of two, 0 apart.
@@ -86,6 +94,7 @@ struct RunResult {
   NamedSeries series;                  // "time_s" first, then one value a bin
   std::vector<HistoryBin> by_history;  // ascending; those with turns
   std::vector<Interval> intervals;
+  std::vector<ModelInterval> model_intervals;  // empty: no machines were drawn
   std::vector<std::string> notes;
   std::string quality_note;  // empty: lossless
   std::string hardware_provenance;

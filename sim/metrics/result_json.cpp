@@ -52,6 +52,31 @@ Json intervals_object(const RunResult& result) {
   return object;
 }
 
+Json model_intervals_object(const RunResult& result) {
+  Json object = Json::object();
+  for (const ModelInterval& interval : result.model_intervals) {
+    object[interval.name] = {
+        {"low", interval.low}, {"high", interval.high}, {"share", kModelShare}, {"draws", interval.draws}};
+  }
+  return object;
+}
+
+Json model_object(const ModelReport& model) {
+  Json rankings = Json::array(), saturated = Json::object();
+  for (const Ranking& one : model.rankings) {
+    rankings.push_back({{"setting", one.setting},
+                        {"against", one.against},
+                        {"metric", one.metric},
+                        {"share_of_machines", one.share}});
+  }
+  for (const auto& [setting, machines] : model.saturated) saturated[setting] = machines;
+  return {{"draws", model.draws},
+          {"sessions", model.sessions},
+          {"rankings", rankings},
+          {"saturated", saturated},
+          {"outside_validation", model.outside}};
+}
+
 Json scenario_object(const RunResult& result) {
   if (result.scenario_json.empty()) return nullptr;
   Json scenario = Json::parse(result.scenario_json, nullptr, false);
@@ -73,6 +98,7 @@ Json result_object(const RunResult& result) {
   object["by_history"] = history_array(result);
   object["quality_note"] = result.quality_note.empty() ? Json() : Json(result.quality_note);
   object["intervals"] = intervals_object(result);
+  if (!result.model_intervals.empty()) object["model_intervals"] = model_intervals_object(result);
   object["notes"] = result.notes;
   object["provenance"] = {{"hardware", result.hardware_provenance}, {"kvcap_version", KVCAP_VERSION}};
   return object;
@@ -129,13 +155,14 @@ std::string printed(const Json& value) {
 std::string result_json(const RunResult& result) { return printed(result_object(result)); }
 
 std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences,
-                         const std::vector<Difference>& pairs) {
+                         const std::vector<Difference>& pairs, const ModelReport& model) {
   Json object;
   object["schema"] = "kvcap.compare/1";
   object["results"] = Json::array();
   for (const RunResult& result : results) object["results"].push_back(result_object(result));
   object["differences"] = differences_array(differences);
   object["pairs"] = differences_array(pairs);
+  if (model.draws > 0) object["model"] = model_object(model);
   return printed(object);
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "metrics/model_report.h"
 #include "metrics/recorder.h"
 #include "metrics/result.h"
 
@@ -16,9 +17,10 @@ namespace kvcap {
 // "schema": "kvcap.result/1" and "kvcap.compare/1"; a trailing newline; stable bytes.
 // The interval of a difference is [low, high], null with a single replication.
 std::string result_json(const RunResult& result);
-// `differences` are those against the first result, `pairs` those between the others.
+// `differences` are those against the first result, `pairs` those between the others; `model` is left out
+// where no machines were drawn.
 std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences,
-                         const std::vector<Difference>& pairs = {});
+                         const std::vector<Difference>& pairs = {}, const ModelReport& model = {});
 // Calls `write` with one piece after the other, for there may be millions of turns.
 void requests_csv(std::span<const TurnRecord> turns, const std::function<void(std::string_view)>& write);
 

@@ -378,6 +378,20 @@ static void describe(FieldVisitor& v, Remote& o) {
   v.field("price_usd_per_request", o.price_usd_per_request, not_negative("per transfer", "USD"));
 }
 
+static void describe(FieldVisitor& v, RegimeError& o) {
+  const auto spread = [](std::string_view meaning) { return FieldSpec{.meaning = meaning, .min = 0, .max = 1}; };
+  v.field("sigma", o.sigma, spread("standard deviation of ln(measured / simulated) that all shapes share"));
+  v.field("shape_sigma", o.shape_sigma, spread("that of a single kernel, beside it"));
+  v.field("bias", o.bias, {.meaning = "mean of ln(measured / simulated)", .min = -1, .max = 1});
+  v.field("outside", o.outside, {.meaning = "what was never measured of it; answers repeat this"});
+}
+
+static void describe(FieldVisitor& v, MachineErrors& o) {
+  for (const Regime& one : kRegimes) {
+    v.field(one.name, o.*one.error, {.meaning = one.meaning, .absent = "by provenance.kind"});
+  }
+}
+
 void describe(FieldVisitor& v, HardwareProfile& o) {
   v.schema(kHardwareSchema, false);
   v.field("name", o.name, {.meaning = "how results call the server"});
@@ -399,6 +413,7 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
     w.field("pue", o.energy.pue,
             {.meaning = "energy of the site / energy of the machines", .min = 1, .max = 1000});
   });
+  v.field("errors", o.errors, {.meaning = "how far measured times lie from simulated ones"});
 }
 
 static void describe(FieldVisitor& v, ServingOptions& o) {

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "spec/machine_errors.h"
+
 namespace kvcap {
 
 // How long an operator takes, given its flops F, its bytes B, and the device's peak P and bandwidth W.
@@ -196,6 +198,7 @@ struct HardwareProfile {
   std::optional<Ssd> ssd;
   std::optional<Remote> remote;
   Energy energy;
+  MachineErrors errors;
 };
 
 }  // namespace kvcap

@@ -18,6 +18,7 @@
 #include "scenario/load.h"
 #include "simulate.h"
 #include "validate/measured.h"
+#include "validate/measured_run.h"
 #include "workload/csv.h"
 
 namespace kvcap {
@@ -124,7 +125,46 @@ Check begin(const std::string& id, const std::string& what) {
           .what = "eight vLLM servers on 16 H100s behind llm-d's router, " + what};
 }
 
+// Of every rate: output tokens a second, mean TTFT.
+std::vector<double> means_of(const RunResult& result, const std::vector<Rung>& rungs,
+                             const std::vector<double>& begins_s) {
+  std::vector<double> means;
+  for (std::size_t i = 0; i < rungs.size(); ++i) {
+    const Rung ours = rung_of(result, begins_s[i + 1], begins_s[i + 1] + rungs[i].stage_s + kPause_s);
+    means.push_back(ours.output_tokens_per_s);
+    means.push_back(ours.ttft_s);
+  }
+  return means;
+}
+
 }  // namespace
+
+std::vector<MeasuredRun> llmd_runs(const std::string& data) {
+  const std::string path = data + "/runs/llmd_ladders.csv";
+  if (!std::filesystem::exists(path)) return {};
+  const std::map<std::string, std::vector<Rung>> measured = ladder_of(path);
+  std::vector<MeasuredRun> runs;
+  for (const Arm& arm : kArms) {
+    const std::vector<Rung>& rungs = measured.at(std::string(arm.name));
+    Ladder ladder = arrivals_of(rungs);
+    MeasuredRun run{.family = "llm-d." + std::string(arm.name),
+                    .scenario = scenario_of(arm),
+                    .workload = std::move(ladder.workload),
+                    .measured = {},
+                    .simulated = [rungs, begins_s = ladder.begins_s](
+                                     const RunResult& result) { return means_of(result, rungs, begins_s); },
+                    .gap = arm.name == "precise_prefix"
+                               ? "50 to 80 ms of router, API and tokenizer are not modelled, nor that sequences "
+                                 "with one prefix may read its keys from the L2 cache"
+                               : ""};
+    for (const Rung& rung : rungs) {
+      run.measured.push_back(rung.output_tokens_per_s);
+      run.measured.push_back(rung.ttft_s);
+    }
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
 
 std::vector<Check> llmd_checks(const std::string& data) {
   const std::string path = data + "/runs/llmd_ladders.csv";

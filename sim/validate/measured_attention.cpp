@@ -101,6 +101,13 @@ const std::map<std::string, std::string> kShortNames = {
     {"8-bit keys and values", "fp8"},   {"keys and values in L2", "l2"},
     {"below 256 MB", "small"},          {"256 MB and more", "large"}};
 
+std::string long_name(const std::string& short_name) {
+  for (const auto& [name, other] : kShortNames) {
+    if (other == short_name) return name;
+  }
+  return short_name;
+}
+
 using Take = std::function<void(const CsvRow& row, const std::vector<double>& numbers)>;
 
 // Rows of `path`: the first `texts` columns as text, the others as numbers.
@@ -244,18 +251,33 @@ void add_rows(std::vector<Check>& checks, const Check& about, std::vector<double
   quantile("p90", 0.9, kP90);
 }
 
-void add_set(std::vector<Check>& checks, const Gpus& gpus, const std::string& kernel,
-             const std::vector<Call>& calls) {
+HardwareProfile hardware_of(const Gpus& gpus) {
   HardwareProfile hardware = load_hardware(gpus.profile);
   if (gpus.peak_flops > 0) hardware.gpu.peak_flops = gpus.peak_flops;
   if (gpus.bandwidth_bytes_per_s > 0) {
     hardware.gpu.memory_bandwidth_bytes_per_s = gpus.bandwidth_bytes_per_s;
   }
+  return hardware;
+}
+
+std::vector<KernelTime> times_of(const Gpus& gpus, const std::string& kernel, const std::vector<Call>& calls) {
+  const HardwareProfile hardware = hardware_of(gpus);
+  std::vector<KernelTime> times;
+  for (const Call& call : calls) {
+    const bool other = gpus.aic_name.empty() && gpus.device_name.empty();
+    times.push_back({gpus.profile, kernel + "_attention",
+                     call.stretched || other ? "llmservingsim" : "aiconfigurator", modelled_s(call, hardware),
+                     call.time_s, was_fitted(call, gpus), kShortNames.at(regime_of(call))});
+  }
+  return times;
+}
+
+void add_set(std::vector<Check>& checks, const Gpus& gpus, const std::string& kernel,
+             const std::vector<Call>& calls) {
   std::vector<double> fitted;
   std::map<std::string, std::vector<double>> held_out;
-  for (const Call& call : calls) {
-    const double error = std::abs(modelled_s(call, hardware) / call.time_s - 1);
-    (was_fitted(call, gpus) ? fitted : held_out[regime_of(call)]).push_back(error);
+  for (const KernelTime& one : times_of(gpus, kernel, calls)) {
+    (one.fitted ? fitted : held_out[long_name(one.part)]).push_back(one.error());
   }
   Check about{.suite = "measured", .claim = Claim::at_most};
   const std::string of = kernel + " attention of " + gpus.id + ", profile " + gpus.profile + ", ";
@@ -278,6 +300,31 @@ void add_set(std::vector<Check>& checks, const Gpus& gpus, const std::string& ke
 }
 
 }  // namespace
+
+std::vector<KernelTime> attention_kernel_times(const std::string& data) {
+  std::vector<KernelTime> times;
+  const auto add = [&times](const std::vector<KernelTime>& more) {
+    times.insert(times.end(), more.begin(), more.end());
+  };
+  for (const Gpus& gpus : kGpus) {
+    add(times_of(gpus, "prefill", CallReader(data, gpus).prefills()));
+    add(times_of(gpus, "decode", CallReader(data, gpus).decodes()));
+  }
+  // Other programs' measurements of a GPU whose profile is fitted to one alone.
+  for (const auto& [profile, device] : {std::pair{"h100-sxm", "h100"}, std::pair{"a100-80g-sxm", "a100"}}) {
+    const Gpus other{"", profile, "", "", device};
+    for (const auto& [kernel, calls] : {std::pair{"prefill", CallReader(data, other).prefills()},
+                                        std::pair{"decode", CallReader(data, other).decodes()}}) {
+      for (KernelTime one : times_of(other, kernel, calls)) {
+        one.source = device == std::string("a100") ? "vidur" : "llmservingsim";
+        one.fitted = false;
+        one.part = "other";
+        times.push_back(std::move(one));
+      }
+    }
+  }
+  return times;
+}
 
 std::vector<Check> attention_checks(const std::string& data) {
   std::vector<Check> checks;

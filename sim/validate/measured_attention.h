@@ -6,11 +6,15 @@
 #include <vector>
 
 #include "validate/check.h"
+#include "validate/kernel_times.h"
 
 namespace kvcap {
 
 // Relative errors, in the median and at the 90th percentile, of prefills (whole prompts, short prompts in one
 // batch, over a cached prefix) and of decodes (below and above 256 MB of keys and values, and in L2).
 std::vector<Check> attention_checks(const std::string& data);
+
+// The rows behind them, and those of other programs on the same GPUs. REQUIRES: the files are there.
+std::vector<KernelTime> attention_kernel_times(const std::string& data);
 
 }  // namespace kvcap

@@ -25,6 +25,7 @@ constexpr double kExpertsMedian = 0.12;
 constexpr double kCollectiveMedian = 0.20;
 constexpr double kP90 = 0.25;
 constexpr int64_t kFewRows = 64;  // below, a GEMM streams its weights
+const std::string kSource = "aiconfigurator";
 
 struct Format {
   std::string name;  // as files and checks call it
@@ -137,8 +138,7 @@ struct GemmRow {
   std::pair<int64_t, int64_t> order() const { return {shape.n, shape.k}; }
 };
 
-void add_gemms(std::vector<Check>& checks, const Machine& machine, const Format& format,
-               const std::string& path) {
+std::vector<KernelTime> gemm_times(const Machine& machine, const Format& format, const std::string& path) {
   std::vector<GemmRow> rows;
   std::set<std::pair<int64_t, int64_t>> shapes;
   for_each_row(path, {{"gpu"}, {"n"}, {"k"}, {"m"}, {"t_ms"}}, 1,
@@ -150,18 +150,28 @@ void add_gemms(std::vector<Check>& checks, const Machine& machine, const Format&
   const std::set<std::pair<int64_t, int64_t>> fitted_to = fitted_shapes(shapes);
   const Gpu gpu = load_hardware(machine.profile).gpu;
   const Gemms gemms(gpu, {format.activation_bytes, format.weight_bytes, 2});
-  std::vector<double> fitted, held, few, many;
+  std::vector<KernelTime> times;
   for (const GemmRow& row : rows) {
     bool extrapolated = false;
     const double modelled_s =
         gemms.time_s({static_cast<double>(row.m), 1}, row.shape, &extrapolated) + gpu.kernel_overhead_s;
-    const double error = std::abs(modelled_s / row.time_s - 1);
-    if (fitted_to.contains(row.order())) {
-      fitted.push_back(error);
+    const std::string size = row.m < kFewRows ? "gemm_few_rows" : "gemm_many_rows";
+    times.push_back({machine.profile, format.name == "bfloat16" ? size : "narrow_gemm", kSource, modelled_s,
+                     row.time_s, fitted_to.contains(row.order()), size});
+  }
+  return times;
+}
+
+void add_gemms(std::vector<Check>& checks, const Machine& machine, const Format& format,
+               const std::string& path) {
+  std::vector<double> fitted, held, few, many;
+  for (const KernelTime& one : gemm_times(machine, format, path)) {
+    if (one.fitted) {
+      fitted.push_back(one.error());
       continue;
     }
-    held.push_back(error);
-    (row.m < kFewRows ? few : many).push_back(error);
+    held.push_back(one.error());
+    (one.part == "gemm_few_rows" ? few : many).push_back(one.error());
   }
   const std::string set = "gemm." + format.name;
   const std::string id = set + "." + machine.profile;
@@ -224,8 +234,7 @@ double experts_s(const Gpu& gpu, const Gemms& gemms, const ExpertsRow& row) {
   return time_s;
 }
 
-void add_experts(std::vector<Check>& checks, const Machine& machine, const Format& format,
-                 const std::string& path) {
+std::vector<KernelTime> experts_times(const Machine& machine, const Format& format, const std::string& path) {
   std::vector<ExpertsRow> rows;
   std::set<std::tuple<int64_t, int64_t, int64_t, int64_t>> shapes;
   for_each_row(
@@ -243,10 +252,19 @@ void add_experts(std::vector<Check>& checks, const Machine& machine, const Forma
   const auto fitted_to = fitted_shapes(shapes);
   const Gpu gpu = load_hardware(machine.profile).gpu;
   const Gemms gemms(gpu, {format.activation_bytes, format.weight_bytes, 2});
-  std::vector<double> fitted, held;
+  std::vector<KernelTime> times;
   for (const ExpertsRow& row : rows) {
-    const double error = std::abs(experts_s(gpu, gemms, row) / row.time_s - 1);
-    (fitted_to.contains(row.order()) ? fitted : held).push_back(error);
+    times.push_back({machine.profile, "grouped_gemm", kSource, experts_s(gpu, gemms, row), row.time_s,
+                     fitted_to.contains(row.order()), format.name});
+  }
+  return times;
+}
+
+void add_experts(std::vector<Check>& checks, const Machine& machine, const Format& format,
+                 const std::string& path) {
+  std::vector<double> fitted, held;
+  for (const KernelTime& one : experts_times(machine, format, path)) {
+    (one.fitted ? fitted : held).push_back(one.error());
   }
   const std::string set = "moe." + format.name;
   const std::string id = set + "." + machine.profile;
@@ -263,10 +281,10 @@ void add_experts(std::vector<Check>& checks, const Machine& machine, const Forma
       fitted);
 }
 
-void add_collectives(std::vector<Check>& checks, const Machine& machine, const Collective& collective,
-                     const std::string& path) {
+std::vector<KernelTime> collective_times(const Machine& machine, const Collective& collective,
+                                         const std::string& path) {
   const HardwareProfile hardware = load_hardware(machine.profile);
-  if (!hardware.collectives) return;
+  if (!hardware.collectives) return {};
   const ModelSpec model{.num_hidden_layers = 1,
                         .hidden_size = 1024,
                         .num_attention_heads = 8,
@@ -277,14 +295,22 @@ void add_collectives(std::vector<Check>& checks, const Machine& machine, const C
   for (const CollectivePoint& point : (*hardware.collectives).*collective.points) {
     held_by_profile.insert({point.gpus, point.bytes});
   }
-  std::vector<double> errors;
+  std::vector<KernelTime> times;
   for_each_row(path, {{"gpu"}, {"impl"}, {"op"}, {"num_gpus"}, {"bytes"}, {"t_ms"}}, 3,
                [&](const CsvRow& row, const std::vector<double>& x) {
                  if (row.text(0) != machine.gpu || row.text(1) != collective.impl) return;
                  if (row.text(2) != collective.op || held_by_profile.contains({whole(x[0]), x[1]})) return;
                  const CostModel cost(model, hardware, whole(x[0]));
-                 errors.push_back(std::abs((cost.*collective.time_s)(x[1]) / (x[2] * 1e-3) - 1));
+                 times.push_back({machine.profile, "collectives", kSource, (cost.*collective.time_s)(x[1]),
+                                  x[2] * 1e-3, false, collective.name});
                });
+  return times;
+}
+
+void add_collectives(std::vector<Check>& checks, const Machine& machine, const Collective& collective,
+                     const std::string& path) {
+  std::vector<double> errors;
+  for (const KernelTime& one : collective_times(machine, collective, path)) errors.push_back(one.error());
   add(checks,
       {.id = collective.name + "." + machine.profile,
        .what = collective.name + ", profile " + machine.profile + ", sizes between its points",
@@ -293,6 +319,22 @@ void add_collectives(std::vector<Check>& checks, const Machine& machine, const C
 }
 
 }  // namespace
+
+std::vector<KernelTime> gemm_kernel_times(const std::string& data) {
+  std::vector<KernelTime> times;
+  const auto add = [&times](const std::vector<KernelTime>& more) {
+    times.insert(times.end(), more.begin(), more.end());
+  };
+  for (const Machine& machine : kMachines) {
+    for (const Format& format : kFormats) {
+      const std::string kind = format.name == "fp8" ? machine.fp8_experts : format.name;
+      add(gemm_times(machine, format, data + "/device/gemm_" + format.name + ".csv"));
+      add(experts_times(machine, format, data + "/device/moe_" + kind + ".csv"));
+    }
+    for (const Collective& one : kCollectives) add(collective_times(machine, one, data + "/device/comm.csv"));
+  }
+  return times;
+}
 
 std::vector<Check> gemm_checks(const std::string& data) {
   std::vector<Check> checks;

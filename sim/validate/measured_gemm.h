@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "validate/check.h"
+#include "validate/kernel_times.h"
 
 namespace kvcap {
 
@@ -13,5 +14,8 @@ namespace kvcap {
 // not fitted; of them below 64 rows, where weights are streamed, and above) and of mixtures of experts, on
 // shapes that were not fitted; and of collectives at sizes that no profile holds.
 std::vector<Check> gemm_checks(const std::string& data);
+
+// The rows behind them. REQUIRES: the files are there.
+std::vector<KernelTime> gemm_kernel_times(const std::string& data);
 
 }  // namespace kvcap

@@ -23,6 +23,7 @@
 #include "scenario/load.h"
 #include "simulate.h"
 #include "validate/measured.h"
+#include "validate/measured_run.h"
 #include "workload/csv.h"
 
 namespace kvcap {
@@ -142,7 +143,42 @@ Check begin(const std::string& id, const std::string& what) {
   return {.id = "silicon." + id, .suite = "measured", .what = "vLLM at a closed-loop concurrency: " + what};
 }
 
+struct ServedMeans {
+  double ttft_s = 0, tpot_s = 0;
+};
+ServedMeans means_of(const RunResult& result) {
+  ServedMeans means;
+  double turns = 0;
+  for (const TurnRecord& turn : result.turns) {
+    if (turn.warmup || turn.rejected) continue;
+    ++turns;
+    means.ttft_s += turn.ttft_s;
+    means.tpot_s += (turn.e2el_s - turn.ttft_s) / std::max(1.0, turn.output_tokens - 1.0);
+  }
+  return {means.ttft_s / turns, means.tpot_s / turns};
+}
+
+std::string group_of(const Served& row) { return std::string(known_model(row)->here) + "." + row.gpu; }
+
 }  // namespace
+
+// Of TPOT, which is what is judged.
+std::vector<MeasuredRun> silicon_runs(const std::string& data) {
+  const std::string path = data + "/runs/silicon_agg.csv.gz";
+  if (!std::filesystem::exists(path)) return {};
+  std::vector<MeasuredRun> runs;
+  for (const Served& row : served_by_vllm(path)) {
+    if (!why_not(row).empty()) continue;
+    const auto known = kReasons.find(group_of(row));
+    runs.push_back({.family = "silicon." + group_of(row),
+                    .scenario = scenario_of(row),
+                    .workload = workload_of(row),
+                    .measured = {row.tpot_s},
+                    .simulated = [](const RunResult& result) { return std::vector{means_of(result).tpot_s}; },
+                    .gap = known == kReasons.end() ? "" : std::string(known->second)});
+  }
+  return runs;
+}
 
 std::vector<Check> silicon_checks(const std::string& data) {
   const std::string path = data + "/runs/silicon_agg.csv.gz";
@@ -175,17 +211,11 @@ std::vector<Check> silicon_checks(const std::string& data) {
   std::map<std::string, Group> groups;
   Group together;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    double ttft_s = 0, tpot_s = 0, turns = 0;
-    for (const TurnRecord& turn : deserialize(results[i]).turns) {
-      if (turn.warmup || turn.rejected) continue;
-      ++turns;
-      ttft_s += turn.ttft_s;
-      tpot_s += (turn.e2el_s - turn.ttft_s) / std::max(1.0, turn.output_tokens - 1.0);
-    }
-    for (Group* group : {&groups[std::string(known_model(rows[i])->here) + "." + rows[i].gpu], &together}) {
-      group->ttft.push_back(std::abs(ttft_s / turns / rows[i].ttft_s - 1));
-      group->tpot.push_back(std::abs(tpot_s / turns / rows[i].tpot_s - 1));
-      group->cases.push_back({1e3 * tpot_s / turns, 1e3 * rows[i].tpot_s});
+    const auto [ttft_s, tpot_s] = means_of(deserialize(results[i]));
+    for (Group* group : {&groups[group_of(rows[i])], &together}) {
+      group->ttft.push_back(std::abs(ttft_s / rows[i].ttft_s - 1));
+      group->tpot.push_back(std::abs(tpot_s / rows[i].tpot_s - 1));
+      group->cases.push_back({1e3 * tpot_s, 1e3 * rows[i].tpot_s});
     }
   }
   std::vector<Check> checks;

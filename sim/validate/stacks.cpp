@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "validate/lab.h"
+#include "validate/measured_run.h"
 #include "validate/reduced.h"
 #include "validate/sheet.h"
 #include "validate/suites.h"
@@ -84,6 +85,13 @@ Workload burst(double hit_rate) {
   return workload;
 }
 
+// 10,000 prompts take 0.67 TB.
+const Overrides kRoom = {"hardware.dram.capacity_bytes=2e12"};
+
+double kilo_tokens_per_s(const RunResult& run) {
+  return kBatchPrompts * static_cast<double>(kPromptTokens) / run.number("duration") / 1e3;
+}
+
 // Simulated throughputs of `scenario`, as two rows: up to 50 % and above.
 std::vector<Check> throughput_checks(const Scenario& scenario, const std::string& id, const std::string& what,
                                      const std::vector<std::string>& tuned, const std::string& reason) {
@@ -96,12 +104,11 @@ std::vector<Check> throughput_checks(const Scenario& scenario, const std::string
       row(id + ".above_50", prompts + "60 to 100 % of them loaded" + what, 0.12)};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const HitRateThroughput& one = kThroughputs[i];
-    const double tokens = kBatchPrompts * static_cast<double>(kPromptTokens);
-    const double kilo_tokens_per_s = tokens / runs[i].number("duration") / 1e3;
+    const double simulated = kilo_tokens_per_s(runs[i]);
     Check& check = checks[one.hit_rate <= 0.5 ? 0 : 1];
-    check.simulated.push_back(kilo_tokens_per_s);
+    check.simulated.push_back(simulated);
     check.reference.push_back(one.kilo_tokens_per_s);
-    check.cases.push_back({kilo_tokens_per_s, one.kilo_tokens_per_s});
+    check.cases.push_back({simulated, one.kilo_tokens_per_s});
   }
   // Nothing is loaded at 0 %.
   const double computed = checks.front().simulated.front();
@@ -119,6 +126,36 @@ std::vector<Check> throughput_checks(const Scenario& scenario, const std::string
 
 }  // namespace
 
+std::vector<MeasuredRun> stacks_runs() {
+  const Lab lab("scenarios/measured/");
+  const auto ttft_ms = [](const RunResult& result) { return std::vector{result.number("mean_ttft_ms")}; };
+  std::vector<MeasuredRun> runs;
+  for (const PromptTimes& prompt : kPrompts) {
+    const Scenario scenario = lab.scenario(kOffload, {});
+    runs.push_back({.family = "stacks.load",
+                    .scenario = scenario,
+                    .workload = requests_at_once({.count = 1, .tokens = prompt.tokens - 1}),
+                    .measured = {prompt.loaded_ms},
+                    .simulated = ttft_ms,
+                    .gap = ""});
+    runs.push_back({.family = "stacks.compute",
+                    .scenario = scenario,
+                    .workload = requests_at_once({.count = 1, .tokens = 0, .new_tokens = prompt.tokens}),
+                    .measured = {prompt.computed_ms},
+                    .simulated = ttft_ms,
+                    .gap = ""});
+  }
+  for (const HitRateThroughput& one : kThroughputs) {
+    runs.push_back({.family = "stacks.throughput",
+                    .scenario = lab.scenario(kOffload, kRoom),
+                    .workload = burst(one.hit_rate),
+                    .measured = {one.kilo_tokens_per_s},
+                    .simulated = [](const RunResult& run) { return std::vector{kilo_tokens_per_s(run)}; },
+                    .gap = one.hit_rate > 0 ? "loads of vLLM's connector do not hide behind computation" : ""});
+  }
+  return runs;
+}
+
 std::vector<Check> stacks_checks(const SuiteOptions&) {
   Lab lab("scenarios/measured/");
   std::vector<Check> checks;
@@ -126,11 +163,9 @@ std::vector<Check> stacks_checks(const SuiteOptions&) {
     checks.clear();
     add_first_tokens(lab, checks);
   } while (lab.run_missing());
-  // 10,000 prompts take 0.67 TB.
-  const Overrides room = {"hardware.dram.capacity_bytes=2e12"};
   std::vector<std::vector<Check>> throughputs;
   throughputs.push_back(throughput_checks(
-      lab.scenario(kOffload, room), "throughput", "", {},
+      lab.scenario(kOffload, kRoom), "throughput", "", {},
       "not modelled: what keeps vLLM's loads from running beside its computation, behind which they hide "
       "here. Measured, a hit lengthens the run by 1.0 to 2.4 ms at every hit rate: (time less misses at the "
       "time "
@@ -139,7 +174,7 @@ std::vector<Check> stacks_checks(const SuiteOptions&) {
       "load is not published"));
   // As if each step waited for the loads that were planned with it.
   throughputs.push_back(throughput_checks(
-      lab.scenario(kOffload, room + Overrides{"policy.load=blocking", "serving.async_scheduling=false"}),
+      lab.scenario(kOffload, kRoom + Overrides{"policy.load=blocking", "serving.async_scheduling=false"}),
       "throughput_serial", ", each step waiting for the loads planned with it",
       {"vllm-offload-h100: policy.load blocking", "vllm-offload-h100: serving.async_scheduling false"},
       "at 100 % the figure reads 51 GB/s, of which the block copies' figure gives 47.75 in blocks of 2 MB"));

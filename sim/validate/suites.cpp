@@ -27,6 +27,7 @@ const std::array kSuites = {Suite{"papers", paper_checks},
                             Suite{"measured", measured_checks, {"hardware", "vllm-real", "runs"}},
                             Suite{"stacks", stacks_checks},
                             Suite{"hits", hits_checks, {"traces/mooncake_conversation_trace.jsonl.gz"}},
+                            Suite{"uncertainty", uncertainty_checks, {"hardware", "device", "runs"}},
                             Suite{"fidelity", fidelity_checks},
                             Suite{"twin", stored_twin_checks}};
 

@@ -31,6 +31,10 @@ std::vector<Check> fidelity_checks(const SuiteOptions& options);
 // Published measurements of production stacks.
 std::vector<Check> stacks_checks(const SuiteOptions& options);
 
+// The errors that profiles state, computed again from the kernels that were measured, and how many measured
+// means of real servers the model intervals contain that follow from them.
+std::vector<Check> uncertainty_checks(const SuiteOptions& options);
+
 std::string suite_names();
 // Ids of the numbers that README shows one by one.
 std::span<const std::string_view> headlines();

@@ -21,6 +21,7 @@
 #include "scenario/load.h"
 #include "simulate.h"
 #include "validate/measured.h"
+#include "validate/measured_run.h"
 #include "workload/csv.h"
 
 namespace kvcap {
@@ -238,14 +239,45 @@ Check begin(const std::string& id, const std::string& what) {
                     "gpu.elementwise.constant_s to other models' runs"}};
 }
 
+std::string path_of(const std::string& data, const Run& run) {
+  return data + "/runs/vllm-h100/requests-" + std::string(run.name) + ".csv.gz";
+}
+
 }  // namespace
 
-std::vector<Check> vllm_h100_checks(const std::string& data) {
-  const std::string folder = data + "/runs/vllm-h100/";
+std::vector<MeasuredRun> vllm_h100_runs(const std::string& data) {
   std::vector<std::vector<Request>> requests;
   std::vector<Stages> measured;
   for (const Run& run : kRuns) {
-    const std::string path = folder + "requests-" + std::string(run.name) + ".csv.gz";
+    if (!std::filesystem::exists(path_of(data, run))) return {};
+    requests.push_back(requests_of(path_of(data, run)));
+    mend_prompts(requests.back());
+    measured.push_back(stages_of(requests.back(), run.output_tokens));
+  }
+  const std::vector<Engine> engines = fitted_engines(requests, measured);
+  const auto means_of = [](const Stages& stages) {
+    return std::vector<double>{stages[0].ttft_s, stages[0].tpot_s, stages[1].ttft_s, stages[1].tpot_s};
+  };
+  std::vector<MeasuredRun> runs;
+  for (std::size_t i = 0; i < kRuns.size(); ++i) {
+    const uint32_t output_tokens = kRuns[i].output_tokens;
+    runs.push_back({.family = "vllm-h100",
+                    .scenario = scenario_of(kRuns[i], engines[i]),
+                    .workload = workload_of(requests[i], output_tokens),
+                    .measured = means_of(measured[i]),
+                    .simulated = [means_of, output_tokens](const RunResult& result) {
+                      return means_of(stages_of(result.turns, output_tokens));
+                    },
+                    .gap = ""});
+  }
+  return runs;
+}
+
+std::vector<Check> vllm_h100_checks(const std::string& data) {
+  std::vector<std::vector<Request>> requests;
+  std::vector<Stages> measured;
+  for (const Run& run : kRuns) {
+    const std::string path = path_of(data, run);
     if (!std::filesystem::exists(path)) {
       Check missing = begin("runs", "eight runs");
       missing.reason = "no " + path + " (--data)";

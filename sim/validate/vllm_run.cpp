@@ -13,6 +13,7 @@
 #include "scenario/load.h"
 #include "simulate.h"
 #include "validate/measured.h"
+#include "validate/measured_run.h"
 #include "workload/csv.h"
 
 namespace kvcap {
@@ -47,12 +48,15 @@ Latencies measured_latencies(const std::string& path) {
 }
 
 // `blocks`: of the requests' prompts, which the prefix cache may find.
-RunResult simulated_run(const std::string& path, const std::string& blocks) {
+Scenario scenario_of(const std::string& path, const std::string& blocks) {
   const auto is_scenario = [](const EmbeddedFile& file) { return file.path == kScenario; };
   const auto file = std::find_if(embedded_files().begin(), embedded_files().end(), is_scenario);
   KVCAP_CHECK(file != embedded_files().end());
-  const Scenario scenario = parse_scenario(
-      file->text, kScenario, {"workload.source.path=" + path, "workload.source.hash_ids=" + blocks});
+  return parse_scenario(file->text, kScenario,
+                        {"workload.source.path=" + path, "workload.source.hash_ids=" + blocks});
+}
+
+RunResult simulated_run(const Scenario& scenario) {
   const std::vector<std::string> results = run_in_workers(1, [&](std::size_t, std::atomic<int64_t>& done) {
     return serialize(
         simulate(scenario, make_workload(scenario.workload, scenario.seed), {.finished_turns = &done}));
@@ -146,18 +150,49 @@ class VllmSheet {
 
 }  // namespace
 
+namespace {
+
+struct Files {
+  std::string path, blocks;
+};
+Files files_of(const std::string& data) {
+  return {std::filesystem::absolute(data + "/vllm-real/rtx4090-llama3.1-8b-tp1.csv").string(),
+          std::filesystem::absolute(data + "/vllm-real/workload-sharegpt-llama3.1-8b.jsonl.gz").string()};
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double one : values) sum += one;
+  return sum / static_cast<double>(values.size());
+}
+
+std::vector<double> means_of(const Latencies& run) {
+  return {mean_of(run.ttft_s), mean_of(run.tpot_s), run.output_tokens / run.end_s};
+}
+
+}  // namespace
+
+std::vector<MeasuredRun> vllm_runs(const std::string& data) {
+  const auto [path, blocks] = files_of(data);
+  if (!std::filesystem::exists(path) || !std::filesystem::exists(blocks)) return {};
+  const Scenario scenario = scenario_of(path, blocks);
+  return {{.family = "vllm-rtx-4090",
+           .scenario = scenario,
+           .workload = make_workload(scenario.workload, scenario.seed),
+           .measured = means_of(measured_latencies(path)),
+           .simulated = [](const RunResult& result) { return means_of(latencies_of(result)); },
+           .gap = ""}};
+}
+
 std::vector<Check> vllm_run_checks(const std::string& data) {
-  const std::string path =
-      std::filesystem::absolute(data + "/vllm-real/rtx4090-llama3.1-8b-tp1.csv").string();
-  const std::string blocks =
-      std::filesystem::absolute(data + "/vllm-real/workload-sharegpt-llama3.1-8b.jsonl.gz").string();
+  const auto [path, blocks] = files_of(data);
   for (const std::string& file : {path, blocks}) {
     if (std::filesystem::exists(file)) continue;
     return {
         {.id = "vllm", .suite = "measured", .what = "a real vLLM run", .reason = "no " + file + " (--data)"}};
   }
   const Latencies measured = measured_latencies(path);
-  const Latencies simulated = latencies_of(simulated_run(path, blocks));
+  const Latencies simulated = latencies_of(simulated_run(scenario_of(path, blocks)));
   VllmSheet sheet;
   sheet.latencies("ttft", "TTFT, s", simulated.ttft_s, measured.ttft_s, 1);
   sheet.latencies("tpot", "TPOT, ms", simulated.tpot_s, measured.tpot_s, 1e3);

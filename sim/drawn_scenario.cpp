@@ -1,0 +1,138 @@
+#include "drawn_scenario.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "cost/drawn_machine.h"
+#include "cost/gemm.h"
+#include "machine.h"
+#include "policy/table.h"
+
+namespace kvcap {
+namespace {
+
+// Decode attention was measured up to contexts of so many tokens, and collectives of so many GPUs.
+constexpr int64_t kLongestMeasured = 131072;
+constexpr int64_t kMostGpus = 8;
+
+bool has_host_time(const ServingOptions& serving, const Gpu& gpu) {
+  return serving.step_overhead_s > 0 || serving.step_overhead_per_sequence_s > 0 ||
+         serving.request_overhead_s > 0 || gpu.kernel_overhead_s > 0 || gpu.host_overhead_per_layer_s > 0;
+}
+
+bool keeps_in(const Scenario& scenario, Tier tier) {
+  if (!stores(with_preset(scenario.policy)) || !has_tier(scenario.hardware, tier)) return false;
+  if (!scenario.policy.tiers) return true;
+  return std::any_of(scenario.policy.tiers->begin(), scenario.policy.tiers->end(),
+                     [tier](const TierOptions& one) { return one.kind == tier; });
+}
+
+bool has_narrow_gemms(const ModelSpec& model) {
+  const double activation = model.activation_bytes_per_element.value_or(model.hidden_bytes_per_element);
+  return precision_of({activation, model.weight_bytes_per_element, 2}) != Precision::half;
+}
+
+bool uses(const Scenario& scenario, std::string_view regime) {
+  const Gpu& gpu = scenario.hardware.gpu;
+  const bool narrow = has_narrow_gemms(scenario.model) && (gpu.gemm_fp8 || gpu.gemm_fp4);
+  if (regime == "gemm_few_rows" || regime == "gemm_many_rows") return !narrow;
+  if (regime == "narrow_gemm") return narrow;
+  if (regime == "grouped_gemm") return scenario.model.experts && gpu.grouped_gemm;
+  if (regime == "decode_attention") return gpu.decode_attention.has_value();
+  if (regime == "elementwise") return gpu.elementwise.has_value();
+  if (regime == "collectives") return scenario.serving.tensor_parallel_size > 1;
+  if (regime == "pcie") return keeps_in(scenario, Tier::dram) || keeps_in(scenario, Tier::ssd);
+  if (regime == "dram") return keeps_in(scenario, Tier::dram);
+  if (regime == "ssd") return keeps_in(scenario, Tier::ssd);
+  if (regime == "remote") return keeps_in(scenario, Tier::remote);
+  if (regime == "host") return has_host_time(scenario.serving, gpu);
+  if (regime == "kv_capacity") return !scenario.serving.kv_capacity_tokens;
+  return true;
+}
+
+// Each sentence once, in the order in which they come.
+class Sentences {
+ public:
+  void add(const std::string& one) {
+    if (std::find(all_.begin(), all_.end(), one) == all_.end()) all_.push_back(one);
+  }
+  std::vector<std::string> take() { return std::move(all_); }
+
+ private:
+  std::vector<std::string> all_;
+};
+
+// The regimes of one profile whose error is a default, with its sigma.
+void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& hardware,
+                 Sentences& sentences) {
+  std::string assumed;
+  for (const Regime& regime : kRegimes) {
+    const bool is_used = std::any_of(scenarios.begin(), scenarios.end(), [&](const Scenario& one) {
+      return one.hardware.name == hardware.name && uses(one, regime.name) &&
+             !(one.hardware.errors.*regime.error);
+    });
+    if (!is_used) continue;
+    char sigma[32];
+    std::snprintf(sigma, sizeof sigma, " %.2g", error_of(hardware, regime).sigma);
+    assumed += (assumed.empty() ? "" : ", ") + std::string(regime.name) + sigma;
+  }
+  if (assumed.empty()) return;
+  sentences.add("profile " + hardware.name + " (" + hardware.provenance_kind +
+                ") has no measured errors of some regimes; assumed standard deviations of ln(time): " + assumed);
+}
+
+void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
+  const HardwareProfile& hardware = scenario.hardware;
+  for (const Regime& regime : kRegimes) {
+    const std::optional<RegimeError>& error = hardware.errors.*regime.error;
+    if (!uses(scenario, regime.name) || !error || error->outside.empty()) continue;
+    sentences.add(std::string(regime.name) + " was not measured " + error->outside);
+  }
+  if (scenario.model.kv_bytes_per_element < 2) {
+    sentences.add("attention over 8-bit keys and values: the kernels' constants are those of 16 bits");
+  }
+  if (!hardware.gpu.decode_attention) {
+    sentences.add("decode attention: the profile has no kernel for it and takes that of prompts");
+  }
+  const int64_t gpus = scenario.serving.tensor_parallel_size;
+  if (gpus > 1 && (!hardware.collectives || gpus > kMostGpus)) {
+    sentences.add("collectives of " + std::to_string(gpus) + " GPUs: no measured times, only a bandwidth");
+  }
+  if (scenario.serving.request_overhead_s == 0) {
+    sentences.add("API server, tokenizer and router take no time here (serving.request_overhead_s is 0)");
+  }
+}
+
+}  // namespace
+
+Scenario drawn_scenario(const Scenario& scenario, int64_t draw) {
+  const RegimeFactors factors = drawn_factors(scenario.hardware, scenario.seed, draw);
+  Scenario drawn = scenario;
+  drawn.hardware = machine_with(scenario.hardware, factors);
+  ServingOptions& serving = drawn.serving;
+  for (double* host_s : {&serving.step_overhead_s, &serving.step_overhead_per_sequence_s,
+                         &serving.request_overhead_s}) {
+    *host_s *= factor_of(factors, "host");
+  }
+  if (serving.kv_capacity_tokens) return drawn;
+  const auto derived = static_cast<double>(derived_kv_capacity_tokens(scenario));
+  const auto blocks = static_cast<int64_t>(derived * factor_of(factors, "kv_capacity") /
+                                           static_cast<double>(serving.block_size));
+  if (blocks > 0) serving.kv_capacity_tokens = blocks * serving.block_size;
+  return drawn;
+}
+
+std::vector<std::string> outside_validation(const std::vector<Scenario>& scenarios, int64_t longest_tokens) {
+  Sentences sentences;
+  for (const Scenario& scenario : scenarios) add_assumed(scenarios, scenario.hardware, sentences);
+  for (const Scenario& scenario : scenarios) add_unmeasured(scenario, sentences);
+  if (longest_tokens > kLongestMeasured) {
+    sentences.add("contexts of " + std::to_string(longest_tokens) +
+                  " tokens: attention was measured up to " + std::to_string(kLongestMeasured));
+  }
+  return sentences.take();
+}
+
+}  // namespace kvcap

@@ -1,0 +1,21 @@
+// A scenario on a plausible machine (cost/drawn_machine.h), with what else of it is uncertain and no part of
+// the profile: the host's times and the KV capacity that an engine derives. And what no measurement says
+// anything about, so that no interval contains it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenario/scenario.h"
+
+namespace kvcap {
+
+// Under the seed of the scenario itself. A given serving.kv_capacity_tokens stays.
+Scenario drawn_scenario(const Scenario& scenario, int64_t draw);
+
+// Sentences without a full stop, for what these scenarios use outside of what was measured, each once; first
+// the regimes whose error is a default. `longest_tokens`: of the contexts that occur.
+std::vector<std::string> outside_validation(const std::vector<Scenario>& scenarios, int64_t longest_tokens);
+
+}  // namespace kvcap

@@ -1,0 +1,203 @@
+#include "metrics/model_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "metrics/format.h"
+#include "metrics/quantiles.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+constexpr std::size_t kNameWidth = 26;
+constexpr const char* kRanked[] = {"mean_ttft_ms", "p99_ttft_ms", "cost.usd_per_million_output_tokens"};
+
+struct Row {
+  const char* name;
+  const char* metric;
+};
+constexpr Row kRows[] = {{"TTFT mean             ms", "mean_ttft_ms"},
+                         {"     p99              ms", "p99_ttft_ms"},
+                         {"ITL  p99              ms", "p99_itl_ms"},
+                         {"cost          $/M tokens", "cost.usd_per_million_output_tokens"}};
+
+// A machine that could not run the scenario has no turns.
+bool has_run(const RunResult& result) { return result.turn_count > 0; }
+
+bool is_a_share(const std::string& metric) {
+  return metric == "token_hit_rate" || metric.starts_with("utilization.");
+}
+
+std::string cell(const RunResult& result, const char* metric) {
+  for (const ModelInterval& one : result.model_intervals) {
+    if (one.name != metric || (one.low == 0 && one.high == 0)) continue;
+    return format_number(one.low) + ".." + format_number(one.high);
+  }
+  return "-";
+}
+
+std::string right(const std::string& text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + text;
+}
+
+// Columns that fit side by side; the rest in further blocks.
+void add_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+               std::string& page) {
+  std::size_t width = 12;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    width = std::max(width, std::min<std::size_t>(labels[i].size(), kColumns - kNameWidth - 2));
+    for (const Row& row : kRows) width = std::max(width, cell(results[i], row.metric).size());
+  }
+  width += 2;
+  const std::size_t most = std::max<std::size_t>(1, (kColumns - kNameWidth) / width);
+  for (std::size_t first = 0; first < results.size(); first += most) {
+    const std::size_t last = std::min(results.size(), first + most);
+    page += '\n' + std::string(kNameWidth, ' ');
+    for (std::size_t i = first; i < last; ++i) {
+      const std::string& label = labels[i];
+      page += right(label.size() + 2 > width ? "..." + label.substr(label.size() + 5 - width) : label, width);
+    }
+    page += '\n';
+    for (const Row& row : kRows) {
+      std::string line = row.name;
+      line.resize(kNameWidth, ' ');
+      bool any = false;
+      for (std::size_t i = first; i < last; ++i) {
+        const std::string text = cell(results[i], row.metric);
+        any = any || text != "-";
+        line += right(text, width);
+      }
+      if (any) page += line + '\n';
+    }
+  }
+}
+
+void add_sentence(const std::string& text, std::string& page, std::string_view indent = "") {
+  for (const std::string& line : wrap(text, kColumns, indent)) page += line + '\n';
+}
+
+// Of what somebody could build.
+bool can_win(const RunResult& result) { return !result.is_bound && result.policy != "ideal"; }
+
+std::string ranking_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+                         const ModelReport& report) {
+  std::size_t best = results.size();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const double value = results[i].number("mean_ttft_ms");
+    if (!can_win(results[i]) || std::isnan(value)) continue;
+    if (best == results.size() || value < results[best].number("mean_ttft_ms")) best = i;
+  }
+  std::string text;
+  for (std::size_t i = 0; i < results.size() && best < results.size(); ++i) {
+    if (i == best || !can_win(results[i])) continue;
+    for (const Ranking& one : report.rankings) {
+      if (one.setting != labels[best] || one.against != labels[i] || one.metric != kRanked[0]) continue;
+      text += (text.empty() ? labels[best] + " beats " : ", ") + labels[i] + " in " +
+              machines_text(one.share, report.draws);
+    }
+  }
+  return text.empty() ? "" : text + " consistent with what was measured (mean TTFT).";
+}
+
+}  // namespace
+
+const std::vector<std::string>& model_metrics() {
+  static const std::vector<std::string> metrics = [] {
+    std::vector<std::string> names;
+    for (const char* latency : {"ttft_ms", "service_ttft_ms", "itl_ms", "tpot_ms", "e2el_ms"}) {
+      for (const char* statistic : {"mean_", "median_", "p90_", "p99_"}) {
+        names.push_back(std::string(statistic) + latency);
+      }
+    }
+    for (const char* name : {"token_hit_rate", "output_throughput", "request_throughput", "request_goodput",
+                             "utilization.gpu", "cost.usd_per_hour", "cost.usd_per_million_output_tokens"}) {
+      names.emplace_back(name);
+    }
+    return names;
+  }();
+  return metrics;
+}
+
+std::vector<ModelInterval> model_intervals(const RunResult& result, const RunResult& nominal,
+                                           const std::vector<RunResult>& drawn) {
+  std::vector<ModelInterval> intervals;
+  for (const std::string& metric : model_metrics()) {
+    const double value = result.number(metric), reference = nominal.number(metric);
+    if (!std::isfinite(value) || !std::isfinite(reference) || reference <= 0) continue;
+    std::vector<double> ratios;
+    for (const RunResult& one : drawn) {
+      if (has_run(one) && std::isfinite(one.number(metric))) ratios.push_back(one.number(metric) / reference);
+    }
+    if (ratios.empty()) continue;
+    std::sort(ratios.begin(), ratios.end());
+    const double most = is_a_share(metric) ? 1 : std::numeric_limits<double>::infinity();
+    intervals.push_back({metric, std::min(most, value * quantile_of_sorted(ratios, (1 - kModelShare) / 2)),
+                         std::min(most, value * quantile_of_sorted(ratios, (1 + kModelShare) / 2)),
+                         static_cast<int64_t>(ratios.size())});
+  }
+  return intervals;
+}
+
+std::vector<Ranking> rankings(const std::vector<std::string>& labels,
+                              const std::vector<std::vector<RunResult>>& drawn) {
+  KVCAP_CHECK(labels.size() == drawn.size());
+  std::vector<Ranking> all;
+  for (std::size_t a = 0; a < drawn.size(); ++a) {
+    for (std::size_t b = 0; b < drawn.size(); ++b) {
+      if (a == b) continue;
+      for (const char* metric : kRanked) {
+        double wins = 0, machines = 0;
+        for (std::size_t d = 0; d < drawn[a].size(); ++d) {
+          const double one = drawn[a][d].number(metric), other = drawn[b][d].number(metric);
+          const bool one_runs = has_run(drawn[a][d]) && !std::isnan(one);
+          const bool other_runs = has_run(drawn[b][d]) && !std::isnan(other);
+          if (!one_runs && !other_runs) continue;
+          ++machines;
+          if (one_runs && (!other_runs || one < other)) {
+            wins += 1;
+          } else if (one_runs && one == other) {
+            wins += 0.5;
+          }
+        }
+        if (machines > 0) all.push_back({labels[a], labels[b], metric, wins / machines});
+      }
+    }
+  }
+  return all;
+}
+
+std::string machines_text(double share, int64_t draws) {
+  if (share == 1) return "all " + std::to_string(draws) + " drawn machines";
+  if (share == 0) return "none of " + std::to_string(draws) + " drawn machines";
+  return std::to_string(std::lround(100 * share)) + " % of machines";
+}
+
+std::string model_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+                       const ModelReport& report) {
+  if (report.draws == 0) return "";
+  std::string page = "\n";
+  std::string head = "80 % of " + std::to_string(report.draws) +
+                     " machines that are consistent with what was measured lie in (model intervals";
+  if (report.is_shortened) head += "; from runs of " + format_count(report.sessions, "session");
+  add_sentence(head + "):", page);
+  add_table(labels, results, page);
+  const std::string ranking = ranking_text(labels, results, report);
+  if (!ranking.empty()) {
+    page += '\n';
+    add_sentence(ranking, page);
+  }
+  for (const auto& [setting, machines] : report.saturated) {
+    add_sentence(setting + " is saturated in " + std::to_string(machines) + " of " +
+                     std::to_string(report.draws) + ".",
+                 page);
+  }
+  if (!report.outside.empty()) {
+    page += "Outside of validation, so that the intervals say nothing of it or rest on an assumption:\n";
+    for (const std::string& one : report.outside) add_sentence("  " + one + ".", page, "    ");
+  }
+  return page;
+}
+
+}  // namespace kvcap

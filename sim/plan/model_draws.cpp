@@ -1,0 +1,114 @@
+#include "plan/model_draws.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/input_error.h"
+#include "drawn_scenario.h"
+#include "metrics/serialize.h"
+#include "plan/sources.h"
+#include "plan/workers.h"
+#include "simulate.h"
+
+namespace kvcap {
+namespace {
+
+constexpr int64_t kLeastSessions = 50;  // fewer show little
+
+struct Lengths {
+  std::vector<int64_t> sessions;  // of each scenario
+  int64_t turns = 0;              // of all runs together, for the progress bar
+  bool is_shortened = false;
+};
+
+Lengths lengths_of(const std::vector<RunResult>& results, const DrawOptions& options) {
+  double turns = 0;
+  for (const RunResult& result : results) turns += static_cast<double>(result.turn_count);
+  const double wanted = turns * static_cast<double>(options.draws + 1);
+  const double share = std::min(1.0, static_cast<double>(options.most_turns) / std::max(wanted, 1.0));
+  Lengths lengths;
+  for (const RunResult& result : results) {
+    const int64_t all = std::max<int64_t>(1, result.session_count);
+    const auto part = static_cast<int64_t>(std::ceil(share * static_cast<double>(all)));
+    lengths.sessions.push_back(std::min(all, std::max(kLeastSessions, part)));
+    lengths.is_shortened = lengths.is_shortened || lengths.sessions.back() < all;
+    lengths.turns += (options.draws + 1) * result.turn_count * lengths.sessions.back() / all;
+  }
+  return lengths;
+}
+
+// With the sessions that are read of a file: all, where a steady run may have wanted more.
+Scenario source_of(Scenario scenario) {
+  if (scenario.workload.run_length == RunLength::steady) scenario.workload.sessions.reset();
+  return scenario;
+}
+
+}  // namespace
+
+ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vector<RunResult>& results,
+                         const DrawOptions& options) {
+  KVCAP_CHECK(scenarios.size() == results.size() && options.draws > 0);
+  const Lengths lengths = lengths_of(results, options);
+  Sources sources;
+  for (const Scenario& scenario : scenarios) sources.read(source_of(scenario));
+  const auto runs = static_cast<std::size_t>(options.draws) + 1;  // of each scenario, the first as it is
+  const std::vector<std::string> messages = run_in_workers(
+      scenarios.size() * runs,
+      [&](std::size_t job, std::atomic<int64_t>& done_turns) {
+        const Scenario& scenario = scenarios[job / runs];
+        const auto draw = static_cast<int64_t>(job % runs) - 1;
+        WorkloadOptions workload = scenario.workload;
+        workload.sessions = lengths.sessions[job / runs];
+        try {
+          const Scenario machine = draw < 0 ? scenario : drawn_scenario(scenario, draw);
+          RunResult result = without_curves(
+              simulate(machine, sources.workload(source_of(scenario), workload), {.finished_turns = &done_turns}));
+          result.scenario_json.clear();
+          return serialize(result);
+        } catch (const InputError&) {
+          return serialize(RunResult{});
+        }
+      },
+      {.total_units = lengths.turns, .label = "drawing machines"});
+  ModelDraws draws{.draws = options.draws,
+                   .sessions = *std::min_element(lengths.sessions.begin(), lengths.sessions.end()),
+                   .is_shortened = lengths.is_shortened,
+                   .nominal = {},
+                   .drawn = {}};
+  for (std::size_t s = 0; s < scenarios.size(); ++s) {
+    draws.nominal.push_back(deserialize(messages[s * runs]));
+    std::vector<RunResult>& drawn = draws.drawn.emplace_back();
+    for (std::size_t d = 1; d < runs; ++d) drawn.push_back(deserialize(messages[s * runs + d]));
+  }
+  return draws;
+}
+
+ModelReport model_report(const std::vector<std::string>& labels, const std::vector<Scenario>& scenarios,
+                         std::vector<RunResult>& results, const DrawOptions& options) {
+  if (options.draws == 0) return {};
+  const ModelDraws draws = draw_machines(scenarios, results, options);
+  ModelReport report{.draws = draws.draws,
+                     .sessions = draws.sessions,
+                     .is_shortened = draws.is_shortened,
+                     .rankings = rankings(labels, draws.drawn),
+                     .saturated = {},
+                     .outside = {}};
+  int64_t longest = 0;
+  for (std::size_t s = 0; s < scenarios.size(); ++s) {
+    results[s].model_intervals = model_intervals(results[s], draws.nominal[s], draws.drawn[s]);
+    const auto saturated =
+        std::count_if(draws.drawn[s].begin(), draws.drawn[s].end(),
+                      [](const RunResult& one) { return one.turn_count == 0 || one.number("stable") == 0; });
+    if (saturated > 0) report.saturated.emplace_back(labels[s], saturated);
+    longest = std::max(longest, longest_context(results[s]));
+  }
+  report.outside = outside_validation(scenarios, longest);
+  return report;
+}
+
+int64_t longest_context(const RunResult& result) {
+  return result.by_history.empty() ? 0 : result.by_history.back().max_tokens;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,167 @@
+#include "plan/plan_draws.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "drawn_scenario.h"
+#include "metrics/format.h"
+#include "metrics/quantiles.h"
+#include "plan/replicate.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::size_t kMostFinalists = 5;
+constexpr std::size_t kColumns = 100;
+
+// Of one finalist on one machine.
+struct Verdict {
+  bool meets = false;
+  double objective = 0;
+};
+
+class Judged {
+ public:
+  Judged(const Plan& plan, const Candidate& candidate, const RunResult& nominal)
+      : plan_(plan), candidate_(candidate), nominal_(nominal) {}
+
+  double value(const std::string& metric, const RunResult& drawn) const {
+    return on_machine(candidate_.metric(metric).mean, nominal_.number(metric), drawn.number(metric));
+  }
+
+  Verdict on(const RunResult& drawn) const {
+    if (drawn.turn_count == 0) return {};  // the machine cannot run it
+    const bool meets = std::all_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
+      return violation(target, value(target.metric, drawn)) == 0;
+    });
+    return {meets && !is_saturated(drawn) && unserved(drawn, plan_.meet).empty(), value(plan_.minimize, drawn)};
+  }
+
+  std::vector<ModelInterval> intervals(const std::vector<RunResult>& drawn) const {
+    std::vector<std::string> metrics = {plan_.minimize};
+    for (const Target& target : plan_.meet) metrics.push_back(target.metric);
+    std::vector<ModelInterval> intervals;
+    for (const std::string& metric : metrics) {
+      std::vector<double> values;
+      for (const RunResult& one : drawn) {
+        if (one.turn_count > 0 && std::isfinite(value(metric, one))) values.push_back(value(metric, one));
+      }
+      if (values.empty()) continue;
+      std::sort(values.begin(), values.end());
+      intervals.push_back({metric, quantile_of_sorted(values, (1 - kModelShare) / 2),
+                           quantile_of_sorted(values, (1 + kModelShare) / 2),
+                           static_cast<int64_t>(values.size())});
+    }
+    return intervals;
+  }
+
+ private:
+  const Plan& plan_;
+  const Candidate& candidate_;
+  const RunResult& nominal_;
+};
+
+std::string changes_text(const Candidate& candidate) {
+  std::string text;
+  for (const std::string& change : candidate.changes) text += (text.empty() ? "" : " ") + change;
+  return text;
+}
+
+}  // namespace
+
+std::vector<const Candidate*> finalists_of(const PlanResult& result) {
+  std::vector<const Candidate*> finalists;
+  const auto add = [&finalists](const Candidate* one) {
+    const bool is_new = std::find(finalists.begin(), finalists.end(), one) == finalists.end();
+    if (one && !one->runs.empty() && is_new && finalists.size() < kMostFinalists) finalists.push_back(one);
+  };
+  add(result.best);
+  add(result.next_better);
+  const auto dearer = std::find_if(result.judged.begin(), result.judged.end(), [&](const Candidate* one) {
+    return one != result.best && one->verdict == Judgement::meets;
+  });
+  if (dearer != result.judged.end()) add(*dearer);
+  for (const Candidate* rival : result.rivals) add(rival);
+  return finalists;
+}
+
+double on_machine(double value, double nominal, double drawn) {
+  return nominal > 0 && value > 0 ? value * drawn / nominal : value + drawn - nominal;
+}
+
+PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawOptions& options) {
+  if (!result.best || options.draws == 0) return {};
+  std::vector<Scenario> scenarios;
+  std::vector<RunResult> lengths;
+  const std::vector<const Candidate*> candidates = finalists_of(result);
+  for (const Candidate* one : candidates) {
+    scenarios.push_back(in_steady_state(load_scenario(plan.base, one->changes)));
+    lengths.push_back(one->runs.front());
+  }
+  const ModelDraws runs = draw_machines(scenarios, lengths, options);
+  PlanDraws draws{.draws = runs.draws,
+                  .sessions = runs.sessions,
+                  .is_shortened = runs.is_shortened,
+                  .still_best = 0,
+                  .finalists = {},
+                  .outside = outside_validation({scenarios.front()}, longest_context(lengths.front()))};
+  std::vector<std::vector<Verdict>> verdicts;  // [finalist][draw]
+  for (std::size_t f = 0; f < candidates.size(); ++f) {
+    const Judged judged(plan, *candidates[f], runs.nominal[f]);
+    std::vector<Verdict>& of_machines = verdicts.emplace_back();
+    for (const RunResult& drawn : runs.drawn[f]) of_machines.push_back(judged.on(drawn));
+    const auto met = std::count_if(of_machines.begin(), of_machines.end(),
+                                   [](const Verdict& one) { return one.meets; });
+    draws.finalists.push_back({candidates[f], static_cast<double>(met) / static_cast<double>(runs.draws),
+                               judged.intervals(runs.drawn[f])});
+  }
+  int64_t still_best = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(runs.draws); ++d) {
+    const Verdict& best = verdicts.front()[d];
+    const bool beaten = std::any_of(verdicts.begin() + 1, verdicts.end(), [&](const auto& of_machines) {
+      return of_machines[d].meets && of_machines[d].objective < best.objective;
+    });
+    still_best += best.meets && !beaten ? 1 : 0;
+  }
+  draws.still_best = static_cast<double>(still_best) / static_cast<double>(runs.draws);
+  return draws;
+}
+
+std::string plan_draws_text(const Plan& plan, const PlanDraws& draws) {
+  if (draws.draws == 0) return "";
+  std::string page = "\n";
+  const auto sentence = [&page](const std::string& text, std::string_view indent = "") {
+    for (const std::string& line : wrap(text, kColumns, indent)) page += line + '\n';
+  };
+  sentence("How far the model can be trusted: on " + std::to_string(draws.draws) +
+           " machines that are consistent with what was measured" +
+           (draws.is_shortened ? ", runs of " + format_count(draws.sessions, "session") + ":" : ":"));
+  const Finalist& answer = draws.finalists.front();
+  sentence("  the answer meets every target in " + machines_text(answer.meets, draws.draws) +
+               (draws.finalists.size() > 1 ? " and is the cheapest of " +
+                                                 std::to_string(draws.finalists.size()) + " finalists that do in " +
+                                                 machines_text(draws.still_best, draws.draws)
+                                           : ""),
+           "    ");
+  for (const ModelInterval& one : answer.intervals) {
+    if (one.low == one.high) continue;
+    sentence("  " + one.name + ": 80 % of machines lie in " + format_number(one.low) + ".." +
+                 format_number(one.high),
+             "    ");
+  }
+  for (std::size_t f = 1; f < draws.finalists.size(); ++f) {
+    const Finalist& one = draws.finalists[f];
+    sentence("  " + changes_text(*one.candidate) + " at " + plan.minimize + " " +
+                 format_number(one.candidate->metric(plan.minimize).mean) + " meets them in " +
+                 machines_text(one.meets, draws.draws),
+             "    ");
+  }
+  if (!draws.outside.empty()) {
+    page += "Outside of validation, so that this says nothing of it or rests on an assumption:\n";
+    for (const std::string& one : draws.outside) sentence("  " + one + ".", "    ");
+  }
+  return page;
+}
+
+}  // namespace kvcap
