@@ -1,6 +1,7 @@
 // kvcap capacity: the highest load that meets the targets, and the curve around it.
 #include "plan/capacity.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -29,7 +30,7 @@ struct CapacityArgs {
   std::vector<std::string> overrides;
   std::string prices;
   std::vector<std::string> meet;
-  int seeds = 4;
+  int seeds = 8;
   std::string out;
   bool json = false;
 };
@@ -65,14 +66,6 @@ std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scena
                    "'p99_ttft_ms<=1000'");
 }
 
-// Where the search begins: a load of the scenario's order; sessions stand for requests.
-double first_guess(const Scenario& scenario) {
-  const ArrivalOptions& arrivals = scenario.workload.arrivals;
-  if (arrivals.process == ArrivalProcess::closed_loop) return static_cast<double>(*arrivals.concurrency);
-  if (arrivals.requests_per_s) return *arrivals.requests_per_s;
-  return arrivals.sessions_per_s.value_or(1);
-}
-
 std::string targets_text(const std::vector<Target>& meet) {
   std::string all;
   for (const Target& one : meet) {
@@ -84,79 +77,120 @@ std::string targets_text(const std::vector<Target>& meet) {
   return all;
 }
 
+std::string range_text(const CapacityAnswer& answer) {
+  return format_number(answer.sure) +
+         (std::isinf(answer.beyond) ? " or more" : " to " + format_number(answer.beyond));
+}
+
 std::string sentence_of(const CapacityQuestion& question, const CapacityAnswer& answer) {
   const std::string targets = targets_text(question.meet);
-  if (!(answer.load.mean > 0)) return "No load meets " + targets + ": the least misses " + answer.limit + ".";
-  const std::string unit = question.closed_loop ? " active sessions" : " requests/s";
-  return "Capacity: " + format_interval(answer.load.mean, answer.load.half_width) + unit + " meet " +
-         targets + " (" + format_count(question.seeds, "seed") +
-         (question.seeds > 1 ? ", 95 % interval" : "") + "). " +
+  if (!(answer.load > 0)) return "No load meets " + targets + ": the least misses " + answer.limit + ".";
+  return "Capacity: " + format_number(answer.load) +
+         (question.closed_loop ? " active sessions" : " requests/s") + " meet " + targets + " (" +
+         (question.seeds > 1 ? "95 % interval " + range_text(answer) + ", " : "no interval of ") +
+         format_count(question.seeds, "seed") + "). " +
          (answer.limit.empty() ? "More was not tried." : "More misses " + answer.limit + ".");
 }
 
 // What targets count as served, else all that is.
-double served_per_s(const Attempt& one) {
-  const double goodput = one.result.number("request_goodput");
-  return std::isnan(goodput) ? one.result.number("request_throughput") : goodput;
+double served_per_s(const LoadPoint& one) {
+  const double goodput = one.metric("request_goodput").mean;
+  return std::isnan(goodput) ? one.metric("request_throughput").mean : goodput;
 }
 
 std::string padded(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-// One row a load; the bar is what is served.
+struct Column {
+  const char* name;
+  const char* unit;
+  const char* metric;
+  double scale = 1;
+  bool is_alarm = false;  // shown where it is not 0
+};
+constexpr Column kCurveColumns[] = {{"TTFT mean", "ms", "mean_ttft_ms"},
+                                    {"p99", "ms", "p99_ttft_ms"},
+                                    {"TPOT p99", "ms", "p99_tpot_ms"},
+                                    {"rejected", "%", "rejected_share", 100, true},
+                                    {"truncated", "%", "truncated_share", 100, true},
+                                    {"output", "tokens/s", "output_throughput"}};
+
+// One row a load; the bar is what is served, and behind it what is not met.
 std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& answer) {
-  constexpr double kBar = 20;
-  constexpr std::size_t kWidth = 11;
+  constexpr std::size_t kWidth = 11, kLongestMark = 12;
+  std::vector<Column> columns;
+  for (const Column& one : kCurveColumns) {
+    const bool is_shown =
+        !one.is_alarm || std::any_of(answer.curve.begin(), answer.curve.end(),
+                                     [&](const LoadPoint& at) { return at.metric(one.metric).mean > 0; });
+    if (is_shown) columns.push_back(one);
+  }
+  const std::size_t taken = kWidth * (columns.size() + 2) + 2 + kLongestMark;
+  const double bar = std::min(20.0, static_cast<double>(kColumns - std::min(kColumns, taken)));
   double most = 0;
-  for (const Attempt& one : answer.curve) most = std::max(most, served_per_s(one));
-  std::string text;
-  const auto add_head = [&](std::initializer_list<const char*> names) {
-    for (const char* name : names) text += padded(name, kWidth);
-    text += '\n';
-  };
-  add_head(
-      {question.closed_loop ? "sessions" : "requests", "TTFT mean", "p99", "TPOT p99", "output", "good"});
-  add_head({question.closed_loop ? "active" : "/s", "ms", "ms", "ms", "tokens/s", "requests/s"});
-  for (const Attempt& one : answer.curve) {
-    text += padded(format_number(one.ask.load), kWidth);
-    for (const char* metric : {"mean_ttft_ms", "p99_ttft_ms", "p99_tpot_ms", "output_throughput"}) {
-      text += padded(format_number(one.result.number(metric)), kWidth);
-    }
+  for (const LoadPoint& one : answer.curve) most = std::max(most, served_per_s(one));
+  std::string names = padded(question.closed_loop ? "sessions" : "requests", kWidth);
+  std::string units = padded(question.closed_loop ? "active" : "/s", kWidth);
+  for (const Column& one : columns) {
+    names += padded(one.name, kWidth);
+    units += padded(one.unit, kWidth);
+  }
+  std::string text = names + padded("good", kWidth) + '\n' + units + padded("requests/s", kWidth) + '\n';
+  for (const LoadPoint& one : answer.curve) {
+    text += padded(format_number(one.load), kWidth);
+    for (const Column& column : columns)
+      text += padded(format_number(one.metric(column.metric).mean * column.scale), kWidth);
     text += padded(format_number(served_per_s(one)), kWidth) + "  ";
-    text += std::string(static_cast<std::size_t>(std::lround(most > 0 ? kBar * served_per_s(one) / most : 0)),
+    text += std::string(static_cast<std::size_t>(std::lround(most > 0 ? bar * served_per_s(one) / most : 0)),
                         '#');
-    const std::string_view verdict = one.result.text("stable.verdict");
-    if (verdict != "stable") text.append(" ").append(verdict);
+    const Verdict verdict = one.stability();
+    if (verdict != Verdict::stable) {
+      text.append(" ").append(name(verdict));
+    } else if (!one.missed.empty()) {
+      text += " misses";
+    } else if (one.verdict == Judgement::unclear) {
+      text += " unclear";
+    }
     text += '\n';
   }
   return text;
 }
 
-// JSON has no NaN: it is written as null.
-Json attempt_object(const CapacityQuestion& question, const Attempt& one) {
-  Json metrics = Json::object();
-  for (const char* name :
-       {"mean_ttft_ms", "p99_ttft_ms", "mean_tpot_ms", "p99_tpot_ms", "mean_e2el_ms", "request_throughput",
-        "output_throughput", "request_goodput", "token_hit_rate", "offered_load", "utilization.gpu",
-        "rejected", "truncated", "cost.usd_per_million_output_tokens"}) {
-    metrics[name] = one.result.number(name);
+// JSON has no NaN and no infinity: they are written as null.
+Json point_object(const CapacityQuestion& question, const LoadPoint& point) {
+  Json metrics = Json::object(), half_widths = Json::object();
+  std::vector<std::string> names = {
+      "mean_ttft_ms",   "p99_ttft_ms",        "mean_tpot_ms",      "p99_tpot_ms",
+      "mean_e2el_ms",   "request_throughput", "output_throughput", "request_goodput",
+      "token_hit_rate", "offered_load",       "utilization.gpu",   "rejected",
+      "rejected_share", "truncated",          "truncated_share",   "cost.usd_per_million_output_tokens"};
+  for (const Target& target : question.meet) names.push_back(target.metric);
+  for (const std::string& one : names) {
+    const MeanInterval found = point.metric(one);
+    metrics[one] = found.mean;
+    half_widths[one] = found.half_width;
   }
-  for (const Target& target : question.meet) {
-    metrics[target.metric] = one.result.number(target.metric);
+  int64_t sessions = 0, turns = 0;
+  for (const RunResult& run : point.runs) {
+    sessions += run.session_count;
+    turns += run.turn_count;
   }
-  return {{question.closed_loop ? "concurrency" : "requests_per_s", one.ask.load},
-          {"seed", one.ask.seed},
-          {"sessions", one.result.session_count},
-          {"stable", one.result.text("stable.verdict")},
-          {"missed", one.missed.empty() ? Json() : Json(one.missed)},
-          {"metrics", metrics}};
+  constexpr const char* kVerdicts[] = {"misses", "misses", "unclear", "meets"};
+  return {{question.closed_loop ? "concurrency" : "requests_per_s", point.load},
+          {"seeds", point.runs.size()},
+          {"sessions", sessions},
+          {"turns", turns},
+          {"stable", name(point.stability())},
+          {"verdict", kVerdicts[static_cast<std::size_t>(point.verdict)]},
+          {"missed", point.missed.empty() ? Json() : Json(point.missed)},
+          {"metrics", metrics},
+          {"half_widths", half_widths}};
 }
 
 Json answer_object(const Scenario& scenario, const CapacityQuestion& question, const CapacityAnswer& answer) {
-  const double half_width = answer.load.half_width;
   Json interval;
-  if (!std::isnan(half_width)) interval = {answer.load.mean - half_width, answer.load.mean + half_width};
+  if (question.seeds > 1) interval = {answer.sure, answer.beyond};
   Json meet = Json::object();
   for (const Target& target : question.meet) {
     Json& bounds = meet[target.metric] = Json::object();
@@ -165,15 +199,18 @@ Json answer_object(const Scenario& scenario, const CapacityQuestion& question, c
   }
   Json object = {{"schema", "kvcap.capacity/1"},
                  {"name", scenario.name},
+                 {"model", scenario.model.name},
+                 {"hardware", scenario.hardware.name},
                  {"policy", scenario.policy.name},
                  {"meet", meet},
                  {"unit", question.closed_loop ? "concurrency" : "requests_per_s"},
-                 {"capacity", {{"mean", answer.load.mean}, {"interval", interval}}},
+                 {"capacity", {{"mean", answer.load}, {"interval", interval}}},
+                 {"seeds", question.seeds},
                  {"limit", answer.limit},
                  {"curve", Json::array()},
                  {"attempts", Json::array()}};
-  for (const Attempt& one : answer.curve) object["curve"].push_back(attempt_object(question, one));
-  for (const Attempt& one : answer.attempts) object["attempts"].push_back(attempt_object(question, one));
+  for (const LoadPoint& one : answer.curve) object["curve"].push_back(point_object(question, one));
+  for (const LoadPoint& one : answer.points) object["attempts"].push_back(point_object(question, one));
   return object;
 }
 
@@ -188,12 +225,12 @@ void capacity(const CapacityArgs& args) {
   const CapacityQuestion question{.meet = read_targets(args, scenario),
                                   .closed_loop = process == ArrivalProcess::closed_loop,
                                   .seeds = args.seeds,
-                                  .guess = first_guess(scenario)};
+                                  .guess = load_of(scenario)};
   prepare_folder(args.out);
   if (!args.out.empty()) {
     refuse_to_replace_in("--out", args.out, std::vector<std::string>{"capacity.json"}, files_of(scenario));
   }
-  const CapacityAnswer answer = find_capacity(question, simulated_loads(scenario));
+  const CapacityAnswer answer = find_capacity(question, simulated_loads(scenario, question.meet));
   const std::string json = answer_object(scenario, question, answer).dump(2) + "\n";
   if (!args.out.empty()) write_file(args.out + "/capacity.json", json);
   if (args.json) {
@@ -204,7 +241,7 @@ void capacity(const CapacityArgs& args) {
     if (!answer.curve.empty()) text += "\n" + curve_text(question, answer);
     std::fputs(text.c_str(), stdout);
   }
-  if (!(answer.load.mean > 0)) throw CheckFailed(args.scenario_path + ": no load meets the targets");
+  if (!(answer.load > 0)) throw CheckFailed(args.scenario_path + ": no load meets the targets");
 }
 
 }  // namespace
@@ -217,7 +254,7 @@ void add_capacity(CLI::App& app) {
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.repeated("--meet", args->meet,
                    "a target in place of slo, which bounds the 99th percentile: 'p99_ttft_ms<=500'");
-  command.value("--seeds", args->seeds, "searches, each under a seed of its own")
+  command.value("--seeds", args->seeds, "runs of each load; one has no interval")
       .with_default()
       .within(1, 100);
   command.value("--out", args->out, "folder for capacity.json");

@@ -5,128 +5,272 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "metrics/percentile_share.h"
 #include "metrics/serialize.h"
-#include "plan/plan_judge.h"
+#include "metrics/stability.h"
 #include "plan/replicate.h"
 #include "plan/sources.h"
 #include "plan/workers.h"
 #include "simulate.h"
+#include "workload/arrivals.h"
 
 namespace kvcap {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kError = 0.05;  // of all targets of a load together
 // A target that is missed by so much more than its bound is missed in the long run too: a share of the bound.
 constexpr double kByFar = 0.5;
-// A 99th percentile rests on 200 of so many turns.
-constexpr int64_t kFewestTurns = 20'000;
+// Of all seeds together: 1 % of them is beyond a 99th percentile.
+constexpr int64_t kFewestTurns = 80'000;
 // Beyond so many times the guess nothing is looked for.
 constexpr double kMostOfGuess = 1000, kMostOfGuessClosed = 64;
 constexpr double kSessionsOfActive = 8;
+constexpr double kFine = 0.25;
 constexpr double kFirstStep = 1.3;    // from the guess outwards
 constexpr double kLeastShare = 1e-3;  // of the guess: if that misses, everything does
 constexpr double kCurve[] = {0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25};  // of the capacity
 
-// The first condition that does not hold; empty: all do.
-std::string missed_by(const RunResult& result, const std::vector<Target>& meet) {
-  const std::string_view missing = unserved(result, meet);
-  if (!missing.empty()) return std::string(missing);
-  for (const Target& target : meet) {
-    if (violation(target, result.number(target.metric)) > 0) return target.metric;
-  }
-  return result.number("stable") == 1 ? "" : "stable";
+// What the seeds' means say of a condition, and whether their intervals say the same.
+struct Finding {
+  bool missed = false;
+  bool is_sure = true;
+};
+
+// The bound on a percentile as one on the share of turns beyond it, where the runs have counted them.
+Target as_share(const Target& target, const RunResult& run) {
+  const auto share = allowed_share(target.metric);
+  const std::string name = beyond_share_name(target.metric);
+  if (!share || std::isfinite(target.min) || std::isnan(run.number(name))) return target;
+  return {.metric = name, .max = *share};
 }
 
-bool misses_by_far(const RunResult& result, const std::vector<Target>& meet) {
-  if (result.number("rates.steady") == 0) return false;
+Finding of_target(const Target& asked, const LoadPoint& point, double confidence) {
+  const Target target = as_share(asked, point.runs.front());
+  const MeanInterval found = point.metric(target.metric, confidence);
+  const bool missed = violation(target, found.mean) > 0;
+  const double half = std::isnan(found.half_width) ? 0 : found.half_width;
+  const auto agrees = [&](double value) { return (violation(target, value) > 0) == missed; };
+  return {missed, agrees(found.mean - half) && agrees(found.mean + half)};
+}
+
+// Most runs are to be shown to be stable; what all say, or none contradicts a saturated one, is sure.
+Finding of_stability(const LoadPoint& point) {
+  const auto count = [&](double stable) {
+    return std::count_if(point.runs.begin(), point.runs.end(),
+                         [&](const RunResult& run) { return run.number("stable") == stable; });
+  };
+  const auto stable = count(1), saturated = count(0);
+  const bool missed = 2 * stable <= std::ssize(point.runs);
+  return {missed, missed ? saturated > 0 && stable == 0 : stable == std::ssize(point.runs)};
+}
+
+void judge(LoadPoint& point, const std::vector<Target>& meet) {
+  bool is_sure = true, sure_miss = false;
+  const auto add = [&](const Finding& found, std::string_view condition) {
+    if (found.missed && point.missed.empty()) point.missed = condition;
+    is_sure = is_sure && found.is_sure;
+    sure_miss = sure_miss || (found.missed && found.is_sure);
+  };
+  for (const RunResult& run : point.runs) {
+    if (const std::string_view missing = unserved(run, meet); !missing.empty()) add({true, true}, missing);
+  }
+  const double confidence = 1 - kError / static_cast<double>(std::max<std::size_t>(1, meet.size()));
+  for (const Target& target : meet) add(of_target(target, point, confidence), target.metric);
+  add(of_stability(point), "stable");
+  point.verdict = sure_miss ? Judgement::misses : is_sure ? Judgement::meets : Judgement::unclear;
+}
+
+// Whether the long run misses as well, whatever chance does.
+bool misses_by_far(const RunResult& run, const std::vector<Target>& meet) {
+  if (run.number("stable") == 0) return true;
+  if (run.number("rates.steady") == 0) return false;
   return std::any_of(meet.begin(), meet.end(), [&](const Target& target) {
     // A hit rate may rise as caches fill.
-    return std::isfinite(target.max) && violation(target, result.number(target.metric)) > kByFar;
+    return std::isfinite(target.max) && violation(target, run.number(target.metric)) > kByFar;
   });
 }
 
-// Whether it has the turns that percentiles need next to their bounds.
-bool is_precise(const RunResult& result, const std::vector<Target>& meet) {
-  return result.turn_count >= kFewestTurns ||
-         std::all_of(meet.begin(), meet.end(), [&](const Target& target) {
-           return slack(target, result.number(target.metric)) > kByFar;
-         });
+bool meets_by_far(const RunResult& run, const std::vector<Target>& meet) {
+  return std::all_of(meet.begin(), meet.end(), [&](const Target& target) {
+    const Target share = as_share(target, run);
+    return slack(share, run.number(share.metric)) > kByFar;
+  });
 }
 
-// The search under one seed.
-struct Bracket {
-  double low = 0, high = kInfinity;
-  std::string missed;  // at `high`
+class Search {
+ public:
+  Search(const CapacityQuestion& question, const RunLoads& run) : question_(question), run_(run) {}
 
-  bool is_done(const CapacityQuestion& question) const {
-    if (low == 0 && high <= question.guess * kLeastShare) return true;
-    const double most = question.closed_loop ? kMostOfGuessClosed : kMostOfGuess;
-    if (std::isinf(high) && low >= question.guess * most) return true;
-    if (question.closed_loop) return high - low <= std::max(1.0, question.precision * low);
-    return high <= low * (1 + question.precision);
-  }
-  double next(const CapacityQuestion& question) const {
-    double load = question.guess;
-    if (std::isinf(high)) {
-      if (low > 0) load = low * kFirstStep;
-    } else if (low == 0) {
-      load = high / (high > question.guess / 4 ? kFirstStep : 4);
-    } else {
-      load = std::sqrt(low * high);
+  CapacityAnswer find() {
+    CapacityAnswer answer;
+    while (!is_done()) {
+      const LoadPoint& point = at(next());
+      (point.missed.empty() ? low_ : high_) = point.load;
     }
-    if (!question.closed_loop) return load;
-    const double most = std::isinf(high) ? kInfinity : std::max(low + 1, high - 1);
-    return std::clamp(std::round(load), low + 1, most);
+    answer.load = low_;
+    if (std::isfinite(high_)) answer.limit = points_.at(high_).missed;
+    for (double share : kCurve) {
+      const double load = whole(share * low_);
+      if (load > (answer.curve.empty() ? 0 : answer.curve.back().load)) answer.curve.push_back(at(load));
+    }
+    answer.sure = low_;
+    answer.beyond = high_;
+    if (question_.seeds > 1) {
+      answer.sure = lower_end(low_);
+      answer.beyond = upper_end(high_);
+    }
+    for (auto& [load, point] : points_) answer.points.push_back(std::move(point));
+    return answer;
   }
-};
 
-// Runs them side by side, as long as it takes.
-std::vector<Attempt> attempts_at(const CapacityQuestion& question, const RunLoads& run,
-                                 const std::vector<LoadAsk>& asks) {
-  std::vector<Attempt> attempts(asks.size());
-  for (std::size_t i = 0; i < asks.size(); ++i) {
-    attempts[i].ask = asks[i];
+ private:
+  double most() const {
+    return question_.guess * (question_.closed_loop ? kMostOfGuessClosed : kMostOfGuess);
+  }
+  double least() const { return question_.guess * kLeastShare; }
+  double whole(double load) const { return question_.closed_loop ? std::round(load) : load; }
+  bool are_close(double low, double high) const {
+    if (question_.closed_loop) return high - low <= std::max(1.0, question_.precision * low);
+    return high <= low * (1 + question_.precision);
+  }
+  // A whole number is between the two, not at one of them.
+  double between(double low, double high) const {
+    const double load = std::sqrt(low * high);
+    return question_.closed_loop ? std::clamp(std::round(load), low + 1, high - 1) : load;
+  }
+
+  bool is_done() const {
+    if (low_ == 0) return high_ <= std::max(least(), question_.closed_loop ? 1.0 : 0.0);
+    return std::isinf(high_) ? low_ >= most() : are_close(low_, high_);
+  }
+  double next() const {
+    if (low_ > 0 && std::isfinite(high_)) return between(low_, high_);
+    if (low_ > 0) return upwards(low_);
+    if (std::isinf(high_)) return whole(question_.guess);
+    return downwards(high_, high_ > question_.guess / 4 ? kFirstStep : 4);
+  }
+  double upwards(double load) const {
+    return question_.closed_loop ? std::max(load + 1, std::round(load * kFirstStep)) : load * kFirstStep;
+  }
+  double downwards(double load, double step) const {
+    return question_.closed_loop ? std::clamp(std::round(load / step), 1.0, load - 1) : load / step;
+  }
+
+  const LoadPoint& at(double load) {
+    const auto found = points_.find(load);
+    if (found != points_.end()) return found->second;
+    return points_.emplace(load, run_long_enough(load)).first->second;
+  }
+
+  // An end of a wide interval need not be known better than a quarter of its distance to the estimate.
+  bool is_fine(double low, double high, double estimate) const {
+    return are_close(low, high) ||
+           (!question_.closed_loop && high - low <= kFine * std::max(high - estimate, estimate - low));
+  }
+
+  // The highest load up to which everything is met for sure; at most `load`, the highest whose means do.
+  double lower_end(double load) {
+    while (load > least()) {
+      double sure = 0, above = load;
+      for (const auto& [at, point] : points_) {
+        if (at > load) break;
+        if (point.verdict != Judgement::meets) {
+          above = at;
+          break;
+        }
+        sure = at;
+      }
+      if (sure == load || (sure > 0 && is_fine(sure, above, load))) return sure;
+      if (sure == 0 && (above <= least() || (question_.closed_loop && above <= 1))) return 0;
+      at(sure > 0 ? between(sure, above) : downwards(above, kFirstStep));
+    }
+    return 0;
+  }
+  // The lowest load from which on something is missed for sure.
+  double upper_end(double load) {
+    while (std::isfinite(load)) {
+      double sure = kInfinity, below = load;
+      for (auto at = points_.rbegin(); at != points_.rend() && at->first >= load; ++at) {
+        if (at->second.verdict != Judgement::misses) {
+          below = at->first;
+          break;
+        }
+        sure = at->first;
+      }
+      if (sure == load || (std::isfinite(sure) && is_fine(below, sure, load))) return sure;
+      if (std::isinf(sure) && below >= most()) return kInfinity;
+      at(std::isfinite(sure) ? between(below, sure) : upwards(below));
+    }
+    return kInfinity;
+  }
+
+  // Under all seeds side by side.
+  LoadPoint run_long_enough(double load) {
+    int64_t first = first_sessions(load);
     // Most sessions of a closed loop are to begin when others have ended.
-    int64_t& sessions = attempts[i].ask.sessions;
-    while (question.closed_loop && static_cast<double>(sessions) < kSessionsOfActive * asks[i].load)
-      sessions *= 2;
-  }
-  std::vector<std::size_t> open(asks.size());
-  for (std::size_t i = 0; i < open.size(); ++i) open[i] = i;
-  while (!open.empty()) {
-    std::vector<LoadAsk> wanted;
-    for (std::size_t i : open) wanted.push_back(attempts[i].ask);
-    std::vector<RunResult> results = run(wanted);
-    KVCAP_CHECK(results.size() == wanted.size());
-    std::vector<std::size_t> longer;
-    for (std::size_t i = 0; i < open.size(); ++i) {
-      Attempt& attempt = attempts[open[i]];
-      attempt.result = std::move(results[i]);
-      attempt.missed = missed_by(attempt.result, question.meet);
-      const RunResult& result = attempt.result;
-      const bool tells = result.number("stable") == 0 ||
-                         (tells_the_long_run(result) && is_precise(result, question.meet)) ||
-                         misses_by_far(result, question.meet) || 2 * result.turn_count > kMostSearchedTurns;
-      if (tells) continue;
-      attempt.ask.sessions *= 2;
-      longer.push_back(open[i]);
+    while (question_.closed_loop && static_cast<double>(first) < kSessionsOfActive * load) first *= 2;
+    LoadPoint point{.load = load, .runs = std::vector<RunResult>(static_cast<std::size_t>(question_.seeds))};
+    std::vector<LoadAsk> open;
+    for (int64_t seed = 0; seed < question_.seeds; ++seed) open.push_back({load, seed, first});
+    while (!open.empty()) {
+      std::vector<RunResult> results = run_(open);
+      KVCAP_CHECK(results.size() == open.size());
+      for (std::size_t i = 0; i < open.size(); ++i)
+        point.runs[static_cast<std::size_t>(open[i].seed)] = std::move(results[i]);
+      open = to_be_longer(point, open.front().sessions);
     }
-    open = std::move(longer);
+    judge(point, question_.meet);
+    return point;
   }
-  return attempts;
-}
+  // What both neighbours need is needed between them.
+  int64_t first_sessions(double load) const {
+    const auto above = points_.lower_bound(load);
+    if (above == points_.begin() || above == points_.end()) return question_.sessions;
+    const auto sessions = [](const LoadPoint& point) {
+      int64_t fewest = point.runs.front().session_count;
+      for (const RunResult& run : point.runs) fewest = std::min(fewest, run.session_count);
+      return fewest;
+    };
+    return std::max(question_.sessions,
+                    std::min(sessions(above->second), sessions(std::prev(above)->second)));
+  }
+  // Twice as long: all, where targets are near or most have not settled, so that a lucky run is not kept and
+  // an unlucky one run again; else those of which nobody knows whether they are stable.
+  std::vector<LoadAsk> to_be_longer(const LoadPoint& point, int64_t sessions) const {
+    const auto all = [&](const auto& is_so) {
+      return std::all_of(point.runs.begin(), point.runs.end(), is_so);
+    };
+    const std::vector<Target>& meet = question_.meet;
+    const bool misses = all([&](const RunResult& run) { return misses_by_far(run, meet); });
+    const bool is_precise =
+        all([&](const RunResult& run) { return run.turn_count * question_.seeds >= kFewestTurns; }) ||
+        all([&](const RunResult& run) { return meets_by_far(run, meet); });
+    const auto settled = std::count_if(point.runs.begin(), point.runs.end(), [](const RunResult& run) {
+      return !std::isnan(run.number("warmup.detected_turns"));
+    });
+    const bool is_told = misses || (is_precise && 2 * settled >= question_.seeds);
+    std::vector<LoadAsk> longer;
+    for (std::size_t seed = 0; seed < point.runs.size(); ++seed) {
+      const RunResult& run = point.runs[seed];
+      const double stable = run.number("stable");
+      const bool knows = !std::isnan(stable) && run.number("rates.steady") != 0;
+      if (stable == 0 || (is_told && (knows || misses)) || 2 * run.turn_count > kMostSearchedTurns) continue;
+      longer.push_back({point.load, static_cast<int64_t>(seed), 2 * sessions});
+    }
+    return longer;
+  }
 
-std::string most_frequent(const std::vector<Bracket>& brackets) {
-  std::map<std::string, int> counts;
-  for (const Bracket& one : brackets) ++counts[one.missed];
-  return std::max_element(counts.begin(), counts.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
+  const CapacityQuestion& question_;
+  const RunLoads& run_;
+  std::map<double, LoadPoint> points_;
+  double low_ = 0, high_ = kInfinity;  // what the means say
+};
 
 // The load that a scenario says.
 Scenario at_load(Scenario scenario, const LoadAsk& ask) {
@@ -145,41 +289,23 @@ Scenario at_load(Scenario scenario, const LoadAsk& ask) {
 
 }  // namespace
 
+MeanInterval LoadPoint::metric(const std::string& name, double confidence) const {
+  std::vector<double> values;
+  for (const RunResult& run : runs) values.push_back(run.number(name));
+  return mean_interval(values, confidence);
+}
+
+Verdict LoadPoint::stability() const {
+  const auto all = [&](double stable) {
+    return std::all_of(runs.begin(), runs.end(),
+                       [&](const RunResult& run) { return run.number("stable") == stable; });
+  };
+  return all(1) ? Verdict::stable : all(0) ? Verdict::saturated : Verdict::undecided;
+}
+
 CapacityAnswer find_capacity(const CapacityQuestion& question, const RunLoads& run) {
   KVCAP_CHECK(question.seeds >= 1 && question.guess > 0);
-  CapacityAnswer answer;
-  std::vector<Bracket> brackets(static_cast<std::size_t>(question.seeds));
-  while (true) {
-    std::vector<LoadAsk> asks;
-    for (std::size_t seed = 0; seed < brackets.size(); ++seed) {
-      if (brackets[seed].is_done(question)) continue;
-      asks.push_back({brackets[seed].next(question), static_cast<int64_t>(seed), question.sessions});
-    }
-    if (asks.empty()) break;
-    for (Attempt& attempt : attempts_at(question, run, asks)) {
-      Bracket& bracket = brackets[static_cast<std::size_t>(attempt.ask.seed)];
-      (attempt.missed.empty() ? bracket.low : bracket.high) = attempt.ask.load;
-      if (!attempt.missed.empty()) bracket.missed = attempt.missed;
-      answer.attempts.push_back(std::move(attempt));
-    }
-  }
-  std::vector<double> loads;
-  double widest = 0;  // what no number of seeds makes narrower
-  for (const Bracket& one : brackets) {
-    loads.push_back(one.low);
-    if (std::isfinite(one.high)) widest = std::max(widest, one.high - one.low);
-  }
-  answer.load = mean_interval(loads);
-  if (widest > 0) answer.load.half_width = std::fmax(answer.load.half_width, widest);
-  answer.limit = most_frequent(brackets);
-  std::vector<LoadAsk> curve;
-  for (double share : kCurve) {
-    double load = share * answer.load.mean;
-    if (question.closed_loop) load = std::round(load);
-    if (load > (curve.empty() ? 0 : curve.back().load)) curve.push_back({load, 0, question.sessions});
-  }
-  answer.curve = attempts_at(question, run, curve);
-  return answer;
+  return Search(question, run).find();
 }
 
 std::vector<Target> targets_of(const SloOptions& slo) {
@@ -189,22 +315,42 @@ std::vector<Target> targets_of(const SloOptions& slo) {
   return targets;
 }
 
-RunLoads simulated_loads(Scenario scenario) {
+double load_of(const Scenario& scenario) {
+  const ArrivalOptions& arrivals = scenario.workload.arrivals;
+  if (arrivals.process == ArrivalProcess::closed_loop) return static_cast<double>(*arrivals.concurrency);
+  Sources sources;
+  sources.read(scenario);
+  const Workload workload = sources.workload(scenario, scenario.workload);
+  const double turns_per_session =
+      static_cast<double>(workload.turns.size()) / static_cast<double>(workload.sessions.size());
+  if (arrivals.rates.empty()) return constant_rate(arrivals, turns_per_session) * turns_per_session;
+  double most = 0;
+  for (const ArrivalRate& one : arrivals.rates)
+    most = std::max(most, one.requests_per_s.value_or(turns_per_session * one.sessions_per_s.value_or(0)));
+  return most;
+}
+
+RunLoads simulated_loads(Scenario scenario, const std::vector<Target>& meet) {
   scenario.workload.sessions.reset();  // of a file, all there are
   const auto sources = std::make_shared<Sources>();
   sources->read(scenario);
-  return [scenario, sources](const std::vector<LoadAsk>& asks) {
-    const std::vector<std::string> messages = run_in_workers(
-        asks.size(),
-        [&](std::size_t job, std::atomic<int64_t>& done_units) {
-          const Scenario one = at_load(scenario, asks[job]);
-          Scenario seeded = scenario;
-          seeded.seed = one.seed;
-          const RunResult result = without_curves(simulate(one, sources->workload(seeded, one.workload)));
-          ++done_units;
-          return serialize(result);
-        },
-        {.total_units = static_cast<int64_t>(asks.size()), .label = "simulating"});
+  return [scenario, sources, meet](const std::vector<LoadAsk>& asks) {
+    const std::vector<std::string> messages =
+        run_in_workers(asks.size(),
+                       [&](std::size_t job, std::atomic<int64_t>& done_units) {
+                         const Scenario one = at_load(scenario, asks[job]);
+                         Scenario seeded = scenario;
+                         seeded.seed = one.seed;
+                         RunResult result = simulate(one, sources->workload(seeded, one.workload));
+                         for (const Target& target : meet) {
+                           if (!allowed_share(target.metric)) continue;
+                           result.metrics.push_back({beyond_share_name(target.metric),
+                                                     share_beyond(result.turns, target.metric, target.max)});
+                         }
+                         ++done_units;
+                         return serialize(without_curves(std::move(result)));
+                       },
+                       {.total_units = static_cast<int64_t>(asks.size()), .label = "simulating"});
     std::vector<RunResult> results;
     results.reserve(messages.size());
     for (const std::string& one : messages) results.push_back(deserialize(one));

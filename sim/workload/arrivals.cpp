@@ -30,7 +30,7 @@ double gap(const ArrivalOptions& options, const RandomStream& stream, uint64_t s
 
 }  // namespace
 
-RateCurve::RateCurve(const ArrivalOptions& options, double turns_per_session) {
+ArrivalCurve::ArrivalCurve(const ArrivalOptions& options, double turns_per_session) {
   const std::vector<ArrivalRate>& rates = options.rates;
   KVCAP_CHECK(!rates.empty());
   for (const ArrivalRate& one : rates) {
@@ -49,7 +49,7 @@ RateCurve::RateCurve(const ArrivalOptions& options, double turns_per_session) {
   }
 }
 
-double RateCurve::time_s(double sessions) const {
+double ArrivalCurve::time_s(double sessions) const {
   const auto after =
       std::upper_bound(pieces_.begin(), pieces_.end(), sessions,
                        [](double count, const Piece& piece) { return count < piece.expected; });
@@ -81,7 +81,7 @@ std::vector<double> draw_arrivals(const ArrivalOptions& options, double turns_pe
     }
     return arrivals;
   }
-  const RateCurve curve(options, turns_per_session);
+  const ArrivalCurve curve(options, turns_per_session);
   double sessions = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0) sessions += gap(options, stream, i);

@@ -10,10 +10,10 @@ namespace kvcap {
 
 // A rate of sessions over time, in pieces, each constant or a linear ramp to the rate of the next. The last
 // piece has no end and a positive rate.
-class RateCurve {
+class ArrivalCurve {
  public:
   // REQUIRES: `rates` of the options is as ArrivalOptions says.
-  RateCurve(const ArrivalOptions& options, double turns_per_session);
+  ArrivalCurve(const ArrivalOptions& options, double turns_per_session);
 
   // When the integral of the rate from 0 on exceeds `sessions`.
   double time_s(double sessions) const;

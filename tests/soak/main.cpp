@@ -1,7 +1,9 @@
 // kvcap_soak [COUNT [FIRST]]: runs COUNT random scenarios from number FIRST on, prints those in which a law
 // is broken and how to run one of them again. kvcap_soak edges [COUNT [FIRST]]: the same with numbers at the
 // edges of their ranges; kvcap_soak edge HEX prints the scenario of one of them. kvcap_soak plans [COUNT
-// [FIRST]]: random small plans beside exhaustive search; kvcap_soak plan NUMBER prints one of them.
+// [FIRST]]: random small plans beside exhaustive search; kvcap_soak plan NUMBER prints one of them. kvcap_soak
+// verdicts [COUNT [FIRST [SESSIONS]]]: how often verdicts on stability are wrong (verdicts.h); kvcap_soak
+// verdict NUMBER prints the scenario of one of them.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -13,6 +15,7 @@
 #include "soak/plans.h"
 #include "soak/scenario_generator.h"
 #include "soak/soak.h"
+#include "soak/verdicts.h"
 
 namespace {
 
@@ -80,6 +83,24 @@ int run_plans(uint64_t count, uint64_t first) {
   return tally[2] == 0 ? 0 : 1;
 }
 
+int run_verdicts(uint64_t first, uint64_t count, int64_t long_sessions) {
+  std::printf("setting   ratio  limit, sessions/s       verdict    sessions\n");
+  const VerdictTally tally = check_verdicts(first, count, long_sessions, [](const VerdictCase& one) {
+    const char* remark = !one.truth_is_known() ? "  may be the limit" : one.is_wrong() ? "  WRONG" : "";
+    std::printf("%7llu  %6.3f  %8.4g to %8.4g  %-10s  %8lld%s\n", static_cast<unsigned long long>(one.number),
+                one.ratio, one.low_per_s, one.high_per_s, std::string(name(one.verdict)).c_str(),
+                static_cast<long long>(one.sessions), remark);
+    std::fflush(stdout);
+  });
+  std::printf(
+      "%lld settings: %lld wrong, %lld undecided (%lld of them more than 3 %% off the limit); "
+      "%lld at rates that may be the limit and %lld without a limit do not count\n",
+      static_cast<long long>(tally.told), static_cast<long long>(tally.wrong),
+      static_cast<long long>(tally.undecided), static_cast<long long>(tally.undecided_far),
+      static_cast<long long>(tally.unknown), static_cast<long long>(tally.refused));
+  return tally.wrong * 50 > tally.told || tally.undecided_far > 0 ? 1 : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -95,6 +116,14 @@ int main(int argc, char** argv) try {
   }
   if (argc > 2 && std::string_view(argv[1]) == "plan") {
     std::puts(plan_json(std::stoull(argv[2])).c_str());
+    return 0;
+  }
+  if (argc > 1 && std::string_view(argv[1]) == "verdicts") {
+    return run_verdicts(argc > 3 ? std::stoull(argv[3]) : 1, argc > 2 ? std::stoull(argv[2]) : 200,
+                        argc > 4 ? std::stoll(argv[4]) : 8000);
+  }
+  if (argc > 2 && std::string_view(argv[1]) == "verdict") {
+    std::puts(verdict_scenario(std::stoull(argv[2])).c_str());
     return 0;
   }
   const uint64_t count = argc > 1 ? std::stoull(argv[1]) : 1000;

@@ -8,17 +8,34 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/random.h"
+#include "metrics/percentile_share.h"
+#include "scenario/load.h"
 #include "unit/cli.h"
+#include "workload/workload.h"
 
 namespace kvcap {
 namespace {
+
+RunResult result_of(const LoadAsk& ask, const char* verdict, double p99_ttft_ms) {
+  RunResult result;
+  result.metrics = {{"stable.verdict", std::string(verdict)},
+                    {"p99_ttft_ms", p99_ttft_ms},
+                    {"warmup.detected_turns", 0.0},
+                    {"rejected", 0.0},
+                    {"truncated", 0.0},
+                    {"request_throughput", ask.load}};
+  result.session_count = ask.sessions;
+  result.turn_count = ask.sessions;
+  return result;
+}
 
 // A machine whose p99 TTFT is 100 ms / (1 - load / limit) and that is saturated from `limit` on. Runs of
 // fewer than `least_sessions` do not tell.
 struct Machine {
   double limit = 10;
   int64_t least_sessions = 0;
-  std::vector<double> of_seeds = {1, 1, 1, 1};  // what the limit is multiplied by
+  std::vector<double> of_seeds = std::vector<double>(8, 1);  // what the limit is multiplied by
   std::vector<LoadAsk> asked;
 
   RunLoads run() {
@@ -29,15 +46,7 @@ struct Machine {
         const double share = ask.load / (limit * of_seeds[static_cast<std::size_t>(ask.seed)]);
         const bool tells = ask.sessions >= least_sessions;
         const char* verdict = !tells ? "undecided" : share < 1 ? "stable" : "saturated";
-        RunResult& result = results.emplace_back();
-        result.metrics = {{"stable.verdict", std::string(verdict)},
-                          {"p99_ttft_ms", share < 1 ? 100 / (1 - share) : 150},
-                          {"warmup.detected_turns", 0.0},
-                          {"rejected", 0.0},
-                          {"truncated", 0.0},
-                          {"request_throughput", ask.load}};
-        result.session_count = ask.sessions;
-        result.turn_count = ask.sessions;
+        results.push_back(result_of(ask, verdict, share < 1 ? 100 / (1 - share) : 150));
       }
       return results;
     };
@@ -50,13 +59,17 @@ CapacityQuestion question(double most_ms) {
 
 // 100 / (1 - load / 10) <= 500: load <= 8.
 TEST(Capacity, IsTheHighestLoadThatMeetsTheTarget) {
-  for (double guess : {0.01, 1.0, 8.0, 500.0}) {
+  for (double guess : {0.01, 1.0, 7.0, 500.0}) {
     Machine machine;
     CapacityQuestion asked = question(500);
     asked.guess = guess;
     const CapacityAnswer answer = find_capacity(asked, machine.run());
-    EXPECT_LE(answer.load.mean, 8);
-    EXPECT_GE(answer.load.mean, 8 / 1.02);
+    EXPECT_LE(answer.load, 8);
+    EXPECT_GE(answer.load, 8 / 1.02);
+    // All seeds agree: the interval is the bracket.
+    EXPECT_EQ(answer.sure, answer.load);
+    EXPECT_GT(answer.beyond, 8);
+    EXPECT_LE(answer.beyond, answer.load * 1.02);
     EXPECT_EQ(answer.limit, "p99_ttft_ms");
   }
 }
@@ -65,66 +78,143 @@ TEST(Capacity, IsTheHighestLoadThatMeetsTheTarget) {
 TEST(Capacity, EndsWhereTheLoadSaturates) {
   Machine machine;
   const CapacityAnswer answer = find_capacity(question(1e9), machine.run());
-  EXPECT_LE(answer.load.mean, 10);
-  EXPECT_GE(answer.load.mean, 10 / 1.02);
+  EXPECT_LE(answer.load, 10);
+  EXPECT_GE(answer.load, 10 / 1.02);
   EXPECT_EQ(answer.limit, "stable");
 }
 
-TEST(Capacity, HasTheIntervalOfItsSeeds) {
-  Machine machine{.of_seeds = {0.9, 1, 1.1, 1}};
+// Seven seeds say 500 ms at a load of 8, one says 100 / (1 - 8 / 10.5) = 420 ms: the mean, and not the lucky
+// one, decides. 100 / (1 - load / 10.5) of it alone is met up to a load of 8.4.
+TEST(Capacity, IsNotThatOfALuckySeed) {
+  Machine machine{.of_seeds = {1, 1, 1, 1.05, 1, 1, 1, 1}};
   const CapacityAnswer answer = find_capacity(question(500), machine.run());
-  // Of 7.2, 8, 8.8 and 8: standard deviation 0.653, t(3) 3.182 over 2.
-  EXPECT_NEAR(answer.load.mean, 8, 0.17);
-  EXPECT_NEAR(answer.load.half_width, 3.182 * 0.653 / 2, 0.15);
+  EXPECT_LT(answer.load, 8.1);
+  EXPECT_GT(answer.load, 7.9);
+}
+
+// Half of the seeds saturate at 9, half at 11. Up to 9 all are stable, from 11 on all are saturated; between
+// them most are not shown to be stable.
+TEST(Capacity, SpansTheLoadsAtWhichSeedsDoNotAgree) {
+  Machine machine{.of_seeds = {0.9, 1.1, 0.9, 1.1, 0.9, 1.1, 0.9, 1.1}};
+  const CapacityAnswer answer = find_capacity(question(1e9), machine.run());
+  EXPECT_NEAR(answer.load, 9, 9 * 0.02);
+  EXPECT_NEAR(answer.sure, 9, 9 * 0.02);
+  EXPECT_LE(answer.sure, 9);
+  EXPECT_GE(answer.beyond, 11);
+  EXPECT_LE(answer.beyond, 11 + 2 * 0.25);  // a quarter of its distance to the estimate
+}
+
+// Every run's p99 has an error of 15 % (normal): half of it the seed's at all loads, half each run's own. In
+// at least 95 of 100 searches the interval holds the load of 8 at which the mean is 500 ms, and the estimate
+// is on neither side of it: its bracket of 2 % begins there.
+TEST(Capacity, HasAnIntervalThatHoldsTheTruthAsOftenAsItSays) {
+  constexpr int kTrials = 400;
+  int held = 0;
+  double sum = 0, width = 0;
+  for (uint64_t trial = 1; trial <= kTrials; ++trial) {
+    const RandomStream of_seeds(trial, "seeds"), of_runs(trial, "runs");
+    uint64_t runs = 0;
+    const RunLoads noisy = [&](const std::vector<LoadAsk>& asks) {
+      std::vector<RunResult> results;
+      for (const LoadAsk& ask : asks) {
+        const double error =
+            0.15 / std::sqrt(2) * (of_seeds.normal(static_cast<uint64_t>(ask.seed)) + of_runs.normal(runs++));
+        const double p99_ms = ask.load < 10 ? 100 / (1 - ask.load / 10) * (1 + error) : 150;
+        results.push_back(result_of(ask, ask.load < 10 ? "stable" : "saturated", p99_ms));
+      }
+      return results;
+    };
+    const CapacityAnswer answer = find_capacity(question(500), noisy);
+    held += answer.sure <= 8 && 8 <= answer.beyond;
+    sum += answer.load / kTrials;
+    width += (answer.beyond - answer.sure) / kTrials;
+  }
+  EXPECT_GE(held, kTrials * 0.94);  // 95 %, less 1 standard deviation of 400 trials
+  EXPECT_NEAR(sum, 8 / 1.01, 8 * 0.01);
+  // t(7) 2.36 x 0.15 x 500 / sqrt(8) = 63 ms; a p99 of 500 +- 63 ms has loads of 7.71 to 8.22.
+  EXPECT_LT(width, 2.2 * (8.22 - 7.71));
+}
+
+// 1 % of the turns may be beyond a 99th percentile's bound: what counts is the share of all of them. Seven
+// runs without any and one with 12 % have 1.5 %, though seven of eight percentiles are met.
+TEST(Capacity, JudgesAPercentileByTheShareOfTurnsBeyondIt) {
+  const RunLoads uneven = [](const std::vector<LoadAsk>& asks) {
+    std::vector<RunResult> results;
+    for (const LoadAsk& ask : asks) {
+      RunResult& result = results.emplace_back(result_of(ask, ask.load < 20 ? "stable" : "saturated", 100));
+      const double beyond = ask.seed == 3 && ask.load > 5 ? 0.12 : 0;
+      result.metrics.push_back({"beyond_share.p99_ttft_ms", beyond});
+    }
+    return results;
+  };
+  const CapacityAnswer answer = find_capacity(question(500), uneven);
+  EXPECT_NEAR(answer.load, 5, 0.1);
+  EXPECT_EQ(answer.limit, "p99_ttft_ms");
+  EXPECT_GE(answer.beyond, 20);  // one seed of eight is sure of nothing
+}
+
+TEST(Capacity, OfOneSeedHasTheBracketInPlaceOfAnInterval) {
+  Machine machine{.of_seeds = {1}};
+  CapacityQuestion asked = question(500);
+  asked.seeds = 1;
+  const CapacityAnswer answer = find_capacity(asked, machine.run());
+  EXPECT_EQ(answer.sure, answer.load);
+  EXPECT_LE(answer.beyond, answer.load * 1.02);
 }
 
 TEST(Capacity, MakesRunsLongerUntilTheyTell) {
-  Machine machine{.least_sessions = 3000};
+  Machine machine{.least_sessions = 30000};
   const CapacityAnswer answer = find_capacity(question(500), machine.run());
-  EXPECT_GE(answer.load.mean, 8 / 1.02);
+  EXPECT_GE(answer.load, 8 / 1.02);
   std::set<int64_t> lengths;
   for (const LoadAsk& ask : machine.asked) lengths.insert(ask.sessions);
-  EXPECT_TRUE(lengths.contains(1000) && lengths.contains(4000));
+  EXPECT_TRUE(lengths.contains(1000) && lengths.contains(32000) && !lengths.contains(64000));
 }
 
-// Next to its bound a 99th percentile needs many turns; far from it few do.
+// Next to its bound a 99th percentile needs many turns, 80,000 of all seeds: 16,000 sessions of one turn
+// each, the first doubling beyond 10,000. Far from it few do.
 TEST(Capacity, MakesRunsLongerWhereATargetIsNear) {
   Machine machine;
   find_capacity(question(500), machine.run());
   for (const LoadAsk& ask : machine.asked) {
     const double p99_ms = ask.load < 10 ? 100 / (1 - ask.load / 10) : 150;
-    const bool is_far = p99_ms < 200 || ask.load > 9.5;
+    const bool is_far = p99_ms < 250 || ask.load > 9.5;
     EXPECT_TRUE(!is_far || ask.sessions == 500) << ask.load;
   }
-  EXPECT_TRUE(std::any_of(machine.asked.begin(), machine.asked.end(),
-                          [](const LoadAsk& ask) { return ask.sessions == 32000; }));
+  std::set<int64_t> lengths;
+  for (const LoadAsk& ask : machine.asked) lengths.insert(ask.sessions);
+  EXPECT_TRUE(lengths.contains(16000) && !lengths.contains(32000));
+}
+
+// Where one seed is near its bound all are made longer: else the lucky ones would keep their short runs.
+TEST(Capacity, MakesAllSeedsEquallyLong) {
+  Machine machine{.of_seeds = {0.85, 1, 1, 1, 1, 1, 1, 1}};
+  const CapacityAnswer answer = find_capacity(question(500), machine.run());
+  for (const LoadPoint& point : answer.points) {
+    if (point.stability() != Verdict::stable) continue;
+    for (const RunResult& run : point.runs)
+      EXPECT_EQ(run.session_count, point.runs.front().session_count) << point.load;
+  }
 }
 
 TEST(Capacity, EndsWhereNothingEverMisses) {
   const RunLoads fine = [](const std::vector<LoadAsk>& asks) {
-    std::vector<RunResult> results(asks.size());
-    for (RunResult& result : results) {
-      result.metrics = {{"stable.verdict", std::string("stable")},
-                        {"p99_ttft_ms", 1.0},
-                        {"warmup.detected_turns", 0.0},
-                        {"rejected", 0.0},
-                        {"truncated", 0.0},
-                        {"request_throughput", 1.0}};
-      result.turn_count = 1'000'000;
-    }
+    std::vector<RunResult> results;
+    for (const LoadAsk& ask : asks) results.push_back(result_of(ask, "stable", 1));
     return results;
   };
   CapacityQuestion asked = question(500);
   asked.closed_loop = true;
   const CapacityAnswer answer = find_capacity(asked, fine);
-  EXPECT_GE(answer.load.mean, 64);
+  EXPECT_GE(answer.load, 64);
   EXPECT_EQ(answer.limit, "");
+  EXPECT_TRUE(std::isinf(answer.beyond));
 }
 
 TEST(Capacity, IsNoneWhereTheLeastLoadMisses) {
   Machine machine;
   const CapacityAnswer answer = find_capacity(question(90), machine.run());
-  EXPECT_EQ(answer.load.mean, 0);
+  EXPECT_EQ(answer.load, 0);
   EXPECT_TRUE(answer.curve.empty());
 }
 
@@ -133,8 +223,9 @@ TEST(Capacity, OfAClosedLoopIsAWholeNumberOfSessions) {
   CapacityQuestion asked = question(501);
   asked.closed_loop = true;
   const CapacityAnswer answer = find_capacity(asked, machine.run());
-  EXPECT_EQ(answer.load.mean, 32);       // of 40, 0.8
-  EXPECT_EQ(answer.load.half_width, 1);  // all seeds agree, and 33 misses
+  EXPECT_EQ(answer.load, 32);  // of 40, 0.8
+  EXPECT_EQ(answer.sure, 32);
+  EXPECT_EQ(answer.beyond, 33);
   for (const LoadAsk& ask : machine.asked) EXPECT_EQ(ask.load, std::round(ask.load));
 }
 
@@ -142,31 +233,62 @@ TEST(Capacity, HasACurveFromAQuarterToBeyond) {
   Machine machine;
   const CapacityAnswer answer = find_capacity(question(500), machine.run());
   ASSERT_EQ(answer.curve.size(), 8U);
-  EXPECT_NEAR(answer.curve.front().ask.load, 0.25 * answer.load.mean, 1e-9);
-  EXPECT_NEAR(answer.curve.back().ask.load, 1.25 * answer.load.mean, 1e-9);
+  EXPECT_NEAR(answer.curve.front().load, 0.25 * answer.load, 1e-9);
+  EXPECT_NEAR(answer.curve.back().load, 1.25 * answer.load, 1e-9);
   EXPECT_EQ(answer.curve.front().missed, "");
+  EXPECT_EQ(answer.curve.front().verdict, Judgement::meets);
   EXPECT_EQ(answer.curve.back().missed, "p99_ttft_ms");
+  EXPECT_EQ(answer.curve.back().verdict, Judgement::misses);
+  EXPECT_EQ(answer.curve.back().runs.size(), 8U);
 }
 
 TEST(Capacity, OfRejectedTurnsIsNoneUnlessATargetAllowsThem) {
   const RunLoads rejects = [](const std::vector<LoadAsk>& asks) {
-    std::vector<RunResult> results(asks.size());
-    for (std::size_t i = 0; i < asks.size(); ++i) {
-      results[i].metrics = {{"stable.verdict", std::string(asks[i].load < 5 ? "stable" : "saturated")},
-                            {"p99_ttft_ms", 1.0},
-                            {"warmup.detected_turns", 0.0},
-                            {"rejected", 3.0},
-                            {"rejected_share", 0.01},
-                            {"truncated", 0.0},
-                            {"request_throughput", 1.0}};
-      results[i].turn_count = 1'000'000;
+    std::vector<RunResult> results;
+    for (const LoadAsk& ask : asks) {
+      RunResult& result = results.emplace_back(result_of(ask, ask.load < 5 ? "stable" : "saturated", 1));
+      result.metrics[3].value = 3.0;
+      result.metrics.push_back({"rejected_share", 0.01});
     }
     return results;
   };
   EXPECT_EQ(find_capacity(question(500), rejects).limit, "rejected");
   CapacityQuestion allowed = question(500);
   allowed.meet.push_back({.metric = "rejected_share", .max = 0.02});
-  EXPECT_GE(find_capacity(allowed, rejects).load.mean, 5 / 1.02);
+  EXPECT_GE(find_capacity(allowed, rejects).load, 5 / 1.02);
+}
+
+// Of 200 turns of 1, 2, ... 200 ms TTFT 100 are beyond 100 ms. A median lets half of them be.
+TEST(PercentileShare, CountsTheTurnsBeyondABound) {
+  std::vector<TurnRecord> turns;
+  for (uint32_t i = 1; i <= 200; ++i) {
+    TurnRecord& turn = turns.emplace_back(TurnRecord{.session = i, .output_tokens = 1});
+    turn.ttft_s = i / 1000.0;
+    turn.e2el_s = 1;
+  }
+  EXPECT_DOUBLE_EQ(share_beyond(turns, "p99_ttft_ms", 100.5), 0.5);
+  turns.front().rejected = turns.back().warmup = true;  // no latencies, or none that count
+  EXPECT_DOUBLE_EQ(share_beyond(turns, "p99_ttft_ms", 100.5), 99 / 198.0);
+  EXPECT_TRUE(std::isnan(share_beyond(turns, "p99_tpot_ms", 1)));  // of single tokens
+  EXPECT_EQ(allowed_share("median_ttft_ms"), 0.5);
+  EXPECT_EQ(allowed_share("p99_tpot_ms"), 0.01);
+  for (const char* other : {"mean_ttft_ms", "p99_itl_ms", "token_hit_rate", "rejected"})
+    EXPECT_FALSE(allowed_share(other)) << other;
+}
+
+// demo.json: 0.1 sessions per second of some 5.6 turns each.
+TEST(LoadOfAScenario, IsInRequestsPerSecondOrActiveSessions) {
+  const std::string path = std::string(KVCAP_SOURCE_DIR) + "/scenarios/demo.json";
+  const Scenario demo = load_scenario(path, {});
+  const Workload workload = make_workload(demo.workload, demo.seed);
+  EXPECT_NEAR(load_of(demo), 0.1 * static_cast<double>(workload.turns.size()) / 400, 1e-12);
+  const std::string rates =
+      "workload.arrivals.rates=[{\"from_s\":0,\"requests_per_s\":2},"
+      "{\"from_s\":9,\"requests_per_s\":3}]";
+  EXPECT_EQ(load_of(load_scenario(path, {"workload.arrivals.sessions_per_s=null", rates})), 3);
+  EXPECT_EQ(load_of(load_scenario(
+                path, {"workload.arrivals.process=closed_loop", "workload.arrivals.concurrency=7"})),
+            7);
 }
 
 using CapacityCommand = Cli;
@@ -182,6 +304,7 @@ TEST_F(CapacityCommand, FindsALoadThatMeetsTheTargetsAndOneThatMisses) {
   const double capacity = answer["capacity"]["mean"];
   EXPECT_GT(capacity, 0.4);
   EXPECT_LT(capacity, 2);
+  EXPECT_TRUE(answer["capacity"]["interval"].is_null());  // of one seed
   bool beyond = false;
   for (const nlohmann::json& one : answer["attempts"]) {
     if (one["requests_per_s"] <= capacity) continue;
