@@ -32,6 +32,15 @@ struct Spending {
   double written_bytes = 0;  // to SSDs
 };
 
+// Of the provisioned bytes of a tier, those that are billed: 1, or the part that the fullest node fills.
+double billed_share(const Recorded& recorded, const RunFacts& facts, Tier tier) {
+  if (!facts.bills_filled[index(tier)]) return 1;
+  const RecordedLevel& stored = recorded[stored_in(tier)];
+  const bool is_shared = facts.shared_remote && tier == Tier::remote;
+  const double filled = is_shared ? stored.peak : static_cast<double>(facts.replicas) * stored.node_peak;
+  return std::min(1.0, filled / facts.tier_bytes[index(tier)]);
+}
+
 double kwh_drawn(const Recorded& recorded, const RunFacts& facts, const Window& window) {
   if (facts.gpu_busy_w < 0) return kNaN;
   const double busy_s =
@@ -41,15 +50,6 @@ double kwh_drawn(const Recorded& recorded, const RunFacts& facts, const Window& 
   for (Tier tier : kTiers)
     joules += billed_share(recorded, facts, tier) * facts.tier_w[index(tier)] * window.length_s();
   return facts.pue * joules / kJoulesPerKwh;
-}
-
-// Of the provisioned bytes of a tier, those that are billed: 1, or the part that the fullest node fills.
-double billed_share(const Recorded& recorded, const RunFacts& facts, Tier tier) {
-  if (!facts.bills_filled[index(tier)]) return 1;
-  const RecordedLevel& stored = recorded[stored_in(tier)];
-  const bool is_shared = facts.shared_remote && tier == Tier::remote;
-  const double filled = is_shared ? stored.peak : static_cast<double>(facts.replicas) * stored.node_peak;
-  return std::min(1.0, filled / facts.tier_bytes[index(tier)]);
 }
 
 double usd_per_hour(const Recorded& recorded, const RunFacts& facts, Tier tier) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/resource.h"
+#include "metrics/cost.h"
 #include "metrics/format.h"
 
 namespace kvcap {

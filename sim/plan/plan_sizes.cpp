@@ -36,17 +36,14 @@ Changes ssd_settings(const Ssd& ssd, double share) {
   return changes;
 }
 
-bool starts_with(const std::string& path, const std::string& part) {
-  return path == part || path.starts_with(part + ".");
-}
-
 // Fields that decide which tiers there are and who uses them.
 bool matters(const Dimension& dimension) {
-  return !dimension.is_range &&
-         std::any_of(dimension.paths.begin(), dimension.paths.end(), [](const std::string& path) {
-           return starts_with(path, "hardware") || starts_with(path, "policy") ||
-                  starts_with(path, "billing");
-         });
+  return std::any_of(dimension.paths.begin(), dimension.paths.end(), [](const std::string& path) {
+    for (Tier tier : kHostTiers) {
+      if (path == "hardware." + std::string(name(tier))) return true;
+    }
+    return path == "hardware" || path.starts_with("policy");
+  });
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void take_share(Document& document) {
   }
   if (parts.empty()) return;
   document.notes.push_back("the part of " + format_count(static_cast<int64_t>(bought), "GPU") +
-                           " of a server of " + format_number(server) + ": " + parts +
+                           " of a server of " + format_count(static_cast<int64_t>(server)) + ": " + parts +
                            (bought < server
                                 ? "; the bandwidth of DRAM is not divided, as if the other GPUs left "
                                   "it free"

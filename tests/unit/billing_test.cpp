@@ -6,10 +6,8 @@
 #include <algorithm>
 
 #include "cost/prices.h"
+#include "plan/replicate.h"
 #include "scenario/load.h"
-#include "simulate.h"
-#include "unit/scenario_samples.h"
-#include "workload/workload.h"
 
 namespace kvcap {
 namespace {
@@ -21,7 +19,7 @@ Scenario load(std::vector<std::string> overrides) {
                         "chat.json", overrides);
 }
 RunResult run(const Scenario& scenario) {
-  return simulate(scenario, make_workload(scenario.workload, scenario.seed));
+  return run_replications({scenario}).front().front();
 }
 bool has_note(const std::vector<std::string>& notes, const std::string& beginning) {
   return std::any_of(notes.begin(), notes.end(),

@@ -109,6 +109,19 @@ TEST(Cost, OfBoughtSsdsIsTheLargerOfTimeAndWear) {
   EXPECT_DOUBLE_EQ(cost(hard, facts, "cost.total_usd"), 88);
 }
 
+// Ten thousandths of the rated writes, of devices that are worth 3,000 $ new: a figure beside the rent.
+TEST(Cost, OfRentedSsdsHasTheirWearInNoTotal) {
+  RunFacts facts = ten_hours();
+  facts.ssd_replacement_usd = 3000;
+  facts.ssd_endurance_bytes = 1e16;
+  Recorded hard;
+  hard.written_to_ssds.add_at(1e14, 100);
+  EXPECT_DOUBLE_EQ(cost(hard, facts, "cost.ssd_wear_usd"), 30);
+  EXPECT_DOUBLE_EQ(cost(hard, facts, "cost.ssd_usd"), 3);
+  EXPECT_DOUBLE_EQ(cost(hard, facts, "cost.storage_usd"), 8);
+  EXPECT_DOUBLE_EQ(cost(hard, facts, "cost.total_usd"), 88);
+}
+
 TEST(Cost, WearEqualsTimeWhereRatedWritesAndYearsEndTogether) {
   RunFacts facts = ten_hours();
   const double years = 5, price = 2000;

@@ -94,7 +94,7 @@ TEST(SizeSettings, OfSsdsAreDevicesOrWhereRentedAPartOfOneWithItsPartOfEverythin
             (Changes{"hardware.ssd.count=1", "hardware.ssd.capacity_bytes=2000000000000",
                      "hardware.ssd.read_bandwidth_bytes_per_s=4000000000",
                      "hardware.ssd.write_bandwidth_bytes_per_s=2000000000",
-                     "hardware.ssd.endurance_bytes=4000000000000000"}));
+                     "hardware.ssd.endurance_bytes=4e+15"}));
   hardware.ssd->price_usd_per_gb_hour = 0;
   hardware.ssd->purchase_usd = 900;
   EXPECT_EQ(size_settings(hardware, Tier::ssd, 1.0 / 16), Changes{"hardware.ssd.count=1"});
@@ -168,7 +168,7 @@ TEST_F(PlanSizes, AndThePricesThatMakeThemCheapAreNamed) {
   EXPECT_EQ(
       purchase(load(R"([{"kind": "dram"}])", kSeeds, "", {"billing.whole_servers=true"}),
                {"billing.whole_servers=true", "hardware.gpu.count=2"}),
-      "1 whole server of 8x H100 80GB SXM5, of which 2 are used, with 2 TB of DRAM for stored state, serving "
+      "1 whole server of 8x H100 80GB SXM5, of which 2 are used, with 2.00 TB of DRAM for stored state, serving "
       "llama-2-7b with kv_offload");
 }
 
