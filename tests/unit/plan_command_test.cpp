@@ -120,7 +120,7 @@ TEST_F(PlanCommand, PrintsCommandsThatGiveTheFiguresOfTheirRows) {
   EXPECT_TRUE(plan["binding"] == "p99_ttft_ms" || plan["binding"] == "token_hit_rate");
   EXPECT_TRUE(plan["rivals"].empty());
   EXPECT_DOUBLE_EQ(plan["confidence"], 1 - 0.05 / 2);  // looks after 3 and 6 seeds
-  EXPECT_EQ(plan["verified"]["wrong"], 0);
+  EXPECT_EQ(plan["implied"]["wrong"], 0);
   for (const char* list : {"front", "judged", "marginal", "robustness", "prices"}) {
     EXPECT_FALSE(plan[list].empty()) << list;
   }
