@@ -144,11 +144,11 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
                  {"simulations", report.simulations}, {"dropped", result.dropped},
                  {"cannot_run", result.cannot_run},   {"clear", result.is_clear()},
                  {"confidence", result.confidence}};
-  const Verification& verified = result.verified;
-  object["verified"] = {{"run", verified.run},
-                        {"wrong", verified.wrong},
-                        {"same", verified.same},
-                        {"not_looked_at", verified.not_looked_at}};
+  const Implied& implied = result.implied;
+  object["implied"] = {{"verified", implied.verified},
+                       {"wrong", implied.wrong},
+                       {"same", implied.same},
+                       {"not_looked_at", implied.not_looked_at}};
   object["answer"] = result.best ? candidate_object(plan, *result.best) : Json();
   object["purchase"] = result.best ? Json(report.purchase) : Json();
   object["bought"] = result.best ? bought_list(plan, *result.best) : Json::array();

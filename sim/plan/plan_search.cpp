@@ -71,14 +71,16 @@ class Search {
     double searched = 0;  // the best objective that the search has gone down to
     do {
       do {
-        search_waves(left);
+        do search_waves(left);
+        while (clear_up());
         verify_implied(left);
-      } while (!best_holds());
+      } while (clear_up() || !best_holds());
       judge_all(likely_front(left));
       searched = best_objective_;
       conclude();
       update_best_objective();
     } while (best_objective_ > searched + margin() + equal());
+    count_verified();
     name_discarded(screening);
     return std::move(result_);
   }
@@ -106,16 +108,19 @@ class Search {
                                    },
                                .is_judged = [&](const Point& point) { return judged_.contains(point); },
                                .ruling_out = [&](const Point& point) { return ruling_out(point); },
-                               .judge =
-                                   [&](const std::vector<Point>& points) {
-                                     judge_all(points);
-                                     std::vector<bool> answers;
-                                     answers.reserve(points.size());
-                                     for (const Point& point : points)
-                                       answers.push_back(judged_.at(point)->verdict == Judgement::meets);
-                                     return answers;
-                                   }};
-    result_.verified = verify(plan_, judge_, left, verdicts);
+                               .judge = [&](const std::vector<Point>& points) { judge_all(points); }};
+    const Verification found = verify(plan_, judge_, left, verdicts);
+    verified_.insert(found.run.begin(), found.run.end());
+    result_.implied.same = found.same;
+    result_.implied.not_looked_at = found.not_looked_at;
+  }
+
+  void count_verified() {
+    result_.implied.verified = std::ssize(verified_);
+    result_.implied.wrong = std::count_if(verified_.begin(), verified_.end(), [&](const Point& point) {
+      const auto found = judged_.find(point);
+      return found != judged_.end() && found->second->verdict == Judgement::meets;
+    });
   }
 
   // One look more at the answer. Where it fails that, there may be others that only its price ruled out.
@@ -124,10 +129,8 @@ class Search {
     if (!result_.best) return true;
     const int64_t runs = std::ssize(result_.best->runs);
     if (confirmed_.insert(result_.best).second && runs <= kFewSeeds) judge_.replicate(*result_.best);
-    if (result_.best->verdict == Judgement::meets) return true;
-    judge_all({result_.best_point});
     update_best_objective();
-    return judged_.at(result_.best_point)->verdict == Judgement::meets;
+    return result_.best->verdict == Judgement::meets;
   }
 
   double objective(const RunResult& result) const { return result.number(plan_.minimize); }
@@ -270,8 +273,7 @@ class Search {
     return points;
   }
 
-  // Whether each point meets every target, simulated where nothing implies it; what is dearer than the best
-  // and not clear may.
+  // Whether each point meets every target, simulated where nothing implies it; what is not clear yet may.
   std::vector<bool> meets(const std::vector<Point>& points) {
     std::vector<Point> open;
     for (const Point& point : points) {
@@ -292,24 +294,28 @@ class Search {
     }
   }
 
-  // What would be better than the best is looked at until it is clear.
-  void look_while_worth(std::vector<const Candidate*> open) {
-    while (!open.empty()) {
-      update_best_objective();
-      std::erase_if(open, [&](const Candidate* one) {
-        if (!judge_.is_open(*one)) return true;
-        const MeanInterval value = one->metric(plan_.minimize);
-        return value.mean - value.half_width > best_objective_ + equal();
-      });
-      judge_.look_again(open);
+  // The cheapest of what is not clear and would be better than the best is looked at until it is; false:
+  // there is none.
+  bool clear_up() {
+    const auto is_worth = [&](const Candidate& one) {
+      if (!judge_.is_open(one)) return false;
+      const MeanInterval value = one.metric(plan_.minimize);
+      return value.mean - value.half_width <= best_objective_ + equal();
+    };
+    const Candidate* cheapest = nullptr;
+    for (const auto& [point, candidate] : judged_) {
+      if (is_worth(*candidate) && (!cheapest || better(*candidate, *cheapest))) cheapest = candidate;
     }
+    if (!cheapest) return false;
+    while (is_worth(*cheapest)) judge_.look_again({cheapest});
     update_best_objective();
+    return true;
   }
 
   void judge_all(const std::vector<Point>& points) {
     const std::vector<const Candidate*> candidates = judge_.look(changes_of(plan_, points));
     for (std::size_t i = 0; i < points.size(); ++i) judged_.emplace(points[i], candidates[i]);
-    look_while_worth(candidates);
+    update_best_objective();
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Candidate& candidate = *candidates[i];
       if (candidate.verdict == Judgement::cannot_run) continue;
@@ -399,7 +405,8 @@ class Search {
       std::erase_if(shown, [](const Candidate* one) { return one->runs.size() > 1; });
       if (shown.empty() || plan_.max_replications == 1) return;
       judge_.give_intervals(shown);
-      look_while_worth(shown);  // more seeds may take a miss back
+      while (clear_up()) {  // more seeds may take a miss back
+      }
     }
   }
 
@@ -523,6 +530,7 @@ class Search {
   std::optional<double> error_;          // the largest relative one of them so far
   std::map<Point, const Candidate*> judged_;
   double best_objective_ = kInfinity;
+  std::set<Point> verified_;              // run although others ruled them out
   std::set<const Candidate*> confirmed_;  // had the look that an answer has more
   PlanResult result_{.configurations = 1};
 };

@@ -4,9 +4,10 @@
 // on the whole workload, likely ones first, then from cheap to dear. Where not even all ranges at their top
 // meet the targets, nothing does; else the longest range is bisected for every choice of the others. What
 // costs more than the best so far is not looked at: short workloads tell the objective well enough for that.
-// What is not clear after its first look gets more seeds only where it would be better than the best. What
-// would be better and was ruled out unseen is verified (plan_verify.h), and the answer gets one look more
-// than its verdict took; where it fails that, the search goes on without it.
+// What is not clear after its first look gets more seeds last, from cheap to dear, and only where it would be
+// better than the best; then the search goes on from what they say. What would be better and was ruled out
+// unseen is verified (plan_verify.h), and the answer gets one look more than its verdict took; where it fails
+// that, the search goes on without it.
 #pragma once
 
 #include <cmath>
@@ -31,6 +32,14 @@ struct Discarded {
   Changes changes;           // the setting
 };
 
+// What would be better than the answer and was ruled out by others alone (plan_verify.h).
+struct Implied {
+  int64_t verified = 0;       // run themselves
+  int64_t wrong = 0;          // of them: they meet every target
+  int64_t same = 0;           // between two with the same figures
+  int64_t not_looked_at = 0;  // between two that miss by far, or beyond the limit of runs
+};
+
 struct PlanResult {
   int64_t configurations = 0;              // that the plan spans
   int64_t dropped = 0;                     // combinations of list values that short workloads ruled out
@@ -44,8 +53,8 @@ struct PlanResult {
   std::vector<const Candidate*> front;     // objective against p99_ttft_ms, from cheap to dear
   std::vector<const Candidate*> judged;    // on the whole workload, by objective
   std::vector<Discarded> discarded;        // in the order of the plan's lists
-  Verification verified;                   // what would be better and was ruled out unseen
-  double confidence = 0.95;                // of all intervals
+  Implied implied;
+  double confidence = 0.95;  // of all intervals
 
   // One seed tells nothing of chance.
   bool is_clear() const { return rivals.empty() && (!best || best->runs.size() > 1); }

@@ -312,13 +312,13 @@ void add_flips(Page& page, const PlanReport& report) {
 }
 
 // What ranges ruled out unseen, and what of that has been verified.
-void add_verified(Page& page, const Verification& verified) {
-  const int64_t all = verified.run + verified.same + verified.not_looked_at;
-  if (all == 0) return;
-  page.sentence("Better ones that were ruled out because more missed as well: " + format_count(verified.run) +
-                " were run themselves, of which " + format_count(verified.wrong) + " met the targets; " +
-                format_count(verified.same) + " lie between two with the same figures, and " +
-                format_count(verified.not_looked_at) + " were not looked at.");
+void add_implied(Page& page, const Implied& implied) {
+  if (implied.verified + implied.same + implied.not_looked_at == 0) return;
+  page.sentence(
+      "Better ones that were ruled out because more missed as well: " + format_count(implied.verified) +
+      " were run themselves, of which " + format_count(implied.wrong) + " met the targets; " +
+      format_count(implied.same) + " lie between two with the same figures, and " +
+      format_count(implied.not_looked_at) + " were not looked at.");
 }
 
 // Of each value of a list that the answer does not have, why.
@@ -431,7 +431,7 @@ std::string plan_text(const PlanReport& report) {
                 (result.cannot_run > 0 ? " (the first: " + result.cannot_run_reason + ")" : ""));
   page.line();
   add_answer(page, report);
-  add_verified(page, result.verified);
+  add_implied(page, result.implied);
   page.sentence("Intervals are those that the verdicts rest on: of " + format_percent(result.confidence) +
                 ".");
   add_front(page, report);

@@ -103,7 +103,7 @@ class Verifier {
     std::vector<Point> promising, ruling;
     for (std::size_t i = 0; i < fresh_.size(); ++i) {
       if (!better[i]) continue;
-      ++found_.run;
+      found_.run.push_back(fresh_[i]);
       if (room(fresh_[i]) < -kByFar) continue;
       promising.push_back(fresh_[i]);
       for (Point& other : verdicts_.ruling_out(fresh_[i])) {
@@ -117,7 +117,7 @@ class Verifier {
       return std::any_of(others.begin(), others.end(),
                          [&](const Point& other) { return room(other) >= room(point); });
     });
-    for (bool meets : verdicts_.judge(promising)) found_.wrong += meets;
+    verdicts_.judge(promising);
   }
 
   // To the nearest bound, as a share of it; negative beyond.

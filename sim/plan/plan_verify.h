@@ -21,8 +21,7 @@
 namespace kvcap {
 
 struct Verification {
-  int64_t run = 0;            // configurations that others alone ruled out, and that were run themselves
-  int64_t wrong = 0;          // of them: judged, and they meet every target
+  std::vector<Point> run;     // configurations that others alone ruled out
   int64_t same = 0;           // between two with the same figures
   int64_t not_looked_at = 0;  // between two that miss by far, or beyond the limit of runs
 };
@@ -32,8 +31,8 @@ struct Verdicts {
   using Points = std::vector<Point>;
   std::function<std::vector<bool>(const Points&)> may_be_better;  // than the best so far
   std::function<bool(const Point&)> is_judged;
-  std::function<Points(const Point&)> ruling_out;         // judged, and they imply that it misses
-  std::function<std::vector<bool>(const Points&)> judge;  // whether each meets every target
+  std::function<Points(const Point&)> ruling_out;  // judged, and they imply that it misses
+  std::function<void(const Points&)> judge;
 };
 
 // Of every combination's box.

@@ -64,17 +64,19 @@ int run_edge_values(uint64_t count, uint64_t first) {
 }
 
 int run_plans(uint64_t count, uint64_t first) {
-  std::puts("plan  configurations  simulations  verified  wrong   $/h found  exhaustive  unclear  winners");
+  std::puts(
+      "plan  configurations  simulations  verified  wrong   $/h found  exhaustive  meeting  unclear  "
+      "winners");
   int64_t tally[3] = {};
   for (uint64_t number = first; number < first + count; ++number) {
     const PlanOutcome one = compare_with_exhaustive(number);
     ++tally[static_cast<std::size_t>(one.agreement)];
-    std::printf("%4llu  %14lld  %11lld  %8lld  %5lld  %10.4f  %10.4f  %7lld  %s%s%s\n",
+    std::printf("%4llu  %14lld  %11lld  %8lld  %5lld  %10.4f  %10.4f  %7lld  %7lld  %s%s%s\n",
                 static_cast<unsigned long long>(one.number), static_cast<long long>(one.configurations),
                 static_cast<long long>(one.simulations), static_cast<long long>(one.verified),
                 static_cast<long long>(one.wrong), one.found_usd_per_hour, one.least_usd_per_hour,
-                static_cast<long long>(one.unclear), name(one.agreement), one.what.empty() ? "" : ": ",
-                one.what.c_str());
+                static_cast<long long>(one.meeting), static_cast<long long>(one.unclear), name(one.agreement),
+                one.what.empty() ? "" : ": ", one.what.c_str());
     std::fflush(stdout);
   }
   std::printf("%llu plans: %lld winners are the same, %lld are not told apart, %lld are different\n",

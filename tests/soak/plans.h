@@ -8,7 +8,7 @@
 
 namespace kvcap::soak {
 
-// Number N is always the same plan file, of 8 to 42 configurations: machines, policies, tiers and their
+// Number N is always the same plan file, of 6 to 36 configurations: machines, policies, tiers and their
 // sizes, a rate and targets.
 std::string plan_json(uint64_t number);
 
@@ -26,11 +26,11 @@ const char* name(Agreement agreement);
 struct PlanOutcome {
   uint64_t number = 0;
   int64_t configurations = 0;
-  int64_t simulations = 0;          // of the plan
-  int64_t verified = 0, wrong = 0;  // verdicts that others implied
-  double found_usd_per_hour = 0;    // NaN: none
-  double least_usd_per_hour = 0;    // by exhaustive search; NaN: none
-  int64_t unclear = 0;              // to exhaustive search
+  int64_t simulations = 0;           // of the plan
+  int64_t verified = 0, wrong = 0;   // verdicts that others implied
+  double found_usd_per_hour = 0;     // NaN: none
+  double least_usd_per_hour = 0;     // by exhaustive search; NaN: none
+  int64_t meeting = 0, unclear = 0;  // configurations, to exhaustive search
   Agreement agreement = Agreement::same;
   std::string what;  // where they differ: how
 };

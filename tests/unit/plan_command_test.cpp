@@ -78,7 +78,7 @@ TEST_F(PlanCommand, SaysWhatToBuyAndWhy) {
   for (const char* part :
        {"\nBuy 1x L40S with 3.84 TB on 1 SSD for stored state, serving llama-2-7b with hcache:\n",
         "\ncost.usd_per_hour 1.82.\n", "\n  p99_ttft_ms ", ", wanted: at most 1,000\n", "\n  token_hit_rate ",
-        "\nClear: ", "printed, of 97.5 %",
+        "\nClear: ", "rest on: of 97.5 %.\n",
         "\nPareto front of what has been judged, cost.usd_per_hour against p99_ttft_ms", "\n a ",
         "             +----", "\nBinding: ", "\nA little more of each resource:\n",
         "\n  hardware.ssd.count 1 -> 2: p99_ttft_ms ", "\nHow far the answer holds:\n",
@@ -155,7 +155,7 @@ TEST_F(PlanCommand, PrintsCommandsThatGiveTheFiguresOfTheirRows) {
   EXPECT_TRUE(plan["binding"] == "p99_ttft_ms" || plan["binding"] == "token_hit_rate");
   EXPECT_TRUE(plan["rivals"].empty());
   EXPECT_DOUBLE_EQ(plan["confidence"], 1 - 0.05 / 2);  // looks after 3 and 6 seeds
-  EXPECT_EQ(plan["verified"]["wrong"], 0);
+  EXPECT_EQ(plan["implied"]["wrong"], 0);
   for (const char* list : {"front", "judged", "marginal", "robustness", "prices"}) {
     EXPECT_FALSE(plan[list].empty()) << list;
   }
