@@ -145,7 +145,7 @@ std::string plan_draws_text(const Plan& plan, const PlanDraws& draws) {
                                            : ""),
            "    ");
   for (const ModelInterval& one : answer.intervals) {
-    if (one.low == one.high) continue;
+    if (format_number(one.low) == format_number(one.high)) continue;
     sentence("  " + one.name + ": 80 % of machines lie in " + format_number(one.low) + ".." +
                  format_number(one.high),
              "    ");
