@@ -47,7 +47,8 @@ Lengths lengths_of(const std::vector<Scenario>& scenarios, const std::vector<Run
     const int64_t all = std::max<int64_t>(1, result.session_count);
     const double telling = std::min(telling_share(scenarios[s], result), kMostBeyond * share);
     const double part = std::min(1.0, std::max(share, telling)) * static_cast<double>(all);
-    lengths.sessions.push_back(std::min(all, std::max(kLeastSessions, static_cast<int64_t>(std::ceil(part)))));
+    lengths.sessions.push_back(
+        std::min(all, std::max(kLeastSessions, static_cast<int64_t>(std::ceil(part)))));
     lengths.is_shortened = lengths.is_shortened || lengths.sessions.back() < all;
     lengths.turns += (options.draws + 1) * result.turn_count * lengths.sessions.back() / all;
   }
@@ -78,8 +79,8 @@ ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vect
         workload.sessions = lengths.sessions[job / runs];
         try {
           const Scenario machine = draw < 0 ? scenario : drawn_scenario(scenario, draw);
-          RunResult result = without_curves(
-              simulate(machine, sources.workload(source_of(scenario), workload), {.finished_turns = &done_turns}));
+          RunResult result = without_curves(simulate(machine, sources.workload(source_of(scenario), workload),
+                                                     {.finished_turns = &done_turns}));
           result.scenario_json.clear();
           return serialize(result);
         } catch (const InputError&) {
