@@ -79,8 +79,9 @@ void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& 
     assumed += (assumed.empty() ? "" : ", ") + std::string(regime.name) + sigma;
   }
   if (assumed.empty()) return;
-  sentences.add("profile " + hardware.name + " (" + hardware.provenance_kind +
-                ") has no measured errors of some regimes; assumed standard deviations of ln(time): " + assumed);
+  sentences.add(
+      "profile " + hardware.name + " (" + hardware.provenance_kind +
+      ") has no measured errors of some regimes; assumed standard deviations of ln(time): " + assumed);
 }
 
 void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
@@ -112,8 +113,8 @@ Scenario drawn_scenario(const Scenario& scenario, int64_t draw) {
   Scenario drawn = scenario;
   drawn.hardware = machine_with(scenario.hardware, factors);
   ServingOptions& serving = drawn.serving;
-  for (double* host_s : {&serving.step_overhead_s, &serving.step_overhead_per_sequence_s,
-                         &serving.request_overhead_s}) {
+  for (double* host_s :
+       {&serving.step_overhead_s, &serving.step_overhead_per_sequence_s, &serving.request_overhead_s}) {
     *host_s *= factor_of(factors, "host");
   }
   if (serving.kv_capacity_tokens) return drawn;
@@ -129,8 +130,8 @@ std::vector<std::string> outside_validation(const std::vector<Scenario>& scenari
   for (const Scenario& scenario : scenarios) add_assumed(scenarios, scenario.hardware, sentences);
   for (const Scenario& scenario : scenarios) add_unmeasured(scenario, sentences);
   if (longest_tokens > kLongestMeasured) {
-    sentences.add("contexts of " + std::to_string(longest_tokens) +
-                  " tokens: attention was measured up to " + std::to_string(kLongestMeasured));
+    sentences.add("contexts of " + std::to_string(longest_tokens) + " tokens: attention was measured up to " +
+                  std::to_string(kLongestMeasured));
   }
   return sentences.take();
 }

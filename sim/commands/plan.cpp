@@ -129,9 +129,8 @@ Json draws_object(const PlanDraws& draws) {
       intervals[interval.name] = {
           {"low", interval.low}, {"high", interval.high}, {"share", kModelShare}, {"draws", interval.draws}};
     }
-    object["finalists"].push_back({{"changes", one.candidate->changes},
-                                   {"meets_share", one.meets},
-                                   {"model_intervals", intervals}});
+    object["finalists"].push_back(
+        {{"changes", one.candidate->changes}, {"meets_share", one.meets}, {"model_intervals", intervals}});
   }
   return object;
 }

@@ -107,8 +107,9 @@ RegimeFactors drawn_factors(const HardwareProfile& hardware, uint64_t seed, int6
     const std::string kind = "/" + hardware.gpu.name;
     const RandomStream common(seed, regime.machine ? engine + kind : engine);
     const RandomStream own(seed, "machine/" + std::string(regime.name) + "/shapes" + kind);
-    factors[i] = std::exp(error.bias + sign * (error.sigma * common.normal(pair) +
-                                               error.shape_sigma / std::sqrt(regime.shapes) * own.normal(pair)));
+    factors[i] =
+        std::exp(error.bias + sign * (error.sigma * common.normal(pair) +
+                                      error.shape_sigma / std::sqrt(regime.shapes) * own.normal(pair)));
   }
   return factors;
 }

@@ -15,6 +15,10 @@ namespace kvcap {
 namespace {
 
 constexpr int64_t kLeastSessions = 50;  // fewer show little
+// A shorter run has to come to the load of the whole one: so many times as long as that takes to become
+// steady, or so many times the sessions of a closed loop; at the price of so many times the turns.
+constexpr double kTimesToSteady = 3;
+constexpr double kMostBeyond = 8;
 
 struct Lengths {
   std::vector<int64_t> sessions;  // of each scenario
@@ -22,16 +26,29 @@ struct Lengths {
   bool is_shortened = false;
 };
 
-Lengths lengths_of(const std::vector<RunResult>& results, const DrawOptions& options) {
+// Of a run's sessions, what it takes to come to its load.
+double telling_share(const Scenario& scenario, const RunResult& result) {
+  const double sessions = std::max(1.0, static_cast<double>(result.session_count));
+  const double at_once = static_cast<double>(scenario.workload.arrivals.concurrency.value_or(0));
+  const double to_s = result.number("rates.to_s");
+  const bool is_steady = result.number("rates.steady") == 1 && to_s > 0;
+  return kTimesToSteady * std::max(at_once / sessions, is_steady ? result.number("rates.from_s") / to_s : 0);
+}
+
+Lengths lengths_of(const std::vector<Scenario>& scenarios, const std::vector<RunResult>& results,
+                   const DrawOptions& options) {
   double turns = 0;
   for (const RunResult& result : results) turns += static_cast<double>(result.turn_count);
   const double wanted = turns * static_cast<double>(options.draws + 1);
-  const double share = std::min(1.0, static_cast<double>(options.most_turns) / std::max(wanted, 1.0));
+  const double share = static_cast<double>(options.most_turns) / std::max(wanted, 1.0);
   Lengths lengths;
-  for (const RunResult& result : results) {
+  for (std::size_t s = 0; s < results.size(); ++s) {
+    const RunResult& result = results[s];
     const int64_t all = std::max<int64_t>(1, result.session_count);
-    const auto part = static_cast<int64_t>(std::ceil(share * static_cast<double>(all)));
-    lengths.sessions.push_back(std::min(all, std::max(kLeastSessions, part)));
+    const double telling = std::min(telling_share(scenarios[s], result), kMostBeyond * share);
+    const double part = std::min(1.0, std::max(share, telling)) * static_cast<double>(all);
+    lengths.sessions.push_back(
+        std::min(all, std::max(kLeastSessions, static_cast<int64_t>(std::ceil(part)))));
     lengths.is_shortened = lengths.is_shortened || lengths.sessions.back() < all;
     lengths.turns += (options.draws + 1) * result.turn_count * lengths.sessions.back() / all;
   }
@@ -49,7 +66,7 @@ Scenario source_of(Scenario scenario) {
 ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vector<RunResult>& results,
                          const DrawOptions& options) {
   KVCAP_CHECK(scenarios.size() == results.size() && options.draws > 0);
-  const Lengths lengths = lengths_of(results, options);
+  const Lengths lengths = lengths_of(scenarios, results, options);
   Sources sources;
   for (const Scenario& scenario : scenarios) sources.read(source_of(scenario));
   const auto runs = static_cast<std::size_t>(options.draws) + 1;  // of each scenario, the first as it is
@@ -62,8 +79,8 @@ ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vect
         workload.sessions = lengths.sessions[job / runs];
         try {
           const Scenario machine = draw < 0 ? scenario : drawn_scenario(scenario, draw);
-          RunResult result = without_curves(
-              simulate(machine, sources.workload(source_of(scenario), workload), {.finished_turns = &done_turns}));
+          RunResult result = without_curves(simulate(machine, sources.workload(source_of(scenario), workload),
+                                                     {.finished_turns = &done_turns}));
           result.scenario_json.clear();
           return serialize(result);
         } catch (const InputError&) {

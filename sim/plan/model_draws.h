@@ -19,7 +19,8 @@ inline constexpr std::size_t kMostDrawnSettings = 16;
 
 struct DrawOptions {
   int64_t draws = kDefaultDraws;
-  // All runs together; beyond, each has a part of its sessions. About 3 s of two cores.
+  // All runs together; beyond, each has a part of its sessions, but as many as it takes to come to the load
+  // of the whole run. About 3 s of two cores.
   int64_t most_turns = 250'000;
 };
 

@@ -35,7 +35,8 @@ class Judged {
     const bool meets = std::all_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
       return violation(target, value(target.metric, drawn)) == 0;
     });
-    return {meets && !is_saturated(drawn) && unserved(drawn, plan_.meet).empty(), value(plan_.minimize, drawn)};
+    return {meets && !is_saturated(drawn) && unserved(drawn, plan_.meet).empty(),
+            value(plan_.minimize, drawn)};
   }
 
   std::vector<ModelInterval> intervals(const std::vector<RunResult>& drawn) const {
@@ -111,8 +112,8 @@ PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawO
     const Judged judged(plan, *candidates[f], runs.nominal[f]);
     std::vector<Verdict>& of_machines = verdicts.emplace_back();
     for (const RunResult& drawn : runs.drawn[f]) of_machines.push_back(judged.on(drawn));
-    const auto met = std::count_if(of_machines.begin(), of_machines.end(),
-                                   [](const Verdict& one) { return one.meets; });
+    const auto met =
+        std::count_if(of_machines.begin(), of_machines.end(), [](const Verdict& one) { return one.meets; });
     draws.finalists.push_back({candidates[f], static_cast<double>(met) / static_cast<double>(runs.draws),
                                judged.intervals(runs.drawn[f])});
   }
@@ -139,13 +140,13 @@ std::string plan_draws_text(const Plan& plan, const PlanDraws& draws) {
            (draws.is_shortened ? ", runs of " + format_count(draws.sessions, "session") + ":" : ":"));
   const Finalist& answer = draws.finalists.front();
   sentence("  the answer meets every target in " + machines_text(answer.meets, draws.draws) +
-               (draws.finalists.size() > 1 ? " and is the cheapest of " +
-                                                 std::to_string(draws.finalists.size()) + " finalists that do in " +
-                                                 machines_text(draws.still_best, draws.draws)
-                                           : ""),
+               (draws.finalists.size() > 1
+                    ? " and is the cheapest of " + std::to_string(draws.finalists.size()) +
+                          " finalists that do in " + machines_text(draws.still_best, draws.draws)
+                    : ""),
            "    ");
   for (const ModelInterval& one : answer.intervals) {
-    if (one.low == one.high) continue;
+    if (format_number(one.low) == format_number(one.high)) continue;
     sentence("  " + one.name + ": 80 % of machines lie in " + format_number(one.low) + ".." +
                  format_number(one.high),
              "    ");

@@ -379,7 +379,9 @@ static void describe(FieldVisitor& v, Remote& o) {
 }
 
 static void describe(FieldVisitor& v, RegimeError& o) {
-  const auto spread = [](std::string_view meaning) { return FieldSpec{.meaning = meaning, .min = 0, .max = 1}; };
+  const auto spread = [](std::string_view meaning) {
+    return FieldSpec{.meaning = meaning, .min = 0, .max = 1};
+  };
   v.field("sigma", o.sigma, spread("standard deviation of ln(measured / simulated) that all shapes share"));
   v.field("shape_sigma", o.shape_sigma, spread("that of a single kernel, beside it"));
   v.field("bias", o.bias, {.meaning = "mean of ln(measured / simulated)", .min = -1, .max = 1});

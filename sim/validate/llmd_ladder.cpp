@@ -147,16 +147,17 @@ std::vector<MeasuredRun> llmd_runs(const std::string& data) {
   for (const Arm& arm : kArms) {
     const std::vector<Rung>& rungs = measured.at(std::string(arm.name));
     Ladder ladder = arrivals_of(rungs);
-    MeasuredRun run{.family = "llm-d." + std::string(arm.name),
-                    .scenario = scenario_of(arm),
-                    .workload = std::move(ladder.workload),
-                    .measured = {},
-                    .simulated = [rungs, begins_s = ladder.begins_s](
-                                     const RunResult& result) { return means_of(result, rungs, begins_s); },
-                    .gap = arm.name == "precise_prefix"
-                               ? "50 to 80 ms of router, API and tokenizer are not modelled, nor that sequences "
-                                 "with one prefix may read its keys from the L2 cache"
-                               : ""};
+    MeasuredRun run{
+        .family = "llm-d." + std::string(arm.name),
+        .scenario = scenario_of(arm),
+        .workload = std::move(ladder.workload),
+        .measured = {},
+        .simulated = [rungs, begins_s = ladder.begins_s](
+                         const RunResult& result) { return means_of(result, rungs, begins_s); },
+        .gap = arm.name == "precise_prefix"
+                   ? "50 to 80 ms of router, API and tokenizer are not modelled, nor that sequences "
+                     "with one prefix may read its keys from the L2 cache"
+                   : ""};
     for (const Rung& rung : rungs) {
       run.measured.push_back(rung.output_tokens_per_s);
       run.measured.push_back(rung.ttft_s);

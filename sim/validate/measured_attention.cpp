@@ -260,7 +260,8 @@ HardwareProfile hardware_of(const Gpus& gpus) {
   return hardware;
 }
 
-std::vector<KernelTime> times_of(const Gpus& gpus, const std::string& kernel, const std::vector<Call>& calls) {
+std::vector<KernelTime> times_of(const Gpus& gpus, const std::string& kernel,
+                                 const std::vector<Call>& calls) {
   const HardwareProfile hardware = hardware_of(gpus);
   std::vector<KernelTime> times;
   for (const Call& call : calls) {

@@ -146,12 +146,13 @@ std::vector<MeasuredRun> stacks_runs() {
                     .gap = ""});
   }
   for (const HitRateThroughput& one : kThroughputs) {
-    runs.push_back({.family = "stacks.throughput",
-                    .scenario = lab.scenario(kOffload, kRoom),
-                    .workload = burst(one.hit_rate),
-                    .measured = {one.kilo_tokens_per_s},
-                    .simulated = [](const RunResult& run) { return std::vector{kilo_tokens_per_s(run)}; },
-                    .gap = one.hit_rate > 0 ? "loads of vLLM's connector do not hide behind computation" : ""});
+    runs.push_back(
+        {.family = "stacks.throughput",
+         .scenario = lab.scenario(kOffload, kRoom),
+         .workload = burst(one.hit_rate),
+         .measured = {one.kilo_tokens_per_s},
+         .simulated = [](const RunResult& run) { return std::vector{kilo_tokens_per_s(run)}; },
+         .gap = one.hit_rate > 0 ? "loads of vLLM's connector do not hide behind computation" : ""});
   }
   return runs;
 }

@@ -8,6 +8,8 @@
 //    taken from, 80 % intervals should contain 70 to 90 % of the measured means. Runs of which it is known
 //    what the model lacks are counted apart. Means of one machine and engine err together, so that a family
 //    is less evidence than its number of means suggests.
+#include "validate/uncertainty.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -28,7 +30,6 @@
 #include "validate/measured_gemm.h"
 #include "validate/measured_run.h"
 #include "validate/suites.h"
-#include "validate/uncertainty.h"
 #include "workload/csv.h"
 
 namespace kvcap {
@@ -73,10 +74,10 @@ std::vector<KernelTime> other_gemms(const std::string& data) {
       };
       const auto rows = static_cast<int64_t>(number(1));
       if (row.text(0) != other.device || (other.rows_below > 0 && rows >= other.rows_below)) return true;
-      const double modelled_s = gemm_s(gpu.gemm, gpu, rows, static_cast<int64_t>(number(2)),
-                                       static_cast<int64_t>(number(3)), 2, 2);
-      times.push_back({other.profile, rows < 64 ? "gemm_few_rows" : "gemm_many_rows", other.source, modelled_s,
-                       1e-3 * number(4), false, "other"});
+      const double modelled_s =
+          gemm_s(gpu.gemm, gpu, rows, static_cast<int64_t>(number(2)), static_cast<int64_t>(number(3)), 2, 2);
+      times.push_back({other.profile, rows < 64 ? "gemm_few_rows" : "gemm_many_rows", other.source,
+                       modelled_s, 1e-3 * number(4), false, "other"});
       return true;
     });
   }
@@ -147,8 +148,8 @@ std::vector<Check> stated_error_checks(const std::string& data) {
     const std::string what = " of the means of " + std::to_string(means.size()) + " pairs of program and GPU";
     const RegimeError* error = stated(h100, regime);
     if (!error) continue;
-    checks.push_back(stated_check(regime + ".sigma", regime + ": standard deviation" + what, all.spread,
-                                  error->sigma));
+    checks.push_back(
+        stated_check(regime + ".sigma", regime + ": standard deviation" + what, all.spread, error->sigma));
     checks.push_back(stated_check(regime + ".bias", regime + ": mean" + what, all.mean, error->bias));
   }
   return checks;
@@ -192,7 +193,8 @@ std::map<std::string, Coverage> coverage_of(const std::vector<MeasuredRun>& runs
     for (std::size_t m = 0; m < runs[r].measured.size(); ++m) {
       std::vector<double> drawn(per_run);
       for (std::size_t d = 0; d < per_run; ++d) {
-        messages[r * per_run + d].copy(reinterpret_cast<char*>(&drawn[d]), sizeof(double), m * sizeof(double));
+        messages[r * per_run + d].copy(reinterpret_cast<char*>(&drawn[d]), sizeof(double),
+                                       m * sizeof(double));
       }
       family.add(runs[r].measured[m], std::move(drawn));
     }
@@ -216,7 +218,8 @@ Check coverage_check(const std::string& id, const Coverage& coverage, bool is_ju
               .tolerance = 0.1,
               .absolute = true};
   if (!is_judged) check.reference.clear();
-  const std::string counts = std::to_string(coverage.below) + " below and " + std::to_string(above) + " above";
+  const std::string counts =
+      std::to_string(coverage.below) + " below and " + std::to_string(above) + " above";
   check.reason = "measured " + counts + (coverage.gap.empty() ? "" : "; " + coverage.gap);
   if (is_judged) judge(check);
   return check;
@@ -243,8 +246,8 @@ std::vector<Check> coverage_checks(const SuiteOptions& options) {
 }  // namespace
 
 std::vector<Check> uncertainty_checks(const SuiteOptions& options) {
-  for (const char* file : {"/device/gemm_bfloat16.csv", "/hardware/attn_prefill_aic.csv", "/hardware/gemm_vidur.csv",
-                           "/runs/silicon_agg.csv.gz"}) {
+  for (const char* file : {"/device/gemm_bfloat16.csv", "/hardware/attn_prefill_aic.csv",
+                           "/hardware/gemm_vidur.csv", "/runs/silicon_agg.csv.gz"}) {
     if (std::filesystem::exists(options.data_folder + file)) continue;
     return {{.id = "errors",
              .suite = kSuite,

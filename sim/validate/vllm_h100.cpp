@@ -265,9 +265,10 @@ std::vector<MeasuredRun> vllm_h100_runs(const std::string& data) {
                     .scenario = scenario_of(kRuns[i], engines[i]),
                     .workload = workload_of(requests[i], output_tokens),
                     .measured = means_of(measured[i]),
-                    .simulated = [means_of, output_tokens](const RunResult& result) {
-                      return means_of(stages_of(result.turns, output_tokens));
-                    },
+                    .simulated =
+                        [means_of, output_tokens](const RunResult& result) {
+                          return means_of(stages_of(result.turns, output_tokens));
+                        },
                     .gap = ""});
   }
   return runs;

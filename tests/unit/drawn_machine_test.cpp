@@ -1,5 +1,7 @@
-// Plausible machines: that a draw means the same everywhere, that its errors are those that the profile states,
-// and what the answers say of them.
+// Plausible machines: that a draw means the same everywhere, that its errors are those that the profile
+// states, and what the answers say of them.
+#include "cost/drawn_machine.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "cost/cost_model.h"
-#include "cost/drawn_machine.h"
 #include "drawn_scenario.h"
 #include "machine.h"
 #include "metrics/model_report.h"
@@ -102,7 +103,8 @@ TEST(DrawnMachine, SlowsEachPartByItsOwnError) {
   const auto with = [&](const char* regime) { return machine_with(hardware, only(regime, 1.5)); };
   EXPECT_DOUBLE_EQ(with("pcie").pcie.h2d_curve.front().bytes_per_s,
                    hardware.pcie.h2d_curve.front().bytes_per_s / 1.5);
-  EXPECT_DOUBLE_EQ(with("pcie").pcie.d2h_bandwidth_bytes_per_s, hardware.pcie.d2h_bandwidth_bytes_per_s / 1.5);
+  EXPECT_DOUBLE_EQ(with("pcie").pcie.d2h_bandwidth_bytes_per_s,
+                   hardware.pcie.d2h_bandwidth_bytes_per_s / 1.5);
   EXPECT_DOUBLE_EQ(with("ssd").ssd->write_bandwidth_bytes_per_s,
                    hardware.ssd->write_bandwidth_bytes_per_s / 1.5);
   EXPECT_DOUBLE_EQ(with("dram").dram->bandwidth_bytes_per_s, hardware.dram->bandwidth_bytes_per_s / 1.5);
@@ -110,17 +112,20 @@ TEST(DrawnMachine, SlowsEachPartByItsOwnError) {
                    hardware.remote->bandwidth_bytes_per_s / 1.5);
   EXPECT_DOUBLE_EQ(with("collectives").collectives->all_reduce.back().time_s,
                    hardware.collectives->all_reduce.back().time_s * 1.5);
-  EXPECT_DOUBLE_EQ(with("elementwise").gpu.elementwise->constant_s, hardware.gpu.elementwise->constant_s * 1.5);
+  EXPECT_DOUBLE_EQ(with("elementwise").gpu.elementwise->constant_s,
+                   hardware.gpu.elementwise->constant_s * 1.5);
   EXPECT_DOUBLE_EQ(with("narrow_gemm").gpu.gemm_fp8->efficiency, hardware.gpu.gemm_fp8->efficiency / 1.5);
   EXPECT_DOUBLE_EQ(with("grouped_gemm").gpu.grouped_gemm->constant_s,
                    hardware.gpu.grouped_gemm->constant_s * 1.5);
   EXPECT_DOUBLE_EQ(with("decode_attention").gpu.decode_attention->block_s,
                    hardware.gpu.decode_attention->block_s * 1.5);
-  EXPECT_DOUBLE_EQ(with("prefill_attention").gpu.attention.efficiency, hardware.gpu.attention.efficiency / 1.5);
+  EXPECT_DOUBLE_EQ(with("prefill_attention").gpu.attention.efficiency,
+                   hardware.gpu.attention.efficiency / 1.5);
   // And nothing else.
   EXPECT_EQ(prefill_s(with("pcie")), prefill_s(hardware));
   EXPECT_EQ(with("prefill_attention").gpu.gemm.efficiency, hardware.gpu.gemm.efficiency);
-  EXPECT_EQ(with("gemm_few_rows").gpu.memory_bandwidth_bytes_per_s, hardware.gpu.memory_bandwidth_bytes_per_s);
+  EXPECT_EQ(with("gemm_few_rows").gpu.memory_bandwidth_bytes_per_s,
+            hardware.gpu.memory_bandwidth_bytes_per_s);
 }
 
 TEST(DrawnMachine, IsNeverFasterThanTheDatasheet) {
@@ -226,7 +231,8 @@ TEST(DrawnScenario, HasMoreOrLessKvMemoryUnlessItIsGiven) {
 }
 
 TEST(DrawnScenario, ScalesTheHostsTimes) {
-  const Scenario scenario = scenario_with({"serving.request_overhead_s=0.008", "serving.step_overhead_s=0.001"});
+  const Scenario scenario =
+      scenario_with({"serving.request_overhead_s=0.008", "serving.step_overhead_s=0.001"});
   const double factor = factor_of(drawn_factors(scenario.hardware, scenario.seed, 3), "host");
   ASSERT_NE(factor, 1);
   const Scenario drawn = drawn_scenario(scenario, 3);
@@ -336,10 +342,11 @@ TEST(StatedErrors, FollowFromTheMeasuredKernels) {
 
 // Of every profile that calls itself measured and whose GPU was measured by a collector of kernels.
 TEST(StatedErrors, AreThereForEveryGpuThatWasMeasuredAndCarriedOverWhereItSaysSo) {
-  for (const char* name : {"h100-sxm", "h200-sxm-8x", "a100-80g-sxm", "rtx-pro-6000", "rtx-4090", "gb200-4x"}) {
+  for (const char* name :
+       {"h100-sxm", "h200-sxm-8x", "a100-80g-sxm", "rtx-pro-6000", "rtx-4090", "gb200-4x"}) {
     const MachineErrors errors = load_hardware(name).errors;
-    for (const auto& one : {errors.gemm_few_rows, errors.gemm_many_rows, errors.prefill_attention,
-                            errors.decode_attention}) {
+    for (const auto& one :
+         {errors.gemm_few_rows, errors.gemm_many_rows, errors.prefill_attention, errors.decode_attention}) {
       ASSERT_TRUE(one) << name;
       EXPECT_GE(one->shape_sigma, 0.05) << name;
       EXPECT_LE(one->shape_sigma, 0.25) << name;
@@ -358,8 +365,8 @@ TEST(StatedErrors, AreThereForEveryGpuThatWasMeasuredAndCarriedOverWhereItSaysSo
 class DrawsOfCompare : public Cli {};
 
 TEST_F(DrawsOfCompare, AddModelIntervalsAndTheShareOfMachines) {
-  const std::vector<std::string> command = {"compare", path("chat.json"), "--policies", "recompute,hcache",
-                                            "--draws", "6"};
+  const std::vector<std::string> command = {"compare",          path("chat.json"), "--policies",
+                                            "recompute,hcache", "--draws",         "6"};
   std::vector<std::string> as_json = command;
   as_json.emplace_back("--json");
   const Outcome first = kvcap(as_json);
@@ -390,7 +397,7 @@ TEST_F(DrawsOfCompare, AddModelIntervalsAndTheShareOfMachines) {
 }
 
 TEST_F(DrawsOfCompare, ChangeNothingElse) {
-  const std::vector<std::string> command = {"compare",        path("chat.json"), "--policies",
+  const std::vector<std::string> command = {"compare",          path("chat.json"), "--policies",
                                             "recompute,hcache", "--json",          "--draws"};
   const auto with = [&](const char* draws) {
     std::vector<std::string> all = command;
@@ -405,13 +412,15 @@ TEST_F(DrawsOfCompare, ChangeNothingElse) {
 }
 
 TEST_F(DrawsOfCompare, RefuseANumberThatIsNone) {
-  const Outcome outcome = kvcap({"compare", path("chat.json"), "--policies", "recompute,hcache", "--draws", "-1"});
+  const Outcome outcome =
+      kvcap({"compare", path("chat.json"), "--policies", "recompute,hcache", "--draws", "-1"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("--draws"), std::string::npos);
 }
 
 TEST_F(DrawsOfCompare, RefuseAnErrorOfNoRegime) {
-  const Outcome outcome = kvcap({"run", path("chat.json"), "--set", "hardware.errors.gem_few_rows.sigma=0.1"});
+  const Outcome outcome =
+      kvcap({"run", path("chat.json"), "--set", "hardware.errors.gem_few_rows.sigma=0.1"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("gemm_few_rows"), std::string::npos) << outcome.err;
 }
@@ -432,7 +441,8 @@ TEST_F(DrawsOfCompare, SayInHowManyMachinesAPlanStillHolds) {
   EXPECT_TRUE(model["finalists"][0]["model_intervals"].contains("p99_ttft_ms"));
   const Outcome text = kvcap({"plan", path("plan.json"), "--draws", "4"});
   EXPECT_NE(text.out.find("the answer meets every target in "), std::string::npos) << text.out;
-  EXPECT_FALSE(Json::parse(kvcap({"plan", path("plan.json"), "--draws", "0", "--json"}).out).contains("model"));
+  EXPECT_FALSE(
+      Json::parse(kvcap({"plan", path("plan.json"), "--draws", "0", "--json"}).out).contains("model"));
 }
 
 }  // namespace
