@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "cost/prices.h"
 #include "metrics/cost.h"
 #include "metrics/format.h"
 

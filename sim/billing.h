@@ -6,8 +6,10 @@
 
 #include <vector>
 
+#include "cost/prices.h"
 #include "metrics/recorder.h"
 #include "scenario/scenario.h"
+#include "spec/tiers.h"
 #include "state/store.h"
 
 namespace kvcap {

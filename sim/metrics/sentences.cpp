@@ -404,7 +404,9 @@ std::string grouped(const std::vector<Setting>& settings, Value value) {
 std::string wear_text(const Setting& setting) {
   const double years = metric(setting, "ssd_writes.lifetime_years");
   if (!(years > 0)) return "";
-  return setting.label + " uses up the rated writes of the SSDs in " + format_number(years) + " years.";
+  const double usd_per_hour = 3600 * metric(setting, "cost.ssd_wear_usd") / metric(setting, "duration");
+  return setting.label + " uses up the rated writes of the SSDs in " + format_number(years) + " years" +
+         (usd_per_hour > 0 ? ": " + format_number(usd_per_hour) + " $ of them an hour." : ".");
 }
 
 }  // namespace

@@ -4,11 +4,10 @@
 #include <cmath>
 
 #include "base/input_error.h"
-#include "cost/prices.h"
-#include "policy/table.h"
+#include "billing.h"
+#include "machine.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"
-#include "spec/tiers.h"
 
 namespace kvcap {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "cost/prices.h"
+#include "billing.h"
 #include "metrics/format.h"
 #include "plan/plan_sizes.h"
 #include "scenario/fields.h"

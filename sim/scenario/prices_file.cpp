@@ -107,11 +107,16 @@ class PricesFile {
   std::string profile_name(const std::string& name) const {
     if (!is_path(name)) return name;
     const std::string path = (fs::path(file_).parent_path() / name).lexically_normal().string();
+    Json name_inside;
     try {
-      return parse_json(read_text(path), path).value("name", "");
+      const Json profile = parse_json(read_text(path), path);
+      if (profile.is_object()) name_inside = profile.value("name", Json());
     } catch (const InputError& error) {
       throw InputError(file_ + ": " + below("hardware", name) + ": " + error.what());
     }
+    if (name_inside.is_string()) return name_inside.get<std::string>();
+    throw InputError(file_ + ": " + below("hardware", name) +
+                     ": found a file without a name, allowed: the path of a profile");
   }
   void check_name(const std::string& name, const std::string& own_profile) const {
     std::vector<std::string_view> names;
@@ -227,7 +232,8 @@ void take_prices(Document& document) {
       if (found == parts->end()) continue;
       const auto has = hardware->find(part.name);
       const bool is_there = has != hardware->end() && has->is_object();
-      if (!is_there && part.name != "energy") continue;  // no such part, no price
+      const bool is_made = has == hardware->end() && part.name == "energy";
+      if (!is_there && !is_made) continue;  // no such part, no price
       for (std::string_view key : part.keys) {
         const auto value = found->find(key);
         const std::string field = field_of(part, key);

@@ -9,12 +9,15 @@
 namespace kvcap {
 namespace {
 
-// The number at hardware.PART.KEY; null where there is none.
-Json* number_at(Json& hardware, const char* part, const char* key) {
+constexpr double kMostCount = 1e6, kMostBytes = 1e18;
+
+// The amount from `least` to `most` at hardware.PART.KEY; null where there is none, which reading may refuse.
+Json* amount_at(Json& hardware, const char* part, const char* key, double least, double most) {
   const auto object = hardware.find(part);
   if (object == hardware.end() || !object->is_object()) return nullptr;
   const auto found = object->find(key);
-  return found != object->end() && found->is_number() && *found > 0 ? &*found : nullptr;
+  const bool is_amount = found != object->end() && found->is_number() && *found >= least && *found <= most;
+  return is_amount ? &*found : nullptr;
 }
 
 bool buys_whole_servers(const Json& document) {
@@ -28,9 +31,9 @@ bool buys_whole_servers(const Json& document) {
 
 void take_share(Document& document) {
   const auto hardware = document.json.find("hardware");
-  if (document.profile_gpus <= 0 || hardware == document.json.end() || !hardware->is_object()) return;
-  const Json* per_server = number_at(*hardware, "gpu", "per_server");
-  const Json* count = number_at(*hardware, "gpu", "count");
+  if (document.profile_gpus < 1 || hardware == document.json.end() || !hardware->is_object()) return;
+  const Json* per_server = amount_at(*hardware, "gpu", "per_server", 1, kMostCount);
+  const Json* count = amount_at(*hardware, "gpu", "count", 1, kMostCount);
   if (!per_server) return;
   const auto server = per_server->get<double>();
   const double used = count ? count->get<double>() : 1;
@@ -39,12 +42,12 @@ void take_share(Document& document) {
   const double share = bought / document.profile_gpus;
   std::string parts;
   // What the scenario or --set says stays as it says.
-  if (Json* dram = number_at(*hardware, "dram", "capacity_bytes");
+  if (Json* dram = amount_at(*hardware, "dram", "capacity_bytes", 1, kMostBytes);
       dram && document.places.is_reference("hardware.dram.capacity_bytes")) {
     *dram = share * dram->get<double>();
     parts += format_number(dram->get<double>() / 1e9) + " GB of DRAM";
   }
-  if (Json* ssds = number_at(*hardware, "ssd", "count");
+  if (Json* ssds = amount_at(*hardware, "ssd", "count", 1, kMostCount);
       ssds && document.places.is_reference("hardware.ssd.count")) {
     // The tolerance is for what rounding makes of whole numbers.
     *ssds = static_cast<int64_t>(std::max(1.0, std::floor(share * ssds->get<double>() + 1e-9)));

@@ -65,6 +65,13 @@ void plan(std::string_view bytes) {
   const FileOf file(bytes);
   read_or_refuse([&] { load_plan(file.path()); });
 }
+void prices(std::string_view bytes) {
+  const FileOf file(bytes);
+  constexpr std::string_view kScenario =
+      R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "l40s",
+          "workload": {"source": {"kind": "chat"}}})";
+  read_or_refuse([&] { parse_scenario(kScenario, "scenario", {"billing.prices=" + file.path()}); });
+}
 void report(std::string_view bytes) {
   const FileOf file(bytes, ".json");
   std::vector<std::string> skipped;
@@ -92,6 +99,7 @@ constexpr FuzzTarget kTargets[] = {
     {"hardware", hardware},
     {"sweep", sweep},
     {"plan", plan},
+    {"prices", prices},
     {"report", report},
     {"values", values, 20},
     {"sessions", [](std::string_view bytes) { trace(bytes, "sessions"); }},
