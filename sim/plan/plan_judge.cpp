@@ -213,10 +213,8 @@ void Judge::look_again(const std::vector<const Candidate*>& candidates) {
   for (const auto& [runs, owners] : due) run_up_to(owners, runs);
 }
 
-// Where one run does not tell whether it is saturated, no other makes it stable.
 bool Judge::is_open(const Candidate& candidate) const {
-  return candidate.verdict == Judgement::unclear && candidate.stable() &&
-         std::ssize(candidate.runs) < plan_.max_replications;
+  return candidate.verdict == Judgement::unclear && std::ssize(candidate.runs) < plan_.max_replications;
 }
 
 void Judge::give_intervals(const std::vector<const Candidate*>& candidates) {

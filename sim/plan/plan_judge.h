@@ -76,7 +76,7 @@ class Judge {
   std::vector<const Candidate*> look(const std::vector<Changes>& wanted, double context_scale = 1);
   // The next look, side by side.
   void look_again(const std::vector<const Candidate*>& candidates);
-  // Whether another look may show that it meets the targets.
+  // Whether another look may make its verdict clear.
   bool is_open(const Candidate& candidate) const;
   // Runs as well what needed no interval to be judged: one look.
   void give_intervals(const std::vector<const Candidate*>& candidates);
