@@ -428,6 +428,7 @@ TEST_F(DrawsOfCompare, RefuseAnErrorOfNoRegime) {
 TEST_F(DrawsOfCompare, SayInHowManyMachinesAPlanStillHolds) {
   write("plan.json", R"({"schema": "kvcap.plan/1", "name": "small", "max_replications": 3, "base":
         {"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "l40s",
+         "serving": {"max_model_len": 16384},
          "workload": {"source": {"kind": "chat"}, "arrivals": {"sessions_per_s": 0.03}, "sessions": 60},
          "policy": {"tiers": [{"kind": "ssd"}]}},
         "search": {"policy.name": ["recompute", "hcache"]}, "meet": {"p99_ttft_ms": {"max": 100000}}})");
