@@ -12,6 +12,7 @@ export const page_names = [
   "restoration",
   "sweep",
   "plan",
+  "capacity",
   "validation",
   "changes",
 ] as const;
@@ -49,6 +50,7 @@ export interface Side {
   restores: Named[];
   plans: Named[];
   break_evens: Named[];
+  capacities: Named[];
   validations: Named[];
   traces: Named[];
   sweeps: Named[];
@@ -77,7 +79,7 @@ function is_bound(result: Place): boolean {
 }
 
 function empty_side(): Side {
-  return { groups: [], restores: [], plans: [], break_evens: [], validations: [], traces: [], sweeps: [] };
+  return { groups: [], restores: [], plans: [], break_evens: [], capacities: [], validations: [], traces: [], sweeps: [] };
 }
 
 function check_result(result: Place, file: string): void {
@@ -128,6 +130,9 @@ function add_input(side: Side, name: string, content: Place): boolean {
     case "kvcap.break_even/1":
       side.break_evens.push(named);
       return true;
+    case "kvcap.capacity/1":
+      side.capacities.push(named);
+      return true;
     case "kvcap.validation/1":
       side.validations.push(named);
       return true;
@@ -150,6 +155,7 @@ function names_of(side: Side): string[] {
     ...side.restores.flatMap(({ place }) => texts(place.at("policies").items.map((one) => one.at("policy")))),
     ...side.break_evens.flatMap(({ place }) => texts(place.at("cells").items.map((one) => one.at("winner")))),
     ...side.sweeps.flatMap(({ place }) => place.at("columns", "policy.name").texts),
+    ...texts(side.capacities.map(({ place }) => place.at("policy"))),
     ...side.plans.flatMap(({ place }) => place.at("judged").items.map(changed_policy)),
   ].filter((name) => name !== "");
 }

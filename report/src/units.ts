@@ -36,7 +36,7 @@ const rules: [RegExp, string, number][] = [
   [/_j(oules)?(_|$)/, "J", 1],
   [/watts?$/, "W", 1],
   [/(^|_|\.)tokens(\.\w+)?$/, "tokens", 1],
-  [/^(completed|rejected|retried)$/, "turns", 1],
+  [/^(completed|rejected|truncated|retried)$/, "turns", 1],
   [/_rate$/, "%", 100],
 ];
 
@@ -108,7 +108,11 @@ export function short_path(path: string): string {
 // 1 when more is better, -1 when less is, 0 when neither is.
 export function better(metric: string): number {
   if (/throughput|goodput|hit_rate|hit_tokens|completed|stable|retention/.test(metric)) return 1;
-  if (/ttft|itl|tpot|e2el|queue|restore|usd|miss|rejected|preempt|duration|retried|rated_share/.test(metric))
+  if (
+    /ttft|itl|tpot|e2el|queue|restore|usd|miss|rejected|truncated|preempt|duration|retried|rated_share/.test(
+      metric,
+    )
+  )
     return -1;
   return 0;
 }

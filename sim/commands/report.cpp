@@ -90,7 +90,7 @@ void add_report(CLI::App& app) {
   Command command(app, "report", "one page from results, sweeps, plans and validations");
   command
       .values("paths", args->paths,
-              "JSON of run, compare, restore, plan, validate and trace stats, the results.sqlite of a "
+              "JSON of run, compare, restore, plan, capacity, validate and trace stats, the results.sqlite of a "
               "sweep, or folders with them")
       .required();
   command.value("-o,--out", args->out, "the file to write; markdown, csv and json: default stdout");

@@ -247,6 +247,21 @@ std::string storing_text(const Setting& setting) {
          " $ of storage; a GPU-hour costs " + format_number(computing_usd) + " $.";
 }
 
+// Share of turns; results of others may not say.
+double rejected_share(const Setting& setting) {
+  const double share = metric(setting, "rejected_share");
+  return std::isnan(share) ? 0 : share;
+}
+
+// Who answers few turns answers them fast: those that reject no more than the others, or 0.1 % more.
+std::vector<Setting> without_rejecting(std::vector<Setting> settings) {
+  constexpr double kFew = 0.001;
+  double least = 1;
+  for (const Setting& setting : settings) least = std::min(least, rejected_share(setting));
+  std::erase_if(settings, [&](const Setting& one) { return rejected_share(one) > least + kFew; });
+  return settings;
+}
+
 void add(std::vector<std::string>& paragraphs, std::initializer_list<std::string> texts) {
   std::string paragraph;
   for (const std::string& text : texts)
@@ -258,11 +273,11 @@ void compare(const std::vector<Setting>& settings, const std::vector<Difference>
              std::vector<std::string>& paragraphs) {
   const std::optional<Setting> ideal = find_ideal(settings);
   std::vector<Setting> real, affordable;  // what cannot serve the rate is no bargain
-  for (const Setting& setting : settings) {
-    if (setting.result->is_bound) continue;
-    real.push_back(setting);
+  for (const Setting& setting : settings)
+    if (!setting.result->is_bound) real.push_back(setting);
+  real = without_rejecting(std::move(real));
+  for (const Setting& setting : real)
     if (!is_saturated(setting) && metric(setting, kCost) > 0) affordable.push_back(setting);
-  }
   const auto fastest = least(real, [&](const Setting& s) { return bring_back_ms(s, ideal); });
   const auto cheapest = least(affordable, [&](const Setting& s) { return metric(s, kCost); });
   if (fastest) {
@@ -348,7 +363,17 @@ std::string overload_text(const std::vector<Setting>& settings) {
   return text;
 }
 
-// What somebody could build, and of it what serves the rate where anything does.
+std::string rejected_text(const std::vector<Setting>& settings) {
+  std::vector<std::string> items;
+  for (const Setting& setting : settings) {
+    if (rejected_share(setting) > 0)
+      items.push_back(setting.label + " rejects " + format_percent(rejected_share(setting)));
+  }
+  if (items.empty()) return "";
+  return "Warning: " + joined(items) + " of the turns; latencies are those of the others.";
+}
+
+// What somebody could build; of it what serves the rate where anything does, and all of the turns.
 std::vector<Setting> eligible(const std::vector<Setting>& settings) {
   std::vector<Setting> real, stable;
   for (const Setting& setting : settings) {
@@ -356,7 +381,7 @@ std::vector<Setting> eligible(const std::vector<Setting>& settings) {
     real.push_back(setting);
     if (!is_saturated(setting)) stable.push_back(setting);
   }
-  return stable.empty() ? real : stable;
+  return without_rejecting(stable.empty() ? real : stable);
 }
 
 double half_width(const Setting& setting, std::string_view metric) {
@@ -502,7 +527,7 @@ std::vector<std::string> resource_sentences(const std::vector<Setting>& settings
     if (setting.result->is_bound && settings.size() > 1) continue;
     add(paragraphs, {bound_text(setting), wear_text(setting)});
   }
-  add(paragraphs, {overload_text(settings)});
+  add(paragraphs, {overload_text(settings), rejected_text(settings)});
   return paragraphs;
 }
 
@@ -512,7 +537,7 @@ std::vector<std::string> sentences(const std::vector<Setting>& settings,
   if (settings.size() == 1) describe_one(settings[0], paragraphs);
   if (settings.size() > 1) compare(settings, differences, paragraphs);
   for (std::string& text : unsized_texts(settings)) paragraphs.push_back(std::move(text));
-  add(paragraphs, {overload_text(settings)});
+  add(paragraphs, {overload_text(settings), rejected_text(settings)});
   return paragraphs;
 }
 

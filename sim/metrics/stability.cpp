@@ -56,6 +56,20 @@ double squared_variation(const std::vector<double>& values) {
   return squares / (count - 1) / (mean * mean);
 }
 
+// Caches that fill, and sessions that have not grown old, take work away: what grows less than half as fast
+// in the second half of the time in which sessions begin as in the quarter before may yet shrink.
+bool slows_down(const TimeSeries& waiting, const TimeSeries& running, double to_s) {
+  constexpr int kTwentieths = 20;
+  std::vector<double> inside = waiting.means(kTwentieths, 0, to_s);
+  const std::vector<double> run = running.means(kTwentieths, 0, to_s);
+  for (int part = 0; part < kTwentieths; ++part) inside[part] += run[part];
+  // Around 0.25, 0.5 and 0.95 of the time: what grows evenly grows 1.8 times as much after the half as
+  // before.
+  const auto around = [&](int part) { return (inside[part - 1] + inside[part]) / 2; };
+  const double before = around(10) - around(5), after = around(19) - around(10);
+  return after < 0.9 * before;
+}
+
 }  // namespace
 
 Window steady_window(std::span<const TurnRecord> turns) {
@@ -139,6 +153,10 @@ Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, 
   const double scale = chance.scale();
   const std::string from_to =
       " from " + format_number(inside.front()) + " to " + format_number(inside.back());
+  if (grew > kSaturated * scale && rising && slows_down(waiting, running, window.to_s)) {
+    return {Verdict::undecided,
+            "requests inside grow" + from_to + ", but less than half as fast as before: run longer"};
+  }
   if (grew > kSaturated * scale && rising) {
     return {Verdict::saturated, "requests inside grow" + from_to +
                                     " while sessions begin, and chance makes at most " +

@@ -10,7 +10,8 @@
 // stable: the means over the window's 16 parts stray (standard deviation) by less than 0.11 S. At capacity
 // that happens to 5 runs of 100, at an overload of sqrt(c_a^2 + c_w^2) / sqrt(m) to 1, at three times that to
 // none of 5,000. saturated: the last part's mean is above the first one's by more than 2.8 S and still
-// rising; at capacity that happens to fewer than 1 run of 500. undecided: neither. What is 3 % off capacity
+// rising, at least half as fast as before (caches that fill slow it down); at capacity that happens to fewer
+// than 1 run of 500. undecided: neither. What is 3 % off capacity
 // is decided within about 40,000 (c_a^2 + c_w^2) sessions, what is 10 % off within a tenth of them.
 #pragma once
 

@@ -27,7 +27,7 @@ constexpr double kError = 0.05;  // of all targets of a load together
 // A target that is missed by so much more than its bound is missed in the long run too: a share of the bound.
 constexpr double kByFar = 0.5;
 // Of all seeds together: 1 % of them is beyond a 99th percentile.
-constexpr int64_t kFewestTurns = 80'000;
+constexpr int64_t kFewestTurns = 40'000;
 // Beyond so many times the guess nothing is looked for.
 constexpr double kMostOfGuess = 1000, kMostOfGuessClosed = 64;
 constexpr double kSessionsOfActive = 8;
@@ -254,13 +254,17 @@ class Search {
     const auto settled = std::count_if(point.runs.begin(), point.runs.end(), [](const RunResult& run) {
       return !std::isnan(run.number("warmup.detected_turns"));
     });
-    const bool is_told = misses || (is_precise && 2 * settled >= question_.seeds);
+    int64_t turns = 0;
+    for (const RunResult& run : point.runs) turns += run.turn_count;
+    const bool has_settled = 2 * settled >= question_.seeds || 2 * turns > kMostSearchedTurns;
+    const bool is_told = misses || (is_precise && has_settled);
     std::vector<LoadAsk> longer;
     for (std::size_t seed = 0; seed < point.runs.size(); ++seed) {
       const RunResult& run = point.runs[seed];
       const double stable = run.number("stable");
       const bool knows = !std::isnan(stable) && run.number("rates.steady") != 0;
-      if (stable == 0 || (is_told && (knows || misses)) || 2 * run.turn_count > kMostSearchedTurns) continue;
+      if (stable == 0 || (is_told && (knows || misses)) || 2 * run.turn_count * question_.seeds > kMostTurns)
+        continue;
       longer.push_back({point.load, static_cast<int64_t>(seed), 2 * sessions});
     }
     return longer;

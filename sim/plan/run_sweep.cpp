@@ -21,6 +21,7 @@
 #include "metrics/recorder.h"
 #include "metrics/serialize.h"
 #include "plan/point.h"
+#include "plan/replicate.h"
 #include "plan/results_file.h"
 #include "plan/row_writer.h"
 #include "plan/sources.h"
@@ -120,18 +121,21 @@ class Runner {
 
   void run(const std::vector<std::size_t>& points, int at_once) {
     for (std::size_t point : points) {
-      for (int32_t run = 0; run < checked_.runs[point]; ++run) jobs_.emplace_back(point, run);
+      for (int32_t run = 0; run < checked_.runs[point]; ++run) jobs_.push_back({point, run});
     }
-    for (std::size_t point : checked_.readers) sources_.read(checked_.sweep.scenario(point));
+    for (std::size_t point : checked_.readers) sources_.read(source_of(checked_.sweep.scenario(point)));
     const auto start = std::chrono::steady_clock::now();
-    run_each_in_worker(
-        jobs_.size(), [this](std::size_t job, std::atomic<int64_t>&) { return simulated(job); },
-        [this](std::vector<JobOutcome> ended) { take(std::move(ended)); },
-        {.at_once = at_once,
-         .timeout_s = checked_.sweep.limits().timeout_s,
-         .memory_bytes = checked_.sweep.limits().memory_bytes,
-         .label = "sweeping",
-         .remark = [this] { return remark(); }});
+    while (!jobs_.empty()) {
+      run_each_in_worker(
+          jobs_.size(), [this](std::size_t job, std::atomic<int64_t>&) { return simulated(jobs_[job]); },
+          [this](std::vector<JobOutcome> ended) { take(std::move(ended)); },
+          {.at_once = at_once,
+           .timeout_s = checked_.sweep.limits().timeout_s,
+           .memory_bytes = checked_.sweep.limits().memory_bytes,
+           .label = "sweeping",
+           .remark = [this] { return remark(); }});
+      jobs_ = std::exchange(longer_, {});
+    }
     writer_.finish();
     summary_.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
@@ -143,22 +147,47 @@ class Runner {
     PointRow row;  // of the first failure
   };
 
+  struct Job {
+    std::size_t point = 0;
+    int32_t run = 0;
+    int64_t sessions = 0;  // of a run that is made longer; 0: as the scenario says
+  };
+
+  // With the sessions that are read of a file: all, where more may be wanted.
+  static Scenario source_of(Scenario scenario) {
+    if (scenario.workload.run_length == RunLength::steady) scenario.workload.sessions.reset();
+    return scenario;
+  }
+
   // In the worker.
-  std::string simulated(std::size_t job) const {
-    const auto [point, run] = jobs_[job];
-    Scenario scenario = checked_.sweep.scenario(point);
-    scenario.seed += static_cast<uint64_t>(run);
-    return serialize(without_curves(simulate(scenario, sources_.workload(scenario))));
+  std::string simulated(const Job& job) const {
+    Scenario scenario = checked_.sweep.scenario(job.point);
+    scenario.seed += static_cast<uint64_t>(job.run);
+    WorkloadOptions options = scenario.workload;
+    if (job.sessions > 0) options.sessions = job.sessions;
+    return serialize(without_curves(simulate(scenario, sources_.workload(source_of(scenario), options))));
+  }
+
+  // Whether the point asks for runs that tell the long run and this one does not: it runs again, longer, when
+  // all others have ended.
+  bool is_made_longer(const Job& job, const RunResult& result) {
+    const bool wanted = checked_.sweep.scenario(job.point).workload.run_length == RunLength::steady;
+    if (!wanted || tells_the_long_run(result) || 2 * result.turn_count > kMostTurns) return false;
+    longer_.push_back({job.point, job.run, 2 * result.session_count});
+    return true;
   }
 
   void take(std::vector<JobOutcome> ended) {
     std::vector<PointRow> rows;
     for (JobOutcome& outcome : ended) {
       summary_.worker_cpu_s += outcome.cpu_s;
-      const auto [point, run] = jobs_[outcome.job];
+      const Job& job = jobs_[outcome.job];
+      const std::size_t point = job.point;
       Waiting& waiting = waiting_[point];
       if (outcome.end == JobEnd::done) {
-        waiting.runs[run] = deserialize(outcome.text);
+        RunResult result = deserialize(outcome.text);
+        if (is_made_longer(job, result)) continue;
+        waiting.runs[job.run] = std::move(result);
       } else if (waiting.row.error.empty()) {
         waiting.row.status = outcome.end == JobEnd::timed_out ? PointStatus::timeout : PointStatus::failed;
         waiting.row.error = std::move(outcome.text);
@@ -202,7 +231,7 @@ class Runner {
   const PointCache& cache_;
   SweepSummary& summary_;
   Sources sources_;
-  std::vector<std::pair<std::size_t, int32_t>> jobs_;
+  std::vector<Job> jobs_, longer_;
   std::unordered_map<std::size_t, Waiting> waiting_;
 };
 

@@ -122,6 +122,23 @@ void add_sweep(const ReportInput& input, Rows& rows) {
   }
 }
 
+// Loads of the curve are settings: "requests_per_s=2".
+void add_capacity(const ReportInput& input, Rows& rows) {
+  const Json& capacity = value_of(input.content, "capacity");
+  const std::string unit = text_of(input.content, "unit");
+  rows.add(input.name, "", "capacity." + unit, number_of(capacity, "mean"));
+  const Json& interval = list_of(capacity, "interval");
+  for (std::size_t i = 0; i < interval.size() && i < 2; ++i)
+    rows.add(input.name, "", "capacity." + unit + (i == 0 ? ".from" : ".to"), number_or_nan(interval[i]));
+  for (const Json& point : list_of(input.content, "curve")) {
+    const Json& metrics = value_of(point, "metrics");
+    if (!metrics.is_object()) continue;
+    for (const auto& [name, value] : metrics.items())
+      rows.add(input.name, unit + "=" + text_of(point, unit), name, number_or_nan(value),
+               number_of(value_of(point, "half_widths"), name));
+  }
+}
+
 // The numbers of every item of a list, which `name` tells apart.
 void add_list(const ReportInput& input, const char* list, const char* name, Rows& rows) {
   for (const Json& item : list_of(input.content, list)) {
@@ -143,6 +160,7 @@ std::string report_csv(const Report& report) {
     if (schema == "kvcap.sweep_rows/1") add_sweep(input, rows);
     if (schema == "kvcap.plan_result/1") add_plan(input, rows);
     if (schema == "kvcap.break_even/1") add_break_even(input, rows);
+    if (schema == "kvcap.capacity/1") add_capacity(input, rows);
     if (schema == "kvcap.validation/1") add_list(input, "checks", "id", rows);
     if (schema == "kvcap.trace_stats/1") rows.add_all(input.name, "", input.content, "");
   }

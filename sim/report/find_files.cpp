@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Names that say nothing: the folder's is taken in their place.
-constexpr std::array<std::string_view, 4> kPlainNames = {"result", "results", "compare", "index"};
+constexpr std::array<std::string_view, 5> kPlainNames = {"result", "results", "compare", "capacity", "index"};
 
 bool is_plain(const fs::path& stem) {
   return std::find(kPlainNames.begin(), kPlainNames.end(), stem.string()) != kPlainNames.end();

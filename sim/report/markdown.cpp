@@ -4,6 +4,7 @@
 
 #include "metrics/format.h"
 #include "metrics/write.h"
+#include "report/capacity_views.h"
 #include "report/changes.h"
 #include "report/json_values.h"
 #include "report/read_result.h"
@@ -103,14 +104,19 @@ void add_restore(Page& page, const ReportInput& input) {
 }
 
 void add_sweep(Page& page, const ReportInput& input) {
-  constexpr const char* kMetrics[] = {"mean_ttft_ms", "p99_ttft_ms", "token_hit_rate",
-                                      "cost.usd_per_million_output_tokens"};
   const Json& columns = value_of(input.content, "columns");
+  std::vector<const char*> metrics = {"mean_ttft_ms", "p99_ttft_ms"};
+  for (const char* alarm : {"rejected", "truncated"}) {
+    const Json& counts = list_of(columns, alarm);
+    if (std::any_of(counts.begin(), counts.end(), [](const Json& one) { return number_or_nan(one) > 0; }))
+      metrics.push_back(alarm);
+  }
+  metrics.insert(metrics.end(), {"token_hit_rate", "cost.usd_per_million_output_tokens"});
   Cells names;
   for (const Json& name : list_of(input.content, "parameters")) names.push_back(text_or_json(name));
   const std::size_t parameters = names.size() + 1;
   names.push_back("status");
-  for (const char* metric : kMetrics) names.emplace_back(metric);
+  for (const char* metric : metrics) names.emplace_back(metric);
   std::vector<Cells> rows(list_of(columns, "status").size());
   for (std::size_t c = 0; c < names.size(); ++c) {
     const Json& values = list_of(columns, names[c]);
@@ -159,6 +165,12 @@ void add_break_even(Page& page, const ReportInput& input) {
   }
   for (Cells& row : rows) row.resize(head.size());
   page.table(head, rows, head.size());
+}
+
+void add_capacity(Page& page, const ReportInput& input) {
+  page.heading(2, input.name);
+  const CapacityTable table = capacity_table(input.content);
+  page.table(table.head, table.rows, 0);
 }
 
 // A number or a list of them.
@@ -222,6 +234,7 @@ void add_input(Page& page, const ReportInput& input) {
   if (schema == "kvcap.sweep_rows/1") add_sweep(page, input);
   if (schema == "kvcap.plan_result/1") add_plan(page, input);
   if (schema == "kvcap.break_even/1") add_break_even(page, input);
+  if (schema == "kvcap.capacity/1") add_capacity(page, input);
   if (schema == "kvcap.validation/1") add_validation(page, input);
   if (schema == "kvcap.trace_stats/1") add_trace(page, input);
 }

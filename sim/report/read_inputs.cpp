@@ -36,15 +36,13 @@ constexpr Part kCompareParts[] = {{"results", Kind::array}, {"differences", Kind
 constexpr Part kRestoreParts[] = {{"policies", Kind::array}};
 constexpr Part kPlanParts[] = {{"judged", Kind::array}};
 constexpr Part kBreakEvenParts[] = {{"cells", Kind::array}};
+constexpr Part kCapacityParts[] = {{"capacity", Kind::object}, {"curve", Kind::array}};
 constexpr Part kValidationParts[] = {{"checks", Kind::array}};
 constexpr Schema kSchemas[] = {
-    {"kvcap.result/1", kResultParts},
-    {"kvcap.compare/1", kCompareParts},
-    {"kvcap.restore/1", kRestoreParts},
-    {"kvcap.plan_result/1", kPlanParts},
-    {"kvcap.break_even/1", kBreakEvenParts},
-    {"kvcap.validation/1", kValidationParts},
-    {"kvcap.trace_stats/1", {}},
+    {"kvcap.result/1", kResultParts},         {"kvcap.compare/1", kCompareParts},
+    {"kvcap.restore/1", kRestoreParts},       {"kvcap.plan_result/1", kPlanParts},
+    {"kvcap.break_even/1", kBreakEvenParts},  {"kvcap.capacity/1", kCapacityParts},
+    {"kvcap.validation/1", kValidationParts}, {"kvcap.trace_stats/1", {}},
 };
 
 const Schema* schema_of(const Json& document) {

@@ -6,13 +6,14 @@
 //   {"schema", "title", "kvcap_version",
 //    "inputs": [{"name": short and unique, "path": as given, "side": "after" | "before", "content": {...}}],
 //    "takeaways": {"overview": [sentence...], and the same: "latency", "cache", "resources",
-//                  "restoration", "sweep", "plan", "validation", "changes"}}
+//                  "restoration", "sweep", "plan", "capacity", "validation", "changes"}}
 //
 // A content is a document of one of these schemas:
 //   kvcap.result/1, kvcap.compare/1      kvcap run and compare
 //   kvcap.restore/1                      kvcap restore --json
 //   kvcap.plan_result/1                  kvcap plan --json
 //   kvcap.break_even/1                   kvcap plan --break-even --json
+//   kvcap.capacity/1                     kvcap capacity --json
 //   kvcap.validation/1                   kvcap validate --json
 //   kvcap.trace_stats/1                  kvcap trace stats --json
 //   kvcap.sweep_rows/1                   made here from the results.sqlite of kvcap sweep:

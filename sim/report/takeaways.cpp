@@ -9,6 +9,7 @@
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
 #include "metrics/sentences.h"
+#include "report/capacity_views.h"
 #include "report/changes.h"
 #include "report/json_values.h"
 #include "report/read_result.h"
@@ -16,8 +17,9 @@
 namespace kvcap {
 namespace {
 
-constexpr std::array<const char*, 9> kPages = {
-    "overview", "latency", "cache", "resources", "restoration", "sweep", "plan", "validation", "changes"};
+constexpr std::array<const char*, 10> kPages = {"overview",    "latency", "cache", "resources",
+                                                "restoration", "sweep",   "plan",  "capacity",
+                                                "validation",  "changes"};
 
 // Collects sentences by page, and writes whose they are where that is needed.
 class Pages {
@@ -170,14 +172,16 @@ struct Column {
   const Json* values = nullptr;
 };
 
-// Rows in which `metric` is a number of a run that kept up with its rate.
+// Rows in which `metric` is a number of a run that kept up with its rate and rejected nothing.
 std::vector<std::size_t> good_rows(const Json& sweep, const Json& values) {
   const Json& columns = value_of(sweep, "columns");
   const Json& verdicts = list_of(columns, "stable.verdict");
+  const Json& rejected = list_of(columns, "rejected");
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool is_saturated = i < verdicts.size() && verdicts[i] == "saturated";
-    if (!is_saturated && values[i].is_number()) rows.push_back(i);
+    const bool rejects = i < rejected.size() && number_or_nan(rejected[i]) > 0;
+    if (!is_saturated && !rejects && values[i].is_number()) rows.push_back(i);
   }
   return rows;
 }
@@ -252,6 +256,10 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
   for (const Json& verdict : list_of(columns, "stable.verdict")) overloaded += verdict == "saturated";
   if (overloaded > 0)
     points += "; " + format_count(overloaded) + " cannot serve their rate and are left out below";
+  const Json& rejected = list_of(columns, "rejected");
+  const auto rejecting = std::count_if(rejected.begin(), rejected.end(),
+                                       [](const Json& count) { return number_or_nan(count) > 0; });
+  if (rejecting > 0) points += "; " + format_count(rejecting) + " reject turns and are left out, too";
   std::vector<std::string> said;
   const double replications = number_of(value_of(sweep, "base"), "replications");
   const std::string chance = replications > 1 ? "" : " One run a point, so small differences may be chance.";
@@ -407,6 +415,7 @@ Takeaways takeaways(const std::vector<ReportInput>& inputs) {
     if (schema == "kvcap.sweep_rows/1") pages.add_first("sweep", input.name, sweep_sentences(content));
     if (schema == "kvcap.plan_result/1") pages.add_first("plan", input.name, plan_sentences(content));
     if (schema == "kvcap.break_even/1") pages.add_first("sweep", input.name, break_even_sentences(content));
+    if (schema == "kvcap.capacity/1") pages.add_first("capacity", input.name, capacity_sentences(content));
     if (schema == "kvcap.validation/1")
       pages.add_first("validation", input.name, validation_sentences(content));
   }

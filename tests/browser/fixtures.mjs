@@ -90,6 +90,7 @@ export function make_inputs() {
   );
   write("break-even.json", kvcap(["plan", "scenarios/plans/break-even-7b.json", "--break-even", "--json"]));
   write("plan.json", kvcap(["plan", write("small.json", plan), "--json"]));
+  write("capacity.json", kvcap(["capacity", demo, "--meet", "p99_ttft_ms<=200", "--seeds", "2", "--json"]));
   write("trace.json", kvcap(["trace", "stats", "traces/sample-chat.jsonl", "--json"]));
   write("validation.json", kvcap(["validate", "--suite", "twin", "--suite", "hits", "--quick", "--json"]));
   kvcap(["sweep", write("sweep.json", sweep), "--out", at("sweep")]);
@@ -115,7 +116,7 @@ export function report_of(paths, before = []) {
 
 export const full_report = () =>
   report_of(
-    ["demo", "bounds", "restore", "break-even", "plan", "trace", "validation"]
+    ["demo", "bounds", "restore", "break-even", "plan", "capacity", "trace", "validation"]
       .map((name) => at(`${name}.json`))
       .concat(at("sweep/results.sqlite")),
     [at("before")],

@@ -33,6 +33,8 @@ const kept = new Set([
   "metric",
   "binding",
   "status",
+  "unit",
+  "stable",
 ]);
 let turn = 0;
 function poison(value, key = "") {

@@ -14,6 +14,7 @@ const pages = [
   "restoration",
   "sweep",
   "plan",
+  "capacity",
   "validation",
   "changes",
 ];

@@ -297,8 +297,9 @@ TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {
   auto results = four();
   results[0].metrics[0].value = std::string("saturated");
   const std::string table = result_table(kFour, results, {}, "header");
-  expect_says(table,
-              "Warning: this machine cannot serve this rate with recompute: the requests inside grow throughout.");
+  expect_says(
+      table,
+      "Warning: this machine cannot serve this rate with recompute: the requests inside grow throughout.");
   expect_says(table, "hcache is cheapest: 1.38 $ per million output tokens, 2.13 % less than kv_offload.");
 }
 
@@ -354,6 +355,23 @@ TEST(ResultTable, OneResultIsDescribedInWords) {
       table,
       "Mean TTFT of 51.0 ms: 20.0 loading, 20.0 prefilling, 6.00 projecting or recomputing, 5.00 queueing.");
   EXPECT_LE(line_count(table), 24u) << table;
+}
+
+// Who answers few answers them fast: hcache rejects 60 % and wins nothing.
+TEST(ResultTable, SaysWhoRejectsTurnsAndNamesThemNoWinner) {
+  std::vector<RunResult> results = four();
+  for (RunResult& one : results) {
+    const double share = one.policy == "hcache" ? 0.6 : one.policy == "kv_offload" ? 0.0005 : 0;
+    one.metrics.push_back({"rejected", share * 1000});
+    one.metrics.push_back({"rejected_share", share});
+  }
+  const std::string table = result_table(kFour, results, {}, "header");
+  expect_says(
+      table,
+      "Warning: kv_offload rejects 0.0500 % and hcache rejects 60.0 % of the turns; latencies are those "
+      "of the others.");
+  expect_silent(table, "hcache brings a context back fastest");
+  expect_says(table, "kv_offload brings a context back fastest");
 }
 
 }  // namespace

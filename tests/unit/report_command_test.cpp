@@ -154,7 +154,7 @@ TEST_F(ReportCommand, ExitsWith2AndOneLineForBadInput) {
   write("none/readme.txt", "nothing");
   const std::string known =
       "kvcap.result/1, kvcap.compare/1, kvcap.restore/1, kvcap.plan_result/1, kvcap.break_even/1, "
-      "kvcap.validation/1, kvcap.trace_stats/1";
+      "kvcap.capacity/1, kvcap.validation/1, kvcap.trace_stats/1";
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{path("no.json")}, path("no.json") + ": cannot be read: No such file or directory"},
       {{path("broken.json")}, path("broken.json") + ":1:30: syntax error"},

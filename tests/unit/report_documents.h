@@ -45,6 +45,35 @@ inline Json difference(const std::string& setting, const std::string& against, d
           {"interval", {value - half_width, value + half_width}}};
 }
 
+// 2 requests/s (1.9 to 2.2) within a p99 TTFT of 500 ms; at 2.5 p99 is 900 ms and 4 % of the turns are
+// rejected.
+inline Json capacity_document() {
+  const auto point = [](double load, double p99_ms, double rejected_share, Json missed) -> Json {
+    return {{"requests_per_s", load},
+            {"stable", "stable"},
+            {"missed", std::move(missed)},
+            {"metrics",
+             {{"mean_ttft_ms", p99_ms / 4},
+              {"p99_ttft_ms", p99_ms},
+              {"p99_tpot_ms", 20},
+              {"rejected", 100 * rejected_share},
+              {"rejected_share", rejected_share},
+              {"truncated", 0},
+              {"truncated_share", 0},
+              {"output_throughput", 100 * load},
+              {"request_goodput", 0.9 * load}}},
+            {"half_widths", {{"p99_ttft_ms", 5}}}};
+  };
+  return {{"schema", "kvcap.capacity/1"},
+          {"name", "chat"},
+          {"policy", "hcache"},
+          {"meet", {{"p99_ttft_ms", {{"max", 500}}}}},
+          {"unit", "requests_per_s"},
+          {"capacity", {{"mean", 2}, {"interval", {1.9, 2.2}}}},
+          {"limit", "p99_ttft_ms"},
+          {"curve", {point(1, 100, 0, nullptr), point(2.5, 900, 0.04, "p99_ttft_ms")}}};
+}
+
 inline Json restoration(double hcache_s, double kv_offload_s) {
   const auto entry = [](const char* policy, double restore_s, double closed_form_s, double stored) -> Json {
     return {{"policy", policy},

@@ -44,6 +44,7 @@ TEST(ReportReading, TakesEveryDocumentOfItsSchemas) {
       {"kvcap.restore/1", R"("policies": [])"},
       {"kvcap.plan_result/1", R"("judged": [])"},
       {"kvcap.break_even/1", R"("cells": [])"},
+      {"kvcap.capacity/1", R"("capacity": {}, "curve": [{}, 1])"},
       {"kvcap.validation/1", R"("checks": [])"},
       {"kvcap.trace_stats/1", R"("requests": 1)"},
   };
@@ -65,7 +66,7 @@ TEST(ReportReading, RefusesWhatItCannotShowInOneLine) {
             "expected '[', '{', or a literal");
   const std::string known =
       ", allowed: kvcap.result/1, kvcap.compare/1, kvcap.restore/1, kvcap.plan_result/1, kvcap.break_even/1, "
-      "kvcap.validation/1, kvcap.trace_stats/1, or the results.sqlite of a sweep";
+      "kvcap.capacity/1, kvcap.validation/1, kvcap.trace_stats/1, or the results.sqlite of a sweep";
   EXPECT_EQ(message_of(R"({"schema": "kvcap.scenario/1"})"),
             "f.json: schema: found \"kvcap.scenario/1\"" + known);
   EXPECT_EQ(message_of("[]"), "f.json: schema: found none" + known);
@@ -296,7 +297,7 @@ TEST(ReportData, FollowsItsContract) {
   std::vector<std::string> pages;
   for (const auto& [page, sentences] : data["takeaways"].items()) pages.push_back(page);
   EXPECT_EQ(pages, (std::vector<std::string>{"overview", "latency", "cache", "resources", "restoration",
-                                             "sweep", "plan", "validation", "changes"}));
+                                             "sweep", "plan", "capacity", "validation", "changes"}));
 }
 
 TEST(ReportData, NoTextBreaksOutOfThePage) {
@@ -353,6 +354,18 @@ TEST(ReportMarkdown, HasATableAnInputAndTheDifferences) {
   expect_line("| new, hcache | p99 TTFT | ms | 260 | 182 | -78 +-22 |  |");
 }
 
+TEST(ReportMarkdown, OfASweepShowsWhatIsRejectedOrTruncatedWhereAnythingIs) {
+  Json rows = sweep({400, 800, 100, 900}, {"stable", "stable", "stable", "stable"});
+  rows["columns"]["rejected"] = {0, 0, 70, 0};
+  rows["columns"]["truncated"] = {0, 0, 0, 0};
+  const std::string text = report_markdown({"T", {input("s", rows)}});
+  EXPECT_NE(text.find("| 4 | a | ok | - | 100 | 70.0 | - | - |"), std::string::npos) << text;
+  EXPECT_EQ(text.find("truncated"), std::string::npos) << text;
+  // 100 ms is that of the turns that were not rejected: no best point.
+  EXPECT_NE(text.find("least at hardware.ssd.count=1 policy.name=a, 400 ms"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 reject turns and are left out"), std::string::npos) << text;
+}
+
 TEST(ReportCsv, HasARowAFigure) {
   const Report report{
       "T",
@@ -367,6 +380,24 @@ TEST(ReportCsv, HasARowAFigure) {
         "\"new, x\",hcache - kv_offload,p99_ttft_ms,-78,8\n", "r,hcache,restore_s,0.04,\n",
         "r,hcache,schedule.hidden_layers,30,\n", "'=1+1,c,reference.1,2,\n",
         "s,hardware.ssd.count=4 policy.name=a,p99_ttft_ms,100,\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+}
+
+TEST(ReportMarkdown, OfACapacityHasALoadARowAndWhatIsRejected) {
+  const std::string text = report_markdown({"T", {input("c", capacity_document())}});
+  for (const char* line :
+       {"| requests/s | mean TTFT ms | p99 TTFT ms | p99 TPOT ms | rejected % | output tokens/s | goodput "
+        "requests/s | misses |",
+        "| 1.00 | 25.0 | 100 | 20.0 | 0 | 100 | 0.900 |  |",
+        "| 2.50 | 225 | 900 | 20.0 | 4.00 | 250 | 2.25 | p99\\_ttft\\_ms |"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << "\nis not in\n" << text;
+  EXPECT_EQ(text.find("truncated"), std::string::npos);
+}
+
+TEST(ReportCsv, OfACapacityHasItsIntervalAndLoadsAsSettings) {
+  const std::string text = report_csv({"T", {input("c", capacity_document())}});
+  for (const char* line : {"c,,capacity.requests_per_s,2,\n", "c,,capacity.requests_per_s.to,2.2,\n",
+                           "c,requests_per_s=2.5,p99_ttft_ms,900,5\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line << text;
 }
 

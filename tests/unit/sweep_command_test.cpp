@@ -94,14 +94,25 @@ TEST_F(SweepCommand, WritesARowAPointWithItsMetrics) {
   EXPECT_EQ(std::distance(fs::directory_iterator(path("swept")), {}), 1);
 }
 
-// The length of a run would depend on its point.
-TEST_F(SweepCommand, TakesNoRunsThatChooseTheirLength) {
-  write_sweep("s.json", R"("points": [{"workload.run_length": "steady"}])");
+// As kvcap run makes it longer, and the point beside it not.
+TEST_F(SweepCommand, MakesRunsLongerUntilTheyTellTheLongRun) {
+  write_sweep(
+      "s.json",
+      R"("grid": {"workload.run_length": ["fixed", "steady"]}, "points": [{"workload.sessions": 40}])");
   const Outcome outcome = kvcap(command("s.json", "swept"));
-  EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("workload.run_length: found \"steady\", allowed in a sweep: fixed"),
-            std::string::npos)
-      << outcome.err;
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Rows rows =
+      sql(results("swept"), "SELECT mean_ttft_ms, completed, \"stable.verdict\" FROM results ORDER BY point");
+  ASSERT_EQ(rows.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Outcome run = kvcap({"run", path("chat.json"), "--json", "--set", "workload.sessions=40", "--set",
+                               std::string("workload.run_length=") + (i == 0 ? "fixed" : "steady")});
+    const Json metrics = Json::parse(run.out)["metrics"];
+    EXPECT_NEAR(std::stod(rows[i][0]), metrics["mean_ttft_ms"].get<double>(), 1e-9);
+    EXPECT_EQ(std::stod(rows[i][1]), metrics["completed"].get<double>());
+    EXPECT_EQ(rows[i][2], metrics["stable"]["verdict"].get<std::string>());
+  }
+  EXPECT_GE(std::stod(rows[1][1]), 2 * std::stod(rows[0][1]));
 }
 
 TEST_F(SweepCommand, CombinesReplications) {

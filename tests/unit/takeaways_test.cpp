@@ -156,6 +156,19 @@ TEST(Takeaways, OfBreakEvenMapsCountWins) {
   expect_says(sentences, "At tokens 512, recompute gives way to hcache at bandwidth 1.50.");
 }
 
+TEST(Takeaways, OfACapacitySayWhatItServesAndWhatMoreMisses) {
+  Json capacity = capacity_document();
+  std::vector<std::string> sentences = said({input("c", capacity)}, "capacity");
+  expect_says(
+      sentences,
+      "hcache serves 2.00 requests/s within p99_ttft_ms <= 500 (95 % interval 1.90 to 2.20); more misses "
+      "p99_ttft_ms.");
+  expect_says(sentences, "At 2.50 requests/s p99 TTFT is 900 ms and 2.25 requests/s meet the slo.");
+  expect_says(sentences, "Up to 4.00 % of the turns are rejected.");
+  capacity["capacity"] = {{"mean", 0}, {"interval", nullptr}};
+  expect_says(said({input("c", capacity)}, "capacity"), "No load meets p99_ttft_ms <= 500: the least misses");
+}
+
 TEST(Takeaways, OfTracesSayWhatACacheCanFind) {
   const Json stats = {{"schema", "kvcap.trace_stats/1"},
                       {"infinite_cache_token_hit_rate", 0.8},

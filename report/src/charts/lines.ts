@@ -15,6 +15,7 @@ interface LinesOptions {
   symbols?: boolean;
   step?: boolean;
   levels?: { name: string; value: number }[]; // horizontal lines: bounds
+  mark?: { name: string; at: number; from: number; to: number }; // a value of x and its interval
 }
 
 // A logarithmic axis has no place for what is not above zero.
@@ -59,7 +60,7 @@ export function lines(theme: Theme, all: readonly Line[], options: LinesOptions)
       itemStyle: { color: colour(line.style, theme) },
       lineStyle: { color: colour(line.style, theme), width: 2, type: line.style.dash },
       markLine:
-        at === 0 && options.levels && options.levels.length > 0
+        at === 0 && (options.levels?.length || options.mark)
           ? {
               silent: true,
               symbol: "none",
@@ -69,7 +70,18 @@ export function lines(theme: Theme, all: readonly Line[], options: LinesOptions)
                 position: "insideEndTop",
                 formatter: (mark: { name: string }) => mark.name,
               },
-              data: options.levels.map((level) => ({ name: level.name, yAxis: level.value })),
+              data: [
+                ...(options.levels ?? []).map((level) => ({ name: level.name, yAxis: level.value })),
+                ...(options.mark ? [{ name: options.mark.name, xAxis: options.mark.at }] : []),
+              ],
+            }
+          : undefined,
+      markArea:
+        at === 0 && options.mark
+          ? {
+              silent: true,
+              itemStyle: { color: theme.line, opacity: 0.5 },
+              data: [[{ xAxis: options.mark.from }, { xAxis: options.mark.to }]],
             }
           : undefined,
     })),

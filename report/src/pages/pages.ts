@@ -2,6 +2,7 @@
 import type { Context } from "../context.ts";
 import type { PageName, Report } from "../data.ts";
 import { cache } from "./cache.ts";
+import { capacity } from "./capacity.ts";
 import { changes } from "./changes.ts";
 import { latency } from "./latency.ts";
 import { overview } from "./overview.ts";
@@ -19,6 +20,7 @@ export const page_titles: Record<PageName, string> = {
   restoration: "Restoration",
   sweep: "Sweep",
   plan: "Plan",
+  capacity: "Capacity",
   validation: "Validation",
   changes: "Changes",
 };
@@ -38,6 +40,7 @@ const pages: Record<PageName, Page> = {
   restoration: { present: ({ after }) => after.restores.length > 0, draw: restoration },
   sweep: { present: ({ after }) => after.sweeps.length + after.break_evens.length > 0, draw: sweep },
   plan: { present: ({ after }) => after.plans.length > 0, draw: plan },
+  capacity: { present: ({ after }) => after.capacities.length > 0, draw: capacity },
   validation: { present: ({ after }) => after.validations.length > 0, draw: validation },
   changes: { present: (report) => report.has_before, draw: changes },
 };
