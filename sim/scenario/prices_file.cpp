@@ -8,7 +8,6 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "metrics/format.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "metrics/format.h"
+#include "scenario/fields.h"
 #include "scenario/json.h"
 
 namespace kvcap {
@@ -18,6 +18,11 @@ Json* amount_at(Json& hardware, const char* part, const char* key, double least,
   const auto found = object->find(key);
   const bool is_amount = found != object->end() && found->is_number() && *found >= least && *found <= most;
   return is_amount ? &*found : nullptr;
+}
+
+// "1 SSD", "2 SSDs".
+std::string counted(double count, const std::string& noun) {
+  return number_text(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 bool buys_whole_servers(const Json& document) {
@@ -45,21 +50,20 @@ void take_share(Document& document) {
   if (Json* dram = amount_at(*hardware, "dram", "capacity_bytes", 1, kMostBytes);
       dram && document.places.is_reference("hardware.dram.capacity_bytes")) {
     *dram = share * dram->get<double>();
-    parts += format_number(dram->get<double>() / 1e9) + " GB of DRAM";
+    parts += number_text(dram->get<double>() / 1e9) + " GB of DRAM";
   }
   if (Json* ssds = amount_at(*hardware, "ssd", "count", 1, kMostCount);
       ssds && document.places.is_reference("hardware.ssd.count")) {
     // The tolerance is for what rounding makes of whole numbers.
     *ssds = static_cast<int64_t>(std::max(1.0, std::floor(share * ssds->get<double>() + 1e-9)));
-    parts += (parts.empty() ? "" : " and ") + format_count(ssds->get<int64_t>(), "SSD");
+    parts += (parts.empty() ? "" : " and ") + counted(ssds->get<double>(), "SSD");
   }
   if (parts.empty()) return;
-  document.notes.push_back("the part of " + format_count(static_cast<int64_t>(bought), "GPU") +
-                           " of a server of " + format_count(static_cast<int64_t>(server)) + ": " + parts +
-                           (bought < server
-                                ? "; the bandwidth of DRAM is not divided, as if the other GPUs left "
-                                  "it free"
-                                : ""));
+  document.notes.push_back(
+      "the part of " + counted(bought, "GPU") + " of a server of " + number_text(server) + ": " + parts +
+      (bought < server ? "; the bandwidth of DRAM is not divided, as if the other GPUs left "
+                         "it free"
+                       : ""));
 }
 
 }  // namespace kvcap

@@ -59,10 +59,10 @@ TEST_F(PricesCommand, AreNamedInOneLineWhereTheyAreBad) {
 
 // What a command reads it does not write over.
 TEST_F(PricesCommand, AreNoPlaceForAResult) {
-  fs::create_directories(path("out"));
-  fs::rename(path("quote.json"), path("out/result.json"));
+  fs::create_directories(path("made"));
+  fs::rename(path("quote.json"), path("made/result.json"));
   const Outcome outcome =
-      kvcap({"run", path("chat.json"), "--prices", path("out/result.json"), "--out", path("out")});
+      kvcap({"run", path("chat.json"), "--prices", path("made/result.json"), "--out", path("made")});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("which this command reads"), std::string::npos) << outcome.err;
 }
