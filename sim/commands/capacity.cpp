@@ -262,7 +262,7 @@ void add_capacity(CLI::App& app) {
   command.footer(
       "The load is requests a second, or with workload.arrivals.process closed_loop the sessions that are\n"
       "active at once. Runs are as long as it takes to tell the long run.\n\n"
-      "Example: kvcap capacity scenarios/demo.json --set policy.name=kv_offload");
+      "Example: kvcap capacity scenarios/demo.json --set policy.name=kv_offload --seeds 2");
   command.runs([args] { capacity(*args); });
 }
 

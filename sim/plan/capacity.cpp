@@ -26,8 +26,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kError = 0.05;  // of all targets of a load together
 // A target that is missed by so much more than its bound is missed in the long run too: a share of the bound.
 constexpr double kByFar = 0.5;
-// Of all seeds together: 1 % of them is beyond a 99th percentile.
-constexpr int64_t kFewestTurns = 40'000;
+// Of a seed: 100 of them are beyond a 99th percentile. Sessions differ in their turns, hence the tolerance.
+constexpr int64_t kFewestTurns = 10'000;
+constexpr double kTolerance = 1.1;
 // Beyond so many times the guess nothing is looked for.
 constexpr double kMostOfGuess = 1000, kMostOfGuessClosed = 64;
 constexpr double kSessionsOfActive = 8;
@@ -240,17 +241,20 @@ class Search {
     return std::max(question_.sessions,
                     std::min(sessions(above->second), sessions(std::prev(above)->second)));
   }
-  // Twice as long: all, where targets are near or most have not settled, so that a lucky run is not kept and
-  // an unlucky one run again; else those of which nobody knows whether they are stable.
+  // All, where targets are near or most have not settled, so that a lucky run is not kept and an unlucky one
+  // run again; else those of which nobody knows whether they are stable. As long as precision takes, or twice
+  // as long.
   std::vector<LoadAsk> to_be_longer(const LoadPoint& point, int64_t sessions) const {
     const auto all = [&](const auto& is_so) {
       return std::all_of(point.runs.begin(), point.runs.end(), is_so);
     };
     const std::vector<Target>& meet = question_.meet;
     const bool misses = all([&](const RunResult& run) { return misses_by_far(run, meet); });
-    const bool is_precise =
-        all([&](const RunResult& run) { return run.turn_count * question_.seeds >= kFewestTurns; }) ||
-        all([&](const RunResult& run) { return meets_by_far(run, meet); });
+    const bool is_precise = all([&](const RunResult& run) {
+                              return run.number("stable") == 0 ||
+                                     kTolerance * static_cast<double>(run.turn_count) >= kFewestTurns;
+                            }) ||
+                            all([&](const RunResult& run) { return meets_by_far(run, meet); });
     const auto settled = std::count_if(point.runs.begin(), point.runs.end(), [](const RunResult& run) {
       return !std::isnan(run.number("warmup.detected_turns"));
     });
@@ -258,6 +262,9 @@ class Search {
     for (const RunResult& run : point.runs) turns += run.turn_count;
     const bool has_settled = 2 * settled >= question_.seeds || 2 * turns > kMostSearchedTurns;
     const bool is_told = misses || (is_precise && has_settled);
+    const double wanted = static_cast<double>(kFewestTurns * question_.seeds);
+    const double times = is_precise || turns == 0 ? 2 : std::max(2.0, wanted / static_cast<double>(turns));
+    const auto more = static_cast<int64_t>(std::ceil(times * static_cast<double>(sessions)));
     std::vector<LoadAsk> longer;
     for (std::size_t seed = 0; seed < point.runs.size(); ++seed) {
       const RunResult& run = point.runs[seed];
@@ -265,7 +272,7 @@ class Search {
       const bool knows = !std::isnan(stable) && run.number("rates.steady") != 0;
       if (stable == 0 || (is_told && (knows || misses)) || 2 * run.turn_count * question_.seeds > kMostTurns)
         continue;
-      longer.push_back({point.load, static_cast<int64_t>(seed), 2 * sessions});
+      longer.push_back({point.load, static_cast<int64_t>(seed), more});
     }
     return longer;
   }
