@@ -98,6 +98,14 @@ TEST(DrawnMachine, SlowsFewRowsByTheirErrorAndManyByTheirs) {
   EXPECT_NEAR(seconds(many, 4096), 1.2 * many_s, 1e-9 * many_s);
 }
 
+TEST(DrawnMachine, SlowsTheMeasuredPointsOfATableByTheirRows) {
+  HardwareProfile hardware = exact("h100-sxm");
+  hardware.gpu.gemm.points = {{63, 1024, 1024, 1e-5}, {64, 1024, 1024, 1e-5}};
+  const HardwareProfile few = machine_with(hardware, only("gemm_few_rows", 1.5));
+  EXPECT_DOUBLE_EQ(few.gpu.gemm.points[0].time_s, 1.5e-5);
+  EXPECT_DOUBLE_EQ(few.gpu.gemm.points[1].time_s, 1e-5);
+}
+
 TEST(DrawnMachine, SlowsEachPartByItsOwnError) {
   const HardwareProfile hardware = exact("h100-sxm-8x-s3");
   const auto with = [&](const char* regime) { return machine_with(hardware, only(regime, 1.5)); };
