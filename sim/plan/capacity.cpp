@@ -72,6 +72,7 @@ Finding of_stability(const LoadPoint& point) {
 }
 
 void judge(LoadPoint& point, const std::vector<Target>& meet) {
+  point.missed.clear();
   bool is_sure = true, sure_miss = false;
   const auto add = [&](const Finding& found, std::string_view condition) {
     if (found.missed && point.missed.empty()) point.missed = condition;
@@ -224,9 +225,9 @@ class Search {
       KVCAP_CHECK(results.size() == open.size());
       for (std::size_t i = 0; i < open.size(); ++i)
         point.runs[static_cast<std::size_t>(open[i].seed)] = std::move(results[i]);
+      judge(point, question_.meet);
       open = to_be_longer(point, open.front().sessions);
     }
-    judge(point, question_.meet);
     return point;
   }
   // What both neighbours need is needed between them.
@@ -261,6 +262,8 @@ class Search {
     int64_t turns = 0;
     for (const RunResult& run : point.runs) turns += run.turn_count;
     const bool has_settled = 2 * settled >= question_.seeds || 2 * turns > kMostSearchedTurns;
+    // What misses a target for sure need not be stable or not.
+    if (is_precise && has_settled && point.verdict == Judgement::misses) return {};
     const bool is_told = misses || (is_precise && has_settled);
     const double wanted = static_cast<double>(kFewestTurns * question_.seeds);
     const double times = is_precise || turns == 0 ? 2 : std::max(2.0, wanted / static_cast<double>(turns));
