@@ -6,6 +6,7 @@
 #include "drawn_scenario.h"
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
+#include "plan/plan_words.h"
 #include "plan/replicate.h"
 #include "scenario/load.h"
 
@@ -13,7 +14,6 @@ namespace kvcap {
 namespace {
 
 constexpr std::size_t kMostFinalists = 5;
-constexpr std::size_t kColumns = 100;
 
 // Of one finalist on one machine.
 struct Verdict {
@@ -62,12 +62,6 @@ class Judged {
   const Candidate& candidate_;
   const RunResult& nominal_;
 };
-
-std::string changes_text(const Candidate& candidate) {
-  std::string text;
-  for (const std::string& change : candidate.changes) text += (text.empty() ? "" : " ") + change;
-  return text;
-}
 
 }  // namespace
 
@@ -131,38 +125,36 @@ PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawO
 
 std::string plan_draws_text(const Plan& plan, const PlanDraws& draws) {
   if (draws.draws == 0) return "";
-  std::string page = "\n";
-  const auto sentence = [&page](const std::string& text, std::string_view indent = "") {
-    for (const std::string& line : wrap(text, kColumns, indent)) page += line + '\n';
-  };
-  sentence("How far the model can be trusted: on " + std::to_string(draws.draws) +
-           " machines that are consistent with what was measured" +
-           (draws.is_shortened ? ", runs of " + format_count(draws.sessions, "session") + ":" : ":"));
+  Page page;
+  page.line();
+  page.sentence("How far the model can be trusted: on " + std::to_string(draws.draws) +
+                " machines that are consistent with what was measured" +
+                (draws.is_shortened ? ", runs of " + format_count(draws.sessions, "session") + ":" : ":"));
   const Finalist& answer = draws.finalists.front();
-  sentence("  the answer meets every target in " + machines_text(answer.meets, draws.draws) +
-               (draws.finalists.size() > 1
-                    ? " and is the cheapest of " + std::to_string(draws.finalists.size()) +
-                          " finalists that do in " + machines_text(draws.still_best, draws.draws)
-                    : ""),
-           "    ");
+  page.sentence("  the answer meets every target in " + machines_text(answer.meets, draws.draws) +
+                    (draws.finalists.size() > 1
+                         ? " and is the cheapest of " + std::to_string(draws.finalists.size()) +
+                               " finalists that do in " + machines_text(draws.still_best, draws.draws)
+                         : ""),
+                "    ");
   for (const ModelInterval& one : answer.intervals) {
     if (format_number(one.low) == format_number(one.high)) continue;
-    sentence("  " + one.name + ": 80 % of machines lie in " + format_number(one.low) + ".." +
-                 format_number(one.high),
-             "    ");
+    page.sentence("  " + one.name + ": 80 % of machines lie in " + format_number(one.low) + ".." +
+                      format_number(one.high),
+                  "    ");
   }
   for (std::size_t f = 1; f < draws.finalists.size(); ++f) {
     const Finalist& one = draws.finalists[f];
-    sentence("  " + changes_text(*one.candidate) + " at " + plan.minimize + " " +
-                 format_number(one.candidate->metric(plan.minimize).mean) + " meets them in " +
-                 machines_text(one.meets, draws.draws),
-             "    ");
+    page.sentence("  " + values_of(one.candidate->changes) + " at " + plan.minimize + " " +
+                      format_number(one.candidate->metric(plan.minimize).mean) + " meets them in " +
+                      machines_text(one.meets, draws.draws),
+                  "    ");
   }
   if (!draws.outside.empty()) {
-    page += "Outside of validation, so that this says nothing of it or rests on an assumption:\n";
-    for (const std::string& one : draws.outside) sentence("  " + one + ".", "    ");
+    page.line("Outside of validation, so that this says nothing of it or rests on an assumption:");
+    for (const std::string& one : draws.outside) page.sentence("  " + one + ".", "    ");
   }
-  return page;
+  return page.take();
 }
 
 }  // namespace kvcap

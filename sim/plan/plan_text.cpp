@@ -7,45 +7,12 @@
 
 #include "metrics/format.h"
 #include "metrics/unserved.h"
+#include "plan/plan_advice_text.h"
+#include "plan/plan_words.h"
 #include "scenario/load.h"
 
 namespace kvcap {
 namespace {
-
-constexpr std::size_t kColumns = 100;
-
-class Page {
- public:
-  void line(const std::string& text = "") { text_ += text + '\n'; }
-  void sentence(const std::string& text, std::string_view indent = "") {
-    for (const std::string& one : wrap(text, kColumns, indent)) line(one);
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
-
-std::string interval_text(const MeanInterval& value) {
-  // What is the same in every run needs no interval.
-  const bool same = std::abs(value.half_width) <= 1e-9 * std::abs(value.mean);
-  return format_interval(value.mean, same ? std::numeric_limits<double>::quiet_NaN() : value.half_width);
-}
-
-std::string values_of(const Candidate& candidate) {
-  std::string text;
-  for (const std::string& change : candidate.changes) {
-    // "hardware.ssd.count=2" as "ssd.count=2": the last two names tell which.
-    std::string path = change.substr(0, change.find('='));
-    const std::string value = change.substr(change.find('='));
-    const std::size_t last = path.rfind('.');
-    const std::size_t before = last == std::string::npos || last == 0 ? last : path.rfind('.', last - 1);
-    if (before != std::string::npos) path = path.substr(before + 1);
-    if (!text.empty()) text += ' ';
-    text += path + value;
-  }
-  return text;
-}
 
 const char* verdict_text(const Candidate& candidate) {
   switch (candidate.verdict) {
@@ -108,7 +75,7 @@ void add_front(Page& page, const PlanReport& report) {
     std::snprintf(row, sizeof row, " %c %20s %20s %8s   ", letter(i),
                   interval_text(one.metric(plan.minimize)).c_str(),
                   interval_text(one.metric(kFrontMetric)).c_str(), verdict_text(one));
-    page.sentence(row + values_of(one), "        ");
+    page.sentence(row + values_of(one.changes), "        ");
   }
   add_chart(page, report);
 }
@@ -136,178 +103,6 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
   for (const std::string_view metric : kUnserved) {
     const double turns = candidate.metric(std::string(metric)).mean;
     if (turns > 0) page.line("  " + std::string(metric) + " " + format_number(turns) + " turns a run");
-  }
-}
-
-void add_binding(Page& page, const PlanReport& report) {
-  const Plan& plan = *report.plan;
-  const Candidate& best = *report.result.best;
-  page.line();
-  const Target* binding = binding_target(plan, best);
-  if (binding) {
-    page.sentence("Binding: " + binding->metric + " has the least room, " +
-                  format_percent(slack(*binding, best.metric(binding->metric).mean)) + " of its bound.");
-  }
-  if (!report.result.next_better) {
-    page.sentence("Nothing cheaper had to be judged on the whole workload.");
-    return;
-  }
-  const Candidate& cheaper = *report.result.next_better;
-  std::string why = "misses " + cheaper.reason;
-  if (cheaper.verdict == Judgement::unclear) why = "may meet " + cheaper.reason + " or not";
-  if (cheaper.reason == "unstable") {
-    why = "is saturated";
-  } else if (cheaper.reason == "stable") {
-    why = "may be saturated or not";
-  } else if (!cheaper.reason.empty()) {
-    why += " (" + interval_text(cheaper.metric(cheaper.reason)) + ")";
-  }
-  page.sentence("The next cheaper one that was judged, " + values_of(cheaper) + " at " +
-                interval_text(cheaper.metric(plan.minimize)) + ", " + why + ".");
-}
-
-std::string signed_text(const MeanInterval& change) {
-  return (change.mean > 0 ? "+" : "") + interval_text(change);
-}
-
-std::string signed_number(double value) { return (value > 0 ? "+" : "") + format_number(value); }
-
-void add_marginals(Page& page, const PlanReport& report) {
-  if (report.marginals.empty()) return;
-  page.line();
-  page.line("A little more of each resource:");
-  for (const Marginal& one : report.marginals) {
-    std::string text = "  " + one.what + ": " + kFrontMetric + " " + signed_text(one.quality) + " for " +
-                       report.plan->minimize + " " + signed_text(one.objective);
-    if (one.unit != ResourceUnit::none) {
-      text += "; per " + std::string(name(one.unit)) + ": " + signed_number(one.quality.mean / one.units) +
-              " for " + signed_number(one.objective.mean / one.units);
-    }
-    if (!one.has_price) text += " (a link, not for sale by itself)";
-    if (one.candidate->verdict == Judgement::misses) text += "; then misses " + one.candidate->reason;
-    page.sentence(text, "    ");
-  }
-  const Marginal& first = report.marginals.front();
-  if (!first.has_price) return;
-  if (first.quality.mean + (std::isnan(first.quality.half_width) ? 0 : first.quality.half_width) >= 0) {
-    page.sentence(std::string("None of them clearly lowers ") + kFrontMetric + ".");
-  } else if (first.objective.mean > 0 && report.plan->minimize == "cost.usd_per_hour") {
-    page.sentence("One more dollar an hour buys most as " + first.what.substr(0, first.what.find(' ')) +
-                  ": " + format_number(-first.quality.mean / first.objective.mean) + " ms of p99 TTFT.");
-  } else {
-    page.sentence("Most is gained by " + first.what.substr(0, first.what.find(' ')) + ".");
-  }
-}
-
-void add_robustness(Page& page, const PlanReport& report) {
-  page.line();
-  page.line("How far the answer holds:");
-  for (const Stress& one : report.stresses) {
-    std::string text = "  " + one.what + ": ";
-    switch (one.candidate->verdict) {
-      case Judgement::meets:
-        text += "holds";
-        break;
-      case Judgement::unclear:
-        text += "may miss " + one.candidate->reason;
-        break;
-      case Judgement::misses:
-        text += "misses " + one.candidate->reason;
-        break;
-      case Judgement::cannot_run:
-        text += "cannot run: " + one.candidate->reason;
-        break;
-    }
-    const std::string& reason = one.candidate->reason;
-    const std::string front = interval_text(one.candidate->metric(kFrontMetric));
-    if (reason == kFrontMetric) {
-      page.sentence(text + ": " + front, "    ");
-      continue;
-    }
-    if (!reason.empty() && reason != "unstable" && reason != "stable") {
-      text += " (" + interval_text(one.candidate->metric(reason)) + ")";
-    }
-    page.sentence(text + ", " + kFrontMetric + " " + front, "    ");
-  }
-  for (const PriceChange& one : report.prices) {
-    std::string text = "  " + one.what + ": " + format_number(one.objective);
-    text += one.best == report.result.best ? ", still the best of what was judged"
-                                           : "; then better: " + values_of(*one.best);
-    page.sentence(text, "    ");
-  }
-}
-
-const char* doing(const std::string& part) {
-  if (part == "queue") return "queueing";
-  if (part == "lookup") return "looking up";
-  if (part == "load") return "loading";
-  if (part == "restore_compute") return "projecting or recomputing";
-  if (part == "prefill") return "prefilling";
-  return "waiting for others in the same steps (batching)";
-}
-
-// "GPU -1.20, DRAM +0.100": what makes a noticeable part of the largest, largest first.
-std::string differences_text(std::vector<PartDifference> parts, bool is_time) {
-  std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& a, const PartDifference& b) {
-    return std::abs(a.difference.mean) > std::abs(b.difference.mean);
-  });
-  constexpr double kNoticeable = 0.01;
-  std::string text;
-  for (const PartDifference& one : parts) {
-    const double value = one.difference.mean;
-    if (!(std::abs(value) > kNoticeable * std::abs(parts.front().difference.mean))) continue;
-    if (!text.empty()) text += ", ";
-    text += is_time ? interval_text({std::abs(value), one.difference.half_width}) +
-                          (value < 0 ? " less " : " more ") + doing(one.name)
-                    : one.name + " " + signed_number(value);
-  }
-  return text;
-}
-
-std::string bottleneck_text(const Candidate& candidate) {
-  std::string text;
-  for (const BottleneckShare& one : bottleneck(candidate)) {
-    if (one.share < 0.005) continue;
-    text += (text.empty() ? "" : ", ") + one.resource + " " + format_percent(one.share);
-  }
-  return text;
-}
-
-void add_why(Page& page, const PlanReport& report) {
-  const Why& why = report.why;
-  page.line();
-  page.sentence("Bottleneck, by share of the time: " + bottleneck_text(*report.result.best) + ".");
-  if (!why.runner_up) return;
-  std::string text = "Against the runner-up, " + values_of(*why.runner_up) + ": " + report.plan->minimize +
-                     " " + signed_text(why.objective);
-  if (const std::string costs = differences_text(why.costs, false); !costs.empty())
-    text += " (" + costs + ")";
-  text += "; mean TTFT " + signed_text(why.ttft_ms) + " ms";
-  if (const std::string parts = differences_text(why.ttft_parts_ms, true); !parts.empty())
-    text += ": " + parts;
-  page.sentence(text + ". Its bottleneck: " + bottleneck_text(*why.runner_up) + ".");
-}
-
-void add_flips(Page& page, const PlanReport& report) {
-  if (report.flips.empty()) return;
-  page.line();
-  page.line("Where the answer flips, the nearest first (one seed a step):");
-  for (const Flip& one : report.flips) {
-    const std::string times = one.what + " x " + format_number(one.factor);
-    if (!one.is_found) {
-      page.sentence("  " + times + ": the answer still holds", "    ");
-      continue;
-    }
-    std::string text = "  " + times;
-    if (one.holds != one.factor) text += " (holds at x " + format_number(one.holds) + ")";
-    if (!one.better.empty()) {
-      text += ": cheaper is " + values_of({.changes = one.better});
-    } else if (one.reason == "unstable" || one.reason == "stable") {
-      text += one.reason == "unstable" ? ": the answer is saturated" : ": the answer may be saturated";
-    } else {
-      text += ": the answer misses " + one.reason;
-    }
-    page.sentence(text, "    ");
   }
 }
 
@@ -357,7 +152,7 @@ void add_answer(Page& page, const PlanReport& report) {
   if (!result.best) {
     page.sentence("No configuration meets every target.");
     if (result.nearest) {
-      page.sentence("Nearest: " + values_of(*result.nearest) +
+      page.sentence("Nearest: " + values_of(result.nearest->changes) +
                     (result.nearest->reason == "unstable" ? " (saturated)" : "") + ":");
       add_targets(page, report, *result.nearest);
       page.line("  " + candidate_command(plan, *result.nearest));
@@ -384,7 +179,8 @@ void add_answer(Page& page, const PlanReport& report) {
   }
   page.sentence("Not clear after " + std::to_string(plan.max_replications) + " seeds:");
   for (const Candidate* rival : result.rivals) {
-    std::string text = "  " + values_of(*rival) + " at " + interval_text(rival->metric(plan.minimize));
+    std::string text =
+        "  " + values_of(rival->changes) + " at " + interval_text(rival->metric(plan.minimize));
     if (rival->verdict != Judgement::unclear) {
       text += " is not told apart";
     } else if (rival->reason == "stable") {
@@ -435,13 +231,7 @@ std::string plan_text(const PlanReport& report) {
   page.sentence("Intervals are those that the verdicts rest on: of " + format_percent(result.confidence) +
                 ".");
   add_front(page, report);
-  if (result.best) {
-    add_binding(page, report);
-    add_why(page, report);
-    add_marginals(page, report);
-    add_robustness(page, report);
-    add_flips(page, report);
-  }
+  if (result.best) add_advice(page, report);
   add_discarded(page, report);
   if (!result.front.empty()) add_commands(page, report);
   return page.take();
