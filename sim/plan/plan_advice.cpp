@@ -159,7 +159,7 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
   std::vector<Changes> wanted;
   wanted.reserve(probes.size());
   for (const Probe& one : probes) wanted.push_back(one.changes);
-  const std::vector<const Candidate*> candidates = judge.judge(wanted);
+  const std::vector<const Candidate*> candidates = judge.look(wanted);
   judge.give_intervals(candidates);
   const Resources now = resources_of(plan, best.changes);
   std::vector<Marginal> marginals;
@@ -198,11 +198,11 @@ std::vector<Stress> stress(const Plan& plan, const PlanResult& result, Judge& ju
     for (double share : {0.8, 1.2}) {
       Changes changes = answer;
       for (std::string& change : traffic_changes(arrivals, share)) changes.push_back(std::move(change));
-      tests.push_back({share < 1 ? "traffic -20 %" : "traffic +20 %", judge.judge({changes}).front()});
+      tests.push_back({share < 1 ? "traffic -20 %" : "traffic +20 %", judge.look({changes}).front()});
     }
   }
   for (double scale : {1.2, 1.5}) {
-    const Candidate* longer = judge.judge({answer}, scale).front();
+    const Candidate* longer = judge.look({answer}, scale).front();
     if (longer->verdict == Judgement::cannot_run) continue;
     tests.push_back({scale < 1.3 ? "prompts 20 % longer" : "prompts 50 % longer", longer, false});
   }

@@ -27,8 +27,8 @@ struct Marginal {
   bool has_price = true;  // false: a faster link, which nobody sells by itself
 };
 
-// Next values of the numeric dimensions, more of the priced resources that the plan does not choose, and
-// faster links; what cannot run is left out. Those first that gain most of kFrontMetric for what they cost,
+// One look each (plan_judge.h): next values of the numeric dimensions, more of the priced resources that the
+// plan does not choose, and faster links; what cannot run is left out. Those first that gain most of kFrontMetric for what they cost,
 // those without a price last.
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge);
 

@@ -121,37 +121,48 @@ class Walks {
     return changes;
   }
 
+  // The answer, and where there is less to serve what is cheaper.
+  std::vector<const Candidate*> asked(const Walk& walk) const {
+    std::vector<const Candidate*> candidates = {&best_};
+    if (walk.step < 1) candidates.insert(candidates.end(), cheaper_.begin(), cheaper_.end());
+    return candidates;
+  }
+
   void look(const std::vector<Walk*>& walks, double scale) {
     std::vector<Changes> wanted;
     for (const Walk* walk : walks) {
-      wanted.push_back(at(best_, *walk));
-      for (const Candidate* one : cheaper_) wanted.push_back(at(*one, *walk));
+      for (const Candidate* one : asked(*walk)) wanted.push_back(at(*one, *walk));
     }
     const std::vector<const Candidate*> found = judge_.judge(wanted, scale);
-    const std::size_t each = 1 + cheaper_.size();
-    for (std::size_t i = 0; i < walks.size(); ++i) {
-      const Candidate& best = *found[i * each];
-      const double factor = walks[i]->next();
-      if (best.verdict == Judgement::cannot_run) {
-        walks[i]->has_ended = true;
-        walks[i]->is_possible = false;
-        continue;
-      }
-      const Candidate* better = nullptr;
-      for (std::size_t c = 0; c < cheaper_.size(); ++c) {
-        const Candidate& one = *found[i * each + 1 + c];
-        if (is_missing(one)) continue;
-        const double objective = one.metric(plan_.minimize).mean;
-        if (objective >= (better ? *better : best).metric(plan_.minimize).mean) continue;
-        better = &one;
-        walks[i]->flips_at(factor, "", cheaper_[c]->changes);
-      }
-      if (better) continue;
-      if (is_missing(best)) {
-        walks[i]->flips_at(factor, best.reason, {});
+    auto next = found.begin();
+    for (Walk* walk : walks) {
+      const std::vector<const Candidate*> candidates = asked(*walk);
+      const std::vector<const Candidate*> there(next, next + std::ssize(candidates));
+      next += std::ssize(candidates);
+      if (there.front()->verdict == Judgement::cannot_run) {
+        walk->has_ended = true;
+        walk->is_possible = false;
       } else {
-        walks[i]->holds_at(factor);
+        step(*walk, candidates, there);
       }
+    }
+  }
+
+  // `there`: the candidates at the walk's next factor, the answer first.
+  void step(Walk& walk, const std::vector<const Candidate*>& candidates,
+            const std::vector<const Candidate*>& there) const {
+    const double factor = walk.next();
+    const auto objective = [&](const Candidate& one) { return one.metric(plan_.minimize).mean; };
+    std::size_t cheapest = 0;
+    for (std::size_t c = 1; c < there.size(); ++c) {
+      if (!is_missing(*there[c]) && objective(*there[c]) < objective(*there[cheapest])) cheapest = c;
+    }
+    if (cheapest > 0) {
+      walk.flips_at(factor, "", candidates[cheapest]->changes);
+    } else if (is_missing(*there.front())) {
+      walk.flips_at(factor, there.front()->reason, {});
+    } else {
+      walk.holds_at(factor);
     }
   }
 

@@ -2,7 +2,7 @@
 // the answer misses a target, or something cheaper meets them all.
 //
 // Traffic and prompts are walked from 1 outwards and bisected, each step one run under the first seed; so a
-// flip lies between two factors. What was judged cheaper and missed is asked again along the way. A price
+// flip lies between two factors. Downwards, what was judged cheaper and missed least is asked again. A price
 // enters costs linearly: its flips are computed, among what was judged to meet every target.
 #pragma once
 

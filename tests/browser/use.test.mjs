@@ -139,7 +139,7 @@ test("dark colours follow the system until the reader chooses", async () => {
 
 test("all pages print, one after the other", async () => {
   await go(page, "#/all");
-  assert.equal((await page.$$("section")).length, 9);
+  assert.equal((await page.$$("section")).length, 10);
   const pdf = await page.pdf({ format: "A4", path: at("report.pdf") });
   const sheets = pdf.toString("latin1").match(/\/Type \/Page\b/g)?.length ?? 0;
   assert.ok(sheets >= 9, `${sheets} sheets`);
