@@ -177,6 +177,9 @@ TEST(PlanFlips, LeaveOutWhatCannotBeChanged) {
 
 TEST(PlanWhy, TakesTheCheapestOfAnotherKindAsRunnerUpAndAddsUp) {
   Found found({"a", "b"});
+  // More SSDs of the same kind come first here, and are passed over.
+  const Candidate* more = found.judge->judge({{"kind=b", "ssds=4"}}).front();
+  found.result.judged.insert(found.result.judged.begin(), more);
   const Why found_why = why(found.plan, found.result);
   ASSERT_TRUE(found_why.runner_up);
   EXPECT_EQ(found_why.runner_up->changes, (Changes{"kind=a", "ssds=2"}));
