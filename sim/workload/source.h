@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,12 @@ struct SessionLabel {
   std::string task;
 };
 
+// How long a log says that a request took, from its arrival; NaN where it does not say.
+struct MeasuredTimes {
+  double ttft_s = std::numeric_limits<double>::quiet_NaN();
+  double e2el_s = std::numeric_limits<double>::quiet_NaN();
+};
+
 struct Source {
   std::vector<Session> sessions;   // in the order of the source; history_grows is not set yet
   std::vector<History> histories;  // what the sessions themselves say of it; empty where none does
@@ -28,6 +35,10 @@ struct Source {
   PieceKeys piece_keys = PieceKeys::prefix;
   std::vector<SessionLabel> labels;    // of the sessions; empty where the source has none
   std::vector<std::string> documents;  // names, as JSON, of what Session::document numbers
+  // What a real server took for each turn, and all gaps between tokens in no order (ITL). Simulations do not
+  // read them; `kvcap fit` and `validate` compare with them. Empty where the source has none.
+  std::vector<MeasuredTimes> measured;
+  std::vector<float> measured_itls_s;
   int64_t bad_rows_skipped = 0;
   std::vector<std::string> notes;
 
