@@ -34,7 +34,9 @@ bool has_narrow_gemms(const ModelSpec& model) {
   return precision_of({activation, model.weight_bytes_per_element, 2}) != Precision::half;
 }
 
-bool uses(const Scenario& scenario, std::string_view regime) {
+}  // namespace
+
+bool uses_regime(const Scenario& scenario, std::string_view regime) {
   const Gpu& gpu = scenario.hardware.gpu;
   const bool narrow = has_narrow_gemms(scenario.model) && (gpu.gemm_fp8 || gpu.gemm_fp4);
   if (regime == "gemm_few_rows" || regime == "gemm_many_rows") return !narrow;
@@ -51,6 +53,8 @@ bool uses(const Scenario& scenario, std::string_view regime) {
   if (regime == "kv_capacity") return !scenario.serving.kv_capacity_tokens;
   return true;
 }
+
+namespace {
 
 // Each sentence once, in the order in which they come.
 class Sentences {
@@ -70,7 +74,7 @@ void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& 
   std::string assumed;
   for (const Regime& regime : kRegimes) {
     const bool is_used = std::any_of(scenarios.begin(), scenarios.end(), [&](const Scenario& one) {
-      return one.hardware.name == hardware.name && uses(one, regime.name) &&
+      return one.hardware.name == hardware.name && uses_regime(one, regime.name) &&
              !(one.hardware.errors.*regime.error);
     });
     if (!is_used) continue;
@@ -88,7 +92,7 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
   const HardwareProfile& hardware = scenario.hardware;
   for (const Regime& regime : kRegimes) {
     const std::optional<RegimeError>& error = hardware.errors.*regime.error;
-    if (!uses(scenario, regime.name) || !error || error->outside.empty()) continue;
+    if (!uses_regime(scenario, regime.name) || !error || error->outside.empty()) continue;
     sentences.add(std::string(regime.name) + " was not measured " + error->outside);
   }
   if (scenario.model.kv_bytes_per_element < 2) {
@@ -109,7 +113,10 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
 }  // namespace
 
 Scenario drawn_scenario(const Scenario& scenario, int64_t draw) {
-  const RegimeFactors factors = drawn_factors(scenario.hardware, scenario.seed, draw);
+  return scenario_with(scenario, drawn_factors(scenario.hardware, scenario.seed, draw));
+}
+
+Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors) {
   Scenario drawn = scenario;
   drawn.hardware = machine_with(scenario.hardware, factors);
   ServingOptions& serving = drawn.serving;

@@ -5,13 +5,22 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cost/drawn_machine.h"
 #include "scenario/scenario.h"
 
 namespace kvcap {
 
-// Under the seed of the scenario itself. A given serving.kv_capacity_tokens stays.
+// Whether a regime's error changes anything in the scenario's runs.
+bool uses_regime(const Scenario& scenario, std::string_view regime);
+
+// With these errors: its hardware, its host times, and the KV capacity that it derives. A given
+// serving.kv_capacity_tokens stays.
+Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors);
+
+// Those of a draw under the seed of the scenario itself.
 Scenario drawn_scenario(const Scenario& scenario, int64_t draw);
 
 // Sentences without a full stop, for what these scenarios use outside of what was measured, each once; first

@@ -263,7 +263,7 @@ GpuMemory planned_memory(const Scenario& scenario) {
   return gpu_memory(scenario.model, scenario.hardware, engine_settings(scenario.serving));
 }
 
-static KvCapacity derived_capacity(const Scenario& scenario) {
+static KvCapacity shapes_capacity(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   if (kv_capacity_model(scenario) == KvCapacityModel::simple) {
     return derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
@@ -273,6 +273,16 @@ static KvCapacity derived_capacity(const Scenario& scenario) {
   const GpuMemory memory = planned_memory(scenario);
   const auto gpus = static_cast<double>(serving.tensor_parallel_size);
   return {.tokens = memory.tokens, .weight_bytes = gpus * memory.weight_bytes};
+}
+
+// With what the engine was found to have of it on this machine.
+static KvCapacity derived_capacity(const Scenario& scenario) {
+  KvCapacity capacity = shapes_capacity(scenario);
+  if (!scenario.hardware.engine) return capacity;
+  const double share = scenario.hardware.engine->kv_capacity_share;
+  const int64_t blocks = capacity.tokens / scenario.serving.block_size;
+  capacity.tokens = std::llround(share * static_cast<double>(blocks)) * scenario.serving.block_size;
+  return capacity;
 }
 
 int64_t derived_kv_capacity_tokens(const Scenario& scenario) { return derived_capacity(scenario).tokens; }

@@ -105,6 +105,7 @@ int main(int argc, char** argv) {
   kvcap::add_capacity(app);
   kvcap::add_sweep(app);
   kvcap::add_plan(app);
+  kvcap::add_fit(app);
   kvcap::add_validate(app);
   kvcap::add_report(app);
   kvcap::add_trace(app);

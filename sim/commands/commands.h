@@ -23,6 +23,7 @@ void add_restore(CLI::App& app);
 void add_capacity(CLI::App& app);
 void add_sweep(CLI::App& app);
 void add_plan(CLI::App& app);
+void add_fit(CLI::App& app);
 void add_validate(CLI::App& app);
 void add_report(CLI::App& app);
 void add_trace(CLI::App& app);

@@ -378,6 +378,19 @@ static void describe(FieldVisitor& v, Remote& o) {
   v.field("price_usd_per_request", o.price_usd_per_request, not_negative("per transfer", "USD"));
 }
 
+static void describe(FieldVisitor& v, EngineTimes& o) {
+  v.field("name", o.name, {.meaning = "which engine was measured"});
+  v.field("version", o.version, {.meaning = "of it"});
+  v.field("step_overhead_s", o.step_overhead_s,
+          not_negative("default of serving.step_overhead_s", "s", "not measured"));
+  v.field("step_overhead_per_sequence_s", o.step_overhead_per_sequence_s,
+          not_negative("default of serving.step_overhead_per_sequence_s", "s", "not measured"));
+  v.field("request_overhead_s", o.request_overhead_s,
+          not_negative("default of serving.request_overhead_s", "s", "not measured"));
+  v.field("kv_capacity_share", o.kv_capacity_share,
+          {.meaning = "tokens of KV cache that the engine has, over those derived", .min = 0.1, .max = 10});
+}
+
 static void describe(FieldVisitor& v, RegimeError& o) {
   const auto spread = [](std::string_view meaning) {
     return FieldSpec{.meaning = meaning, .min = 0, .max = 1};
@@ -415,6 +428,8 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
     w.field("pue", o.energy.pue,
             {.meaning = "energy of the site / energy of the machines", .min = 1, .max = 1000});
   });
+  v.field("engine", o.engine,
+          {.meaning = "what an engine was found to take on this machine", .absent = "not measured"});
   v.field("errors", o.errors, {.meaning = "how far measured times lie from simulated ones"});
 }
 

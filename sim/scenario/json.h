@@ -39,6 +39,9 @@ HardwareProfile read_hardware(const Document& document);
 // The scenario as the table of fields writes it, every default filled in.
 Json write_scenario(const Scenario& scenario);
 
+// Likewise a profile.
+Json write_hardware(const HardwareProfile& hardware);
+
 // True when the object is a Hugging Face config.json; `model_of_hugging_face` turns it into our model file.
 bool is_hugging_face(const Json& object);
 Json model_of_hugging_face(const Json& config, const std::string& name, const std::string& place);
@@ -53,6 +56,8 @@ void take_prices(Document& document);
 std::vector<PriceSource> price_sources(const Document& document);
 // Gives a share of the server that gpu.per_server describes its part of the DRAM and the SSDs.
 void take_share(Document& document);
+// Gives `serving` the host times of hardware.engine that it does not say itself.
+void take_engine(Document& document);
 // "path=value" as given to --set.
 Override override_of(const std::string& argument);
 Document resolve_model(const std::string& name_or_path);

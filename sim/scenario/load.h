@@ -45,6 +45,11 @@ const std::vector<CatalogueEntry>& catalogue(Catalogue which);
 ModelSpec load_model(const std::string& name_or_path);
 HardwareProfile load_hardware(const std::string& name_or_path);
 
+// The text of a profile's file in which `changed` takes the place of what differs; what does not stays as it
+// is written, notes too. `notes` come before the file's own.
+std::string hardware_file_with(const std::string& name_or_path, const HardwareProfile& changed,
+                               const std::vector<std::string>& notes);
+
 // The table of fields, printed: for --help and manuals, and as a JSON Schema for editors.
 struct FieldHelp {
   std::string path;  // "workload.arrivals.sessions_per_s"

@@ -195,6 +195,7 @@ Document resolve_scenario(std::string_view text, const std::string& file,
   for (const Override& override : overrides) apply_override(document, override);
   take_prices(document);
   take_share(document);
+  take_engine(document);
   return document;
 }
 

@@ -154,6 +154,13 @@ Json write_scenario(const Scenario& scenario) {
   return writer.json;
 }
 
+Json write_hardware(const HardwareProfile& hardware) {
+  HardwareProfile copy = hardware;
+  WriteFields writer;
+  describe(writer, copy);
+  return writer.json;
+}
+
 std::string scenario_json_schema() {
   Scenario scenario;
   SchemaFields fields;

@@ -186,6 +186,14 @@ struct Energy {
   double pue = 1;  // energy of the site / energy of the machines
 };
 
+// What an engine was found to take on this machine, beside its kernels. Scenarios that leave the fields of
+// `serving` with these names out take them from here.
+struct EngineTimes {
+  std::string name, version;  // "vllm", "0.15.1"
+  std::optional<double> step_overhead_s, step_overhead_per_sequence_s, request_overhead_s;
+  double kv_capacity_share = 1;  // tokens of KV cache that it has, over those derived
+};
+
 struct HardwareProfile {
   std::string name;
   std::string provenance_kind;  // datasheet, paper or measured
@@ -198,6 +206,7 @@ struct HardwareProfile {
   std::optional<Ssd> ssd;
   std::optional<Remote> remote;
   Energy energy;
+  std::optional<EngineTimes> engine;  // absent: not measured
   MachineErrors errors;
 };
 

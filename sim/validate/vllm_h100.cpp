@@ -20,6 +20,7 @@
 #include "plan/workers.h"
 #include "scenario/load.h"
 #include "simulate.h"
+#include "validate/fit_pairs.h"
 #include "validate/measured.h"
 #include "validate/measured_run.h"
 #include "workload/csv.h"
@@ -270,6 +271,21 @@ std::vector<MeasuredRun> vllm_h100_runs(const std::string& data) {
                           return means_of(stages_of(result.turns, output_tokens));
                         },
                     .gap = ""});
+  }
+  return runs;
+}
+
+std::vector<FitRun> vllm_h100_fit_runs(const std::string& data) {
+  std::vector<FitRun> runs;
+  for (const Run& run : kRuns) {
+    if (!std::filesystem::exists(path_of(data, run))) return {};
+    std::vector<Request> requests = requests_of(path_of(data, run));
+    mend_prompts(requests);
+    FitRun fit_run{.name = std::string(run.model) + " " + std::string(run.workload),
+                   .scenario = scenario_of(run, {}),
+                   .workload = workload_of(requests, run.output_tokens)};
+    for (const Request& one : requests) fit_run.measured.push_back({one.ttft_s, one.e2el_s});
+    runs.push_back(std::move(fit_run));
   }
   return runs;
 }

@@ -1,0 +1,99 @@
+// kvcap fit: an engine's few parameters from measured runs, judged by requests that were kept aside.
+#include "fit/fit.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/input_error.h"
+#include "base/outputs.h"
+#include "commands/command_line.h"
+#include "commands/commands.h"
+#include "commands/output.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+struct FitArgs {
+  std::vector<std::string> runs, judged;
+  FitRunOptions options;
+  std::string out;
+  bool json = false;
+};
+
+constexpr const char* kSource = "fitted by kvcap fit";
+
+std::vector<FitRun> read_runs(const FitArgs& args) {
+  std::vector<FitRun> runs;
+  for (const std::string& path : args.runs) runs.push_back(read_fit_run(path, args.options));
+  for (const std::string& path : args.judged) {
+    runs.push_back(read_fit_run(path, args.options));
+    runs.back().only_judged = true;
+  }
+  return runs;
+}
+
+// What the file says before anything else; by it a later fit knows that it may write over it.
+std::string text_of(const FitArgs& args, const std::vector<FitRun>& runs, const FitAnswer& answer) {
+  const Scenario& base = runs.front().scenario;
+  HardwareProfile profile = profile_at(base, answer.parameters, answer.x, answer.sigma);
+  profile.name = std::filesystem::path(args.out).stem().string();
+  profile.provenance_kind = "measured";
+  profile.provenance_source = std::string(kSource) + " to " + std::to_string(answer.fitted_requests) +
+                              " requests that a server answered (notes); before that " + base.hardware.name +
+                              ": " + base.hardware.provenance_source;
+  return hardware_file_with(args.options.base, profile, fit_notes(runs, answer));
+}
+
+void refuse_other_files(const FitArgs& args) {
+  std::vector<std::string> inputs = args.runs;
+  inputs.insert(inputs.end(), args.judged.begin(), args.judged.end());
+  inputs.push_back(args.options.base);
+  const std::filesystem::path path = args.out;
+  if (path.extension() != ".json") {
+    throw InputError("--out: found \"" + args.out + "\", allowed: a profile's name with .json");
+  }
+  const bool is_fitted = std::filesystem::is_regular_file(path) &&
+                         read_text(path).find("\"source\": \"" + std::string(kSource)) != std::string::npos;
+  if (is_fitted) return refuse_to_replace("--out", path, inputs, "{");
+  refuse_to_replace("--out", path, inputs);
+}
+
+void run_fit(const FitArgs& args) {
+  refuse_other_files(args);
+  const std::vector<FitRun> runs = read_runs(args);
+  const FitAnswer answer = fit(runs);
+  write_file(args.out, text_of(args, runs, answer));
+  std::fputs((args.json ? fit_json(runs, answer) : fit_text(runs, answer)).c_str(), stdout);
+  std::fprintf(stderr, "%s: the fitted profile, for --set hardware=%s\n", args.out.c_str(), args.out.c_str());
+}
+
+}  // namespace
+
+void add_fit(CLI::App& app) {
+  auto args = std::make_shared<FitArgs>();
+  Command command(app, "fit", "fit an engine's times on a machine to runs that were measured on it");
+  command
+      .values(
+          "runs", args->runs,
+          "logs with latencies of requests (vllm bench serve --save-detailed, CSV, ...), or scenarios whose "
+          "workload.source is such a log")
+      .required();
+  command.value("--base", args->options.base, "the hardware profile to start from: a name or a path")
+      .required();
+  command.value("--out", args->out, "where to write the fitted profile: FILE.json").required();
+  command.value("--model", args->options.model, "the model that was served: a name or a path");
+  command.repeated("--judge", args->judged,
+                   "a run that is predicted and not fitted to; may be given several times");
+  command.repeated("--set", args->options.overrides,
+                   "of all runs: a scenario's field, e.g. serving.tensor_parallel_size=2");
+  command.flag("--json", args->json, "print parameters and errors as JSON");
+  command.footer("Example: kvcap fit bench.json --base h100-sxm --model llama-3.1-8b --out mine.json");
+  command.runs([args] { run_fit(*args); });
+}
+
+}  // namespace kvcap

@@ -1,0 +1,354 @@
+#include "fit/fit.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <unsupported/Eigen/NonLinearOptimization>
+
+#include "fit/distances.h"
+#include "metrics/quantiles.h"
+#include "plan/workers.h"
+#include "simulate.h"
+
+namespace kvcap {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double kModelSigma = 0.02;    // of a window's latency, beside sampling
+constexpr double kStatisticsOfOne = 7;  // statistics of one window and latency that count as one observation
+// Of x, for differences: towards a faster machine, since a slower one may be saturated, where times are no
+// longer nearly linear.
+constexpr double kFactorStep = -0.015, kHostStep = -0.2;
+constexpr double kHuber = 3;
+constexpr int kBootstraps = 200;
+constexpr int kMostIterations = 8;
+constexpr double kTolerance = 1e-3;
+constexpr double kConfounded = 0.9;
+
+// What a simulation says of a run.
+struct Simulated {
+  VectorXd logs;  // statistics, then gaps
+  std::vector<RequestTimes> times;
+};
+
+std::string bytes_of(const Simulated& one) {
+  const std::size_t logs = static_cast<std::size_t>(one.logs.size()) * sizeof(double);
+  const std::size_t times = one.times.size() * sizeof(RequestTimes);
+  std::string bytes(logs + times, '\0');
+  std::memcpy(bytes.data(), one.logs.data(), logs);
+  if (times > 0) std::memcpy(bytes.data() + logs, one.times.data(), times);
+  return bytes;
+}
+
+VectorXd joined(const VectorXd& a, const VectorXd& b) {
+  VectorXd both(a.size() + b.size());
+  both << a, b;
+  return both;
+}
+
+// A run, and what was measured of it.
+struct Target {
+  const FitRun* run;
+  std::vector<RequestTimes> times;
+  VectorXd logs, sigma;  // statistics, then gaps
+
+  explicit Target(const FitRun& of) : run(&of), times(measured_times(of)) {
+    const VectorXd statistics = log_statistics(times), gaps = log_gaps(of);
+    logs = joined(statistics, gaps);
+    sigma = joined(deviations(statistics), VectorXd::Constant(gaps.size(), kModelSigma * std::sqrt(3)));
+  }
+
+ private:
+  // Sampling from the bootstrap, and what no parameter describes.
+  VectorXd deviations(const VectorXd& statistics) const {
+    constexpr int kDraws = 40;
+    VectorXd squares = VectorXd::Zero(statistics.size());
+    for (int draw = 0; draw < kDraws; ++draw) {
+      squares += (resampled_log_statistics(times, static_cast<uint64_t>(draw)) - statistics)
+                     .array()
+                     .square()
+                     .matrix();
+    }
+    return (kStatisticsOfOne * (squares.array() / kDraws + kModelSigma * kModelSigma)).sqrt().matrix();
+  }
+};
+
+// A distance so large that something else must be wrong counts less: Huber's function as a residual.
+double robust(double residual) {
+  const double size = std::abs(residual);
+  return size <= kHuber ? residual : std::copysign(std::sqrt(2 * kHuber * size - kHuber * kHuber), residual);
+}
+
+// The sum that is minimised, as Eigen's optimizer wants it: residuals of all statistics, then of the priors.
+class Residuals {
+ public:
+  using Scalar = double;
+  using InputType = VectorXd;
+  using ValueType = VectorXd;
+  using JacobianType = MatrixXd;
+  enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
+
+  Residuals(const std::vector<FitRun>& runs, FitParameters parameters) : parameters_(std::move(parameters)) {
+    for (const FitRun& run : runs) {
+      if (!run.only_judged) targets_.emplace_back(run);
+    }
+    whiten_ = parameters_.covariance.llt().matrixL().solve(
+        MatrixXd::Identity(parameters_.mean.size(), parameters_.mean.size()));
+    for (const Target& target : targets_) data_ += target.logs.size();
+  }
+
+  int inputs() const { return static_cast<int>(parameters_.mean.size()); }
+  int values() const { return static_cast<int>(data_) + inputs(); }
+  int64_t simulations() const { return simulations_; }
+
+  int operator()(const VectorXd& x, VectorXd& residuals) {
+    residuals = at({x}).front();
+    last_x_ = x;
+    last_ = residuals;
+    return 0;
+  }
+  int df(const VectorXd& x, MatrixXd& jacobian) {
+    if (last_x_.size() != x.size() || last_x_ != x) {
+      VectorXd ignored;
+      (*this)(x, ignored);
+    }
+    std::vector<VectorXd> points;
+    for (int i = 0; i < inputs(); ++i) {
+      points.push_back(x);
+      points.back()[i] += step(i);
+    }
+    const std::vector<VectorXd> moved = at(points);
+    jacobian.resize(values(), inputs());
+    for (int i = 0; i < inputs(); ++i)
+      jacobian.col(i) = (moved[static_cast<std::size_t>(i)] - last_) / step(i);
+    return 0;
+  }
+
+  // Of the measured statistics drawn again, less those as they are: the change of the residuals.
+  VectorXd resampled_change(uint64_t replicate) const {
+    VectorXd change = VectorXd::Zero(values());
+    Index at = 0;
+    for (const Target& target : targets_) {
+      const VectorXd drawn = resampled_log_statistics(target.times, replicate);
+      for (Index i = 0; i < drawn.size(); ++i) {
+        const double moved = (target.logs[i] - drawn[i]) / target.sigma[i];
+        change[at + i] = std::isnan(moved) ? 0 : moved;
+      }
+      at += target.logs.size();
+    }
+    return change;
+  }
+
+ private:
+  double step(int parameter) const {
+    return parameters_.all[static_cast<std::size_t>(parameter)].reference_s > 0 ? kHostStep : kFactorStep;
+  }
+
+  std::vector<VectorXd> at(const std::vector<VectorXd>& points) {
+    const std::size_t runs = targets_.size();
+    simulations_ += static_cast<int64_t>(points.size() * runs);
+    const std::vector<std::string> messages = run_in_workers(
+        points.size() * runs,
+        [&](std::size_t job, std::atomic<int64_t>&) {
+          const FitRun& run = *targets_[job % runs].run;
+          const RunResult result =
+              simulate(scenario_at(run.scenario, parameters_, points[job / runs]), run.workload);
+          return bytes_of({joined(log_statistics(simulated_times(run, result)), log_gaps(run, result)), {}});
+        },
+        {.label = "fitting"});
+    std::vector<VectorXd> all;
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      VectorXd residuals(values());
+      Index to = 0;
+      for (std::size_t r = 0; r < runs; ++r) {
+        const Target& target = targets_[r];
+        VectorXd logs(target.logs.size());
+        std::memcpy(logs.data(), messages[p * runs + r].data(), messages[p * runs + r].size());
+        for (Index i = 0; i < logs.size(); ++i) {
+          const double distance = (logs[i] - target.logs[i]) / target.sigma[i];
+          residuals[to++] = std::isnan(distance) ? 0 : robust(distance);
+        }
+      }
+      residuals.tail(inputs()) = whiten_ * (points[p] - parameters_.mean);
+      all.push_back(std::move(residuals));
+    }
+    return all;
+  }
+
+  FitParameters parameters_;
+  std::vector<Target> targets_;
+  MatrixXd whiten_;
+  Index data_ = 0;
+  int64_t simulations_ = 0;
+  VectorXd last_x_, last_;
+};
+
+// Linearised around the minimum: what a fit to each resampled set of requests would have given.
+std::vector<VectorXd> bootstrap(const Residuals& residuals, const MatrixXd& jacobian,
+                                const MatrixXd& covariance) {
+  std::vector<VectorXd> moves;
+  for (int i = 0; i < kBootstraps; ++i) {
+    // Other draws than those of the deviations.
+    const VectorXd change = residuals.resampled_change(1000 + static_cast<uint64_t>(i));
+    moves.push_back(-covariance * (jacobian.transpose() * change));
+  }
+  return moves;
+}
+
+bool minimize(Residuals& residuals, VectorXd& x) {
+  Eigen::LevenbergMarquardt<Residuals> optimizer(residuals);
+  optimizer.parameters.xtol = kTolerance;
+  optimizer.parameters.ftol = kTolerance;
+  auto status = optimizer.minimizeInit(x);
+  for (int i = 0; i < kMostIterations && status == Eigen::LevenbergMarquardtSpace::NotStarted; ++i) {
+    status = optimizer.minimizeOneStep(x);
+    if (status == Eigen::LevenbergMarquardtSpace::Running)
+      status = Eigen::LevenbergMarquardtSpace::NotStarted;
+  }
+  return status != Eigen::LevenbergMarquardtSpace::NotStarted;
+}
+
+std::vector<FitEstimate> estimates_of(const FitParameters& parameters, const VectorXd& x,
+                                      const MatrixXd& covariance, const std::vector<VectorXd>& moves) {
+  std::vector<FitEstimate> estimates;
+  for (Index i = 0; i < x.size(); ++i) {
+    std::vector<double> moved;
+    for (const VectorXd& one : moves) moved.push_back(x[i] + one[i]);
+    std::sort(moved.begin(), moved.end());
+    estimates.push_back({.parameter = parameters.all[static_cast<std::size_t>(i)],
+                         .x = x[i],
+                         .low = quantile_of_sorted(moved, 0.025),
+                         .high = quantile_of_sorted(moved, 0.975),
+                         .sigma = std::sqrt(covariance(i, i)),
+                         .prior_sigma = std::sqrt(parameters.covariance(i, i))});
+  }
+  return estimates;
+}
+
+std::vector<Confounded> confounded_of(const MatrixXd& covariance, const FitParameters& parameters) {
+  std::vector<Confounded> pairs;
+  const auto correlation = [](const MatrixXd& matrix, Index i, Index j) {
+    return matrix(i, j) / std::sqrt(matrix(i, i) * matrix(j, j));
+  };
+  for (Index i = 0; i < covariance.rows(); ++i) {
+    for (Index j = i + 1; j < covariance.rows(); ++j) {
+      const double left = correlation(covariance, i, j);
+      if (std::abs(left) < kConfounded || correlation(parameters.covariance, i, j) > kConfounded) continue;
+      pairs.push_back({static_cast<std::size_t>(i), static_cast<std::size_t>(j), left});
+    }
+  }
+  return pairs;
+}
+
+std::vector<RequestTimes> times_from(const std::string& bytes) {
+  std::vector<RequestTimes> times(bytes.size() / sizeof(RequestTimes));
+  std::memcpy(times.data(), bytes.data(), bytes.size());
+  return times;
+}
+
+// Mean, median and 99th percentile of one latency over a run's judged requests.
+struct Judged {
+  double mean = 0, p50 = 0, p99 = 0;
+};
+Judged judged_of(const std::vector<RequestTimes>& times, const std::vector<std::size_t>& requests,
+                 double RequestTimes::*time) {
+  std::vector<double> values;
+  double sum = 0;
+  for (const std::size_t i : requests) {
+    const double one = times[i].*time;
+    if (std::isnan(one)) continue;
+    values.push_back(one);
+    sum += one;
+  }
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  return {sum / static_cast<double>(values.size()), quantile_of_sorted(values, 0.5),
+          quantile_of_sorted(values, 0.99)};
+}
+
+std::vector<std::size_t> judged_requests(const FitRun& run) {
+  const Windows windows(run.measured.size());
+  std::vector<std::size_t> requests;
+  for (std::size_t w = 0; w < windows.count(); ++w) {
+    if (!run.only_judged && !Windows::is_kept_aside(w)) continue;
+    for (std::size_t i = windows.begin(w); i < windows.begin(w + 1); ++i) requests.push_back(i);
+  }
+  return requests;
+}
+
+void judge(const std::vector<FitRun>& runs, FitAnswer& answer) {
+  // The base as it is, then the fit.
+  const std::vector<std::string> messages =
+      run_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
+        const FitRun& run = runs[job / 2];
+        const Scenario scenario =
+            job % 2 == 0 ? run.scenario : scenario_at(run.scenario, answer.parameters, answer.x);
+        return bytes_of({VectorXd(), simulated_times(run, simulate(scenario, run.workload))});
+      });
+  answer.simulations += static_cast<int64_t>(2 * runs.size());
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const FitRun& run = runs[r];
+    std::vector<std::size_t> requests = judged_requests(run);
+    const bool was_fitted = requests.empty();
+    if (was_fitted) {
+      for (std::size_t i = 0; i < run.measured.size(); ++i) requests.push_back(i);
+    } else {
+      answer.judged_requests += static_cast<int64_t>(requests.size());
+    }
+    if (!run.only_judged) {
+      answer.fitted_requests +=
+          static_cast<int64_t>(run.measured.size() - (was_fitted ? 0 : requests.size()));
+    }
+    const std::vector<RequestTimes> measured = measured_times(run), base = times_from(messages[2 * r]),
+                                    fitted = times_from(messages[2 * r + 1]);
+    for (std::size_t k = 0; k < kTimes.size(); ++k) {
+      const Judged of_measured = judged_of(measured, requests, kTimes[k]);
+      const Judged of_base = judged_of(base, requests, kTimes[k]),
+                   of_fit = judged_of(fitted, requests, kTimes[k]);
+      const auto add = [&](const char* name, double Judged::*part) {
+        if (!(of_measured.*part > 0)) return;
+        answer.errors.push_back({.run = run.name,
+                                 .what = std::string(kTimeNames[k]) + " " + name,
+                                 .measured_s = of_measured.*part,
+                                 .base_s = of_base.*part,
+                                 .fitted_s = of_fit.*part,
+                                 .was_fitted = was_fitted});
+      };
+      add("mean", &Judged::mean);
+      add("p50", &Judged::p50);
+      add("p99", &Judged::p99);
+    }
+  }
+}
+
+}  // namespace
+
+FitAnswer fit(const std::vector<FitRun>& runs) {
+  FitAnswer answer;
+  const FitParameters all = parameters_of(runs);
+  Residuals residuals(runs, all);
+  VectorXd x = all.mean;
+  answer.has_converged = minimize(residuals, x);
+  MatrixXd jacobian;
+  residuals.df(x, jacobian);
+  const MatrixXd covariance = (jacobian.transpose() * jacobian).inverse();
+  answer.estimates = estimates_of(all, x, covariance, bootstrap(residuals, jacobian, covariance));
+  answer.confounded = confounded_of(covariance, all);
+  answer.simulations = residuals.simulations();
+
+  std::vector<Index> told;
+  for (Index i = 0; i < x.size(); ++i) {
+    if (answer.estimates[static_cast<std::size_t>(i)].is_told()) told.push_back(i);
+  }
+  answer.parameters = only(all, told);
+  answer.x = x(told);
+  answer.sigma = covariance.diagonal().cwiseSqrt()(told);
+  judge(runs, answer);
+  return answer;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,34 @@
+// A run that a real server has served, as a fit sees it: the setting and the requests that a simulation
+// replays, and what the server took for each of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenario/scenario.h"
+#include "workload/source.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+
+struct FitRun {
+  std::string name;
+  Scenario scenario;  // on the base profile
+  Workload workload;
+  std::vector<MeasuredTimes> measured;  // of Workload::turns
+  std::vector<float> itls_s;            // all gaps between tokens; empty: only TPOT is known
+  bool only_judged = false;             // not fitted to
+};
+
+// How runs are described on the command line.
+struct FitRunOptions {
+  std::string base;                    // hardware profile: a name or a path
+  std::string model;                   // of logs that do not name theirs; empty: none
+  std::vector<std::string> overrides;  // "path=value", of all runs
+};
+
+// Reads a run: a scenario (JSON with kvcap.scenario/1) whose source is a log with latencies, or such a log
+// alone, of any format that workload.source reads. Throws InputError, as well for a log without latencies.
+FitRun read_fit_run(const std::string& path, const FitRunOptions& options);
+
+}  // namespace kvcap

@@ -1,0 +1,45 @@
+// The few numbers that a fit may change. Each is x = ln of a factor on simulated times (or on the KV
+// capacity), or ln of a time over its reference, so that all of them are of the same kind. What is known of x
+// before any run is seen is normal: of the regimes of a machine (spec/machine_errors.h) what the profile
+// states, with the error that kernels of one class share; of host times, which may be anything, that they are
+// within a factor of twenty of the reference.
+#pragma once
+
+#include <Eigen/Dense>
+#include <string>
+#include <vector>
+
+#include "fit/fit_run.h"
+
+namespace kvcap {
+
+struct FitParameter {
+  std::string name;  // of a regime, or of a field of `serving`
+  std::string meaning;
+  double reference_s = 0;  // of host times: value = reference_s exp(x). 0: a factor exp(x)
+  double prior = 0;        // mean of x
+
+  double value_of(double x) const;
+};
+
+struct FitParameters {
+  std::vector<FitParameter> all;
+  Eigen::VectorXd mean;        // of x, before any run is seen
+  Eigen::MatrixXd covariance;  // likewise
+};
+
+// Those that change anything in some run. Host times that a run's scenario states are not among them.
+FitParameters parameters_of(const std::vector<FitRun>& runs);
+
+// Those at the given places, ascending.
+FitParameters only(const FitParameters& parameters, const std::vector<Eigen::Index>& kept);
+
+// The scenario with these parameters.
+Scenario scenario_at(const Scenario& base, const FitParameters& parameters, const Eigen::VectorXd& x);
+
+// The profile with them: times, `engine`, and `errors`, in which `sigma` of each parameter is the standard
+// deviation of x that the fit leaves.
+HardwareProfile profile_at(const Scenario& base, const FitParameters& parameters, const Eigen::VectorXd& x,
+                           const Eigen::VectorXd& sigma);
+
+}  // namespace kvcap

@@ -1,0 +1,188 @@
+// What a fit found, as people read it and as JSON.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "fit/fit.h"
+#include "metrics/format.h"
+#include "metrics/quantiles.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string formatted(const char* pattern, auto... values) {
+  char text[300];
+  std::snprintf(text, sizeof text, pattern, values...);
+  return text;
+}
+
+// A factor as it is, a time in ms.
+double shown(const FitParameter& parameter, double x) {
+  return parameter.reference_s > 0 ? 1e3 * parameter.value_of(x) : parameter.value_of(x);
+}
+
+std::string percent(double error) { return formatted("%+.1f %%", 100 * error); }
+
+std::string row_of(const FitEstimate& one) {
+  const FitParameter& parameter = one.parameter;
+  const char* unit = parameter.reference_s > 0 ? " ms" : "";
+  if (!one.is_told()) return formatted("%-30s%12s\n", parameter.name.c_str(), "not told");
+  return formatted(
+      "%-30s%12s   %-22s%8.0f %%\n", parameter.name.c_str(),
+      (format_number(shown(parameter, one.x)) + unit).c_str(),
+      (format_number(shown(parameter, one.low)) + " to " + format_number(shown(parameter, one.high)) + unit)
+          .c_str(),
+      100 * one.learned());
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& one : names) text += (text.empty() ? "" : ", ") + one;
+  return text;
+}
+
+std::string wrapped(const std::string& sentence) {
+  std::string text;
+  for (const std::string& line : wrap(sentence, 100)) text += line + "\n";
+  return text;
+}
+
+// Median of |error| over the means of one latency.
+double median_error(const std::vector<FitError>& errors, std::string_view what,
+                    double FitError::*simulated_s) {
+  std::vector<double> values;
+  for (const FitError& one : errors) {
+    if (one.what == what) values.push_back(std::abs(one.*simulated_s / one.measured_s - 1));
+  }
+  std::sort(values.begin(), values.end());
+  return values.empty() ? NAN : quantile_of_sorted(values, 0.5);
+}
+
+std::string sentences_of(const FitAnswer& answer) {
+  std::string text;
+  std::vector<std::string> silent;
+  for (const FitEstimate& one : answer.estimates) {
+    if (!one.is_told()) silent.push_back(one.parameter.name);
+  }
+  if (!silent.empty()) {
+    text += wrapped("These runs say nothing about " + joined(silent) + ": the base profile's values stay.");
+  }
+  for (const Confounded& pair : answer.confounded) {
+    text += wrapped("These runs cannot tell " + answer.estimates[pair.first].parameter.name + " from " +
+                    answer.estimates[pair.second].parameter.name +
+                    formatted(" (correlation %.2f): only together do the two hold.", pair.correlation));
+  }
+  if (!answer.has_converged)
+    text += "The optimizer stopped at its limit of iterations, before it converged.\n";
+  return text;
+}
+
+bool is_judged_by_others(const FitAnswer& answer) {
+  return std::none_of(answer.errors.begin(), answer.errors.end(),
+                      [](const FitError& one) { return one.was_fitted; });
+}
+
+}  // namespace
+
+std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer) {
+  const auto fitted_runs =
+      std::count_if(runs.begin(), runs.end(), [](const FitRun& one) { return !one.only_judged; });
+  std::string text = runs.front().scenario.hardware.name + " fitted to " + format_count(fitted_runs, "run") +
+                     ": " + format_count(answer.fitted_requests, "request") + " fitted, " +
+                     format_count(answer.judged_requests) + " kept aside, " +
+                     format_count(answer.simulations, "simulation") + "\n\n";
+  text += formatted("%-30s%12s   %-22s%10s\n", "time over the base profile's", "fitted", "95 % interval",
+                    "learned");
+  for (const FitEstimate& one : answer.estimates) text += row_of(one);
+  text += "\n" + sentences_of(answer);
+  text += is_judged_by_others(answer)
+              ? "\nJudged by requests that were not fitted to:\n\n"
+              : "\nToo few requests to keep some aside: judged by those that were fitted to.\n\n";
+  text += formatted("%-12s%12s%12s%9s%12s%9s\n", "ms", "measured", "base", "error", "fitted", "error");
+  std::string run;
+  for (const FitError& one : answer.errors) {
+    if (one.run != run) text += one.run + "\n";
+    run = one.run;
+    text += formatted(
+        "  %-10s%12s%12s%9s%12s%9s\n", one.what.c_str(), format_number(1e3 * one.measured_s).c_str(),
+        format_number(1e3 * one.base_s).c_str(), percent(one.base_s / one.measured_s - 1).c_str(),
+        format_number(1e3 * one.fitted_s).c_str(), percent(one.fitted_s / one.measured_s - 1).c_str());
+  }
+  return text;
+}
+
+std::string fit_json(const std::vector<FitRun>& runs, const FitAnswer& answer) {
+  Json json = {{"schema", "kvcap.fit/1"},
+               {"base", runs.front().scenario.hardware.name},
+               {"runs", Json::array()},
+               {"fitted_requests", answer.fitted_requests},
+               {"judged_requests", answer.judged_requests},
+               {"simulations", answer.simulations},
+               {"converged", answer.has_converged},
+               {"parameters", Json::array()},
+               {"confounded", Json::array()},
+               {"errors", Json::array()}};
+  for (const FitRun& run : runs) {
+    json["runs"].push_back(
+        {{"name", run.name}, {"requests", run.measured.size()}, {"fitted", !run.only_judged}});
+  }
+  for (const FitEstimate& one : answer.estimates) {
+    const FitParameter& parameter = one.parameter;
+    json["parameters"].push_back({{"name", parameter.name},
+                                  {"meaning", parameter.meaning},
+                                  {"unit", parameter.reference_s > 0 ? "s" : ""},
+                                  {"fitted", parameter.value_of(one.x)},
+                                  {"low", parameter.value_of(one.low)},
+                                  {"high", parameter.value_of(one.high)},
+                                  {"sigma", one.sigma},
+                                  {"prior_sigma", one.prior_sigma},
+                                  {"learned", one.learned()},
+                                  {"identified", one.is_told()}});
+  }
+  for (const Confounded& pair : answer.confounded) {
+    json["confounded"].push_back({{"first", answer.estimates[pair.first].parameter.name},
+                                  {"second", answer.estimates[pair.second].parameter.name},
+                                  {"correlation", pair.correlation}});
+  }
+  for (const FitError& one : answer.errors) {
+    json["errors"].push_back({{"run", one.run},
+                              {"what", one.what},
+                              {"kept_aside", !one.was_fitted},
+                              {"measured_s", one.measured_s},
+                              {"base_s", one.base_s},
+                              {"base_error", one.base_s / one.measured_s - 1},
+                              {"fitted_s", one.fitted_s},
+                              {"fitted_error", one.fitted_s / one.measured_s - 1}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::vector<std::string> fit_notes(const std::vector<FitRun>& runs, const FitAnswer& answer) {
+  std::vector<std::string> notes;
+  for (const FitRun& run : runs) {
+    notes.push_back(std::string(run.only_judged ? "judged by " : "fitted to ") + run.name + ": " +
+                    format_count(std::ssize(run.measured), "request") + ", " + run.scenario.model.name +
+                    ", tensor_parallel_size " + std::to_string(run.scenario.serving.tensor_parallel_size));
+  }
+  for (const char* what : {"TTFT mean", "TPOT mean", "E2EL mean"}) {
+    const double base = median_error(answer.errors, what, &FitError::base_s);
+    if (std::isnan(base)) continue;
+    notes.push_back(std::string(what) +
+                    (is_judged_by_others(answer) ? ", of requests that were not fitted to"
+                                                 : ", of the requests that were fitted to") +
+                    ": median error " +
+                    format_percent(median_error(answer.errors, what, &FitError::fitted_s)) +
+                    " (the base profile's " + format_percent(base) + ")");
+  }
+  std::vector<std::string> silent;
+  for (const FitEstimate& one : answer.estimates) {
+    if (!one.is_told()) silent.push_back(one.parameter.name);
+  }
+  if (!silent.empty()) notes.push_back("these runs say nothing about " + joined(silent) + ": as in the base");
+  return notes;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,42 @@
+// A profile's file with other numbers: the only writer of hwprofiles/*.json beside kvcap-calibrate.
+#include "scenario/json.h"
+
+namespace kvcap {
+namespace {
+
+// An object's members without a value are left out.
+Json without_nulls(const Json& value) {
+  if (!value.is_object()) return value;
+  Json object = Json::object();
+  for (const auto& [key, member] : value.items()) {
+    if (!member.is_null()) object[key] = without_nulls(member);
+  }
+  return object;
+}
+
+void patch(Json& file, const Json& before, const Json& after) {
+  for (const auto& [key, value] : after.items()) {
+    const auto old = before.find(key);
+    if (old != before.end() && *old == value) continue;
+    if (value.is_object() && old != before.end() && old->is_object() && file.contains(key)) {
+      patch(file[key], *old, value);
+    } else {
+      file[key] = without_nulls(value);
+    }
+  }
+}
+
+}  // namespace
+
+std::string hardware_file_with(const std::string& name_or_path, const HardwareProfile& changed,
+                               const std::vector<std::string>& notes) {
+  Json file = resolve_hardware(name_or_path).json;
+  patch(file, write_hardware(load_hardware(name_or_path)), write_hardware(changed));
+  Json all = notes;
+  const Json old = file.value("notes", Json::array());
+  for (const Json& note : old.is_array() ? old : Json::array({old})) all.push_back(note);
+  file["notes"] = std::move(all);
+  return file.dump(2) + "\n";
+}
+
+}  // namespace kvcap
