@@ -1,0 +1,229 @@
+// Fitting an engine: that a machine whose parameters are known is found again, that what runs do not tell is
+// said and stays, and that the profile that is written is the one that was judged.
+#include "fit/fit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <string>
+
+#include "base/random.h"
+#include "cost/drawn_machine.h"
+#include "drawn_scenario.h"
+#include "fit/distances.h"
+#include "machine.h"
+#include "plan/workers.h"
+#include "scenario/load.h"
+#include "simulate.h"
+#include "unit/cli.h"
+
+namespace kvcap {
+namespace {
+
+constexpr const char* kScenario = R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b",
+  "hardware": "h100-sxm", "policy": "recompute", "workload": {"source": {"kind": "chat"}}})";
+
+Scenario base_scenario(const std::vector<std::string>& overrides = {}) {
+  return parse_scenario(kScenario, "base", overrides);
+}
+
+// One request each: 4 to 1,200 new tokens and 80 answers, at `rate` requests/s.
+Workload requests(std::size_t count, double rate_per_s) {
+  const RandomStream stream(1, "fit_test");
+  Workload workload;
+  workload.absolute_times = true;
+  double time_s = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto turn = static_cast<uint32_t>(i);
+    workload.sessions.push_back({.first_turn = turn, .turn_count = 1});
+    const auto input = static_cast<uint32_t>(4 + 1196 * stream.uniform(i, 1));
+    workload.turns.push_back({input, 80, time_s});
+    time_s += stream.exponential(i) / rate_per_s;
+  }
+  return workload;
+}
+
+// What a server would have measured on which `truth` is true.
+FitRun measured_on(const Scenario& truth, const Workload& workload) {
+  FitRun run{.name = "run", .scenario = base_scenario(), .workload = workload};
+  run.measured.resize(workload.turns.size());
+  const std::string bytes =
+      run_in_workers(1, [&](std::size_t, std::atomic<int64_t>&) {
+        const std::vector<RequestTimes> times = simulated_times(run, simulate(truth, workload));
+        return std::string(reinterpret_cast<const char*>(times.data()), times.size() * sizeof(RequestTimes));
+      }).front();
+  std::vector<RequestTimes> times(workload.turns.size());
+  bytes.copy(reinterpret_cast<char*>(times.data()), bytes.size());
+  for (std::size_t i = 0; i < times.size(); ++i) run.measured[i] = {times[i].ttft_s, times[i].e2el_s};
+  return run;
+}
+
+const FitEstimate& estimate(const FitAnswer& answer, const std::string& name) {
+  const auto found = std::find_if(answer.estimates.begin(), answer.estimates.end(),
+                                  [&](const FitEstimate& one) { return one.parameter.name == name; });
+  EXPECT_NE(found, answer.estimates.end()) << name;
+  return *found;
+}
+
+class Fit : public testing::Test {
+ protected:
+  // The truth: decoding takes 8 % less, weights stream 6 % slower, 12 ms pass before a request is queued.
+  Fit() : truth_(base_scenario()) {
+    RegimeFactors factors;
+    factors.fill(1);
+    for (std::size_t i = 0; i < kRegimes.size(); ++i) {
+      if (kRegimes[i].name == "decode_attention") factors[i] = 0.92;
+      if (kRegimes[i].name == "gemm_few_rows") factors[i] = 1.06;
+    }
+    truth_ = scenario_with(truth_, factors);
+    truth_.serving.kv_capacity_tokens.reset();
+    truth_.serving.request_overhead_s = 0.012;
+  }
+  Scenario truth_;
+};
+
+TEST_F(Fit, FindsAMachineAgainWhoseParametersAreKnown) {
+  const std::vector<FitRun> runs = {measured_on(truth_, requests(400, 8))};
+  const FitAnswer answer = fit(runs);
+  EXPECT_EQ(answer.fitted_requests, 300);  // six of eight windows of 50
+  EXPECT_EQ(answer.judged_requests, 100);
+  const FitEstimate& request = estimate(answer, "request_overhead_s");
+  EXPECT_NEAR(request.parameter.value_of(request.x), 0.012, 0.0006);
+  EXPECT_GT(request.learned(), 0.95);
+  const FitEstimate& weights = estimate(answer, "gemm_few_rows");
+  EXPECT_NEAR(weights.parameter.value_of(weights.x), 1.06, 0.03);
+  // On requests that were not fitted to.
+  for (const FitError& error : answer.errors) {
+    if (!error.what.ends_with("mean")) continue;
+    EXPECT_FALSE(error.was_fitted);
+    EXPECT_LT(std::abs(error.fitted_s / error.measured_s - 1), 0.01) << error.what;
+    EXPECT_GT(std::abs(error.base_s / error.measured_s - 1), 0.01) << error.what;
+  }
+}
+
+TEST_F(Fit, SaysWhatTheRunsDoNotTellAndLeavesIt) {
+  const std::vector<FitRun> runs = {measured_on(truth_, requests(200, 4))};
+  const FitAnswer answer = fit(runs);
+  // Memory is never full, and the host plans the next step while the GPU runs one.
+  for (const char* name : {"kv_capacity", "step_overhead_s", "step_overhead_per_sequence_s"}) {
+    EXPECT_FALSE(estimate(answer, name).is_told()) << name;
+  }
+  EXPECT_NE(fit_text(runs, answer).find("These runs say nothing about kv_capacity"), std::string::npos);
+  const HardwareProfile profile = profile_at(base_scenario(), answer.parameters, answer.x, answer.sigma);
+  EXPECT_FALSE(profile.engine->step_overhead_s.has_value());
+  EXPECT_EQ(profile.engine->kv_capacity_share, 1);
+  EXPECT_EQ(profile.errors.kv_capacity->sigma, load_hardware("h100-sxm").errors.kv_capacity->sigma);
+}
+
+TEST_F(Fit, LeavesHostTimesThatTheScenarioStates) {
+  FitRun run = measured_on(truth_, requests(100, 4));
+  run.scenario.serving.request_overhead_s = 0.01;
+  const FitParameters parameters = parameters_of({run});
+  const bool is_fitted =
+      std::any_of(parameters.all.begin(), parameters.all.end(),
+                  [](const FitParameter& one) { return one.name == "request_overhead_s"; });
+  EXPECT_FALSE(is_fitted);
+}
+
+TEST_F(Fit, TakesWhatKernelsOfAClassShareAsTheirPrior) {
+  const FitRun run = measured_on(truth_, requests(100, 4));
+  const FitParameters parameters = parameters_of({run});
+  const HardwareProfile hardware = load_hardware("h100-sxm");
+  const RegimeError few = *hardware.errors.gemm_few_rows, many = *hardware.errors.gemm_many_rows;
+  ASSERT_EQ(parameters.all[0].name, "gemm_few_rows");
+  ASSERT_EQ(parameters.all[1].name, "gemm_many_rows");
+  EXPECT_DOUBLE_EQ(parameters.covariance(0, 1), few.sigma * many.sigma);
+  EXPECT_DOUBLE_EQ(parameters.covariance(0, 0),
+                   few.sigma * few.sigma + few.shape_sigma * few.shape_sigma / 3);
+  EXPECT_EQ(parameters.mean[0], few.bias);
+}
+
+TEST(FitWindows, KeepEveryFourthAsideAndHaveAsManyRequestsEach) {
+  const Windows windows(1000);
+  EXPECT_EQ(windows.count(), 8U);
+  EXPECT_EQ(windows.begin(2), 250U);
+  EXPECT_EQ(windows.begin(8), 1000U);
+  EXPECT_FALSE(Windows::is_kept_aside(1));
+  EXPECT_TRUE(Windows::is_kept_aside(2));
+  EXPECT_TRUE(Windows::is_kept_aside(6));
+  EXPECT_EQ(Windows(60).count(), 2U);  // none is kept aside
+  EXPECT_EQ(Windows(3).count(), 1U);
+}
+
+TEST(FitStatistics, AreLogarithmsOfMeansAndQuantilesOfTheWindowsThatAreFitted) {
+  // 100 requests: four windows of 25, of which the third is kept aside. TTFT is the window's number in s.
+  std::vector<RequestTimes> times(100);
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = {1.0 + static_cast<double>(i / 25), NAN, 8};
+  const Eigen::VectorXd logs = log_statistics(times);
+  ASSERT_EQ(logs.size(), 3 * 3 * 7);  // windows, latencies, mean and six quantiles
+  EXPECT_DOUBLE_EQ(logs[0], std::log(1));
+  EXPECT_TRUE(std::isnan(logs[7]));  // TPOT is not known
+  EXPECT_DOUBLE_EQ(logs[14], std::log(8));
+  EXPECT_DOUBLE_EQ(logs[21], std::log(2));
+  EXPECT_DOUBLE_EQ(logs[42], std::log(4));  // the fourth, after the one that is kept aside
+}
+
+TEST(FitStatistics, OfResampledRequestsAreTheSameWhereAllAreAlike) {
+  const std::vector<RequestTimes> times(200, {0.5, 0.01, 2});
+  EXPECT_EQ(resampled_log_statistics(times, 3), log_statistics(times));
+  std::vector<RequestTimes> mixed(200);
+  for (std::size_t i = 0; i < mixed.size(); ++i) mixed[i] = {1.0 + static_cast<double>(i % 25), 0.01, 2};
+  EXPECT_NE(resampled_log_statistics(mixed, 3), resampled_log_statistics(mixed, 4));
+}
+
+TEST(FitStatistics, LeaveRejectedTurnsOut) {
+  FitRun run{.name = "run", .scenario = base_scenario(), .workload = requests(2, 1)};
+  RunResult result;
+  result.turns = {{.session = 0, .output_tokens = 80, .rejected = true},
+                  {.session = 1, .output_tokens = 80, .ttft_s = 1, .e2el_s = 80}};
+  const std::vector<RequestTimes> times = simulated_times(run, result);
+  EXPECT_TRUE(std::isnan(times[0].ttft_s));
+  EXPECT_DOUBLE_EQ(times[1].tpot_s, 1);  // (80 - 1) / 79
+}
+
+TEST(EngineTimes, OfAProfileAreTheDefaultsOfServing) {
+  const std::vector<std::string> measured = {
+      R"(hardware.engine={"name": "vllm", "version": "0.15.1", "request_overhead_s": 0.02})"};
+  const Scenario taken = base_scenario(measured);
+  EXPECT_EQ(taken.serving.request_overhead_s, 0.02);
+  EXPECT_EQ(taken.serving.step_overhead_s, 0);
+  EXPECT_EQ(
+      std::count(taken.notes.begin(), taken.notes.end(),
+                 "serving.request_overhead_s 20 ms: of the hardware profile, measured with vllm 0.15.1"),
+      1);
+  std::vector<std::string> stated = measured;
+  stated.push_back("serving.request_overhead_s=0.001");
+  EXPECT_EQ(base_scenario(stated).serving.request_overhead_s, 0.001);
+}
+
+TEST(EngineTimes, HaveTheShareOfTheDerivedKvCapacityThatTheEngineHas) {
+  const int64_t whole = derived_kv_capacity_tokens(base_scenario());
+  const int64_t half =
+      derived_kv_capacity_tokens(base_scenario({R"(hardware.engine={"kv_capacity_share": 0.5})"}));
+  EXPECT_EQ(half % 16, 0);
+  EXPECT_NEAR(static_cast<double>(half), 0.5 * static_cast<double>(whole), 8);
+}
+
+TEST(HardwareFile, KeepsWhatDoesNotChangeAndReadsBack) {
+  HardwareProfile changed = load_hardware("h100-sxm");
+  changed.gpu.gemm.constant_s *= 2;
+  changed.engine = {.name = "vllm", .version = "0.15.1", .request_overhead_s = 0.02};
+  const std::string text = hardware_file_with("h100-sxm", changed, {"a note"});
+  EXPECT_NE(text.find("\"a note\""), std::string::npos);
+  EXPECT_NE(text.find("measured: fitted to 308 GEMMs"), std::string::npos);  // a note of the base
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kvcap_fit_test_profile.json";
+  std::ofstream(path) << text;
+  const HardwareProfile read = load_hardware(path.string());
+  std::filesystem::remove(path);
+  EXPECT_EQ(read.gpu.gemm.constant_s, changed.gpu.gemm.constant_s);
+  EXPECT_EQ(read.engine->request_overhead_s, 0.02);
+  EXPECT_FALSE(read.engine->step_overhead_s.has_value());
+  EXPECT_EQ(read.pcie.h2d_curve.size(), changed.pcie.h2d_curve.size());
+}
+
+}  // namespace
+}  // namespace kvcap
