@@ -110,6 +110,8 @@ constexpr FuzzTarget kTargets[] = {
     {"burstgpt", [](std::string_view bytes) { trace(bytes, "burstgpt"); }},
     {"vllm", [](std::string_view bytes) { trace(bytes, "vllm"); }},
     {"csv", [](std::string_view bytes) { trace(bytes, "csv"); }},
+    {"jsonl", [](std::string_view bytes) { trace(bytes, "jsonl"); }},
+    {"vllm_bench", [](std::string_view bytes) { trace(bytes, "vllm_bench"); }},
 };
 
 }  // namespace
