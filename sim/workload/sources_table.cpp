@@ -84,6 +84,70 @@ constexpr std::array kSources = {
                     return beginning.has_keys({"request_rate", "total_input_tokens"});
                   }},
     SourceRow{
+        .name = "guidellm",
+        .summary = "GuideLLM's benchmarks.json: starts, lengths, latencies",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open = [](const SourceRequest& request) { return read_guidellm(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_key("benchmarks"); }},
+    SourceRow{
+        .name = "aiperf",
+        .summary = "AIPerf's profile_export.jsonl: starts, lengths, latencies",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open = [](const SourceRequest& request) { return read_aiperf(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) { return beginning.has_key("metadata.request_start_ns"); }},
+    SourceRow{
+        .name = "genai_perf",
+        .summary = "GenAI-Perf's profile_export.json: texts and times",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open =
+            [](const SourceRequest& request) { return read_genai_perf(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_key("experiments"); }},
+    SourceRow{.name = "lmcache_lookup",
+              .summary = "LMCache's lookup-hash log: arrivals and chunks of prompts",
+              .has_arrivals = true,
+              .input_is = InputIs::whole_prompt,
+              .open =
+                  [](const SourceRequest& request) {
+                    return read_lmcache_lookup(request.options, request.sessions);
+                  },
+              .sniff =
+                  [](const FileBeginning& beginning) {
+                    return beginning.has_keys({"seq_len", "chunk_size"});
+                  }},
+    SourceRow{
+        .name = "bailian",
+        .summary = "usage traces of Qwen on Bailian: chats with blocks of prompts",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open = [](const SourceRequest& request) { return read_bailian(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_keys({"chat_id", "input_length"});
+            }},
+    SourceRow{
+        .name = "blis",
+        .summary = "BLIS' TraceV2 as CSV: arrivals, lengths, sessions, shared prefixes",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open = [](const SourceRequest& request) { return read_blis(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_column("arrival_time_us"); }},
+    SourceRow{
+        .name = "otel",
+        .summary = "OpenTelemetry's GenAI spans as JSON: starts, lengths, conversations",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open = [](const SourceRequest& request) { return read_otel(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_key("resourceSpans") ||
+                     beginning.has_key_ending("gen_ai.usage.input_tokens") ||
+                     beginning.has_key_ending("gen_ai.usage.prompt_tokens");
+            }},
+    SourceRow{
         .name = "azure",
         .summary = "CSV of Azure's LLM inference traces: arrivals and lengths",
         .has_arrivals = true,
