@@ -20,6 +20,7 @@
 #include "serving/prompt.h"
 #include "serving/sessions.h"
 #include "workload/calls.h"
+#include "workload/long_turns.h"
 
 namespace kvcap {
 namespace {
@@ -62,6 +63,8 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
     facts.notes.emplace_back(
         "some GEMMs lie outside the measured table of the hardware profile and are extrapolated");
   }
+  const std::string too_long = note_on_long_turns(workload, machine.max_model_len());
+  if (!too_long.empty()) facts.notes.push_back(too_long);
   facts.cuts_warmup = scenario.workload.warmup == Warmup::automatic;
   facts.cuts_unsteady = scenario.workload.warmup == Warmup::steady;
   const RatesOver over = scenario.workload.rates_over;

@@ -35,6 +35,8 @@ struct TraceArgs {
   std::string action;
   std::vector<std::string> files;
   std::string format;
+  std::string columns;   // as workload.source.columns
+  std::string input_is;  // as workload.source.input_is
   std::optional<int64_t> sessions;
   int64_t seed = 1;
   std::vector<std::string> overrides;
@@ -51,7 +53,8 @@ struct TraceArgs {
 // What --format says, or how the file begins; `generate` has no file to look at.
 const SourceRow& kind_of(const TraceArgs& args) {
   const bool generate = args.action == "generate";
-  if (args.format.empty()) return generate ? source_row("chat") : guess_source(args.files.front());
+  if (args.format.empty() && generate) return source_row("chat");
+  if (args.format.empty()) return args.columns.empty() ? guess_source(args.files.front()) : source_row("csv");
   std::vector<std::string_view> allowed;
   for (const SourceRow& row : source_table()) {
     if (row.is_generated != generate) continue;
@@ -81,6 +84,8 @@ Input input_of(const TraceArgs& args) {
   const SourceRow& kind = kind_of(args);
   const std::string path = kind.is_generated ? "" : args.files.front();
   Json workload = {{"source", {{"kind", kind.name}, {"path", path}}}};
+  if (!args.columns.empty()) workload["source"]["columns"] = args.columns;
+  if (!args.input_is.empty()) workload["source"]["input_is"] = args.input_is;
   if (args.sessions) workload["sessions"] = *args.sessions;
   const Json text = {{"schema", "kvcap.scenario/1"},
                      {"model", "llama-2-7b"},
@@ -98,7 +103,8 @@ Source read_source(const TraceArgs& args, const Input& input) {
   try {
     return open_source(input.options, input.seed);
   } catch (const InputError& error) {
-    if (!args.format.empty() || source_row(input.options.source.kind).is_generated) throw;
+    const bool is_said = !args.format.empty() || !args.columns.empty();
+    if (is_said || source_row(input.options.source.kind).is_generated) throw;
     throw InputError(std::string(error.what()) + "; read as " + input.options.source.kind +
                      ", which --format can change");
   }
@@ -287,6 +293,11 @@ void add_trace(CLI::App& app) {
   command.value(
       "--format", args->format,
       kinds(false) + " (default: by how the file begins); generate: " + kinds(true) + " (default: chat)");
+  command.value("--columns", args->columns,
+                "of any CSV or JSONL: arrival=A,input=I,output=O,session=S (also ttft, e2el, prompt, id)");
+  command.value(
+      "--input-is", args->input_is,
+      "new_tokens or whole_prompt: what the input of a session's later turn counts; default: by format");
   command.value("--sessions", args->sessions, "how many; default: all, 1000 generated ones");
   command.value("--seed", args->seed, "of what is drawn").with_default();
   command.repeated("--set", args->overrides,

@@ -535,6 +535,13 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field(
       "history", o.history,
       {.meaning = "what a turn builds on: context and earlier turns (grow), or the session's context alone"});
+  v.field("columns", o.columns,
+          {.meaning = "csv, jsonl: which column holds what, as in arrival=timestamp,input=prompt_tokens,"
+                      "output=completion_tokens,session=conversation_id; also ttft, e2el, prompt, id; empty: "
+                      "arrival_s, input_tokens, output_tokens, session, ..."});
+  v.field("input_is", o.input_is,
+          {.meaning = "what the input length of a session's later turn counts: its new tokens, or the whole "
+                      "prompt with the history; automatic: what the format says (traces/README.md)"});
   v.field("token_counts", o.token_counts,
           {.meaning = "sharegpt: JSONL of exact token counts; without it they are estimated"});
   v.field("block_tokens", o.block_tokens,

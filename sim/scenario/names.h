@@ -30,6 +30,7 @@ inline constexpr std::string_view kRoutingNames[] = {"round_robin", "least_loade
                                                      "prefix_aware"};
 inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
 inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
+inline constexpr std::string_view kInputIsNames[] = {"automatic", "new_tokens", "whole_prompt"};
 inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace",
                                                             "closed_loop"};
 inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
@@ -77,6 +78,7 @@ constexpr Names names_of(MixedAttention) { return kMixedAttentionNames; }
 constexpr Names names_of(Routing) { return kRoutingNames; }
 constexpr Names names_of(BadRow) { return kBadRowNames; }
 constexpr Names names_of(History) { return kHistoryNames; }
+constexpr Names names_of(InputIs) { return kInputIsNames; }
 constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 constexpr Names names_of(ThinkDistribution) { return kThinkDistributionNames; }
 constexpr Names names_of(Warmup) { return kWarmupNames; }

@@ -2,11 +2,13 @@
 // cover the prompt, the last one perhaps in part; those of a vLLM run are the full blocks of prompt and
 // answer together, which is what its prefix cache can find.
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
 #include "workload/csv.h"
 #include "workload/pieces.h"
+#include "workload/request_log.h"
 #include "workload/rows.h"
 #include "workload/source.h"
 
@@ -47,14 +49,13 @@ Request read_lengths(const Json& row) {
           .output_tokens = token_count(required(row, "output_length", ""), "output_length", 1)};
 }
 
-double read_timestamp_s(const Json& row, double last_s) {
+int64_t read_timestamp_ns(const Json& row) {
   const Json& timestamp = required(row, "timestamp", "");
-  const double time_s = timestamp.is_number() ? timestamp.get<double>() / 1000 : -1;
-  if (!(time_s >= 0 && time_s <= kMaxArrival_s)) {
-    bad_value("timestamp", timestamp, "milliseconds from 0 to 1e13");
+  const double time_ms = timestamp.is_number() ? timestamp.get<double>() : -1;
+  if (!(time_ms >= 0 && time_ms <= kMaxLogTime_s * 1e3)) {
+    bad_value("timestamp", timestamp, "milliseconds from 0 to 9e12");
   }
-  if (time_s < last_s) bad_value("timestamp", timestamp, "no less than that of the row before");
-  return time_s;
+  return std::llround(time_ms * 1e6);
 }
 
 // The requests of a vLLM run's workload, in its order.
@@ -81,7 +82,7 @@ class VllmBlocks {
       : path_(path), requests_(read_vllm_blocks(path, block_tokens)), taken_(requests_.size(), false) {}
 
   // Those of the request that the row's columns tell of.
-  const std::vector<Piece>& of(const CsvRow& row, std::size_t id_column, std::size_t input_column,
+  const std::vector<Piece>& of(const LogRow& row, std::size_t id_column, std::size_t input_column,
                                std::size_t output_column) {
     const uint32_t id = row.tokens(id_column, 0);
     if (id >= requests_.size()) {
@@ -113,44 +114,44 @@ class VllmBlocks {
 Source read_mooncake(const SourceOptions& options, std::optional<int64_t> most) {
   const int64_t block_tokens = options.block_tokens.value_or(kMooncakeBlockTokens);
   const std::string meaning = "one for each " + std::to_string(block_tokens) + " tokens of input_length";
-  Source source;
+  RequestLog log(most);
   KnownPieces known(PieceKeys::prefix);
-  double last_s = 0;
   const auto take = [&](const Json& row, int64_t) {
-    const double time_s = read_timestamp_s(row, last_s);
+    const int64_t time_ns = read_timestamp_ns(row);
     const Request request = read_lengths(row);
     const int64_t blocks = (request.input_tokens + block_tokens - 1) / block_tokens;
     const auto pieces = read_blocks(row, block_tokens, request.input_tokens, blocks, meaning);
     known.take(pieces, "hash_ids");
-    source.add({request.input_tokens, request.output_tokens, time_s}, pieces);
-    last_s = time_s;
-    return !most || std::ssize(source.sessions) < *most;
+    log.add(
+        {.time_ns = time_ns, .input_tokens = request.input_tokens, .output_tokens = request.output_tokens},
+        {}, pieces);
+    return log.wants_more();
   };
-  report_bad_rows(options.path, for_each_row(options.path, options.on_bad_row, take), source);
-  return source;
+  return log.finish(options.path, for_each_row(options.path, options.on_bad_row, take));
 }
 
 Source read_vllm(const SourceOptions& options, std::optional<int64_t> most) {
-  enum : std::size_t { kArrival, kInput, kOutput, kId };
+  enum : std::size_t { kArrival, kInput, kOutput, kId, kTtft, kE2el };
   const bool with_blocks = !options.hash_ids.empty();
-  const CsvColumn columns[] = {
-      {"arrival_s"}, {"input_tokens"}, {"output_tokens"}, {"request_id", with_blocks}};
+  const LogColumn columns[] = {
+      {"arrival_s"},           {"input_tokens"},
+      {"output_tokens"},       {"request_id", with_blocks ? Need::every_row : Need::never},
+      {"ttft_s", Need::never}, {"e2e_s", Need::never}};
   std::optional<VllmBlocks> blocks;
   if (with_blocks) blocks.emplace(options.hash_ids, options.block_tokens.value_or(kVllmBlockTokens));
-  Source source;
-  double last_s = 0;
-  const auto take = [&](const CsvRow& row) {
-    const Turn turn{row.tokens(kInput), row.tokens(kOutput), row.arrival_s(kArrival, last_s)};
-    if (blocks) {
-      source.add(turn, blocks->of(row, kId, kInput, kOutput));
-    } else {
-      source.add({}, {turn});
-    }
-    last_s = turn.time_s;
-    return !most || std::ssize(source.sessions) < *most;
+  RequestLog log(most);
+  LogClock clock("arrival_s");
+  const auto take = [&](const LogRow& row) {
+    const LoggedRequest request{
+        .time_ns = row.time_ns(kArrival, clock),
+        .input_tokens = row.tokens(kInput),
+        .output_tokens = row.tokens(kOutput),
+        .measured = {row.duration_s(kTtft, TimeUnit::s), row.duration_s(kE2el, TimeUnit::s)}};
+    log.add(request, {}, blocks ? blocks->of(row, kId, kInput, kOutput) : std::vector<Piece>());
+    return log.wants_more();
   };
-  report_bad_rows(options.path, for_each_csv_row(options.path, options.on_bad_row, columns, true, take),
-                  source);
+  const BadRows bad = for_each_csv_row(options.path, options.on_bad_row, columns, true, take);
+  Source source = log.finish(options.path, bad);
   if (blocks && !most && blocks->left() > 0) {
     source.notes.push_back(std::to_string(blocks->left()) + " of " + std::to_string(blocks->size()) +
                            " requests of " + options.hash_ids + " are not in " + options.path);

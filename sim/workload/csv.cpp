@@ -1,114 +1,176 @@
 #include "workload/csv.h"
 
-#include <algorithm>
-#include <charconv>
+#include <csv.h>
 
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "base/check.h"
 #include "base/input_error.h"
+#include "workload/lines.h"
 
 namespace kvcap {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
+constexpr std::size_t kLongestRowBytes = 64 << 20;
 
-void split(std::string_view line, std::vector<std::string_view>& fields) {
-  fields.clear();
-  while (true) {
-    const std::size_t comma = line.find(',');
-    fields.push_back(trimmed(line.substr(0, comma)));
-    if (fields.back().starts_with('"')) {
-      throw BadRowError{"found " + std::string(fields.back()) + ", allowed: fields without quotes"};
-    }
-    if (comma == std::string_view::npos) return;
-    line.remove_prefix(comma + 1);
+// The fields of one row after the other, as libcsv finds them.
+class Rows {
+ public:
+  explicit Rows(const std::string& path) : path_(path), lines_(path) { begin(); }
+  ~Rows() { csv_free(&parser_); }
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  // Sets fields() to those of the next row; false at the end of the file. Throws BadRowError for quotes that
+  // are none; the row after it comes next.
+  bool next();
+  int64_t line_number() const { return row_line_; }  // where the row begins
+  std::size_t size() const { return ends_.size(); }
+  // Valid until next().
+  std::string_view field(std::size_t i) const {
+    const std::size_t start = i == 0 ? 0 : ends_[i - 1];
+    return std::string_view(text_).substr(start, ends_[i] - start);
   }
+
+ private:
+  void begin();
+  void feed(std::string_view text);
+
+  std::string path_;
+  LineReader lines_;
+  csv_parser parser_{};
+  char separator_ = ',';
+  int64_t row_line_ = 0;
+  std::string text_;               // all fields
+  std::vector<std::size_t> ends_;  // of the fields in text_
+  bool is_whole_ = false;
+};
+
+void Rows::begin() {
+  KVCAP_CHECK(csv_init(&parser_, CSV_STRICT) == 0);
+  constexpr std::size_t kGrowBytes = 1 << 14;
+  csv_set_blk_size(&parser_, kGrowBytes);
+  csv_set_delim(&parser_, static_cast<unsigned char>(separator_));
+  // Our lines end with this alone; a carriage return within one is a character.
+  csv_set_term_func(&parser_, [](unsigned char one) { return static_cast<int>(one == '\n'); });
 }
 
-// Where the wanted columns stand among the header's names.
-std::vector<std::size_t> positions_in(const std::vector<std::string_view>& names,
-                                      std::span<const CsvColumn> columns, bool others_allowed,
-                                      std::size_t absent) {
+void Rows::feed(std::string_view text) {
+  const auto take_field = [](void* field, std::size_t bytes, void* rows) {
+    auto& self = *static_cast<Rows*>(rows);
+    self.text_.append(static_cast<const char*>(field), bytes);
+    self.ends_.push_back(self.text_.size());
+  };
+  const auto take_row = [](int, void* rows) { static_cast<Rows*>(rows)->is_whole_ = true; };
+  if (csv_parse(&parser_, text.data(), text.size(), take_field, take_row, this) == text.size()) return;
+  const int code = csv_error(&parser_);
+  csv_free(&parser_);
+  begin();
+  if (code == CSV_ENOMEM) throw std::bad_alloc();
+  throw BadRowError{"found a quote within a field, allowed: quotes around a whole field, and doubled in it"};
+}
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t") == std::string_view::npos; }
+
+// Of the separators that we know, the one that the first line has most of.
+char separator_of(std::string_view line) {
+  char most = ',';
+  for (char one : {';', '\t'}) {
+    if (std::count(line.begin(), line.end(), one) > std::count(line.begin(), line.end(), most)) most = one;
+  }
+  return most;
+}
+
+bool Rows::next() {
+  const bool is_first = row_line_ == 0;
+  text_.clear();
+  ends_.clear();
+  is_whole_ = false;
+  bool is_begun = false;
+  std::size_t bytes = 0;
+  for (std::string_view line; lines_.next(line);) {
+    if (!is_begun && is_blank(line)) continue;
+    if (!is_begun) row_line_ = lines_.line_number();
+    if (!is_begun && is_first) {
+      constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+      if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+      separator_ = separator_of(line);
+      csv_set_delim(&parser_, static_cast<unsigned char>(separator_));
+    }
+    is_begun = true;
+    feed(line);
+    feed("\n");
+    if (is_whole_) return true;
+    bytes += line.size() + 1;
+    if (bytes > kLongestRowBytes) break;
+  }
+  if (!is_begun) return false;
+  csv_free(&parser_);
+  begin();
+  throw BadRowError{"found a field whose quotes do not end, allowed: quotes around a whole field"};
+}
+
+// Where the wanted columns stand in the first row; nothing for those that it has not.
+std::vector<std::optional<std::size_t>> positions_in(const Rows& rows, std::span<const LogColumn> columns,
+                                                     bool others_allowed) {
+  std::vector<std::string> names;
   std::vector<std::string_view> known;
-  for (const CsvColumn& column : columns) known.push_back(column.name);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string name(names[i]);
-    const bool wanted = std::find(known.begin(), known.end(), names[i]) != known.end();
-    if (!wanted && !others_allowed) throw BadRowError{name + ": unknown column" + suggestion(name, known)};
-    if (!wanted) continue;
-    const auto here = names.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(names.begin(), here, names[i]) != here)
-      throw BadRowError{name + ": found again, allowed: each column once"};
-  }
-  std::vector<std::size_t> positions;
-  for (const CsvColumn& column : columns) {
-    const auto found = std::find(names.begin(), names.end(), column.name);
-    if (found == names.end() && column.required) {
-      throw BadRowError{std::string(column.name) + ": missing, required as a column of the first line"};
+  for (std::size_t i = 0; i < rows.size(); ++i) names.emplace_back(rows.field(i));
+  for (const LogColumn& column : columns) known.push_back(column.name);
+  for (const std::string& name : names) {
+    const bool wanted = !name.empty() && std::find(known.begin(), known.end(), name) != known.end();
+    if (!wanted && !others_allowed) {
+      throw BadRowError{name + ": unknown column" + suggestion(name, known)};
     }
-    positions.push_back(found == names.end() ? absent : static_cast<std::size_t>(found - names.begin()));
+    if (wanted && std::count(names.begin(), names.end(), name) > 1) {
+      throw BadRowError{name + ": found again, allowed: each column once"};
+    }
+  }
+  std::vector<std::optional<std::size_t>> positions;
+  for (const LogColumn& column : columns) {
+    positions.emplace_back();
+    if (column.name.empty()) continue;
+    const auto found = std::find(names.begin(), names.end(), column.name);
+    if (found == names.end() && column.need != Need::never) throw no_such_column(column.name, names);
+    if (found != names.end()) positions.back() = static_cast<std::size_t>(found - names.begin());
   }
   return positions;
 }
 
-template <class T>
-bool parse(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 }  // namespace
 
-void CsvRow::refuse(std::size_t i, const std::string& allowed) const {
-  constexpr std::size_t longest = 80;
-  std::string found(text(i).empty() ? "nothing" : text(i));
-  if (found.size() > longest) found = found.substr(0, longest) + "...";
-  throw BadRowError{std::string(columns_[i].name) + ": found " + found + ", allowed: " + allowed};
-}
-
-uint32_t CsvRow::tokens(std::size_t i, int64_t least) const {
-  int64_t number = 0;
-  if (!parse(text(i), number) || number < least || number > kMaxTokens) {
-    refuse(i, "an integer from " + std::to_string(least) + " to " + std::to_string(kMaxTokens));
+BadRows for_each_csv_row(const std::string& path, BadRow on_bad_row, std::span<const LogColumn> columns,
+                         bool others_allowed, const std::function<bool(const LogRow&)>& take) {
+  Rows rows(path);
+  const auto place = [&] { return path + ":" + std::to_string(rows.line_number()) + ": "; };
+  std::vector<std::optional<std::size_t>> positions;
+  std::size_t width = 0;
+  try {
+    if (!rows.next()) return {};
+    positions = positions_in(rows, columns, others_allowed);
+    width = rows.size();
+  } catch (const BadRowError& error) {
+    throw InputError(place() + error.reason);
   }
-  return static_cast<uint32_t>(number);
-}
-
-double CsvRow::arrival_s(std::size_t i, double last_s) const {
-  double time_s = 0;
-  if (!parse(text(i), time_s) || !(time_s >= 0 && time_s <= kMaxArrival_s)) {
-    refuse(i, "a number from 0 to 1e10");
-  }
-  if (time_s < last_s) refuse(i, "no less than that of the row before");
-  return time_s;
-}
-
-BadRows for_each_csv_row(const std::string& path, BadRow on_bad_row, std::span<const CsvColumn> columns,
-                         bool others_allowed, const std::function<bool(const CsvRow&)>& take) {
-  CsvRow row;
-  row.columns_ = columns;
-  std::size_t width = 0;  // 0 until the header is read
-  return for_each_line(path, on_bad_row, [&](std::string_view line, int64_t number) {
-    if (width > 0) {
-      split(line, row.fields_);
-      if (row.fields_.size() == width) return take(row);
-      throw BadRowError{"found " + std::to_string(row.fields_.size()) +
-                        " fields, allowed: " + std::to_string(width) + ", as many as the first line has"};
-    }
-    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-    if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  BadRows bad;
+  LogRow row(columns);
+  while (true) {
     try {
-      split(line, row.fields_);
-      row.positions_ = positions_in(row.fields_, columns, others_allowed, CsvRow::kAbsent);
+      if (!rows.next()) return bad;
+      if (rows.size() != width) {
+        throw BadRowError{"found " + std::to_string(rows.size()) +
+                          " fields, allowed: " + std::to_string(width) + ", as many as the first line has"};
+      }
+      for (std::size_t i = 0; i < positions.size(); ++i) {
+        if (positions[i]) row.set(i, rows.field(*positions[i]));
+      }
+      if (!take(row)) return bad;
     } catch (const BadRowError& error) {
-      throw InputError(path + ":" + std::to_string(number) + ": " + error.reason);
+      count_bad_row(place() + error.reason, on_bad_row, bad);
     }
-    width = row.fields_.size();
-    return true;
-  });
+  }
 }
 
 }  // namespace kvcap

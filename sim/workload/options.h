@@ -13,6 +13,9 @@ enum class BadRow : uint8_t { error, skip };
 // the context alone (context: L-Eval asks every question on the bare document). automatic: what the session
 // says; else context for sessions that have one, grow for the others.
 enum class History : uint8_t { automatic, grow, context };
+// What the input length of a session's later turn counts: the turn's own tokens, or its whole prompt with the
+// history in it. automatic: what the format's own definition says (input_meaning.h).
+enum class InputIs : uint8_t { automatic, new_tokens, whole_prompt };
 enum class ArrivalProcess : uint8_t { poisson, gamma, constant, trace, closed_loop };
 enum class ThinkDistribution : uint8_t { constant, exponential, lognormal };
 
@@ -23,6 +26,10 @@ struct SourceOptions {
   bool stands_in = false;     // `path` is the stand-in
   BadRow on_bad_row = BadRow::error;
   History history = History::automatic;
+  // csv, jsonl: which column holds what, "arrival=timestamp,input=prompt_tokens" (log_columns.h); empty:
+  // columns of our own names.
+  std::string columns;
+  InputIs input_is = InputIs::automatic;
   std::string token_counts;  // sharegpt: JSONL of exact counts (traces/README.md); empty: estimated
   // mooncake, vllm: tokens of the block that one of hash_ids stands for (absent: 512; vllm: 16).
   std::optional<int64_t> block_tokens;

@@ -46,6 +46,11 @@ uint32_t token_count(const Json& value, const std::string& path, int64_t least) 
   return static_cast<uint32_t>(number);
 }
 
+void count_bad_row(const std::string& error, BadRow on_bad_row, BadRows& bad) {
+  if (on_bad_row == BadRow::error) throw InputError(error);
+  if (++bad.count == 1) bad.first = error;
+}
+
 BadRows for_each_line(const std::string& path, BadRow on_bad_row,
                       const std::function<bool(std::string_view, int64_t)>& take) {
   BadRows bad;
@@ -58,8 +63,7 @@ BadRows for_each_line(const std::string& path, BadRow on_bad_row,
     } catch (const BadRowError& one) {
       const std::string column = one.column > 0 ? ":" + std::to_string(one.column) : "";
       const std::string error = path + ":" + std::to_string(lines.line_number()) + column + ": " + one.reason;
-      if (on_bad_row == BadRow::error) throw InputError(error);
-      if (++bad.count == 1) bad.first = error;
+      count_bad_row(error, on_bad_row, bad);
     }
   }
   return bad;

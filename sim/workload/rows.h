@@ -39,6 +39,8 @@ struct BadRows {
   int64_t count = 0;
   std::string first;  // with its place
 };
+// Counts a bad row, or throws it. `error`: with its place.
+void count_bad_row(const std::string& error, BadRow on_bad_row, BadRows& bad);
 BadRows for_each_line(const std::string& path, BadRow on_bad_row,
                       const std::function<bool(std::string_view, int64_t)>& take);
 

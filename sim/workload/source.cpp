@@ -4,19 +4,25 @@
 
 namespace kvcap {
 
+void Source::write_parents() {
+  if (!parents.empty()) return;
+  for (const Session& one : sessions) {
+    for (uint32_t turn = 0; turn < one.turn_count; ++turn) parents.push_back(static_cast<int32_t>(turn) - 1);
+  }
+}
+
+void Source::start_anew(std::size_t turn) {
+  write_parents();
+  parents[turn] = kNoParent;
+}
+
 void Source::add(Session session, std::span<const Turn> its_turns,
                  std::span<const std::vector<Piece>> its_pieces, std::span<const int32_t> its_parents) {
   KVCAP_CHECK(its_pieces.empty() || its_pieces.size() == its_turns.size());
   KVCAP_CHECK(its_parents.empty() || its_parents.size() == its_turns.size());
   // The first session with pieces, or with branches, gives the sessions before it none.
   if (!its_pieces.empty() && piece_begin.empty()) piece_begin.assign(turns.size() + 1, 0);
-  if (!its_parents.empty() && parents.empty()) {
-    for (const Session& one : sessions) {
-      for (uint32_t turn = 0; turn < one.turn_count; ++turn) {
-        parents.push_back(static_cast<int32_t>(turn) - 1);
-      }
-    }
-  }
+  if (!its_parents.empty()) write_parents();
   for (std::size_t turn = 0; turn < its_turns.size(); ++turn) {
     if (!its_pieces.empty()) {
       pieces.insert(pieces.end(), its_pieces[turn].begin(), its_pieces[turn].end());

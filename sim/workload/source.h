@@ -47,11 +47,17 @@ struct Source {
   void add(Session session, std::span<const Turn> its_turns,
            std::span<const std::vector<Piece>> its_pieces = {}, std::span<const int32_t> its_parents = {});
   void add(Session session, const std::vector<Turn>& its_turns) { add(session, std::span(its_turns)); }
+  // The turn has no parent any more: it builds on the session's context alone.
+  void start_anew(std::size_t turn);
   // Adds a session of one turn with its pieces, perhaps none, of a source that has some.
   void add(const Turn& turn, std::span<const Piece> its_pieces) {
     const std::vector<Piece> copy(its_pieces.begin(), its_pieces.end());
     add(Session{}, {&turn, 1}, {&copy, 1});
   }
+
+ private:
+  // Every turn's parent is the one before, where nobody has said otherwise.
+  void write_parents();
 };
 
 // The source of `options`, whatever its kind (sources_table.h).
@@ -77,12 +83,32 @@ Source read_sharegpt(const SourceOptions& options, std::optional<int64_t> most);
 Source read_leval(const SourceOptions& options, std::optional<int64_t> most);
 
 // Read traces of requests whose prompts are blocks (block_traces.cpp), and of requests of which only lengths
-// are known (csv_traces.cpp). Times do not decrease from row to row. Errors as above.
+// are known (csv_traces.cpp, csv_log.cpp). Rows are in any order. Errors as above.
 Source read_mooncake(const SourceOptions& options, std::optional<int64_t> most);
 Source read_vllm(const SourceOptions& options, std::optional<int64_t> most);
 Source read_azure(const SourceOptions& options, std::optional<int64_t> most);
 Source read_burstgpt(const SourceOptions& options, std::optional<int64_t> most);
 Source read_csv(const SourceOptions& options, std::optional<int64_t> most);
+
+// Read logs of other programs, one file each; traces/README.md has the rules. Rows are in any order. Errors
+// as above.
+Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most);
+Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most);
+Source read_genai_perf(const SourceOptions& options, std::optional<int64_t> most);
+Source read_lmcache_lookup(const SourceOptions& options, std::optional<int64_t> most);
+Source read_bailian(const SourceOptions& options, std::optional<int64_t> most);
+Source read_blis(const SourceOptions& options, std::optional<int64_t> most);
+Source read_otel(const SourceOptions& options, std::optional<int64_t> most);
+
+// Read logs of other programs, one file each; traces/README.md has the rules. Rows are in any order. Errors
+// as above.
+Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most);
+Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most);
+Source read_genai_perf(const SourceOptions& options, std::optional<int64_t> most);
+Source read_lmcache_lookup(const SourceOptions& options, std::optional<int64_t> most);
+Source read_bailian(const SourceOptions& options, std::optional<int64_t> most);
+Source read_blis(const SourceOptions& options, std::optional<int64_t> most);
+Source read_otel(const SourceOptions& options, std::optional<int64_t> most);
 
 // Draws chats from the tables of traces/chat.json. Session i is the same for every `count`.
 Source generate_chats(int64_t count, uint64_t seed);

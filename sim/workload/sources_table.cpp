@@ -5,24 +5,17 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/files.h"
-#include "workload/gz_file.h"
+#include "workload/vllm_bench.h"
 
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kBlank = " \t\r\n";
 constexpr int64_t kDefaultGenerated = 1000;
 
 int64_t generated(const SourceRequest& request) { return request.sessions.value_or(kDefaultGenerated); }
 
 bool is_among(std::string_view key, std::initializer_list<std::string_view> keys) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
-// A CSV is known by a column that only one of the readers has.
-bool has_column(const FileBeginning& beginning, std::string_view column) {
-  return beginning.header.find(column) != std::string_view::npos;
 }
 
 constexpr std::array kSources = {
@@ -50,7 +43,7 @@ constexpr std::array kSources = {
         .open = [](const SourceRequest& request) { return read_leval(request.options, request.sessions); },
         .sniff =
             [](const FileBeginning& beginning) {
-              return is_among(beginning.first_key,
+              return is_among(beginning.first_key(),
                               {"instructions", "outputs", "input", "source", "evaluation"});
             }},
     SourceRow{.name = "long_context",
@@ -67,33 +60,121 @@ constexpr std::array kSources = {
         .open = [](const SourceRequest& request) { return read_mooncake(request.options, request.sessions); },
         .sniff =
             [](const FileBeginning& beginning) {
-              return is_among(beginning.first_key,
-                              {"timestamp", "input_length", "output_length", "hash_ids"});
+              return beginning.has_key("input_length") && !beginning.has_key("chat_id");
             }},
     SourceRow{
         .name = "vllm",
         .summary = "requests of a vLLM run as CSV, with a JSONL of their blocks",
         .has_arrivals = true,
         .open = [](const SourceRequest& request) { return read_vllm(request.options, request.sessions); },
-        .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "request_id"); }},
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_column("request_id") && beginning.has_column("arrival_s");
+            }},
+    SourceRow{.name = "vllm_bench",
+              .summary = "result of vllm bench serve --save-detailed: arrivals, lengths, latencies",
+              .has_arrivals = true,
+              .input_is = InputIs::whole_prompt,
+              .open =
+                  [](const SourceRequest& request) {
+                    return read_vllm_bench(request.options, request.sessions, request.seed);
+                  },
+              .sniff =
+                  [](const FileBeginning& beginning) {
+                    return beginning.has_keys({"request_rate", "total_input_tokens"});
+                  }},
+    SourceRow{
+        .name = "guidellm",
+        .summary = "GuideLLM's benchmarks.json: starts, lengths, latencies",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open = [](const SourceRequest& request) { return read_guidellm(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_key("benchmarks"); }},
+    SourceRow{
+        .name = "aiperf",
+        .summary = "AIPerf's profile_export.jsonl: starts, lengths, latencies",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open = [](const SourceRequest& request) { return read_aiperf(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) { return beginning.has_key("metadata.request_start_ns"); }},
+    SourceRow{
+        .name = "genai_perf",
+        .summary = "GenAI-Perf's profile_export.json: texts and times",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open =
+            [](const SourceRequest& request) { return read_genai_perf(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_key("experiments"); }},
+    SourceRow{.name = "lmcache_lookup",
+              .summary = "LMCache's lookup-hash log: arrivals and chunks of prompts",
+              .has_arrivals = true,
+              .input_is = InputIs::whole_prompt,
+              .open =
+                  [](const SourceRequest& request) {
+                    return read_lmcache_lookup(request.options, request.sessions);
+                  },
+              .sniff =
+                  [](const FileBeginning& beginning) {
+                    return beginning.has_keys({"seq_len", "chunk_size"});
+                  }},
+    SourceRow{
+        .name = "bailian",
+        .summary = "usage traces of Qwen on Bailian: chats with blocks of prompts",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open = [](const SourceRequest& request) { return read_bailian(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_keys({"chat_id", "input_length"});
+            }},
+    SourceRow{
+        .name = "blis",
+        .summary = "BLIS' TraceV2 as CSV: arrivals, lengths, sessions, shared prefixes",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open = [](const SourceRequest& request) { return read_blis(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_column("arrival_time_us"); }},
+    SourceRow{
+        .name = "otel",
+        .summary = "OpenTelemetry's GenAI spans as JSON: starts, lengths, conversations",
+        .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
+        .open = [](const SourceRequest& request) { return read_otel(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_key("resourceSpans") ||
+                     beginning.has_key_ending("gen_ai.usage.input_tokens") ||
+                     beginning.has_key_ending("gen_ai.usage.prompt_tokens");
+            }},
     SourceRow{
         .name = "azure",
         .summary = "CSV of Azure's LLM inference traces: arrivals and lengths",
         .has_arrivals = true,
         .open = [](const SourceRequest& request) { return read_azure(request.options, request.sessions); },
-        .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "ContextTokens"); }},
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_column("ContextTokens"); }},
     SourceRow{
         .name = "burstgpt",
-        .summary = "BurstGPT's CSV: arrivals and lengths",
+        .summary = "BurstGPT's CSV: arrivals and lengths, sessions in its third part",
         .has_arrivals = true,
+        .input_is = InputIs::whole_prompt,
         .open = [](const SourceRequest& request) { return read_burstgpt(request.options, request.sessions); },
-        .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "Request tokens"); }},
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_column("Request tokens"); }},
     SourceRow{
         .name = "csv",
-        .summary = "any CSV of arrival_s, input_tokens, output_tokens and perhaps session",
+        .summary = "any CSV of requests: arrival_s, input_tokens, output_tokens, session, or "
+                   "workload.source.columns",
         .has_arrivals = true,
+        .has_columns = true,
         .open = [](const SourceRequest& request) { return read_csv(request.options, request.sessions); },
-        .sniff = [](const FileBeginning& beginning) { return has_column(beginning, "arrival_s"); }},
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_column("arrival_s"); }},
+    SourceRow{
+        .name = "jsonl",
+        .summary = "any JSONL of requests, with keys as the columns of csv",
+        .has_arrivals = true,
+        .has_columns = true,
+        .open = [](const SourceRequest& request) { return read_csv(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_key("arrival_s"); }},
     SourceRow{.name = "few_shot",
               .summary = "few-shot prompts that share prefixes, as in HyperInfer",
               .is_generated = true,
@@ -107,17 +188,6 @@ constexpr std::array kSources = {
               .open = [](const SourceRequest& request) {
                 return generate_rag(request.options, request.sessions, request.seed);
               }}};
-
-FileBeginning beginning_of(std::string_view text) {
-  const std::size_t start = text.find_first_not_of(kBlank);
-  if (start == std::string_view::npos) return {};
-  text.remove_prefix(start);
-  if (text.front() == '[') return {.is_array = true};
-  if (text.front() != '{') return {.header = text.substr(0, text.find('\n'))};
-  const std::size_t quote = text.find_first_not_of(kBlank, 1);
-  if (quote == std::string_view::npos || text[quote] != '"') return {};
-  return {.first_key = text.substr(quote + 1, text.find('"', quote + 1) - quote - 1)};
-}
 
 }  // namespace
 
@@ -140,11 +210,7 @@ const SourceRow& source_row(std::string_view name) {
 }
 
 const SourceRow& guess_source(const std::string& path) {
-  refuse_read_once(path, "; say what it is with --format");
-  std::string text(4096, ' ');
-  GzFile file(path);
-  text.resize(file.read(text));
-  const FileBeginning beginning = beginning_of(text);
+  const FileBeginning beginning = beginning_of_file(path);
   for (const SourceRow& row : kSources) {
     if (row.sniff && row.sniff(beginning)) return row;
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "workload/options.h"
+#include "workload/sniff.h"
 #include "workload/source.h"
 
 namespace kvcap {
@@ -20,18 +21,13 @@ struct SourceRequest {
   bool needs_arrivals = false;  // each turn has to have arrival_s
 };
 
-// How a file begins.
-struct FileBeginning {
-  bool is_array = false;
-  std::string_view first_key;  // of an object
-  std::string_view header;     // the first line of what is neither an array nor an object
-};
-
 struct SourceRow {
   std::string_view name;
   std::string_view summary;  // one line
   bool is_generated = false;
-  bool has_arrivals = false;  // its sessions may say when they arrive
+  bool has_arrivals = false;               // its sessions may say when they arrive
+  bool has_columns = false;                // the options' columns say which one holds what
+  InputIs input_is = InputIs::new_tokens;  // what the format says of the input of a later turn
   // Throws InputError as make_workload does.
   Source (*open)(const SourceRequest& request) = nullptr;
   // Whether a file that begins so is of this kind; null where no file is.

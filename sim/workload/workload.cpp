@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "workload/arrivals.h"
+#include "workload/input_meaning.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"
 
@@ -174,11 +175,16 @@ int64_t Workload::context_tokens() const {
 
 Source open_source(const WorkloadOptions& options, uint64_t seed) {
   refuse_beyond_memory("workload.sessions", options.sessions.value_or(0), kBytesOfSession);
-  return source_row(options.source.kind)
-      .open({.options = options.source,
-             .sessions = options.sessions,
-             .seed = seed,
-             .needs_arrivals = options.arrivals.process == ArrivalProcess::trace});
+  const SourceRow& row = source_row(options.source.kind);
+  if (!options.source.columns.empty() && !row.has_columns) {
+    throw InputError("workload.source.columns: found \"" + options.source.columns +
+                     "\", allowed: none with kind " + std::string(row.name) + " (csv, jsonl have columns)");
+  }
+  const bool timed = options.arrivals.process == ArrivalProcess::trace;
+  Source source = row.open(
+      {.options = options.source, .sessions = options.sessions, .seed = seed, .needs_arrivals = timed});
+  if (!row.is_generated) settle_inputs(options.source.input_is, row.input_is, source);
+  return source;
 }
 
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed) {

@@ -110,6 +110,15 @@ constexpr FuzzTarget kTargets[] = {
     {"burstgpt", [](std::string_view bytes) { trace(bytes, "burstgpt"); }},
     {"vllm", [](std::string_view bytes) { trace(bytes, "vllm"); }},
     {"csv", [](std::string_view bytes) { trace(bytes, "csv"); }},
+    {"jsonl", [](std::string_view bytes) { trace(bytes, "jsonl"); }},
+    {"vllm_bench", [](std::string_view bytes) { trace(bytes, "vllm_bench"); }},
+    {"guidellm", [](std::string_view bytes) { trace(bytes, "guidellm"); }},
+    {"aiperf", [](std::string_view bytes) { trace(bytes, "aiperf"); }},
+    {"genai_perf", [](std::string_view bytes) { trace(bytes, "genai_perf"); }},
+    {"lmcache_lookup", [](std::string_view bytes) { trace(bytes, "lmcache_lookup"); }},
+    {"bailian", [](std::string_view bytes) { trace(bytes, "bailian"); }},
+    {"blis", [](std::string_view bytes) { trace(bytes, "blis"); }},
+    {"otel", [](std::string_view bytes) { trace(bytes, "otel"); }},
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "scenario/fields.h"
 #include "unit/malformed_scenarios.h"
 #include "unit/scenario_samples.h"
+#include "workload/sources_table.h"
 
 namespace kvcap {
 namespace {
@@ -32,7 +33,8 @@ std::string names_of(Catalogue which) {
 std::string with_names(std::string message) {
   const std::pair<std::string_view, std::string> marks[] = {{"{models}", names_of(Catalogue::models)},
                                                             {"{hardware}", names_of(Catalogue::hardware)},
-                                                            {"{policies}", joined(policy_names())}};
+                                                            {"{policies}", joined(policy_names())},
+                                                            {"{sources}", joined(source_names())}};
   for (const auto& [mark, names] : marks) {
     const std::size_t at = message.find(mark);
     if (at != std::string::npos) message.replace(at, mark.size(), names);
@@ -382,8 +384,7 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
             std::string::npos);
   EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, next_use, score, belady"),
             std::string::npos);
-  EXPECT_NE(help.find("  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, "
-                      "mooncake, vllm, azure, burstgpt, csv, few_shot, rag, required: "),
+  EXPECT_NE(help.find("  workload.source.kind\n      " + joined(source_names()) + ", required: "),
             std::string::npos);
 }
 

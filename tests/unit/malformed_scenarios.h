@@ -25,7 +25,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"workload":{"source":{"kind":null,"path":"x"}}})",
      "chat.json: workload.source.kind: missing, required"},
     {R"({"workload":{"source":{"kind":"session"}}})",
-     R"(chat.json: workload.source.kind: found "session", allowed: sessions, chat, sharegpt, leval, long_context, mooncake, vllm, azure, burstgpt, csv, few_shot, rag; did you mean "sessions"?)"},
+     R"(chat.json: workload.source.kind: found "session", allowed: {sources}; did you mean "sessions"?)"},
     {R"({"workload":{"source":{"kind":"sessions"}}})",
      R"(chat.json: workload.source.path: missing, required where kind is "sessions")"},
     {R"({"workload":{"source":{"kind":"sessions","path":""}}})",

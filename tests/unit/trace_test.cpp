@@ -12,6 +12,7 @@
 #include "workload/gz_file.h"
 #include "workload/lines.h"
 #include "workload/source.h"
+#include "workload/sources_table.h"
 #include "workload/trace_stats.h"
 
 namespace kvcap {
@@ -50,8 +51,8 @@ class Trace : public RawFiles {
   };
   Outcome kvcap(const std::string& arguments) const {
     const std::string folder = folder_.string();
-    const std::string command = "cd " + shell_word(folder) + " && " + shell_word(kvcap_program()) + " trace " +
-                                arguments + " >out 2>err";
+    const std::string command = "cd " + shell_word(folder) + " && " + shell_word(kvcap_program()) +
+                                " trace " + arguments + " >out 2>err";
     const int status = std::system(command.c_str());
     return {WEXITSTATUS(status), text_of(folder + "/out"), text_of(folder + "/err")};
   }
@@ -310,6 +311,35 @@ TEST_F(Trace, GeneratesTheSameFileAgain) {
   EXPECT_NE(lines.find(R"("context_id":"tpo-)"), std::string::npos);
 }
 
+// "{files}" stands for all kinds of files.
+std::string with_files(std::string message) {
+  std::string names;
+  for (const SourceRow& row : source_table()) {
+    if (!row.is_generated) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  }
+  const std::string mark = "{files}";
+  const std::size_t at = message.find(mark);
+  return at == std::string::npos ? message : message.replace(at, mark.size(), names);
+}
+
+TEST_F(Trace, ConvertsAnyLogByItsColumns) {
+  write("log.csv",
+        "id;timestamp;prompt_tokens;completion_tokens;conversation_id\n"
+        "2;2024-01-01T00:00:05Z;150;30;\"a;b\"\n1;2024-01-01T00:00:00Z;100;20;\"a;b\"\n");
+  const std::string columns =
+      " --columns arrival=timestamp,input=prompt_tokens,output=completion_tokens,session=conversation_id";
+  const Outcome outcome = kvcap("convert log.csv a.jsonl --input-is whole_prompt" + columns);
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(text_of((folder_ / "a.jsonl").string()),
+            R"({"id":"a;b","turns":[{"input_tokens":100,"output_tokens":20,"arrival_s":0.0},)"
+            R"({"input_tokens":30,"output_tokens":30,"arrival_s":5.0}]})"
+            "\n");
+  EXPECT_NE(outcome.err.find("note: 1 of 2 rows stand after one that arrived later"), std::string::npos);
+  EXPECT_NE(outcome.err.find("note: inputs are read as whole prompts"), std::string::npos);
+  EXPECT_EQ(kvcap("convert log.csv b.jsonl" + columns).exit_code, 0);
+  EXPECT_NE(text_of((folder_ / "b.jsonl").string()).find(R"("input_tokens":150)"), std::string::npos);
+}
+
 TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
   write("t.jsonl", kTwoChats);
   const std::pair<const char*, const char*> cases[] = {
@@ -320,8 +350,15 @@ TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
       {"stats absent.jsonl", "kvcap: absent.jsonl: cannot be read: No such file or directory\n"},
       {"stats t.jsonl --format leval", "kvcap: t.jsonl:1: input: missing, required\n"},
       {"stats t.jsonl --format sharegtp",
-       "kvcap: --format: found \"sharegtp\", allowed: sessions, sharegpt, leval, mooncake, vllm, "
-       "azure, burstgpt, csv; did you mean \"sharegpt\"?\n"},
+       "kvcap: --format: found \"sharegtp\", allowed: {files}; did you mean \"sharegpt\"?\n"},
+      {"stats t.jsonl --columns input=a", "kvcap: workload.source.columns: output: missing, required\n"},
+      {"stats t.jsonl --format azure --columns input=a,output=b",
+       "kvcap: workload.source.columns: found \"input=a,output=b\", allowed: none with kind azure (csv, "
+       "jsonl have "
+       "columns)\n"},
+      {"stats t.jsonl --input-is whole",
+       "kvcap: trace stats: workload.source.input_is: found \"whole\", allowed: automatic, new_tokens, "
+       "whole_prompt; did you mean \"whole_prompt\"?\n"},
       {"generate new.jsonl --format sessions",
        "kvcap: --format: found \"sessions\", allowed: chat, long_context, few_shot, rag\n"},
       {"generate new.jsonl --sessions 0",
@@ -334,7 +371,7 @@ TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
   for (const auto& [arguments, message] : cases) {
     const Outcome outcome = kvcap(arguments);
     EXPECT_EQ(outcome.exit_code, 2) << arguments;
-    EXPECT_EQ(outcome.err, message);
+    EXPECT_EQ(outcome.err, with_files(message));
     EXPECT_EQ(outcome.out, "");
     EXPECT_FALSE(fs::exists(folder_ / "new.jsonl")) << arguments;
   }

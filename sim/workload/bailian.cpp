@@ -1,0 +1,84 @@
+// The usage traces of Qwen on Alibaba's Bailian: requests with the hashes of their blocks of 16 tokens, each
+// the turn of a chat.
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "workload/json_fields.h"
+#include "workload/request_log.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int64_t kBlockTokens = 16;
+
+class Chats {
+ public:
+  Chats(const SourceOptions& options, std::optional<int64_t> most)
+      : block_tokens_(options.block_tokens.value_or(kBlockTokens)), log_(most) {}
+
+  void take(const Json& row) {
+    LoggedRequest request{.time_ns = time_ns_at(row, "timestamp", TimeUnit::s),
+                          .input_tokens = tokens_at(row, "input_length"),
+                          .output_tokens = tokens_at(row, "output_length")};
+    if (!request.time_ns) throw BadRowError{"timestamp: missing, required"};
+    const std::string chat = name_at(row, "chat_id"), parent = name_at(row, "parent_chat_id");
+    if (chat.empty()) throw BadRowError{"chat_id: missing, required"};
+    std::vector<Piece> pieces = read_blocks(row, request.input_tokens);
+    // The trace begins amid chats: a parent that nobody has seen is none.
+    const auto before = roots_.find(parent);
+    const std::string root = before == roots_.end() ? chat : before->second;
+    roots_[chat] = root;
+    log_.add_turn(root, request, std::move(pieces));
+  }
+
+  // Every prompt is whole and says itself what it shares: histories do not grow.
+  Source finish(const std::string& path, const BadRows& bad) {
+    return log_.finish(path, bad, History::context);
+  }
+
+ private:
+  // Ids are of blocks alone; a prefix is a block after a prefix.
+  std::vector<Piece> read_blocks(const Json& row, uint32_t input_tokens) {
+    const Json* ids = find_dotted(row, "hash_ids");
+    if (!ids) return {};
+    const int64_t count = (input_tokens + block_tokens_ - 1) / block_tokens_;
+    if (!ids->is_array() || std::ssize(*ids) != count) {
+      throw BadRowError{"hash_ids: found " +
+                        (ids->is_array() ? std::to_string(ids->size()) + " ids" : shown_in_row(*ids)) +
+                        ", allowed: " + std::to_string(count) + ", one for each " +
+                        std::to_string(block_tokens_) + " tokens of input_length"};
+    }
+    std::vector<Piece> pieces;
+    uint64_t before = 0;
+    for (const Json& id : *ids) {
+      if (!id.is_number_integer()) bad_value("hash_ids", id, "an integer");
+      const int64_t left = int64_t{input_tokens} - std::ssize(pieces) * block_tokens_;
+      const auto tokens = static_cast<uint32_t>(std::min(block_tokens_, left));
+      before = prefixes_.try_emplace({before, id.get<int64_t>(), tokens}, prefixes_.size() + 1).first->second;
+      pieces.push_back({before, tokens});
+    }
+    return pieces;
+  }
+
+  int64_t block_tokens_;
+  RequestLog log_;
+  std::map<std::string, std::string> roots_;                              // of chats
+  std::map<std::tuple<uint64_t, int64_t, uint32_t>, uint64_t> prefixes_;  // prefix, block, its tokens
+};
+
+}  // namespace
+
+Source read_bailian(const SourceOptions& options, std::optional<int64_t> most) {
+  Chats chats(options, most);
+  const auto take = [&](const Json& row, int64_t) {
+    chats.take(row);
+    return true;
+  };
+  const BadRows bad = for_each_row(options.path, options.on_bad_row, take);
+  return chats.finish(options.path, bad);
+}
+
+}  // namespace kvcap

@@ -1,0 +1,110 @@
+// TraceV2 of BLIS, the inference simulator: a CSV of requests that it sent, simulated or read, beside a YAML
+// header that is not needed here.
+#include <cmath>
+#include <map>
+
+#include "workload/csv.h"
+#include "workload/pieces.h"
+#include "workload/request_log.h"
+
+namespace kvcap {
+namespace {
+
+enum : std::size_t {
+  kId,
+  kSession,
+  kRound,
+  kGroup,
+  kPrefix,
+  kInput,
+  kServerInput,
+  kOutput,
+  kArrival,
+  kSend,
+  kFirst,
+  kLast,
+  kStatus
+};
+constexpr LogColumn kColumns[] = {{"request_id"},
+                                  {"session_id"},
+                                  {"round_index"},
+                                  {"prefix_group"},
+                                  {"prefix_length"},
+                                  {"input_tokens"},
+                                  {"server_input_tokens", Need::never},
+                                  {"output_tokens"},
+                                  {"arrival_time_us"},
+                                  {"send_time_us", Need::never},
+                                  {"first_chunk_time_us", Need::never},
+                                  {"last_chunk_time_us", Need::never},
+                                  {"status"}};
+
+// 0: it has not been measured.
+double since_s(const LogRow& row, std::size_t column, int64_t start_ns) {
+  if (!row.says(column) || row.text(column) == "0") return NAN;
+  LogClock clock("us", TimeUnit::us);
+  const int64_t time_ns = row.time_ns(column, clock);
+  if (time_ns < start_ns) row.refuse(column, "a time not before the request's start");
+  return static_cast<double>(time_ns - start_ns) / 1e9;
+}
+
+class Records {
+ public:
+  explicit Records(std::optional<int64_t> most) : log_(most) {}
+
+  void take(const LogRow& row) {
+    if (row.text(kStatus) != "ok" && !row.text(kStatus).empty()) {
+      ++failed_;
+      return;
+    }
+    LogClock clock("us", TimeUnit::us);
+    // When it was sent, after the client's own queue.
+    const bool sent = row.says(kSend) && row.text(kSend) != "0";
+    LoggedRequest request{.time_ns = row.time_ns(sent ? kSend : kArrival, clock),
+                          .output_tokens = row.tokens(kOutput)};
+    const uint32_t server = row.says(kServerInput) ? row.tokens(kServerInput, 0) : 0;
+    const uint32_t prefix = row.says(kGroup) ? row.tokens(kPrefix, 0) : 0;
+    request.input_tokens = row.tokens(kInput) + prefix;
+    // The server counts the chat template too, and any prefix.
+    if (server > 0) request.input_tokens = std::max(server, prefix + 1);
+    request.measured = {since_s(row, kFirst, *request.time_ns), since_s(row, kLast, *request.time_ns)};
+    std::vector<Piece> pieces;
+    if (prefix > 0 && row.tokens(kRound, 0) == 0) {
+      const uint64_t key = groups_.try_emplace(std::string(row.text(kGroup)), groups_.size()).first->second;
+      pieces.push_back({key, prefix});
+      known_.take(pieces, "prefix_length");
+    }
+    if (row.says(kSession)) {
+      log_.add_turn(row.text(kSession), request, std::move(pieces));
+    } else {
+      log_.add(request, row.text(kId), std::move(pieces));
+    }
+  }
+
+  Source finish(const std::string& path, const BadRows& bad) {
+    Source source = log_.finish(path, bad);
+    if (failed_ > 0)
+      source.notes.push_back(std::to_string(failed_) + " requests whose status is not ok are left out");
+    return source;
+  }
+
+ private:
+  RequestLog log_;
+  std::map<std::string, uint64_t> groups_;
+  KnownPieces known_{PieceKeys::prefix};
+  int64_t failed_ = 0;
+};
+
+}  // namespace
+
+Source read_blis(const SourceOptions& options, std::optional<int64_t> most) {
+  Records records(most);
+  const auto take = [&](const LogRow& row) {
+    records.take(row);
+    return true;
+  };
+  const BadRows bad = for_each_csv_row(options.path, options.on_bad_row, kColumns, true, take);
+  return records.finish(options.path, bad);
+}
+
+}  // namespace kvcap

@@ -1,0 +1,158 @@
+// Any log of requests as CSV or JSONL: its columns are named by the user, or have our own names.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/input_error.h"
+#include "workload/csv.h"
+#include "workload/gz_file.h"
+#include "workload/log_columns.h"
+#include "workload/request_log.h"
+
+namespace kvcap {
+namespace {
+
+LogColumns own_columns() {
+  LogColumns columns;
+  constexpr std::pair<LogField, std::string_view> kOwn[] = {
+      {kArrival, "arrival_s"}, {kInput, "input_tokens"}, {kOutput, "output_tokens"}, {kSession, "session"},
+      {kTtft, "ttft_s"},       {kE2el, "e2el_s"},        {kPrompt, "prompt_id"},     {kId, "id"}};
+  for (const auto& [field, name] : kOwn) columns[field].name = name;
+  return columns;
+}
+
+bool begins_as_json(const std::string& path) {
+  std::string text(4096, ' ');
+  GzFile file(path);
+  text.resize(file.read(text));
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{';
+}
+
+// Rows become requests: which columns there are, and what their times are.
+class LogReader {
+ public:
+  LogReader(const SourceOptions& options, std::optional<int64_t> most)
+      : options_(options),
+        mapped_(!options.columns.empty()),
+        columns_(mapped_ ? parse_log_columns(options.columns) : own_columns()),
+        clock_(columns_[kArrival].name, columns_[kArrival].unit),
+        log_(most) {}
+
+  Source read();
+
+ private:
+  // Columns of our own names may be absent; those that the user names may not.
+  std::vector<LogColumn> wanted() const;
+  void take(const LogRow& row);
+  bool has(const LogRow& row, LogField field) const {
+    return !columns_[field].name.empty() && row.says(field);
+  }
+  double duration_s(const LogRow& row, LogField field);
+  std::vector<Piece> prompt_of(const LogRow& row, uint32_t input_tokens);
+
+  const SourceOptions& options_;
+  bool mapped_;
+  LogColumns columns_;
+  LogClock clock_;
+  RequestLog log_;
+  std::map<std::string, uint64_t, std::less<>> prompts_;
+  std::vector<uint32_t> prompt_tokens_;  // the fewest of each prompt
+  int64_t differ_ = 0;                   // requests with other tokens than earlier ones with their prompt
+  int64_t unanswered_ = 0;
+  int64_t alone_ = 0;  // requests without a session's name, in a log that has sessions
+  bool has_sessions_ = false;
+};
+
+std::vector<LogColumn> LogReader::wanted() const {
+  std::vector<LogColumn> wanted;
+  for (std::size_t i = 0; i < kLogFields; ++i) {
+    const bool always = i == kInput || i == kOutput || i == kArrival;
+    wanted.push_back({columns_[i].name, always ? Need::every_row : mapped_ ? Need::some_row : Need::never});
+    if (columns_[i].name.empty()) wanted.back().need = Need::never;
+  }
+  return wanted;
+}
+
+double LogReader::duration_s(const LogRow& row, LogField field) {
+  if (!has(row, field)) return NAN;
+  const MappedColumn& column = columns_[field];
+  const std::optional<TimeUnit> unit = column.unit ? column.unit : unit_of_name(column.name);
+  return row.duration_s(field, unit.value_or(TimeUnit::s));
+}
+
+std::vector<Piece> LogReader::prompt_of(const LogRow& row, uint32_t input_tokens) {
+  if (!has(row, kPrompt)) return {};
+  auto found = prompts_.find(row.text(kPrompt));
+  if (found == prompts_.end()) {
+    found = prompts_.emplace(row.text(kPrompt), prompt_tokens_.size()).first;
+    prompt_tokens_.push_back(input_tokens);
+  }
+  uint32_t& shared = prompt_tokens_[found->second];
+  differ_ += input_tokens != shared;
+  shared = std::min(shared, input_tokens);
+  return {{found->second, input_tokens}};
+}
+
+void LogReader::take(const LogRow& row) {
+  LoggedRequest request;
+  request.input_tokens = row.tokens(kInput);
+  request.output_tokens = row.tokens(kOutput, 0);
+  if (!columns_[kArrival].name.empty()) request.time_ns = row.time_ns(kArrival, clock_);
+  request.measured = {duration_s(row, kTtft), duration_s(row, kE2el)};
+  if (request.output_tokens == 0) {
+    ++unanswered_;
+    return;
+  }
+  const std::string_view id = has(row, kId) ? row.text(kId) : std::string_view();
+  if (has(row, kSession)) {
+    has_sessions_ = true;
+    log_.add_turn(row.text(kSession), request);
+  } else {
+    ++alone_;
+    std::vector<Piece> pieces = prompt_of(row, request.input_tokens);
+    log_.add(request, id, std::move(pieces));
+  }
+}
+
+Source LogReader::read() {
+  const std::vector<LogColumn> columns = wanted();
+  const auto take_row = [&](const LogRow& row) {
+    take(row);
+    const bool may_go_on = mapped_ ? !columns_[kSession].name.empty() : row.has(kSession);
+    return may_go_on || log_.wants_more();
+  };
+  const BadRows bad = begins_as_json(options_.path)
+                          ? for_each_json_row(options_.path, options_.on_bad_row, columns, take_row)
+                          : for_each_csv_row(options_.path, options_.on_bad_row, columns, mapped_, take_row);
+  log_.cut_pieces(prompt_tokens_);
+  Source source = log_.finish(options_.path, bad);
+  if (differ_ > 0) {
+    source.notes.push_back(
+        std::to_string(differ_) +
+        " requests have another input length than earlier ones with their prompt: the shortest is "
+        "what equal prompts share");
+  }
+  if (!clock_.note().empty()) source.notes.push_back(clock_.note());
+  for (LogField field : {kTtft, kE2el}) {
+    const MappedColumn& column = columns_[field];
+    if (column.name.empty() || column.unit || unit_of_name(column.name)) continue;
+    source.notes.push_back(column.name + " is read as seconds: nothing says its unit");
+  }
+  if (unanswered_ > 0) {
+    source.notes.push_back(std::to_string(unanswered_) + " requests without output tokens are left out");
+  }
+  if (has_sessions_ && alone_ > 0) {
+    source.notes.push_back(std::to_string(alone_) +
+                           " requests without a session's name are sessions of their own");
+  }
+  return source;
+}
+
+}  // namespace
+
+Source read_csv(const SourceOptions& options, std::optional<int64_t> most) {
+  return LogReader(options, most).read();
+}
+
+}  // namespace kvcap

@@ -1,0 +1,134 @@
+#include "workload/input_meaning.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/input_error.h"
+
+namespace kvcap {
+namespace {
+
+// From this share of later turns on, inputs that are at least as long as the history look like whole prompts.
+constexpr double kGrowingShare = 0.8;
+constexpr int64_t kFewestTurns = 2;  // later ones: fewer show nothing
+
+constexpr std::string_view kHowToChange = "--input-is or workload.source.input_is";
+
+// The turns that build on another one, and the longest contexts of both readings.
+struct Growth {
+  int64_t later_turns = 0;
+  int64_t growing = 0;  // whose input is at least as long as the input and the answer before it
+  int64_t longest_as_new = 0, longest_as_whole = 0;
+};
+
+bool grows(const Source& source, std::size_t session) {
+  const History own = source.histories.empty() ? History::automatic : source.histories[session];
+  return history_grows(History::automatic, own, source.sessions[session].context_tokens);
+}
+
+int32_t parent_of(const Source& source, const Session& session, uint32_t turn) {
+  return source.parents.empty() ? static_cast<int32_t>(turn) - 1 : source.parents[session.first_turn + turn];
+}
+
+Growth growth_of(const Source& source) {
+  Growth growth;
+  for (std::size_t i = 0; i < source.sessions.size(); ++i) {
+    const Session& session = source.sessions[i];
+    if (!grows(source, i)) continue;
+    std::vector<int64_t> contexts(session.turn_count);
+    for (uint32_t turn = 0; turn < session.turn_count; ++turn) {
+      const Turn& one = source.turns[session.first_turn + turn];
+      const int32_t parent = parent_of(source, session, turn);
+      const int64_t own = int64_t{one.input_tokens} + one.output_tokens;
+      contexts[turn] = own + (parent == kNoParent ? session.context_tokens : contexts[parent]);
+      growth.longest_as_new = std::max(growth.longest_as_new, contexts[turn]);
+      growth.longest_as_whole = std::max(growth.longest_as_whole, own);
+      if (parent == kNoParent) continue;
+      const Turn& before = source.turns[session.first_turn + static_cast<uint32_t>(parent)];
+      ++growth.later_turns;
+      growth.growing += one.input_tokens >= int64_t{before.input_tokens} + before.output_tokens;
+    }
+  }
+  return growth;
+}
+
+std::string readings(const Growth& growth) {
+  return "the longest context has " + std::to_string(growth.longest_as_whole) +
+         " tokens if inputs are whole prompts, " + std::to_string(growth.longest_as_new) +
+         " if they are new tokens";
+}
+
+// The first turn of a session keeps its context, which the prompt has in it.
+int64_t new_tokens(const Source& source, const Session& session, int32_t parent, const Turn& turn) {
+  if (parent == kNoParent) return int64_t{turn.input_tokens} - session.context_tokens;
+  const Turn& before = source.turns[session.first_turn + static_cast<uint32_t>(parent)];
+  return int64_t{turn.input_tokens} - before.input_tokens - before.output_tokens;
+}
+
+// Returns how many later turns start a context of their own.
+int64_t take_histories_out(Source& source) {
+  int64_t started = 0;
+  for (std::size_t i = 0; i < source.sessions.size(); ++i) {
+    const Session& session = source.sessions[i];
+    if (!grows(source, i)) continue;
+    for (uint32_t turn = session.turn_count; turn-- > 0;) {  // backwards: parents still have whole prompts
+      const int32_t parent = parent_of(source, session, turn);
+      Turn& one = source.turns[session.first_turn + turn];
+      const int64_t added = new_tokens(source, session, parent, one);
+      if (added >= 1) {
+        one.input_tokens = static_cast<uint32_t>(added);
+      } else if (parent != kNoParent) {
+        source.start_anew(session.first_turn + turn);
+        ++started;
+      }
+    }
+  }
+  return started;
+}
+
+// Pieces of a first turn stand at the beginning of its prompt in both readings.
+bool has_pieces_in_later_turns(const Source& source) {
+  if (source.pieces.empty()) return false;
+  for (std::size_t i = 0; i < source.sessions.size(); ++i) {
+    const Session& session = source.sessions[i];
+    if (!grows(source, i)) continue;
+    const std::size_t second = session.first_turn + 1, end = session.first_turn + session.turn_count;
+    if (source.piece_begin[second] != source.piece_begin[end]) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void settle_inputs(InputIs asked, InputIs format, Source& source) {
+  const InputIs meaning = asked == InputIs::automatic ? format : asked;
+  const Growth growth = growth_of(source);
+  if (growth.later_turns == 0) return;
+  const std::string later = std::to_string(growth.later_turns) + " later turns";
+  if (meaning != InputIs::whole_prompt) {
+    const double share = static_cast<double>(growth.growing) / static_cast<double>(growth.later_turns);
+    if (growth.later_turns < kFewestTurns || share < kGrowingShare) return;
+    source.notes.push_back("inputs are read as new tokens, but they look like whole prompts: in " +
+                           std::to_string(growth.growing) + " of " + later +
+                           " the input is at least as long as the input and the answer before it, so that "
+                           "history counts twice; " +
+                           readings(growth) + "; " + std::string(kHowToChange) +
+                           " whole_prompt takes the history out");
+    return;
+  }
+  if (has_pieces_in_later_turns(source)) {
+    throw InputError(
+        "workload.source.input_is: found whole_prompt, allowed: new_tokens where sessions of "
+        "several turns have pieces, which name the first new tokens");
+  }
+  const int64_t started = take_histories_out(source);
+  source.notes.push_back(
+      "inputs are read as whole prompts: a turn's new tokens are what its prompt has beyond "
+      "the prompt and the answer before it; in " +
+      std::to_string(started) + " of " + later +
+      " the prompt is no longer than those (history cut or edited) and starts a context of "
+      "its own; " +
+      readings(growth) + "; " + std::string(kHowToChange) + " new_tokens changes that");
+}
+
+}  // namespace kvcap

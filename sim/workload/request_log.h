@@ -1,0 +1,61 @@
+// The requests of a log, as its reader finds them: in any order, each perhaps of a session, perhaps with what
+// a real server took. They become a source: sorted by arrival, gathered into sessions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workload/rows.h"
+#include "workload/source.h"
+
+namespace kvcap {
+
+struct LoggedRequest {
+  std::optional<int64_t> time_ns;  // since 1970, or since the log's own zero
+  uint32_t input_tokens = 0;
+  uint32_t output_tokens = 0;
+  MeasuredTimes measured;
+};
+
+class RequestLog {
+ public:
+  // `most`: so many sessions are wanted, the first ones.
+  explicit RequestLog(std::optional<int64_t> most) : most_(most) {}
+
+  // A request alone; `id`: what the log calls it, perhaps nothing.
+  void add(const LoggedRequest& request, std::string_view id = {}, std::vector<Piece> pieces = {});
+  // A turn of the session of this name.
+  void add_turn(std::string_view session, const LoggedRequest& request, std::vector<Piece> pieces = {});
+  // Pieces of key i have no more than tokens[i].
+  void cut_pieces(const std::vector<uint32_t>& tokens);
+  // False where no more rows can matter.
+  bool wants_more() const { return !most_ || !names_.empty() || std::ssize(requests_) < *most_; }
+
+  // Times that count from 1970 count from the earliest one instead. `history`: of all sessions. Throws
+  // InputError for a log without requests.
+  Source finish(const std::string& path, const BadRows& bad, History history = History::automatic);
+
+  std::vector<float> itls_s;  // measured, of all requests
+
+ private:
+  struct Entry {
+    LoggedRequest request;
+    uint32_t session = 0;
+  };
+  void append(const LoggedRequest& request, uint32_t session, std::vector<Piece>&& pieces);
+  // Indices of requests_ by arrival.
+  std::vector<std::size_t> sorted(std::vector<std::string>& notes) const;
+
+  std::optional<int64_t> most_;
+  std::vector<Entry> requests_;
+  std::vector<std::vector<Piece>> pieces_;  // of requests_; empty where none has any
+  uint32_t session_count_ = 0;
+  std::map<std::string, uint32_t, std::less<>> names_;  // sessions
+  std::vector<std::string> labels_;                     // by session; empty where none has one
+};
+
+}  // namespace kvcap
