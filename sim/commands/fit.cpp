@@ -92,7 +92,7 @@ void add_fit(CLI::App& app) {
   command.repeated("--set", args->options.overrides,
                    "of all runs: a scenario's field, e.g. serving.tensor_parallel_size=2");
   command.flag("--json", args->json, "print parameters and errors as JSON");
-  command.footer("Example: kvcap fit bench.json --base h100-sxm --model llama-3.1-8b --out mine.json");
+  command.footer("Example: kvcap fit traces/bench-sample.json --base h100-sxm --out mine.json");
   command.runs([args] { run_fit(*args); });
 }
 

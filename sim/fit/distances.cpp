@@ -36,6 +36,7 @@ double* put_statistics(std::vector<double>& values, double* to) {
 // `pick` names the request that stands at a place of a window.
 template <class Pick>
 Eigen::VectorXd statistics(const std::vector<RequestTimes>& times, const Pick& pick) {
+  if (times.empty()) return {};
   const Windows windows(times.size());
   std::size_t fitted = 0;
   for (std::size_t w = 0; w < windows.count(); ++w) fitted += Windows::is_kept_aside(w) ? 0 : 1;
@@ -73,6 +74,7 @@ std::vector<RequestTimes> measured_times(const FitRun& run) {
 }
 
 std::vector<RequestTimes> simulated_times(const FitRun& run, const RunResult& result) {
+  if (run.measured.empty()) return {};
   std::vector<RequestTimes> times(run.workload.turns.size(), {kNan, kNan, kNan});
   for (const TurnRecord& one : result.turns) {
     if (one.rejected) continue;
@@ -118,6 +120,22 @@ Eigen::VectorXd log_gaps(const FitRun& run, const RunResult& result) {
       const auto percentile = static_cast<std::size_t>(std::lround(100 * kGapQuantiles[i]));
       logs[static_cast<Eigen::Index>(i)] = log_of(1e-3 * percentiles[percentile - 1]);
     }
+  }
+  return logs;
+}
+
+Eigen::VectorXd log_metrics(const FitRun& run) {
+  Eigen::VectorXd logs(static_cast<Eigen::Index>(run.metrics.size()));
+  for (std::size_t i = 0; i < run.metrics.size(); ++i)
+    logs[static_cast<Eigen::Index>(i)] = std::log(run.metrics[i].value);
+  return logs;
+}
+
+Eigen::VectorXd log_metrics(const FitRun& run, const RunResult& result) {
+  Eigen::VectorXd logs(static_cast<Eigen::Index>(run.metrics.size()));
+  for (std::size_t i = 0; i < run.metrics.size(); ++i) {
+    const double value = result.number(run.metrics[i].name);
+    logs[static_cast<Eigen::Index>(i)] = std::isnan(value) ? kNan : std::log(std::max(value, 1e3 * kLeast_s));
   }
   return logs;
 }

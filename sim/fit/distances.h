@@ -17,12 +17,13 @@ struct RequestTimes {
   double ttft_s = 0, tpot_s = 0, e2el_s = 0;
 };
 
-// In the order of Workload::turns; NaN for turns that were rejected.
+// In the order of Workload::turns; NaN for turns that were rejected. Both are empty where no request's times
+// were measured.
 std::vector<RequestTimes> measured_times(const FitRun& run);
 std::vector<RequestTimes> simulated_times(const FitRun& run, const RunResult& result);
 
 inline constexpr std::array kTimes = {&RequestTimes::ttft_s, &RequestTimes::tpot_s, &RequestTimes::e2el_s};
-inline constexpr std::array<const char*, 3> kTimeNames = {"TTFT", "TPOT", "E2EL"};
+inline constexpr std::array<const char*, 3> kTimeNames = {"ttft", "tpot", "e2el"};
 
 // The requests of a run in windows of as many each: 8, fewer in runs below 200 requests.
 class Windows {
@@ -46,5 +47,9 @@ Eigen::VectorXd resampled_log_statistics(const std::vector<RequestTimes>& times,
 // Those of all gaps between tokens: p50, p90, p99. Empty where the run has none.
 Eigen::VectorXd log_gaps(const FitRun& run);
 Eigen::VectorXd log_gaps(const FitRun& run, const RunResult& result);
+
+// Those of FitRun::metrics, NaN where the result has no such number.
+Eigen::VectorXd log_metrics(const FitRun& run);
+Eigen::VectorXd log_metrics(const FitRun& run, const RunResult& result);
 
 }  // namespace kvcap

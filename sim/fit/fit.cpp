@@ -22,32 +22,29 @@ constexpr double kModelSigma = 0.02;    // of a window's latency, beside samplin
 constexpr double kStatisticsOfOne = 7;  // statistics of one window and latency that count as one observation
 // Of x, for differences: towards a faster machine, since a slower one may be saturated, where times are no
 // longer nearly linear.
-constexpr double kFactorStep = -0.015, kHostStep = -0.2;
+constexpr double kFactorStep = -0.05, kHostStep = -0.2;
 constexpr double kHuber = 3;
+constexpr double kLatencies = 4;  // of a log that tells no requests: TTFT, TPOT, ITL, E2EL
 constexpr int kBootstraps = 200;
 constexpr int kMostIterations = 8;
 constexpr double kTolerance = 1e-3;
 constexpr double kConfounded = 0.9;
 
-// What a simulation says of a run.
-struct Simulated {
-  VectorXd logs;  // statistics, then gaps
-  std::vector<RequestTimes> times;
-};
-
-std::string bytes_of(const Simulated& one) {
-  const std::size_t logs = static_cast<std::size_t>(one.logs.size()) * sizeof(double);
-  const std::size_t times = one.times.size() * sizeof(RequestTimes);
-  std::string bytes(logs + times, '\0');
-  std::memcpy(bytes.data(), one.logs.data(), logs);
-  if (times > 0) std::memcpy(bytes.data() + logs, one.times.data(), times);
-  return bytes;
+std::string bytes_of(const VectorXd& logs) {
+  return {reinterpret_cast<const char*>(logs.data()), static_cast<std::size_t>(logs.size()) * sizeof(double)};
 }
 
-VectorXd joined(const VectorXd& a, const VectorXd& b) {
-  VectorXd both(a.size() + b.size());
-  both << a, b;
-  return both;
+// Statistics of requests, of gaps between tokens, of what a log tells of itself.
+VectorXd joined(const VectorXd& a, const VectorXd& b, const VectorXd& c) {
+  VectorXd all(a.size() + b.size() + c.size());
+  all << a, b, c;
+  return all;
+}
+
+// As many as count as one observation.
+VectorXd shared_sigma(const VectorXd& statistics, double observations) {
+  const double of_one = static_cast<double>(statistics.size()) / observations;
+  return VectorXd::Constant(statistics.size(), kModelSigma * std::sqrt(std::max(1.0, of_one)));
 }
 
 // A run, and what was measured of it.
@@ -57,9 +54,9 @@ struct Target {
   VectorXd logs, sigma;  // statistics, then gaps
 
   explicit Target(const FitRun& of) : run(&of), times(measured_times(of)) {
-    const VectorXd statistics = log_statistics(times), gaps = log_gaps(of);
-    logs = joined(statistics, gaps);
-    sigma = joined(deviations(statistics), VectorXd::Constant(gaps.size(), kModelSigma * std::sqrt(3)));
+    const VectorXd statistics = log_statistics(times), gaps = log_gaps(of), metrics = log_metrics(of);
+    logs = joined(statistics, gaps, metrics);
+    sigma = joined(deviations(statistics), shared_sigma(gaps, 1), shared_sigma(metrics, kLatencies));
   }
 
  private:
@@ -151,15 +148,16 @@ class Residuals {
   std::vector<VectorXd> at(const std::vector<VectorXd>& points) {
     const std::size_t runs = targets_.size();
     simulations_ += static_cast<int64_t>(points.size() * runs);
-    const std::vector<std::string> messages = run_in_workers(
-        points.size() * runs,
-        [&](std::size_t job, std::atomic<int64_t>&) {
-          const FitRun& run = *targets_[job % runs].run;
-          const RunResult result =
-              simulate(scenario_at(run.scenario, parameters_, points[job / runs]), run.workload);
-          return bytes_of({joined(log_statistics(simulated_times(run, result)), log_gaps(run, result)), {}});
-        },
-        {.label = "fitting"});
+    const std::vector<std::string> messages =
+        run_in_workers(points.size() * runs,
+                       [&](std::size_t job, std::atomic<int64_t>&) {
+                         const FitRun& run = *targets_[job % runs].run;
+                         const RunResult result = simulate(
+                             scenario_at(run.scenario, parameters_, points[job / runs]), run.workload);
+                         return bytes_of(joined(log_statistics(simulated_times(run, result)),
+                                                log_gaps(run, result), log_metrics(run, result)));
+                       },
+                       {.label = "fitting"});
     std::vector<VectorXd> all;
     for (std::size_t p = 0; p < points.size(); ++p) {
       VectorXd residuals(values());
@@ -212,19 +210,28 @@ bool minimize(Residuals& residuals, VectorXd& x) {
   return status != Eigen::LevenbergMarquardtSpace::NotStarted;
 }
 
+// 95 % of what a fit to other requests would have given; of runs whose requests are not known, of what is
+// left unknown.
+void set_interval(std::vector<double> moved, FitEstimate& estimate) {
+  std::sort(moved.begin(), moved.end());
+  estimate.low = quantile_of_sorted(moved, 0.025);
+  estimate.high = quantile_of_sorted(moved, 0.975);
+  if (estimate.low < estimate.high) return;
+  estimate.low = estimate.x - 1.96 * estimate.sigma;
+  estimate.high = estimate.x + 1.96 * estimate.sigma;
+}
+
 std::vector<FitEstimate> estimates_of(const FitParameters& parameters, const VectorXd& x,
                                       const MatrixXd& covariance, const std::vector<VectorXd>& moves) {
   std::vector<FitEstimate> estimates;
   for (Index i = 0; i < x.size(); ++i) {
-    std::vector<double> moved;
-    for (const VectorXd& one : moves) moved.push_back(x[i] + one[i]);
-    std::sort(moved.begin(), moved.end());
     estimates.push_back({.parameter = parameters.all[static_cast<std::size_t>(i)],
                          .x = x[i],
-                         .low = quantile_of_sorted(moved, 0.025),
-                         .high = quantile_of_sorted(moved, 0.975),
                          .sigma = std::sqrt(covariance(i, i)),
                          .prior_sigma = std::sqrt(parameters.covariance(i, i))});
+    std::vector<double> moved;
+    for (const VectorXd& one : moves) moved.push_back(x[i] + one[i]);
+    set_interval(std::move(moved), estimates.back());
   }
   return estimates;
 }
@@ -242,87 +249,6 @@ std::vector<Confounded> confounded_of(const MatrixXd& covariance, const FitParam
     }
   }
   return pairs;
-}
-
-std::vector<RequestTimes> times_from(const std::string& bytes) {
-  std::vector<RequestTimes> times(bytes.size() / sizeof(RequestTimes));
-  std::memcpy(times.data(), bytes.data(), bytes.size());
-  return times;
-}
-
-// Mean, median and 99th percentile of one latency over a run's judged requests.
-struct Judged {
-  double mean = 0, p50 = 0, p99 = 0;
-};
-Judged judged_of(const std::vector<RequestTimes>& times, const std::vector<std::size_t>& requests,
-                 double RequestTimes::*time) {
-  std::vector<double> values;
-  double sum = 0;
-  for (const std::size_t i : requests) {
-    const double one = times[i].*time;
-    if (std::isnan(one)) continue;
-    values.push_back(one);
-    sum += one;
-  }
-  if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  return {sum / static_cast<double>(values.size()), quantile_of_sorted(values, 0.5),
-          quantile_of_sorted(values, 0.99)};
-}
-
-std::vector<std::size_t> judged_requests(const FitRun& run) {
-  const Windows windows(run.measured.size());
-  std::vector<std::size_t> requests;
-  for (std::size_t w = 0; w < windows.count(); ++w) {
-    if (!run.only_judged && !Windows::is_kept_aside(w)) continue;
-    for (std::size_t i = windows.begin(w); i < windows.begin(w + 1); ++i) requests.push_back(i);
-  }
-  return requests;
-}
-
-void judge(const std::vector<FitRun>& runs, FitAnswer& answer) {
-  // The base as it is, then the fit.
-  const std::vector<std::string> messages =
-      run_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
-        const FitRun& run = runs[job / 2];
-        const Scenario scenario =
-            job % 2 == 0 ? run.scenario : scenario_at(run.scenario, answer.parameters, answer.x);
-        return bytes_of({VectorXd(), simulated_times(run, simulate(scenario, run.workload))});
-      });
-  answer.simulations += static_cast<int64_t>(2 * runs.size());
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const FitRun& run = runs[r];
-    std::vector<std::size_t> requests = judged_requests(run);
-    const bool was_fitted = requests.empty();
-    if (was_fitted) {
-      for (std::size_t i = 0; i < run.measured.size(); ++i) requests.push_back(i);
-    } else {
-      answer.judged_requests += static_cast<int64_t>(requests.size());
-    }
-    if (!run.only_judged) {
-      answer.fitted_requests +=
-          static_cast<int64_t>(run.measured.size() - (was_fitted ? 0 : requests.size()));
-    }
-    const std::vector<RequestTimes> measured = measured_times(run), base = times_from(messages[2 * r]),
-                                    fitted = times_from(messages[2 * r + 1]);
-    for (std::size_t k = 0; k < kTimes.size(); ++k) {
-      const Judged of_measured = judged_of(measured, requests, kTimes[k]);
-      const Judged of_base = judged_of(base, requests, kTimes[k]),
-                   of_fit = judged_of(fitted, requests, kTimes[k]);
-      const auto add = [&](const char* name, double Judged::*part) {
-        if (!(of_measured.*part > 0)) return;
-        answer.errors.push_back({.run = run.name,
-                                 .what = std::string(kTimeNames[k]) + " " + name,
-                                 .measured_s = of_measured.*part,
-                                 .base_s = of_base.*part,
-                                 .fitted_s = of_fit.*part,
-                                 .was_fitted = was_fitted});
-      };
-      add("mean", &Judged::mean);
-      add("p50", &Judged::p50);
-      add("p99", &Judged::p99);
-    }
-  }
 }
 
 }  // namespace
@@ -347,7 +273,7 @@ FitAnswer fit(const std::vector<FitRun>& runs) {
   answer.parameters = only(all, told);
   answer.x = x(told);
   answer.sigma = covariance.diagonal().cwiseSqrt()(told);
-  judge(runs, answer);
+  judge_fit(runs, answer);
   return answer;
 }
 

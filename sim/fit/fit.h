@@ -19,7 +19,7 @@ namespace kvcap {
 struct FitEstimate {
   FitParameter parameter;
   double x = 0;
-  double low = 0, high = 0;  // 95 % of the bootstrap
+  double low = 0, high = 0;  // 95 %: of the bootstrap; x +- 1.96 sigma where no requests are known
   double sigma = 0;          // standard deviation of x that is left
   double prior_sigma = 0;    // before the runs were seen
   // Share of what was not known that the runs tell: 1 - sigma^2 / prior_sigma^2.
@@ -36,8 +36,8 @@ struct Confounded {
 
 // One mean or percentile, over the requests that the fit has not seen; where none were kept aside, over all.
 struct FitError {
-  std::string run, what;  // "TTFT mean"
-  double measured_s = 0, base_s = 0, fitted_s = 0;
+  std::string run, metric;  // of results: "p99_ttft_ms"
+  double measured_ms = 0, base_ms = 0, fitted_ms = 0;
   bool was_fitted = false;
 };
 
@@ -55,6 +55,9 @@ struct FitAnswer {
 // REQUIRES: some run is to be fitted to; all are of one hardware profile. Throws InputError where a scenario
 // cannot run.
 FitAnswer fit(const std::vector<FitRun>& runs);
+
+// Adds the errors of the base profile and of the fitted one, and how many requests they are over.
+void judge_fit(const std::vector<FitRun>& runs, FitAnswer& answer);
 
 // As people read it, and as JSON (kvcap.fit/1).
 std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer);

@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/files.h"
 #include "base/input_error.h"
 #include "scenario/load.h"
+#include "scenario/served_model.h"
 #include "workload/gz_file.h"
 #include "workload/sources_table.h"
+#include "workload/vllm_bench.h"
 
 namespace kvcap {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 // A scenario says so in its first lines; a log is not read as a whole to find out.
 bool is_scenario(const std::string& path) {
@@ -22,7 +28,7 @@ bool is_scenario(const std::string& path) {
   return text.find("\"kvcap.scenario/1\"") != std::string::npos;
 }
 
-// Settings of the command line come last, so that they go before what the base and the log say.
+// What the command line says goes before what the base and the log say.
 std::vector<std::string> overrides_of(const FitRunOptions& options) {
   std::vector<std::string> overrides = {"hardware=" + options.base};
   if (!options.model.empty()) overrides.push_back("model=" + options.model);
@@ -30,23 +36,59 @@ std::vector<std::string> overrides_of(const FitRunOptions& options) {
   return overrides;
 }
 
-Scenario scenario_of_log(const std::string& path, const FitRunOptions& options) {
-  const SourceRow& kind = guess_source(path);
-  if (options.model.empty()) {
-    throw InputError(path +
-                     ": a log does not say which model was served; give --model, or a scenario whose "
-                     "workload.source is this log");
+// The only result of a file of `vllm bench serve`; nothing for other logs.
+std::optional<BenchRun> bench_of(const std::string& path, std::string_view kind) {
+  if (kind != "vllm_bench") return std::nullopt;
+  std::vector<BenchRun> runs = read_bench_runs(path, BadRow::skip);
+  if (runs.size() != 1) {
+    throw InputError(path + ": found " + std::to_string(runs.size()) +
+                     " results of vllm bench serve, allowed: one (--append-result writes one a line)");
   }
-  const nlohmann::ordered_json text = {
-      {"schema", "kvcap.scenario/1"},
-      {"name", std::filesystem::path(path).stem().string()},
-      {"model", options.model},
-      {"hardware", options.base},
-      {"policy", "recompute"},
-      {"workload",
-       {{"source", {{"kind", kind.name}, {"path", std::filesystem::absolute(path).string()}}},
-        {"arrivals", {{"process", "trace"}}}}}};
-  return parse_scenario(text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), path,
+  return std::move(runs.front());
+}
+
+std::string model_of(const std::string& path, const FitRunOptions& options,
+                     const std::optional<BenchRun>& bench) {
+  if (!options.model.empty()) return options.model;
+  const std::string known = bench ? catalogue_model(bench->model_id) : "";
+  if (!known.empty()) return known;
+  if (bench && !bench->model_id.empty()) {
+    throw InputError(
+        path + ": model_id: found \"" + bench->model_id +
+        "\", which the catalogue does not have; give --model with a name of kvcap show models or "
+        "the path of its config.json");
+  }
+  throw InputError(path +
+                   ": the log does not say which model was served; give --model, or a scenario whose "
+                   "workload.source is this log");
+}
+
+// As the bench sent its requests: so many at a time, at a rate, or at the times that it tells.
+Json arrivals_of(const std::optional<BenchRun>& bench) {
+  if (!bench) return {{"process", "trace"}};
+  if (bench->max_concurrency && !bench->request_rate) {
+    return {{"process", "closed_loop"}, {"concurrency", *bench->max_concurrency}};
+  }
+  if (!bench->requests.empty()) return {{"process", "trace"}};
+  if (!bench->request_rate)
+    return {{"process", "closed_loop"}, {"concurrency", bench->num_prompts.value_or(1)}};
+  if (bench->burstiness == 1) return {{"process", "poisson"}, {"requests_per_s", *bench->request_rate}};
+  return {{"process", "gamma"},
+          {"requests_per_s", *bench->request_rate},
+          {"cv", 1 / std::sqrt(bench->burstiness)}};
+}
+
+Scenario scenario_of_log(const std::string& path, std::string_view kind, const FitRunOptions& options,
+                         const std::optional<BenchRun>& bench) {
+  const Json text = {{"schema", "kvcap.scenario/1"},
+                     {"name", std::filesystem::path(path).stem().string()},
+                     {"model", model_of(path, options, bench)},
+                     {"hardware", options.base},
+                     {"policy", "recompute"},
+                     {"workload",
+                      {{"source", {{"kind", kind}, {"path", std::filesystem::absolute(path).string()}}},
+                       {"arrivals", arrivals_of(bench)}}}};
+  return parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), path,
                         overrides_of(options));
 }
 
@@ -54,29 +96,74 @@ bool has_latencies(const MeasuredTimes& one) {
   return std::isfinite(one.ttft_s) || std::isfinite(one.e2el_s);
 }
 
-}  // namespace
-
-FitRun read_fit_run(const std::string& path, const FitRunOptions& options) {
-  FitRun run{.name = path,
-             .scenario = is_scenario(path) ? load_scenario(path, overrides_of(options))
-                                           : scenario_of_log(path, options)};
-  const Scenario& scenario = run.scenario;
-  Source source = open_source(scenario.workload, scenario.seed);
+void take_requests(FitRun& run) {
+  const WorkloadOptions& workload = run.scenario.workload;
+  Source source = open_source(workload, run.scenario.seed);
   if (std::none_of(source.measured.begin(), source.measured.end(), has_latencies)) {
-    throw InputError(path + ": workload.source: found a log without latencies (" +
-                     scenario.workload.source.kind +
-                     "), allowed: one that says how long requests took (TTFT, end-to-end), or --set "
+    throw InputError(run.name + ": workload.source: found a log without latencies (" + workload.source.kind +
+                     "), allowed: one that says how long requests took, or --set "
                      "workload.source.columns=...,ttft=COLUMN,e2el=COLUMN");
   }
   const auto lines = static_cast<int64_t>(source.sessions.size());
-  if (scenario.workload.sessions.value_or(lines) > lines) {
-    throw InputError(path + ": workload.sessions: found " + std::to_string(*scenario.workload.sessions) +
+  if (workload.sessions.value_or(lines) > lines) {
+    throw InputError(run.name + ": workload.sessions: found " + std::to_string(*workload.sessions) +
                      ", allowed: at most " + std::to_string(lines) + ", as the log has");
   }
-  run.workload = arrange(source, scenario.workload, scenario.seed);
+  run.workload = arrange(source, workload, run.scenario.seed);
+  run.notes = run.workload.notes;
   run.measured = std::move(source.measured);
   run.measured.resize(run.workload.turns.size());
   run.itls_s = std::move(source.measured_itls_s);
+}
+
+// The requests of a bench that tells only how many there were and how long in the mean.
+void take_summary(const BenchRun& bench, FitRun& run) {
+  const int64_t requests = bench.completed.value_or(bench.num_prompts.value_or(0));
+  const auto mean = [&](const char* field, const std::optional<int64_t>& total) {
+    if (requests > 0 && total && *total >= requests) {
+      return static_cast<uint32_t>(std::min<int64_t>(
+          std::llround(static_cast<double>(*total) / static_cast<double>(requests)), 10'000'000));
+    }
+    throw InputError(run.name + ": " + field + ": found " + (total ? std::to_string(*total) : "none") +
+                     " for " + std::to_string(requests) + " completed requests, allowed: at least as many");
+  };
+  const Turn turn{mean("total_input_tokens", bench.total_input_tokens),
+                  mean("total_output_tokens", bench.total_output_tokens)};
+  Source source;
+  for (int64_t i = 0; i < requests; ++i) source.add({}, {turn});
+  run.workload = arrange(source, run.scenario.workload, run.scenario.seed);
+  for (const auto& [name, value] : bench.metrics) {
+    // Percentiles beyond the median come from long prompts and answers, which are not known.
+    const bool is_central = name.starts_with("mean_") || name.starts_with("median_");
+    const bool is_latency = name.ends_with("_ttft_ms") || name.ends_with("_tpot_ms") ||
+                            name.ends_with("_itl_ms") || name.ends_with("_e2el_ms");
+    if (is_latency && is_central && value > 0) run.metrics.push_back({name, value});
+  }
+  run.notes.push_back("the file tells no single request (--save-detailed): all are taken as " +
+                      std::to_string(turn.input_tokens) + " tokens in and " +
+                      std::to_string(turn.output_tokens) +
+                      " out, their mean, and only means and medians are fitted");
+  if (run.metrics.empty()) {
+    throw InputError(run.name + ": found no latencies (mean_ttft_ms, median_tpot_ms, ...)");
+  }
+}
+
+}  // namespace
+
+FitRun read_fit_run(const std::string& path, const FitRunOptions& options) {
+  if (is_scenario(path)) {
+    FitRun run{.name = path, .scenario = load_scenario(path, overrides_of(options))};
+    take_requests(run);
+    return run;
+  }
+  const std::string_view kind = guess_source(path).name;
+  const std::optional<BenchRun> bench = bench_of(path, kind);
+  FitRun run{.name = path, .scenario = scenario_of_log(path, kind, options, bench)};
+  if (bench && bench->requests.empty() && bench->requests_failed == 0) {
+    take_summary(*bench, run);
+  } else {
+    take_requests(run);
+  }
   return run;
 }
 

@@ -11,13 +11,21 @@
 
 namespace kvcap {
 
+// One number of a log that tells no single request: a metric of results, "p99_ttft_ms".
+struct MeasuredMetric {
+  std::string name;
+  double value = 0;
+};
+
 struct FitRun {
   std::string name;
   Scenario scenario;  // on the base profile
   Workload workload;
-  std::vector<MeasuredTimes> measured;  // of Workload::turns
+  std::vector<MeasuredTimes> measured;  // of Workload::turns; empty: only `metrics` are known
   std::vector<float> itls_s;            // all gaps between tokens; empty: only TPOT is known
+  std::vector<MeasuredMetric> metrics;  // of a run whose requests are not known
   bool only_judged = false;             // not fitted to
+  std::vector<std::string> notes;       // on how the log was read
 };
 
 // How runs are described on the command line.
@@ -28,7 +36,9 @@ struct FitRunOptions {
 };
 
 // Reads a run: a scenario (JSON with kvcap.scenario/1) whose source is a log with latencies, or such a log
-// alone, of any format that workload.source reads. Throws InputError, as well for a log without latencies.
+// alone, of any format that workload.source reads. Of a result of `vllm bench serve` without --save-detailed
+// only means and medians are taken: its requests are all of their mean lengths. Throws InputError, as
+// well for a log without latencies.
 FitRun read_fit_run(const std::string& path, const FitRunOptions& options);
 
 }  // namespace kvcap

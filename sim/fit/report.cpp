@@ -51,11 +51,11 @@ std::string wrapped(const std::string& sentence) {
 }
 
 // Median of |error| over the means of one latency.
-double median_error(const std::vector<FitError>& errors, std::string_view what,
-                    double FitError::*simulated_s) {
+double median_error(const std::vector<FitError>& errors, std::string_view metric,
+                    double FitError::*simulated_ms) {
   std::vector<double> values;
   for (const FitError& one : errors) {
-    if (one.what == what) values.push_back(std::abs(one.*simulated_s / one.measured_s - 1));
+    if (one.metric == metric) values.push_back(std::abs(one.*simulated_ms / one.measured_ms - 1));
   }
   std::sort(values.begin(), values.end());
   return values.empty() ? NAN : quantile_of_sorted(values, 0.5);
@@ -101,15 +101,18 @@ std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer) {
   text += is_judged_by_others(answer)
               ? "\nJudged by requests that were not fitted to:\n\n"
               : "\nToo few requests to keep some aside: judged by those that were fitted to.\n\n";
-  text += formatted("%-12s%12s%12s%9s%12s%9s\n", "ms", "measured", "base", "error", "fitted", "error");
+  text += formatted("%-18s%12s%12s%10s%12s%10s\n", "ms", "measured", "base", "error", "fitted", "error");
   std::string run;
   for (const FitError& one : answer.errors) {
     if (one.run != run) text += one.run + "\n";
     run = one.run;
-    text += formatted(
-        "  %-10s%12s%12s%9s%12s%9s\n", one.what.c_str(), format_number(1e3 * one.measured_s).c_str(),
-        format_number(1e3 * one.base_s).c_str(), percent(one.base_s / one.measured_s - 1).c_str(),
-        format_number(1e3 * one.fitted_s).c_str(), percent(one.fitted_s / one.measured_s - 1).c_str());
+    text +=
+        formatted("  %-16s%12s%12s%10s%12s%10s\n", one.metric.c_str(), format_number(one.measured_ms).c_str(),
+                  format_number(one.base_ms).c_str(), percent(one.base_ms / one.measured_ms - 1).c_str(),
+                  format_number(one.fitted_ms).c_str(), percent(one.fitted_ms / one.measured_ms - 1).c_str());
+  }
+  for (const FitRun& one : runs) {
+    for (const std::string& note : one.notes) text += "\n" + wrapped("note: " + one.name + ": " + note);
   }
   return text;
 }
@@ -126,8 +129,10 @@ std::string fit_json(const std::vector<FitRun>& runs, const FitAnswer& answer) {
                {"confounded", Json::array()},
                {"errors", Json::array()}};
   for (const FitRun& run : runs) {
-    json["runs"].push_back(
-        {{"name", run.name}, {"requests", run.measured.size()}, {"fitted", !run.only_judged}});
+    json["runs"].push_back({{"name", run.name},
+                            {"requests", run.workload.turns.size()},
+                            {"fitted", !run.only_judged},
+                            {"notes", run.notes}});
   }
   for (const FitEstimate& one : answer.estimates) {
     const FitParameter& parameter = one.parameter;
@@ -149,13 +154,13 @@ std::string fit_json(const std::vector<FitRun>& runs, const FitAnswer& answer) {
   }
   for (const FitError& one : answer.errors) {
     json["errors"].push_back({{"run", one.run},
-                              {"what", one.what},
+                              {"metric", one.metric},
                               {"kept_aside", !one.was_fitted},
-                              {"measured_s", one.measured_s},
-                              {"base_s", one.base_s},
-                              {"base_error", one.base_s / one.measured_s - 1},
-                              {"fitted_s", one.fitted_s},
-                              {"fitted_error", one.fitted_s / one.measured_s - 1}});
+                              {"measured_ms", one.measured_ms},
+                              {"base_ms", one.base_ms},
+                              {"base_error", one.base_ms / one.measured_ms - 1},
+                              {"fitted_ms", one.fitted_ms},
+                              {"fitted_error", one.fitted_ms / one.measured_ms - 1}});
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -164,17 +169,17 @@ std::vector<std::string> fit_notes(const std::vector<FitRun>& runs, const FitAns
   std::vector<std::string> notes;
   for (const FitRun& run : runs) {
     notes.push_back(std::string(run.only_judged ? "judged by " : "fitted to ") + run.name + ": " +
-                    format_count(std::ssize(run.measured), "request") + ", " + run.scenario.model.name +
+                    format_count(std::ssize(run.workload.turns), "request") + ", " + run.scenario.model.name +
                     ", tensor_parallel_size " + std::to_string(run.scenario.serving.tensor_parallel_size));
   }
-  for (const char* what : {"TTFT mean", "TPOT mean", "E2EL mean"}) {
-    const double base = median_error(answer.errors, what, &FitError::base_s);
+  for (const char* metric : {"mean_ttft_ms", "mean_tpot_ms", "mean_e2el_ms"}) {
+    const double base = median_error(answer.errors, metric, &FitError::base_ms);
     if (std::isnan(base)) continue;
-    notes.push_back(std::string(what) +
+    notes.push_back(std::string(metric) +
                     (is_judged_by_others(answer) ? ", of requests that were not fitted to"
                                                  : ", of the requests that were fitted to") +
                     ": median error " +
-                    format_percent(median_error(answer.errors, what, &FitError::fitted_s)) +
+                    format_percent(median_error(answer.errors, metric, &FitError::fitted_ms)) +
                     " (the base profile's " + format_percent(base) + ")");
   }
   std::vector<std::string> silent;

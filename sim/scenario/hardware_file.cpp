@@ -1,15 +1,27 @@
 // A profile's file with other numbers: the only writer of hwprofiles/*.json beside kvcap-calibrate.
+#include <cmath>
+
+#include "scenario/fields.h"
 #include "scenario/json.h"
 
 namespace kvcap {
 namespace {
 
-// An object's members without a value are left out.
-Json without_nulls(const Json& value) {
+// 989e12 is written 989000000000000, and an object's members without a value are left out.
+Json tidy(const Json& value) {
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (number == std::floor(number) && std::abs(number) <= kMaxInteger) return static_cast<int64_t>(number);
+  }
+  if (value.is_array()) {
+    Json list = Json::array();
+    for (const Json& item : value) list.push_back(tidy(item));
+    return list;
+  }
   if (!value.is_object()) return value;
   Json object = Json::object();
   for (const auto& [key, member] : value.items()) {
-    if (!member.is_null()) object[key] = without_nulls(member);
+    if (!member.is_null()) object[key] = tidy(member);
   }
   return object;
 }
@@ -21,7 +33,7 @@ void patch(Json& file, const Json& before, const Json& after) {
     if (value.is_object() && old != before.end() && old->is_object() && file.contains(key)) {
       patch(file[key], *old, value);
     } else {
-      file[key] = without_nulls(value);
+      file[key] = value;
     }
   }
 }
@@ -36,7 +48,7 @@ std::string hardware_file_with(const std::string& name_or_path, const HardwarePr
   const Json old = file.value("notes", Json::array());
   for (const Json& note : old.is_array() ? old : Json::array({old})) all.push_back(note);
   file["notes"] = std::move(all);
-  return file.dump(2) + "\n";
+  return tidy(file).dump(2) + "\n";
 }
 
 }  // namespace kvcap

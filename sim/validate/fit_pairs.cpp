@@ -93,12 +93,13 @@ Check stage_check(const FitRun& run, const std::string& other, std::size_t stage
 
 Check median_check(std::size_t time, const std::vector<double>& fitted, const std::vector<double>& untuned,
                    double most) {
-  static constexpr std::array<const char*, 3> kIds = {"ttft", "tpot", "e2el"};
+  static constexpr std::array<const char*, 3> kLabels = {"TTFT", "TPOT", "end to end"};
   char base[64];
   std::snprintf(base, sizeof base, "; untuned %.2f %%", 100 * median_of(untuned));
-  Check check = begin(
-      kIds[time], "engine fitted to a model's other workload: " + std::string(kTimeNames[time]) +
-                      ", error of the mean, median over " + std::to_string(fitted.size()) + " stages" + base);
+  Check check =
+      begin(kTimeNames[time], "engine fitted to a model's other workload: " + std::string(kLabels[time]) +
+                                  ", error of the mean, median over " + std::to_string(fitted.size()) +
+                                  " stages" + base);
   check.claim = Claim::at_most;
   check.promised = true;
   check.simulated = {median_of(fitted)};

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 
@@ -18,11 +19,14 @@
 #include "machine.h"
 #include "plan/workers.h"
 #include "scenario/load.h"
+#include "scenario/served_model.h"
 #include "simulate.h"
 #include "unit/cli.h"
 
 namespace kvcap {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr const char* kScenario = R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b",
   "hardware": "h100-sxm", "policy": "recompute", "workload": {"source": {"kind": "chat"}}})";
@@ -98,10 +102,10 @@ TEST_F(Fit, FindsAMachineAgainWhoseParametersAreKnown) {
   EXPECT_NEAR(weights.parameter.value_of(weights.x), 1.06, 0.03);
   // On requests that were not fitted to.
   for (const FitError& error : answer.errors) {
-    if (!error.what.ends_with("mean")) continue;
+    if (!error.metric.starts_with("mean")) continue;
     EXPECT_FALSE(error.was_fitted);
-    EXPECT_LT(std::abs(error.fitted_s / error.measured_s - 1), 0.01) << error.what;
-    EXPECT_GT(std::abs(error.base_s / error.measured_s - 1), 0.01) << error.what;
+    EXPECT_LT(std::abs(error.fitted_ms / error.measured_ms - 1), 0.01) << error.metric;
+    EXPECT_GT(std::abs(error.base_ms / error.measured_ms - 1), 0.01) << error.metric;
   }
 }
 
@@ -223,6 +227,93 @@ TEST(HardwareFile, KeepsWhatDoesNotChangeAndReadsBack) {
   EXPECT_EQ(read.engine->request_overhead_s, 0.02);
   EXPECT_FALSE(read.engine->step_overhead_s.has_value());
   EXPECT_EQ(read.pcie.h2d_curve.size(), changed.pcie.h2d_curve.size());
+}
+
+class FitCommand : public Cli {
+ protected:
+  std::string sample() const { return std::string(KVCAP_SOURCE_DIR) + "/traces/bench-sample.json"; }
+  Outcome fit_to(const std::string& log, std::vector<std::string> more = {}) const {
+    std::vector<std::string> arguments = {"fit", log, "--base", "h100-sxm", "--out", path("mine.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  }
+};
+
+// The sample was made with 9 ms before the queue and GEMMs at 0.87 of the memory bandwidth; 0.927 in the
+// profile.
+TEST_F(FitCommand, WritesAProfileThatRunsTakeTheirHostTimesFrom) {
+  const Outcome outcome = fit_to(sample(), {"--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["schema"], "kvcap.fit/1");
+  EXPECT_EQ(json["runs"][0]["requests"], 200);
+  for (const Json& one : json["parameters"]) {
+    if (one["name"] == "request_overhead_s") {
+      EXPECT_NEAR(one["fitted"], 0.009, 0.001);
+      EXPECT_EQ(one["unit"], "s");
+      EXPECT_TRUE(one["identified"]);
+    }
+    if (one["name"] == "gemm_few_rows") EXPECT_NEAR(one["fitted"], 0.927 / 0.87, 0.03);
+  }
+  const HardwareProfile profile = load_hardware(path("mine.json"));
+  EXPECT_EQ(profile.name, "mine");
+  EXPECT_EQ(profile.provenance_kind, "measured");
+  EXPECT_NEAR(*profile.engine->request_overhead_s, 0.009, 0.001);
+  EXPECT_LT(profile.errors.gemm_few_rows->sigma, load_hardware("h100-sxm").errors.gemm_few_rows->sigma);
+  const Outcome used = run({"run", path("chat.json"), "--set", "hardware=" + path("mine.json")});
+  EXPECT_EQ(used.exit_code, 0) << used.err;
+  EXPECT_NE(used.out.find("of the hardware profile, measured with vllm"), std::string::npos) << used.out;
+  // Its own file may be written over.
+  EXPECT_EQ(fit_to(sample()).exit_code, 0);
+}
+
+TEST_F(FitCommand, TakesMeansWhereNoRequestsAreTold) {
+  Json summary = Json::parse(read_file(sample()));
+  for (const char* key : {"input_lens", "output_lens", "start_times", "ttfts", "latencies", "errors"}) {
+    summary.erase(key);
+  }
+  write("summary.json", summary.dump());
+  const Outcome outcome = fit_to(path("summary.json"), {"--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["judged_requests"], 0);
+  bool has_mean = false;
+  for (const Json& one : json["errors"]) {
+    EXPECT_FALSE(one["metric"].get<std::string>().starts_with("p99")) << one["metric"];
+    if (one["metric"] != "mean_e2el_ms") continue;
+    has_mean = true;
+    EXPECT_FALSE(one["kept_aside"]);
+    EXPECT_LT(std::abs(one["fitted_error"].get<double>()), std::abs(one["base_error"].get<double>()));
+  }
+  EXPECT_TRUE(has_mean);
+  EXPECT_NE(json["runs"][0]["notes"].dump().find("only means and medians are fitted"), std::string::npos);
+}
+
+TEST_F(FitCommand, RefusesWhatItCannotUseBeforeAnythingRuns) {
+  const auto refused = [&](const Outcome& outcome, const std::string& part) {
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(path("mine.json")));
+  };
+  refused(fit_to(path("chat.json")), "found a log without latencies (chat)");
+  refused(fit_to(path("none.json")), "none.json: cannot be read");
+  Json bench = Json::parse(read_file(sample()));
+  bench["model_id"] = "somebody/else-7B";
+  write("other.json", bench.dump());
+  refused(fit_to(path("other.json")), "model_id: found \"somebody/else-7B\"");
+  refused(fit_to(sample(), {"--set", "workload.sessions=300"}), "workload.sessions: found 300");
+  write("precious.json", R"({"schema": "kvcap.hardware/1"})");
+  const Outcome outcome = run({"fit", sample(), "--base", "h100-sxm", "--out", path("precious.json")});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("a file that kvcap did not write"), std::string::npos) << outcome.err;
+}
+
+TEST(ServedModel, IsCalledByItsNameOnHuggingFace) {
+  EXPECT_EQ(catalogue_model("meta-llama/Llama-3.1-8B-Instruct"), "llama-3.1-8b");
+  EXPECT_EQ(catalogue_model("mistralai/Mixtral-8x7B-Instruct-v0.1"), "mixtral-8x7b");
+  EXPECT_EQ(catalogue_model("Qwen/Qwen3-32B"), "qwen3-32b");
+  EXPECT_EQ(catalogue_model("somebody/else-7B"), "");
+  EXPECT_EQ(catalogue_model(""), "");
 }
 
 }  // namespace
