@@ -26,11 +26,12 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {".", {"scenario", "serving", "policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
     {"plan", {".", "scenario", "metrics", "workload", "base"}},
     {"report", {"plan", "metrics", "base"}},
-    {"validate", {".", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
+    {"observe", {"metrics", "base"}},
+    {"validate", {".", "observe", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
     {"library", {"plan", "scenario", "metrics", "base"}},
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
-     {".", "report", "validate", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload",
+     {".", "report", "validate", "observe", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload",
       "base"}},
 };
 

@@ -1,0 +1,245 @@
+#include "validate/run_setting.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/files.h"
+#include "base/input_error.h"
+#include "base/random.h"
+#include "metrics/format.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostRates = 60;
+constexpr int64_t kMostRequests = 50'000;
+constexpr int64_t kPieceTokens = 64;  // of the text that the prompts are made to share
+constexpr uint64_t kSeed = 1;
+
+bool sets(const std::vector<std::string>& overrides, std::string_view path) {
+  return std::any_of(overrides.begin(), overrides.end(), [&](const std::string& one) {
+    return one.starts_with(path) && one.find_first_of(".=", path.size()) == path.size();
+  });
+}
+
+std::string lower(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
+}
+
+// Instruction tuning changes no shape.
+std::string base_name(const std::string& served_name) {
+  std::string name = lower(served_name.substr(served_name.rfind('/') + 1));
+  if (name.starts_with("meta-")) name.erase(0, 5);
+  for (const char* ending : {"-hf", "-v0.1", "-v0.2", "-v0.3", "-chat", "-instruct", "-it"}) {
+    if (name.ends_with(ending)) name.resize(name.size() - std::string_view(ending).size());
+  }
+  for (const char* ending : {"-chat", "-instruct"}) {
+    if (name.ends_with(ending)) name.resize(name.size() - std::string_view(ending).size());
+  }
+  return name;
+}
+
+std::string model_of(const Observation& observed) {
+  if (observed.models.size() != 1) {
+    throw InputError(observed.address + ": found " + (observed.models.empty() ? "no" : "several") +
+                     " models in the log, allowed: one, or --set model=NAME");
+  }
+  const std::string& served = observed.models.front();
+  const std::string known = catalogue_model(served);
+  if (!known.empty()) return known;
+  // What is served from a folder is called by it.
+  std::error_code none;
+  const std::filesystem::path config = std::filesystem::path(served) / "config.json";
+  if (std::filesystem::is_regular_file(config, none)) return config.string();
+  throw InputError(
+      "model: found \"" + served +
+      "\" in the log, which the catalogue does not have, allowed: --set model=NAME with a name of "
+      "kvcap show models or the model's config.json");
+}
+
+// So many values that are spread as the histogram's, in their order, with the measured mean.
+std::vector<double> stratified(const Buckets& buckets, int64_t count) {
+  std::vector<double> values;
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    values.push_back(quantile_of(buckets, (static_cast<double>(i) + 0.5) / static_cast<double>(count)).value);
+    sum += values.back();
+  }
+  const double scale = sum > 0 ? mean_of(buckets) * static_cast<double>(count) / sum : 1;
+  for (double& one : values) one *= scale;
+  return values;
+}
+
+// The same in a random order.
+std::vector<int64_t> lengths_of(const Buckets& buckets, double mean, int64_t count, std::string_view stream) {
+  std::vector<double> values = buckets.count() > 0
+                                   ? stratified(buckets, count)
+                                   : std::vector<double>(static_cast<std::size_t>(count), mean);
+  const RandomStream random(kSeed, stream);
+  std::vector<int64_t> lengths;
+  for (std::size_t i = values.size(); i > 0; --i) {
+    const auto chosen = static_cast<std::size_t>(random.uniform(i) * static_cast<double>(i));
+    std::swap(values[i - 1], values[std::min(chosen, i - 1)]);
+    lengths.push_back(std::max<int64_t>(1, std::llround(values[i - 1])));
+  }
+  return lengths;
+}
+
+// Requests in Mooncake's form: the beginnings of all prompts are one text, each as long as `hit_rate` asks.
+std::string requests_of(const Observation& observed, int64_t count, double hit_rate, int64_t piece_tokens) {
+  const std::vector<int64_t> prompts =
+      lengths_of(observed[Spread::prompt_tokens], observed.mean_prompt_tokens(), count, "observed prompts");
+  const std::vector<int64_t> answers =
+      lengths_of(observed[Spread::output_tokens], observed.mean_output_tokens(), count, "observed answers");
+  const RandomStream random(kSeed, "observed hits");
+  std::string text;
+  int64_t next_id = 1'000'000;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    const int64_t pieces = (prompts[i] + piece_tokens - 1) / piece_tokens;
+    const double wanted = hit_rate * static_cast<double>(prompts[i]) / static_cast<double>(piece_tokens);
+    const int64_t shared =
+        std::min((prompts[i] - 1) / piece_tokens, static_cast<int64_t>(wanted + random.uniform(i)));
+    Json ids = Json::array();
+    for (int64_t piece = 0; piece < pieces; ++piece) ids.push_back(piece < shared ? piece + 1 : next_id++);
+    text +=
+        Json{{"timestamp", 0}, {"input_length", prompts[i]}, {"output_length", answers[i]}, {"hash_ids", ids}}
+            .dump() +
+        "\n";
+  }
+  return text;
+}
+
+// Neighbouring scrapes together, so that there are not too many rates.
+Json rates_of(const Observation& observed) {
+  Json rates = Json::array();
+  const std::size_t together = (observed.arrivals.size() + kMostRates - 1) / kMostRates;
+  double total = 0;
+  for (const ArrivalCount& one : observed.arrivals) total += one.requests;
+  for (std::size_t i = 0; i < observed.arrivals.size(); i += together) {
+    const std::size_t end = std::min(i + together, observed.arrivals.size());
+    double requests = 0;
+    for (std::size_t j = i; j < end; ++j) requests += observed.arrivals[j].requests;
+    const double from_s = observed.arrivals[i].from_s, to_s = observed.arrivals[end - 1].to_s;
+    rates.push_back(
+        {{"from_s", rates.empty() ? 0.0 : from_s}, {"requests_per_s", requests / (to_s - from_s)}});
+  }
+  // Random gaps may need some time beyond the window.
+  rates.push_back({{"from_s", observed.duration_s}, {"requests_per_s", total / observed.duration_s}});
+  return rates;
+}
+
+Json serving_of(const Observation& observed, Json& notes) {
+  Json serving = Json::object();
+  if (!std::isnan(observed.block_size) && observed.block_size >= 1)
+    serving["block_size"] = std::llround(observed.block_size);
+  if (!std::isnan(observed.kv_capacity_tokens)) {
+    serving["kv_capacity_tokens"] =
+        std::llround(observed.kv_capacity_tokens / static_cast<double>(observed.engines));
+  } else {
+    notes.push_back("the log does not say the KV capacity: it is derived from the hardware profile");
+  }
+  const auto caching = observed.config.find("enable_prefix_caching");
+  if (caching != observed.config.end() && caching->second == "False") serving["prefix_caching"] = false;
+  notes.push_back(
+      "metrics do not say max_num_seqs, max_num_batched_tokens and tensor_parallel_size: kvcap's defaults "
+      "are "
+      "assumed; --set serving.max_num_seqs=N and the others change them");
+  return serving;
+}
+
+int64_t request_count(const Observation& observed) {
+  double total = 0;
+  for (const ArrivalCount& one : observed.arrivals) total += one.requests;
+  if (observed.scrapes < 2 || !(observed.duration_s > 0) || !(total >= 1)) {
+    throw InputError(
+        observed.address +
+        ": the log does not say when requests arrived, allowed: one of two scrapes and more with "
+        "requests between them; or --scenario SCENARIO");
+  }
+  return std::min<int64_t>(kMostRequests, std::llround(total));
+}
+
+void require_lengths(const Observation& observed) {
+  if (observed.mean_prompt_tokens() >= 1 && observed.mean_output_tokens() >= 1) return;
+  throw InputError(observed.address +
+                   ": the log does not say how long prompts and answers are; allowed: --scenario "
+                   "SCENARIO, or --set workload.source.path=FILE");
+}
+
+double given_hit_rate(const Observation& observed, const Json& serving) {
+  const double measured = observed.token_hit_rate();
+  const bool is_off = serving.contains("prefix_caching") && !serving["prefix_caching"].get<bool>();
+  return is_off || std::isnan(measured) ? 0 : std::clamp(measured, 0.0, 1.0);
+}
+
+}  // namespace
+
+std::string catalogue_model(const std::string& served_name) {
+  const std::string wanted = base_name(served_name);
+  for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
+    if (entry.name == lower(served_name) || entry.name == wanted) return std::string(entry.name);
+  }
+  // By where its shape is from: "config.json of ORGANISATION/NAME on Hugging Face".
+  for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
+    const Json model = Json::parse(entry.text, nullptr, false);
+    if (!model.is_object() || !model.contains("source") || !model["source"].is_string()) continue;
+    const std::string source = model["source"].get<std::string>();
+    const std::size_t begin = source.find("config.json of ");
+    if (begin == std::string::npos) continue;
+    const std::string name = source.substr(begin + 15, source.find(' ', begin + 15) - begin - 15);
+    if (base_name(name) == wanted) return std::string(entry.name);
+  }
+  return "";
+}
+
+RunSetting setting_of(const Observation& observed, const std::string& hardware,
+                      const std::vector<std::string>& overrides, const std::string& requests_file) {
+  if (hardware.empty() && !sets(overrides, "hardware"))
+    throw InputError("--hardware: missing, required without --scenario: metrics do not name the GPU");
+  const int64_t count = request_count(observed);
+  RunSetting setting;
+  Json notes = Json::array();
+  Json scenario = {{"schema", "kvcap.scenario/1"}, {"name", "observed"}};
+  if (!sets(overrides, "model")) scenario["model"] = model_of(observed);
+  if (!hardware.empty()) scenario["hardware"] = hardware;
+  scenario["serving"] = serving_of(observed, notes);
+  if (observed.engines > 1) scenario["fleet"] = {{"replicas", observed.engines}, {"routing", "least_loaded"}};
+  Json workload = Json::object();
+  if (!sets(overrides, "workload.source")) {
+    require_lengths(observed);
+    const double hit_rate = given_hit_rate(observed, scenario["serving"]);
+    const int64_t block = scenario["serving"].value("block_size", int64_t{16});
+    const int64_t piece_tokens = (kPieceTokens + block - 1) / block * block;
+    write_file(requests_file, requests_of(observed, count, hit_rate, piece_tokens));
+    workload["source"] = {{"kind", "mooncake"}, {"path", requests_file}, {"block_tokens", piece_tokens}};
+    setting.hits_are_given = true;
+    notes.push_back(
+        "lengths are drawn from the histograms of prompts and answers, each by itself; metrics do not "
+        "say which long prompt had which answer");
+    notes.push_back(
+        "metrics do not say who shares which prefix: all prompts begin with the same text, so that " +
+        format_percent(hit_rate) +
+        " of the tokens are found in GPU memory, as measured in all tiers; with --set "
+        "workload.source.path=REQUESTS hits are simulated and compared");
+  }
+  if (!sets(overrides, "workload.arrivals")) {
+    workload["arrivals"] = {{"process", "poisson"}, {"rates", rates_of(observed)}};
+    notes.push_back("requests arrive at random, as many between scrapes as the server counted");
+  }
+  notes.push_back("the simulation begins with an empty server; the log's had been running");
+  scenario["workload"] = workload;
+  if (!sets(overrides, "policy")) scenario["policy"] = "recompute";
+  scenario["notes"] = notes;
+  setting.scenario = parse_scenario(scenario.dump(), "the log's setting", overrides);
+  return setting;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,104 @@
+// kvcap observe and kvcap validate --run from end to end: a simulated run is served as a real server's
+// metrics, observed by HTTP and compared with simulations: of the same assumptions, and of others.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "plan/replicate.h"
+#include "scenario/load.h"
+#include "unit/cli.h"
+#include "unit/exported_metrics.h"
+#include "unit/metrics_server.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::json;
+
+// Chats in a GPU memory that is too small to keep all of them.
+constexpr const char* kChats =
+    R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b", "hardware": "h100-sxm",
+  "serving": {"kv_capacity_tokens": 60000},
+  "workload": {"source": {"kind": "chat"}, "arrivals": {"sessions_per_s": 0.4}, "sessions": 250},
+  "policy": "recompute"})";
+
+class ValidateRun : public Cli {
+ protected:
+  ValidateRun() { write("chats.json", kChats); }
+
+  RunResult simulated(const std::string& scenario, const std::vector<std::string>& overrides = {}) const {
+    return run_replications({load_scenario(path(scenario), overrides)}, {.keep_turns = true}).front().front();
+  }
+
+  // Observes the run by HTTP; its log is "log.jsonl".
+  void observe(const ExportedRun& run) const {
+    constexpr int kScrapes = 60;
+    const double last_s = run.end_s() * (1 + 1e-9);
+    MetricsServer server([&](int request) {
+      return ServedPage{run.vllm(last_s * std::min(1.0, static_cast<double>(request) / (kScrapes - 1)))};
+    });
+    const pid_t pid = start({"observe", server.address(), "--every", "0.01", "--out", path("log.jsonl")});
+    EXPECT_TRUE(server.wait_until_served(kScrapes + 1));
+    kill(pid, SIGINT);
+    const Outcome outcome = finish(pid);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+
+  Outcome validate(std::vector<std::string> more) const {
+    std::vector<std::string> arguments = {"validate", "--run", path("log.jsonl")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return kvcap(arguments);
+  }
+  static std::vector<std::string> causes_of(const Outcome& outcome) {
+    std::vector<std::string> ids;
+    const Json object = Json::parse(outcome.out);
+    for (const Json& one : object["causes"]) ids.push_back(one["id"]);
+    return ids;
+  }
+};
+
+TEST_F(ValidateRun, AgreesWithARunOfTheSameAssumptions) {
+  observe(ExportedRun(simulated("chats.json"), {}));
+  const Outcome outcome = validate({"--scenario", path("chats.json")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
+  std::printf("%s", outcome.out.c_str());
+}
+
+TEST_F(ValidateRun, NamesTheAssumptionThatIsWrong) {
+  observe(ExportedRun(simulated("chats.json"), {}));
+  const auto causes = [&](const std::string& change) {
+    const Outcome outcome = validate({"--scenario", path("chats.json"), "--set", change, "--json"});
+    EXPECT_EQ(outcome.exit_code, 3) << change << "\n" << outcome.err << outcome.out;
+    return causes_of(outcome);
+  };
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(causes("serving.kv_capacity_tokens=30000"), (Ids{"kv_capacity"}));
+  EXPECT_EQ(causes("serving.prefix_caching=false"), (Ids{"prefix_caching"}));
+  EXPECT_EQ(causes("serving.step_overhead_s=0.02"), (Ids{"steps", "step_overhead"}));
+  EXPECT_EQ(causes("serving.request_overhead_s=0.1"), (Ids{"request_overhead"}));
+  EXPECT_EQ(causes("workload.arrivals.sessions_per_s=1.6"), (Ids{"rate"}));
+}
+
+// Requests that share nothing: all that the metrics do not tell is what they have in common.
+TEST_F(ValidateRun, WithoutAScenarioItSimulatesWhatTheLogDescribes) {
+  std::string sessions;
+  for (int i = 0; i < 600; ++i) {
+    sessions += "{\"id\": \"" + std::to_string(i) +
+                "\", \"turns\": [{\"input_tokens\": " + std::to_string(300 + 37 * (i * i % 53)) +
+                ", \"output_tokens\": " + std::to_string(40 + 11 * (i * 7 % 31)) + "}]}\n";
+  }
+  write("requests.jsonl", sessions);
+  write("requests.json", R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b", "hardware": "h100-sxm",
+    "serving": {"kv_capacity_tokens": 200000}, "workload": {"source": {"kind": "sessions", "path": "requests.jsonl"},
+    "arrivals": {"sessions_per_s": 6}}, "policy": "recompute"})");
+  observe(ExportedRun(simulated("requests.json"), {}));
+  const Outcome outcome = validate({"--hardware", "h100-sxm"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
+  std::printf("%s", outcome.out.c_str());
+}
+
+}  // namespace
+}  // namespace kvcap
