@@ -151,7 +151,7 @@ void add_observe(CLI::App& app) {
   command.footer(
       "Ctrl-C ends the observation and prints what it says. An address without a path means /metrics.\n"
       "Then: kvcap validate --run LOG --hardware H says whether the simulator agrees with the server.\n\n"
-      "Example: kvcap observe traces/sample-vllm-metrics.txt");
+      "Example: kvcap observe scenarios/observed/vllm-metrics.txt");
   command.runs([args] { observe(*args); });
 }
 

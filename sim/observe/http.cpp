@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/input_error.h"
+#include "metrics/format.h"
 
 namespace kvcap {
 namespace {
@@ -17,12 +18,12 @@ std::string reason_of(httplib::Error error, double timeout_s) {
     case httplib::Error::Connection:
       return "no connection: nobody listens there, or no such host";
     case httplib::Error::ConnectionTimeout:
-      return "no connection within " + std::to_string(static_cast<int>(timeout_s)) + " s";
+      return "no connection within " + format_number(timeout_s) + " s";
     case httplib::Error::Read:
-      return "the server did not answer, or not within " + std::to_string(static_cast<int>(timeout_s)) + " s";
+      return "the server did not answer, or not within " + format_number(timeout_s) + " s";
     case httplib::Error::Canceled:
       return "the answer is larger than " + std::to_string(kMostBytes / 1'000'000) +
-             " MB, or not there after " + std::to_string(static_cast<int>(timeout_s)) + " s";
+             " MB, or not there after " + format_number(timeout_s) + " s";
     case httplib::Error::SSLConnection:
     case httplib::Error::SSLServerVerification:
       return "the server's certificate is not accepted";

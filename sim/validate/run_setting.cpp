@@ -20,7 +20,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostRates = 60;
 constexpr int64_t kMostRequests = 50'000;
-constexpr int64_t kPieceTokens = 64;  // of the text that the prompts are made to share
+constexpr int64_t kPieceTokens = 64;  // of the text that the prompts are made to share, at least
+constexpr double kMostPieces = 4e6;   // of all prompts, beyond which pieces are larger
+constexpr double kMostBlockSize = 65536;
+constexpr double kMostTokens = 1e7;  // of a prompt or an answer
 constexpr uint64_t kSeed = 1;
 
 bool sets(const std::vector<std::string>& overrides, std::string_view path) {
@@ -88,20 +91,28 @@ std::vector<int64_t> lengths_of(const Buckets& buckets, double mean, int64_t cou
   for (std::size_t i = values.size(); i > 0; --i) {
     const auto chosen = static_cast<std::size_t>(random.uniform(i) * static_cast<double>(i));
     std::swap(values[i - 1], values[std::min(chosen, i - 1)]);
-    lengths.push_back(std::max<int64_t>(1, std::llround(values[i - 1])));
+    lengths.push_back(std::llround(std::clamp(values[i - 1], 1.0, kMostTokens)));
   }
   return lengths;
 }
 
-// Requests in Mooncake's form: the beginnings of all prompts are one text, each as long as `hit_rate` asks.
-std::string requests_of(const Observation& observed, int64_t count, double hit_rate, int64_t piece_tokens) {
+struct MadeUpRequests {
+  std::string text;  // in Mooncake's form
+  int64_t piece_tokens = 0;
+};
+
+// The beginnings of all prompts are one text, each as long as `hit_rate` asks.
+MadeUpRequests requests_of(const Observation& observed, int64_t count, double hit_rate, int64_t block_size) {
   const std::vector<int64_t> prompts =
       lengths_of(observed[Spread::prompt_tokens], observed.mean_prompt_tokens(), count, "observed prompts");
+  const double all_tokens = std::accumulate(prompts.begin(), prompts.end(), 0.0);
+  const int64_t least = std::max(kPieceTokens, static_cast<int64_t>(all_tokens / kMostPieces));
+  const int64_t piece_tokens = (least + block_size - 1) / block_size * block_size;
   const std::vector<int64_t> answers =
       lengths_of(observed[Spread::output_tokens], observed.mean_output_tokens(), count, "observed answers");
   const RandomStream random(kSeed, "observed hits");
   std::string text;
-  int64_t next_id = 1'000'000;
+  int64_t next_id = 1'000'000'000;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     const int64_t pieces = (prompts[i] + piece_tokens - 1) / piece_tokens;
     const double wanted = hit_rate * static_cast<double>(prompts[i]) / static_cast<double>(piece_tokens);
@@ -114,7 +125,7 @@ std::string requests_of(const Observation& observed, int64_t count, double hit_r
             .dump() +
         "\n";
   }
-  return text;
+  return {text, piece_tokens};
 }
 
 // Neighbouring scrapes together, so that there are not too many rates.
@@ -138,9 +149,9 @@ Json rates_of(const Observation& observed) {
 
 Json serving_of(const Observation& observed, Json& notes) {
   Json serving = Json::object();
-  if (!std::isnan(observed.block_size) && observed.block_size >= 1)
+  if (observed.block_size >= 1 && observed.block_size <= kMostBlockSize)
     serving["block_size"] = std::llround(observed.block_size);
-  if (!std::isnan(observed.kv_capacity_tokens)) {
+  if (observed.kv_capacity_tokens >= 1 && observed.kv_capacity_tokens < 1e15) {
     serving["kv_capacity_tokens"] =
         std::llround(observed.kv_capacity_tokens / static_cast<double>(observed.engines));
   } else {
@@ -168,7 +179,8 @@ int64_t request_count(const Observation& observed) {
 }
 
 void require_lengths(const Observation& observed) {
-  if (observed.mean_prompt_tokens() >= 1 && observed.mean_output_tokens() >= 1) return;
+  const auto is_length = [](double mean) { return mean >= 1 && mean <= kMostTokens; };
+  if (is_length(observed.mean_prompt_tokens()) && is_length(observed.mean_output_tokens())) return;
   throw InputError(observed.address +
                    ": the log does not say how long prompts and answers are; allowed: --scenario "
                    "SCENARIO, or --set workload.source.path=FILE");
@@ -216,10 +228,11 @@ RunSetting setting_of(const Observation& observed, const std::string& hardware,
   if (!sets(overrides, "workload.source")) {
     require_lengths(observed);
     const double hit_rate = given_hit_rate(observed, scenario["serving"]);
-    const int64_t block = scenario["serving"].value("block_size", int64_t{16});
-    const int64_t piece_tokens = (kPieceTokens + block - 1) / block * block;
-    write_file(requests_file, requests_of(observed, count, hit_rate, piece_tokens));
-    workload["source"] = {{"kind", "mooncake"}, {"path", requests_file}, {"block_tokens", piece_tokens}};
+    const MadeUpRequests requests =
+        requests_of(observed, count, hit_rate, scenario["serving"].value("block_size", int64_t{16}));
+    write_file(requests_file, requests.text);
+    workload["source"] = {
+        {"kind", "mooncake"}, {"path", requests_file}, {"block_tokens", requests.piece_tokens}};
     setting.hits_are_given = true;
     notes.push_back(
         "lengths are drawn from the histograms of prompts and answers, each by itself; metrics do not "
@@ -233,6 +246,9 @@ RunSetting setting_of(const Observation& observed, const std::string& hardware,
   if (!sets(overrides, "workload.arrivals")) {
     workload["arrivals"] = {{"process", "poisson"}, {"rates", rates_of(observed)}};
     notes.push_back("requests arrive at random, as many between scrapes as the server counted");
+  }
+  if (count == kMostRequests) {
+    notes.push_back("the log has more requests than are simulated: the first " + format_count(kMostRequests));
   }
   notes.push_back("the simulation begins with an empty server; the log's had been running");
   scenario["workload"] = workload;

@@ -28,6 +28,8 @@ MetricsServer::MetricsServer(std::function<ServedPage(int request)> page)
                       answer.set_content(one.body, "text/plain; version=0.0.4; charset=utf-8");
                       ++state->served;
                     });
+  state->server.Get(
+      "/moved", [](const httplib::Request&, httplib::Response& answer) { answer.set_redirect("/metrics"); });
   state->port = state->server.bind_to_any_port("127.0.0.1");
   state->thread = std::thread([state] { state->server.listen_after_bind(); });
 }

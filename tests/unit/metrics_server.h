@@ -15,7 +15,7 @@ struct ServedPage {
 
 class MetricsServer {
  public:
-  // `page` answers the requests one after the other, from 0 on.
+  // `page` answers the requests for /metrics one after the other, from 0 on; /moved leads there.
   explicit MetricsServer(std::function<ServedPage(int request)> page);
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;

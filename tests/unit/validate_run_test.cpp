@@ -12,6 +12,7 @@
 #include "unit/cli.h"
 #include "unit/exported_metrics.h"
 #include "unit/metrics_server.h"
+#include "validate/run_setting.h"
 
 namespace kvcap {
 namespace {
@@ -64,7 +65,8 @@ TEST_F(ValidateRun, AgreesWithARunOfTheSameAssumptions) {
   observe(ExportedRun(simulated("chats.json"), {}));
   const Outcome outcome = validate({"--scenario", path("chats.json")});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
-  std::printf("%s", outcome.out.c_str());
+  EXPECT_NE(outcome.out.find("agrees with the server in all of 9 judged figures"), std::string::npos)
+      << outcome.out;
 }
 
 TEST_F(ValidateRun, NamesTheAssumptionThatIsWrong) {
@@ -97,7 +99,59 @@ TEST_F(ValidateRun, WithoutAScenarioItSimulatesWhatTheLogDescribes) {
   observe(ExportedRun(simulated("requests.json"), {}));
   const Outcome outcome = validate({"--hardware", "h100-sxm"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
-  std::printf("%s", outcome.out.c_str());
+  EXPECT_NE(outcome.out.find("agrees with the server in all of 8 judged figures"), std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("Not compared: token hit rate"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("Note: metrics do not say max_num_seqs"), std::string::npos) << outcome.out;
+}
+
+// Chats find their own history. Who shares what the log does not tell, but how much: the prompts are made up
+// to be found as measured.
+TEST_F(ValidateRun, WithoutAScenarioAsManyTokensAreFoundAsMeasured) {
+  const std::string room = "serving.kv_capacity_tokens=200000";
+  observe(ExportedRun(simulated("chats.json", {room}), {}));
+  const Json given = Json::parse(validate({"--hardware", "h100-sxm", "--json"}).out);
+  const Json& hits = given["checks"][0];
+  EXPECT_GT(hits["reference"], 0.5);
+  EXPECT_NEAR(hits["simulated"].get<double>(), hits["reference"].get<double>(), 0.02);
+  EXPECT_EQ(hits["verdict"], "not comparable");
+  EXPECT_EQ(hits["role"], "input");
+  // With the sessions themselves it is a test.
+  const Json tested =
+      Json::parse(validate({"--hardware", "h100-sxm", "--json", "--set", "workload.source.kind=chat", "--set",
+                            "workload.arrivals.sessions_per_s=0.4", "--set", "workload.sessions=250"})
+                      .out);
+  EXPECT_EQ(tested["checks"][0]["role"], "test");
+  EXPECT_EQ(tested["checks"][0]["verdict"], "inside") << tested["checks"][0];
+}
+
+TEST_F(ValidateRun, WhatIsMissingIsSaid) {
+  observe(ExportedRun(simulated("chats.json"), {.model = "somebody/else-7B"}));
+  const auto refusal = [&](const std::vector<std::string>& more) {
+    const Outcome outcome = validate(more);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    return outcome.err;
+  };
+  EXPECT_NE(refusal({}).find("--hardware: missing, required without --scenario"), std::string::npos);
+  EXPECT_NE(refusal({"--hardware", "h100-sxm"}).find("model: found \"somebody/else-7B\" in the log"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--suite", "theory"}).find("without --suite"), std::string::npos);
+  EXPECT_NE(refusal({"--twin", "x"}).find("without --twin"), std::string::npos);
+  EXPECT_NE(refusal({"--markdown"}).find("found --markdown"), std::string::npos);
+  EXPECT_EQ(kvcap({"validate", "--scenario", path("chats.json")}).exit_code, 2);
+  EXPECT_EQ(kvcap({"validate", "--set", "seed=2"}).exit_code, 2);
+  EXPECT_EQ(kvcap({"validate", "--run", path("nothing")}).exit_code, 2);
+}
+
+TEST(CatalogueModel, IsFoundByItsNameOnHuggingFace) {
+  EXPECT_EQ(catalogue_model("meta-llama/Llama-3.1-8B-Instruct"), "llama-3.1-8b");
+  EXPECT_EQ(catalogue_model("meta-llama/Meta-Llama-3.1-8B"), "llama-3.1-8b");
+  EXPECT_EQ(catalogue_model("meta-llama/Llama-2-7b-chat-hf"), "llama-2-7b");
+  EXPECT_EQ(catalogue_model("Qwen/Qwen3-32B"), "qwen3-32b");
+  EXPECT_EQ(catalogue_model("mistralai/Mixtral-8x7B-Instruct-v0.1"), "mixtral-8x7b");
+  EXPECT_EQ(catalogue_model("llama-3.1-8b"), "llama-3.1-8b");
+  EXPECT_EQ(catalogue_model("somebody/else-7B"), "");
+  EXPECT_EQ(catalogue_model(""), "");
 }
 
 }  // namespace
