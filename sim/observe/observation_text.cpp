@@ -75,6 +75,14 @@ std::string capacity_text(const Observation& o) {
   return text;
 }
 
+// "22.0 GB loaded at 26.7 GB/s, 5.00 GB saved".
+std::string offload_text(const Observation& o) {
+  const auto gb = [](double bytes) { return format_number(1e-9 * bytes) + " GB"; };
+  std::string text = gb(o[Counter::loaded_bytes]) + " loaded";
+  if (o[Counter::load_s] > 0) text += " at " + gb(o[Counter::loaded_bytes] / o[Counter::load_s]) + "/s";
+  return text + ", " + gb(o[Counter::saved_bytes]) + " saved";
+}
+
 std::string duration_text(double seconds) {
   if (std::isnan(seconds)) return "an unknown time";
   if (seconds < 120) return format_number(seconds) + " s";
@@ -118,6 +126,7 @@ std::string observation_table(const Observation& o) {
   text += row("prompt tokens", "", tokens_text(o[Counter::prompt_tokens], o.mean_prompt_tokens()));
   text += row("output tokens", "", tokens_text(o[Counter::output_tokens], o.mean_output_tokens()));
   text += row("token hit rate", "%", hits_text(o));
+  if (!std::isnan(o[Counter::loaded_bytes])) text += row("offload", "", offload_text(o));
   text += row("KV usage", "%", gauge_text(o[Gauge::kv_usage], 100));
   text += row("running", "", gauge_text(o[Gauge::running]));
   text += row("waiting", "", gauge_text(o[Gauge::waiting]));

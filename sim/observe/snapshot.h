@@ -19,7 +19,8 @@ enum class ObservedEngine : uint8_t { vllm, sglang };
 inline constexpr std::string_view kObservedEngineNames[] = {"vllm", "sglang"};
 
 // Totals since the server started. Tokens that were looked up and found are those of prompts; `external` are
-// found by a KV connector, which does not say in which tier.
+// found by a KV connector, which does not say in which tier. Bytes are KV from and to below GPU memory, and
+// `load_s` the time that the loads took.
 enum class Counter : uint8_t {
   requests,
   prompt_tokens,
@@ -29,11 +30,15 @@ enum class Counter : uint8_t {
   host_hit_tokens,
   storage_hit_tokens,
   external_hit_tokens,
-  preemptions
+  preemptions,
+  loaded_bytes,
+  load_s,
+  saved_bytes
 };
 inline constexpr std::string_view kCounterNames[] = {
     "requests",        "prompt_tokens",      "output_tokens",       "queried_tokens", "hbm_hit_tokens",
-    "host_hit_tokens", "storage_hit_tokens", "external_hit_tokens", "preemptions"};
+    "host_hit_tokens", "storage_hit_tokens", "external_hit_tokens", "preemptions",    "loaded_bytes",
+    "load_s",          "saved_bytes"};
 
 enum class Gauge : uint8_t { running, waiting, kv_usage, hit_rate, kv_capacity_tokens, block_size, blocks };
 inline constexpr std::string_view kGaugeNames[] = {

@@ -77,6 +77,24 @@ vllm:inter_token_latency_seconds_sum 1
   EXPECT_EQ(read("vllm:gpu_prefix_cache_hits_total 300\n")[Counter::hbm_hit_tokens], 300);
 }
 
+TEST(Snapshot, ReadsTheOffloadingConnectorUnderBothItsNames) {
+  const std::string old = R"(vllm:kv_offload_total_bytes_total{transfer_type="CPU_to_GPU"} 3e9
+vllm:kv_offload_total_bytes_total{transfer_type="GPU_to_CPU"} 5e9
+vllm:kv_offload_total_time_total{transfer_type="CPU_to_GPU"} 0.2
+vllm:kv_offload_total_time_total{transfer_type="GPU_to_CPU"} 0.4
+)";
+  const std::string both = old + R"(vllm:kv_offload_load_bytes_total 3e9
+vllm:kv_offload_load_time_total 0.2
+vllm:kv_offload_store_bytes_total 5e9
+)";
+  for (const std::string& text : {old, both}) {
+    const Snapshot one = read(text);
+    EXPECT_EQ(one[Counter::loaded_bytes], 3e9);
+    EXPECT_EQ(one[Counter::load_s], 0.2);
+    EXPECT_EQ(one[Counter::saved_bytes], 5e9);
+  }
+}
+
 TEST(Snapshot, ReadsWhatSglangExportsTierByTier) {
   const Snapshot one = read(R"(sglang:num_requests_total{model_name="m",tp_rank="0"} 12
 sglang:prompt_tokens_total{model_name="m",is_streaming="true"} 600
