@@ -38,6 +38,9 @@ bool queues_differ(const RunEvidence& e) {
   return e.waiting.known() && most > 0.5 && std::abs(e.waiting.difference()) > 0.3 * most;
 }
 
+// Whether the mean of the gaps between tokens is as simulated, whatever their tails.
+bool steps_agree(const RunEvidence& e) { return !e.itl.mean_ms.differs_by(kLatencyTolerance); }
+
 // How far the quantiles are from their buckets when the simulated ones are moved by `shift_ms` and stretched
 // by `factor`: the sum of relative distances.
 double misfit(const LatencyEvidence& latency, double shift_ms, double factor) {
@@ -77,9 +80,9 @@ std::string try_time(const std::string& field, double simulated_s, double wanted
 
 Explained other_rate(const Question& q) {
   const double chance = 2 / std::sqrt(std::max(1.0, std::min(q.e.requests.measured, q.e.requests.simulated)));
-  if (!q.e.requests_per_s.differs_by(std::max(kOtherLoad, chance))) return {};
-  return "The load is not the same: " + two(q.e.requests_per_s, "requests/s") +
-         ". Set the arrivals to the measured rate, or omit --scenario.";
+  if (!q.e.arrivals_per_s.differs_by(std::max(kOtherLoad, chance))) return {};
+  return "The load is not the same: " + two(q.e.arrivals_per_s, "arrivals/s") +
+         ". Set workload.arrivals to what was measured.";
 }
 
 Explained other_prompts(const Question& q) {
@@ -198,7 +201,7 @@ Explained decode_kernels(const Question& q) {
 }
 
 Explained steps_differ(const Question& q) {
-  if (!is(q, FigureGroup::ttft) || !q.outside.itl || queues_differ(q.e)) return {};
+  if (!is(q, FigureGroup::ttft) || steps_agree(q.e) || queues_differ(q.e)) return {};
   if ((q.e.ttft.mean_ms.difference() > 0) != (q.e.itl.mean_ms.difference() > 0)) return {};
   return "It follows from the length of steps: the first token waits for steps that take " +
          std::string(q.e.itl.mean_ms.difference() > 0 ? "longer" : "less") +
@@ -206,7 +209,7 @@ Explained steps_differ(const Question& q) {
 }
 
 Explained request_overhead(const Question& q) {
-  if (!is(q, FigureGroup::ttft) || q.outside.itl) return {};
+  if (!is(q, FigureGroup::ttft) || !steps_agree(q.e)) return {};
   const Shape shape = shape_of(q.e.ttft);
   if (!shape.is_shift) return {};
   return "The first token comes " + format_number(std::abs(shape.shift_ms)) + " ms " +
@@ -219,13 +222,27 @@ Explained request_overhead(const Question& q) {
 }
 
 Explained prefill_kernels(const Question& q) {
-  if (!is(q, FigureGroup::ttft) || q.outside.itl) return {};
+  if (!is(q, FigureGroup::ttft) || !steps_agree(q.e)) return {};
   const Shape shape = shape_of(q.e.ttft);
   if (!shape.is_factor) return {};
   return "The first token takes " + format_number(shape.factor) +
          " times as long as simulated and gaps between tokens agree: GEMM or attention of prompts in the "
          "hardware "
          "profile.";
+}
+
+Explained long_gaps(const Question& q) {
+  if (!is(q, FigureGroup::itl) || !steps_agree(q.e)) return {};
+  const Both& preempted = q.e.preemptions_per_request;
+  return "The mean gap between tokens agrees, the spread does not: steps that compute prompts beside "
+         "(max_num_batched_tokens), or requests that are preempted" +
+         (preempted.known() ? " (" + two(preempted, "a request") + ")." : ".");
+}
+
+Explained other_spread(const Question& q) {
+  if (!is(q, FigureGroup::ttft) || q.latency().mean_ms.differs_by(kLatencyTolerance)) return {};
+  return "The mean TTFT agrees, the spread does not: another mix of prompt lengths, or arrivals in other "
+         "bursts.";
 }
 
 Explained unknown(const Question& q) {
@@ -261,6 +278,8 @@ constexpr CauseRow kCauses[] = {
     {"steps", "serving.step_overhead_s", steps_differ},
     {"request_overhead", "serving.request_overhead_s", request_overhead},
     {"prefill_kernels", "hardware", prefill_kernels},
+    {"long_gaps", "serving.max_num_batched_tokens", long_gaps},
+    {"spread", "workload", other_spread},
     {"unknown", "", unknown},
 };
 

@@ -146,7 +146,8 @@ RunComparison compare_with_run(const std::string& log, const std::string& scenar
     if (!hardware.empty()) all.insert(all.begin(), "hardware=" + hardware);
     setting.scenario = load_scenario(scenario_path, all);
   }
-  const RunResult result = combine_replications(run_replications({setting.scenario}).front());
+  const RunResult result =
+      combine_replications(run_replications({setting.scenario}, {.keep_turns = true}).front());
   comparison.header = header_of(observed, setting.scenario);
   comparison.evidence = evidence_of(observed, result, setting.scenario);
   comparison.evidence.hits_are_given = setting.hits_are_given;

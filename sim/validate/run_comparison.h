@@ -11,10 +11,9 @@
 
 namespace kvcap {
 
-// A hit rate is inside within 5 points; a mean latency within 15 % beside what chance leaves of so many
-// requests; a quantile within 15 % of the bucket that the server's histogram has it in.
+// A hit rate is inside within 5 points; a mean latency within kLatencyTolerance or what chance leaves of so
+// many requests; a quantile within kLatencyTolerance of the bucket that the server's histogram has it in.
 inline constexpr double kHitRateTolerance = 0.05;
-inline constexpr double kLatencyTolerance = 0.15;
 
 struct RunComparison {
   std::string header;  // what is compared, in a line

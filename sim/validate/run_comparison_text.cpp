@@ -21,7 +21,7 @@ struct EvidenceRow {
 };
 constexpr EvidenceRow kEvidence[] = {
     {"requests", "", &RunEvidence::requests},
-    {"request rate", "1/s", &RunEvidence::requests_per_s},
+    {"arrivals", "1/s", &RunEvidence::arrivals_per_s},
     {"mean prompt", "tokens", &RunEvidence::prompt_tokens},
     {"mean answer", "tokens", &RunEvidence::output_tokens},
     {"found on the GPU", "%", &RunEvidence::gpu_hit_rate, 100},

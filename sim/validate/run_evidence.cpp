@@ -42,10 +42,10 @@ double margin_of(double q, const Both& requests) {
 }
 
 LatencyEvidence latency_of(const Buckets& buckets, const RunResult& result, const std::string& metric,
-                           const Both& requests) {
+                           const std::string& of_requests, const Both& requests) {
   LatencyEvidence latency;
   latency.mean_ms.simulated = result.number("mean_" + metric);
-  latency.simulated_std_ms = result.number("std_" + metric);
+  latency.simulated_std_ms = result.number("std_" + of_requests);
   for (std::size_t i = 0; i < latency.simulated_ms.size(); ++i) {
     latency.simulated_ms[i] = result.number(std::string(kQuantileNames[i]) + "_" + metric);
   }
@@ -66,6 +66,23 @@ std::optional<bool> prefix_caching_of(const Observation& observed) {
   if (found->second == "True" || found->second == "true") return true;
   if (found->second == "False" || found->second == "false") return false;
   return {};
+}
+
+// Rates until the last arrival: what is served later says nothing about the load.
+double simulated_arrivals_per_s(const RunResult& result) {
+  double last_s = 0;
+  for (const TurnRecord& turn : result.turns) last_s = std::max(last_s, turn.arrival_s);
+  return last_s > 0 ? static_cast<double>(result.turns.size()) / last_s
+                    : std::numeric_limits<double>::quiet_NaN();
+}
+
+double measured_arrivals_per_s(const Observation& observed) {
+  double requests = 0, last_s = 0;
+  for (const ArrivalCount& one : observed.arrivals) {
+    requests += one.requests;
+    if (one.requests > 0) last_s = one.to_s;
+  }
+  return last_s > 0 ? requests / last_s : observed.requests_per_s();
 }
 
 double lower_hits(const Observation& observed) {
@@ -89,7 +106,7 @@ RunEvidence evidence_of(const Observation& observed, const RunResult& result, co
   RunEvidence e;
   e.requests = {completed, std::max(observed[Counter::requests], observed[Spread::ttft_s].count())};
   if (std::isnan(e.requests.measured)) e.requests.measured = observed[Spread::ttft_s].count();
-  e.requests_per_s = {result.number("request_throughput"), observed.requests_per_s()};
+  e.arrivals_per_s = {simulated_arrivals_per_s(result), measured_arrivals_per_s(observed)};
   e.prompt_tokens = {result.number("total_input_tokens") / completed, observed.mean_prompt_tokens()};
   e.output_tokens = {result.number("total_output_tokens") / completed, observed.mean_output_tokens()};
   e.token_hit_rate = {result.number("token_hit_rate"), observed.token_hit_rate()};
@@ -107,8 +124,8 @@ RunEvidence evidence_of(const Observation& observed, const RunResult& result, co
   e.step_overhead_s = scenario.serving.step_overhead_s;
   e.request_overhead_s = scenario.serving.request_overhead_s;
   e.async_scheduling = scenario.serving.async_scheduling;
-  e.ttft = latency_of(observed[Spread::ttft_s], result, "ttft_ms", e.requests);
-  e.itl = latency_of(observed[Spread::itl_s], result, "itl_ms", e.requests);
+  e.ttft = latency_of(observed[Spread::ttft_s], result, "ttft_ms", "ttft_ms", e.requests);
+  e.itl = latency_of(observed[Spread::itl_s], result, "itl_ms", "tpot_ms", e.requests);
   return e;
 }
 

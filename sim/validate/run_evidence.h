@@ -13,6 +13,9 @@
 
 namespace kvcap {
 
+// Relative: within it latencies agree.
+inline constexpr double kLatencyTolerance = 0.15;
+
 // NaN: not known.
 struct Both {
   double simulated = std::numeric_limits<double>::quiet_NaN();
@@ -28,7 +31,7 @@ inline constexpr double kJudgedQuantiles[] = {0.5, 0.9, 0.99};
 
 struct LatencyEvidence {
   Both mean_ms;
-  double simulated_std_ms = 0;
+  double simulated_std_ms = 0;  // of requests' means
   std::array<double, std::size(kJudgedQuantiles)> simulated_ms{};
   // The buckets that the quantiles lie in, with what chance leaves of so few requests.
   std::array<QuantileRange, std::size(kJudgedQuantiles)> measured_ms{};
@@ -36,8 +39,9 @@ struct LatencyEvidence {
 };
 
 struct RunEvidence {
-  Both requests;  // that the figures are of
-  Both requests_per_s, prompt_tokens, output_tokens;
+  Both requests;        // that the figures are of
+  Both arrivals_per_s;  // until the last arrival
+  Both prompt_tokens, output_tokens;
   Both token_hit_rate, gpu_hit_rate, lower_hit_rate;  // lower: below GPU memory
   Both kv_capacity_tokens, kv_usage, running, waiting, preemptions_per_request;
   std::optional<bool> measured_prefix_caching;
@@ -48,6 +52,7 @@ struct RunEvidence {
   LatencyEvidence ttft, itl;
 };
 
+// `result` with its turns.
 RunEvidence evidence_of(const Observation& observed, const RunResult& result, const Scenario& scenario);
 
 }  // namespace kvcap

@@ -96,6 +96,21 @@ std::vector<int64_t> lengths_of(const Buckets& buckets, double mean, int64_t cou
   return lengths;
 }
 
+// When the requests arrive: between two scrapes as many as were counted, at random times.
+std::vector<double> arrival_times(const Observation& observed, int64_t count) {
+  const RandomStream random(kSeed, "observed arrivals");
+  std::vector<double> times;
+  double counted = 0;
+  for (const ArrivalCount& one : observed.arrivals) {
+    counted += one.requests;
+    while (std::ssize(times) < std::min(count, static_cast<int64_t>(std::llround(counted)))) {
+      times.push_back(one.from_s + (one.to_s - one.from_s) * random.uniform(times.size()));
+    }
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
 struct MadeUpRequests {
   std::string text;  // in Mooncake's form
   int64_t piece_tokens = 0;
@@ -110,20 +125,23 @@ MadeUpRequests requests_of(const Observation& observed, int64_t count, double hi
   const int64_t piece_tokens = (least + block_size - 1) / block_size * block_size;
   const std::vector<int64_t> answers =
       lengths_of(observed[Spread::output_tokens], observed.mean_output_tokens(), count, "observed answers");
+  const std::vector<double> times = arrival_times(observed, count);
   const RandomStream random(kSeed, "observed hits");
   std::string text;
   int64_t next_id = 1'000'000'000;
-  for (std::size_t i = 0; i < prompts.size(); ++i) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
     const int64_t pieces = (prompts[i] + piece_tokens - 1) / piece_tokens;
     const double wanted = hit_rate * static_cast<double>(prompts[i]) / static_cast<double>(piece_tokens);
     const int64_t shared =
         std::min((prompts[i] - 1) / piece_tokens, static_cast<int64_t>(wanted + random.uniform(i)));
     Json ids = Json::array();
     for (int64_t piece = 0; piece < pieces; ++piece) ids.push_back(piece < shared ? piece + 1 : next_id++);
-    text +=
-        Json{{"timestamp", 0}, {"input_length", prompts[i]}, {"output_length", answers[i]}, {"hash_ids", ids}}
-            .dump() +
-        "\n";
+    text += Json{{"timestamp", 1e3 * times[i]},
+                 {"input_length", prompts[i]},
+                 {"output_length", answers[i]},
+                 {"hash_ids", ids}}
+                .dump() +
+            "\n";
   }
   return {text, piece_tokens};
 }
@@ -142,7 +160,7 @@ Json rates_of(const Observation& observed) {
     rates.push_back(
         {{"from_s", rates.empty() ? 0.0 : from_s}, {"requests_per_s", requests / (to_s - from_s)}});
   }
-  // Random gaps may need some time beyond the window.
+  // Sessions of the user's source may go on beyond the window.
   rates.push_back({{"from_s", observed.duration_s}, {"requests_per_s", total / observed.duration_s}});
   return rates;
 }
@@ -244,7 +262,9 @@ RunSetting setting_of(const Observation& observed, const std::string& hardware,
         "workload.source.path=REQUESTS hits are simulated and compared");
   }
   if (!sets(overrides, "workload.arrivals")) {
-    workload["arrivals"] = {{"process", "poisson"}, {"rates", rates_of(observed)}};
+    workload["arrivals"] = setting.hits_are_given
+                               ? Json{{"process", "trace"}}
+                               : Json{{"process", "poisson"}, {"rates", rates_of(observed)}};
     notes.push_back("requests arrive at random, as many between scrapes as the server counted");
   }
   if (count == kMostRequests) {

@@ -30,7 +30,7 @@ LatencyEvidence latency(double mean_ms, double p50, double p90, double p99) {
 RunEvidence agreement() {
   RunEvidence e;
   e.requests = {1000, 1000};
-  e.requests_per_s = {5, 5};
+  e.arrivals_per_s = {5, 5};
   e.prompt_tokens = {2000, 2000};
   e.output_tokens = {300, 300};
   e.token_hit_rate = {0.5, 0.5};
@@ -71,9 +71,9 @@ const std::vector<Case>& cases() {
       {"rate", FigureGroup::ttft,
        [](RunEvidence& e) {
          slower_ttft(e);
-         e.requests_per_s.measured = 6;
+         e.arrivals_per_s.measured = 6;
        },
-       "6.00 requests/s measured, 5.00 requests/s simulated"},
+       "6.00 arrivals/s measured, 5.00 arrivals/s simulated"},
       {"prompt_length", FigureGroup::ttft,
        [](RunEvidence& e) {
          slower_ttft(e);
@@ -151,6 +151,17 @@ const std::vector<Case>& cases() {
       {"request_overhead", FigureGroup::ttft, [](RunEvidence& e) { change(e.ttft, 1, 50); },
        "50.0 ms later than simulated"},
       {"prefill_kernels", FigureGroup::ttft, slower_ttft, "1.50 times as long as simulated"},
+      {"long_gaps", FigureGroup::itl,
+       [](RunEvidence& e) {
+         e.itl.measured_ms[2] = {100, 150, 120};
+         e.preemptions_per_request = {0.2, 0.6};
+       },
+       "The mean gap between tokens agrees, the spread does not"},
+      {"spread", FigureGroup::ttft,
+       [](RunEvidence& e) {
+         e.ttft.measured_ms[2] = {100, 150, 120};
+       },
+       "The mean TTFT agrees, the spread does not"},
       {"unknown", FigureGroup::ttft,
        [](RunEvidence& e) {
          slower_ttft(e);
