@@ -142,6 +142,7 @@ Observation observation_of(const ObservedLog& log) {
   total.kv_capacity_tokens = last.kv_capacity_tokens();
   total.from_unix_s = first.unix_s;
   total.duration_s = last.unix_s - first.unix_s;
+  total.requests_before = log.samples.size() > 1 ? or_zero(first[Counter::requests]) : 0;
   if (log.samples.size() == 1) {
     add_growth(total, nullptr, last);
     total.from_unix_s = last.started_s.value_or(last.unix_s);

@@ -43,6 +43,7 @@ struct Observation {
   double from_unix_s = 0;
   double duration_s = 0;  // NaN: one scrape of a server that does not say when it started
   int64_t scrapes = 0, failed = 0, restarts = 0;
+  double requests_before = 0;                               // the window
   std::array<double, std::size(kCounterNames)> counters{};  // growth; NaN: not exported
   std::array<GaugeSummary, std::size(kGaugeNames)> gauges{};
   std::array<Buckets, std::size(kSpreadNames)> spreads;

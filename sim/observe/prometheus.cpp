@@ -67,7 +67,7 @@ class Line {
     std::size_t end = 0;
     while (end < rest_.size() && (end == 0 ? begins_a_name(rest_[end]) : is_in_a_name(rest_[end]))) ++end;
     if (end == 0) refuse(what);
-    const std::string found(rest_.substr(0, end));
+    std::string found(rest_.substr(0, end));
     rest_.remove_prefix(end);
     return found;
   }

@@ -110,6 +110,19 @@ std::string header_of(const Observation& observed, const Scenario& scenario) {
          scenario.hardware.provenance_kind + ")";
 }
 
+// What is outside says why, for whoever reads the checks alone.
+void give_reasons(const std::vector<Cause>& causes, std::vector<Check>& checks) {
+  constexpr std::string_view kIds[] = {"run.token_hit_rate", "run.ttft", "run.itl"};
+  for (const Cause& cause : causes) {
+    for (const FigureGroup group : cause.groups) {
+      for (Check& check : checks) {
+        const bool is_of_group = check.id.starts_with(kIds[static_cast<std::size_t>(group)]);
+        if (is_of_group && check.verdict == Verdict::outside) check.reason = cause.text;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Check> run_checks(const RunEvidence& evidence) {
@@ -153,7 +166,12 @@ RunComparison compare_with_run(const std::string& log, const std::string& scenar
   comparison.evidence.hits_are_given = setting.hits_are_given;
   comparison.checks = run_checks(comparison.evidence);
   comparison.causes = likely_causes(comparison.evidence, outside_of(comparison.checks));
+  give_reasons(comparison.causes, comparison.checks);
   comparison.notes = observed.notes;
+  if (observed.requests_before > 0) {
+    comparison.notes.push_back("the simulation begins with an empty server; the log's had answered " +
+                               format_count(std::llround(observed.requests_before), "request") + " before");
+  }
   comparison.notes.insert(comparison.notes.end(), result.notes.begin(), result.notes.end());
   return comparison;
 }

@@ -77,7 +77,7 @@ std::string percent(double share) { return std::to_string(std::lround(100 * shar
 
 std::string allowed_text(const Check& check) {
   if (check.absolute) return std::to_string(std::lround(100 * check.tolerance)) + " points";
-  const std::string share = percent(check.tolerance);
+  std::string share = percent(check.tolerance);
   if (check.half_width.empty() || !(check.half_width.front() > 0)) return share;
   return share + " or " + format_number(check.half_width.front()) + " ms";
 }

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "metrics/format.h"
 #include "scenario/load.h"
+#include "workload/sources_table.h"
 
 namespace kvcap {
 namespace {
@@ -26,10 +27,15 @@ constexpr double kMostBlockSize = 65536;
 constexpr double kMostTokens = 1e7;  // of a prompt or an answer
 constexpr uint64_t kSeed = 1;
 
-bool sets(const std::vector<std::string>& overrides, std::string_view path) {
-  return std::any_of(overrides.begin(), overrides.end(), [&](const std::string& one) {
-    return one.starts_with(path) && one.find_first_of(".=", path.size()) == path.size();
-  });
+// Whether an override sets the field itself; and whether one sets it or a field within.
+bool sets(const std::vector<std::string>& overrides, const std::string& path) {
+  return std::any_of(overrides.begin(), overrides.end(),
+                     [&](const std::string& one) { return one.starts_with(path + "="); });
+}
+bool sets_within(const std::vector<std::string>& overrides, const std::string& path) {
+  return sets(overrides, path) ||
+         std::any_of(overrides.begin(), overrides.end(),
+                     [&](const std::string& one) { return one.starts_with(path + "."); });
 }
 
 std::string lower(std::string text) {
@@ -56,7 +62,7 @@ std::string model_of(const Observation& observed) {
                      " models in the log, allowed: one, or --set model=NAME");
   }
   const std::string& served = observed.models.front();
-  const std::string known = catalogue_model(served);
+  std::string known = catalogue_model(served);
   if (!known.empty()) return known;
   // What is served from a folder is called by it.
   std::error_code none;
@@ -210,6 +216,53 @@ double given_hit_rate(const Observation& observed, const Json& serving) {
   return is_off || std::isnan(measured) ? 0 : std::clamp(measured, 0.0, 1.0);
 }
 
+// Made-up requests, in a file.
+Json made_up_source(const Observation& observed, const Json& serving, int64_t count,
+                    const std::string& requests_file, Json& notes) {
+  require_lengths(observed);
+  const double hit_rate = given_hit_rate(observed, serving);
+  const MadeUpRequests requests =
+      requests_of(observed, count, hit_rate, serving.value("block_size", int64_t{16}));
+  write_file(requests_file, requests.text);
+  notes.push_back(
+      "lengths are drawn from the histograms of prompts and answers, each by itself; metrics do not say "
+      "which "
+      "long prompt had which answer");
+  notes.push_back(
+      "metrics do not say who shares which prefix: all prompts begin with the same text, so that " +
+      format_percent(hit_rate) +
+      " of the tokens are found in GPU memory, as measured in all tiers; with --set "
+      "workload.source.path=REQUESTS hits are simulated and compared");
+  if (count == kMostRequests) {
+    notes.push_back("the log has more requests than are simulated: the first " + format_count(kMostRequests));
+  }
+  return {{"kind", "mooncake"}, {"path", requests_file}, {"block_tokens", requests.piece_tokens}};
+}
+
+// The user's source, whose kind its beginning shows where nobody says it.
+Json given_source(const std::vector<std::string>& overrides) {
+  constexpr std::string_view kPath = "workload.source.path=";
+  if (sets(overrides, "workload.source") || sets(overrides, "workload.source.kind")) return Json::object();
+  for (const std::string& one : overrides) {
+    if (one.starts_with(kPath)) return {{"kind", guess_source(one.substr(kPath.size())).name}};
+  }
+  return Json::object();
+}
+
+Json workload_of(const Observation& observed, const Json& serving, const std::vector<std::string>& overrides,
+                 const std::string& requests_file, Json& notes) {
+  const bool is_given = sets_within(overrides, "workload.source");
+  const int64_t count = request_count(observed);
+  Json workload = {{"source", is_given ? given_source(overrides)
+                                       : made_up_source(observed, serving, count, requests_file, notes)}};
+  if (!sets_within(overrides, "workload.arrivals")) {
+    workload["arrivals"] =
+        is_given ? Json{{"process", "poisson"}, {"rates", rates_of(observed)}} : Json{{"process", "trace"}};
+    notes.push_back("requests arrive at random, as many between scrapes as the server counted");
+  }
+  return workload;
+}
+
 }  // namespace
 
 std::string catalogue_model(const std::string& served_name) {
@@ -234,48 +287,16 @@ RunSetting setting_of(const Observation& observed, const std::string& hardware,
                       const std::vector<std::string>& overrides, const std::string& requests_file) {
   if (hardware.empty() && !sets(overrides, "hardware"))
     throw InputError("--hardware: missing, required without --scenario: metrics do not name the GPU");
-  const int64_t count = request_count(observed);
-  RunSetting setting;
   Json notes = Json::array();
-  Json scenario = {{"schema", "kvcap.scenario/1"}, {"name", "observed"}};
+  Json scenario = {{"schema", "kvcap.scenario/1"}, {"name", "observed"}, {"policy", "recompute"}};
   if (!sets(overrides, "model")) scenario["model"] = model_of(observed);
   if (!hardware.empty()) scenario["hardware"] = hardware;
   scenario["serving"] = serving_of(observed, notes);
   if (observed.engines > 1) scenario["fleet"] = {{"replicas", observed.engines}, {"routing", "least_loaded"}};
-  Json workload = Json::object();
-  if (!sets(overrides, "workload.source")) {
-    require_lengths(observed);
-    const double hit_rate = given_hit_rate(observed, scenario["serving"]);
-    const MadeUpRequests requests =
-        requests_of(observed, count, hit_rate, scenario["serving"].value("block_size", int64_t{16}));
-    write_file(requests_file, requests.text);
-    workload["source"] = {
-        {"kind", "mooncake"}, {"path", requests_file}, {"block_tokens", requests.piece_tokens}};
-    setting.hits_are_given = true;
-    notes.push_back(
-        "lengths are drawn from the histograms of prompts and answers, each by itself; metrics do not "
-        "say which long prompt had which answer");
-    notes.push_back(
-        "metrics do not say who shares which prefix: all prompts begin with the same text, so that " +
-        format_percent(hit_rate) +
-        " of the tokens are found in GPU memory, as measured in all tiers; with --set "
-        "workload.source.path=REQUESTS hits are simulated and compared");
-  }
-  if (!sets(overrides, "workload.arrivals")) {
-    workload["arrivals"] = setting.hits_are_given
-                               ? Json{{"process", "trace"}}
-                               : Json{{"process", "poisson"}, {"rates", rates_of(observed)}};
-    notes.push_back("requests arrive at random, as many between scrapes as the server counted");
-  }
-  if (count == kMostRequests) {
-    notes.push_back("the log has more requests than are simulated: the first " + format_count(kMostRequests));
-  }
-  notes.push_back("the simulation begins with an empty server; the log's had been running");
-  scenario["workload"] = workload;
-  if (!sets(overrides, "policy")) scenario["policy"] = "recompute";
+  scenario["workload"] = workload_of(observed, scenario["serving"], overrides, requests_file, notes);
   scenario["notes"] = notes;
-  setting.scenario = parse_scenario(scenario.dump(), "the log's setting", overrides);
-  return setting;
+  return {.scenario = parse_scenario(scenario.dump(), "the log's setting", overrides),
+          .hits_are_given = !sets_within(overrides, "workload.source")};
 }
 
 }  // namespace kvcap

@@ -125,16 +125,18 @@ std::string ExportedRun::vllm(double time_s) const {
   text.sample("vllm:request_success_total", ",finished_reason=\"stop\"", static_cast<double>(e2el_s.size()));
   text.sample("vllm:request_success_total", ",finished_reason=\"abort\"", 0);
   text.histogram("vllm:time_to_first_token_seconds", kTtftBounds, ttft_s);
-  const auto itl = std::find_if(result_.distributions.begin(), result_.distributions.end(),
-                                [](const auto& one) { return one.first == "itl_ms"; });
-  text.histogram(
-      "vllm:inter_token_latency_seconds", kItlBounds, gaps, gaps * 1e-3 * result_.number("mean_itl_ms"),
-      [&](double bound) {
-        const auto& quantiles = itl->second;
-        return static_cast<double>(std::upper_bound(quantiles.begin(), quantiles.end(), 1e3 * bound) -
-                                   quantiles.begin()) /
-               static_cast<double>(quantiles.size());
-      });
+  std::vector<double> itl_ms;
+  for (const auto& [name, quantiles] : result_.distributions) {
+    if (name == "itl_ms") itl_ms = quantiles;
+  }
+  if (!itl_ms.empty()) {
+    const auto share_below = [&](double bound) {
+      const auto below = std::upper_bound(itl_ms.begin(), itl_ms.end(), 1e3 * bound) - itl_ms.begin();
+      return static_cast<double>(below) / static_cast<double>(itl_ms.size());
+    };
+    text.histogram("vllm:inter_token_latency_seconds", kItlBounds, gaps,
+                   gaps * 1e-3 * result_.number("mean_itl_ms"), share_below);
+  }
   text.histogram("vllm:e2e_request_latency_seconds", kTtftBounds, e2el_s);
   text.histogram("vllm:request_prompt_tokens", token_bounds(131072), prompts);
   text.histogram("vllm:request_generation_tokens", token_bounds(131072), answers);

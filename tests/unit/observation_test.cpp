@@ -31,6 +31,7 @@ TEST(Observation, IsWhatTotalsGrewBy) {
   const Observation o = observation_of({.samples = {at(1000, 50, 4), at(1010, 70, 6), at(1030, 150, 2)}});
   EXPECT_EQ(o.duration_s, 30);
   EXPECT_EQ(o.from_unix_s, 1000);
+  EXPECT_EQ(o.requests_before, 50);
   EXPECT_EQ(o[Counter::requests], 100);
   EXPECT_DOUBLE_EQ(o.requests_per_s(), 100 / 30.0);
   EXPECT_DOUBLE_EQ(o.token_hit_rate(), 0.4);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,7 +14,9 @@
 #include "unit/cli.h"
 #include "unit/exported_metrics.h"
 #include "unit/metrics_server.h"
+#include "unit/shared_data.h"
 #include "validate/run_setting.h"
+#include "workload/csv.h"
 
 namespace kvcap {
 namespace {
@@ -71,13 +75,17 @@ TEST_F(ValidateRun, AgreesWithARunOfTheSameAssumptions) {
 
 TEST_F(ValidateRun, NamesTheAssumptionThatIsWrong) {
   observe(ExportedRun(simulated("chats.json"), {}));
+  std::string reason;  // of the hit rate
   const auto causes = [&](const std::string& change) {
     const Outcome outcome = validate({"--scenario", path("chats.json"), "--set", change, "--json"});
+    const Json hit_rate = Json::parse(outcome.out)["checks"][0];
+    reason = hit_rate["reason"].is_string() ? hit_rate["reason"].get<std::string>() : "";
     EXPECT_EQ(outcome.exit_code, 3) << change << "\n" << outcome.err << outcome.out;
     return causes_of(outcome);
   };
   using Ids = std::vector<std::string>;
   EXPECT_EQ(causes("serving.kv_capacity_tokens=30000"), (Ids{"kv_capacity"}));
+  EXPECT_NE(reason.find("another number of KV tokens"), std::string::npos) << reason;
   EXPECT_EQ(causes("serving.prefix_caching=false"), (Ids{"prefix_caching"}));
   EXPECT_EQ(causes("serving.step_overhead_s=0.02"), (Ids{"steps", "step_overhead"}));
   EXPECT_EQ(causes("serving.request_overhead_s=0.1"), (Ids{"request_overhead"}));
@@ -99,6 +107,10 @@ TEST_F(ValidateRun, WithoutAScenarioItSimulatesWhatTheLogDescribes) {
   observe(ExportedRun(simulated("requests.json"), {}));
   const Outcome outcome = validate({"--hardware", "h100-sxm"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err << outcome.out;
+  // With the requests themselves the hit rate is judged, too; what they are their file says.
+  const Outcome given =
+      validate({"--hardware", "h100-sxm", "--set", "workload.source.path=" + path("requests.jsonl")});
+  EXPECT_NE(given.out.find("in all of 9 judged figures"), std::string::npos) << given.err << given.out;
   EXPECT_NE(outcome.out.find("agrees with the server in all of 8 judged figures"), std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find("Not compared: token hit rate"), std::string::npos) << outcome.out;
@@ -123,6 +135,47 @@ TEST_F(ValidateRun, WithoutAScenarioAsManyTokensAreFoundAsMeasured) {
                       .out);
   EXPECT_EQ(tested["checks"][0]["role"], "test");
   EXPECT_EQ(tested["checks"][0]["verdict"], "inside") << tested["checks"][0];
+}
+
+// The requests of a real run of vLLM 0.19 on an RTX 4090 as what the server would have counted meanwhile: a
+// burst of ten a second that fills the GPU memory and queues for three minutes.
+RunResult measured_burst(const std::string& csv) {
+  static constexpr CsvColumn kColumns[] = {{"arrival_s"}, {"input_tokens"}, {"output_tokens"},
+                                           {"ttft_s"},    {"e2e_s"},        {"queue_s"}};
+  RunResult run;
+  double end_s = 0;
+  for_each_csv_row(csv, BadRow::error, kColumns, true, [&](const CsvRow& row) {
+    const auto number = [&row](std::size_t i) {
+      return std::strtod(std::string(row.text(i)).c_str(), nullptr);
+    };
+    TurnRecord turn;
+    turn.arrival_s = number(0);
+    turn.input_tokens = static_cast<uint32_t>(number(1));
+    turn.output_tokens = static_cast<uint32_t>(number(2));
+    turn.ttft_s = number(3);
+    turn.e2el_s = number(4);
+    turn.service_ttft_s = turn.ttft_s - number(5);
+    run.turns.push_back(turn);
+    end_s = std::max(end_s, turn.arrival_s + turn.e2el_s);
+    return true;
+  });
+  run.metrics = {
+      {"duration", end_s}, {"kv_capacity_tokens", int64_t{2588 * 16}}, {"preemptions", int64_t{0}}};
+  return run;
+}
+
+TEST_F(ValidateRun, ARealServerIsPredictedFromItsCounters) {
+  KVCAP_NEEDS_SHARED_DATA("vllm-real/rtx4090-llama3.1-8b-tp1.csv");
+  observe(ExportedRun(measured_burst(shared_data("vllm-real/rtx4090-llama3.1-8b-tp1.csv")), {}));
+  // As that server was started; its attention runs decodes beside prompts in one kernel.
+  const Outcome outcome =
+      validate({"--hardware", "rtx-4090", "--json", "--set", "serving.max_num_batched_tokens=2048", "--set",
+                "serving.mixed_attention=one_call"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json checks = Json::parse(outcome.out)["checks"];
+  EXPECT_EQ(checks[1]["id"], "run.ttft.mean");
+  EXPECT_NEAR(checks[1]["reference"].get<double>(), 65460, 10);
+  EXPECT_LT(checks[1]["error"], 0.08) << checks[1];
 }
 
 TEST_F(ValidateRun, WhatIsMissingIsSaid) {
