@@ -176,8 +176,20 @@ Explained batch_differs(const Question& q) {
   return "Batches have another size: " + two(q.e.running, "running") + " on average.";
 }
 
+// Whether the simulated gap between tokens is the host's time of a step, behind which the GPU's is hidden.
+bool host_binds(const RunEvidence& e) {
+  const double host_ms = 1e3 * e.step_overhead_s;
+  return e.async_scheduling && host_ms > 0 && std::abs(e.itl.simulated_ms[0] - host_ms) < 0.05 * host_ms;
+}
+
 Explained host_time_of_steps(const Question& q) {
   if (!is(q, FigureGroup::itl)) return {};
+  if (host_binds(q.e) && q.e.itl.mean_ms.difference() < 0) {
+    return "The simulated host's time of a step, " + format_number(1e3 * q.e.step_overhead_s) +
+           " ms, is all of the gap between tokens, and the measured gaps are shorter (mean " +
+           two(q.e.itl.mean_ms, "ms") + "). " +
+           try_time("serving.step_overhead_s", q.e.step_overhead_s, 1e-3 * q.e.itl.mean_ms.measured);
+  }
   const Shape shape = shape_of(q.e.itl);
   if (!shape.is_shift) return {};
   const double shift_s = 1e-3 * shape.shift_ms;

@@ -1,7 +1,8 @@
 #include "validate/run_comparison.h"
 
-#include <unistd.h>
+#include <stdlib.h>
 
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <system_error>
@@ -81,23 +82,23 @@ void add_latency(const std::string& id, const std::string& name, const LatencyEv
   }
 }
 
-// The file of requests that a setting without a scenario needs, gone at the end.
-class RequestsFile {
+// A folder for the requests that a setting without a scenario needs, gone at the end.
+class RequestsFolder {
  public:
-  RequestsFile()
-      : path_(std::filesystem::temp_directory_path() /
-              ("kvcap-observed-" + std::to_string(getpid()) + ".jsonl")) {}
-  ~RequestsFile() {
-    std::error_code none;
-    std::filesystem::remove(path_, none);
+  RequestsFolder() : path_((std::filesystem::temp_directory_path() / "kvcap-observed-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw std::system_error(errno, std::generic_category(), path_);
   }
-  RequestsFile(const RequestsFile&) = delete;
-  RequestsFile& operator=(const RequestsFile&) = delete;
+  ~RequestsFolder() {
+    std::error_code none;
+    std::filesystem::remove_all(path_, none);
+  }
+  RequestsFolder(const RequestsFolder&) = delete;
+  RequestsFolder& operator=(const RequestsFolder&) = delete;
 
-  std::string path() const { return path_.string(); }
+  std::string file() const { return path_ + "/requests.jsonl"; }
 
  private:
-  std::filesystem::path path_;
+  std::string path_;
 };
 
 std::string header_of(const Observation& observed, const Scenario& scenario) {
@@ -150,10 +151,10 @@ RunComparison compare_with_run(const std::string& log, const std::string& scenar
   const Observation& observed = comparison.observed;
   if (!(observed[Spread::ttft_s].count() > 0) && !(observed[Counter::requests] > 0))
     throw InputError(log + ": no request was served between its scrapes, so there is nothing to compare");
-  const RequestsFile requests;
+  const RequestsFolder requests;
   RunSetting setting;
   if (scenario_path.empty()) {
-    setting = setting_of(observed, hardware, overrides, requests.path());
+    setting = setting_of(observed, hardware, overrides, requests.file());
   } else {
     std::vector<std::string> all = overrides;
     if (!hardware.empty()) all.insert(all.begin(), "hardware=" + hardware);
