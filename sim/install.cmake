@@ -39,6 +39,7 @@ file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/kvcapConfig.cmake @ONLY CONTEN
 include(CMakeFindDependencyMacro)
 find_dependency(PkgConfig)
 pkg_check_modules(SIMGRID REQUIRED IMPORTED_TARGET simgrid>=3.32)
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 find_dependency(ZLIB)
 find_dependency(SQLite3)
 find_dependency(Threads)

@@ -107,6 +107,7 @@ int main(int argc, char** argv) {
   kvcap::add_plan(app);
   kvcap::add_fit(app);
   kvcap::add_validate(app);
+  kvcap::add_observe(app);
   kvcap::add_report(app);
   kvcap::add_trace(app);
   kvcap::add_show(app);

@@ -66,9 +66,10 @@ bool is_own_output(const fs::path& path, std::string_view beginning) {
   if (text.empty() || (!beginning.empty() && text.starts_with(beginning))) return true;
   const std::string_view schema = schema_of(text);
   if (!schema.empty()) {
-    constexpr std::array<std::string_view, 6> kByPeople = {"scenario", "sweep", "plan",
-                                                           "hardware", "model", "prices"};
-    return std::find(kByPeople.begin(), kByPeople.end(), schema) == kByPeople.end();
+    // Written by people, or of a server's past: nobody can make them again.
+    constexpr std::array<std::string_view, 7> kIrreplaceable = {"scenario", "sweep",  "plan",    "hardware",
+                                                                "model",    "prices", "observed"};
+    return std::find(kIrreplaceable.begin(), kIrreplaceable.end(), schema) == kIrreplaceable.end();
   }
   for (const char* head : {"session,turn,arrival_s,", "input,setting,metric,value,half_width\n"}) {
     if (text.starts_with(head)) return true;

@@ -40,6 +40,10 @@ Declared Command::value(const std::string& name, int64_t& to, const std::string&
   return Declared(app_->add_option(name, to, meaning));
 }
 
+Declared Command::value(const std::string& name, double& to, const std::string& meaning) {
+  return Declared(app_->add_option(name, to, meaning));
+}
+
 Declared Command::value(const std::string& name, std::optional<int64_t>& to, const std::string& meaning) {
   return Declared(app_->add_option(name, to, meaning));
 }

@@ -25,6 +25,7 @@ void add_sweep(CLI::App& app);
 void add_plan(CLI::App& app);
 void add_fit(CLI::App& app);
 void add_validate(CLI::App& app);
+void add_observe(CLI::App& app);
 void add_report(CLI::App& app);
 void add_trace(CLI::App& app);
 void add_show(CLI::App& app);

@@ -11,6 +11,7 @@
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
+#include "validate/run_comparison.h"
 #include "validate/suites.h"
 #include "validate/twin.h"
 
@@ -20,15 +21,46 @@ namespace {
 struct ValidateArgs {
   std::vector<std::string> suites;
   std::string twin, hardware;
+  std::string run, scenario;
+  std::vector<std::string> overrides;
   SuiteOptions options;
   std::string out;
   bool json = false;
   bool markdown = false;
 };
 
+// What --run excludes, and what only --run takes.
+void refuse_mixed_options(const ValidateArgs& args) {
+  if (args.run.empty()) {
+    if (!args.scenario.empty()) throw InputError("--scenario: it goes with --run LOG");
+    if (!args.overrides.empty()) throw InputError("--set: it goes with --run LOG");
+    return;
+  }
+  if (!args.suites.empty()) throw InputError("--run LOG: it is compared by itself, without --suite");
+  if (!args.twin.empty()) throw InputError("--run LOG: it is compared by itself, without --twin");
+  if (args.markdown) throw InputError("--run LOG: found --markdown, allowed: --json or neither");
+}
+
+void validate_run(const ValidateArgs& args) {
+  prepare_folder(args.out);
+  if (!args.out.empty()) {
+    refuse_to_replace_in("--out", args.out, std::vector<std::string>{"validation.json"},
+                         std::vector<std::string>{args.run, args.scenario, args.hardware});
+  }
+  const RunComparison comparison = compare_with_run(args.run, args.scenario, args.hardware, args.overrides);
+  const std::string json = run_comparison_json(comparison);
+  if (!args.out.empty()) write_file(args.out + "/validation.json", json);
+  std::fputs((args.json ? json : run_comparison_table(comparison)).c_str(), stdout);
+  std::string outside;
+  for (const Check& one : comparison.checks) {
+    if (one.verdict == Verdict::outside) outside += (outside.empty() ? "" : ", ") + one.id;
+  }
+  if (!outside.empty()) throw CheckFailed("the simulation does not agree with " + args.run + ": " + outside);
+}
+
 std::vector<Check> checks_for(const ValidateArgs& args) {
   if (args.twin.empty()) {
-    if (!args.hardware.empty()) throw InputError("--hardware: it goes with --twin FILE");
+    if (!args.hardware.empty()) throw InputError("--hardware: it goes with --twin FILE or --run LOG");
     return run_suites(args.suites, args.options);
   }
   if (!args.suites.empty()) throw InputError("--twin FILE: it is a suite of its own, without --suite");
@@ -36,6 +68,8 @@ std::vector<Check> checks_for(const ValidateArgs& args) {
 }
 
 void validate(const ValidateArgs& args) {
+  refuse_mixed_options(args);
+  if (!args.run.empty()) return validate_run(args);
   prepare_folder(args.out);
   if (!args.out.empty()) {
     refuse_to_replace_in("--out", args.out, std::vector<std::string>{"validation.json"},
@@ -71,7 +105,13 @@ void add_validate(CLI::App& app) {
       .with_default();
   command.value("--twin", args->twin, "a table of kvcap-calibrate twin instead of the suites");
   command.value("--hardware", args->hardware,
-                "with --twin: the profile that predicts it; default: the one that it names");
+                "with --twin: the profile that predicts it; default: the one that it names. With --run: the "
+                "server's machine");
+  command.value("--run", args->run,
+                "the log of kvcap observe instead: does the simulator agree with the server?");
+  command.value("--scenario", args->scenario,
+                "with --run: what is simulated; default: what the log describes");
+  command.repeated("--set", args->overrides, "with --run: override a field of the scenario: path=value");
   command.value("--out", args->out, "folder for validation.json");
   command.flag("--json", args->json, "print the checks as JSON");
   command.flag("--markdown", args->markdown, "print README's accuracy table: a row a suite");

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "observe/log.h"
+#include "observe/observation.h"
+#include "observe/prometheus.h"
 #include "plan/plan.h"
 #include "plan/sweep.h"
 #include "report/read_inputs.h"
@@ -86,6 +89,27 @@ void trace(std::string_view bytes, const char* kind) {
   read_or_refuse([&] { open_source(options, 1); });
 }
 
+// Both with what is made of them: the totals of one scrape and of two, which may start over.
+void print(const ObservedLog& log) {
+  const Observation seen = observation_of(log);
+  observation_table(seen);
+  observation_json(seen);
+}
+void metrics(std::string_view bytes) {
+  read_or_refuse([&] {
+    const Snapshot one = snapshot_of(parse_metrics(bytes, "metrics"), 1e9, "metrics");
+    print({.samples = {one}});
+    Snapshot two = one;
+    two.unix_s += 10;
+    for (double& counter : two.counters) counter /= 2;
+    print({.samples = {one, two}});
+    print(parse_observed_log(log_header("metrics", 0, one) + log_line(one) + log_line(two), "log"));
+  });
+}
+void observed(std::string_view bytes) {
+  read_or_refuse([&] { print(parse_observed_log(bytes, "log")); });
+}
+
 void values(std::string_view bytes) {
   const soak::EdgeTally tally =
       soak::run_edges({std::string(bytes)}, {.at_once = 1, .reduces = false, .at_end = at_end_of_process});
@@ -101,6 +125,8 @@ constexpr FuzzTarget kTargets[] = {
     {"plan", plan},
     {"prices", prices},
     {"report", report},
+    {"metrics", metrics},
+    {"observed", observed},
     {"values", values, 20},
     {"sessions", [](std::string_view bytes) { trace(bytes, "sessions"); }},
     {"sharegpt", [](std::string_view bytes) { trace(bytes, "sharegpt"); }},

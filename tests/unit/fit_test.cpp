@@ -19,7 +19,6 @@
 #include "machine.h"
 #include "plan/workers.h"
 #include "scenario/load.h"
-#include "scenario/served_model.h"
 #include "simulate.h"
 #include "unit/cli.h"
 
@@ -235,7 +234,7 @@ class FitCommand : public Cli {
   Outcome fit_to(const std::string& log, std::vector<std::string> more = {}) const {
     std::vector<std::string> arguments = {"fit", log, "--base", "h100-sxm", "--out", path("mine.json")};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return run(arguments);
+    return kvcap(arguments);
   }
 };
 
@@ -248,19 +247,20 @@ TEST_F(FitCommand, WritesAProfileThatRunsTakeTheirHostTimesFrom) {
   EXPECT_EQ(json["schema"], "kvcap.fit/1");
   EXPECT_EQ(json["runs"][0]["requests"], 200);
   for (const Json& one : json["parameters"]) {
-    if (one["name"] == "request_overhead_s") {
-      EXPECT_NEAR(one["fitted"], 0.009, 0.001);
-      EXPECT_EQ(one["unit"], "s");
-      EXPECT_TRUE(one["identified"]);
+    if (one["name"] == "gemm_few_rows") {
+      EXPECT_NEAR(one["fitted"].get<double>(), 0.927 / 0.87, 0.03);
     }
-    if (one["name"] == "gemm_few_rows") EXPECT_NEAR(one["fitted"], 0.927 / 0.87, 0.03);
+    if (one["name"] != "request_overhead_s") continue;
+    EXPECT_NEAR(one["fitted"].get<double>(), 0.009, 0.001);
+    EXPECT_EQ(one["unit"], "s");
+    EXPECT_TRUE(one["identified"]);
   }
   const HardwareProfile profile = load_hardware(path("mine.json"));
   EXPECT_EQ(profile.name, "mine");
   EXPECT_EQ(profile.provenance_kind, "measured");
   EXPECT_NEAR(*profile.engine->request_overhead_s, 0.009, 0.001);
   EXPECT_LT(profile.errors.gemm_few_rows->sigma, load_hardware("h100-sxm").errors.gemm_few_rows->sigma);
-  const Outcome used = run({"run", path("chat.json"), "--set", "hardware=" + path("mine.json")});
+  const Outcome used = kvcap({"run", path("chat.json"), "--set", "hardware=" + path("mine.json")});
   EXPECT_EQ(used.exit_code, 0) << used.err;
   EXPECT_NE(used.out.find("of the hardware profile, measured with vllm"), std::string::npos) << used.out;
   // Its own file may be written over.
@@ -303,17 +303,9 @@ TEST_F(FitCommand, RefusesWhatItCannotUseBeforeAnythingRuns) {
   refused(fit_to(path("other.json")), "model_id: found \"somebody/else-7B\"");
   refused(fit_to(sample(), {"--set", "workload.sessions=300"}), "workload.sessions: found 300");
   write("precious.json", R"({"schema": "kvcap.hardware/1"})");
-  const Outcome outcome = run({"fit", sample(), "--base", "h100-sxm", "--out", path("precious.json")});
+  const Outcome outcome = kvcap({"fit", sample(), "--base", "h100-sxm", "--out", path("precious.json")});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("a file that kvcap did not write"), std::string::npos) << outcome.err;
-}
-
-TEST(ServedModel, IsCalledByItsNameOnHuggingFace) {
-  EXPECT_EQ(catalogue_model("meta-llama/Llama-3.1-8B-Instruct"), "llama-3.1-8b");
-  EXPECT_EQ(catalogue_model("mistralai/Mixtral-8x7B-Instruct-v0.1"), "mixtral-8x7b");
-  EXPECT_EQ(catalogue_model("Qwen/Qwen3-32B"), "qwen3-32b");
-  EXPECT_EQ(catalogue_model("somebody/else-7B"), "");
-  EXPECT_EQ(catalogue_model(""), "");
 }
 
 }  // namespace

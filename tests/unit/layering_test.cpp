@@ -26,12 +26,15 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {".", {"scenario", "serving", "policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
     {"plan", {".", "scenario", "metrics", "workload", "base"}},
     {"report", {"plan", "metrics", "base"}},
+    {"observe", {"metrics", "base"}},
     {"fit", {".", "plan", "scenario", "cost", "spec", "metrics", "workload", "base"}},
-    {"validate", {".", "fit", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
+    {"validate",
+     {".", "fit", "observe", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
     {"library", {"plan", "scenario", "metrics", "base"}},
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
-     {".", "report", "validate", "fit", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload",
+     {".", "report", "validate", "fit", "observe", "plan", "scenario", "policy", "cost", "spec", "metrics",
+      "workload",
       "base"}},
 };
 

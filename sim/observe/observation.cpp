@@ -1,0 +1,198 @@
+#include "observe/observation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "metrics/format.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+double or_zero(double value) { return std::isnan(value) ? 0 : value; }
+
+// Totals never shrink while a server lives.
+bool has_restarted(const Snapshot& before, const Snapshot& after) {
+  for (std::size_t i = 0; i < before.counters.size(); ++i) {
+    if (after.counters[i] < before.counters[i]) return true;
+  }
+  for (std::size_t i = 0; i < before.spreads.size(); ++i) {
+    if (!after.spreads[i].empty() && after.spreads[i].count() < before.spreads[i].count()) return true;
+  }
+  return false;
+}
+
+// In buckets whose bounds have changed, or that were not there before, all counts are new.
+void add_growth(Buckets& total, const Buckets* before, const Buckets& after) {
+  if (after.empty()) return;
+  const bool from_zero = before == nullptr || before->bounds != after.bounds;
+  if (total.bounds != after.bounds) {
+    total = {.bounds = after.bounds, .counts = std::vector<double>(after.counts.size(), 0.0)};
+  }
+  for (std::size_t i = 0; i < after.counts.size(); ++i) {
+    const double old = from_zero ? 0 : before->counts[i];
+    total.counts[i] += std::max(0.0, after.counts[i] - old);
+  }
+  for (std::size_t i = 1; i < total.counts.size(); ++i) {
+    total.counts[i] = std::max(total.counts[i], total.counts[i - 1]);
+  }
+  total.sum += after.sum - (from_zero ? 0 : before->sum);
+}
+
+// `before`: none where the server counts from 0 to `after`.
+void add_growth(Observation& total, const Snapshot* before, const Snapshot& after) {
+  for (std::size_t i = 0; i < total.counters.size(); ++i) {
+    if (std::isnan(after.counters[i])) continue;
+    const double old = before == nullptr ? 0 : or_zero(before->counters[i]);
+    total.counters[i] = or_zero(total.counters[i]) + after.counters[i] - old;
+  }
+  for (std::size_t i = 0; i < total.spreads.size(); ++i) {
+    add_growth(total.spreads[i], before == nullptr ? nullptr : &before->spreads[i], after.spreads[i]);
+  }
+}
+
+// Requests that have arrived so far: those that have finished and those inside.
+double arrived(const Snapshot& snapshot) {
+  return snapshot[Counter::requests] + or_zero(snapshot[Gauge::running]) + or_zero(snapshot[Gauge::waiting]);
+}
+
+void add_gauges(Observation& total, const std::vector<Snapshot>& samples) {
+  for (std::size_t i = 0; i < total.gauges.size(); ++i) {
+    double sum = 0, most = 0, count = 0;
+    for (const Snapshot& one : samples) {
+      if (std::isnan(one.gauges[i])) continue;
+      sum += one.gauges[i];
+      most = count == 0 ? one.gauges[i] : std::max(most, one.gauges[i]);
+      ++count;
+    }
+    total.gauges[i] = {count > 0 ? sum / count : kNone, count > 0 ? most : kNone};
+  }
+}
+
+void note(Observation& total, const ObservedLog& log) {
+  total.notes = log.notes;
+  const auto add = [&](const std::string& text) { total.notes.push_back(text); };
+  if (total.engines > 1) {
+    add("the address speaks for " + std::to_string(total.engines) +
+        " engines: counts and capacities are sums over them, shares are means");
+  }
+  if (total.models.size() > 1) {
+    std::string models;
+    for (const std::string& one : total.models) models += (models.empty() ? "" : ", ") + one;
+    add("several models are summed: " + models);
+  }
+  if (total.restarts > 0) {
+    add("totals went back " + format_count(total.restarts, "time") +
+        ": the server restarted, or the address stands for several servers of which each answers in turn");
+  }
+  if (total.failed > 0) {
+    add(format_count(total.failed, "scrape") + " failed; the last one: " + log.failures.back().reason);
+  }
+  if (log.samples.size() == 1) {
+    add(std::isnan(total.duration_s)
+            ? "there is one scrape, and the server does not say since when it counts: rates are not known"
+            : "there is one scrape: figures are of all the time since the server started");
+  }
+  const Snapshot &first = log.samples.front(), &last = log.samples.back();
+  if (first.kv_capacity_tokens() != last.kv_capacity_tokens() && !std::isnan(last.kv_capacity_tokens())) {
+    add("the KV capacity changed from " + format_number(first.kv_capacity_tokens()) + " to " +
+        format_number(last.kv_capacity_tokens()) + " tokens; the last one counts");
+  }
+}
+
+}  // namespace
+
+double mean_of(const Buckets& buckets) { return buckets.count() > 0 ? buckets.sum / buckets.count() : kNone; }
+
+QuantileRange quantile_of(const Buckets& buckets, double q) {
+  const double rank = q * buckets.count();
+  std::size_t i = 0;
+  // The first bucket that has values and reaches the rank.
+  while (i + 1 < buckets.counts.size() && (buckets.counts[i] < rank || buckets.counts[i] <= 0)) ++i;
+  const double below = i == 0 ? 0 : buckets.counts[i - 1];
+  QuantileRange range{.low = i == 0 ? 0 : buckets.bounds[i - 1], .high = buckets.bounds[i]};
+  const double inside = buckets.counts[i] - below;
+  range.value = std::isinf(range.high) || inside <= 0
+                    ? range.low
+                    : range.low + (range.high - range.low) * std::clamp((rank - below) / inside, 0.0, 1.0);
+  return range;
+}
+
+QuantileRange quantile_of(const Buckets& buckets, double q, double margin) {
+  QuantileRange range = quantile_of(buckets, q);
+  range.low = quantile_of(buckets, std::max(0.0, q - margin)).low;
+  range.high = quantile_of(buckets, std::min(1.0, q + margin)).high;
+  return range;
+}
+
+Observation observation_of(const ObservedLog& log) {
+  const Snapshot &first = log.samples.front(), &last = log.samples.back();
+  Observation total;
+  total.engine = last.engine;
+  total.address = log.address;
+  total.models.assign(last.models.begin(), last.models.end());
+  total.config = last.config;
+  total.engines = last.engines;
+  total.scrapes = std::ssize(log.samples);
+  total.failed = std::ssize(log.failures);
+  total.counters.fill(kNone);
+  total.block_size = last.block_size();
+  total.kv_capacity_tokens = last.kv_capacity_tokens();
+  total.from_unix_s = first.unix_s;
+  total.duration_s = last.unix_s - first.unix_s;
+  total.requests_before = log.samples.size() > 1 ? or_zero(first[Counter::requests]) : 0;
+  if (log.samples.size() == 1) {
+    add_growth(total, nullptr, last);
+    total.from_unix_s = last.started_s.value_or(last.unix_s);
+    total.duration_s =
+        last.started_s && *last.started_s < last.unix_s ? last.unix_s - *last.started_s : kNone;
+  }
+  for (std::size_t i = 1; i < log.samples.size(); ++i) {
+    const Snapshot &before = log.samples[i - 1], &after = log.samples[i];
+    const bool is_new = has_restarted(before, after);
+    total.restarts += is_new;
+    add_growth(total, is_new ? nullptr : &before, after);
+    const double requests = arrived(after) - (is_new ? 0 : arrived(before));
+    if (after.unix_s > before.unix_s && !std::isnan(requests)) {
+      total.arrivals.push_back(
+          {before.unix_s - first.unix_s, after.unix_s - first.unix_s, std::max(0.0, requests)});
+    }
+  }
+  add_gauges(total, log.samples);
+  note(total, log);
+  return total;
+}
+
+double Observation::requests_per_s() const {
+  return duration_s > 0 ? (*this)[Counter::requests] / duration_s : kNone;
+}
+
+double Observation::mean_prompt_tokens() const {
+  const Buckets& exact = (*this)[Spread::prompt_tokens];
+  return exact.count() > 0 ? mean_of(exact) : (*this)[Counter::prompt_tokens] / (*this)[Counter::requests];
+}
+
+double Observation::mean_output_tokens() const {
+  const Buckets& exact = (*this)[Spread::output_tokens];
+  return exact.count() > 0 ? mean_of(exact) : (*this)[Counter::output_tokens] / (*this)[Counter::requests];
+}
+
+double Observation::hit_rate(Counter tier) const {
+  const double queried = (*this)[Counter::queried_tokens];
+  return queried > 0 ? (*this)[tier] / queried : kNone;
+}
+
+double Observation::token_hit_rate() const {
+  double total = kNone;
+  for (const Counter tier : {Counter::hbm_hit_tokens, Counter::host_hit_tokens, Counter::storage_hit_tokens,
+                             Counter::external_hit_tokens}) {
+    const double share = hit_rate(tier);
+    if (!std::isnan(share)) total = or_zero(total) + share;
+  }
+  // Without counters, what the engine says of its recent requests.
+  return std::isnan(total) ? (*this)[Gauge::hit_rate].mean : total;
+}
+
+}  // namespace kvcap

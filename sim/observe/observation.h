@@ -1,0 +1,75 @@
+// Observation: what a log says about its window, the time between its first and its last scrape: by how much
+// totals grew, what gauges were on average. A log of one scrape tells of all the time since the server
+// started. A server that restarts counts from 0 again; what it counted after its last scrape before that is
+// lost.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "observe/log.h"
+
+namespace kvcap {
+
+// Where a quantile lies: a histogram tells no more than the two bounds of a bucket.
+struct QuantileRange {
+  double low = 0, high = 0;  // high may be infinity
+  double value = 0;          // interpolated between them; low where high is infinity
+};
+
+// REQUIRES: buckets with a count above 0, 0 <= q <= 1.
+QuantileRange quantile_of(const Buckets& buckets, double q);
+// From the quantile q - margin to q + margin: with a margin of chance, all that the true one may be.
+QuantileRange quantile_of(const Buckets& buckets, double q, double margin);
+double mean_of(const Buckets& buckets);
+
+// Requests that arrived from one scrape to the next.
+struct ArrivalCount {
+  double from_s = 0, to_s = 0;  // after the beginning of the window
+  double requests = 0;
+};
+
+struct GaugeSummary {
+  double mean = 0, most = 0;  // NaN: not exported
+};
+
+struct Observation {
+  ObservedEngine engine = ObservedEngine::vllm;
+  std::string address;
+  std::vector<std::string> models;
+  std::map<std::string, std::string> config;
+  int64_t engines = 1;
+  double from_unix_s = 0;
+  double duration_s = 0;  // NaN: one scrape of a server that does not say when it started
+  int64_t scrapes = 0, failed = 0, restarts = 0;
+  double requests_before = 0;                               // the window
+  std::array<double, std::size(kCounterNames)> counters{};  // growth; NaN: not exported
+  std::array<GaugeSummary, std::size(kGaugeNames)> gauges{};
+  std::array<Buckets, std::size(kSpreadNames)> spreads;
+  std::vector<ArrivalCount> arrivals;             // empty where they cannot be told
+  double block_size = 0, kv_capacity_tokens = 0;  // of all engines; NaN: not exported
+  std::vector<std::string> notes;
+
+  double operator[](Counter which) const { return counters[static_cast<std::size_t>(which)]; }
+  const GaugeSummary& operator[](Gauge which) const { return gauges[static_cast<std::size_t>(which)]; }
+  const Buckets& operator[](Spread which) const { return spreads[static_cast<std::size_t>(which)]; }
+
+  double requests_per_s() const;
+  double mean_prompt_tokens() const;
+  double mean_output_tokens() const;
+  // Shares of the tokens that were looked up; NaN where they are not exported.
+  double hit_rate(Counter tier) const;
+  double token_hit_rate() const;
+};
+
+Observation observation_of(const ObservedLog& log);
+
+// What a person reads, and "schema": "kvcap.observation/1".
+std::string observation_table(const Observation& observation);
+std::string observation_json(const Observation& observation);
+
+// "2026-01-31 09:05:00 UTC".
+std::string utc_text(double unix_s);
+
+}  // namespace kvcap

@@ -1,0 +1,108 @@
+#include "observe/scrape.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+#include "base/files.h"
+#include "base/input_error.h"
+#include "observe/http.h"
+#include "observe/prometheus.h"
+
+namespace kvcap {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kMostBytes = 2'000'000'000;  // of a log of weeks
+
+double unix_now_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// In steps, so that `ends` is heard.
+void wait_until(Clock::time_point start, double at_s, const std::function<bool()>& ends) {
+  constexpr double kStep_s = 0.05;
+  while (!(ends && ends())) {
+    const double left_s = at_s - seconds_since(start);
+    if (left_s <= 0) return;
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left_s, kStep_s)));
+  }
+}
+
+Snapshot scrape_once(const HttpAddress& server, const std::string& address, double timeout_s) {
+  const double before_s = unix_now_s();
+  const HttpAnswer answer = http_get(server, timeout_s);
+  if (!answer.error.empty()) throw InputError(address + ": " + answer.error);
+  // The server has counted some time between question and answer.
+  return snapshot_of(parse_metrics(answer.body, address), (before_s + unix_now_s()) / 2, address);
+}
+
+double written_s(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return unix_now_s();
+  return static_cast<double>(status.st_mtim.tv_sec) + 1e-9 * static_cast<double>(status.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
+ObservedLog scrape(const std::string& address, const ScrapeOptions& options) {
+  const HttpAddress server = parse_http_address(address);
+  const Clock::time_point start = Clock::now();
+  const auto write = [&](const std::string& line) {
+    if (options.write_line) options.write_line(line);
+  };
+  ObservedLog log{.address = address, .every_s = options.every_s};
+  log.samples.push_back(scrape_once(server, address, options.timeout_s));
+  const Snapshot first = log.samples.front();
+  write(log_header(address, options.every_s, first) + log_line(first));
+  double next_s = options.every_s;
+  while (options.for_s == 0 || next_s <= options.for_s * (1 + 1e-9)) {
+    wait_until(start, next_s, options.ends);
+    if (options.ends && options.ends()) break;
+    try {
+      Snapshot one = scrape_once(server, address, options.timeout_s);
+      if (one.engine != first.engine) throw InputError(address + ": another engine answers than at first");
+      log.samples.push_back(std::move(one));
+      write(log_line(log.samples.back()));
+    } catch (const InputError& error) {
+      log.failures.push_back({unix_now_s(), error.what()});
+      write(log_line(log.failures.back()));
+    }
+    // What a slow answer made late is left out.
+    next_s = options.every_s * std::max(std::floor(seconds_since(start) / options.every_s) + 1,
+                                        std::round(next_s / options.every_s) + 1);
+  }
+  put_in_order(log, address);
+  return log;
+}
+
+ObservedLog read_scrapes(const std::vector<std::string>& files) {
+  ObservedLog log;
+  for (const std::string& file : files) {
+    const std::string text = read_file(file, kMostBytes);
+    if (is_observed_log(text)) {
+      if (files.size() > 1)
+        throw InputError(file + ": is the log of an observation, allowed: that file alone");
+      return parse_observed_log(text, file);
+    }
+    log.address += (log.address.empty() ? "" : " ") + file;
+    const double unix_s = written_s(file);
+    log.samples.push_back(snapshot_of(parse_metrics(text, file), unix_s, file));
+    if (log.samples.back().unix_s == unix_s && files.size() > 1 && log.notes.empty()) {
+      log.notes.emplace_back("a scrape's time is when its file was written last");
+    }
+  }
+  put_in_order(log, files.front());
+  return log;
+}
+
+}  // namespace kvcap

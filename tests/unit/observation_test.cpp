@@ -1,0 +1,207 @@
+#include "observe/observation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/input_error.h"
+
+namespace kvcap {
+namespace {
+
+// A server that has answered `requests` in `time_s`, each in 0.05 s but one in ten in 0.15 s.
+Snapshot at(double time_s, double requests, double running = 0) {
+  Snapshot one;
+  one.unix_s = time_s;
+  one.counters.fill(NAN);
+  one.gauges.fill(NAN);
+  one.counters[static_cast<std::size_t>(Counter::requests)] = requests;
+  one.counters[static_cast<std::size_t>(Counter::queried_tokens)] = 100 * requests;
+  one.counters[static_cast<std::size_t>(Counter::hbm_hit_tokens)] = 30 * requests;
+  one.counters[static_cast<std::size_t>(Counter::external_hit_tokens)] = 10 * requests;
+  one.gauges[static_cast<std::size_t>(Gauge::running)] = running;
+  one.spreads[static_cast<std::size_t>(Spread::ttft_s)] = {
+      .bounds = {0.1, 0.2, INFINITY}, .counts = {0.9 * requests, requests, requests}, .sum = 0.06 * requests};
+  return one;
+}
+
+TEST(Observation, IsWhatTotalsGrewBy) {
+  const Observation o = observation_of({.samples = {at(1000, 50, 4), at(1010, 70, 6), at(1030, 150, 2)}});
+  EXPECT_EQ(o.duration_s, 30);
+  EXPECT_EQ(o.from_unix_s, 1000);
+  EXPECT_EQ(o.requests_before, 50);
+  EXPECT_EQ(o[Counter::requests], 100);
+  EXPECT_DOUBLE_EQ(o.requests_per_s(), 100 / 30.0);
+  EXPECT_DOUBLE_EQ(o.token_hit_rate(), 0.4);
+  EXPECT_DOUBLE_EQ(o.hit_rate(Counter::hbm_hit_tokens), 0.3);
+  EXPECT_TRUE(std::isnan(o.hit_rate(Counter::host_hit_tokens)));
+  EXPECT_EQ(o[Gauge::running].mean, 4);
+  EXPECT_EQ(o[Gauge::running].most, 6);
+  EXPECT_EQ(o[Spread::ttft_s].counts, (std::vector<double>{90, 100, 100}));
+  EXPECT_NEAR(mean_of(o[Spread::ttft_s]), 0.06, 1e-12);
+  // 20 were answered and two more were inside; then 80 and four fewer.
+  ASSERT_EQ(o.arrivals.size(), 2U);
+  EXPECT_EQ(o.arrivals[0].requests, 22);
+  EXPECT_EQ(o.arrivals[1].from_s, 10);
+  EXPECT_EQ(o.arrivals[1].requests, 76);
+}
+
+// 50 before the restart, of which 20 in the window; 10 and 5 more after it.
+TEST(Observation, AServerThatRestartsCountsFromZero) {
+  const Observation o = observation_of({.samples = {at(0, 30), at(10, 50), at(20, 10, 1), at(30, 15, 1)}});
+  EXPECT_EQ(o.restarts, 1);
+  EXPECT_EQ(o[Counter::requests], 20 + 15);
+  EXPECT_EQ(o[Spread::ttft_s].count(), 35);
+  EXPECT_EQ(o.arrivals[1].requests, 11);
+  ASSERT_EQ(o.notes.size(), 1U);
+  EXPECT_NE(o.notes[0].find("totals went back 1 time"), std::string::npos) << o.notes[0];
+}
+
+TEST(Observation, OneScrapeTellsOfTheTimeSinceTheStart) {
+  Snapshot one = at(2000, 40);
+  one.started_s = 1900;
+  const Observation o = observation_of({.samples = {one}});
+  EXPECT_EQ(o.duration_s, 100);
+  EXPECT_EQ(o.from_unix_s, 1900);
+  EXPECT_EQ(o[Counter::requests], 40);
+  EXPECT_NE(o.notes.at(0).find("since the server started"), std::string::npos);
+  one.started_s.reset();
+  EXPECT_TRUE(std::isnan(observation_of({.samples = {one}}).requests_per_s()));
+}
+
+TEST(Observation, FailedScrapesAndEnginesAreSaid) {
+  Snapshot last = at(10, 60);
+  last.engines = 2;
+  const Observation o = observation_of({.samples = {at(0, 50), last}, .failures = {{5, "timed out"}}});
+  ASSERT_EQ(o.notes.size(), 2U);
+  EXPECT_NE(o.notes[0].find("speaks for 2 engines"), std::string::npos);
+  EXPECT_EQ(o.notes[1], "1 scrape failed; the last one: timed out");
+}
+
+TEST(Observation, WithoutCountersTheHitRateIsTheGauge) {
+  Snapshot first = at(0, 0), last = at(10, 5);
+  for (Snapshot* one : {&first, &last}) {
+    one->counters[static_cast<std::size_t>(Counter::queried_tokens)] = NAN;
+    one->gauges[static_cast<std::size_t>(Gauge::hit_rate)] = one == &first ? 0.2 : 0.4;
+  }
+  EXPECT_DOUBLE_EQ(observation_of({.samples = {first, last}}).token_hit_rate(), 0.3);
+}
+
+TEST(BucketQuantile, LiesInItsBucket) {
+  const Buckets b{.bounds = {1, 2, 5, INFINITY}, .counts = {10, 50, 90, 100}};
+  EXPECT_EQ(quantile_of(b, 0.1).low, 0);
+  EXPECT_EQ(quantile_of(b, 0.1).high, 1);
+  const QuantileRange half = quantile_of(b, 0.5);  // the 50th of 100 is the last up to 2
+  EXPECT_EQ(half.low, 1);
+  EXPECT_EQ(half.high, 2);
+  EXPECT_EQ(half.value, 2);
+  EXPECT_DOUBLE_EQ(quantile_of(b, 0.7).value, 2 + 3 * 0.5);  // 20 of the 40 between 2 and 5
+  EXPECT_EQ(quantile_of(b, 0.99).low, 5);
+  EXPECT_EQ(quantile_of(b, 0.99).high, INFINITY);
+  EXPECT_EQ(quantile_of(b, 0.99).value, 5);
+  EXPECT_EQ(quantile_of(b, 0).low, 0);
+}
+
+TEST(BucketQuantile, EmptyBucketsHoldNone) {
+  const Buckets b{.bounds = {1, 2, 5, INFINITY}, .counts = {0, 0, 10, 10}};
+  EXPECT_EQ(quantile_of(b, 0).low, 2);
+  EXPECT_EQ(quantile_of(b, 1).high, 5);
+}
+
+TEST(BucketQuantile, AMarginWidensItToItsNeighbours) {
+  const Buckets b{.bounds = {1, 2, 5, INFINITY}, .counts = {10, 50, 90, 100}};
+  EXPECT_EQ(quantile_of(b, 0.5, 0.005).low, 1);
+  EXPECT_EQ(quantile_of(b, 0.5, 0.005).high, 5);
+  EXPECT_EQ(quantile_of(b, 0.95, 0.1).high, INFINITY);
+  EXPECT_EQ(quantile_of(b, 0.95, 0.1).low, 2);
+}
+
+TEST(Observation, TheTableFitsItsColumns) {
+  const std::string text =
+      observation_table(observation_of({.samples = {at(1000, 50, 4), at(1030, 150, 2)}}));
+  EXPECT_NE(text.find("token hit rate  %     40.0   GPU 30.0, external 10.0\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("p50 55.6 (0..100)"), std::string::npos) << text;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    EXPECT_LE(end - begin, 100U) << text.substr(begin, end - begin);
+    begin = end + 1;
+  }
+}
+
+TEST(Observation, TheJsonHasNullsForWhatIsNotKnown) {
+  const auto json =
+      nlohmann::json::parse(observation_json(observation_of({.samples = {at(1000, 50), at(1030, 150)}})));
+  EXPECT_EQ(json["schema"], "kvcap.observation/1");
+  EXPECT_EQ(json["counters"]["requests"], 100);
+  EXPECT_TRUE(json["counters"]["preemptions"].is_null());
+  EXPECT_TRUE(json["histograms"]["itl_s"].is_null());
+  EXPECT_EQ(json["histograms"]["ttft_s"]["p90"]["low"], 0);
+  EXPECT_EQ(json["histograms"]["ttft_s"]["p99"]["low"], 0.1);
+}
+
+TEST(ObservedLog, ReadsBackAsItWas) {
+  Snapshot first = at(1000, 50, 4), last = at(1010, 70, 6);
+  for (Snapshot* one : {&first, &last}) {
+    one->models = {"m"};
+    one->config = {{"block_size", "16"}};
+    one->started_s = 900;
+    one->engines = 2;
+  }
+  const std::string text = log_header("http://a:1", 5, first) + log_line(first) +
+                           log_line(FailedScrape{1005, "no\nanswer"}) + log_line(last);
+  EXPECT_TRUE(is_observed_log(text));
+  const ObservedLog log = parse_observed_log(text, "log");
+  EXPECT_EQ(log.address, "http://a:1");
+  EXPECT_EQ(log.every_s, 5);
+  ASSERT_EQ(log.samples.size(), 2U);
+  EXPECT_EQ(log.samples[1].unix_s, 1010);
+  EXPECT_EQ(log.samples[1][Counter::requests], 70);
+  EXPECT_TRUE(std::isnan(log.samples[1][Counter::preemptions]));
+  EXPECT_EQ(log.samples[1][Gauge::running], 6);
+  EXPECT_EQ(log.samples[1][Spread::ttft_s].bounds, last[Spread::ttft_s].bounds);
+  EXPECT_EQ(log.samples[1][Spread::ttft_s].counts, last[Spread::ttft_s].counts);
+  EXPECT_EQ(log.samples[1].models, last.models);
+  EXPECT_EQ(log.samples[1].config, last.config);
+  EXPECT_EQ(log.samples[1].engines, 2);
+  EXPECT_EQ(log.samples[1].started_s, 900);
+  ASSERT_EQ(log.failures.size(), 1U);
+  EXPECT_EQ(log.failures[0].reason, "no\nanswer");
+}
+
+TEST(ObservedLog, AHalfWrittenLastLineIsLeftOut) {
+  const Snapshot one = at(1000, 50);
+  std::string text = log_header("a", 5, one) + log_line(one) + log_line(at(1005, 60));
+  text.resize(text.size() - 20);
+  const ObservedLog log = parse_observed_log(text, "log");
+  EXPECT_EQ(log.samples.size(), 1U);
+  EXPECT_EQ(log.notes.at(0), "the last line of log is not whole and was left out");
+}
+
+TEST(ObservedLog, WhatIsWrongIsNamedWithItsLine) {
+  const Snapshot one = at(1000, 50);
+  const std::string head = log_header("a", 5, one);
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      parse_observed_log(text, "log");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal(head), "log: has no scrape that succeeded");
+  EXPECT_EQ(refusal("{}\n"), "log:1: schema: allowed: kvcap.observed/1");
+  EXPECT_EQ(refusal(head + "{\"unix_s\": \"x\"}\n"), "log:2: unix_s: found \"x\", allowed: a number");
+  EXPECT_EQ(refusal(head + "{\"unix_s\": 1}\n"), "log:2: counters: missing, allowed: an object");
+  EXPECT_EQ(refusal(head + "[1]\n"), "log:2: found [1], allowed: an object");
+  EXPECT_EQ(refusal(head + R"({"unix_s":1,"counters":{},"gauges":{},"histograms":{"ttft_s":)" +
+                    R"({"bounds":[1,2],"counts":[1,2],"sum":1}}})" + "\n"),
+            "log:2: counts: found 2, allowed: one more than bounds");
+  EXPECT_EQ(refusal(head + R"({"unix_s":1,"counters":{},"gauges":{},"histograms":{"ttft_s":)" +
+                    R"({"bounds":[2,1],"counts":[1,2,3],"sum":1}}})" + "\n"),
+            "log:2: bounds: found 1, allowed: ascending numbers from 0 on");
+}
+
+}  // namespace
+}  // namespace kvcap
