@@ -276,6 +276,20 @@ TEST_F(ForeignLog, OfAzure2024IsThatOf2023) {
             (Turns{{0, 2162, 5}, {1, 2399, 6}}));
 }
 
+// The files that fuzzing begins with are one of each kind.
+TEST(SourceTable, KnowsTheFilesOfEachKindAndTakesNoOthers) {
+  const std::filesystem::path corpus = std::filesystem::path(KVCAP_SOURCE_DIR) / "tests/fuzz/corpus";
+  int files = 0;
+  for (const SourceRow& row : source_table()) {
+    if (row.is_generated) continue;
+    for (const auto& file : std::filesystem::directory_iterator(corpus / row.name)) {
+      EXPECT_EQ(guess_source(file.path().string()).name, row.name) << file.path();
+      ++files;
+    }
+  }
+  EXPECT_GE(files, 17);
+}
+
 TEST_F(ForeignLog, IsOpenedWhenCompressedAndRefusedWhenBroken) {
   const std::string text =
       R"({"benchmarks":[{"requests":{"successful":[)" + guide_request("1.5", 1, 1) + "]}}]}";

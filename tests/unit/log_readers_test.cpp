@@ -330,6 +330,12 @@ TEST_F(LogFile, OfVllmBenchDrawsArrivalsWhereThereAreNone) {
             "burstiness 1.0");
   const Source at_once = open(holding("vllm_bench", bench(kDetails, "\"inf\"")));
   EXPECT_EQ(at_once.turns[2].time_s, 0);
+  std::string held_back = bench(std::string(kDetails) + R"(,"start_times":[1,2,3,4])");
+  held_back.replace(held_back.find("null"), 4, "16");
+  EXPECT_EQ(
+      open(holding("vllm_bench", held_back)).notes[0],
+      "the bench had at most 16 requests at a time, whose starts depend on the server that it measured: "
+      "workload.arrivals closed_loop with concurrency 16 repeats that on any machine");
 }
 
 TEST_F(LogFile, OfVllmBenchTellsItsSummaryWithoutDetails) {
