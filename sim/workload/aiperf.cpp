@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
+#include "base/json_error.h"
 #include "workload/estimate.h"
 #include "workload/json_fields.h"
 #include "workload/json_file.h"
@@ -55,6 +56,7 @@ void gather_body(const Json& holder, std::string& text) {
     std::string_view line = body->get_ref<const std::string&>();
     constexpr std::string_view kEvent = "data: ";
     if (line.starts_with(kEvent)) line.remove_prefix(kEvent.size());
+    if (is_nested_too_deep(line)) throw BadRowError{std::string(key) + " " + std::string(kNestedTooDeep)};
     const Json parsed = Json::parse(line, nullptr, false);
     if (!parsed.is_discarded()) gather_text(parsed, text);
   }

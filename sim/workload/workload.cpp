@@ -93,6 +93,11 @@ int64_t known_piece_tokens(const Workload& workload, std::size_t turn, const Key
   return tokens;
 }
 
+bool has_unknown_arrival(const Source& source) {
+  return std::any_of(source.turns.begin(), source.turns.end(),
+                     [](const Turn& turn) { return std::isnan(turn.time_s); });
+}
+
 // The rate at which sessions arrive on average; 0 where nobody has said one.
 double offered_sessions_per_s(const WorkloadOptions& options, const Workload& workload) {
   if (!draws_gaps(options.arrivals.process)) return 0;
@@ -183,6 +188,10 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
   const bool timed = options.arrivals.process == ArrivalProcess::trace;
   Source source = row.open(
       {.options = options.source, .sessions = options.sessions, .seed = seed, .needs_arrivals = timed});
+  if (timed && !row.is_generated && has_unknown_arrival(source)) {
+    throw InputError(options.source.path +
+                     ": no arrivals in it, required where arrivals.process is \"trace\"");
+  }
   if (!row.is_generated) settle_inputs(options.source.input_is, row.input_is, source);
   return source;
 }

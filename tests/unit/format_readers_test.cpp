@@ -243,7 +243,7 @@ TEST_F(ForeignLog, OfOpenTelemetryIsReadAsOtlp) {
   EXPECT_EQ(source.notes[2], "1 calls without output tokens (failed, embeddings) are left out");
   EXPECT_EQ(
       refusal("otel", line(otlp_span("soon", first))),
-      "t: object 1, span ab: startTimeUnixNano: found \"soon\", allowed: a number of ns from 0 to 9e+18");
+      "t: object 1, span \"ab\": startTimeUnixNano: found \"soon\", allowed: a number of ns from 0 to 9e+18");
 }
 
 TEST_F(ForeignLog, OfOpenTelemetryIsReadFlat) {

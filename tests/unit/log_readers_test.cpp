@@ -195,6 +195,13 @@ TEST_F(LogFile, HasColumnsOfAnyNameInCsvAndJsonl) {
   EXPECT_EQ(csv.notes.back(), "times in ts are read as milliseconds since 1970, by their size");
 }
 
+TEST_F(LogFile, MayLackArrivalsWhereTheyAreDrawn) {
+  WorkloadOptions options = holding("csv", "i,o\n7,8\n5,6\n", "input=i,output=o");
+  EXPECT_EQ(error_of(options), "t: no arrivals in it, required where arrivals.process is \"trace\"");
+  options.arrivals.process = ArrivalProcess::constant;
+  EXPECT_EQ(make_workload(options, 1).turns[1].time_s, 10);
+}
+
 TEST_F(LogFile, NamesItsColumnsWhereOneIsMissing) {
   const std::string csv = "when,prompt_tokens,answer\n1,2,3\n";
   EXPECT_EQ(error_of(holding("csv", csv, "arrival=when,input=prompt_token,output=answer")),
