@@ -8,7 +8,8 @@
 namespace kvcap {
 namespace {
 
-// From this share of later turns on, inputs that are at least as long as the history look like whole prompts.
+// From this share of later turns on, inputs that are at least as long as the history look like whole prompts,
+// and shorter ones like new tokens.
 constexpr double kGrowingShare = 0.8;
 constexpr int64_t kFewestTurns = 2;  // later ones: fewer show nothing
 
@@ -122,12 +123,14 @@ void settle_inputs(InputIs asked, InputIs format, Source& source) {
         "several turns have pieces, which name the first new tokens");
   }
   const int64_t started = take_histories_out(source);
+  const bool many = growth.later_turns >= kFewestTurns &&
+                    static_cast<double>(started) >= kGrowingShare * static_cast<double>(growth.later_turns);
   source.notes.push_back(
       "inputs are read as whole prompts: a turn's new tokens are what its prompt has beyond "
       "the prompt and the answer before it; in " +
       std::to_string(started) + " of " + later +
-      " the prompt is no longer than those (history cut or edited) and starts a context of "
-      "its own; " +
+      " the prompt is no longer than those (history cut or edited" +
+      (many ? ", or the inputs are new tokens" : "") + ") and starts a context of its own; " +
       readings(growth) + "; " + std::string(kHowToChange) + " new_tokens changes that");
 }
 

@@ -263,6 +263,18 @@ TEST_F(LogFile, TakesHistoryOutOfWholePrompts) {
       "prompts, 415 if they are new tokens; --input-is or workload.source.input_is new_tokens changes that");
 }
 
+TEST_F(LogFile, IsRecognisedAsNewTokensWhereInputsDoNotGrow) {
+  const std::string header = "arrival_s,input_tokens,output_tokens,session\n0,100,20,a\n";
+  const auto note_on = [&](const std::string& rows) {
+    WorkloadOptions options = holding("csv", header + rows);
+    options.source.input_is = InputIs::whole_prompt;
+    return open(options).notes.at(0);
+  };
+  const std::string or_new = "edited, or the inputs are new tokens)";
+  EXPECT_NE(note_on("1,50,30,a\n2,80,10,a\n").find(or_new), std::string::npos);
+  EXPECT_EQ(note_on("1,50,30,a\n2,81,10,a\n").find(or_new), std::string::npos);
+}
+
 TEST_F(LogFile, IsRecognisedAsWholePromptsWhereInputsGrow) {
   const std::string header = "arrival_s,input_tokens,output_tokens,session\n";
   const std::string growing =
