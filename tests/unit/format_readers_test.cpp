@@ -104,6 +104,10 @@ TEST_F(ForeignLog, OfAiPerfHasSessionsAndItsGaps) {
   EXPECT_EQ(source.measured_itls_s.size(), 6u);
   EXPECT_FLOAT_EQ(source.measured_itls_s[1], 0.006f);
   EXPECT_EQ(source.notes[1], "1 failed requests are left out");
+  std::string counted = ai_request("1759813207532900363", 50, 9, "a");
+  counted.insert(counted.find(R"("input_sequence_length")"),
+                 R"("usage_prompt_tokens":{"value":61,"unit":"tokens"},)");
+  EXPECT_EQ(open("aiperf", counted).turns[0].input_tokens, 61u);
   EXPECT_EQ(refusal("aiperf", ai_request("-1", 1, 1, "a")),
             "t:1: metadata.request_start_ns: found -1, allowed: a time of at least 0");
   EXPECT_EQ(refusal("aiperf", R"({"metadata":{"request_start_ns":1},"metrics":{}})"),
