@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "unit/raw_files.h"
-#include "workload/input_meaning.h"
+#include "workload/arrivals.h"
 #include "workload/log_columns.h"
 #include "workload/log_time.h"
 #include "workload/long_turns.h"
@@ -347,6 +347,11 @@ TEST_F(LogFile, OfVllmBenchDrawsArrivalsWhereThereAreNone) {
   EXPECT_EQ(drawn.notes[0],
             "the file has no start_times: arrivals are drawn as the bench draws them, at 2.5 requests/s with "
             "burstiness 1.0");
+  // Burstiness is the shape of gamma gaps: 4 halves their variation.
+  std::string even = bench(kDetails);
+  even.replace(even.find("\"burstiness\":1.0"), 16, "\"burstiness\":4.0");
+  const ArrivalOptions gamma = {.process = ArrivalProcess::gamma, .requests_per_s = 2.5, .cv = 0.5};
+  EXPECT_NEAR(open(holding("vllm_bench", even)).turns[2].time_s, draw_arrivals(gamma, 1, 3, 1)[2], 1e-9);
   const Source at_once = open(holding("vllm_bench", bench(kDetails, "\"inf\"")));
   EXPECT_EQ(at_once.turns[2].time_s, 0);
   std::string held_back = bench(std::string(kDetails) + R"(,"start_times":[1,2,3,4])");
