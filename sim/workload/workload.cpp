@@ -9,6 +9,7 @@
 #include "base/key_map.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/warning.h"
 #include "workload/arrivals.h"
 #include "workload/input_meaning.h"
 #include "workload/source.h"
@@ -241,7 +242,9 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
 }
 
 Workload make_workload(const WorkloadOptions& options, uint64_t seed) {
-  return arrange(open_source(options, seed), options, seed);
+  const Source source = open_source(options, seed);
+  for (const std::string& warning : source.warnings) warn(warning);
+  return arrange(source, options, seed);
 }
 
 }  // namespace kvcap
