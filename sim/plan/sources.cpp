@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/warning.h"
 #include "workload/sources_table.h"
 
 namespace kvcap {
@@ -27,7 +28,9 @@ void Sources::read(const Scenario& scenario) {
   if (is_generated(scenario) || read_.size() >= kMost) return;
   std::string key = key_of(scenario);
   if (read_.contains(key)) return;
-  read_.emplace(std::move(key), open_source(scenario.workload, scenario.seed));
+  Source source = open_source(scenario.workload, scenario.seed);
+  for (const std::string& warning : source.warnings) warn(warning);
+  read_.emplace(std::move(key), std::move(source));
 }
 
 Workload Sources::workload(const Scenario& scenario) const { return workload(scenario, scenario.workload); }

@@ -545,11 +545,11 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field("token_counts", o.token_counts,
           {.meaning = "sharegpt: JSONL of exact token counts; without it they are estimated"});
   v.field("block_tokens", o.block_tokens,
-          {.meaning = "mooncake, vllm: size of a block of hash_ids",
+          {.meaning = "mooncake, vllm, bailian: size of a block of hash_ids",
            .unit = "tokens",
            .min = 1,
            .max = 65536,
-           .absent = "512; vllm: 16"});
+           .absent = "512; vllm, bailian: 16"});
   v.field("hash_ids", o.hash_ids,
           {.meaning = "vllm: JSONL of the requests' blocks; without it no prompt shares any"});
   v.field("tasks", o.tasks,

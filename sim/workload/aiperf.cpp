@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
+#include "base/json_error.h"
 #include "workload/estimate.h"
 #include "workload/json_fields.h"
 #include "workload/json_file.h"
@@ -55,6 +56,7 @@ void gather_body(const Json& holder, std::string& text) {
     std::string_view line = body->get_ref<const std::string&>();
     constexpr std::string_view kEvent = "data: ";
     if (line.starts_with(kEvent)) line.remove_prefix(kEvent.size());
+    if (is_nested_too_deep(line)) throw BadRowError{std::string(key) + " " + std::string(kNestedTooDeep)};
     const Json parsed = Json::parse(line, nullptr, false);
     if (!parsed.is_discarded()) gather_text(parsed, text);
   }
@@ -109,7 +111,10 @@ Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
     LoggedRequest entry;
     entry.time_ns = time_ns_at(record, "metadata.request_start_ns", TimeUnit::ns);
     if (!entry.time_ns) throw BadRowError{"metadata.request_start_ns: missing, required"};
-    entry.input_tokens = tokens_at(record, "metrics.input_sequence_length.value");
+    // What the server counted, where it said so: with the chat template and the history.
+    const bool is_counted = find_dotted(record, "metrics.usage_prompt_tokens.value");
+    entry.input_tokens = tokens_at(
+        record, is_counted ? "metrics.usage_prompt_tokens.value" : "metrics.input_sequence_length.value");
     entry.output_tokens = tokens_at(record, "metrics.output_sequence_length.value");
     entry.measured = {metric_s(record, "time_to_first_token"), metric_s(record, "request_latency")};
     take_gaps(record, log.itls_s);

@@ -10,21 +10,9 @@
 namespace kvcap {
 namespace {
 
-enum : std::size_t {
-  kId,
-  kSession,
-  kRound,
-  kGroup,
-  kPrefix,
-  kInput,
-  kServerInput,
-  kOutput,
-  kArrival,
-  kSend,
-  kFirst,
-  kLast,
-  kStatus
-};
+constexpr std::size_t kId = 0, kSession = 1, kRound = 2, kGroup = 3, kPrefix = 4, kInput = 5,
+                      kServerInput = 6, kOutput = 7, kArrival = 8, kSend = 9, kFirst = 10, kLast = 11,
+                      kStatus = 12;
 constexpr LogColumn kColumns[] = {{"request_id"},
                                   {"session_id"},
                                   {"round_index"},

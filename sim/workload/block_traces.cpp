@@ -131,7 +131,7 @@ Source read_mooncake(const SourceOptions& options, std::optional<int64_t> most) 
 }
 
 Source read_vllm(const SourceOptions& options, std::optional<int64_t> most) {
-  enum : std::size_t { kArrival, kInput, kOutput, kId, kTtft, kE2el };
+  constexpr std::size_t kArrival = 0, kInput = 1, kOutput = 2, kId = 3, kTtft = 4, kE2el = 5;
   const bool with_blocks = !options.hash_ids.empty();
   const LogColumn columns[] = {
       {"arrival_s"},           {"input_tokens"},

@@ -1,6 +1,7 @@
 // Any log of requests as CSV or JSONL: its columns are named by the user, or have our own names.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 
 #include "base/input_error.h"
@@ -122,7 +123,10 @@ Source LogReader::read() {
     const bool may_go_on = mapped_ ? !columns_[kSession].name.empty() : row.has(kSession);
     return may_go_on || log_.wants_more();
   };
-  const BadRows bad = begins_as_json(options_.path)
+  // What can be read only once is what its kind says.
+  const bool is_json = std::filesystem::is_regular_file(options_.path) ? begins_as_json(options_.path)
+                                                                       : options_.kind == "jsonl";
+  const BadRows bad = is_json
                           ? for_each_json_row(options_.path, options_.on_bad_row, columns, take_row)
                           : for_each_csv_row(options_.path, options_.on_bad_row, columns, mapped_, take_row);
   log_.cut_pieces(prompt_tokens_);

@@ -6,7 +6,7 @@
 namespace kvcap {
 
 Source read_azure(const SourceOptions& options, std::optional<int64_t> most) {
-  enum : std::size_t { kTime, kInput, kOutput };
+  constexpr std::size_t kTime = 0, kInput = 1, kOutput = 2;
   constexpr LogColumn kColumns[] = {{"TIMESTAMP"}, {"ContextTokens"}, {"GeneratedTokens"}};
   RequestLog log(most);
   const auto take = [&](const LogRow& row) {
@@ -19,7 +19,7 @@ Source read_azure(const SourceOptions& options, std::optional<int64_t> most) {
 }
 
 Source read_burstgpt(const SourceOptions& options, std::optional<int64_t> most) {
-  enum : std::size_t { kTime, kInput, kOutput, kSession };
+  constexpr std::size_t kTime = 0, kInput = 1, kOutput = 2, kSession = 3;
   constexpr LogColumn kColumns[] = {
       {"Timestamp"}, {"Request tokens"}, {"Response tokens"}, {"Session ID", Need::never}};
   RequestLog log(most);

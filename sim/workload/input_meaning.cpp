@@ -8,7 +8,8 @@
 namespace kvcap {
 namespace {
 
-// From this share of later turns on, inputs that are at least as long as the history look like whole prompts.
+// From this share of later turns on, inputs that are at least as long as the history look like whole prompts,
+// and shorter ones like new tokens.
 constexpr double kGrowingShare = 0.8;
 constexpr int64_t kFewestTurns = 2;  // later ones: fewer show nothing
 
@@ -98,37 +99,54 @@ bool has_pieces_in_later_turns(const Source& source) {
   return false;
 }
 
+bool is_most(int64_t turns, const Growth& growth) {
+  return growth.later_turns >= kFewestTurns &&
+         static_cast<double>(turns) >= kGrowingShare * static_cast<double>(growth.later_turns);
+}
+
+std::string note_on_growth(const Growth& growth) {
+  return "inputs are read as new tokens, but they look like whole prompts: in " +
+         std::to_string(growth.growing) + " of " + std::to_string(growth.later_turns) +
+         " later turns the input is at least as long as the input and the answer before it, so that history "
+         "counts "
+         "twice; " +
+         readings(growth) + "; " + std::string(kHowToChange) + " whole_prompt takes the history out";
+}
+
+std::string note_on_whole_prompts(const Growth& growth, int64_t started) {
+  return "inputs are read as whole prompts: a turn's new tokens are what its prompt has beyond the prompt "
+         "and the "
+         "answer before it; in " +
+         std::to_string(started) + " of " + std::to_string(growth.later_turns) +
+         " later turns the prompt is no longer than those (history cut or edited" +
+         (is_most(started, growth) ? ", or the inputs are new tokens" : "") +
+         ") and starts a context of its own; " + readings(growth) + "; " + std::string(kHowToChange) +
+         " new_tokens changes that";
+}
+
+void say(const std::string& note, bool is_warning, Source& source) {
+  source.notes.push_back(note);
+  if (is_warning) source.warnings.push_back(note);
+}
+
 }  // namespace
 
 void settle_inputs(InputIs asked, InputIs format, Source& source) {
   const InputIs meaning = asked == InputIs::automatic ? format : asked;
   const Growth growth = growth_of(source);
   if (growth.later_turns == 0) return;
-  const std::string later = std::to_string(growth.later_turns) + " later turns";
   if (meaning != InputIs::whole_prompt) {
-    const double share = static_cast<double>(growth.growing) / static_cast<double>(growth.later_turns);
-    if (growth.later_turns < kFewestTurns || share < kGrowingShare) return;
-    source.notes.push_back("inputs are read as new tokens, but they look like whole prompts: in " +
-                           std::to_string(growth.growing) + " of " + later +
-                           " the input is at least as long as the input and the answer before it, so that "
-                           "history counts twice; " +
-                           readings(growth) + "; " + std::string(kHowToChange) +
-                           " whole_prompt takes the history out");
+    if (is_most(growth.growing, growth)) say(note_on_growth(growth), true, source);
     return;
   }
   if (has_pieces_in_later_turns(source)) {
     throw InputError(
-        "workload.source.input_is: found whole_prompt, allowed: new_tokens where sessions of "
-        "several turns have pieces, which name the first new tokens");
+        "workload.source.input_is: found whole_prompt, allowed: new_tokens where later turns of sessions "
+        "have "
+        "pieces, which name their first new tokens");
   }
   const int64_t started = take_histories_out(source);
-  source.notes.push_back(
-      "inputs are read as whole prompts: a turn's new tokens are what its prompt has beyond "
-      "the prompt and the answer before it; in " +
-      std::to_string(started) + " of " + later +
-      " the prompt is no longer than those (history cut or edited) and starts a context of "
-      "its own; " +
-      readings(growth) + "; " + std::string(kHowToChange) + " new_tokens changes that");
+  say(note_on_whole_prompts(growth, started), is_most(started, growth), source);
 }
 
 }  // namespace kvcap

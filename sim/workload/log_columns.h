@@ -11,7 +11,10 @@
 
 namespace kvcap {
 
-enum LogField : std::size_t { kArrival, kInput, kOutput, kSession, kTtft, kE2el, kPrompt, kId, kLogFields };
+// Index into LogColumns.
+using LogField = std::size_t;
+inline constexpr LogField kArrival = 0, kInput = 1, kOutput = 2, kSession = 3, kTtft = 4, kE2el = 5,
+                          kPrompt = 6, kId = 7, kLogFields = 8;
 
 struct MappedColumn {
   std::string name;              // empty: the log has none

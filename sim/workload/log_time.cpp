@@ -164,7 +164,7 @@ std::optional<int64_t> LogClock::read_ns(std::string_view text) {
 }
 
 std::string LogClock::allowed() const {
-  const std::string date = "a date such as 2023-11-16T18:15:46.68Z";
+  std::string date = "a date such as 2023-11-16T18:15:46.68Z";
   if (is_date_) return date;
   if (!unit_) return date + ", seconds from 0, or seconds, ms, us or ns since 1970 (NAME:ms says the unit)";
   const std::string unit(row_of(*unit_).name);

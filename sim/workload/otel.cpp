@@ -2,6 +2,7 @@
 // exporter writes, or flat, one span an object, as other exporters do.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -106,8 +107,11 @@ class Spans {
   static uint32_t count(const Json& attributes, const std::string& name, int64_t least) {
     const Json* value = find_dotted(attributes, name);
     if (!value->is_string()) return token_count(*value, name, least);
-    const Json number = Json::parse(value->get_ref<const std::string&>(), nullptr, false);
-    return token_count(number.is_number() ? number : *value, name, least);
+    const std::string& text = value->get_ref<const std::string&>();
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return token_count(whole ? Json(number) : *value, name, least);
   }
   int64_t time_ns(const Json& value, const std::string& name) {
     LogClock& clock = clocks_.try_emplace(name, name).first->second;
@@ -134,7 +138,10 @@ void for_each_span(const Json& document, std::size_t number, const Take& take) {
       for (const Json& scope : *all) {
         const Json* spans = find_dotted(scope, "spans");
         if (!spans) continue;
-        for (const Json& span : *spans) take(span, place + ", span " + name_at(span, "spanId"));
+        for (const Json& span : *spans) {
+          const Json* id = find_dotted(span, "spanId");
+          take(span, place + ", span " + (id ? shown_in_row(*id) : "without a spanId"));
+        }
       }
     }
   }

@@ -41,6 +41,7 @@ struct Source {
   std::vector<float> measured_itls_s;
   int64_t bad_rows_skipped = 0;
   std::vector<std::string> notes;
+  std::vector<std::string> warnings;  // those of them that whoever reads the source has to see at once
 
   // Adds a session with its turns, for each of them its pieces (none: for no turn) and its parent (none: the
   // turn before).

@@ -173,15 +173,21 @@ std::vector<double> drawn_starts_s(const BenchRun& run, uint64_t seed) {
 
 std::string shown(double number) { return Json(number).dump(); }
 
-std::string note_on_starts(const BenchRun& run) {
-  std::string note = "the file has no start_times: ";
-  note += run.request_rate ? "arrivals are drawn as the bench draws them, at " + shown(*run.request_rate) +
-                                 " requests/s with burstiness " + shown(run.burstiness)
-                           : "all requests arrive at once, as a request_rate of inf asks";
+// Empty where the starts are those of clients that nobody held back.
+std::string note_on_starts(const BenchRun& run, bool has_starts) {
+  std::string note;
+  if (!has_starts && run.request_rate) {
+    note = "the file has no start_times: arrivals are drawn as the bench draws them, at " +
+           shown(*run.request_rate) + " requests/s with burstiness " + shown(run.burstiness);
+  } else if (!has_starts) {
+    note = "the file has no start_times: all requests arrive at once, as a request_rate of inf asks";
+  }
   if (!run.max_concurrency) return note;
-  return note + "; the bench held back what exceeded " + std::to_string(*run.max_concurrency) +
-         " requests at a time, which these arrivals do not: workload.arrivals closed_loop with concurrency " +
-         std::to_string(*run.max_concurrency) + " does";
+  const std::string most = std::to_string(*run.max_concurrency);
+  if (!note.empty()) note += "; ";
+  return note + "the bench had at most " + most + " requests at a time, whose " +
+         (has_starts ? "starts depend on the server that it measured" : "others it held back") +
+         ": workload.arrivals closed_loop with concurrency " + most + " repeats that on any machine";
 }
 
 }  // namespace
@@ -227,7 +233,8 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
              .measured = one.measured});
   }
   Source source = log.finish(options.path, bad);
-  if (!has_starts) source.notes.push_back(note_on_starts(run));
+  const std::string note = note_on_starts(run, has_starts);
+  if (!note.empty()) source.notes.push_back(note);
   if (run.requests_failed > 0) {
     source.notes.push_back(std::to_string(run.requests_failed) + " failed requests are left out");
   }

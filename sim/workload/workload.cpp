@@ -9,6 +9,7 @@
 #include "base/key_map.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/warning.h"
 #include "workload/arrivals.h"
 #include "workload/input_meaning.h"
 #include "workload/source.h"
@@ -91,6 +92,11 @@ int64_t known_piece_tokens(const Workload& workload, std::size_t turn, const Key
     }
   }
   return tokens;
+}
+
+bool has_unknown_arrival(const Source& source) {
+  return std::any_of(source.turns.begin(), source.turns.end(),
+                     [](const Turn& turn) { return std::isnan(turn.time_s); });
 }
 
 // The rate at which sessions arrive on average; 0 where nobody has said one.
@@ -183,6 +189,10 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
   const bool timed = options.arrivals.process == ArrivalProcess::trace;
   Source source = row.open(
       {.options = options.source, .sessions = options.sessions, .seed = seed, .needs_arrivals = timed});
+  if (timed && !row.is_generated && has_unknown_arrival(source)) {
+    throw InputError(options.source.path +
+                     ": no arrivals in it, required where arrivals.process is \"trace\"");
+  }
   if (!row.is_generated) settle_inputs(options.source.input_is, row.input_is, source);
   return source;
 }
@@ -232,7 +242,9 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
 }
 
 Workload make_workload(const WorkloadOptions& options, uint64_t seed) {
-  return arrange(open_source(options, seed), options, seed);
+  const Source source = open_source(options, seed);
+  for (const std::string& warning : source.warnings) warn(warning);
+  return arrange(source, options, seed);
 }
 
 }  // namespace kvcap

@@ -28,6 +28,24 @@ TEST_F(Cli, PrintsTheResultOnStdoutAndNothingElse) {
   EXPECT_GT(result["metrics"]["completed"].get<int>(), 60);
 }
 
+TEST_F(Cli, WarnsOnceOfInputsThatLookLikeWholePrompts) {
+  write("log.csv", "arrival_s,input_tokens,output_tokens,session\n0,100,20,a\n50,150,30,a\n90,200,10,a\n");
+  const std::vector<std::string> compare = {
+      "compare",    path("chat.json"),
+      "--policies", "recompute,hcache",
+      "--set",      R"(workload.source={"kind":"csv","path":")" + path("log.csv") + R"("})",
+      "--set",      R"(workload.arrivals={"process":"trace"})",
+      "--set",      "workload.sessions=null",
+      "--json"};
+  const Outcome outcome = kvcap(compare);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string warning =
+      "kvcap: warning: inputs are read as new tokens, but they look like whole prompts";
+  const std::size_t at = outcome.err.find(warning);
+  ASSERT_NE(at, std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find(warning, at + 1), std::string::npos) << outcome.err;
+}
+
 TEST_F(Cli, RepeatsItselfByteForByte) {
   for (const std::string policy : {"recompute", "kv_offload", "hcache", "ideal"}) {
     const std::vector<std::string> command = {"run", path("chat.json"), "--json", "--set",

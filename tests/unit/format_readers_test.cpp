@@ -104,6 +104,10 @@ TEST_F(ForeignLog, OfAiPerfHasSessionsAndItsGaps) {
   EXPECT_EQ(source.measured_itls_s.size(), 6u);
   EXPECT_FLOAT_EQ(source.measured_itls_s[1], 0.006f);
   EXPECT_EQ(source.notes[1], "1 failed requests are left out");
+  std::string counted = ai_request("1759813207532900363", 50, 9, "a");
+  counted.insert(counted.find(R"("input_sequence_length")"),
+                 R"("usage_prompt_tokens":{"value":61,"unit":"tokens"},)");
+  EXPECT_EQ(open("aiperf", counted).turns[0].input_tokens, 61u);
   EXPECT_EQ(refusal("aiperf", ai_request("-1", 1, 1, "a")),
             "t:1: metadata.request_start_ns: found -1, allowed: a time of at least 0");
   EXPECT_EQ(refusal("aiperf", R"({"metadata":{"request_start_ns":1},"metrics":{}})"),
@@ -243,7 +247,7 @@ TEST_F(ForeignLog, OfOpenTelemetryIsReadAsOtlp) {
   EXPECT_EQ(source.notes[2], "1 calls without output tokens (failed, embeddings) are left out");
   EXPECT_EQ(
       refusal("otel", line(otlp_span("soon", first))),
-      "t: object 1, span ab: startTimeUnixNano: found \"soon\", allowed: a number of ns from 0 to 9e+18");
+      "t: object 1, span \"ab\": startTimeUnixNano: found \"soon\", allowed: a number of ns from 0 to 9e+18");
 }
 
 TEST_F(ForeignLog, OfOpenTelemetryIsReadFlat) {
@@ -274,6 +278,20 @@ TEST_F(ForeignLog, OfAzure2024IsThatOf2023) {
                           "2024-05-10 00:00:00.009930+00:00,2162,5\n"
                           "2024-05-10 00:00:01.009930+00:00,2399,6\n")),
             (Turns{{0, 2162, 5}, {1, 2399, 6}}));
+}
+
+// The files that fuzzing begins with are one of each kind.
+TEST(SourceTable, KnowsTheFilesOfEachKindAndTakesNoOthers) {
+  const std::filesystem::path corpus = std::filesystem::path(KVCAP_SOURCE_DIR) / "tests/fuzz/corpus";
+  int files = 0;
+  for (const SourceRow& row : source_table()) {
+    if (row.is_generated) continue;
+    for (const auto& file : std::filesystem::directory_iterator(corpus / row.name)) {
+      EXPECT_EQ(guess_source(file.path().string()).name, row.name) << file.path();
+      ++files;
+    }
+  }
+  EXPECT_GE(files, 17);
 }
 
 TEST_F(ForeignLog, IsOpenedWhenCompressedAndRefusedWhenBroken) {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "unit/raw_files.h"
-#include "workload/input_meaning.h"
+#include "workload/arrivals.h"
 #include "workload/log_columns.h"
 #include "workload/log_time.h"
 #include "workload/long_turns.h"
@@ -195,6 +195,13 @@ TEST_F(LogFile, HasColumnsOfAnyNameInCsvAndJsonl) {
   EXPECT_EQ(csv.notes.back(), "times in ts are read as milliseconds since 1970, by their size");
 }
 
+TEST_F(LogFile, MayLackArrivalsWhereTheyAreDrawn) {
+  WorkloadOptions options = holding("csv", "i,o\n7,8\n5,6\n", "input=i,output=o");
+  EXPECT_EQ(error_of(options), "t: no arrivals in it, required where arrivals.process is \"trace\"");
+  options.arrivals.process = ArrivalProcess::constant;
+  EXPECT_EQ(make_workload(options, 1).turns[1].time_s, 10);
+}
+
 TEST_F(LogFile, NamesItsColumnsWhereOneIsMissing) {
   const std::string csv = "when,prompt_tokens,answer\n1,2,3\n";
   EXPECT_EQ(error_of(holding("csv", csv, "arrival=when,input=prompt_token,output=answer")),
@@ -254,6 +261,18 @@ TEST_F(LogFile, TakesHistoryOutOfWholePrompts) {
       "the answer before it; in 1 of 3 later turns the prompt is no longer than those (history cut or "
       "edited) and starts a context of its own; the longest context has 180 tokens if inputs are whole "
       "prompts, 415 if they are new tokens; --input-is or workload.source.input_is new_tokens changes that");
+}
+
+TEST_F(LogFile, IsRecognisedAsNewTokensWhereInputsDoNotGrow) {
+  const std::string header = "arrival_s,input_tokens,output_tokens,session\n0,100,20,a\n";
+  const auto note_on = [&](const std::string& rows) {
+    WorkloadOptions options = holding("csv", header + rows);
+    options.source.input_is = InputIs::whole_prompt;
+    return open(options).notes.at(0);
+  };
+  const std::string or_new = "edited, or the inputs are new tokens)";
+  EXPECT_NE(note_on("1,50,30,a\n2,80,10,a\n").find(or_new), std::string::npos);
+  EXPECT_EQ(note_on("1,50,30,a\n2,81,10,a\n").find(or_new), std::string::npos);
 }
 
 TEST_F(LogFile, IsRecognisedAsWholePromptsWhereInputsGrow) {
@@ -328,8 +347,19 @@ TEST_F(LogFile, OfVllmBenchDrawsArrivalsWhereThereAreNone) {
   EXPECT_EQ(drawn.notes[0],
             "the file has no start_times: arrivals are drawn as the bench draws them, at 2.5 requests/s with "
             "burstiness 1.0");
+  // Burstiness is the shape of gamma gaps: 4 halves their variation.
+  std::string even = bench(kDetails);
+  even.replace(even.find("\"burstiness\":1.0"), 16, "\"burstiness\":4.0");
+  const ArrivalOptions gamma = {.process = ArrivalProcess::gamma, .requests_per_s = 2.5, .cv = 0.5};
+  EXPECT_NEAR(open(holding("vllm_bench", even)).turns[2].time_s, draw_arrivals(gamma, 1, 3, 1)[2], 1e-9);
   const Source at_once = open(holding("vllm_bench", bench(kDetails, "\"inf\"")));
   EXPECT_EQ(at_once.turns[2].time_s, 0);
+  std::string held_back = bench(std::string(kDetails) + R"(,"start_times":[1,2,3,4])");
+  held_back.replace(held_back.find("null"), 4, "16");
+  EXPECT_EQ(
+      open(holding("vllm_bench", held_back)).notes[0],
+      "the bench had at most 16 requests at a time, whose starts depend on the server that it measured: "
+      "workload.arrivals closed_loop with concurrency 16 repeats that on any machine");
 }
 
 TEST_F(LogFile, OfVllmBenchTellsItsSummaryWithoutDetails) {
