@@ -214,16 +214,19 @@ bool has_all_arrivals(const Source& source) {
 void print_stats(const TraceArgs& args) {
   Input input = input_of(args);
   const Source source = read_source(args, input);
-  if (has_all_arrivals(source)) input.options.arrivals.process = ArrivalProcess::trace;
+  const bool has_arrivals = source_row(input.options.source.kind).has_arrivals;
+  if (has_arrivals && has_all_arrivals(source)) input.options.arrivals.process = ArrivalProcess::trace;
   const Workload workload = arrange(source, input.options, input.seed);
   std::vector<std::string> notes = workload.notes;
   if (!workload.absolute_times) {
     const std::string load = workload.concurrency > 0
                                  ? format_count(workload.concurrency) + " sessions at a time"
                                  : format_number(workload.sessions_per_s) + " sessions/s";
-    notes.push_back("reuse distances are those of " + load + " with " +
-                    format_number(input.options.think_time.mean_s) +
-                    " s between turns (workload.arrivals, workload.think_time) and answers that take no "
+    const std::string pauses = uses_recorded_think_times(input.options, source)
+                                   ? "the source's think times"
+                                   : format_number(input.options.think_time.mean_s) + " s";
+    notes.push_back("reuse distances are those of " + load + " with " + pauses +
+                    " between turns (workload.arrivals, workload.think_time) and answers that take no "
                     "time");
   }
   const TraceStats stats = trace_stats(workload);
