@@ -20,6 +20,11 @@ bool is_among(std::string_view key, std::initializer_list<std::string_view> keys
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+// An object is known by a key that only one of the readers has.
+bool has_key(const FileBeginning& beginning, std::string_view quoted) {
+  return !beginning.first_key.empty() && beginning.text.find(quoted) != std::string_view::npos;
+}
+
 // A CSV is known by a column that only one of the readers has.
 bool has_column(const FileBeginning& beginning, std::string_view column) {
   return beginning.header.find(column) != std::string_view::npos;
@@ -59,6 +64,28 @@ constexpr std::array kSources = {
               .open =
                   [](const SourceRequest& request) {
                     return generate_long_context(request.options, generated(request), request.seed);
+                  }},
+    SourceRow{
+        .name = "weka",
+        .summary = "coding agents' sessions of kv-cache-tester: blocks of prompts, sub-agents, think times",
+        .open = [](const SourceRequest& request) { return read_weka(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return has_key(beginning, "\"hash_id_scope\""); }},
+    SourceRow{.name = "lmcache_agent",
+              .summary = "agents' sessions of LMCache's trace: turns, times and blocks of prompts",
+              .open =
+                  [](const SourceRequest& request) {
+                    return read_lmcache_agent(request.options, request.sessions);
+                  },
+              .sniff =
+                  [](const FileBeginning& beginning) {
+                    return has_key(beginning, "\"session\"") && has_key(beginning, "\"hash_ids\"");
+                  }},
+    SourceRow{.name = "agents",
+              .summary = "coding agents with the prompts, growth and pauses of the Weka trace",
+              .is_generated = true,
+              .open =
+                  [](const SourceRequest& request) {
+                    return generate_agents(request.options, generated(request), request.seed);
                   }},
     SourceRow{
         .name = "mooncake",
@@ -116,7 +143,7 @@ FileBeginning beginning_of(std::string_view text) {
   if (text.front() != '{') return {.header = text.substr(0, text.find('\n'))};
   const std::size_t quote = text.find_first_not_of(kBlank, 1);
   if (quote == std::string_view::npos || text[quote] != '"') return {};
-  return {.first_key = text.substr(quote + 1, text.find('"', quote + 1) - quote - 1)};
+  return {.first_key = text.substr(quote + 1, text.find('"', quote + 1) - quote - 1), .text = text};
 }
 
 }  // namespace

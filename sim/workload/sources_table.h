@@ -25,6 +25,7 @@ struct FileBeginning {
   bool is_array = false;
   std::string_view first_key;  // of an object
   std::string_view header;     // the first line of what is neither an array nor an object
+  std::string_view text;       // some 4 KiB from there on
 };
 
 struct SourceRow {

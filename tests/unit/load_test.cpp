@@ -382,9 +382,11 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
             std::string::npos);
   EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, next_use, score, belady"),
             std::string::npos);
-  EXPECT_NE(help.find("  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, "
-                      "mooncake, vllm, azure, burstgpt, csv, few_shot, rag, required: "),
-            std::string::npos);
+  EXPECT_NE(
+      help.find(
+          "  workload.source.kind\n      sessions, chat, sharegpt, leval, long_context, "
+          "weka, lmcache_agent, agents, mooncake, vllm, azure, burstgpt, csv, few_shot, rag, required: "),
+      std::string::npos);
 }
 
 }  // namespace

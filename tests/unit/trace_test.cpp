@@ -50,8 +50,8 @@ class Trace : public RawFiles {
   };
   Outcome kvcap(const std::string& arguments) const {
     const std::string folder = folder_.string();
-    const std::string command = "cd " + shell_word(folder) + " && " + shell_word(kvcap_program()) + " trace " +
-                                arguments + " >out 2>err";
+    const std::string command = "cd " + shell_word(folder) + " && " + shell_word(kvcap_program()) +
+                                " trace " + arguments + " >out 2>err";
     const int status = std::system(command.c_str());
     return {WEXITSTATUS(status), text_of(folder + "/out"), text_of(folder + "/err")};
   }
@@ -320,10 +320,11 @@ TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
       {"stats absent.jsonl", "kvcap: absent.jsonl: cannot be read: No such file or directory\n"},
       {"stats t.jsonl --format leval", "kvcap: t.jsonl:1: input: missing, required\n"},
       {"stats t.jsonl --format sharegtp",
-       "kvcap: --format: found \"sharegtp\", allowed: sessions, sharegpt, leval, mooncake, vllm, "
+       "kvcap: --format: found \"sharegtp\", allowed: sessions, sharegpt, leval, weka, "
+       "lmcache_agent, mooncake, vllm, "
        "azure, burstgpt, csv; did you mean \"sharegpt\"?\n"},
       {"generate new.jsonl --format sessions",
-       "kvcap: --format: found \"sessions\", allowed: chat, long_context, few_shot, rag\n"},
+       "kvcap: --format: found \"sessions\", allowed: chat, long_context, agents, few_shot, rag\n"},
       {"generate new.jsonl --sessions 0",
        "kvcap: trace generate: workload.sessions: found 0, allowed: an integer from 1 to 100000000\n"},
       {"generate new.jsonl --set workload.source.zipf_alpha=-1",
