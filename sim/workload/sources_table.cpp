@@ -34,6 +34,7 @@ constexpr std::array kSources = {
     SourceRow{.name = "sessions",
               .summary = "our session JSONL",
               .has_arrivals = true,
+              .think_times = ThinkTimes::some,
               .open =
                   [](const SourceRequest& request) {
                     return read_sessions(request.options, request.sessions, request.needs_arrivals);
@@ -68,10 +69,12 @@ constexpr std::array kSources = {
     SourceRow{
         .name = "weka",
         .summary = "coding agents' sessions of kv-cache-tester: blocks of prompts, sub-agents, think times",
+        .think_times = ThinkTimes::all,
         .open = [](const SourceRequest& request) { return read_weka(request.options, request.sessions); },
         .sniff = [](const FileBeginning& beginning) { return has_key(beginning, "\"hash_id_scope\""); }},
     SourceRow{.name = "lmcache_agent",
               .summary = "agents' sessions of LMCache's trace: turns, times and blocks of prompts",
+              .think_times = ThinkTimes::all,
               .open =
                   [](const SourceRequest& request) {
                     return read_lmcache_agent(request.options, request.sessions);
@@ -83,6 +86,7 @@ constexpr std::array kSources = {
     SourceRow{.name = "agents",
               .summary = "coding agents with the prompts, growth and pauses of the Weka trace",
               .is_generated = true,
+              .think_times = ThinkTimes::all,
               .open =
                   [](const SourceRequest& request) {
                     return generate_agents(request.options, generated(request), request.seed);

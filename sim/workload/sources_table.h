@@ -28,11 +28,15 @@ struct FileBeginning {
   std::string_view text;       // some 4 KiB from there on
 };
 
+// Whether a source says how long users think: none of its sessions, some, all.
+enum class ThinkTimes : uint8_t { none, some, all };
+
 struct SourceRow {
   std::string_view name;
   std::string_view summary;  // one line
   bool is_generated = false;
   bool has_arrivals = false;  // its sessions may say when they arrive
+  ThinkTimes think_times = ThinkTimes::none;
   // Throws InputError as make_workload does.
   Source (*open)(const SourceRequest& request) = nullptr;
   // Whether a file that begins so is of this kind; null where no file is.
