@@ -139,8 +139,8 @@ class SessionReader {
     const Json& id = required(row, "id", "");
     if (!id.is_string() && !id.is_number_integer()) bad_value("id", id, "a string or an integer");
     session_.id = id.dump(-1, ' ', false, Json::error_handler_t::replace);
-    const Json& scope = required(row, "hash_id_scope", "");
-    if (scope != "local") bad_value("hash_id_scope", scope, "\"local\"");
+    const auto scope = row.find("hash_id_scope");
+    if (scope != row.end() && *scope != "local") bad_value("hash_id_scope", *scope, "\"local\"");
     session_.block_tokens = token_count(required(row, "block_size", ""), "block_size", 1);
     if (session_.block_tokens > kMaxBlockTokens) {
       bad_value("block_size", row["block_size"], "an integer from 1 to " + std::to_string(kMaxBlockTokens));

@@ -162,9 +162,12 @@ TEST_F(AgentTrace, OfWekaLeavesOutDuplicatesAndSaysSo) {
 }
 
 TEST_F(AgentTrace, OfWekaMayListItsBlocksOneByOneWithOneThatIsNotFull) {
-  const std::string listed = replaced(kSession, R"("h":[1,5])", R"("hash_ids":[1,2,3,4,5,9])");
+  const std::string scope = R"("hash_id_scope":"local",)";
+  const std::string listed =
+      replaced(replaced(kSession, R"("h":[1,5])", R"("hash_ids":[1,2,3,4,5,9])"), scope, "");
   const Workload workload = make_workload(weka(listed), 1);
   EXPECT_EQ(sizes(workload.pieces_of(1)), (Tokens{8, 4, 8}));
+  EXPECT_EQ(guess_source(write("listed", listed)).name, "weka");
 }
 
 TEST_F(AgentTrace, StatsOfWekaAreTheseSums) {
