@@ -242,10 +242,22 @@ void print_stats(const TraceArgs& args) {
 
 // ---- convert, generate ----
 
+// Session JSONL has one clock for all sessions. Times that count from the beginning of each have none there;
+// think times stay.
+void drop_relative_arrivals(const std::string& kind, Source& source) {
+  if (source_row(kind).has_arrivals) return;
+  const auto is_known = [](const Turn& turn) { return !std::isnan(turn.time_s); };
+  if (std::none_of(source.turns.begin(), source.turns.end(), is_known)) return;
+  for (Turn& turn : source.turns) turn.time_s = NAN;
+  source.notes.push_back(
+      "arrival_s is not written: the times of this format count from each session's beginning");
+}
+
 void write_sessions(const TraceArgs& args) {
   const std::string& path = args.files.back();
   const Input input = input_of(args);
-  const Source source = read_source(args, input);
+  Source source = read_source(args, input);
+  drop_relative_arrivals(input.options.source.kind, source);
   const std::string text = session_lines(source);
   write_file(path, path.ends_with(".gz") ? gzip(text) : text);
   print_notes(source.notes, stderr);
