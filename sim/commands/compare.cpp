@@ -12,6 +12,7 @@
 #include "base/input_error.h"
 #include "base/outputs.h"
 #include "base/progress.h"
+#include "base/tier.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -72,6 +73,7 @@ struct Column {
   std::string label;
   std::vector<std::string> overrides;
   bool is_bound = false;
+  bool from_policies = false;  // an item of --policies
 };
 
 // "hcache", but "count=4": a value that is no name says nothing by itself.
@@ -80,6 +82,27 @@ std::string label_of(const std::string& path, const std::string& value) {
   const bool is_name = !value.empty() && std::isalpha(static_cast<unsigned char>(value.front())) != 0 &&
                        std::find(std::begin(kNoNames), std::end(kNoNames), value) == std::end(kNoNames);
   return is_name ? value : path.substr(path.rfind('.') + 1) + "=" + value;
+}
+
+// "hcache", or with the tiers that it shall use "kv_offload:dram+ssd".
+Column column_of_policy(const std::string& item) {
+  const std::size_t colon = item.find(':');
+  Column column{.label = item, .overrides = {"policy.name=" + item.substr(0, colon)}, .from_policies = true};
+  if (colon == std::string::npos) return column;
+  std::string tiers;
+  for (std::size_t begin = colon + 1; begin <= item.size();) {
+    const std::size_t end = std::min(item.find('+', begin), item.size());
+    const std::string kind = item.substr(begin, end - begin);
+    if (std::find(kTierNames.begin(), kTierNames.end(), kind) == kTierNames.end()) {
+      throw InputError("--policies: found tier \"" + kind + "\" in \"" + item +
+                       "\", allowed: hbm, dram, ssd, remote, joined by +, as in kv_offload:dram+ssd" +
+                       suggestion(kind, kTierNames));
+    }
+    tiers += (tiers.empty() ? "" : ",") + ("{\"kind\":\"" + kind) + "\"}";
+    begin = end + 1;
+  }
+  column.overrides.push_back("policy.tiers=[" + tiers + "]");
+  return column;
 }
 
 // Each is compared with each.
@@ -97,7 +120,7 @@ std::vector<Column> columns_of(const CompareArgs& args) {
   }
   if (!args.policies.empty()) {
     std::vector<Column> columns;
-    for (const std::string& name : split(args.policies)) columns.push_back({name, {"policy.name=" + name}});
+    for (const std::string& name : split(args.policies)) columns.push_back(column_of_policy(name));
     if (columns.size() > kMostSettings) refuse_more_settings();
     return columns;
   }
@@ -139,7 +162,7 @@ std::string folder_name(const Column& column) {
   for (const std::string& change : column.overrides) {
     name += (name.empty() ? "" : ",") + (change.starts_with("policy.name=") ? column.label : change);
   }
-  if (column.is_bound) name = column.label;
+  if (column.is_bound || column.from_policies) name = column.label;
   constexpr std::size_t kLongest = 200;  // a file system takes 255 bytes
   name.resize(std::min(name.size(), kLongest));
   for (char& c : name) {
@@ -192,7 +215,8 @@ std::string as_it_was_given(const std::string& message, const Column& column) {
   for (const std::string& change : column.overrides) {
     const std::string place = "--set " + change;
     if (!message.starts_with(place) || column.is_bound) continue;
-    const std::string option = change.starts_with("policy.name=") ? "--policies" : "--over " + change;
+    const bool is_policy = column.from_policies || change.starts_with("policy.name=");
+    const std::string option = is_policy ? "--policies" : "--over " + change;
     return option + message.substr(place.size());
   }
   return message;
@@ -277,7 +301,8 @@ void add_compare(CLI::App& app) {
   auto args = std::make_shared<CompareArgs>();
   Command command(app, "compare", "the same workload through several settings");
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
-  command.value("--policies", args->policies, "policies to compare, separated by commas");
+  command.value("--policies", args->policies,
+                "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd");
   command.repeated(
       "--over", args->over,
       "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination");

@@ -220,16 +220,19 @@ bool has_all_arrivals(const Source& source) {
 void print_stats(const TraceArgs& args) {
   Input input = input_of(args);
   const Source source = read_source(args, input);
-  if (has_all_arrivals(source)) input.options.arrivals.process = ArrivalProcess::trace;
+  const bool has_arrivals = source_row(input.options.source.kind).has_arrivals;
+  if (has_arrivals && has_all_arrivals(source)) input.options.arrivals.process = ArrivalProcess::trace;
   const Workload workload = arrange(source, input.options, input.seed);
   std::vector<std::string> notes = workload.notes;
   if (!workload.absolute_times) {
     const std::string load = workload.concurrency > 0
                                  ? format_count(workload.concurrency) + " sessions at a time"
                                  : format_number(workload.sessions_per_s) + " sessions/s";
-    notes.push_back("reuse distances are those of " + load + " with " +
-                    format_number(input.options.think_time.mean_s) +
-                    " s between turns (workload.arrivals, workload.think_time) and answers that take no "
+    const std::string pauses = uses_recorded_think_times(input.options, source)
+                                   ? "the source's think times"
+                                   : format_number(input.options.think_time.mean_s) + " s";
+    notes.push_back("reuse distances are those of " + load + " with " + pauses +
+                    " between turns (workload.arrivals, workload.think_time) and answers that take no "
                     "time");
   }
   const TraceStats stats = trace_stats(workload);
@@ -245,10 +248,22 @@ void print_stats(const TraceArgs& args) {
 
 // ---- convert, generate ----
 
+// Session JSONL has one clock for all sessions. Times that count from the beginning of each have none there;
+// think times stay.
+void drop_relative_arrivals(const std::string& kind, Source& source) {
+  if (source_row(kind).has_arrivals) return;
+  const auto is_known = [](const Turn& turn) { return !std::isnan(turn.time_s); };
+  if (std::none_of(source.turns.begin(), source.turns.end(), is_known)) return;
+  for (Turn& turn : source.turns) turn.time_s = NAN;
+  source.notes.push_back(
+      "arrival_s is not written: the times of this format count from each session's beginning");
+}
+
 void write_sessions(const TraceArgs& args) {
   const std::string& path = args.files.back();
   const Input input = input_of(args);
-  const Source source = read_source(args, input);
+  Source source = read_source(args, input);
+  drop_relative_arrivals(input.options.source.kind, source);
   const std::string text = session_lines(source);
   write_file(path, path.ends_with(".gz") ? gzip(text) : text);
   print_notes(source.notes, stderr);

@@ -158,11 +158,27 @@ void check_rate(const ArrivalOptions& arrivals, const Places& places) {
   }
 }
 
-void check_rates(const std::vector<ArrivalRate>& rates, const Places& places) {
+void check_period(const ArrivalOptions& arrivals, const Places& places) {
+  if (!arrivals.period_s || arrivals.rates.empty()) return;
+  const std::string path = "workload.arrivals.period_s";
+  const std::vector<ArrivalRate>& rates = arrivals.rates;
+  if (!(*arrivals.period_s > rates.back().from_s)) {
+    fail(places, path, number_text(*arrivals.period_s),
+         "more than the last rate's from_s, " + number_text(rates.back().from_s));
+  }
+  const auto is_zero = [](const ArrivalRate& one) {
+    return one.sessions_per_s.value_or(0) + one.requests_per_s.value_or(0) == 0;
+  };
+  if (std::all_of(rates.begin(), rates.end(), is_zero)) {
+    fail(places, "workload.arrivals.rates", "0 throughout", "at least one rate above 0");
+  }
+}
+
+void check_rates(const std::vector<ArrivalRate>& rates, bool repeats, const Places& places) {
   for (std::size_t i = 0; i < rates.size(); ++i) {
     const ArrivalRate& one = rates[i];
     const std::string path = "workload.arrivals.rates." + std::to_string(i);
-    const bool is_last = i + 1 == rates.size();
+    const bool is_last = i + 1 == rates.size() && !repeats;
     if (one.sessions_per_s.has_value() == one.requests_per_s.has_value()) {
       fail(places, path, one.sessions_per_s ? "sessions_per_s and requests_per_s" : "no rate",
            "one of sessions_per_s, requests_per_s");
@@ -193,7 +209,11 @@ void note_unused_rate(const ArrivalOptions& arrivals, std::vector<std::string>& 
   if (!draws_gaps(arrivals.process)) {
     note(arrivals.requests_per_s.has_value(), "requests_per_s");
     note(!arrivals.rates.empty(), "rates");
+    note(arrivals.period_s.has_value(), "period_s");
+  } else if (arrivals.period_s && arrivals.rates.empty()) {
+    notes.push_back("workload.arrivals.period_s is not used: there are no rates that could repeat");
   }
+  if (arrivals.process != ArrivalProcess::trace) note(arrivals.speed != 1, "speed");
   if (arrivals.process != ArrivalProcess::closed_loop) note(arrivals.concurrency.has_value(), "concurrency");
 }
 
@@ -206,7 +226,8 @@ void check_arrivals(Scenario& scenario, const Places& places) {
              (source.is_generated ? "generated sessions have" : "this format has") + " no arrival_s)");
   }
   check_rate(arrivals, places);
-  check_rates(arrivals.rates, places);
+  check_rates(arrivals.rates, arrivals.period_s.has_value(), places);
+  check_period(arrivals, places);
   note_unused_rate(arrivals, scenario.notes);
 }
 

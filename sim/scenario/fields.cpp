@@ -596,6 +596,14 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
            .min = 1,
            .max = kMaxCount,
            .absent = "32"});
+  v.field("shared_tools", o.shared_tools,
+          {.meaning = "weka: tools and system prompts of equal size are the same text in all sessions"});
+  v.field("max_prompt_tokens", o.max_prompt_tokens,
+          {.meaning = "agents: the agent compacts a prompt before it grows beyond",
+           .unit = "tokens",
+           .min = 32768,
+           .max = kMaxCount,
+           .absent = "as in traces/agents.json"});
   for (const SourceRow& row : source_table()) {
     if (!row.is_generated) v.needs("kind", row.name, "path");
   }
@@ -624,6 +632,8 @@ static void describe(FieldVisitor& v, ArrivalOptions& o) {
           positive_or_absent("rate of requests: sessions_per_s x mean turns of a session", "1/s",
                              "sessions_per_s or rates says"));
   v.field("rates", o.rates, {.meaning = "a rate that changes, in place of sessions_per_s"});
+  v.field("period_s", o.period_s,
+          positive_or_absent("after which rates repeat: 86400 for a day", "s", "the last rate has no end"));
   v.field("cv", o.cv, variation("coefficient of variation: gamma"));
   v.field("concurrency", o.concurrency,
           {.meaning = "closed_loop: sessions that are active at any time",
@@ -631,11 +641,19 @@ static void describe(FieldVisitor& v, ArrivalOptions& o) {
            .min = 1,
            .max = kMaxCount,
            .absent = "required with closed_loop"});
+  v.field("speed", o.speed,
+          {.meaning = "trace: sessions begin at so many times the trace's rate; inside a session nothing is "
+                      "faster",
+           .min = 1e-6,
+           .max = 1e6});
   v.needs("process", "closed_loop", "concurrency");
 }
 
 static void describe(FieldVisitor& v, ThinkTimeOptions& o) {
-  v.field("distribution", o.distribution, {.meaning = "of the time between an answer and the next turn"});
+  v.field("distribution", o.distribution,
+          {.meaning = "of the time between an answer and the next turn; recorded: as the source says; "
+                      "timetable: turns at the source's times after their session's first; auto: recorded "
+                      "where the source says any, else constant"});
   v.field("mean_s", o.mean_s, not_negative("its mean", "s"));
   v.field("cv", o.cv, variation("coefficient of variation: lognormal"));
 }

@@ -84,6 +84,14 @@ std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) 
   return unsized;
 }
 
+// What "auto" comes to where the kind of the source decides; a file of sessions may say or not.
+void settle_think_times(WorkloadOptions& workload) {
+  if (workload.think_time.distribution != ThinkDistribution::automatic) return;
+  const ThinkTimes said = source_row(workload.source.kind).think_times;
+  if (said == ThinkTimes::none) workload.think_time.distribution = ThinkDistribution::constant;
+  if (said == ThinkTimes::all) workload.think_time.distribution = ThinkDistribution::recorded;
+}
+
 }  // namespace
 
 Scenario parse_scenario(std::string_view text, const std::string& file,
@@ -105,6 +113,7 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
   if (!has_rate && arrivals.process != ArrivalProcess::closed_loop) {
     arrivals.sessions_per_s = kDefaultSessions_per_s;
   }
+  settle_think_times(scenario.workload);
   scenario.resolved_json = write_scenario(scenario).dump();
   scenario.notes.insert(scenario.notes.end(), document.notes.begin(), document.notes.end());
   scenario.prices_file = document.prices_file;

@@ -33,7 +33,8 @@ inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "conte
 inline constexpr std::string_view kInputIsNames[] = {"automatic", "new_tokens", "whole_prompt"};
 inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace",
                                                             "closed_loop"};
-inline constexpr std::string_view kThinkDistributionNames[] = {"constant", "exponential", "lognormal"};
+inline constexpr std::string_view kThinkDistributionNames[] = {"auto",      "constant", "exponential",
+                                                               "lognormal", "recorded", "timetable"};
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto", "steady"};
 inline constexpr std::string_view kRatesOverNames[] = {"auto", "steady", "run"};
 inline constexpr std::string_view kRunLengthNames[] = {"fixed", "steady"};

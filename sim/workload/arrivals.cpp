@@ -37,7 +37,9 @@ ArrivalCurve::ArrivalCurve(const ArrivalOptions& options, double turns_per_sessi
     const double rate = one.requests_per_s ? *one.requests_per_s / turns_per_session : *one.sessions_per_s;
     pieces_.push_back({.from_s = one.from_s, .rate = rate});
   }
-  KVCAP_CHECK(pieces_.front().from_s == 0 && pieces_.back().rate > 0);
+  KVCAP_CHECK(pieces_.front().from_s == 0);
+  // The end of a period is the beginning of the next one.
+  if (options.period_s) pieces_.push_back({.from_s = *options.period_s, .rate = pieces_.front().rate});
   for (std::size_t i = 0; i + 1 < pieces_.size(); ++i) {
     Piece& piece = pieces_[i];
     Piece& next = pieces_[i + 1];
@@ -47,9 +49,23 @@ ArrivalCurve::ArrivalCurve(const ArrivalOptions& options, double turns_per_sessi
     const double mean_rate = rates[i].ramp ? (piece.rate + next.rate) / 2 : piece.rate;
     next.expected = piece.expected + mean_rate * lasts_s;
   }
+  if (!options.period_s) {
+    KVCAP_CHECK(pieces_.back().rate > 0);
+    return;
+  }
+  period_s_ = *options.period_s;
+  per_period_ = pieces_.back().expected;
+  KVCAP_CHECK(per_period_ > 0);
+  pieces_.pop_back();
 }
 
 double ArrivalCurve::time_s(double sessions) const {
+  if (period_s_ == 0) return in_period_s(sessions);
+  const double periods = std::floor(sessions / per_period_);
+  return periods * period_s_ + in_period_s(std::max(0.0, sessions - periods * per_period_));
+}
+
+double ArrivalCurve::in_period_s(double sessions) const {
   const auto after =
       std::upper_bound(pieces_.begin(), pieces_.end(), sessions,
                        [](double count, const Piece& piece) { return count < piece.expected; });
@@ -93,12 +109,16 @@ std::vector<double> draw_arrivals(const ArrivalOptions& options, double turns_pe
 double draw_think_time_s(const ThinkTimeOptions& options, uint64_t seed, uint64_t session, uint64_t turn) {
   const RandomStream stream(seed, "think_time");
   switch (options.distribution) {
+    case ThinkDistribution::automatic:
+    case ThinkDistribution::recorded:  // the source does not say
     case ThinkDistribution::constant:
       return options.mean_s;
     case ThinkDistribution::exponential:
       return options.mean_s * stream.exponential(session, turn);
     case ThinkDistribution::lognormal:
       return lognormal(options.mean_s, options.cv, stream.normal(session, turn));
+    case ThinkDistribution::timetable:
+      break;
   }
   KVCAP_BUG("a think time distribution is not handled");
 }

@@ -9,7 +9,7 @@
 namespace kvcap {
 
 // A rate of sessions over time, in pieces, each constant or a linear ramp to the rate of the next. The last
-// piece has no end and a positive rate.
+// piece has no end and a positive rate, or all repeat after a period.
 class ArrivalCurve {
  public:
   // REQUIRES: `rates` of the options is as ArrivalOptions says.
@@ -25,7 +25,11 @@ class ArrivalCurve {
     double slope = 0;     // 1/s per second
     double expected = 0;  // sessions up to from_s
   };
+  double in_period_s(double sessions) const;
+
   std::vector<Piece> pieces_;
+  double period_s_ = 0;    // 0: they do not repeat
+  double per_period_ = 0;  // sessions
 };
 
 // Sessions a second where the rate is constant. `turns_per_session`: for a rate of requests.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "workload/draws.h"
 #include "workload/source.h"
 #include "workload/tables.h"
 
@@ -22,11 +23,6 @@ struct Tables {
   int64_t max_session_tokens = 0;
 };
 
-// Pearson correlation of normals whose rank correlation is given.
-double normal_correlation(double rank_correlation) {
-  return 2 * std::sin(std::acos(-1.0) / 6 * rank_correlation);
-}
-
 Tables load_tables() {
   const Table file(kTablePath);
   Tables tables;
@@ -41,31 +37,13 @@ Tables load_tables() {
   return tables;
 }
 
-// One length of each turn, with the session's style in it.
-class Lengths {
- public:
-  Lengths(uint64_t seed, const std::string& name, double correlation)
-      : style_(seed, name + ".style"),
-        noise_(seed, name + ".noise"),
-        style_weight_(std::sqrt(correlation)),
-        noise_weight_(std::sqrt(1 - correlation)) {}
-
-  double probability(uint64_t session, uint64_t turn) const {
-    return normal_cdf(style_weight_ * style_.normal(session) + noise_weight_ * noise_.normal(session, turn));
-  }
-
- private:
-  RandomStream style_, noise_;
-  double style_weight_, noise_weight_;
-};
-
 }  // namespace
 
 Source generate_chats(int64_t count, uint64_t seed) {
   const Tables tables = load_tables();
   const RandomStream turn_counts(seed, "chat.turns");
-  const Lengths inputs(seed, "chat.input", tables.input_correlation);
-  const Lengths outputs(seed, "chat.output", tables.output_correlation);
+  const StyledDraws inputs(seed, "chat.input", tables.input_correlation);
+  const StyledDraws outputs(seed, "chat.output", tables.output_correlation);
   Source source;
   for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) {
     const auto& cumulative = tables.turns_cumulative;

@@ -32,4 +32,18 @@ uint32_t lognormal_tokens(double mean, double cv, double z, uint32_t least) {
   return std::max(least, static_cast<uint32_t>(std::llround(lognormal(mean, cv, z))));
 }
 
+double normal_correlation(double rank_correlation) {
+  return 2 * std::sin(std::acos(-1.0) / 6 * rank_correlation);
+}
+
+StyledDraws::StyledDraws(uint64_t seed, const std::string& name, double correlation)
+    : style_(seed, name + ".style"),
+      noise_(seed, name + ".noise"),
+      style_weight_(std::sqrt(correlation)),
+      noise_weight_(std::sqrt(1 - correlation)) {}
+
+double StyledDraws::probability(uint64_t session, uint64_t turn) const {
+  return normal_cdf(style_weight_ * style_.normal(session) + noise_weight_ * noise_.normal(session, turn));
+}
+
 }  // namespace kvcap

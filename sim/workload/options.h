@@ -17,7 +17,10 @@ enum class History : uint8_t { automatic, grow, context };
 // history in it. automatic: what the format's own definition says (input_meaning.h).
 enum class InputIs : uint8_t { automatic, new_tokens, whole_prompt };
 enum class ArrivalProcess : uint8_t { poisson, gamma, constant, trace, closed_loop };
-enum class ThinkDistribution : uint8_t { constant, exponential, lognormal };
+// automatic: recorded where the source says think times, else constant. recorded: what the source says, from
+// the answer to the next turn; constant where it says none. timetable: turns arrive as long after their
+// session's first one as the source says, or when their parent is answered if that is later.
+enum class ThinkDistribution : uint8_t { automatic, constant, exponential, lognormal, recorded, timetable };
 
 struct SourceOptions {
   std::string kind = "chat";  // a name in the table of sources (sources_table.h)
@@ -52,6 +55,12 @@ struct SourceOptions {
   // and the mean length of a question.
   std::optional<int64_t> base_queries, paraphrases, chunks, chunk_tokens, corpus_chunks;
   std::optional<double> overlap, question_tokens;
+
+  // weka: conversations whose tools and system prompts have equally many tokens begin with the same text,
+  // whatever session they are of.
+  bool shared_tools = false;
+  // agents: a prompt that would be longer is compacted. Absent: as in traces/agents.json.
+  std::optional<int64_t> max_prompt_tokens;
 };
 
 // The rate from a time on: exactly one of the two, until the next one's time.
@@ -69,8 +78,11 @@ struct ArrivalOptions {
   ArrivalProcess process = ArrivalProcess::poisson;
   std::optional<double> sessions_per_s, requests_per_s;
   std::vector<ArrivalRate> rates;      // the first from 0 on, times ascend
+  std::optional<double> period_s;      // after which `rates` repeat; absent: the last one has no end
   double cv = 1;                       // gamma: coefficient of variation of the gaps between sessions
   std::optional<int64_t> concurrency;  // closed_loop: sessions that are active at any time
+  // trace: sessions begin at so many times the trace's rate. What happens inside a session keeps its pace.
+  double speed = 1;
 };
 
 constexpr bool draws_gaps(ArrivalProcess process) {
@@ -79,7 +91,7 @@ constexpr bool draws_gaps(ArrivalProcess process) {
 
 // Time between the end of an answer and the next turn of the session.
 struct ThinkTimeOptions {
-  ThinkDistribution distribution = ThinkDistribution::constant;
+  ThinkDistribution distribution = ThinkDistribution::automatic;
   double mean_s = 30;
   double cv = 1;  // lognormal
 };

@@ -15,7 +15,8 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kSessionKeys[] = {"id",      "task",  "context_tokens", "context_id",
                                              "history", "turns", "piece_keys"};
-constexpr std::string_view kTurnKeys[] = {"input_tokens", "output_tokens", "arrival_s", "pieces", "parent"};
+constexpr std::string_view kTurnKeys[] = {"input_tokens", "output_tokens", "arrival_s",
+                                          "pieces",       "parent",        "think_s"};
 constexpr std::string_view kPieceKeysNames[] = {"prefix", "text"};  // in the order of PieceKeys
 
 Turn read_turn(const Json& row, const std::string& path, bool needs_arrival) {
@@ -40,6 +41,18 @@ Turn read_turn(const Json& row, const std::string& path, bool needs_arrival) {
   return turn;
 }
 
+// Seconds from the answer to the turn's parent; NaN where the row does not say.
+double read_think_time_s(const Json& row, std::size_t turn, const std::string& path) {
+  const auto found = row.find("think_s");
+  if (found == row.end()) return NAN;
+  if (turn == 0) bad_value(path + ".think_s", *found, "none for the first turn");
+  const double time_s = found->is_number() ? found->get<double>() : NAN;
+  if (!(time_s >= 0 && time_s <= kMaxArrival_s)) {
+    bad_value(path + ".think_s", *found, "a number from 0 to 1e10");
+  }
+  return time_s;
+}
+
 // The earlier turn that this one builds on, or kNoParent.
 int32_t read_parent(const Json& row, std::size_t turn, const std::string& path) {
   const auto found = row.find("parent");
@@ -60,7 +73,7 @@ int32_t read_parent(const Json& row, std::size_t turn, const std::string& path) 
 struct SessionTurns {
   std::vector<Turn> turns;
   std::vector<int32_t> parents;
-  bool branches = false;  // some turn's parent is not the one before
+  std::vector<double> think_times_s;
 };
 
 // No turn arrives before the one that it waits for.
@@ -83,7 +96,7 @@ SessionTurns read_turns(const Json& row, bool needs_arrivals) {
     const std::string path = "turns." + std::to_string(i);
     all.turns.push_back(read_turn(rows[i], path, needs_arrivals));
     all.parents.push_back(read_parent(rows[i], i, path));
-    all.branches = all.branches || all.parents[i] != static_cast<int32_t>(i) - 1;
+    all.think_times_s.push_back(read_think_time_s(rows[i], i, path));
     refuse_early_arrival(all, rows, i, path);
   }
   return all;
@@ -162,7 +175,11 @@ class SessionRows {
     take_pieces(all, pieces, history_grows(history_, history, session.context_tokens));
     if (document != row.end()) session.document = document_of(*document, session.context_tokens, source);
     if (!pieces.empty()) source.piece_keys = piece_keys;
-    source.add(session, all.turns, pieces, all.branches ? all.parents : std::vector<int32_t>());
+    source.add(session, all.turns, pieces, all.parents);
+    const auto is_known = [](double time_s) { return !std::isnan(time_s); };
+    if (std::any_of(all.think_times_s.begin(), all.think_times_s.end(), is_known)) {
+      source.add_think_times(all.think_times_s);
+    }
     add_history(history, source);
     source.labels.push_back({id.dump(), task == row.end() ? "" : task->get<std::string>()});
   }
@@ -282,6 +299,8 @@ std::string session_lines(const Source& source) {
       text += "\"input_tokens\":" + std::to_string(turn.input_tokens);
       text += ",\"output_tokens\":" + std::to_string(turn.output_tokens);
       if (!std::isnan(turn.time_s)) text += ",\"arrival_s\":" + Json(turn.time_s).dump();
+      const double think_s = source.think_time_s(session.first_turn + j);
+      if (!std::isnan(think_s)) text += ",\"think_s\":" + Json(think_s).dump();
       if (!source.piece_begin.empty()) text += pieces_text(source, session.first_turn + j);
       if (!source.parents.empty()) text += parent_text(source.parents[session.first_turn + j], j);
       text += "}";

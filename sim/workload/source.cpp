@@ -1,8 +1,22 @@
 #include "workload/source.h"
 
+#include <cmath>
+
 #include "base/check.h"
+#include "base/input_error.h"
 
 namespace kvcap {
+namespace {
+
+// Whether each turn's parent is the one before.
+bool is_chain(std::span<const int32_t> parents) {
+  for (std::size_t turn = 0; turn < parents.size(); ++turn) {
+    if (parents[turn] != static_cast<int32_t>(turn) - 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 void Source::write_parents() {
   if (!parents.empty()) return;
@@ -20,6 +34,7 @@ void Source::add(Session session, std::span<const Turn> its_turns,
                  std::span<const std::vector<Piece>> its_pieces, std::span<const int32_t> its_parents) {
   KVCAP_CHECK(its_pieces.empty() || its_pieces.size() == its_turns.size());
   KVCAP_CHECK(its_parents.empty() || its_parents.size() == its_turns.size());
+  if (is_chain(its_parents)) its_parents = {};
   // The first session with pieces, or with branches, gives the sessions before it none.
   if (!its_pieces.empty() && piece_begin.empty()) piece_begin.assign(turns.size() + 1, 0);
   if (!its_parents.empty()) write_parents();
@@ -37,10 +52,22 @@ void Source::add(Session session, std::span<const Turn> its_turns,
   sessions.push_back(session);
 }
 
+void Source::add_think_times(std::span<const double> times_s) {
+  KVCAP_CHECK(!sessions.empty() && times_s.size() == sessions.back().turn_count);
+  think_times_s.resize(sessions.back().first_turn, NAN);
+  think_times_s.insert(think_times_s.end(), times_s.begin(), times_s.end());
+}
+
 bool history_grows(History scenario, History session, uint32_t context_tokens) {
   const History history = scenario == History::automatic ? session : scenario;
   if (history == History::automatic) return context_tokens == 0;
   return history == History::grow;
+}
+
+void refuse_growing_history(const SourceOptions& options) {
+  if (options.history != History::grow) return;
+  throw InputError(options.path + ": workload.source.history: found \"grow\", allowed: automatic, context (" +
+                   options.kind + ": prompts are whole)");
 }
 
 }  // namespace kvcap

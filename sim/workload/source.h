@@ -28,10 +28,15 @@ struct MeasuredTimes {
 struct Source {
   std::vector<Session> sessions;   // in the order of the source; history_grows is not set yet
   std::vector<History> histories;  // what the sessions themselves say of it; empty where none does
-  std::vector<Turn> turns;         // time_s: arrival_s of the source, NaN where it says none
-  std::vector<Piece> pieces;       // as in Workload
+  // time_s: arrival_s of the source, NaN where it says none. Where the table of sources says that a source
+  // has no arrivals, seconds from its session's beginning.
+  std::vector<Turn> turns;
+  std::vector<Piece> pieces;  // as in Workload
   std::vector<uint64_t> piece_begin;
   std::vector<int32_t> parents;  // as in Workload
+  // Of the turns: seconds from the answer to their parent until they arrive, NaN where the source does not
+  // say; shorter than turns where it says none of the last ones.
+  std::vector<double> think_times_s;
   PieceKeys piece_keys = PieceKeys::prefix;
   std::vector<SessionLabel> labels;    // of the sessions; empty where the source has none
   std::vector<std::string> documents;  // names, as JSON, of what Session::document numbers
@@ -50,6 +55,12 @@ struct Source {
   void add(Session session, const std::vector<Turn>& its_turns) { add(session, std::span(its_turns)); }
   // The turn has no parent any more: it builds on the session's context alone.
   void start_anew(std::size_t turn);
+  // The think times of the session that was added last.
+  void add_think_times(std::span<const double> times_s);
+  // Of a turn; NaN where the source does not say.
+  double think_time_s(std::size_t turn) const {
+    return turn < think_times_s.size() ? think_times_s[turn] : std::numeric_limits<double>::quiet_NaN();
+  }
   // Adds a session of one turn with its pieces, perhaps none, of a source that has some.
   void add(const Turn& turn, std::span<const Piece> its_pieces) {
     const std::vector<Piece> copy(its_pieces.begin(), its_pieces.end());
@@ -67,6 +78,12 @@ Source open_source(const WorkloadOptions& options, uint64_t seed);
 // Whether a session's history grows: what the scenario says, else the session itself, else whether it has no
 // context.
 bool history_grows(History scenario, History session, uint32_t context_tokens);
+
+// Whether turns wait for the source's own think times.
+bool uses_recorded_think_times(const WorkloadOptions& options, const Source& source);
+
+// Throws InputError where the scenario lets histories grow; for readers of whole prompts.
+void refuse_growing_history(const SourceOptions& options);
 
 // Gives the source's sessions their times. `make_workload` is one after the other.
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed);
@@ -101,15 +118,14 @@ Source read_bailian(const SourceOptions& options, std::optional<int64_t> most);
 Source read_blis(const SourceOptions& options, std::optional<int64_t> most);
 Source read_otel(const SourceOptions& options, std::optional<int64_t> most);
 
-// Read logs of other programs, one file each; traces/README.md has the rules. Rows are in any order. Errors
-// as above.
-Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most);
-Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most);
-Source read_genai_perf(const SourceOptions& options, std::optional<int64_t> most);
-Source read_lmcache_lookup(const SourceOptions& options, std::optional<int64_t> most);
-Source read_bailian(const SourceOptions& options, std::optional<int64_t> most);
-Source read_blis(const SourceOptions& options, std::optional<int64_t> most);
-Source read_otel(const SourceOptions& options, std::optional<int64_t> most);
+// Read sessions of agents (weka.cpp, lmcache_agent.cpp): whole prompts named by their blocks, turns that wait
+// for others of their session, times from the session's beginning. Errors as above.
+Source read_weka(const SourceOptions& options, std::optional<int64_t> most);
+Source read_lmcache_agent(const SourceOptions& options, std::optional<int64_t> most);
+
+// Draws sessions of coding agents from the tables of traces/agents.json. Session i is the same for every
+// `count`.
+Source generate_agents(const SourceOptions& options, int64_t count, uint64_t seed);
 
 // Draws chats from the tables of traces/chat.json. Session i is the same for every `count`.
 Source generate_chats(int64_t count, uint64_t seed);

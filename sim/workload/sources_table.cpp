@@ -22,6 +22,7 @@ constexpr std::array kSources = {
     SourceRow{.name = "sessions",
               .summary = "our session JSONL",
               .has_arrivals = true,
+              .think_times = ThinkTimes::some,
               .open =
                   [](const SourceRequest& request) {
                     return read_sessions(request.options, request.sessions, request.needs_arrivals);
@@ -52,6 +53,31 @@ constexpr std::array kSources = {
               .open =
                   [](const SourceRequest& request) {
                     return generate_long_context(request.options, generated(request), request.seed);
+                  }},
+    SourceRow{
+        .name = "weka",
+        .summary = "coding agents' sessions of kv-cache-tester: blocks of prompts, sub-agents, think times",
+        .think_times = ThinkTimes::all,
+        .open = [](const SourceRequest& request) { return read_weka(request.options, request.sessions); },
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_keys({"block_size", "hash_id_scope"}); }},
+    SourceRow{.name = "lmcache_agent",
+              .summary = "agents' sessions of LMCache's trace: turns, times and blocks of prompts",
+              .think_times = ThinkTimes::all,
+              .open =
+                  [](const SourceRequest& request) {
+                    return read_lmcache_agent(request.options, request.sessions);
+                  },
+              .sniff =
+                  [](const FileBeginning& beginning) {
+                    return beginning.has_keys({"session", "hash_ids"});
+                  }},
+    SourceRow{.name = "agents",
+              .summary = "coding agents with the prompts, growth and pauses of the Weka trace",
+              .is_generated = true,
+              .think_times = ThinkTimes::all,
+              .open =
+                  [](const SourceRequest& request) {
+                    return generate_agents(request.options, generated(request), request.seed);
                   }},
     SourceRow{
         .name = "mooncake",

@@ -21,6 +21,9 @@ struct SourceRequest {
   bool needs_arrivals = false;  // each turn has to have arrival_s
 };
 
+// Whether a source says how long users think: none of its sessions, some, all.
+enum class ThinkTimes : uint8_t { none, some, all };
+
 struct SourceRow {
   std::string_view name;
   std::string_view summary;  // one line
@@ -28,6 +31,7 @@ struct SourceRow {
   bool has_arrivals = false;               // its sessions may say when they arrive
   bool has_columns = false;                // the options' columns say which one holds what
   InputIs input_is = InputIs::new_tokens;  // what the format says of the input of a later turn
+  ThinkTimes think_times = ThinkTimes::none;
   // Throws InputError as make_workload does.
   Source (*open)(const SourceRequest& request) = nullptr;
   // Whether a file that begins so is of this kind; null where no file is.

@@ -60,12 +60,16 @@ std::vector<Table> Table::tables(std::string_view key) const {
   return tables;
 }
 
-int64_t table_quantile(const std::vector<double>& probabilities, const std::vector<double>& values,
-                       double p) {
+double interpolated(const std::vector<double>& probabilities, const std::vector<double>& values, double p) {
   const auto above = std::upper_bound(probabilities.begin(), probabilities.end() - 1, p);
   const auto i = static_cast<std::size_t>(above - probabilities.begin());
   const double part = (p - probabilities[i - 1]) / (probabilities[i] - probabilities[i - 1]);
-  return std::max<int64_t>(1, std::llround(values[i - 1] + part * (values[i] - values[i - 1])));
+  return values[i - 1] + part * (values[i] - values[i - 1]);
+}
+
+int64_t table_quantile(const std::vector<double>& probabilities, const std::vector<double>& values,
+                       double p) {
+  return std::max<int64_t>(1, std::llround(interpolated(probabilities, values, p)));
 }
 
 }  // namespace kvcap

@@ -34,7 +34,10 @@ class Table {
   std::shared_ptr<const nlohmann::json> object_;
 };
 
-// The value at probability p, linear between the table's points, at least one token.
+// The value at probability p, linear between the table's points; REQUIRES as below.
+double interpolated(const std::vector<double>& probabilities, const std::vector<double>& values, double p);
+
+// The same in tokens, at least one.
 // REQUIRES: probabilities ascend from 0 to 1, one for each value.
 int64_t table_quantile(const std::vector<double>& probabilities, const std::vector<double>& values, double p);
 

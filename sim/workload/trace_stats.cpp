@@ -152,7 +152,9 @@ struct Text {
 // branches each turn's own tokens are one.
 class Prompts {
  public:
-  explicit Prompts(const Workload& workload) : workload_(workload) {}
+  explicit Prompts(const Workload& workload) : workload_(workload) {
+    for (const Session& session : workload.sessions) branches_.push_back(has_branches(session));
+  }
 
   // Up to the turn's input: context, then the own tokens and the pieces of its ancestors.
   std::vector<Text> history_of(const Access& access) const {
@@ -163,7 +165,12 @@ class Prompts {
       texts.push_back({{TextKey::Kind::document, session.document}, own});
       own = 0;
     }
-    const bool branching = branches(session);
+    const bool branching = branches_[access.session];
+    if (!branching && workload_.piece_begin.empty()) {
+      own += access.history_tokens - session.context_tokens;
+      if (own > 0) texts.push_back({{TextKey::Kind::session, access.session}, own});
+      return texts;
+    }
     std::vector<Text> later;
     for (uint32_t turn : ancestors_of(session, access.turn)) {
       const int64_t tokens = workload_.own_tokens_of(session.first_turn + turn);
@@ -195,7 +202,7 @@ class Prompts {
       const auto whole = std::find_if(texts.begin(), texts.end(), [](const Text& text) {
         return text.key.kind == TextKey::Kind::session;
       });
-      if (branches(session)) {
+      if (branches_[access.session]) {
         texts.push_back({{TextKey::Kind::turn, turn_of(access)}, tokens});
       } else if (whole != texts.end()) {
         whole->tokens += tokens;
@@ -212,7 +219,7 @@ class Prompts {
     return workload_.sessions[access.session].first_turn + access.turn;
   }
 
-  bool branches(const Session& session) const {
+  bool has_branches(const Session& session) const {
     if (workload_.parents.empty()) return false;
     for (uint32_t turn = 1; turn < session.turn_count; ++turn) {
       if (workload_.parent_of(session, turn) != turn - 1) return true;
@@ -236,6 +243,7 @@ class Prompts {
   }
 
   const Workload& workload_;
+  std::vector<bool> branches_;  // of the sessions
 };
 
 // In how many prompts each piece is.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "base/check.h"
 #include "base/input_error.h"
@@ -54,28 +55,62 @@ void append_session(const Source& source, std::size_t line, History history, Wor
   workload.sessions.push_back(session);
 }
 
-// Absolute times of the trace, counted from its first arrival.
-void order_by_trace(Workload& workload) {
+// Absolute times of the trace, counted from its first arrival. A session begins `speed` times as early, and
+// its turns keep their times from its beginning.
+void order_by_trace(double speed, Workload& workload) {
   const auto arrival_s = [&workload](const Session& one) { return workload.turns[one.first_turn].time_s; };
   std::stable_sort(workload.sessions.begin(), workload.sessions.end(),
                    [&](const Session& a, const Session& b) { return arrival_s(a) < arrival_s(b); });
   const double start_s = arrival_s(workload.sessions.front());
-  for (Turn& turn : workload.turns) turn.time_s -= start_s;
+  for (const Session& session : workload.sessions) {
+    const double since_start_s = arrival_s(session) - start_s;
+    const double earlier_s = since_start_s - since_start_s / speed;
+    Turn* turns = workload.turns.data() + session.first_turn;
+    for (uint32_t i = 0; i < session.turn_count; ++i) turns[i].time_s -= start_s + earlier_s;
+  }
 }
 
 double turns_per_session(const Workload& workload) {
   return static_cast<double>(workload.turns.size()) / static_cast<double>(workload.sessions.size());
 }
 
-void draw_times(const WorkloadOptions& options, uint64_t seed, Workload& workload) {
+// The turns' times hold the arrivals of the source.
+void refuse_without_timetable(const WorkloadOptions& options, const Workload& workload) {
+  const std::string field = "workload.think_time.distribution: found \"timetable\", allowed: ";
+  if (options.arrivals.process == ArrivalProcess::closed_loop) {
+    throw InputError(field +
+                     "auto, constant, exponential, lognormal, recorded (with closed_loop a session's "
+                     "beginning depends on the machine)");
+  }
+  const auto lacks_time = [](const Turn& turn) { return std::isnan(turn.time_s); };
+  if (std::any_of(workload.turns.begin(), workload.turns.end(), lacks_time)) {
+    throw InputError(field +
+                     "auto, constant, exponential, lognormal (the source does not say when turns "
+                     "arrive)");
+  }
+}
+
+// `lines`: of the source, by session.
+void draw_times(const WorkloadOptions& options, const Source& source, std::span<const std::size_t> lines,
+                uint64_t seed, Workload& workload) {
+  const bool timetable = options.think_time.distribution == ThinkDistribution::timetable;
+  if (timetable) refuse_without_timetable(options, workload);
+  const bool recorded = uses_recorded_think_times(options, source);
   const std::vector<double> arrivals =
       draw_arrivals(options.arrivals, turns_per_session(workload), workload.sessions.size(), seed);
+  workload.absolute_times = timetable;
   for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
     const Session& session = workload.sessions[i];
     Turn* turns = workload.turns.data() + session.first_turn;
-    turns[0].time_s = arrivals[i];
+    const double begin_s = std::exchange(turns[0].time_s, arrivals[i]);
     for (uint32_t j = 1; j < session.turn_count; ++j) {
-      turns[j].time_s = draw_think_time_s(options.think_time, seed, i, j);
+      const std::size_t number = source.sessions[lines[i]].first_turn + j;
+      const double known_s = recorded ? source.think_time_s(number) : double{NAN};
+      if (timetable) {
+        turns[j].time_s += arrivals[i] - begin_s;
+      } else {
+        turns[j].time_s = std::isnan(known_s) ? draw_think_time_s(options.think_time, seed, i, j) : known_s;
+      }
     }
   }
 }
@@ -197,6 +232,12 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
   return source;
 }
 
+bool uses_recorded_think_times(const WorkloadOptions& options, const Source& source) {
+  const ThinkDistribution wanted = options.think_time.distribution;
+  if (options.arrivals.process == ArrivalProcess::trace || source.think_times_s.empty()) return false;
+  return wanted == ThinkDistribution::automatic || wanted == ThinkDistribution::recorded;
+}
+
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed) {
   const bool timed = options.arrivals.process == ArrivalProcess::trace;
   const std::size_t lines = source.sessions.size();
@@ -219,23 +260,30 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   workload.notes = source.notes;
   workload.piece_keys = source.piece_keys;
   if (!source.piece_begin.empty()) workload.piece_begin.push_back(0);
-  for (std::size_t line : choose_lines(lines, wanted, seed)) {
-    append_session(source, line, options.source.history, workload);
-  }
+  const std::vector<std::size_t> chosen = choose_lines(lines, wanted, seed);
+  for (std::size_t line : chosen) append_session(source, line, options.source.history, workload);
   if (wanted > lines) {
     workload.notes.push_back("the source has " + std::to_string(lines) + " sessions; " +
                              std::to_string(wanted - lines) + " more are drawn from it at random" +
                              (source.pieces.empty() ? "" : " and find the pieces of those they repeat"));
   }
+  const bool recorded = uses_recorded_think_times(options, source);
   const auto has_arrival = [](const Turn& turn) { return !std::isnan(turn.time_s); };
-  if (!timed && std::any_of(source.turns.begin(), source.turns.end(), has_arrival)) {
+  const bool uses_arrivals =
+      timed || recorded || options.think_time.distribution == ThinkDistribution::timetable;
+  if (!uses_arrivals && std::any_of(source.turns.begin(), source.turns.end(), has_arrival)) {
     workload.notes.push_back(
         "arrival_s of the source is not used: workload.arrivals.process is not \"trace\"");
   }
+  if (!recorded && options.think_time.distribution == ThinkDistribution::recorded) {
+    workload.notes.push_back("workload.think_time.distribution is not used: " +
+                             std::string(timed ? "workload.arrivals.process is \"trace\""
+                                               : "the source says no think times; they are constant"));
+  }
   if (timed) {
-    order_by_trace(workload);
+    order_by_trace(options.arrivals.speed, workload);
   } else {
-    draw_times(options, seed, workload);
+    draw_times(options, source, chosen, seed, workload);
   }
   workload.sessions_per_s = offered_sessions_per_s(options, workload);
   return workload;

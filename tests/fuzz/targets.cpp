@@ -132,6 +132,8 @@ constexpr FuzzTarget kTargets[] = {
     {"sharegpt", [](std::string_view bytes) { trace(bytes, "sharegpt"); }},
     {"leval", [](std::string_view bytes) { trace(bytes, "leval"); }},
     {"mooncake", [](std::string_view bytes) { trace(bytes, "mooncake"); }},
+    {"weka", [](std::string_view bytes) { trace(bytes, "weka"); }},
+    {"lmcache_agent", [](std::string_view bytes) { trace(bytes, "lmcache_agent"); }},
     {"azure", [](std::string_view bytes) { trace(bytes, "azure"); }},
     {"burstgpt", [](std::string_view bytes) { trace(bytes, "burstgpt"); }},
     {"vllm", [](std::string_view bytes) { trace(bytes, "vllm"); }},

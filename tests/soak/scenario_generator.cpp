@@ -211,7 +211,7 @@ class Generator {
     }
     if (dice_.chance(0.5)) arrivals["cv"] = dice_.spread(0.1, 5);
     Json& think = workload["think_time"];
-    think["distribution"] = dice_.pick(kThinkDistributionNames);
+    think["distribution"] = dice_.pick({"constant", "exponential", "lognormal"});
     think["mean_s"] = dice_.chance(0.2) ? 0.0 : dice_.spread(0.01, 100);
     if (dice_.chance(0.5)) think["cv"] = dice_.spread(0.1, 3);
     if (dice_.chance(0.15)) {

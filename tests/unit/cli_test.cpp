@@ -145,6 +145,22 @@ TEST_F(Cli, ComparesAnyField) {
   EXPECT_NE(outcome.out.find("TTFT mean"), std::string::npos);
 }
 
+TEST_F(Cli, ComparesPoliciesWithTheirTiers) {
+  const Outcome outcome =
+      kvcap({"compare", path("chat.json"), "--policies", "recompute,kv_offload:dram,kv_offload:dram+ssd",
+             "--json", "--draws", "0", "--out", path("tiers")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json results = Json::parse(outcome.out)["results"];
+  ASSERT_EQ(results.size(), 3U);
+  const Json& one = results[1]["scenario"]["policy"]["tiers"];
+  const Json& two = results[2]["scenario"]["policy"]["tiers"];
+  ASSERT_EQ(one.size(), 1U);
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_EQ(one[0]["kind"], "dram");
+  EXPECT_EQ(two[1]["kind"], "ssd");
+  EXPECT_TRUE(fs::exists(folder_ / "tiers/kv_offload_dram_ssd/result.json"));
+}
+
 // Commas separate values, but not those inside a value.
 TEST_F(Cli, ComparesFieldsThatAreLists) {
   const Outcome outcome = kvcap({"compare", path("chat.json"), "--json", "--over",
@@ -350,6 +366,10 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "p99_ttft_ms<=500\n"},
       {{"compare", path("chat.json")},
        "kvcap: compare: give either --policies a,b,c or --over PATH=v1,v2,...\n"},
+      {{"compare", path("chat.json"), "--policies", "recompute,kv_offload:dran"},
+       "kvcap: --policies: found tier \"dran\" in \"kv_offload:dran\", allowed: hbm, dram, ssd, remote, "
+       "joined "
+       "by +, as in kv_offload:dram+ssd; did you mean \"dram\"?\n"},
       {{"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "9", "--policy",
         "hcach"},
        "kvcap: --policy: found \"hcach\", allowed: all, " + policies + "; did you mean \"hcache\"?\n"},

@@ -180,6 +180,7 @@ TEST(FitStatistics, OfResampledRequestsAreTheSameWhereAllAreAlike) {
 
 TEST(FitStatistics, LeaveRejectedTurnsOut) {
   FitRun run{.name = "run", .scenario = base_scenario(), .workload = requests(2, 1)};
+  run.measured.resize(2);
   RunResult result;
   result.turns = {{.session = 0, .output_tokens = 80, .rejected = true},
                   {.session = 1, .output_tokens = 80, .ttft_s = 1, .e2el_s = 80}};
@@ -260,7 +261,7 @@ TEST_F(FitCommand, WritesAProfileThatRunsTakeTheirHostTimesFrom) {
   EXPECT_EQ(profile.provenance_kind, "measured");
   EXPECT_NEAR(*profile.engine->request_overhead_s, 0.009, 0.001);
   EXPECT_LT(profile.errors.gemm_few_rows->sigma, load_hardware("h100-sxm").errors.gemm_few_rows->sigma);
-  const Outcome used = kvcap({"run", path("chat.json"), "--set", "hardware=" + path("mine.json")});
+  const Outcome used = kvcap({"run", path("chat.json"), "--set", "hardware=" + path("mine.json"), "--json"});
   EXPECT_EQ(used.exit_code, 0) << used.err;
   EXPECT_NE(used.out.find("of the hardware profile, measured with vllm"), std::string::npos) << used.out;
   // Its own file may be written over.

@@ -155,6 +155,19 @@ TEST(Scenario, TakesTheDocumentedDefaults) {
   EXPECT_TRUE(scenario.notes.empty());
 }
 
+TEST(Scenario, TakesTheThinkTimesThatItsSourceHas) {
+  const auto resolved = [](const std::string& kind) {
+    const std::string text = sample_scenario();
+    const Scenario scenario =
+        parse_scenario(text, "s.json", {"workload.source.kind=" + kind, "workload.source.path=t"});
+    return scenario.workload.think_time.distribution;
+  };
+  EXPECT_EQ(resolved("agents"), ThinkDistribution::recorded);
+  EXPECT_EQ(resolved("weka"), ThinkDistribution::recorded);
+  EXPECT_EQ(resolved("chat"), ThinkDistribution::constant);
+  EXPECT_EQ(resolved("sessions"), ThinkDistribution::automatic);  // each file for itself
+}
+
 TEST(Scenario, ResolvesToOneThatResolvesToItself) {
   const std::string written = parse(R"("policy": {"tiers": [{"kind": "ssd", "capacity_bytes": 4e9}]},
                                        "notes": ["a"], "slo": {"ttft_ms": 0.5, "notes": "b"})")

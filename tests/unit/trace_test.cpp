@@ -243,6 +243,25 @@ TEST_F(Trace, ConvertsWhatItCanReadAndGuessesTheFormat) {
   }
 }
 
+// Times that count from each session's beginning are no arrivals on one clock.
+TEST_F(Trace, ConvertsSessionsOfAgentsWithTheirThinkTimesAlone) {
+  const std::string row =
+      R"("block_size":4,"requests":[{"t":0,"type":"n","in":4,"out":1,"h":[1,1],"api_time":1,"think_time":0},)"
+      R"({"t":9,"type":"n","in":9,"out":1,"h":[1,2],"api_time":1,"think_time":8}]})";
+  write("w.jsonl", R"({"id":"a",)" + row + "\n" + R"({"id":"b",)" + row + "\n");
+  const Outcome outcome = kvcap("convert w.jsonl out.jsonl");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("arrival_s is not written"), std::string::npos);
+  const std::string converted = text_of((folder_ / "out.jsonl").string());
+  const Json first = Json::parse(converted.substr(0, converted.find('\n')));
+  EXPECT_FALSE(first["turns"][1].contains("arrival_s"));
+  EXPECT_EQ(first["turns"][1]["think_s"], 8);
+  EXPECT_EQ(first["history"], "context");
+  // Arrivals are drawn.
+  const Outcome stats = kvcap("stats out.jsonl --set workload.arrivals.process=constant --json");
+  EXPECT_TRUE(Json::parse(stats.out)["duration_s"].is_null()) << stats.out;
+}
+
 TEST_F(Trace, ConvertsBlocksAndSaysWhatOfThemCanBeFoundAgain) {
   write("m.jsonl",
         R"({"timestamp":250,"input_length":600,"output_length":5,"hash_ids":[0,1]}
@@ -360,7 +379,7 @@ TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
        "kvcap: trace stats: workload.source.input_is: found \"whole\", allowed: automatic, new_tokens, "
        "whole_prompt; did you mean \"whole_prompt\"?\n"},
       {"generate new.jsonl --format sessions",
-       "kvcap: --format: found \"sessions\", allowed: chat, long_context, few_shot, rag\n"},
+       "kvcap: --format: found \"sessions\", allowed: chat, long_context, agents, few_shot, rag\n"},
       {"generate new.jsonl --sessions 0",
        "kvcap: trace generate: workload.sessions: found 0, allowed: an integer from 1 to 100000000\n"},
       {"generate new.jsonl --set workload.source.zipf_alpha=-1",

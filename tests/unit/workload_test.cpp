@@ -338,6 +338,84 @@ TEST(ArrivalRates, OfOnePieceAreTheRateItself) {
   for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(curve[i], plain[i], 1e-9 * (1 + plain[i]));
 }
 
+// A day of 100 s: 2/s, from 20 s on a ramp to nothing at 60 s, from 80 s on a ramp back to 2/s. It brings
+// 40 + 40 + 20 sessions.
+TEST(ArrivalRates, MayRepeatDayByDay) {
+  WorkloadOptions options = many_chats();
+  options.sessions = 251;
+  options.arrivals = {.process = ArrivalProcess::constant, .period_s = 100};
+  options.arrivals.rates = {{.from_s = 0, .sessions_per_s = 2},
+                            {.from_s = 20, .sessions_per_s = 2, .ramp = true},
+                            {.from_s = 60, .sessions_per_s = 0},
+                            {.from_s = 80, .sessions_per_s = 0, .ramp = true}};
+  const std::vector<double> times = arrivals_of(options);
+  EXPECT_DOUBLE_EQ(times[30], 15);
+  // 0.05 u^2 = 5 at u = 10 of the ramp back: (2/20) u^2 / 2
+  EXPECT_DOUBLE_EQ(times[85], 90);
+  for (std::size_t i : {0u, 30u, 79u, 85u, 99u}) {
+    EXPECT_NEAR(times[i + 100], times[i] + 100, 1e-9) << i;
+    if (i + 200 < times.size()) {
+      EXPECT_NEAR(times[i + 200], times[i] + 200, 1e-9) << i;
+    }
+  }
+  EXPECT_DOUBLE_EQ(times[100], 100);
+  EXPECT_DOUBLE_EQ(make_workload(options, 1).sessions_per_s, 250 / times[250]);
+}
+
+TEST(ArrivalRates, OfPoissonSessionsRepeatInTheirCounts) {
+  WorkloadOptions options = many_chats();
+  options.sessions = 20000;
+  options.arrivals.sessions_per_s.reset();
+  options.arrivals.rates = {{.from_s = 0, .sessions_per_s = 1}, {.from_s = 300, .sessions_per_s = 9}};
+  options.arrivals.period_s = 1000;
+  const std::vector<double> times = arrivals_of(options);
+  // 300 + 6,300 a period, whichever it is.
+  for (double period : {0.0, 1.0, 2.0}) {
+    const auto until = [&](double t) {
+      return static_cast<double>(std::upper_bound(times.begin(), times.end(), 1000 * period + t) -
+                                 times.begin());
+    };
+    EXPECT_NEAR(until(300) - until(0), 300, 5 * std::sqrt(300.0)) << period;
+    EXPECT_NEAR(until(1000) - until(300), 6300, 5 * std::sqrt(6300.0)) << period;
+  }
+}
+
+TEST_F(SessionFile, IsReplayedAtAMultipleOfItsRateAndKeepsThePaceInsideASession) {
+  WorkloadOptions options = holding(
+      R"({"id":1,"turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":10},{"input_tokens":1,"output_tokens":1,"arrival_s":17}]})"
+      "\n"
+      R"({"id":2,"turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":40},{"input_tokens":1,"output_tokens":1,"arrival_s":45}]})"
+      "\n");
+  options.arrivals = {.process = ArrivalProcess::trace, .speed = 4};
+  const Workload workload = make_workload(options, 1);
+  // The second session begins 30 / 4 s after the first; its second turn still comes 5 s later.
+  EXPECT_DOUBLE_EQ(workload.turns[0].time_s, 0);
+  EXPECT_DOUBLE_EQ(workload.turns[1].time_s, 7);
+  EXPECT_DOUBLE_EQ(workload.turns[2].time_s, 7.5);
+  EXPECT_DOUBLE_EQ(workload.turns[3].time_s, 12.5);
+}
+
+TEST_F(SessionFile, MaySayHowLongItsUsersThink) {
+  WorkloadOptions options = holding(
+      R"({"id":1,"turns":[{"input_tokens":1,"output_tokens":1},{"input_tokens":1,"output_tokens":1,"think_s":0.5},{"input_tokens":1,"output_tokens":1}]})");
+  const Workload recorded = make_workload(options, 1);
+  EXPECT_EQ(recorded.turns[1].time_s, 0.5);
+  EXPECT_EQ(recorded.turns[2].time_s, 30);  // it does not say
+  options.think_time.distribution = ThinkDistribution::constant;
+  EXPECT_EQ(make_workload(options, 1).turns[1].time_s, 30);
+  EXPECT_EQ(error_of(R"({"id":1,"turns":[{"input_tokens":1,"output_tokens":1,"think_s":1}]})"),
+            "t.jsonl:1: turns.0.think_s: found 1, allowed: none for the first turn");
+  options = holding(session(3, 5, 2));
+  options.think_time.distribution = ThinkDistribution::recorded;
+  EXPECT_EQ(
+      make_workload(options, 1).notes.at(0),
+      "workload.think_time.distribution is not used: the source says no think times; they are constant");
+  options.think_time.distribution = ThinkDistribution::timetable;
+  EXPECT_EQ(error_of(options),
+            "workload.think_time.distribution: found \"timetable\", allowed: auto, constant, exponential, "
+            "lognormal (the source does not say when turns arrive)");
+}
+
 TEST_F(SessionFile, MayBeAskedForInRequestsASecond) {
   // Two sessions with three turns: 1.5 turns each, so that 3 requests/s are 2 sessions/s.
   WorkloadOptions options = holding(session(3, 5, 2) + session(7, 9));

@@ -42,7 +42,10 @@ function workload(scenario: Place): string {
   const concurrency = arrivals.at("concurrency").number;
   if (concurrency !== null) parts.push(`${brief(concurrency)} of them at a time`);
   const think = load.at("think_time", "mean_s").number;
-  if (think !== null) parts.push(`${brief(think)} s between an answer and the next turn`);
+  const distribution = load.at("think_time", "distribution").text;
+  if (distribution === "recorded") parts.push("between an answer and the next turn as long as the source says");
+  else if (distribution === "timetable") parts.push("turns at the source's times");
+  else if (think !== null) parts.push(`${brief(think)} s between an answer and the next turn`);
   return parts.join(", ");
 }
 
