@@ -7,6 +7,7 @@
 
 #include "fit/fit_run.h"
 #include "validate/check.h"
+#include "validate/suites.h"
 
 namespace kvcap {
 
@@ -14,6 +15,7 @@ namespace kvcap {
 // as it is. Empty where the data are not there.
 std::vector<FitRun> vllm_h100_fit_runs(const std::string& data);
 
-std::vector<Check> fit_checks(const std::string& data);
+// `quick`: of the first model alone, and no promise.
+std::vector<Check> fit_checks(const SuiteOptions& options);
 
 }  // namespace kvcap

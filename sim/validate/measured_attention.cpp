@@ -108,6 +108,9 @@ std::string long_name(const std::string& short_name) {
   return short_name;
 }
 
+// From somebody's copy of the measurements, by hand: what kernel they are of is not known.
+bool is_transcribed(std::string_view source) { return source.find("transcribed") != std::string_view::npos; }
+
 using Take = std::function<void(const CsvRow& row, const std::vector<double>& numbers)>;
 
 // Rows of `path`: the first `texts` columns as text, the others as numbers.
@@ -135,9 +138,9 @@ class CallReader {
     read_device("/device/attn_context.csv", "new_tokens", false);
     if (!gpus_.other_name.empty()) {
       for_each_row(data_ + "/hardware/attn_chunked_prefill.csv",
-                   {{"device"}, {"q_heads"}, {"kv_heads"}, {"chunk"}, {"cached_kv"}, {"t_ms"}}, 1,
+                   {{"device"}, {"source"}, {"q_heads"}, {"kv_heads"}, {"chunk"}, {"cached_kv"}, {"t_ms"}}, 2,
                    [&](const CsvRow& row, const std::vector<double>& x) {
-                     if (row.text(0) != gpus_.other_name) return;
+                     if (row.text(0) != gpus_.other_name || is_transcribed(row.text(1))) return;
                      calls_.push_back(
                          {whole(x[0]), whole(x[1]), 1, whole(x[2]), whole(x[3]), x[4] * 1e-3, false, true});
                    });

@@ -51,7 +51,6 @@ using Take = std::function<void(const CsvRow& row, const std::vector<double>& nu
 
 void for_each_row(const std::string& path, const Columns& columns, const Take& take) {
   std::vector<double> numbers(columns.names.size() - columns.texts);
-  // Rows in quotes are remarks of other kernels.
   for_each_csv_row(path, BadRow::skip, columns.names, true, [&](const CsvRow& row) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = std::strtod(std::string(row.text(columns.texts + i)).c_str(), nullptr);

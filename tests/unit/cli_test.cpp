@@ -354,7 +354,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "kvcap: --set policy.name=hcahce: found \"hcahce\", allowed: " + policies +
            "; did you mean \"hcache\"?\n"},
       {{"rum", path("chat.json")},
-       "kvcap: found the command \"rum\", allowed: run, compare, restore, capacity, sweep, plan, validate, "
+       "kvcap: found the command \"rum\", allowed: run, compare, restore, capacity, sweep, plan, fit, validate, "
        "observe, "
        "report, trace, show, completion, man; did you mean \"run\"?\n"},
       {{"run", path("chat.json"), "--require", "p99_ttft_m<=5"},
