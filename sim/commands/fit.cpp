@@ -87,6 +87,8 @@ void add_fit(CLI::App& app) {
       .required();
   command.value("--out", args->out, "where to write the fitted profile: FILE.json").required();
   command.value("--model", args->options.model, "the model that was served: a name or a path");
+  command.value("--columns", args->options.columns,
+                "of logs in columns: arrival=A,input=I,output=O,session=S,ttft=T,e2el=E (traces/README.md)");
   command.repeated("--judge", args->judged,
                    "a run that is predicted and not fitted to; may be given several times");
   command.repeated("--set", args->options.overrides,

@@ -80,14 +80,16 @@ Json arrivals_of(const std::optional<BenchRun>& bench) {
 
 Scenario scenario_of_log(const std::string& path, std::string_view kind, const FitRunOptions& options,
                          const std::optional<BenchRun>& bench) {
-  const Json text = {{"schema", "kvcap.scenario/1"},
-                     {"name", std::filesystem::path(path).stem().string()},
-                     {"model", model_of(path, options, bench)},
-                     {"hardware", options.base},
-                     {"policy", "recompute"},
-                     {"workload",
-                      {{"source", {{"kind", kind}, {"path", std::filesystem::absolute(path).string()}}},
-                       {"arrivals", arrivals_of(bench)}}}};
+  const Json text = {
+      {"schema", "kvcap.scenario/1"},
+      {"name", std::filesystem::path(path).stem().string()},
+      {"model", model_of(path, options, bench)},
+      {"hardware", options.base},
+      {"policy", "recompute"},
+      {"workload",
+       {{"source",
+         {{"kind", kind}, {"path", std::filesystem::absolute(path).string()}, {"columns", options.columns}}},
+        {"arrivals", arrivals_of(bench)}}}};
   return parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), path,
                         overrides_of(options));
 }
@@ -101,8 +103,8 @@ void take_requests(FitRun& run) {
   Source source = open_source(workload, run.scenario.seed);
   if (std::none_of(source.measured.begin(), source.measured.end(), has_latencies)) {
     throw InputError(run.name + ": workload.source: found a log without latencies (" + workload.source.kind +
-                     "), allowed: one that says how long requests took, or --set "
-                     "workload.source.columns=...,ttft=COLUMN,e2el=COLUMN");
+                     "), allowed: one that says how long requests took; of columns, "
+                     "--columns ...,ttft=COLUMN,e2el=COLUMN names them");
   }
   const auto lines = static_cast<int64_t>(source.sessions.size());
   if (workload.sessions.value_or(lines) > lines) {
@@ -156,7 +158,7 @@ FitRun read_fit_run(const std::string& path, const FitRunOptions& options) {
     take_requests(run);
     return run;
   }
-  const std::string_view kind = guess_source(path).name;
+  const std::string_view kind = options.columns.empty() ? guess_source(path).name : "csv";
   const std::optional<BenchRun> bench = bench_of(path, kind);
   FitRun run{.name = path, .scenario = scenario_of_log(path, kind, options, bench)};
   if (bench && bench->requests.empty() && bench->requests_failed == 0) {

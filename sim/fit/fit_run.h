@@ -30,8 +30,9 @@ struct FitRun {
 
 // How runs are described on the command line.
 struct FitRunOptions {
-  std::string base;                    // hardware profile: a name or a path
-  std::string model;                   // of logs that do not name theirs; empty: none
+  std::string base;     // hardware profile: a name or a path
+  std::string model;    // of logs that do not name theirs; empty: none
+  std::string columns;  // of logs in columns, as workload.source.columns; empty: as their kind has
   std::vector<std::string> overrides;  // "path=value", of all runs
 };
 

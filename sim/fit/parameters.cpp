@@ -55,9 +55,13 @@ bool is_stated(const HostTime& one, const std::vector<FitRun>& runs) {
                      [&](const FitRun& run) { return run.scenario.serving.*one.of_serving > 0; });
 }
 
+// A server may have other links than the one that the profile describes: a generation is a factor of 2.
+constexpr double kLeastLinkSigma = 0.5;
+
 // Of two regimes: what kernels of one class share.
 double covariance_of(const HardwareProfile& hardware, const Regime& a, const Regime& b) {
   const RegimeError of_a = error_of(hardware, a), of_b = error_of(hardware, b);
+  if (a.machine && a.name == b.name) return std::pow(std::max(kLeastLinkSigma, of_a.sigma), 2);
   const double shared = a.kernel == b.kernel ? of_a.sigma * of_b.sigma : 0;
   return shared + (a.name == b.name ? of_a.shape_sigma * of_a.shape_sigma / a.shapes : 0);
 }

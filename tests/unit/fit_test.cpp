@@ -50,9 +50,24 @@ Workload requests(std::size_t count, double rate_per_s) {
   return workload;
 }
 
+// Chats that begin with 200 to 16,000 tokens and go on with three turns of 16, 4 s after each answer.
+Workload chats(std::size_t count, double rate_per_s) {
+  const RandomStream stream(1, "fit_test/chats");
+  Workload workload;
+  double time_s = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    workload.sessions.push_back({.first_turn = static_cast<uint32_t>(4 * i), .turn_count = 4});
+    const auto first = static_cast<uint32_t>(200 + 15800 * stream.uniform(i, 1));
+    for (int turn = 0; turn < 4; ++turn)
+      workload.turns.push_back({turn == 0 ? first : 16U, 20, turn == 0 ? time_s : 4});
+    time_s += stream.exponential(i) / rate_per_s;
+  }
+  return workload;
+}
+
 // What a server would have measured on which `truth` is true.
-FitRun measured_on(const Scenario& truth, const Workload& workload) {
-  FitRun run{.name = "run", .scenario = base_scenario(), .workload = workload};
+FitRun measured_on(const Scenario& truth, const Workload& workload, const Scenario& base = base_scenario()) {
+  FitRun run{.name = "run", .scenario = base, .workload = workload};
   run.measured.resize(workload.turns.size());
   const std::string bytes =
       run_in_workers(1, [&](std::size_t, std::atomic<int64_t>&) {
@@ -120,6 +135,22 @@ TEST_F(Fit, SaysWhatTheRunsDoNotTellAndLeavesIt) {
   EXPECT_FALSE(profile.engine->step_overhead_s.has_value());
   EXPECT_EQ(profile.engine->kv_capacity_share, 1);
   EXPECT_EQ(profile.errors.kv_capacity->sigma, load_hardware("h100-sxm").errors.kv_capacity->sigma);
+}
+
+TEST_F(Fit, FindsTheRateOfCopiesWhereContextsAreLoaded) {
+  const Scenario base = base_scenario(
+      {R"(policy={"name": "kv_offload", "tiers": [{"kind": "dram"}]})", "serving.prefix_caching=false"});
+  Scenario slow = base;
+  slow.hardware.pcie.h2d_bandwidth_bytes_per_s /= 2;
+  for (RatePoint& point : slow.hardware.pcie.h2d_curve) point.bytes_per_s /= 2;
+  const FitAnswer answer = fit({measured_on(slow, chats(60, 0.5), base)});
+  const FitEstimate& copies = estimate(answer, "pcie");
+  EXPECT_TRUE(copies.is_told());
+  EXPECT_NEAR(copies.parameter.value_of(copies.x), 2, 0.3);
+  const std::vector<FitRun> stock = {measured_on(truth_, requests(100, 4))};
+  const FitParameters without = parameters_of(stock);
+  EXPECT_TRUE(std::none_of(without.all.begin(), without.all.end(),
+                           [](const FitParameter& one) { return one.name == "pcie"; }));
 }
 
 TEST_F(Fit, LeavesHostTimesThatTheScenarioStates) {

@@ -17,21 +17,11 @@ using Turns = std::vector<std::array<double, 3>>;  // time, input, output
 
 class ForeignLog : public RawFiles {
  protected:
-  WorkloadOptions holding(const std::string& kind, const std::string& text) const {
-    WorkloadOptions options;
-    options.source.kind = kind;
-    options.source.path = write("t", text);
-    options.arrivals.process = ArrivalProcess::trace;
-    return options;
-  }
   // Reads a file that has to be known for what it is.
   Source open(const std::string& kind, const std::string& text) const {
     const WorkloadOptions options = holding(kind, text);
     EXPECT_EQ(guess_source(options.source.path).name, kind);
     return open_source(options, 1);
-  }
-  std::string refusal(const std::string& kind, const std::string& text) const {
-    return error_of(holding(kind, text));
   }
   static Turns turns_of(const Source& source) {
     Turns turns;

@@ -25,6 +25,17 @@ class RawFiles : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return (folder_ / name).string();
   }
+  // A file of this kind, whose sessions arrive when it says.
+  WorkloadOptions holding(const std::string& kind, const std::string& text) const {
+    WorkloadOptions options;
+    options.source.kind = kind;
+    options.source.path = write("t", text);
+    options.arrivals.process = ArrivalProcess::trace;
+    return options;
+  }
+  std::string refusal(const std::string& kind, const std::string& text) const {
+    return error_of(holding(kind, text));
+  }
   // The message without the folder, or "" when the file is accepted.
   std::string error_of(const WorkloadOptions& options) const {
     try {

@@ -11,16 +11,6 @@ namespace {
 
 class TraceFile : public RawFiles {
  protected:
-  WorkloadOptions holding(const std::string& kind, const std::string& text) const {
-    WorkloadOptions options;
-    options.source.kind = kind;
-    options.source.path = write("t", text);
-    options.arrivals.process = ArrivalProcess::trace;
-    return options;
-  }
-  std::string refusal(const std::string& kind, const std::string& text) const {
-    return error_of(holding(kind, text));
-  }
   // {time, input, output} of all turns.
   static std::vector<std::array<double, 3>> turns_of(const Workload& workload) {
     std::vector<std::array<double, 3>> turns;
