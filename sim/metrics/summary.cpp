@@ -76,12 +76,20 @@ std::string cut_unsteady(const Window& window, std::vector<TurnRecord>& turns) {
   return "";
 }
 
+double last_session_begins_s(const std::vector<TurnRecord>& turns) {
+  double last_s = 0;
+  for (const TurnRecord& turn : turns) {
+    if (turn.turn == 0) last_s = std::max(last_s, turn.arrival_s);
+  }
+  return last_s;
+}
+
 // Adds one group of metrics after the other to the result, in the order in which they are written.
 class Summary {
  public:
   Summary(const Recorded& recorded, const RunFacts& facts, const Settling& settling, const Window& steady)
       : recorded_(recorded), facts_(facts), settling_(settling), steady_(steady) {
-    window_ = steady.is_steady && !facts.rates_over_run ? steady : Window{0, facts.duration_s};
+    window_ = window_of_rates();
   }
 
   RunResult summarise() {
@@ -204,6 +212,16 @@ class Summary {
     }
     add("offered_load", offered);
     add("offered_bound_by", bound);
+  }
+
+  // A machine that falls behind drains for long after the last session has begun: what it does then is no
+  // part of the load.
+  Window window_of_rates() const {
+    if (facts_.rates_over_run) return {0, facts_.duration_s};
+    if (steady_.is_steady) return steady_;
+    const double last_begin_s = last_session_begins_s(recorded_.turns);
+    const bool falls_behind = last_begin_s > 0 && judge().verdict == Verdict::saturated;
+    return {0, falls_behind ? last_begin_s : facts_.duration_s};
   }
 
   Stability judge() const {
