@@ -1,6 +1,9 @@
 // kvcap fit: an engine's few parameters from measured runs, judged by requests that were kept aside.
 #include "fit/fit.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -27,6 +30,20 @@ struct FitArgs {
 
 constexpr const char* kSource = "fitted by kvcap fit";
 
+// What is fitted is the base as it is, and each run counts once.
+void refuse_unfit(const FitArgs& args) {
+  for (const std::string& one : args.options.overrides) {
+    if (!one.starts_with("hardware")) continue;
+    throw InputError("--set " + one +
+                     ": allowed: fields of the scenario but hardware; --base names the profile");
+  }
+  std::vector<std::string> paths = args.runs;
+  paths.insert(paths.end(), args.judged.begin(), args.judged.end());
+  std::sort(paths.begin(), paths.end());
+  const auto twice = std::adjacent_find(paths.begin(), paths.end());
+  if (twice != paths.end()) throw InputError(*twice + ": given twice, allowed: each run once");
+}
+
 std::vector<FitRun> read_runs(const FitArgs& args) {
   std::vector<FitRun> runs;
   for (const std::string& path : args.runs) runs.push_back(read_fit_run(path, args.options));
@@ -40,7 +57,7 @@ std::vector<FitRun> read_runs(const FitArgs& args) {
 // What the file says before anything else; by it a later fit knows that it may write over it.
 std::string text_of(const FitArgs& args, const std::vector<FitRun>& runs, const FitAnswer& answer) {
   const Scenario& base = runs.front().scenario;
-  HardwareProfile profile = profile_at(base, answer.parameters, answer.x, answer.sigma);
+  HardwareProfile profile = profile_at(runs.front(), answer.parameters, answer.x, answer.sigma);
   profile.name = std::filesystem::path(args.out).stem().string();
   profile.provenance_kind = "measured";
   profile.provenance_source = std::string(kSource) + " to " + std::to_string(answer.fitted_requests) +
@@ -57,6 +74,11 @@ void refuse_other_files(const FitArgs& args) {
   if (path.extension() != ".json") {
     throw InputError("--out: found \"" + args.out + "\", allowed: a profile's name with .json");
   }
+  const std::filesystem::path folder = path.parent_path();
+  if (std::filesystem::is_directory(path)) throw InputError("--out: " + args.out + ": is a folder");
+  if (!folder.empty() && access(folder.c_str(), W_OK) != 0) {
+    throw InputError("--out: " + args.out + ": cannot be written: no such folder, or no permission");
+  }
   const bool is_fitted = std::filesystem::is_regular_file(path) &&
                          read_text(path).find("\"source\": \"" + std::string(kSource)) != std::string::npos;
   if (is_fitted) return refuse_to_replace("--out", path, inputs, "{");
@@ -64,11 +86,12 @@ void refuse_other_files(const FitArgs& args) {
 }
 
 void run_fit(const FitArgs& args) {
+  refuse_unfit(args);
   refuse_other_files(args);
   const std::vector<FitRun> runs = read_runs(args);
   const FitAnswer answer = fit(runs);
-  write_file(args.out, text_of(args, runs, answer));
   std::fputs((args.json ? fit_json(runs, answer) : fit_text(runs, answer)).c_str(), stdout);
+  write_file(args.out, text_of(args, runs, answer));
   std::fprintf(stderr, "%s: the fitted profile, for --set hardware=%s\n", args.out.c_str(), args.out.c_str());
 }
 

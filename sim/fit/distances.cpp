@@ -15,8 +15,7 @@ constexpr std::size_t kMostWindows = 8, kRequestsOfAWindow = 25;
 constexpr std::array kQuantiles = {0.1, 0.25, 0.5, 0.75, 0.9, 0.99};
 constexpr std::size_t kStatistics = kQuantiles.size() + 1;  // and the mean
 constexpr std::array kGapQuantiles = {0.5, 0.9, 0.99};
-constexpr std::size_t kNeighbours = 20;  // of a block of the bootstrap
-constexpr double kLeast_s = 1e-7;        // the logarithm of 0 is none
+constexpr double kLeast_s = 1e-7;  // the logarithm of 0 is none
 
 double log_of(double time_s) { return std::log(std::max(time_s, kLeast_s)); }
 
@@ -39,12 +38,12 @@ Eigen::VectorXd statistics(const std::vector<RequestTimes>& times, const Pick& p
   if (times.empty()) return {};
   const Windows windows(times.size());
   std::size_t fitted = 0;
-  for (std::size_t w = 0; w < windows.count(); ++w) fitted += Windows::is_kept_aside(w) ? 0 : 1;
+  for (std::size_t w = 0; w < windows.count(); ++w) fitted += windows.is_kept_aside(w) ? 0 : 1;
   Eigen::VectorXd all(static_cast<Eigen::Index>(fitted * kTimes.size() * kStatistics));
   double* to = all.data();
   std::vector<double> values;
   for (std::size_t w = 0; w < windows.count(); ++w) {
-    if (Windows::is_kept_aside(w)) continue;
+    if (windows.is_kept_aside(w)) continue;
     for (const auto time : kTimes) {
       values.clear();
       for (std::size_t i = windows.begin(w); i < windows.begin(w + 1); ++i)
@@ -54,6 +53,8 @@ Eigen::VectorXd statistics(const std::vector<RequestTimes>& times, const Pick& p
   }
   return all;
 }
+
+bool fits_gaps(const FitRun& run) { return !run.itls_s.empty() && Windows(run.measured.size()).count() < 4; }
 
 RequestTimes times_of(double ttft_s, double e2el_s, uint32_t output_tokens) {
   return {ttft_s, output_tokens > 1 ? (e2el_s - ttft_s) / (output_tokens - 1.0) : kNan, e2el_s};
@@ -93,7 +94,7 @@ Eigen::VectorXd resampled_log_statistics(const std::vector<RequestTimes>& times,
   const Windows windows(times.size());
   return statistics(times, [&](std::size_t w, std::size_t i) {
     const std::size_t begin = windows.begin(w), size = windows.begin(w + 1) - begin;
-    const std::size_t block = std::min(kNeighbours, size), place = i - begin;
+    const auto block = static_cast<std::size_t>(std::cbrt(static_cast<double>(size))), place = i - begin;
     const std::size_t starts = size - block + 1;
     const double drawn = stream.uniform(w * times.size() + place / block) * static_cast<double>(starts);
     return begin + std::min(static_cast<std::size_t>(drawn), starts - 1) + place % block;
@@ -101,7 +102,7 @@ Eigen::VectorXd resampled_log_statistics(const std::vector<RequestTimes>& times,
 }
 
 Eigen::VectorXd log_gaps(const FitRun& run) {
-  if (run.itls_s.empty()) return {};
+  if (!fits_gaps(run)) return {};
   std::vector<double> gaps(run.itls_s.begin(), run.itls_s.end());
   std::sort(gaps.begin(), gaps.end());
   Eigen::VectorXd logs(kGapQuantiles.size());
@@ -112,7 +113,7 @@ Eigen::VectorXd log_gaps(const FitRun& run) {
 }
 
 Eigen::VectorXd log_gaps(const FitRun& run, const RunResult& result) {
-  if (run.itls_s.empty()) return {};
+  if (!fits_gaps(run)) return {};
   Eigen::VectorXd logs = Eigen::VectorXd::Constant(kGapQuantiles.size(), kNan);
   for (const auto& [name, percentiles] : result.distributions) {
     if (name != "itl_ms" || percentiles.size() != 99) continue;

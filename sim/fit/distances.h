@@ -31,8 +31,8 @@ class Windows {
   explicit Windows(std::size_t requests);
   std::size_t count() const { return count_; }
   std::size_t begin(std::size_t window) const { return window * requests_ / count_; }
-  // Not fitted to, only judged by. None is where there are fewer than 4 windows.
-  static bool is_kept_aside(std::size_t window) { return window % 4 == 2; }
+  // Not fitted to, only judged by; none of fewer than 4 windows.
+  bool is_kept_aside(std::size_t window) const { return count_ >= 4 && window % 4 == 2; }
 
  private:
   std::size_t requests_, count_;
@@ -41,10 +41,12 @@ class Windows {
 // Logarithms of the statistics of all windows that are fitted to, in a fixed order; NaN where a window has no
 // such times.
 Eigen::VectorXd log_statistics(const std::vector<RequestTimes>& times);
-// The same with the requests of each window drawn again in blocks of neighbours (block bootstrap).
+// The same with the requests of each window drawn again in blocks of neighbours (block bootstrap): by the
+// same replicate the same requests.
 Eigen::VectorXd resampled_log_statistics(const std::vector<RequestTimes>& times, uint64_t replicate);
 
-// Those of all gaps between tokens: p50, p90, p99. Empty where the run has none.
+// Those of all gaps between tokens: p50, p90, p99. Empty where the run has none, and where requests are kept
+// aside, for nobody knows whose gaps they are.
 Eigen::VectorXd log_gaps(const FitRun& run);
 Eigen::VectorXd log_gaps(const FitRun& run, const RunResult& result);
 

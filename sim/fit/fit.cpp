@@ -6,6 +6,7 @@
 #include <cstring>
 #include <unsupported/Eigen/NonLinearOptimization>
 
+#include "base/input_error.h"
 #include "fit/distances.h"
 #include "metrics/quantiles.h"
 #include "plan/workers.h"
@@ -74,6 +75,17 @@ struct Target {
   }
 };
 
+// What the server answered has to fit into the machine that is simulated.
+void refuse_rejected(const FitRun& run, const RunResult& result) {
+  const auto left_out = std::count_if(result.turns.begin(), result.turns.end(),
+                                      [](const TurnRecord& one) { return one.rejected || one.truncated; });
+  if (left_out == 0) return;
+  throw InputError(run.name + ": " + std::to_string(left_out) + " of " + std::to_string(result.turns.size()) +
+                   " requests that the server answered do not fit into the simulated one; set "
+                   "serving.max_model_len, serving.kv_capacity_tokens or serving.tensor_parallel_size as the "
+                   "server had them");
+}
+
 // A distance so large that something else must be wrong counts less: Huber's function as a residual.
 double robust(double residual) {
   const double size = std::abs(residual);
@@ -125,19 +137,41 @@ class Residuals {
     return 0;
   }
 
-  // Of the measured statistics drawn again, less those as they are: the change of the residuals.
-  VectorXd resampled_change(uint64_t replicate) const {
+  // Of requests that are drawn again, the same ones on both sides, less those as they are: the change of the
+  // residuals. `simulated`: of each run that is fitted to, at the minimum.
+  VectorXd resampled_change(uint64_t replicate,
+                            const std::vector<std::vector<RequestTimes>>& simulated) const {
     VectorXd change = VectorXd::Zero(values());
     Index at = 0;
-    for (const Target& target : targets_) {
-      const VectorXd drawn = resampled_log_statistics(target.times, replicate);
-      for (Index i = 0; i < drawn.size(); ++i) {
-        const double moved = (target.logs[i] - drawn[i]) / target.sigma[i];
+    for (std::size_t r = 0; r < targets_.size(); ++r) {
+      const Target& target = targets_[r];
+      const VectorXd measured = resampled_log_statistics(target.times, replicate);
+      const VectorXd ours = resampled_log_statistics(simulated[r], replicate);
+      const VectorXd distance = log_statistics(simulated[r]) - log_statistics(target.times);
+      for (Index i = 0; i < measured.size(); ++i) {
+        const double moved = (ours[i] - measured[i] - distance[i]) / target.sigma[i];
         change[at + i] = std::isnan(moved) ? 0 : moved;
       }
       at += target.logs.size();
     }
     return change;
+  }
+
+  std::vector<std::vector<RequestTimes>> times_at(const VectorXd& x) {
+    const std::vector<std::string> messages = run_in_workers(targets_.size(), [&](std::size_t job,
+                                                                                  std::atomic<int64_t>&) {
+      const FitRun& run = *targets_[job].run;
+      const std::vector<RequestTimes> times =
+          simulated_times(run, simulate(scenario_at(run, parameters_, x), run.workload));
+      return std::string(reinterpret_cast<const char*>(times.data()), times.size() * sizeof(RequestTimes));
+    });
+    simulations_ += std::ssize(messages);
+    std::vector<std::vector<RequestTimes>> all;
+    for (const std::string& message : messages) {
+      all.emplace_back(message.size() / sizeof(RequestTimes));
+      if (!message.empty()) std::memcpy(all.back().data(), message.data(), message.size());
+    }
+    return all;
   }
 
  private:
@@ -148,16 +182,16 @@ class Residuals {
   std::vector<VectorXd> at(const std::vector<VectorXd>& points) {
     const std::size_t runs = targets_.size();
     simulations_ += static_cast<int64_t>(points.size() * runs);
-    const std::vector<std::string> messages =
-        run_in_workers(points.size() * runs,
-                       [&](std::size_t job, std::atomic<int64_t>&) {
-                         const FitRun& run = *targets_[job % runs].run;
-                         const RunResult result = simulate(
-                             scenario_at(run.scenario, parameters_, points[job / runs]), run.workload);
-                         return bytes_of(joined(log_statistics(simulated_times(run, result)),
-                                                log_gaps(run, result), log_metrics(run, result)));
-                       },
-                       {.label = "fitting"});
+    const std::vector<std::string> messages = run_in_workers(
+        points.size() * runs,
+        [&](std::size_t job, std::atomic<int64_t>&) {
+          const FitRun& run = *targets_[job % runs].run;
+          const RunResult result = simulate(scenario_at(run, parameters_, points[job / runs]), run.workload);
+          refuse_rejected(run, result);
+          return bytes_of(joined(log_statistics(simulated_times(run, result)), log_gaps(run, result),
+                                 log_metrics(run, result)));
+        },
+        {.label = "fitting"});
     std::vector<VectorXd> all;
     for (std::size_t p = 0; p < points.size(); ++p) {
       VectorXd residuals(values());
@@ -186,12 +220,13 @@ class Residuals {
 };
 
 // Linearised around the minimum: what a fit to each resampled set of requests would have given.
-std::vector<VectorXd> bootstrap(const Residuals& residuals, const MatrixXd& jacobian,
-                                const MatrixXd& covariance) {
+std::vector<VectorXd> bootstrap(const Residuals& residuals,
+                                const std::vector<std::vector<RequestTimes>>& simulated,
+                                const MatrixXd& jacobian, const MatrixXd& covariance) {
   std::vector<VectorXd> moves;
   for (int i = 0; i < kBootstraps; ++i) {
     // Other draws than those of the deviations.
-    const VectorXd change = residuals.resampled_change(1000 + static_cast<uint64_t>(i));
+    const VectorXd change = residuals.resampled_change(1000 + static_cast<uint64_t>(i), simulated);
     moves.push_back(-covariance * (jacobian.transpose() * change));
   }
   return moves;
@@ -210,15 +245,11 @@ bool minimize(Residuals& residuals, VectorXd& x) {
   return status != Eigen::LevenbergMarquardtSpace::NotStarted;
 }
 
-// 95 % of what a fit to other requests would have given; of runs whose requests are not known, of what is
-// left unknown.
+// 95 % of what a fit to other requests would have given, and at least of what is left unknown.
 void set_interval(std::vector<double> moved, FitEstimate& estimate) {
   std::sort(moved.begin(), moved.end());
-  estimate.low = quantile_of_sorted(moved, 0.025);
-  estimate.high = quantile_of_sorted(moved, 0.975);
-  if (estimate.low < estimate.high) return;
-  estimate.low = estimate.x - 1.96 * estimate.sigma;
-  estimate.high = estimate.x + 1.96 * estimate.sigma;
+  estimate.low = std::min(quantile_of_sorted(moved, 0.025), estimate.x - 1.96 * estimate.sigma);
+  estimate.high = std::max(quantile_of_sorted(moved, 0.975), estimate.x + 1.96 * estimate.sigma);
 }
 
 std::vector<FitEstimate> estimates_of(const FitParameters& parameters, const VectorXd& x,
@@ -262,7 +293,8 @@ FitAnswer fit(const std::vector<FitRun>& runs) {
   MatrixXd jacobian;
   residuals.df(x, jacobian);
   const MatrixXd covariance = (jacobian.transpose() * jacobian).inverse();
-  answer.estimates = estimates_of(all, x, covariance, bootstrap(residuals, jacobian, covariance));
+  answer.estimates =
+      estimates_of(all, x, covariance, bootstrap(residuals, residuals.times_at(x), jacobian, covariance));
   answer.confounded = confounded_of(covariance, all);
   answer.simulations = residuals.simulations();
 

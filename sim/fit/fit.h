@@ -19,7 +19,7 @@ namespace kvcap {
 struct FitEstimate {
   FitParameter parameter;
   double x = 0;
-  double low = 0, high = 0;  // 95 %: of the bootstrap; x +- 1.96 sigma where no requests are known
+  double low = 0, high = 0;  // 95 %: of the bootstrap, and at least x +- 1.96 sigma
   double sigma = 0;          // standard deviation of x that is left
   double prior_sigma = 0;    // before the runs were seen
   // Share of what was not known that the runs tell: 1 - sigma^2 / prior_sigma^2.

@@ -1,10 +1,12 @@
 #include "fit/fit_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "base/files.h"
 #include "base/input_error.h"
@@ -66,7 +68,8 @@ std::string model_of(const std::string& path, const FitRunOptions& options,
 // As the bench sent its requests: so many at a time, at a rate, or at the times that it tells.
 Json arrivals_of(const std::optional<BenchRun>& bench) {
   if (!bench) return {{"process", "trace"}};
-  if (bench->max_concurrency && !bench->request_rate) {
+  const bool has_starts = !bench->requests.empty() && !std::isnan(bench->requests.front().start_s);
+  if (bench->max_concurrency && (!bench->request_rate || !has_starts)) {
     return {{"process", "closed_loop"}, {"concurrency", *bench->max_concurrency}};
   }
   if (!bench->requests.empty()) return {{"process", "trace"}};
@@ -80,22 +83,69 @@ Json arrivals_of(const std::optional<BenchRun>& bench) {
 
 Scenario scenario_of_log(const std::string& path, std::string_view kind, const FitRunOptions& options,
                          const std::optional<BenchRun>& bench) {
+  // Names and paths of the command line are relative to where it was given, not to the log.
+  FitRunOptions settings = options;
+  settings.model = model_of(path, options, bench);
   const Json text = {
       {"schema", "kvcap.scenario/1"},
       {"name", std::filesystem::path(path).stem().string()},
-      {"model", model_of(path, options, bench)},
-      {"hardware", options.base},
       {"policy", "recompute"},
       {"workload",
        {{"source",
          {{"kind", kind}, {"path", std::filesystem::absolute(path).string()}, {"columns", options.columns}}},
         {"arrivals", arrivals_of(bench)}}}};
   return parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), path,
-                        overrides_of(options));
+                        overrides_of(settings));
 }
 
 bool has_latencies(const MeasuredTimes& one) {
   return std::isfinite(one.ttft_s) || std::isfinite(one.e2el_s);
+}
+
+void refuse_impossible(const std::string& log, std::size_t request, const MeasuredTimes& one) {
+  if (!(one.ttft_s > one.e2el_s)) return;
+  throw InputError(log + ": request " + std::to_string(request + 1) + ": found a TTFT of " +
+                   std::to_string(one.ttft_s) + " s above its end-to-end latency of " +
+                   std::to_string(one.e2el_s) + " s, allowed: at most that (are the columns swapped?)");
+}
+
+bool sets(const std::vector<std::string>& overrides, const std::string& path) {
+  return std::any_of(overrides.begin(), overrides.end(),
+                     [&](const std::string& one) { return one.starts_with(path + "="); });
+}
+
+// The fields of `serving` among `names` that the scenario's file or --set states.
+std::vector<std::string> stated_of(const std::string& scenario_path,
+                                   const std::vector<std::string>& overrides,
+                                   std::span<const char* const> names) {
+  Json serving;
+  if (!scenario_path.empty()) {
+    const Json file = Json::parse(read_text(scenario_path), nullptr, false);
+    if (file.is_object()) serving = file.value("serving", Json());
+  }
+  std::vector<std::string> stated;
+  for (const std::string name : names) {
+    const bool in_file = serving.is_object() && serving.contains(name);
+    if (in_file || sets(overrides, "serving." + name) || sets(overrides, "serving")) stated.push_back(name);
+  }
+  return stated;
+}
+
+// What the log does not say and a simulation needs.
+void note_assumptions(const std::string& scenario_path, const FitRunOptions& options, FitRun& run) {
+  static constexpr std::array kNames = {"tensor_parallel_size", "max_num_seqs", "max_num_batched_tokens"};
+  const std::vector<std::string> stated = stated_of(scenario_path, options.overrides, kNames);
+  const ServingOptions& serving = run.scenario.serving;
+  const std::array values = {serving.tensor_parallel_size, serving.max_num_seqs,
+                             serving.max_num_batched_tokens};
+  std::string assumed;
+  std::size_t i = 0;
+  for (const std::string name : kNames) {
+    const int64_t value = values[i++];
+    if (std::find(stated.begin(), stated.end(), name) != stated.end()) continue;
+    assumed += (assumed.empty() ? "serving." : ", serving.") + name + " " + std::to_string(value);
+  }
+  if (!assumed.empty()) run.notes.push_back("assumed, for no one says it: " + assumed + " (--set)");
 }
 
 void take_requests(FitRun& run) {
@@ -111,8 +161,12 @@ void take_requests(FitRun& run) {
     throw InputError(run.name + ": workload.sessions: found " + std::to_string(*workload.sessions) +
                      ", allowed: at most " + std::to_string(lines) + ", as the log has");
   }
+  for (std::size_t i = 0; i < source.measured.size(); ++i) refuse_impossible(run.name, i, source.measured[i]);
   run.workload = arrange(source, workload, run.scenario.seed);
-  run.notes = run.workload.notes;
+  for (const std::string& note : run.workload.notes) {
+    // A closed loop sends requests in their order.
+    if (!note.starts_with("arrival_s of the source is not used")) run.notes.push_back(note);
+  }
   run.measured = std::move(source.measured);
   run.measured.resize(run.workload.turns.size());
   run.itls_s = std::move(source.measured_itls_s);
@@ -153,19 +207,30 @@ void take_summary(const BenchRun& bench, FitRun& run) {
 }  // namespace
 
 FitRun read_fit_run(const std::string& path, const FitRunOptions& options) {
+  static constexpr std::array kHostTimes = {"step_overhead_s", "step_overhead_per_sequence_s",
+                                            "request_overhead_s"};
   if (is_scenario(path)) {
     FitRun run{.name = path, .scenario = load_scenario(path, overrides_of(options))};
+    run.stated = stated_of(path, options.overrides, kHostTimes);
     take_requests(run);
+    note_assumptions(path, options, run);
     return run;
   }
   const std::string_view kind = options.columns.empty() ? guess_source(path).name : "csv";
   const std::optional<BenchRun> bench = bench_of(path, kind);
   FitRun run{.name = path, .scenario = scenario_of_log(path, kind, options, bench)};
+  run.stated = stated_of("", options.overrides, kHostTimes);
+  if (bench && (bench->backend == "vllm" || bench->backend == "sglang")) run.engine = bench->backend;
+  if (bench && bench->max_concurrency && run.scenario.workload.arrivals.concurrency) {
+    run.notes.push_back("requests are sent " + std::to_string(*bench->max_concurrency) +
+                        " at a time (max_concurrency), one when another has ended");
+  }
   if (bench && bench->requests.empty() && bench->requests_failed == 0) {
     take_summary(*bench, run);
   } else {
     take_requests(run);
   }
+  note_assumptions("", options, run);
   return run;
 }
 

@@ -25,6 +25,8 @@ struct FitRun {
   std::vector<float> itls_s;            // all gaps between tokens; empty: only TPOT is known
   std::vector<MeasuredMetric> metrics;  // of a run whose requests are not known
   bool only_judged = false;             // not fitted to
+  std::vector<std::string> stated;      // host times that the scenario or --set states: "request_overhead_s"
+  std::string engine;                   // by the log; empty: it does not say
   std::vector<std::string> notes;       // on how the log was read
 };
 

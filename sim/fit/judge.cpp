@@ -28,7 +28,7 @@ JudgedRequests judged_requests(const FitRun& run) {
       judged.requests.push_back(i);
   };
   for (std::size_t w = 0; w < windows.count(); ++w) {
-    if (run.only_judged || Windows::is_kept_aside(w)) add(w);
+    if (run.only_judged || windows.is_kept_aside(w)) add(w);
   }
   judged.were_fitted = judged.requests.empty();
   for (std::size_t w = 0; w < windows.count() && judged.were_fitted; ++w) add(w);
@@ -89,8 +89,7 @@ void judge_fit(const std::vector<FitRun>& runs, FitAnswer& answer) {
   const std::vector<std::string> messages =
       run_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
         const FitRun& run = runs[job / 2];
-        const Scenario scenario =
-            job % 2 == 0 ? run.scenario : scenario_at(run.scenario, answer.parameters, answer.x);
+        const Scenario scenario = job % 2 == 0 ? run.scenario : scenario_at(run, answer.parameters, answer.x);
         const std::vector<double> numbers =
             simulated_numbers(run, judged[job / 2].requests, simulate(scenario, run.workload));
         return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));

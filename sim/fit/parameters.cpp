@@ -50,9 +50,13 @@ bool is_fitted(const Regime& one, const std::vector<FitRun>& runs) {
   });
 }
 
+bool states(const FitRun& run, const HostTime& one) {
+  return std::find(run.stated.begin(), run.stated.end(), one.name) != run.stated.end();
+}
+
 bool is_stated(const HostTime& one, const std::vector<FitRun>& runs) {
-  return std::any_of(runs.begin(), runs.end(),
-                     [&](const FitRun& run) { return run.scenario.serving.*one.of_serving > 0; });
+  return std::all_of(runs.begin(), runs.end(),
+                     [&](const FitRun& run) { return run.only_judged || states(run, one); });
 }
 
 // A server may have other links than the one that the profile describes: a generation is a factor of 2.
@@ -81,8 +85,10 @@ FitParameters parameters_of(const std::vector<FitRun>& runs) {
   }
   for (const HostTime& one : kHostTimes) {
     if (is_stated(one, runs)) continue;
-    parameters.all.push_back(
-        {.name = std::string(one.name), .meaning = std::string(one.meaning), .reference_s = one.reference_s});
+    const double known_s = hardware.engine ? ((*hardware.engine).*one.of_engine).value_or(0) : 0;
+    parameters.all.push_back({.name = std::string(one.name),
+                              .meaning = std::string(one.meaning),
+                              .reference_s = known_s > 0 ? known_s : one.reference_s});
   }
   const auto size = static_cast<Eigen::Index>(parameters.all.size());
   parameters.mean.setZero(size);
@@ -117,21 +123,22 @@ static RegimeFactors factors_at(const FitParameters& parameters, const Eigen::Ve
   return factors;
 }
 
-Scenario scenario_at(const Scenario& base, const FitParameters& parameters, const Eigen::VectorXd& x) {
-  Scenario scenario = scenario_with(base, factors_at(parameters, x));
+Scenario scenario_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x) {
+  Scenario scenario = scenario_with(run.scenario, factors_at(parameters, x));
   for (std::size_t i = 0; i < parameters.all.size(); ++i) {
     const HostTime* one = host_time(parameters.all[i].name);
-    if (one) scenario.serving.*one->of_serving = parameters.all[i].value_of(x[static_cast<Eigen::Index>(i)]);
+    if (one && !states(run, *one))
+      scenario.serving.*one->of_serving = parameters.all[i].value_of(x[static_cast<Eigen::Index>(i)]);
   }
   return scenario;
 }
 
-HardwareProfile profile_at(const Scenario& base, const FitParameters& parameters, const Eigen::VectorXd& x,
+HardwareProfile profile_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x,
                            const Eigen::VectorXd& sigma) {
+  const Scenario& base = run.scenario;
   HardwareProfile profile = machine_with(base.hardware, factors_at(parameters, x));
   EngineTimes engine = base.hardware.engine.value_or(EngineTimes{});
-  engine.name = "vllm";
-  engine.version = base.serving.engine_version;
+  if (!run.engine.empty()) engine.name = run.engine;
   double host_sigma = 0;
   for (std::size_t i = 0; i < parameters.all.size(); ++i) {
     const auto at = static_cast<Eigen::Index>(i);
@@ -144,7 +151,9 @@ HardwareProfile profile_at(const Scenario& base, const FitParameters& parameters
     const Regime& one = *regime(parameter.name);
     if (one.name == "kv_capacity") engine.kv_capacity_share *= std::exp(x[at]);
     RegimeError error = error_of(base.hardware, one);
-    error.sigma = sigma[at];
+    const double share = sigma[at] / std::sqrt(parameters.covariance(at, at));
+    error.sigma = std::min(1.0, std::max(share * error.sigma, one.machine ? sigma[at] : 0));
+    error.shape_sigma *= share;
     error.bias = 0;
     profile.errors.*one.error = error;
   }

@@ -28,18 +28,19 @@ struct FitParameters {
   Eigen::MatrixXd covariance;  // likewise
 };
 
-// Those that change anything in some run. Host times that a run's scenario states are not among them.
+// Those that change anything in some run that is fitted to. Host times are those of the base's `engine`, or
+// references; those that all such runs state are not among them.
 FitParameters parameters_of(const std::vector<FitRun>& runs);
 
 // Those at the given places, ascending.
 FitParameters only(const FitParameters& parameters, const std::vector<Eigen::Index>& kept);
 
-// The scenario with these parameters.
-Scenario scenario_at(const Scenario& base, const FitParameters& parameters, const Eigen::VectorXd& x);
+// The run's scenario with these parameters; host times that it states stay.
+Scenario scenario_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x);
 
-// The profile with them: times, `engine`, and `errors`, in which `sigma` of each parameter is the standard
-// deviation of x that the fit leaves.
-HardwareProfile profile_at(const Scenario& base, const FitParameters& parameters, const Eigen::VectorXd& x,
+// The profile with them: times, `engine`, and `errors`, smaller by as much as the fit has made the standard
+// deviations `sigma` of x smaller.
+HardwareProfile profile_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x,
                            const Eigen::VectorXd& sigma);
 
 }  // namespace kvcap

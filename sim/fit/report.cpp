@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "fit/fit.h"
@@ -29,7 +30,7 @@ std::string percent(double error) { return formatted("%+.1f %%", 100 * error); }
 std::string row_of(const FitEstimate& one) {
   const FitParameter& parameter = one.parameter;
   const char* unit = parameter.reference_s > 0 ? " ms" : "";
-  if (!one.is_told()) return formatted("%-30s%12s\n", parameter.name.c_str(), "not told");
+  if (!one.is_told()) return formatted("%-30s%12s\n", parameter.name.c_str(), "not identified");
   return formatted(
       "%-30s%12s   %-22s%8.0f %%\n", parameter.name.c_str(),
       (format_number(shown(parameter, one.x)) + unit).c_str(),
@@ -73,16 +74,42 @@ std::string sentences_of(const FitAnswer& answer) {
   for (const Confounded& pair : answer.confounded) {
     text += wrapped("These runs cannot tell " + answer.estimates[pair.first].parameter.name + " from " +
                     answer.estimates[pair.second].parameter.name +
-                    formatted(" (correlation %.2f): only together do the two hold.", pair.correlation));
+                    formatted(" (correlation %.2f); only their combination is fitted.", pair.correlation));
   }
   if (!answer.has_converged)
     text += "The optimizer stopped at its limit of iterations, before it converged.\n";
   return text;
 }
 
-bool is_judged_by_others(const FitAnswer& answer) {
-  return std::none_of(answer.errors.begin(), answer.errors.end(),
-                      [](const FitError& one) { return one.was_fitted; });
+// Where the fit does not do what it is for, and what to look at.
+std::string warnings_of(const FitAnswer& answer) {
+  std::string worse, far;
+  for (const FitError& one : answer.errors) {
+    const double base = std::abs(one.base_ms / one.measured_ms - 1),
+                 fitted = std::abs(one.fitted_ms / one.measured_ms - 1);
+    if (!one.metric.starts_with("mean_") || !(fitted > 0.15 || fitted > base + 0.02)) continue;
+    worse += (worse.empty() ? "" : ", ") + one.metric + " of " + one.run;
+  }
+  for (const FitEstimate& one : answer.estimates) {
+    if (!one.is_told() || std::abs(one.x - one.parameter.prior) < 3 * one.prior_sigma) continue;
+    far += (far.empty() ? "" : ", ") + one.parameter.name;
+  }
+  std::string text;
+  const std::string check = "; check the settings that the notes assume";
+  if (!worse.empty()) text += wrapped("Warning: the fit does not describe " + worse + check + ".");
+  if (!far.empty()) {
+    text += wrapped("Warning: " + far +
+                    " lie more than 3 standard deviations from what the base profile expects" + check + ".");
+  }
+  return text;
+}
+
+// Of the latencies that the fit has not seen, else of all.
+std::vector<FitError> judging(const FitAnswer& answer) {
+  std::vector<FitError> unseen;
+  std::copy_if(answer.errors.begin(), answer.errors.end(), std::back_inserter(unseen),
+               [](const FitError& one) { return !one.was_fitted; });
+  return unseen.empty() ? answer.errors : unseen;
 }
 
 }  // namespace
@@ -94,23 +121,21 @@ std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer) {
                      ": " + format_count(answer.fitted_requests, "request") + " fitted, " +
                      format_count(answer.judged_requests) + " kept aside, " +
                      format_count(answer.simulations, "simulation") + "\n\n";
-  text += formatted("%-30s%12s   %-22s%10s\n", "time over the base profile's", "fitted", "95 % interval",
-                    "learned");
+  text += formatted("%-30s%12s   %-22s%10s\n", "parameter", "fitted", "95 % interval", "learned");
   for (const FitEstimate& one : answer.estimates) text += row_of(one);
   text += "\n" + sentences_of(answer);
-  text += is_judged_by_others(answer)
-              ? "\nJudged by requests that were not fitted to:\n\n"
-              : "\nToo few requests to keep some aside: judged by those that were fitted to.\n\n";
+  text += "\nJudged by requests that were kept aside, where there are enough:\n\n";
   text += formatted("%-18s%12s%12s%10s%12s%10s\n", "ms", "measured", "base", "error", "fitted", "error");
   std::string run;
   for (const FitError& one : answer.errors) {
-    if (one.run != run) text += one.run + "\n";
+    if (one.run != run) text += one.run + (one.was_fitted ? ", all requests, which were fitted to\n" : "\n");
     run = one.run;
     text +=
         formatted("  %-16s%12s%12s%10s%12s%10s\n", one.metric.c_str(), format_number(one.measured_ms).c_str(),
                   format_number(one.base_ms).c_str(), percent(one.base_ms / one.measured_ms - 1).c_str(),
                   format_number(one.fitted_ms).c_str(), percent(one.fitted_ms / one.measured_ms - 1).c_str());
   }
+  if (const std::string warnings = warnings_of(answer); !warnings.empty()) text += "\n" + warnings;
   for (const FitRun& one : runs) {
     for (const std::string& note : one.notes) text += "\n" + wrapped("note: " + one.name + ": " + note);
   }
@@ -172,14 +197,14 @@ std::vector<std::string> fit_notes(const std::vector<FitRun>& runs, const FitAns
                     format_count(std::ssize(run.workload.turns), "request") + ", " + run.scenario.model.name +
                     ", tensor_parallel_size " + std::to_string(run.scenario.serving.tensor_parallel_size));
   }
+  const std::vector<FitError> errors = judging(answer);
   for (const char* metric : {"mean_ttft_ms", "mean_tpot_ms", "mean_e2el_ms"}) {
-    const double base = median_error(answer.errors, metric, &FitError::base_ms);
+    const double base = median_error(errors, metric, &FitError::base_ms);
     if (std::isnan(base)) continue;
     notes.push_back(std::string(metric) +
-                    (is_judged_by_others(answer) ? ", of requests that were not fitted to"
-                                                 : ", of the requests that were fitted to") +
-                    ": median error " +
-                    format_percent(median_error(answer.errors, metric, &FitError::fitted_ms)) +
+                    (!errors.front().was_fitted ? ", of requests that were not fitted to"
+                                                : ", of the requests that were fitted to") +
+                    ": median error " + format_percent(median_error(errors, metric, &FitError::fitted_ms)) +
                     " (the base profile's " + format_percent(base) + ")");
   }
   std::vector<std::string> silent;

@@ -40,8 +40,7 @@ std::vector<StageMeans> simulate_all(const std::vector<FitRun>& runs, const std:
       run_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
         const FitRun& run = runs[job / 2];
         const FitAnswer& answer = fits[job / 2];
-        const Scenario scenario =
-            job % 2 == 0 ? run.scenario : scenario_at(run.scenario, answer.parameters, answer.x);
+        const Scenario scenario = job % 2 == 0 ? run.scenario : scenario_at(run, answer.parameters, answer.x);
         const StageMeans means = means_of(run, simulated_times(run, simulate(scenario, run.workload)));
         return std::string(reinterpret_cast<const char*>(&means), sizeof means);
       });
