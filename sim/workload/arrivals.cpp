@@ -61,8 +61,13 @@ ArrivalCurve::ArrivalCurve(const ArrivalOptions& options, double turns_per_sessi
 
 double ArrivalCurve::time_s(double sessions) const {
   if (period_s_ == 0) return in_period_s(sessions);
-  const double periods = std::floor(sessions / per_period_);
-  return periods * period_s_ + in_period_s(std::max(0.0, sessions - periods * per_period_));
+  double periods = std::floor(sessions / per_period_);
+  double rest = sessions - periods * per_period_;
+  if (rest >= per_period_) {  // by rounding
+    ++periods;
+    rest = 0;
+  }
+  return periods * period_s_ + in_period_s(std::max(0.0, rest));
 }
 
 double ArrivalCurve::in_period_s(double sessions) const {

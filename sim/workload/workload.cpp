@@ -85,8 +85,8 @@ void refuse_without_timetable(const WorkloadOptions& options, const Workload& wo
   const auto lacks_time = [](const Turn& turn) { return std::isnan(turn.time_s); };
   if (std::any_of(workload.turns.begin(), workload.turns.end(), lacks_time)) {
     throw InputError(field +
-                     "auto, constant, exponential, lognormal (the source does not say when turns "
-                     "arrive)");
+                     "auto, constant, exponential, lognormal, recorded (the source does not say when "
+                     "turns arrive)");
   }
 }
 

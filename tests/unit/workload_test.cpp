@@ -362,6 +362,20 @@ TEST(ArrivalRates, MayRepeatDayByDay) {
   EXPECT_DOUBLE_EQ(make_workload(options, 1).sessions_per_s, 250 / times[250]);
 }
 
+// Multiples of 1 / 0.021 sessions lie where a period ends, before or behind by rounding.
+TEST(ArrivalRates, OfAPeriodThatEndsWithNothingAreTimesWhateverRounds) {
+  WorkloadOptions options = many_chats();
+  options.sessions = 60;
+  options.arrivals = {.process = ArrivalProcess::constant, .period_s = 2};
+  options.arrivals.rates = {{.from_s = 0, .sessions_per_s = 0.021}, {.from_s = 1, .sessions_per_s = 0}};
+  double before_s = 0;
+  for (const double time_s : arrivals_of(options)) {
+    EXPECT_GE(time_s, before_s);
+    EXPECT_LE(time_s, 60 / 0.021 * 2 + 2);
+    before_s = time_s;
+  }
+}
+
 TEST(ArrivalRates, OfPoissonSessionsRepeatInTheirCounts) {
   WorkloadOptions options = many_chats();
   options.sessions = 20000;
