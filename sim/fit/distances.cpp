@@ -65,6 +65,8 @@ RequestTimes times_of(double ttft_s, double e2el_s, uint32_t output_tokens) {
 Windows::Windows(std::size_t requests)
     : requests_(requests), count_(std::clamp<std::size_t>(requests / kRequestsOfAWindow, 1, kMostWindows)) {}
 
+bool Windows::is_kept_aside(std::size_t window) const { return count_ >= 4 && window % 4 == 2; }
+
 std::vector<RequestTimes> measured_times(const FitRun& run) {
   std::vector<RequestTimes> times;
   for (std::size_t turn = 0; turn < run.measured.size(); ++turn) {

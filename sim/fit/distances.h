@@ -32,7 +32,7 @@ class Windows {
   std::size_t count() const { return count_; }
   std::size_t begin(std::size_t window) const { return window * requests_ / count_; }
   // Not fitted to, only judged by; none of fewer than 4 windows.
-  bool is_kept_aside(std::size_t window) const { return count_ >= 4 && window % 4 == 2; }
+  bool is_kept_aside(std::size_t window) const;
 
  private:
   std::size_t requests_, count_;

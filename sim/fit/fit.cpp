@@ -284,6 +284,8 @@ std::vector<Confounded> confounded_of(const MatrixXd& covariance, const FitParam
 
 }  // namespace
 
+bool FitEstimate::is_told() const { return learned() >= 0.2; }
+
 FitAnswer fit(const std::vector<FitRun>& runs) {
   FitAnswer answer;
   const FitParameters all = parameters_of(runs);

@@ -25,7 +25,7 @@ struct FitEstimate {
   // Share of what was not known that the runs tell: 1 - sigma^2 / prior_sigma^2.
   double learned() const { return 1 - sigma * sigma / (prior_sigma * prior_sigma); }
   // Else it stays as the base profile has it.
-  bool is_told() const { return learned() >= 0.2; }
+  bool is_told() const;
 };
 
 // Two parameters of which the runs tell only a combination.

@@ -16,7 +16,7 @@ constexpr std::size_t kMostBytes = 64'000'000;
 std::string reason_of(httplib::Error error, double timeout_s) {
   switch (error) {
     case httplib::Error::Connection:
-      return "no connection: nobody listens there, or no such host";
+      return "no connection: no server listens at this address, or the host does not exist";
     case httplib::Error::ConnectionTimeout:
       return "no connection within " + format_number(timeout_s) + " s";
     case httplib::Error::Read:

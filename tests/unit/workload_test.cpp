@@ -427,7 +427,7 @@ TEST_F(SessionFile, MaySayHowLongItsUsersThink) {
   options.think_time.distribution = ThinkDistribution::timetable;
   EXPECT_EQ(error_of(options),
             "workload.think_time.distribution: found \"timetable\", allowed: auto, constant, exponential, "
-            "lognormal (the source does not say when turns arrive)");
+            "lognormal, recorded (the source does not say when turns arrive)");
 }
 
 TEST_F(SessionFile, MayBeAskedForInRequestsASecond) {
