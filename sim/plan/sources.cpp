@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/warning.h"
 #include "workload/sources_table.h"
 
 namespace kvcap {
@@ -29,7 +28,7 @@ void Sources::read(const Scenario& scenario) {
   std::string key = key_of(scenario);
   if (read_.contains(key)) return;
   Source source = open_source(scenario.workload, scenario.seed);
-  for (const std::string& warning : source.warnings) warn(warning);
+  warn_of(source, scenario.workload);
   read_.emplace(std::move(key), std::move(source));
 }
 

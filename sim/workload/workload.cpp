@@ -289,10 +289,30 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   return workload;
 }
 
+// Whether a log says when its requests arrived and nobody asked for other times than the default's.
+static bool draws_over_a_log(const Source& source, const WorkloadOptions& options) {
+  const ArrivalOptions& arrivals = options.arrivals;
+  const bool is_default = arrivals.process == ArrivalProcess::poisson && !arrivals.requests_per_s &&
+                          arrivals.rates.empty() &&
+                          arrivals.sessions_per_s.value_or(kDefaultSessions_per_s) == kDefaultSessions_per_s;
+  return is_default && source_row(options.source.kind).has_arrivals &&
+         std::none_of(source.turns.begin(), source.turns.end(),
+                      [](const Turn& turn) { return std::isnan(turn.time_s); });
+}
+
 Workload make_workload(const WorkloadOptions& options, uint64_t seed) {
   const Source source = open_source(options, seed);
-  for (const std::string& warning : source.warnings) warn(warning);
+  warn_of(source, options);
   return arrange(source, options, seed);
+}
+
+void warn_of(const Source& source, const WorkloadOptions& options) {
+  for (const std::string& warning : source.warnings) warn(warning);
+  if (draws_over_a_log(source, options)) {
+    warn(options.source.path +
+         " says when its requests arrived, but arrivals are drawn at 0.1 sessions/s; "
+         "--set workload.arrivals.process=trace replays them");
+  }
 }
 
 }  // namespace kvcap

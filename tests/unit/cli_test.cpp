@@ -346,6 +346,20 @@ TEST_F(Cli, ShowsWhatAMachineOfAFileReachesOfItsPeak) {
   EXPECT_EQ(kvcap({"show", "hardware", path("broken.json")}).exit_code, 2);
 }
 
+TEST_F(Cli, WarnsWhereArrivalsAreDrawnOverThoseOfALog) {
+  write("log.csv", "arrival_s,input_tokens,output_tokens\n0,10,5\n3,10,5\n");
+  write("log.json", R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "h100-sxm",
+                        "workload": {"source": {"kind": "csv", "path": "log.csv"}}})");
+  const Outcome drawn = kvcap({"run", path("log.json")});
+  EXPECT_EQ(drawn.exit_code, 0);
+  EXPECT_NE(drawn.err.find("log.csv says when its requests arrived, but arrivals are drawn"),
+            std::string::npos)
+      << drawn.err;
+  for (const char* asked : {"workload.arrivals.process=trace", "workload.arrivals.sessions_per_s=2"}) {
+    EXPECT_EQ(kvcap({"run", path("log.json"), "--set", asked}).err, "") << asked;
+  }
+}
+
 TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
   std::string policies;
   for (std::string_view name : policy_names()) policies.append(policies.empty() ? "" : ", ").append(name);
@@ -354,7 +368,8 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "kvcap: --set policy.name=hcahce: found \"hcahce\", allowed: " + policies +
            "; did you mean \"hcache\"?\n"},
       {{"rum", path("chat.json")},
-       "kvcap: found the command \"rum\", allowed: run, compare, restore, capacity, sweep, plan, fit, validate, "
+       "kvcap: found the command \"rum\", allowed: run, compare, restore, capacity, sweep, plan, fit, "
+       "validate, "
        "observe, "
        "report, trace, show, completion, man; did you mean \"run\"?\n"},
       {{"run", path("chat.json"), "--require", "p99_ttft_m<=5"},
