@@ -30,6 +30,9 @@ bool begins_as_json(const std::string& path) {
   return first != std::string::npos && text[first] == '{';
 }
 
+// Beside our own names a request may be called this instead of id.
+constexpr std::size_t kRequestId = kLogFields;
+
 // Rows become requests: which columns there are, and what their times are.
 class LogReader {
  public:
@@ -50,6 +53,9 @@ class LogReader {
     return !columns_[field].name.empty() && row.says(field);
   }
   double duration_s(const LogRow& row, LogField field);
+  std::string_view id_of(const LogRow& row) const {
+    return has(row, kId) ? row.text(kId) : row.says(kRequestId) ? row.text(kRequestId) : std::string_view();
+  }
   std::vector<Piece> prompt_of(const LogRow& row, uint32_t input_tokens);
 
   const SourceOptions& options_;
@@ -72,6 +78,7 @@ std::vector<LogColumn> LogReader::wanted() const {
     wanted.push_back({columns_[i].name, always ? Need::every_row : mapped_ ? Need::some_row : Need::never});
     if (columns_[i].name.empty()) wanted.back().need = Need::never;
   }
+  wanted.push_back({mapped_ ? "" : "request_id", Need::never});
   return wanted;
 }
 
@@ -105,14 +112,13 @@ void LogReader::take(const LogRow& row) {
     ++unanswered_;
     return;
   }
-  const std::string_view id = has(row, kId) ? row.text(kId) : std::string_view();
   if (has(row, kSession)) {
     has_sessions_ = true;
     log_.add_turn(row.text(kSession), request);
   } else {
     ++alone_;
     std::vector<Piece> pieces = prompt_of(row, request.input_tokens);
-    log_.add(request, id, std::move(pieces));
+    log_.add(request, id_of(row), std::move(pieces));
   }
 }
 

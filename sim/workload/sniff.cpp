@@ -46,6 +46,21 @@ class Keys : public nlohmann::json_sax<Json> {
   std::string outer_;
 };
 
+// The names in a CSV's first line, whatever separates them.
+std::vector<std::string> columns_of(std::string_view line) {
+  constexpr std::string_view kAround = " \"\r";
+  std::vector<std::string> names;
+  while (true) {
+    const std::size_t end = line.find_first_of(",;\t");
+    const std::string_view field = line.substr(0, end);
+    const std::size_t first = field.find_first_not_of(kAround);
+    const std::size_t last = field.find_last_not_of(kAround);
+    names.emplace_back(first == std::string_view::npos ? "" : field.substr(first, last - first + 1));
+    if (end == std::string_view::npos) return names;
+    line.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 bool FileBeginning::has_key(std::string_view key) const {
@@ -62,7 +77,7 @@ bool FileBeginning::has_key_ending(std::string_view ending) const {
 }
 
 bool FileBeginning::has_column(std::string_view column) const {
-  return header.find(column) != std::string::npos;
+  return std::find(columns.begin(), columns.end(), column) != columns.end();
 }
 
 FileBeginning beginning_of(std::string_view text) {
@@ -75,7 +90,7 @@ FileBeginning beginning_of(std::string_view text) {
   if (text.front() == '[') {
     beginning.is_array = true;
   } else if (text.front() != '{') {
-    beginning.header = text.substr(0, text.find('\n'));
+    beginning.columns = columns_of(text.substr(0, text.find('\n')));
   } else {
     Keys keys(beginning.keys);
     Json::sax_parse(text, &keys, Json::input_format_t::json, false);

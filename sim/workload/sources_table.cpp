@@ -59,7 +59,10 @@ constexpr std::array kSources = {
         .summary = "coding agents' sessions of kv-cache-tester: blocks of prompts, sub-agents, think times",
         .think_times = ThinkTimes::all,
         .open = [](const SourceRequest& request) { return read_weka(request.options, request.sessions); },
-        .sniff = [](const FileBeginning& beginning) { return beginning.has_keys({"block_size", "requests"}); }},
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_keys({"block_size", "requests"});
+            }},
     SourceRow{.name = "lmcache_agent",
               .summary = "agents' sessions of LMCache's trace: turns, times and blocks of prompts",
               .think_times = ThinkTimes::all,
@@ -95,7 +98,9 @@ constexpr std::array kSources = {
         .open = [](const SourceRequest& request) { return read_vllm(request.options, request.sessions); },
         .sniff =
             [](const FileBeginning& beginning) {
-              return beginning.has_column("request_id") && beginning.has_column("arrival_s");
+              return beginning.has_column("request_id") && beginning.has_column("arrival_s") &&
+                     !beginning.has_column("session") && !beginning.has_column("e2el_s") &&
+                     !beginning.has_column("prompt_id");
             }},
     SourceRow{.name = "vllm_bench",
               .summary = "result of vllm bench serve --save-detailed: arrivals, lengths, latencies",

@@ -41,5 +41,19 @@ TEST_F(OddLog, OfVllmBenchMayHaveNullForAnArray) {
             (Turns{{0, 1, 2}}));
 }
 
+TEST_F(OddLog, IsOfVllmOnlyWithoutTheColumnsOfCsv) {
+  const std::string header = "request_id,arrival_s,input_tokens,output_tokens";
+  EXPECT_EQ(guessed(header + ",ttft_s\nx,0,1,2,3\n"), "vllm");
+  for (const char* more : {"session", "e2el_s", "prompt_id"}) {
+    EXPECT_EQ(guessed(header + "," + more + "\nx,0,1,2,3\n"), "csv") << more;
+  }
+  // Names are whole: e2e_s is vLLM's, and a session_kind is no session.
+  EXPECT_EQ(guessed("\"request_id\"; arrival_s ;input_tokens;output_tokens;session_kind\r\n"), "vllm");
+  const Source source = open("csv", header + ",session\nr1,0,10,2,a\nr2,1,5,2,a\nr3,2,7,2,\n");
+  EXPECT_EQ(turns_of(source), (Turns{{0, 10, 2}, {1, 5, 2}, {2, 7, 2}}));
+  ASSERT_EQ(source.sessions.size(), 2u);
+  EXPECT_EQ(source.labels[1].id, "\"r3\"");
+}
+
 }  // namespace
 }  // namespace kvcap
