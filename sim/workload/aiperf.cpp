@@ -115,7 +115,7 @@ Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
     const bool is_counted = find_dotted(record, "metrics.usage_prompt_tokens.value");
     entry.input_tokens = tokens_at(
         record, is_counted ? "metrics.usage_prompt_tokens.value" : "metrics.input_sequence_length.value");
-    entry.output_tokens = tokens_at(record, "metrics.output_sequence_length.value");
+    entry.output_tokens = tokens_at(record, "metrics.output_sequence_length.value", 0);
     entry.measured = {metric_s(record, "time_to_first_token"), metric_s(record, "request_latency")};
     take_gaps(record, log.itls_s);
     // One conversation of the data set may be asked by several users: the correlation id is of one of them.
@@ -129,7 +129,7 @@ Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
     return true;
   });
   Source source = log.finish(options.path, bad);
-  if (failed > 0) source.notes.push_back(std::to_string(failed) + " failed requests are left out");
+  note_left_out(failed, "failed request", "", source);
   return source;
 }
 

@@ -22,7 +22,7 @@ class Chats {
   void take(const Json& row) {
     LoggedRequest request{.time_ns = time_ns_at(row, "timestamp", TimeUnit::s),
                           .input_tokens = tokens_at(row, "input_length"),
-                          .output_tokens = tokens_at(row, "output_length")};
+                          .output_tokens = tokens_at(row, "output_length", 0)};
     if (!request.time_ns) throw BadRowError{"timestamp: missing, required"};
     const std::string chat = name_at(row, "chat_id"), parent = name_at(row, "parent_chat_id");
     if (chat.empty()) throw BadRowError{"chat_id: missing, required"};

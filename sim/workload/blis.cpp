@@ -49,7 +49,7 @@ class Records {
     // When it was sent, after the client's own queue.
     const bool sent = row.says(kSend) && row.text(kSend) != "0";
     LoggedRequest request{.time_ns = row.time_ns(sent ? kSend : kArrival, clock),
-                          .output_tokens = row.tokens(kOutput)};
+                          .output_tokens = row.tokens(kOutput, 0)};
     const uint32_t server = row.says(kServerInput) ? row.tokens(kServerInput, 0) : 0;
     const uint32_t prefix = row.says(kGroup) ? row.tokens(kPrefix, 0) : 0;
     request.input_tokens = row.tokens(kInput) + prefix;
@@ -71,8 +71,7 @@ class Records {
 
   Source finish(const std::string& path, const BadRows& bad) {
     Source source = log_.finish(path, bad);
-    if (failed_ > 0)
-      source.notes.push_back(std::to_string(failed_) + " requests whose status is not ok are left out");
+    note_left_out(failed_, "request", " whose status is not ok", source);
     return source;
   }
 

@@ -22,6 +22,15 @@ LogColumns own_columns() {
   return columns;
 }
 
+// False where there is nothing, in the words that programs have for it.
+bool says_number(const LogRow& row, std::size_t field) {
+  if (!row.says(field)) return false;
+  for (std::string_view nothing : {"null", "NULL", "None", "nan", "NaN"}) {
+    if (row.text(field) == nothing) return false;
+  }
+  return true;
+}
+
 bool begins_as_json(const std::string& path) {
   std::string text(4096, ' ');
   GzFile file(path);
@@ -66,16 +75,17 @@ class LogReader {
   std::map<std::string, uint64_t, std::less<>> prompts_;
   std::vector<uint32_t> prompt_tokens_;  // the fewest of each prompt
   int64_t differ_ = 0;                   // requests with other tokens than earlier ones with their prompt
-  int64_t unanswered_ = 0;
-  int64_t alone_ = 0;  // requests without a session's name, in a log that has sessions
+  int64_t alone_ = 0;                    // requests without a session's name, in a log that has sessions
   bool has_sessions_ = false;
 };
 
 std::vector<LogColumn> LogReader::wanted() const {
   std::vector<LogColumn> wanted;
   for (std::size_t i = 0; i < kLogFields; ++i) {
-    const bool always = i == kInput || i == kOutput || i == kArrival;
-    wanted.push_back({columns_[i].name, always ? Need::every_row : mapped_ ? Need::some_row : Need::never});
+    const bool always = i == kInput || i == kArrival;
+    const bool somewhere = mapped_ || i == kOutput;
+    const Need need = always ? Need::every_row : somewhere ? Need::some_row : Need::never;
+    wanted.push_back({columns_[i].name, need});
     if (columns_[i].name.empty()) wanted.back().need = Need::never;
   }
   wanted.push_back({mapped_ ? "" : "request_id", Need::never});
@@ -104,14 +114,11 @@ std::vector<Piece> LogReader::prompt_of(const LogRow& row, uint32_t input_tokens
 
 void LogReader::take(const LogRow& row) {
   LoggedRequest request;
+  if (says_number(row, kOutput)) request.output_tokens = row.tokens(kOutput, 0);
+  if (request.output_tokens == 0) return log_.add(request);  // which leaves it out
   request.input_tokens = row.tokens(kInput);
-  request.output_tokens = row.tokens(kOutput, 0);
   if (!columns_[kArrival].name.empty()) request.time_ns = row.time_ns(kArrival, clock_);
   request.measured = {duration_s(row, kTtft), duration_s(row, kE2el)};
-  if (request.output_tokens == 0) {
-    ++unanswered_;
-    return;
-  }
   if (has(row, kSession)) {
     has_sessions_ = true;
     log_.add_turn(row.text(kSession), request);
@@ -138,10 +145,9 @@ Source LogReader::read() {
   log_.cut_pieces(prompt_tokens_);
   Source source = log_.finish(options_.path, bad);
   if (differ_ > 0) {
-    source.notes.push_back(
-        std::to_string(differ_) +
-        " requests have another input length than earlier ones with their prompt: the shortest is "
-        "what equal prompts share");
+    source.notes.push_back(count_of(differ_, "request") + (differ_ == 1 ? " has" : " have") +
+                           " another input length than earlier ones with their prompt: the shortest is "
+                           "what equal prompts share");
   }
   if (!clock_.note().empty()) source.notes.push_back(clock_.note());
   for (LogField field : {kTtft, kE2el}) {
@@ -149,12 +155,9 @@ Source LogReader::read() {
     if (column.name.empty() || column.unit || unit_of_name(column.name)) continue;
     source.notes.push_back(column.name + " is read as seconds: nothing says its unit");
   }
-  if (unanswered_ > 0) {
-    source.notes.push_back(std::to_string(unanswered_) + " requests without output tokens are left out");
-  }
   if (has_sessions_ && alone_ > 0) {
-    source.notes.push_back(std::to_string(alone_) +
-                           " requests without a session's name are sessions of their own");
+    source.notes.push_back(count_of(alone_, "request") + " without a session's name " +
+                           (alone_ == 1 ? "is a session of its own" : "are sessions of their own"));
   }
   return source;
 }

@@ -26,6 +26,7 @@ class RequestLog {
   // `most`: so many sessions are wanted, the first ones.
   explicit RequestLog(std::optional<int64_t> most) : most_(most) {}
 
+  // Requests without output tokens are left out, and a note of the source counts them.
   // A request alone; `id`: what the log calls it, perhaps nothing.
   void add(const LoggedRequest& request, std::string_view id = {}, std::vector<Piece> pieces = {});
   // A turn of the session of this name.
@@ -46,12 +47,14 @@ class RequestLog {
     LoggedRequest request;
     uint32_t session = 0;
   };
+  bool leaves_out(const LoggedRequest& request);
   void append(const LoggedRequest& request, uint32_t session, std::vector<Piece>&& pieces);
   // Indices of requests_ by arrival.
   std::vector<std::size_t> sorted(std::vector<std::string>& notes) const;
 
   std::optional<int64_t> most_;
   std::vector<Entry> requests_;
+  int64_t unanswered_ = 0;
   std::vector<std::vector<Piece>> pieces_;  // of requests_; empty where none has any
   uint32_t session_count_ = 0;
   std::map<std::string, uint32_t, std::less<>> names_;  // sessions

@@ -235,9 +235,7 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   Source source = log.finish(options.path, bad);
   const std::string note = note_on_starts(run, has_starts);
   if (!note.empty()) source.notes.push_back(note);
-  if (run.requests_failed > 0) {
-    source.notes.push_back(std::to_string(run.requests_failed) + " failed requests are left out");
-  }
+  note_left_out(run.requests_failed, "failed request", "", source);
   return source;
 }
 

@@ -55,5 +55,73 @@ TEST_F(OddLog, IsOfVllmOnlyWithoutTheColumnsOfCsv) {
   EXPECT_EQ(source.labels[1].id, "\"r3\"");
 }
 
+// Each log has one request that was answered and one that was not.
+TEST_F(OddLog, LeavesOutWhatHasNoOutputTokensInEachFormat) {
+  const auto guide = [](int start, int output) {
+    return R"({"request_start_time":)" + std::to_string(start) + R"(,"prompt_tokens":10,"output_tokens":)" +
+           std::to_string(output) + "}";
+  };
+  const auto chat = [](int number, int output) {
+    const std::string name = std::to_string(number);
+    return R"({"chat_id":)" + name + R"(,"parent_chat_id":-1,"timestamp":)" + name +
+           R"(,"input_length":10,"output_length":)" + std::to_string(output) + R"(,"hash_ids":[1]})" + "\n";
+  };
+  const auto record = [](int start_ns, int output) {
+    return R"({"metadata":{"request_start_ns":)" + std::to_string(start_ns) +
+           R"(},"metrics":{"input_sequence_length":{"value":10},"output_sequence_length":{"value":)" +
+           std::to_string(output) + "}}}\n";
+  };
+  const auto block = [](int time_ms, int output) {
+    return R"({"timestamp":)" + std::to_string(time_ms) + R"(,"input_length":10,"output_length":)" +
+           std::to_string(output) + R"(,"hash_ids":[1]})" + "\n";
+  };
+  const std::string blis =
+      "request_id,session_id,round_index,prefix_group,prefix_length,input_tokens,output_tokens,"
+      "arrival_time_us,status\n";
+  const std::pair<const char*, std::string> cases[] = {
+      {"azure",
+       "TIMESTAMP,ContextTokens,GeneratedTokens\n2024-01-01 00:00:00,10,2\n2024-01-01 00:00:01,10,0\n"},
+      {"guidellm",
+       R"({"benchmarks":[{"requests":{"successful":[)" + guide(1, 2) + "," + guide(2, 0) + "]}}]}"},
+      {"bailian", chat(1, 2) + chat(2, 0)},
+      {"aiperf", record(1, 2) + record(2, 0)},
+      {"mooncake", block(0, 2) + block(1, 0)},
+      {"blis", blis + "0,,0,,0,10,2,0,ok\n1,,0,,0,10,0,5,ok\n"},
+      {"vllm", "request_id,arrival_s,input_tokens,output_tokens\n0,0,10,2\n1,1,10,0\n"},
+      {"csv", "arrival_s,input_tokens,output_tokens\n0,10,2\n1,10,0\n"},
+  };
+  for (const auto& [kind, text] : cases) {
+    const Source source = open(kind, text);
+    ASSERT_EQ(source.turns.size(), 1u) << kind;
+    EXPECT_EQ(source.turns[0].output_tokens, 2u) << kind;
+    EXPECT_EQ(source.notes, Notes{"1 request without output tokens is left out"}) << kind;
+  }
+  EXPECT_EQ(refusal("mooncake", block(0, 0) + block(1, 0)),
+            "t: no sessions in it: none of 2 requests has output tokens");
+}
+
+TEST_F(OddLog, MayHaveNothingForTheTokensOfAFailedRequest) {
+  const Notes left_out = {"3 requests without output tokens are left out"};
+  const Source csv = open("csv", "arrival_s,input_tokens,output_tokens\n0,1,2\n1,,\n2,3,null\n3,4,NaN\n");
+  EXPECT_EQ(turns_of(csv), (Turns{{0, 1, 2}}));
+  EXPECT_EQ(csv.notes, left_out);
+  const std::string first = R"({"arrival_s":0,"input_tokens":1,"output_tokens":2})"
+                            "\n";
+  const Source json = open("jsonl", first + R"({"arrival_s":1,"input_tokens":1,"output_tokens":null}
+{"arrival_s":2,"input_tokens":1}
+{"arrival_s":2,"input_tokens":1,"output_tokens":""}
+)");
+  EXPECT_EQ(turns_of(json), (Turns{{0, 1, 2}}));
+  EXPECT_EQ(json.notes, left_out);
+  // Null is not absent.
+  EXPECT_EQ(refusal("jsonl", first + R"({"arrival_s":1,"input_tokens":null,"output_tokens":2})"),
+            "t:2: input_tokens: found nothing, allowed: an integer from 1 to 10000000");
+  EXPECT_EQ(refusal("jsonl", R"({"arrival_s":1,"input_tokens":1,"output_tokens":null})"),
+            "t: no sessions in it: none of 1 request has output tokens");
+  EXPECT_EQ(refusal("jsonl", R"({"arrival_s":1,"input_tokens":1})"),
+            "t: output_tokens: no such column, the file has arrival_s, input_tokens; did you mean "
+            "\"input_tokens\"?");
+}
+
 }  // namespace
 }  // namespace kvcap
