@@ -72,6 +72,7 @@ class Chats {
 }  // namespace
 
 Source read_bailian(const SourceOptions& options, std::optional<int64_t> most) {
+  refuse_growing_history(options);
   Chats chats(options, most);
   const auto take = [&](const Json& row, int64_t) {
     chats.take(row);

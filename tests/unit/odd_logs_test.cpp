@@ -123,5 +123,42 @@ TEST_F(OddLog, MayHaveNothingForTheTokensOfAFailedRequest) {
             "\"input_tokens\"?");
 }
 
+TEST_F(OddLog, KeepsWholePromptsWhereHistoriesDoNotGrow) {
+  WorkloadOptions options =
+      holding("csv", "arrival_s,input_tokens,output_tokens,session\n0,100,20,a\n1,150,30,a\n2,200,9,a\n");
+  options.source.input_is = InputIs::whole_prompt;
+  EXPECT_EQ(open_source(options, 1).turns[2].input_tokens, 20u);  // 200 less 150 + 30
+  options.source.history = History::context;
+  EXPECT_EQ(turns_of(open_source(options, 1)), (Turns{{0, 100, 20}, {1, 150, 30}, {2, 200, 9}}));
+  EXPECT_EQ(open_source(options, 1).notes, Notes{});
+  WorkloadOptions chats = holding(
+      "bailian",
+      R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1,"input_length":1,"output_length":1,"hash_ids":[1]})");
+  chats.source.history = History::grow;
+  EXPECT_EQ(error_of(chats),
+            "t: workload.source.history: found \"grow\", allowed: automatic, context (bailian: prompts are "
+            "whole)");
+}
+
+TEST_F(OddLog, WarnsOfWholePromptsThatAreShorterThanTheirContext) {
+  const auto session = [](int first_input) {
+    return R"({"id":1,"context_tokens":50,"history":"grow","turns":[{"input_tokens":)" +
+           std::to_string(first_input) +
+           R"(,"output_tokens":5,"arrival_s":0},{"input_tokens":80,"output_tokens":5,"arrival_s":1}]})";
+  };
+  WorkloadOptions options = holding("sessions", session(51));
+  options.source.input_is = InputIs::whole_prompt;
+  const Source fits = open_source(options, 1);
+  EXPECT_EQ(turns_of(fits), (Turns{{0, 1, 5}, {1, 24, 5}}));  // 51 less 50; 80 less 51 + 5
+  EXPECT_TRUE(fits.warnings.empty());
+  options.source.path = write("t", session(50));
+  const Source too_short = open_source(options, 1);
+  EXPECT_EQ(turns_of(too_short), (Turns{{0, 50, 5}, {1, 25, 5}}));
+  ASSERT_EQ(too_short.warnings.size(), 1u);
+  EXPECT_EQ(too_short.warnings[0],
+            "in 1 turn at the beginning of a session the prompt is no longer than context_tokens, which it "
+            "should hold: all of it is read as new tokens");
+}
+
 }  // namespace
 }  // namespace kvcap
