@@ -13,6 +13,8 @@ namespace {
 // and shorter ones like new tokens.
 constexpr double kGrowingShare = 0.8;
 constexpr int64_t kFewestTurns = 2;  // later ones: fewer show nothing
+// Inputs of new tokens exceed the input before them in every second turn by chance: it takes more of them.
+constexpr int64_t kFewestLonger = 5;
 
 constexpr std::string_view kHowToChange = "--input-is or workload.source.input_is";
 
@@ -20,6 +22,7 @@ constexpr std::string_view kHowToChange = "--input-is or workload.source.input_i
 struct Growth {
   int64_t later_turns = 0;
   int64_t growing = 0;  // whose input is at least as long as the input and the answer before it
+  int64_t longer = 0;   // whose input is longer than the input before it
   int64_t longest_as_new = 0, longest_as_whole = 0;
 };
 
@@ -49,6 +52,7 @@ Growth growth_of(const Source& source, History history) {
       const Turn& before = source.turns[session.first_turn + static_cast<uint32_t>(parent)];
       ++growth.later_turns;
       growth.growing += one.input_tokens >= int64_t{before.input_tokens} + before.output_tokens;
+      growth.longer += one.input_tokens > before.input_tokens;
     }
   }
   return growth;
@@ -69,7 +73,8 @@ int64_t new_tokens(const Source& source, const Session& session, int32_t parent,
 
 // What whole prompts were found to be.
 struct TakenOut {
-  int64_t started = 0;          // later turns that start a context of their own
+  int64_t started = 0;      // later turns that start a context of their own
+  int64_t lack_answer = 0;  // those of them that may hold the prompt before them, but not all of its answer
   int64_t without_context = 0;  // turns without a parent whose prompt is no longer than the session's context
 };
 
@@ -87,6 +92,8 @@ TakenOut take_histories_out(History history, Source& source) {
       } else if (parent != kNoParent) {
         source.start_anew(session.first_turn + turn);
         ++taken.started;
+        const Turn& before = source.turns[session.first_turn + static_cast<uint32_t>(parent)];
+        taken.lack_answer += one.input_tokens > before.input_tokens && added < 0;
       } else {
         ++taken.without_context;
       }
@@ -121,13 +128,41 @@ std::string note_on_growth(const Growth& growth) {
          readings(growth) + "; " + std::string(kHowToChange) + " whole_prompt takes the history out";
 }
 
+// Where a prompt holds the one before it, but not all of the answer.
+constexpr std::string_view kReasoning = "the answers' reasoning is not kept in the next prompt";
+
+bool grows_without_answers(const Growth& growth) {
+  return growth.later_turns >= kFewestLonger && is_most(growth.longer, growth);
+}
+
+std::string note_on_growth_without_answers(const Growth& growth) {
+  return "inputs are read as new tokens, but they may be whole prompts: in " + std::to_string(growth.longer) +
+         " of " + std::to_string(growth.later_turns) +
+         " later turns the input is longer than the input before it, as where " + std::string(kReasoning) +
+         "; then history counts twice; " + readings(growth) + "; " + std::string(kHowToChange) +
+         " whole_prompt takes the history out, and a prompt without all of the answer before it then starts "
+         "a "
+         "context of its own";
+}
+
+// What may be the cause of contexts that start anew.
+std::string causes_of(const Growth& growth, const TakenOut& taken) {
+  std::string causes = "history cut or edited";
+  if (taken.lack_answer > 0) {
+    causes += ", or in " + std::to_string(taken.lack_answer) + " of them " + std::string(kReasoning);
+  }
+  const bool is_explained =
+      static_cast<double>(taken.lack_answer) >= kGrowingShare * static_cast<double>(taken.started);
+  if (is_most(taken.started, growth) && !is_explained) causes += ", or the inputs are new tokens";
+  return causes;
+}
+
 std::string note_on_whole_prompts(const Growth& growth, const TakenOut& taken) {
   return "inputs are read as whole prompts: a turn's new tokens are what its prompt has beyond the prompt "
          "and the "
          "answer before it; in " +
          std::to_string(taken.started) + " of " + std::to_string(growth.later_turns) +
-         " later turns the prompt is no longer than those (history cut or edited" +
-         (is_most(taken.started, growth) ? ", or the inputs are new tokens" : "") +
+         " later turns the prompt is no longer than those (" + causes_of(growth, taken) +
          ") and starts a context of its own; " + readings(growth) + "; " + std::string(kHowToChange) +
          " new_tokens changes that";
 }
@@ -150,7 +185,11 @@ void settle_inputs(InputIs asked, InputIs format, History history, Source& sourc
   const Growth growth = growth_of(source, history);
   if (growth.later_turns == 0) return;
   if (meaning != InputIs::whole_prompt) {
-    if (is_most(growth.growing, growth)) say(note_on_growth(growth), true, source);
+    if (is_most(growth.growing, growth)) {
+      say(note_on_growth(growth), true, source);
+    } else if (grows_without_answers(growth)) {
+      say(note_on_growth_without_answers(growth), true, source);
+    }
     return;
   }
   if (has_pieces_in_later_turns(source, history)) {

@@ -160,5 +160,47 @@ TEST_F(OddLog, WarnsOfWholePromptsThatAreShorterThanTheirContext) {
             "should hold: all of it is read as new tokens");
 }
 
+// 100 + 50 new ones, of which the answers' 300 tokens are not in the next prompt: 100, 150, 200, ...
+std::string reasoning_log(int later_turns, int step = 50) {
+  std::string text = "arrival_s,input_tokens,output_tokens,session\n";
+  for (int i = 0; i <= later_turns; ++i) {
+    text += std::to_string(i) + "," + std::to_string(100 + step * i) + ",300,a\n";
+  }
+  return text;
+}
+
+TEST_F(OddLog, OfReasoningModelsIsWarnedOfAsPerhapsWholePrompts) {
+  const Source source = open("csv", reasoning_log(5));
+  ASSERT_EQ(source.warnings.size(), 1u);
+  EXPECT_EQ(
+      source.warnings[0],
+      "inputs are read as new tokens, but they may be whole prompts: in 5 of 5 later turns the input is "
+      "longer than the input before it, as where the answers' reasoning is not kept in the next prompt; then "
+      "history counts twice; the longest context has 650 tokens if inputs are whole prompts, 3150 if they "
+      "are "
+      "new tokens; --input-is or workload.source.input_is whole_prompt takes the history out, and a prompt "
+      "without all of the answer before it then starts a context of its own");
+  EXPECT_TRUE(open("csv", reasoning_log(4)).warnings.empty());
+  EXPECT_TRUE(open("csv", reasoning_log(5, 0)).warnings.empty()) << "equal inputs hold nothing";
+}
+
+TEST_F(OddLog, OfReasoningModelsSaysWhyWholePromptsStartContexts) {
+  const auto note_on = [&](const std::string& text) {
+    WorkloadOptions options = holding("csv", text);
+    options.source.input_is = InputIs::whole_prompt;
+    return open_source(options, 1).notes.at(0);
+  };
+  const std::string text = note_on(reasoning_log(5));
+  EXPECT_NE(
+      text.find("in 5 of 5 later turns the prompt is no longer than those (history cut or edited, or in "
+                "5 of them the answers' reasoning is not kept in the next prompt) and starts a context"),
+      std::string::npos)
+      << text;
+  // 100, 80, 60: none of them holds the one before.
+  const std::string shrinking = note_on(reasoning_log(2, -20));
+  EXPECT_NE(shrinking.find("(history cut or edited, or the inputs are new tokens)"), std::string::npos)
+      << shrinking;
+}
+
 }  // namespace
 }  // namespace kvcap
