@@ -202,5 +202,27 @@ TEST_F(OddLog, OfReasoningModelsSaysWhyWholePromptsStartContexts) {
       << shrinking;
 }
 
+TEST_F(OddLog, LosesNoRowsAfterAStrayQuote) {
+  const auto read = [&](const std::string& rows) {
+    WorkloadOptions options = holding("csv", "arrival_s,input_tokens,output_tokens,session\n" + rows);
+    options.source.on_bad_row = BadRow::skip;
+    return open_source(options, 1);
+  };
+  // Nothing ends the quote; another one ends it, with the wrong number of fields; another one follows it.
+  for (const char* rows :
+       {"0,1,2,a\n1,3,4,\"b\n2,5,6,c\n3,7,8,d\n", "0,1,2,a\n1,3,4,\"b\n2,5,6,c\n3,7,8,d\",x\n",
+        "0,1,2,a\n1,3,4,\"b\n2,5,6,c\n3,7,8,d\"x\n"}) {
+    const Source source = read(rows);
+    ASSERT_GE(source.turns.size(), 2u) << rows;
+    EXPECT_EQ(turns_of(source)[1], (std::array<double, 3>{2, 5, 6})) << rows;
+    EXPECT_EQ(source.bad_rows_skipped + std::ssize(source.turns), 4) << rows;
+  }
+  const Source source = read("0,1,2,a\n1,3,4,\"b\n2,5,6,c\n\n3,7,x,d\n");
+  EXPECT_EQ(
+      without_folder(source.notes[0]),
+      "2 bad rows skipped; the first: t:3: found a field whose quotes do not end, allowed: quotes around "
+      "a whole field");
+}
+
 }  // namespace
 }  // namespace kvcap
