@@ -147,7 +147,7 @@ Source read_genai_perf(const SourceOptions& options, std::optional<int64_t> most
   const BadRows bad = for_each_entry(options.path, "experiments.0.requests", *requests, options.on_bad_row,
                                      [&](const Json& request) {
                                        log.add(read_texts(request, log.itls_s));
-                                       return log.wants_more();
+                                       return true;
                                      });
   Source source = log.finish(options.path, bad);
   source.notes.emplace_back(kEstimateNote);

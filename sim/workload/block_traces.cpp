@@ -125,7 +125,7 @@ Source read_mooncake(const SourceOptions& options, std::optional<int64_t> most) 
     log.add(
         {.time_ns = time_ns, .input_tokens = request.input_tokens, .output_tokens = request.output_tokens},
         {}, pieces);
-    return log.wants_more();
+    return log.wants_more_sorted();
   };
   return log.finish(options.path, for_each_row(options.path, options.on_bad_row, take));
 }
@@ -148,7 +148,7 @@ Source read_vllm(const SourceOptions& options, std::optional<int64_t> most) {
         .output_tokens = row.tokens(kOutput, 0),
         .measured = {row.duration_s(kTtft, TimeUnit::s), row.duration_s(kE2el, TimeUnit::s)}};
     log.add(request, {}, blocks ? blocks->of(row, kId, kInput, kOutput) : std::vector<Piece>());
-    return log.wants_more();
+    return true;
   };
   const BadRows bad = for_each_csv_row(options.path, options.on_bad_row, columns, true, take);
   Source source = log.finish(options.path, bad);

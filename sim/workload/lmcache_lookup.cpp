@@ -31,7 +31,7 @@ class Lookups {
     // Last, because they remember.
     if (!id.empty()) ids_.insert(id);
     models_.insert(name_at(row, "model_name"));
-    return log_.wants_more();
+    return log_.wants_more_sorted();
   }
 
   Source finish(const std::string& path, const BadRows& bad) {

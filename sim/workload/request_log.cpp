@@ -18,6 +18,10 @@ bool RequestLog::leaves_out(const LoggedRequest& request) {
 void RequestLog::append(const LoggedRequest& request, uint32_t session, std::vector<Piece>&& pieces) {
   if (!pieces.empty() && pieces_.empty()) pieces_.resize(requests_.size());
   if (!pieces.empty() || !pieces_.empty()) pieces_.push_back(std::move(pieces));
+  if (request.time_ns) {
+    is_late_ = is_late_ || (latest_ns_ && *request.time_ns < *latest_ns_);
+    latest_ns_ = std::max(latest_ns_.value_or(*request.time_ns), *request.time_ns);
+  }
   requests_.push_back({request, session});
 }
 

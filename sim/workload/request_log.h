@@ -33,8 +33,11 @@ class RequestLog {
   void add_turn(std::string_view session, const LoggedRequest& request, std::vector<Piece> pieces = {});
   // Pieces of key i have no more than tokens[i].
   void cut_pieces(const std::vector<uint32_t>& tokens);
-  // False where no more rows can matter.
-  bool wants_more() const { return !most_ || !names_.empty() || std::ssize(requests_) < *most_; }
+  // Of a log whose rows stand in the order of their arrival, until one does not: false where no more rows can
+  // matter.
+  bool wants_more_sorted() const {
+    return !most_ || is_late_ || !names_.empty() || std::ssize(requests_) < *most_;
+  }
 
   // Times that count from 1970 count from the earliest one instead. `history`: of all sessions. Throws
   // InputError for a log without requests.
@@ -54,6 +57,8 @@ class RequestLog {
 
   std::optional<int64_t> most_;
   std::vector<Entry> requests_;
+  std::optional<int64_t> latest_ns_;
+  bool is_late_ = false;  // some request arrived before an earlier row's
   int64_t unanswered_ = 0;
   std::vector<std::vector<Piece>> pieces_;  // of requests_; empty where none has any
   uint32_t session_count_ = 0;

@@ -224,5 +224,36 @@ TEST_F(OddLog, LosesNoRowsAfterAStrayQuote) {
       "a whole field");
 }
 
+TEST_F(OddLog, HasItsEarliestSessionsWhereverTheyStand) {
+  WorkloadOptions options =
+      holding("csv", "arrival_s,input_tokens,output_tokens\n5,5,1\n6,6,1\n1,1,1\n2,2,1\n");
+  options.sessions = 2;
+  EXPECT_EQ(turns_of(open_source(options, 1)), (Turns{{1, 1, 1}, {2, 2, 1}}));
+  // Of logs that are written in order only those are read that have shown rows in another one.
+  const auto azure = [](const std::string& seconds) {
+    std::string text = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
+    for (char one : seconds) text += std::string("2024-01-01 00:00:0") + one + "," + one + ",1\n";
+    return text;
+  };
+  options.source.kind = "azure";
+  options.source.path = write("t", azure("2341"));
+  EXPECT_EQ(turns_of(open_source(options, 1)), (Turns{{0, 2, 1}, {1, 3, 1}}));
+  options.source.path = write("t", azure("3241"));
+  EXPECT_EQ(turns_of(open_source(options, 1)), (Turns{{0, 1, 1}, {1, 2, 1}}));
+}
+
+TEST_F(OddLog, OfBailianMayHaveAChatBeforeTheOneThatItFollows) {
+  const auto chat = [](int number, int parent, double time_s) {
+    return R"({"chat_id":)" + std::to_string(number) + R"(,"parent_chat_id":)" + std::to_string(parent) +
+           R"(,"timestamp":)" + std::to_string(time_s) + R"(,"input_length":)" + std::to_string(number) +
+           R"(,"output_length":1})" + "\n";
+  };
+  const Source source =
+      open("bailian", chat(3, 2, 2) + chat(2, 1, 1) + chat(1, -1, 0) + chat(4, 99, 3) + chat(5, 99, 4));
+  ASSERT_EQ(source.sessions.size(), 3u) << "nobody has seen chat 99";
+  EXPECT_EQ(turns_of(source), (Turns{{0, 1, 1}, {1, 2, 1}, {2, 3, 1}, {3, 4, 1}, {4, 5, 1}}));
+  EXPECT_EQ(open("bailian", chat(1, 2, 0) + chat(2, 1, 1) + chat(3, 3, 2)).sessions.size(), 2u);
+}
+
 }  // namespace
 }  // namespace kvcap
