@@ -16,20 +16,23 @@ namespace {
 
 using Json = nlohmann::json;
 
+TimeUnit unit_of_metric(const Json& record, const std::string& name) {
+  const std::string unit = name_at(record, "metrics." + name + ".unit");
+  return unit == "ns"   ? TimeUnit::ns
+         : unit == "us" ? TimeUnit::us
+         : unit == "ms" ? TimeUnit::ms
+                        : TimeUnit::s;
+}
+
 // {"value": 255.9, "unit": "ms"}
 double metric_s(const Json& record, const std::string& name) {
-  const std::string unit = name_at(record, "metrics." + name + ".unit");
-  const TimeUnit of = unit == "ns"   ? TimeUnit::ns
-                      : unit == "us" ? TimeUnit::us
-                      : unit == "ms" ? TimeUnit::ms
-                                     : TimeUnit::s;
-  return duration_s_at(record, "metrics." + name + ".value", of);
+  return duration_s_at(record, "metrics." + name + ".value", unit_of_metric(record, name));
 }
 
 void take_gaps(const Json& record, std::vector<float>& itls_s) {
   const Json* gaps = find_dotted(record, "metrics.inter_chunk_latency.value");
   if (!gaps || !gaps->is_array()) return;
-  const double unit_s = name_at(record, "metrics.inter_chunk_latency.unit") == "ms" ? 1e-3 : 1;
+  const double unit_s = seconds_in(unit_of_metric(record, "inter_chunk_latency"));
   for (const Json& gap : *gaps) {
     if (!gap.is_number()) bad_value("metrics.inter_chunk_latency.value", gap, "a number");
     itls_s.push_back(static_cast<float>(gap.get<double>() * unit_s));

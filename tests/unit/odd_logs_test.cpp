@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "unit/raw_files.h"
+#include "workload/log_time.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"
 
@@ -253,6 +254,27 @@ TEST_F(OddLog, OfBailianMayHaveAChatBeforeTheOneThatItFollows) {
   ASSERT_EQ(source.sessions.size(), 3u) << "nobody has seen chat 99";
   EXPECT_EQ(turns_of(source), (Turns{{0, 1, 1}, {1, 2, 1}, {2, 3, 1}, {3, 4, 1}, {4, 5, 1}}));
   EXPECT_EQ(open("bailian", chat(1, 2, 0) + chat(2, 1, 1) + chat(3, 3, 2)).sessions.size(), 2u);
+}
+
+TEST(TimeUnits, AreWordsAtTheEndOfNames) {
+  const std::pair<const char*, std::optional<TimeUnit>> cases[] = {
+      {"elapsedMs", TimeUnit::ms},   {"latencyMS", TimeUnit::ms}, {"ttft1Ms", TimeUnit::ms},
+      {"startMillis", TimeUnit::ms}, {"tookUs", TimeUnit::us},    {"waitMicroseconds", TimeUnit::us},
+      {"timeNanos", TimeUnit::ns},   {"tookNs", TimeUnit::ns},    {"tookSeconds", TimeUnit::s},
+      {"items", std::nullopt},       {"status", std::nullopt},    {"Ms", std::nullopt},
+      {"responses", std::nullopt},   {"RPMS", std::nullopt}};
+  for (const auto& [name, unit] : cases) EXPECT_EQ(unit_of_name(name), unit) << name;
+}
+
+TEST_F(OddLog, OfAiPerfMayHaveGapsInAnyUnit) {
+  for (const auto& [unit, gap] : {std::pair{"ns", "5e6"}, {"us", "5000"}, {"ms", "5"}, {"sec", "0.005"}}) {
+    const Source source = open(
+        "aiperf", std::string(R"({"metadata":{"request_start_ns":1},"metrics":{"input_sequence_length":)") +
+                      R"({"value":1},"output_sequence_length":{"value":2},"inter_chunk_latency":{"value":[)" +
+                      gap + R"(],"unit":")" + unit + R"("}}})");
+    ASSERT_EQ(source.measured_itls_s.size(), 1u);
+    EXPECT_FLOAT_EQ(source.measured_itls_s[0], 0.005f) << unit;
+  }
 }
 
 }  // namespace
