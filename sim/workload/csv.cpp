@@ -133,8 +133,6 @@ bool Rows::next() {
       row_more_.push_back({std::string(line), line_});
     }
     if (!is_begun && is_first) {
-      constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-      if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
       separator_ = separator_of(line);
       csv_set_delim(&parser_, static_cast<unsigned char>(separator_));
     }

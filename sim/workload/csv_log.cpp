@@ -6,9 +6,9 @@
 
 #include "base/input_error.h"
 #include "workload/csv.h"
-#include "workload/gz_file.h"
 #include "workload/log_columns.h"
 #include "workload/request_log.h"
+#include "workload/sniff.h"
 
 namespace kvcap {
 namespace {
@@ -32,11 +32,9 @@ bool says_number(const LogRow& row, std::size_t field) {
 }
 
 bool begins_as_json(const std::string& path) {
-  std::string text(4096, ' ');
-  GzFile file(path);
-  text.resize(file.read(text));
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && text[first] == '{';
+  const FileBeginning beginning = beginning_of_file(path);
+  refuse_array_of_objects(path, beginning);
+  return beginning.is_object;
 }
 
 // Beside our own names a request may be called this instead of id.

@@ -277,5 +277,38 @@ TEST_F(OddLog, OfAiPerfMayHaveGapsInAnyUnit) {
   }
 }
 
+TEST_F(OddLog, MayBeginWithAByteOrderMark) {
+  const std::string mark = "\xef\xbb\xbf";
+  const std::string row = R"({"arrival_s":1,"input_tokens":2,"output_tokens":3})";
+  for (const char* kind : {"csv", "jsonl"}) {
+    EXPECT_EQ(turns_of(open(kind, mark + row)), (Turns{{1, 2, 3}}));
+    EXPECT_EQ(turns_of(open(kind, mark + "arrival_s,input_tokens,output_tokens\n1,2,3\n")),
+              (Turns{{1, 2, 3}}));
+  }
+  EXPECT_EQ(guessed(mark + row), "jsonl");
+  EXPECT_EQ(turns_of(open("mooncake",
+                          mark + R"({"timestamp":0,"input_length":9,"output_length":1,"hash_ids":[1]})")),
+            (Turns{{0, 9, 1}}));
+  const std::string refused = "t: found UTF-16, allowed: UTF-8 (iconv -f UTF-16 -t UTF-8)";
+  EXPECT_EQ(refusal("csv", std::string("\xff\xfe"
+                                       "a\0,\0",
+                                       6)),
+            refused);
+  EXPECT_EQ(refusal("mooncake", std::string("\xfe\xff\0{", 4)), refused);
+}
+
+TEST_F(OddLog, IsOfShareGptOrLEvalOnlyWithTheirKeys) {
+  EXPECT_EQ(guessed(R"([{"id":"a","conversations":[]}])"), "sharegpt");
+  EXPECT_EQ(guessed(R"( [ {"id":"a","items":[{"from":"human","value":"x)"), "sharegpt");
+  EXPECT_EQ(guessed(R"({"instructions":["a"],"outputs":["b"],"input":"c"})"), "leval");
+  EXPECT_EQ(guessed(R"({"input":"c","instructions":["a"]})"), "leval");
+  EXPECT_EQ(guessed(R"({"source":"gateway","arrival_s":1})"), "jsonl");
+  const std::string array = R"([{"arrival_s":1,"input_tokens":2,"output_tokens":3}])";
+  const std::string refused = "t: found an array of objects, allowed: one object a line (jq -c '.[]')";
+  EXPECT_EQ(refusal("jsonl", array), refused);
+  EXPECT_EQ(refusal("csv", "\n" + array), refused);
+  EXPECT_THROW(guessed(array), InputError);
+}
+
 }  // namespace
 }  // namespace kvcap
