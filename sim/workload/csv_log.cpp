@@ -115,6 +115,9 @@ void LogReader::take(const LogRow& row) {
   if (says_number(row, kOutput)) request.output_tokens = row.tokens(kOutput, 0);
   if (request.output_tokens == 0) return log_.add(request);  // which leaves it out
   request.input_tokens = row.tokens(kInput);
+  // Some logs number the turns of each session.
+  const std::string session(has(row, kSession) ? row.text(kSession) : std::string_view());
+  if (!id_of(row).empty()) log_.count_id(session + "/" + std::string(id_of(row)));
   if (!columns_[kArrival].name.empty()) request.time_ns = row.time_ns(kArrival, clock_);
   request.measured = {duration_s(row, kTtft), duration_s(row, kE2el)};
   if (has(row, kSession)) {

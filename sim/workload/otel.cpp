@@ -81,6 +81,7 @@ class Spans {
     }
     if (first_of(attributes, kTtft, name))
       request.measured.ttft_s = duration_s_at(attributes, name, TimeUnit::s);
+    log_.count_id(name_at(span, "spanId"));
     const std::string session = name_at(attributes, "gen_ai.conversation.id");
     if (session.empty()) {
       log_.add(request, name_at(span, "spanId"));

@@ -120,6 +120,10 @@ Source RequestLog::finish(const std::string& path, const BadRows& bad, History h
   }
   report_bad_rows(path, bad, source);
   note_left_out(unanswered_, "request", " without output tokens", source);
+  if (repeated_ids_ > 0) {
+    source.notes.push_back(count_of(repeated_ids_, "request") + (repeated_ids_ == 1 ? " has" : " have") +
+                           " the id of an earlier one: all are read, though the log may hold them twice");
+  }
   return source;
 }
 

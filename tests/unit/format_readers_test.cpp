@@ -233,8 +233,8 @@ TEST_F(ForeignLog, OfOpenTelemetryIsReadAsOtlp) {
                     "," + otlp_span("1700000001000000000", int_attribute("gen_ai.usage.input_tokens", 8))));
   EXPECT_EQ(turns_of(source), (Turns{{0, 100, 20}, {2, 30, 5}}));
   EXPECT_EQ(measured_of(source)[0], (std::array<double, 2>{0.5, 8}));
-  EXPECT_EQ(source.notes[1], "2 spans of other operations or without tokens are left out");
-  EXPECT_EQ(source.notes[2], "1 call without output tokens (failed, embeddings) is left out");
+  EXPECT_EQ(source.notes[2], "2 spans of other operations or without tokens are left out");
+  EXPECT_EQ(source.notes[3], "1 call without output tokens (failed, embeddings) is left out");
   EXPECT_EQ(
       refusal("otel", line(otlp_span("soon", first))),
       "t: object 1, span \"ab\": startTimeUnixNano: found \"soon\", allowed: a number of ns from 0 to 9e+18");

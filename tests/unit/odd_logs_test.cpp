@@ -310,5 +310,29 @@ TEST_F(OddLog, IsOfShareGptOrLEvalOnlyWithTheirKeys) {
   EXPECT_THROW(guessed(array), InputError);
 }
 
+TEST_F(OddLog, CountsRequestsWithTheIdOfAnother) {
+  const std::string rows =
+      "arrival_s,input_tokens,output_tokens,id\n0,1,1,a\n1,1,1,b\n2,1,1,a\n3,1,1,\n4,1,1,\n";
+  const Source source = open("csv", rows);
+  EXPECT_EQ(source.turns.size(), 5u);
+  EXPECT_EQ(source.notes,
+            Notes{"1 request has the id of an earlier one: all are read, though the log may hold "
+                  "them twice"});
+  EXPECT_EQ(open("csv", "arrival_s,input_tokens,output_tokens,id,session\n0,1,1,1,a\n1,1,1,1,b\n").notes,
+            Notes{});
+  const std::string span =
+      R"({"spanId":"ab","start_time":"2024-01-01T00:00:00Z","gen_ai.usage.input_tokens":7,"gen_ai.usage.output_tokens":8})";
+  EXPECT_EQ(open("otel", span).notes, Notes{});
+  EXPECT_EQ(
+      open("otel", span + "\n" + span + "\n" + span).notes,
+      Notes{"2 requests have the id of an earlier one: all are read, though the log may hold them twice"});
+}
+
+TEST_F(OddLog, MayHaveBlanksBetweenItsColumns) {
+  WorkloadOptions options = holding("csv", "t x,i,o\n0,1,2\n");
+  options.source.columns = " arrival = t x:ms , input=i, output=o";
+  EXPECT_EQ(turns_of(open_source(options, 1)), (Turns{{0, 1, 2}}));
+}
+
 }  // namespace
 }  // namespace kvcap
