@@ -334,5 +334,18 @@ TEST_F(OddLog, MayHaveBlanksBetweenItsColumns) {
   EXPECT_EQ(turns_of(open_source(options, 1)), (Turns{{0, 1, 2}}));
 }
 
+TEST_F(OddLog, OfBlisHasItsFirstRoundFirst) {
+  const auto log = [](int later_us, const std::string& prefix) {
+    return "request_id,session_id,round_index,prefix_group,prefix_length,input_tokens,output_tokens,"
+           "arrival_time_us,status\n1,s,1,g," +
+           prefix + ",300,10," + std::to_string(later_us) + ",ok\n0,s,0,g," + prefix + ",20,10,1000000,ok\n";
+  };
+  EXPECT_EQ(refusal("blis", log(0, "100")),
+            "t: session_id s: found round_index 1 first, allowed: 0, whose prompt begins with the "
+            "prefix_group");
+  EXPECT_EQ(refusal("blis", log(2000000, "100")), "");
+  EXPECT_EQ(refusal("blis", log(0, "0")), "") << "no prefix, no matter";
+}
+
 }  // namespace
 }  // namespace kvcap
