@@ -15,7 +15,6 @@ struct FileBeginning {
   std::vector<std::string> item_keys;  // the same of the first object of an array
   std::vector<std::string> columns;    // of the first line of what is neither an array nor an object
 
-  std::string_view first_key() const { return keys.empty() ? std::string_view() : keys.front(); }
   bool has_key(std::string_view key) const;
   bool has_keys(std::initializer_list<std::string_view> all) const;
   bool has_column(std::string_view column) const;
