@@ -16,20 +16,23 @@ namespace {
 
 using Json = nlohmann::json;
 
+TimeUnit unit_of_metric(const Json& record, const std::string& name) {
+  const std::string unit = name_at(record, "metrics." + name + ".unit");
+  return unit == "ns"   ? TimeUnit::ns
+         : unit == "us" ? TimeUnit::us
+         : unit == "ms" ? TimeUnit::ms
+                        : TimeUnit::s;
+}
+
 // {"value": 255.9, "unit": "ms"}
 double metric_s(const Json& record, const std::string& name) {
-  const std::string unit = name_at(record, "metrics." + name + ".unit");
-  const TimeUnit of = unit == "ns"   ? TimeUnit::ns
-                      : unit == "us" ? TimeUnit::us
-                      : unit == "ms" ? TimeUnit::ms
-                                     : TimeUnit::s;
-  return duration_s_at(record, "metrics." + name + ".value", of);
+  return duration_s_at(record, "metrics." + name + ".value", unit_of_metric(record, name));
 }
 
 void take_gaps(const Json& record, std::vector<float>& itls_s) {
   const Json* gaps = find_dotted(record, "metrics.inter_chunk_latency.value");
   if (!gaps || !gaps->is_array()) return;
-  const double unit_s = name_at(record, "metrics.inter_chunk_latency.unit") == "ms" ? 1e-3 : 1;
+  const double unit_s = seconds_in(unit_of_metric(record, "inter_chunk_latency"));
   for (const Json& gap : *gaps) {
     if (!gap.is_number()) bad_value("metrics.inter_chunk_latency.value", gap, "a number");
     itls_s.push_back(static_cast<float>(gap.get<double>() * unit_s));
@@ -115,7 +118,7 @@ Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
     const bool is_counted = find_dotted(record, "metrics.usage_prompt_tokens.value");
     entry.input_tokens = tokens_at(
         record, is_counted ? "metrics.usage_prompt_tokens.value" : "metrics.input_sequence_length.value");
-    entry.output_tokens = tokens_at(record, "metrics.output_sequence_length.value");
+    entry.output_tokens = tokens_at(record, "metrics.output_sequence_length.value", 0);
     entry.measured = {metric_s(record, "time_to_first_token"), metric_s(record, "request_latency")};
     take_gaps(record, log.itls_s);
     // One conversation of the data set may be asked by several users: the correlation id is of one of them.
@@ -129,7 +132,7 @@ Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
     return true;
   });
   Source source = log.finish(options.path, bad);
-  if (failed > 0) source.notes.push_back(std::to_string(failed) + " failed requests are left out");
+  note_left_out(failed, "failed request", "", source);
   return source;
 }
 
@@ -147,7 +150,7 @@ Source read_genai_perf(const SourceOptions& options, std::optional<int64_t> most
   const BadRows bad = for_each_entry(options.path, "experiments.0.requests", *requests, options.on_bad_row,
                                      [&](const Json& request) {
                                        log.add(read_texts(request, log.itls_s));
-                                       return log.wants_more();
+                                       return true;
                                      });
   Source source = log.finish(options.path, bad);
   source.notes.emplace_back(kEstimateNote);

@@ -22,24 +22,47 @@ class Chats {
   void take(const Json& row) {
     LoggedRequest request{.time_ns = time_ns_at(row, "timestamp", TimeUnit::s),
                           .input_tokens = tokens_at(row, "input_length"),
-                          .output_tokens = tokens_at(row, "output_length")};
+                          .output_tokens = tokens_at(row, "output_length", 0)};
     if (!request.time_ns) throw BadRowError{"timestamp: missing, required"};
     const std::string chat = name_at(row, "chat_id"), parent = name_at(row, "parent_chat_id");
     if (chat.empty()) throw BadRowError{"chat_id: missing, required"};
-    std::vector<Piece> pieces = read_blocks(row, request.input_tokens);
-    // The trace begins amid chats: a parent that nobody has seen is none.
-    const auto before = roots_.find(parent);
-    const std::string root = before == roots_.end() ? chat : before->second;
-    roots_[chat] = root;
-    log_.add_turn(root, request, std::move(pieces));
+    entries_.push_back({request, read_blocks(row, request.input_tokens), chat, parent});
   }
 
   // Every prompt is whole and says itself what it shares: histories do not grow.
   Source finish(const std::string& path, const BadRows& bad) {
+    link_chats();
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      Entry& entry = entries_[i];
+      log_.add_turn(entries_[root_of(i)].chat, entry.request, std::move(entry.pieces));
+    }
     return log_.finish(path, bad, History::context);
   }
 
  private:
+  struct Entry {
+    LoggedRequest request;
+    std::vector<Piece> pieces;
+    std::string chat, parent;
+  };
+
+  // A parent may stand after its child. The trace begins amid chats: a parent that nobody has seen is none.
+  void link_chats() {
+    std::map<std::string_view, std::size_t> places;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      before_.push_back(places.try_emplace(entries_[i].chat, i).first->second);
+    }
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const auto parent = places.find(entries_[i].parent);
+      if (before_[i] != i || parent == places.end()) continue;
+      if (root_of(parent->second) != i) before_[i] = parent->second;  // not in a circle
+    }
+  }
+  std::size_t root_of(std::size_t entry) {
+    while (before_[entry] != entry) entry = before_[entry] = before_[before_[entry]];
+    return entry;
+  }
+
   // Ids are of blocks alone; a prefix is a block after a prefix.
   std::vector<Piece> read_blocks(const Json& row, uint32_t input_tokens) {
     const Json* ids = find_dotted(row, "hash_ids");
@@ -65,13 +88,15 @@ class Chats {
 
   int64_t block_tokens_;
   RequestLog log_;
-  std::map<std::string, std::string> roots_;                              // of chats
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> before_;  // by entry: one of the same chat or of a chat before it; a root: itself
   std::map<std::tuple<uint64_t, int64_t, uint32_t>, uint64_t> prefixes_;  // prefix, block, its tokens
 };
 
 }  // namespace
 
 Source read_bailian(const SourceOptions& options, std::optional<int64_t> most) {
+  refuse_growing_history(options);
   Chats chats(options, most);
   const auto take = [&](const Json& row, int64_t) {
     chats.take(row);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/input_error.h"
 #include "workload/csv.h"
 #include "workload/pieces.h"
 #include "workload/request_log.h"
@@ -36,6 +37,37 @@ double since_s(const LogRow& row, std::size_t column, int64_t start_ns) {
   return static_cast<double>(time_ns - start_ns) / 1e9;
 }
 
+// Which round of each session arrives first: its prompt is the one that begins with the group's prefix.
+class Beginnings {
+ public:
+  void take(const LogRow& row, int64_t time_ns, bool has_prefix) {
+    const uint32_t round = row.tokens(kRound, 0);
+    Beginning& one = sessions_.try_emplace(std::string(row.text(kSession)), Beginning{time_ns, round, false})
+                         .first->second;
+    if (time_ns < one.time_ns) {
+      one.time_ns = time_ns;
+      one.round = round;
+    }
+    one.has_prefix = one.has_prefix || has_prefix;
+  }
+  // Throws InputError.
+  void refuse_late_prefixes(const std::string& path) const {
+    for (const auto& [session, one] : sessions_) {
+      if (one.round == 0 || !one.has_prefix) continue;
+      throw InputError(path + ": session_id " + session + ": found round_index " + std::to_string(one.round) +
+                       " first, allowed: 0, whose prompt begins with the prefix_group");
+    }
+  }
+
+ private:
+  struct Beginning {
+    int64_t time_ns = 0;
+    uint32_t round = 0;
+    bool has_prefix = false;
+  };
+  std::map<std::string, Beginning> sessions_;
+};
+
 class Records {
  public:
   explicit Records(std::optional<int64_t> most) : log_(most) {}
@@ -49,7 +81,7 @@ class Records {
     // When it was sent, after the client's own queue.
     const bool sent = row.says(kSend) && row.text(kSend) != "0";
     LoggedRequest request{.time_ns = row.time_ns(sent ? kSend : kArrival, clock),
-                          .output_tokens = row.tokens(kOutput)};
+                          .output_tokens = row.tokens(kOutput, 0)};
     const uint32_t server = row.says(kServerInput) ? row.tokens(kServerInput, 0) : 0;
     const uint32_t prefix = row.says(kGroup) ? row.tokens(kPrefix, 0) : 0;
     request.input_tokens = row.tokens(kInput) + prefix;
@@ -63,6 +95,7 @@ class Records {
       known_.take(pieces, "prefix_length");
     }
     if (row.says(kSession)) {
+      if (request.output_tokens > 0) begin_.take(row, *request.time_ns, !pieces.empty());
       log_.add_turn(row.text(kSession), request, std::move(pieces));
     } else {
       log_.add(request, row.text(kId), std::move(pieces));
@@ -70,15 +103,16 @@ class Records {
   }
 
   Source finish(const std::string& path, const BadRows& bad) {
+    begin_.refuse_late_prefixes(path);
     Source source = log_.finish(path, bad);
-    if (failed_ > 0)
-      source.notes.push_back(std::to_string(failed_) + " requests whose status is not ok are left out");
+    note_left_out(failed_, "request", " whose status is not ok", source);
     return source;
   }
 
  private:
   RequestLog log_;
   std::map<std::string, uint64_t> groups_;
+  Beginnings begin_;
   KnownPieces known_{PieceKeys::prefix};
   int64_t failed_ = 0;
 };

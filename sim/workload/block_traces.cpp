@@ -46,7 +46,7 @@ std::vector<Piece> read_blocks(const Json& row, int64_t block_tokens, int64_t co
 
 Request read_lengths(const Json& row) {
   return {.input_tokens = token_count(required(row, "input_length", ""), "input_length", 1),
-          .output_tokens = token_count(required(row, "output_length", ""), "output_length", 1)};
+          .output_tokens = token_count(required(row, "output_length", ""), "output_length", 0)};
 }
 
 int64_t read_timestamp_ns(const Json& row) {
@@ -91,7 +91,7 @@ class VllmBlocks {
     }
     const Request& request = requests_[id];
     const auto compare = [&](std::size_t column, uint32_t tokens) {
-      if (row.tokens(column) == tokens) return;
+      if (row.tokens(column, 0) == tokens) return;
       row.refuse(column, std::to_string(tokens) + ", as request " + std::to_string(id) + " has in " + path_);
     };
     compare(input_column, request.input_tokens);
@@ -125,7 +125,7 @@ Source read_mooncake(const SourceOptions& options, std::optional<int64_t> most) 
     log.add(
         {.time_ns = time_ns, .input_tokens = request.input_tokens, .output_tokens = request.output_tokens},
         {}, pieces);
-    return log.wants_more();
+    return log.wants_more_sorted();
   };
   return log.finish(options.path, for_each_row(options.path, options.on_bad_row, take));
 }
@@ -145,10 +145,10 @@ Source read_vllm(const SourceOptions& options, std::optional<int64_t> most) {
     const LoggedRequest request{
         .time_ns = row.time_ns(kArrival, clock),
         .input_tokens = row.tokens(kInput),
-        .output_tokens = row.tokens(kOutput),
+        .output_tokens = row.tokens(kOutput, 0),
         .measured = {row.duration_s(kTtft, TimeUnit::s), row.duration_s(kE2el, TimeUnit::s)}};
     log.add(request, {}, blocks ? blocks->of(row, kId, kInput, kOutput) : std::vector<Piece>());
-    return log.wants_more();
+    return true;
   };
   const BadRows bad = for_each_csv_row(options.path, options.on_bad_row, columns, true, take);
   Source source = log.finish(options.path, bad);

@@ -3,6 +3,8 @@
 #include <csv.h>
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <new>
 #include <vector>
 
@@ -24,8 +26,10 @@ class Rows {
   Rows& operator=(const Rows&) = delete;
 
   // Sets fields() to those of the next row; false at the end of the file. Throws BadRowError for quotes that
-  // are none; the row after it comes next.
+  // are none; the line after the row's first one comes next.
   bool next();
+  // The row's lines after its first one are read again: a stray quote may have joined them.
+  void read_again();
   int64_t line_number() const { return row_line_; }  // where the row begins
   std::size_t size() const { return ends_.size(); }
   // Valid until next().
@@ -35,14 +39,24 @@ class Rows {
   }
 
  private:
+  struct Line {
+    std::string text;
+    int64_t number = 0;
+  };
+
   void begin();
   void feed(std::string_view text);
+  bool next_line(std::string_view& line);
 
   std::string path_;
   LineReader lines_;
   csv_parser parser_{};
   char separator_ = ',';
   int64_t row_line_ = 0;
+  int64_t line_ = 0;               // the number of the line that was read last
+  Line again_now_;                 // holds it, where it was read again
+  std::deque<Line> again_;         // lines to read before those of the file
+  std::vector<Line> row_more_;     // the row's lines after its first one
   std::string text_;               // all fields
   std::vector<std::size_t> ends_;  // of the fields in text_
   bool is_whole_ = false;
@@ -69,6 +83,7 @@ void Rows::feed(std::string_view text) {
   csv_free(&parser_);
   begin();
   if (code == CSV_ENOMEM) throw std::bad_alloc();
+  read_again();
   throw BadRowError{"found a quote within a field, allowed: quotes around a whole field, and doubled in it"};
 }
 
@@ -83,19 +98,41 @@ char separator_of(std::string_view line) {
   return most;
 }
 
+bool Rows::next_line(std::string_view& line) {
+  if (again_.empty()) {
+    if (!lines_.next(line)) return false;
+    line_ = lines_.line_number();
+    return true;
+  }
+  again_now_ = std::move(again_.front());
+  again_.pop_front();
+  line = again_now_.text;
+  line_ = again_now_.number;
+  return true;
+}
+
+void Rows::read_again() {
+  again_.insert(again_.begin(), std::make_move_iterator(row_more_.begin()),
+                std::make_move_iterator(row_more_.end()));
+  row_more_.clear();
+}
+
 bool Rows::next() {
   const bool is_first = row_line_ == 0;
   text_.clear();
   ends_.clear();
+  row_more_.clear();
   is_whole_ = false;
   bool is_begun = false;
   std::size_t bytes = 0;
-  for (std::string_view line; lines_.next(line);) {
+  for (std::string_view line; next_line(line);) {
     if (!is_begun && is_blank(line)) continue;
-    if (!is_begun) row_line_ = lines_.line_number();
+    if (!is_begun) {
+      row_line_ = line_;
+    } else {
+      row_more_.push_back({std::string(line), line_});
+    }
     if (!is_begun && is_first) {
-      constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-      if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
       separator_ = separator_of(line);
       csv_set_delim(&parser_, static_cast<unsigned char>(separator_));
     }
@@ -109,6 +146,7 @@ bool Rows::next() {
   if (!is_begun) return false;
   csv_free(&parser_);
   begin();
+  read_again();
   throw BadRowError{"found a field whose quotes do not end, allowed: quotes around a whole field"};
 }
 
@@ -160,6 +198,7 @@ BadRows for_each_csv_row(const std::string& path, BadRow on_bad_row, std::span<c
     try {
       if (!rows.next()) return bad;
       if (rows.size() != width) {
+        rows.read_again();
         throw BadRowError{"found " + std::to_string(rows.size()) +
                           " fields, allowed: " + std::to_string(width) + ", as many as the first line has"};
       }

@@ -6,9 +6,9 @@
 
 #include "base/input_error.h"
 #include "workload/csv.h"
-#include "workload/gz_file.h"
 #include "workload/log_columns.h"
 #include "workload/request_log.h"
+#include "workload/sniff.h"
 
 namespace kvcap {
 namespace {
@@ -22,13 +22,23 @@ LogColumns own_columns() {
   return columns;
 }
 
-bool begins_as_json(const std::string& path) {
-  std::string text(4096, ' ');
-  GzFile file(path);
-  text.resize(file.read(text));
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && text[first] == '{';
+// False where there is nothing, in the words that programs have for it.
+bool says_number(const LogRow& row, std::size_t field) {
+  if (!row.says(field)) return false;
+  for (std::string_view nothing : {"null", "NULL", "None", "nan", "NaN"}) {
+    if (row.text(field) == nothing) return false;
+  }
+  return true;
 }
+
+bool begins_as_json(const std::string& path) {
+  const FileBeginning beginning = beginning_of_file(path);
+  refuse_array_of_objects(path, beginning);
+  return beginning.is_object;
+}
+
+// Beside our own names a request may be called this instead of id.
+constexpr std::size_t kRequestId = kLogFields;
 
 // Rows become requests: which columns there are, and what their times are.
 class LogReader {
@@ -50,6 +60,9 @@ class LogReader {
     return !columns_[field].name.empty() && row.says(field);
   }
   double duration_s(const LogRow& row, LogField field);
+  std::string_view id_of(const LogRow& row) const {
+    return has(row, kId) ? row.text(kId) : row.says(kRequestId) ? row.text(kRequestId) : std::string_view();
+  }
   std::vector<Piece> prompt_of(const LogRow& row, uint32_t input_tokens);
 
   const SourceOptions& options_;
@@ -60,18 +73,20 @@ class LogReader {
   std::map<std::string, uint64_t, std::less<>> prompts_;
   std::vector<uint32_t> prompt_tokens_;  // the fewest of each prompt
   int64_t differ_ = 0;                   // requests with other tokens than earlier ones with their prompt
-  int64_t unanswered_ = 0;
-  int64_t alone_ = 0;  // requests without a session's name, in a log that has sessions
+  int64_t alone_ = 0;                    // requests without a session's name, in a log that has sessions
   bool has_sessions_ = false;
 };
 
 std::vector<LogColumn> LogReader::wanted() const {
   std::vector<LogColumn> wanted;
   for (std::size_t i = 0; i < kLogFields; ++i) {
-    const bool always = i == kInput || i == kOutput || i == kArrival;
-    wanted.push_back({columns_[i].name, always ? Need::every_row : mapped_ ? Need::some_row : Need::never});
+    const bool always = i == kInput || i == kArrival;
+    const bool somewhere = mapped_ || i == kOutput;
+    const Need need = always ? Need::every_row : somewhere ? Need::some_row : Need::never;
+    wanted.push_back({columns_[i].name, need});
     if (columns_[i].name.empty()) wanted.back().need = Need::never;
   }
+  wanted.push_back({mapped_ ? "" : "request_id", Need::never});
   return wanted;
 }
 
@@ -97,22 +112,21 @@ std::vector<Piece> LogReader::prompt_of(const LogRow& row, uint32_t input_tokens
 
 void LogReader::take(const LogRow& row) {
   LoggedRequest request;
+  if (says_number(row, kOutput)) request.output_tokens = row.tokens(kOutput, 0);
+  if (request.output_tokens == 0) return log_.add(request);  // which leaves it out
   request.input_tokens = row.tokens(kInput);
-  request.output_tokens = row.tokens(kOutput, 0);
+  // Some logs number the turns of each session.
+  const std::string session(has(row, kSession) ? row.text(kSession) : std::string_view());
+  if (!id_of(row).empty()) log_.count_id(session + "/" + std::string(id_of(row)));
   if (!columns_[kArrival].name.empty()) request.time_ns = row.time_ns(kArrival, clock_);
   request.measured = {duration_s(row, kTtft), duration_s(row, kE2el)};
-  if (request.output_tokens == 0) {
-    ++unanswered_;
-    return;
-  }
-  const std::string_view id = has(row, kId) ? row.text(kId) : std::string_view();
   if (has(row, kSession)) {
     has_sessions_ = true;
     log_.add_turn(row.text(kSession), request);
   } else {
     ++alone_;
     std::vector<Piece> pieces = prompt_of(row, request.input_tokens);
-    log_.add(request, id, std::move(pieces));
+    log_.add(request, id_of(row), std::move(pieces));
   }
 }
 
@@ -120,8 +134,7 @@ Source LogReader::read() {
   const std::vector<LogColumn> columns = wanted();
   const auto take_row = [&](const LogRow& row) {
     take(row);
-    const bool may_go_on = mapped_ ? !columns_[kSession].name.empty() : row.has(kSession);
-    return may_go_on || log_.wants_more();
+    return true;
   };
   // What can be read only once is what its kind says.
   const bool is_json = std::filesystem::is_regular_file(options_.path) ? begins_as_json(options_.path)
@@ -132,10 +145,9 @@ Source LogReader::read() {
   log_.cut_pieces(prompt_tokens_);
   Source source = log_.finish(options_.path, bad);
   if (differ_ > 0) {
-    source.notes.push_back(
-        std::to_string(differ_) +
-        " requests have another input length than earlier ones with their prompt: the shortest is "
-        "what equal prompts share");
+    source.notes.push_back(count_of(differ_, "request") + (differ_ == 1 ? " has" : " have") +
+                           " another input length than earlier ones with their prompt: the shortest is "
+                           "what equal prompts share");
   }
   if (!clock_.note().empty()) source.notes.push_back(clock_.note());
   for (LogField field : {kTtft, kE2el}) {
@@ -143,12 +155,9 @@ Source LogReader::read() {
     if (column.name.empty() || column.unit || unit_of_name(column.name)) continue;
     source.notes.push_back(column.name + " is read as seconds: nothing says its unit");
   }
-  if (unanswered_ > 0) {
-    source.notes.push_back(std::to_string(unanswered_) + " requests without output tokens are left out");
-  }
   if (has_sessions_ && alone_ > 0) {
-    source.notes.push_back(std::to_string(alone_) +
-                           " requests without a session's name are sessions of their own");
+    source.notes.push_back(count_of(alone_, "request") + " without a session's name " +
+                           (alone_ == 1 ? "is a session of its own" : "are sessions of their own"));
   }
   return source;
 }

@@ -12,8 +12,9 @@ Source read_azure(const SourceOptions& options, std::optional<int64_t> most) {
   const auto take = [&](const LogRow& row) {
     const std::optional<int64_t> time_ns = parse_date_ns(row.text(kTime));
     if (!time_ns) row.refuse(kTime, "a time such as 2023-11-16 18:15:46.6805900");
-    log.add({.time_ns = time_ns, .input_tokens = row.tokens(kInput), .output_tokens = row.tokens(kOutput)});
-    return log.wants_more();
+    log.add(
+        {.time_ns = time_ns, .input_tokens = row.tokens(kInput), .output_tokens = row.tokens(kOutput, 0)});
+    return log.wants_more_sorted();
   };
   return log.finish(options.path, for_each_csv_row(options.path, options.on_bad_row, kColumns, true, take));
 }
@@ -37,13 +38,11 @@ Source read_burstgpt(const SourceOptions& options, std::optional<int64_t> most) 
     } else {
       log.add(request);
     }
-    return row.has(kSession) || log.wants_more();
+    return row.has(kSession) || log.wants_more_sorted();
   };
   Source source =
       log.finish(options.path, for_each_csv_row(options.path, options.on_bad_row, kColumns, true, take));
-  if (failed > 0) {
-    source.notes.push_back(std::to_string(failed) + " failed requests (0 Response tokens) are left out");
-  }
+  note_left_out(failed, "failed request", " (0 Response tokens)", source);
   return source;
 }
 

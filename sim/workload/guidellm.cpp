@@ -24,7 +24,7 @@ std::optional<int64_t> start_ns(const Json& request) {
 LoggedRequest read_request(const Json& request) {
   return {.time_ns = start_ns(request),
           .input_tokens = tokens_at(request, "prompt_tokens"),
-          .output_tokens = tokens_at(request, "output_tokens"),
+          .output_tokens = tokens_at(request, "output_tokens", 0),
           .measured = {duration_s_at(request, "time_to_first_token_ms", TimeUnit::ms),
                        duration_s_at(request, "request_latency", TimeUnit::s)}};
 }
@@ -39,7 +39,7 @@ Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most) 
   }
   RequestLog log(most);
   BadRows bad;
-  std::size_t failed = 0;
+  int64_t failed = 0;
   for (std::size_t i = 0; i < benchmarks->size(); ++i) {
     const Json& one = (*benchmarks)[i];
     const Json* requests = find_dotted(one, "requests.successful");
@@ -61,7 +61,7 @@ Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most) 
     if (bad.first.empty()) bad.first = its.first;
     for (const char* key : {"requests.errored", "requests.incomplete"}) {
       const Json* others = find_dotted(one, key);
-      if (others && others->is_array()) failed += others->size();
+      if (others && others->is_array()) failed += std::ssize(*others);
     }
   }
   Source source = log.finish(options.path, bad);
@@ -69,9 +69,7 @@ Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most) 
     source.notes.push_back("the file has " + std::to_string(benchmarks->size()) +
                            " benchmarks: their requests are one log, one benchmark after the other");
   }
-  if (failed > 0) {
-    source.notes.push_back(std::to_string(failed) + " requests that failed or were cut off are left out");
-  }
+  note_left_out(failed, "failed or unfinished request", "", source);
   return source;
 }
 

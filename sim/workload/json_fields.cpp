@@ -9,16 +9,21 @@ namespace kvcap {
 
 using Json = nlohmann::json;
 
-const Json* find_dotted(const Json& object, std::string_view path) {
+const Json* find_dotted_or_null(const Json& object, std::string_view path) {
   if (!object.is_object()) return nullptr;
   const auto here = object.find(path);
-  if (here != object.end()) return here->is_null() ? nullptr : &*here;
+  if (here != object.end()) return &*here;
   for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.', dot + 1)) {
     const auto inside = object.find(path.substr(0, dot));
     if (inside == object.end()) continue;
-    if (const Json* found = find_dotted(*inside, path.substr(dot + 1))) return found;
+    if (const Json* found = find_dotted_or_null(*inside, path.substr(dot + 1))) return found;
   }
   return nullptr;
+}
+
+const Json* find_dotted(const Json& object, std::string_view path) {
+  const Json* found = find_dotted_or_null(object, path);
+  return found && !found->is_null() ? found : nullptr;
 }
 
 uint32_t tokens_at(const Json& object, std::string_view path, int64_t least) {

@@ -14,6 +14,8 @@ namespace kvcap {
 // The value at a key, or at keys with dots between them, of which some may have dots of their own; null where
 // there is none, or null itself.
 const nlohmann::json* find_dotted(const nlohmann::json& object, std::string_view path);
+// The same, which may be JSON's null.
+const nlohmann::json* find_dotted_or_null(const nlohmann::json& object, std::string_view path);
 
 // All of these throw BadRowError where there is something else.
 // An integer from `least` to kMaxTokens; required.

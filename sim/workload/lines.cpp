@@ -24,6 +24,14 @@ struct LineReader::State {
 
   explicit State(const std::string& name) : path(name), file(name), buffer(kBufferBytes) {}
 
+  // Takes the byte order mark off the first line.
+  void begin() {
+    if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")) {
+      throw InputError(path + ": found UTF-16, allowed: UTF-8 (iconv -f UTF-16 -t UTF-8)");
+    }
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    if (line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
+  }
   // False at the end of the file.
   bool refill() {
     unread = {buffer.data(), file.read(buffer)};
@@ -52,7 +60,7 @@ bool LineReader::next(std::string_view& line) {
     if (end != std::string_view::npos) break;
   }
   if (!any) return false;
-  ++state.number;
+  if (++state.number == 1) state.begin();
   if (state.line.ends_with('\r')) state.line.pop_back();
   line = state.line;
   return true;

@@ -31,15 +31,13 @@ class Lookups {
     // Last, because they remember.
     if (!id.empty()) ids_.insert(id);
     models_.insert(name_at(row, "model_name"));
-    return log_.wants_more();
+    return log_.wants_more_sorted();
   }
 
   Source finish(const std::string& path, const BadRows& bad) {
     Source source = log_.finish(path, bad);
     source.notes.push_back("the log has no answers: every request generates 1 token");
-    if (again_ > 0) {
-      source.notes.push_back(std::to_string(again_) + " further lookups of the same requests are left out");
-    }
+    note_left_out(again_, "further lookup", " of the same requests", source);
     if (models_.size() > 1) {
       source.notes.push_back("the log has lookups of " + std::to_string(models_.size()) +
                              " models, which are read as one");

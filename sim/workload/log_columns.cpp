@@ -41,6 +41,12 @@ LogField field_of(std::string_view name) {
   refuse("found " + std::string(name) + ", allowed: " + all + suggestion(name, names));
 }
 
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
 // Takes ":ms" off the end.
 std::optional<TimeUnit> take_unit(std::string_view& column) {
   constexpr std::pair<std::string_view, TimeUnit> kUnits[] = {
@@ -59,14 +65,14 @@ LogColumns parse_log_columns(const std::string& text) {
   LogColumns columns;
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t comma = rest.find(',');
-    const std::string_view one = rest.substr(0, comma);
+    const std::string_view one = without_blanks(rest.substr(0, comma));
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     const std::size_t sign = one.find('=');
     if (sign == std::string_view::npos || sign + 1 == one.size()) {
       refuse("found " + (one.empty() ? "nothing" : std::string(one)) + ", allowed: field=column");
     }
-    const LogField field = field_of(one.substr(0, sign));
-    std::string_view column = one.substr(sign + 1);
+    const LogField field = field_of(without_blanks(one.substr(0, sign)));
+    std::string_view column = without_blanks(one.substr(sign + 1));
     const std::optional<TimeUnit> unit = kFields[field].is_time ? take_unit(column) : std::nullopt;
     if (!columns[field].name.empty()) refuse("found " + std::string(kFields[field].name) + " again");
     columns[field] = {std::string(column), unit};

@@ -85,9 +85,9 @@ BadRows for_each_json_row(const std::string& path, BadRow on_bad_row, std::span<
     LogRow row(columns);
     std::deque<std::string> kept;
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      const Json* value = columns[i].name.empty() ? nullptr : find_dotted(object, columns[i].name);
+      const Json* value = columns[i].name.empty() ? nullptr : find_dotted_or_null(object, columns[i].name);
       if (value) {
-        row.set(i, text_of(*value, kept));
+        if (!value->is_null()) row.set(i, text_of(*value, kept));
         seen[i] = true;
       } else if (columns[i].need == Need::every_row) {
         std::vector<std::string> there;

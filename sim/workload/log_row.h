@@ -51,8 +51,8 @@ class LogRow {
 BadRowError no_such_column(std::string_view wanted, std::span<const std::string> there);
 
 // Calls `take` with every object of a JSONL file until it returns false. A column's name is a key, or keys
-// with dots between them ("usage.prompt_tokens"). Other keys are passed over; null is as if the key were
-// absent.
+// with dots between them ("usage.prompt_tokens"). Other keys are passed over; null is a key
+// with nothing in it.
 BadRows for_each_json_row(const std::string& path, BadRow on_bad_row, std::span<const LogColumn> columns,
                           const std::function<bool(const LogRow&)>& take);
 

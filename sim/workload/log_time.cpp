@@ -45,6 +45,21 @@ constexpr Ending kEndings[] = {
     {"unix_nano", TimeUnit::ns},
 };
 
+// As words of names such as elapsedMs.
+constexpr Ending kCamelEndings[] = {
+    {"Sec", TimeUnit::s},     {"Secs", TimeUnit::s},          {"Seconds", TimeUnit::s},
+    {"Ms", TimeUnit::ms},     {"MS", TimeUnit::ms},           {"Msec", TimeUnit::ms},
+    {"Millis", TimeUnit::ms}, {"Milliseconds", TimeUnit::ms}, {"Us", TimeUnit::us},
+    {"Micros", TimeUnit::us}, {"Microseconds", TimeUnit::us}, {"Ns", TimeUnit::ns},
+    {"Nanos", TimeUnit::ns},  {"Nanoseconds", TimeUnit::ns},
+};
+
+bool ends_with_word(std::string_view name, std::string_view word) {
+  if (!name.ends_with(word) || name.size() == word.size()) return false;
+  const char before = name[name.size() - word.size() - 1];
+  return (before >= 'a' && before <= 'z') || (before >= '0' && before <= '9');
+}
+
 // The number in `count` digits from `at`; -1 where they are none.
 int64_t digits(std::string_view text, std::size_t at, std::size_t count) {
   if (at + count > text.size()) return -1;
@@ -83,7 +98,12 @@ std::optional<int64_t> take_offset_s(std::string_view& text) {
 
 }  // namespace
 
+double seconds_in(TimeUnit unit) { return static_cast<double>(row_of(unit).ns) / 1e9; }
+
 std::optional<TimeUnit> unit_of_name(std::string_view column) {
+  for (const Ending& ending : kCamelEndings) {
+    if (ends_with_word(column, ending.text)) return ending.unit;
+  }
   std::string name(column);
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char one) { return static_cast<char>(std::tolower(one)); });

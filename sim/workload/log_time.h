@@ -11,7 +11,10 @@ namespace kvcap {
 
 enum class TimeUnit : uint8_t { s, ms, us, ns };
 
-// What a column's name says of its unit: "arrival_ms", "startTimeUnixNano"; nothing where it says nothing.
+double seconds_in(TimeUnit unit);  // in one of it
+
+// What a column's name says of its unit: "arrival_ms", "elapsedMs", "startTimeUnixNano"; nothing where it
+// says nothing.
 std::optional<TimeUnit> unit_of_name(std::string_view column);
 
 // "2023-11-16T18:15:46.68+01:00" with T or a blank, up to nine decimals or none, and Z, an offset or nothing

@@ -81,6 +81,7 @@ class Spans {
     }
     if (first_of(attributes, kTtft, name))
       request.measured.ttft_s = duration_s_at(attributes, name, TimeUnit::s);
+    log_.count_id(name_at(span, "spanId"));
     const std::string session = name_at(attributes, "gen_ai.conversation.id");
     if (session.empty()) {
       log_.add(request, name_at(span, "spanId"));
@@ -91,11 +92,8 @@ class Spans {
 
   Source finish(const std::string& path, const BadRows& bad) {
     Source source = log_.finish(path, bad);
-    const auto say = [&](int64_t number, const char* what) {
-      if (number > 0) source.notes.push_back(std::to_string(number) + what);
-    };
-    say(others_, " spans that are no calls of a model with their tokens are left out");
-    say(unanswered_, " calls without output tokens (failed, embeddings) are left out");
+    note_left_out(others_, "span", " of other operations or without tokens", source);
+    note_left_out(unanswered_, "call", " without output tokens (failed, embeddings)", source);
     for (const auto& [name, clock] : clocks_) {
       if (!clock.note().empty()) source.notes.push_back(clock.note());
     }

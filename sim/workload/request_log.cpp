@@ -5,17 +5,28 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/input_error.h"
 #include "workload/log_time.h"
 
 namespace kvcap {
 
+bool RequestLog::leaves_out(const LoggedRequest& request) {
+  unanswered_ += request.output_tokens == 0;
+  return request.output_tokens == 0;
+}
+
 void RequestLog::append(const LoggedRequest& request, uint32_t session, std::vector<Piece>&& pieces) {
   if (!pieces.empty() && pieces_.empty()) pieces_.resize(requests_.size());
   if (!pieces.empty() || !pieces_.empty()) pieces_.push_back(std::move(pieces));
+  if (request.time_ns) {
+    is_late_ = is_late_ || (latest_ns_ && *request.time_ns < *latest_ns_);
+    latest_ns_ = std::max(latest_ns_.value_or(*request.time_ns), *request.time_ns);
+  }
   requests_.push_back({request, session});
 }
 
 void RequestLog::add(const LoggedRequest& request, std::string_view id, std::vector<Piece> pieces) {
+  if (leaves_out(request)) return;
   if (!id.empty() || !labels_.empty()) {
     labels_.resize(session_count_);
     labels_.emplace_back(id);
@@ -24,6 +35,7 @@ void RequestLog::add(const LoggedRequest& request, std::string_view id, std::vec
 }
 
 void RequestLog::add_turn(std::string_view session, const LoggedRequest& request, std::vector<Piece> pieces) {
+  if (leaves_out(request)) return;
   auto found = names_.find(session);
   if (found == names_.end()) {
     found = names_.emplace(session, session_count_).first;
@@ -102,7 +114,16 @@ Source RequestLog::finish(const std::string& path, const BadRows& bad, History h
   }
   if (!is_measured) source.measured.clear();
   source.measured_itls_s = std::move(itls_s);
+  if (source.sessions.empty() && bad.count == 0 && unanswered_ > 0) {
+    throw InputError(path + ": no sessions in it: none of " + count_of(unanswered_, "request") +
+                     " has output tokens");
+  }
   report_bad_rows(path, bad, source);
+  note_left_out(unanswered_, "request", " without output tokens", source);
+  if (repeated_ids_ > 0) {
+    source.notes.push_back(count_of(repeated_ids_, "request") + (repeated_ids_ == 1 ? " has" : " have") +
+                           " the id of an earlier one: all are read, though the log may hold them twice");
+  }
   return source;
 }
 

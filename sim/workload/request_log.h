@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "workload/rows.h"
@@ -26,14 +28,22 @@ class RequestLog {
   // `most`: so many sessions are wanted, the first ones.
   explicit RequestLog(std::optional<int64_t> most) : most_(most) {}
 
+  // Requests without output tokens are left out, and a note of the source counts them.
   // A request alone; `id`: what the log calls it, perhaps nothing.
   void add(const LoggedRequest& request, std::string_view id = {}, std::vector<Piece> pieces = {});
+  // What the log calls a request that is added; a note counts those that an earlier one has.
+  void count_id(std::string_view id) {
+    repeated_ids_ += !id.empty() && !ids_.insert(std::hash<std::string_view>()(id)).second;
+  }
   // A turn of the session of this name.
   void add_turn(std::string_view session, const LoggedRequest& request, std::vector<Piece> pieces = {});
   // Pieces of key i have no more than tokens[i].
   void cut_pieces(const std::vector<uint32_t>& tokens);
-  // False where no more rows can matter.
-  bool wants_more() const { return !most_ || !names_.empty() || std::ssize(requests_) < *most_; }
+  // Of a log whose rows stand in the order of their arrival, until one does not: false where no more rows can
+  // matter.
+  bool wants_more_sorted() const {
+    return !most_ || is_late_ || !names_.empty() || std::ssize(requests_) < *most_;
+  }
 
   // Times that count from 1970 count from the earliest one instead. `history`: of all sessions. Throws
   // InputError for a log without requests.
@@ -46,12 +56,18 @@ class RequestLog {
     LoggedRequest request;
     uint32_t session = 0;
   };
+  bool leaves_out(const LoggedRequest& request);
   void append(const LoggedRequest& request, uint32_t session, std::vector<Piece>&& pieces);
   // Indices of requests_ by arrival.
   std::vector<std::size_t> sorted(std::vector<std::string>& notes) const;
 
   std::optional<int64_t> most_;
   std::vector<Entry> requests_;
+  std::optional<int64_t> latest_ns_;
+  bool is_late_ = false;  // some request arrived before an earlier row's
+  int64_t unanswered_ = 0;
+  std::unordered_set<std::size_t> ids_;  // hashes
+  int64_t repeated_ids_ = 0;
   std::vector<std::vector<Piece>> pieces_;  // of requests_; empty where none has any
   uint32_t session_count_ = 0;
   std::map<std::string, uint32_t, std::less<>> names_;  // sessions

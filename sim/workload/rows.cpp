@@ -86,6 +86,16 @@ BadRows for_each_row(const std::string& path, BadRow on_bad_row,
   });
 }
 
+std::string count_of(int64_t number, std::string_view noun) {
+  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+}
+
+void note_left_out(int64_t number, std::string_view noun, std::string_view which, Source& source) {
+  if (number == 0) return;
+  source.notes.push_back(count_of(number, noun) + std::string(which) + (number == 1 ? " is" : " are") +
+                         " left out");
+}
+
 void report_bad_rows(const std::string& path, const BadRows& bad, Source& source) {
   if (source.sessions.empty()) {
     throw InputError(path + ": no sessions in it" +
@@ -93,7 +103,7 @@ void report_bad_rows(const std::string& path, const BadRows& bad, Source& source
   }
   source.bad_rows_skipped = bad.count;
   if (bad.count == 0) return;
-  source.notes.push_back(std::to_string(bad.count) + " bad rows skipped; the first: " + bad.first);
+  source.notes.push_back(count_of(bad.count, "bad row") + " skipped; the first: " + bad.first);
 }
 
 }  // namespace kvcap

@@ -48,6 +48,11 @@ BadRows for_each_line(const std::string& path, BadRow on_bad_row,
 BadRows for_each_row(const std::string& path, BadRow on_bad_row,
                      const std::function<bool(const nlohmann::json&, int64_t)>& take);
 
+// "1 request", "2 requests".
+std::string count_of(int64_t number, std::string_view noun);
+// Notes what is left out, if anything: "2 requests without output tokens are left out".
+void note_left_out(int64_t number, std::string_view noun, std::string_view which, Source& source);
+
 // Adds what was skipped to the source's notes. Throws InputError for a source without sessions.
 void report_bad_rows(const std::string& path, const BadRows& bad, Source& source);
 

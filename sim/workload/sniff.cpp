@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/input_error.h"
 #include "workload/gz_file.h"
 
 namespace kvcap {
@@ -46,6 +47,28 @@ class Keys : public nlohmann::json_sax<Json> {
   std::string outer_;
 };
 
+std::vector<std::string> keys_of(std::string_view object) {
+  std::vector<std::string> names;
+  Keys keys(names);
+  Json::sax_parse(object, &keys, Json::input_format_t::json, false);
+  return names;
+}
+
+// The names in a CSV's first line, whatever separates them.
+std::vector<std::string> columns_of(std::string_view line) {
+  constexpr std::string_view kAround = " \"\r";
+  std::vector<std::string> names;
+  while (true) {
+    const std::size_t end = line.find_first_of(",;\t");
+    const std::string_view field = line.substr(0, end);
+    const std::size_t first = field.find_first_not_of(kAround);
+    const std::size_t last = field.find_last_not_of(kAround);
+    names.emplace_back(first == std::string_view::npos ? "" : field.substr(first, last - first + 1));
+    if (end == std::string_view::npos) return names;
+    line.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace
 
 bool FileBeginning::has_key(std::string_view key) const {
@@ -62,7 +85,7 @@ bool FileBeginning::has_key_ending(std::string_view ending) const {
 }
 
 bool FileBeginning::has_column(std::string_view column) const {
-  return header.find(column) != std::string::npos;
+  return std::find(columns.begin(), columns.end(), column) != columns.end();
 }
 
 FileBeginning beginning_of(std::string_view text) {
@@ -72,15 +95,24 @@ FileBeginning beginning_of(std::string_view text) {
   const std::size_t start = text.find_first_not_of(kBlank);
   if (start == std::string_view::npos) return beginning;
   text.remove_prefix(start);
-  if (text.front() == '[') {
-    beginning.is_array = true;
-  } else if (text.front() != '{') {
-    beginning.header = text.substr(0, text.find('\n'));
+  beginning.is_array = text.front() == '[';
+  beginning.is_object = text.front() == '{';
+  if (beginning.is_object) {
+    beginning.keys = keys_of(text);
+  } else if (beginning.is_array) {
+    const std::size_t first = text.find_first_not_of(kBlank, 1);
+    if (first != std::string_view::npos && text[first] == '{') {
+      beginning.item_keys = keys_of(text.substr(first));
+    }
   } else {
-    Keys keys(beginning.keys);
-    Json::sax_parse(text, &keys, Json::input_format_t::json, false);
+    beginning.columns = columns_of(text.substr(0, text.find('\n')));
   }
   return beginning;
+}
+
+void refuse_array_of_objects(const std::string& path, const FileBeginning& beginning) {
+  if (beginning.item_keys.empty()) return;
+  throw InputError(path + ": found an array of objects, allowed: one object a line (jq -c '.[]')");
 }
 
 FileBeginning beginning_of_file(const std::string& path) {

@@ -14,7 +14,7 @@ constexpr int64_t kDefaultGenerated = 1000;
 
 int64_t generated(const SourceRequest& request) { return request.sessions.value_or(kDefaultGenerated); }
 
-bool is_among(std::string_view key, std::initializer_list<std::string_view> keys) {
+bool is_among(std::string_view key, std::span<const std::string> keys) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
@@ -37,16 +37,17 @@ constexpr std::array kSources = {
         .name = "sharegpt",
         .summary = "ShareGPT's raw JSON",
         .open = [](const SourceRequest& request) { return read_sharegpt(request.options, request.sessions); },
-        .sniff = [](const FileBeginning& beginning) { return beginning.is_array; }},
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.is_array &&
+                     (beginning.item_keys.empty() || is_among("conversations", beginning.item_keys) ||
+                      is_among("items", beginning.item_keys));
+            }},
     SourceRow{
         .name = "leval",
         .summary = "L-Eval's raw JSONL",
         .open = [](const SourceRequest& request) { return read_leval(request.options, request.sessions); },
-        .sniff =
-            [](const FileBeginning& beginning) {
-              return is_among(beginning.first_key(),
-                              {"instructions", "outputs", "input", "source", "evaluation"});
-            }},
+        .sniff = [](const FileBeginning& beginning) { return beginning.has_key("instructions"); }},
     SourceRow{.name = "long_context",
               .summary = "questions about documents, with the lengths of L-Eval",
               .is_generated = true,
@@ -59,7 +60,10 @@ constexpr std::array kSources = {
         .summary = "coding agents' sessions of kv-cache-tester: blocks of prompts, sub-agents, think times",
         .think_times = ThinkTimes::all,
         .open = [](const SourceRequest& request) { return read_weka(request.options, request.sessions); },
-        .sniff = [](const FileBeginning& beginning) { return beginning.has_keys({"block_size", "requests"}); }},
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_keys({"block_size", "requests"});
+            }},
     SourceRow{.name = "lmcache_agent",
               .summary = "agents' sessions of LMCache's trace: turns, times and blocks of prompts",
               .think_times = ThinkTimes::all,
@@ -95,7 +99,9 @@ constexpr std::array kSources = {
         .open = [](const SourceRequest& request) { return read_vllm(request.options, request.sessions); },
         .sniff =
             [](const FileBeginning& beginning) {
-              return beginning.has_column("request_id") && beginning.has_column("arrival_s");
+              return beginning.has_column("request_id") && beginning.has_column("arrival_s") &&
+                     !beginning.has_column("session") && !beginning.has_column("e2el_s") &&
+                     !beginning.has_column("prompt_id");
             }},
     SourceRow{.name = "vllm_bench",
               .summary = "result of vllm bench serve --save-detailed: arrivals, lengths, latencies",
@@ -240,6 +246,7 @@ const SourceRow& guess_source(const std::string& path) {
   for (const SourceRow& row : kSources) {
     if (row.sniff && row.sniff(beginning)) return row;
   }
+  refuse_array_of_objects(path, beginning);
   return kSources.front();
 }
 

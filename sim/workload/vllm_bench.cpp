@@ -111,7 +111,7 @@ void take_requests(const std::string& path, const Json& json, BadRow on_bad_row,
                    BenchRun& run) {
   if (!json.contains("input_lens") || json["input_lens"].is_null()) return;
   const Details details(path, json);
-  if (!json.contains("output_lens"))
+  if (!json.contains("output_lens") || json["output_lens"].is_null())
     throw InputError(path + ": output_lens: missing, required beside input_lens");
   for (std::size_t i = 0; i < details.size(); ++i) {
     if (has_failed(details, i)) {
@@ -235,9 +235,7 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   Source source = log.finish(options.path, bad);
   const std::string note = note_on_starts(run, has_starts);
   if (!note.empty()) source.notes.push_back(note);
-  if (run.requests_failed > 0) {
-    source.notes.push_back(std::to_string(run.requests_failed) + " failed requests are left out");
-  }
+  note_left_out(run.requests_failed, "failed request", "", source);
   return source;
 }
 

@@ -228,7 +228,9 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
     throw InputError(options.source.path +
                      ": no arrivals in it, required where arrivals.process is \"trace\"");
   }
-  if (!row.is_generated) settle_inputs(options.source.input_is, row.input_is, source);
+  if (!row.is_generated) {
+    settle_inputs(options.source.input_is, row.input_is, options.source.history, source);
+  }
   return source;
 }
 

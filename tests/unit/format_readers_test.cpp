@@ -61,7 +61,7 @@ TEST_F(ForeignLog, OfGuideLlmIsAllItsBenchmarks) {
   EXPECT_EQ(measured_of(source)[3], (std::array<double, 2>{0.25, 2.5}));
   EXPECT_EQ(source.notes[1],
             "the file has 2 benchmarks: their requests are one log, one benchmark after the other");
-  EXPECT_EQ(source.notes[2], "1 requests that failed or were cut off are left out");
+  EXPECT_EQ(source.notes[2], "1 failed or unfinished request is left out");
   EXPECT_EQ(refusal("guidellm", R"({"benchmarks":[{"requests":{"successful":[)" +
                                     guide_request("1700000010.5", 30, 4) + "," +
                                     guide_request("1700000010.5", 0, 4) + "]}}]}"),
@@ -93,7 +93,7 @@ TEST_F(ForeignLog, OfAiPerfHasSessionsAndItsGaps) {
   EXPECT_EQ(measured_of(source)[0], (std::array<double, 2>{0.2555, 1.5}));
   EXPECT_EQ(source.measured_itls_s.size(), 6u);
   EXPECT_FLOAT_EQ(source.measured_itls_s[1], 0.006f);
-  EXPECT_EQ(source.notes[1], "1 failed requests are left out");
+  EXPECT_EQ(source.notes[1], "1 failed request is left out");
   std::string counted = ai_request("1759813207532900363", 50, 9, "a");
   counted.insert(counted.find(R"("input_sequence_length")"),
                  R"("usage_prompt_tokens":{"value":61,"unit":"tokens"},)");
@@ -135,7 +135,7 @@ TEST_F(ForeignLog, OfLmcacheLookupsSharesFullChunks) {
   EXPECT_EQ(source.pieces[0].key, source.pieces[2].key);
   EXPECT_EQ(source.pieces[1].tokens, 256u);
   EXPECT_EQ(source.notes, (std::vector<std::string>{"the log has no answers: every request generates 1 token",
-                                                    "1 further lookups of the same requests are left out"}));
+                                                    "1 further lookup of the same requests is left out"}));
   EXPECT_EQ(refusal("lmcache_lookup", lookup("a", 1, 511, R"("0xab","0xcd")")),
             "t:1: chunk_hashes: found 2 hashes, allowed: at most 1, one for each full 256 tokens of seq_len");
   EXPECT_EQ(refusal("lmcache_lookup", lookup("a", 1, 512, R"("x","y")") + lookup("b", 2, 512, R"("y")")),
@@ -200,7 +200,7 @@ TEST_F(ForeignLog, OfBlisHasSharedPrefixesAndRounds) {
   ASSERT_EQ(source.pieces.size(), 2u);
   EXPECT_EQ(source.pieces[0].key, source.pieces[1].key);
   EXPECT_EQ(source.pieces[1].tokens, 100u);
-  EXPECT_EQ(source.notes[0], "1 requests whose status is not ok are left out");
+  EXPECT_EQ(source.notes[0], "1 request whose status is not ok is left out");
   EXPECT_EQ(refusal("blis", kBlisHeader + blis_row("", 0, "g", 30, 0, 2000000)),
             "t:2: first_chunk_time_us: found 1500000, allowed: a time not before the request's start");
 }
@@ -233,8 +233,8 @@ TEST_F(ForeignLog, OfOpenTelemetryIsReadAsOtlp) {
                     "," + otlp_span("1700000001000000000", int_attribute("gen_ai.usage.input_tokens", 8))));
   EXPECT_EQ(turns_of(source), (Turns{{0, 100, 20}, {2, 30, 5}}));
   EXPECT_EQ(measured_of(source)[0], (std::array<double, 2>{0.5, 8}));
-  EXPECT_EQ(source.notes[1], "2 spans that are no calls of a model with their tokens are left out");
-  EXPECT_EQ(source.notes[2], "1 calls without output tokens (failed, embeddings) are left out");
+  EXPECT_EQ(source.notes[2], "2 spans of other operations or without tokens are left out");
+  EXPECT_EQ(source.notes[3], "1 call without output tokens (failed, embeddings) is left out");
   EXPECT_EQ(
       refusal("otel", line(otlp_span("soon", first))),
       "t: object 1, span \"ab\": startTimeUnixNano: found \"soon\", allowed: a number of ns from 0 to 9e+18");

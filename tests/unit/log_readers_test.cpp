@@ -221,8 +221,8 @@ TEST_F(LogFile, LeavesOutWhatHasNoAnswerAndKeepsWhatHasNoSession) {
                                      "0,1,2,a\n1,5,0,a\n2,3,4,\n"));
   EXPECT_EQ(turns_of(source), (Turns{{0, 1, 2}, {2, 3, 4}}));
   EXPECT_EQ(source.notes,
-            (std::vector<std::string>{"1 requests without output tokens are left out",
-                                      "1 requests without a session's name are sessions of their own"}));
+            (std::vector<std::string>{"1 request without output tokens is left out",
+                                      "1 request without a session's name is a session of its own"}));
 }
 
 TEST_F(LogFile, SharesPromptsThatAreEqual) {
@@ -337,7 +337,7 @@ TEST_F(LogFile, OfVllmBenchHasStartsAndWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(source.measured[1].e2el_s, 0.14);
   EXPECT_TRUE(std::isnan(source.measured[2].ttft_s)) << "it was not streamed";
   EXPECT_EQ(source.measured_itls_s, (std::vector<float>{0.01f, 0.03f, 0.5f, 0.25f}));
-  EXPECT_EQ(source.notes.back(), "1 failed requests are left out");
+  EXPECT_EQ(source.notes.back(), "1 failed request is left out");
 }
 
 TEST_F(LogFile, OfVllmBenchDrawsArrivalsWhereThereAreNone) {

@@ -73,7 +73,7 @@ TEST_F(TraceFile, OfMooncakeIsRefusedWithPlaceAndReason) {
       {request("1e18", 600, 5, "1,2"), "t:1: timestamp: found 1e+18, allowed: milliseconds from 0 to 9e12"},
       {request("\"1\"", 600, 5, "1,2"), "t:1: timestamp: found \"1\", allowed: milliseconds from 0 to 9e12"},
       {request("0", 0, 5, ""), "t:1: input_length: found 0, allowed: an integer from 1 to 10000000"},
-      {request("0", 6, -5, "1"), "t:1: output_length: found -5, allowed: an integer from 1 to 10000000"},
+      {request("0", 6, -5, "1"), "t:1: output_length: found -5, allowed: an integer from 0 to 10000000"},
       {request("0", 20'000'000, 5, "1"),
        "t:1: input_length: found 20000000, allowed: an integer from 1 to 10000000"},
       {request("0", 600, 5, "1,-2"), "t:1: hash_ids.1: found -2" + key},
@@ -202,7 +202,8 @@ TEST_F(TraceFile, OfAzureIsRefusedWithPlaceAndReason) {
       {good + "2023-11-16 18:15:47,,2", "t:3: ContextTokens: found nothing" + count},
       {good + "2023-11-16 18:15:47,-3,2", "t:3: ContextTokens: found -3" + count},
       {good + "2023-11-16 18:15:47,3.5,2", "t:3: ContextTokens: found 3.5" + count},
-      {good + "2023-11-16 18:15:47,3,0", "t:3: GeneratedTokens: found 0" + count},
+      {good + "2023-11-16 18:15:47,3,-1",
+       "t:3: GeneratedTokens: found -1, allowed: an integer from 0 to 10000000"},
       {good + "2023-11-16 18:15:47,99999999999999999999,2",
        "t:3: ContextTokens: found 99999999999999999999" + count},
       {"TIMESTAMP,ContextTokens\n",
@@ -290,7 +291,7 @@ TEST_F(TraceFile, OfCsvIsRefusedWithPlaceAndReason) {
   const Workload workload = make_workload(options, 1);
   EXPECT_EQ(turns_of(workload), (Turns{{0, 1, 2}, {3, 4, 5}}));
   EXPECT_EQ(without_folder(workload.notes[0]),
-            "1 bad rows skipped; the first: t:3: output_tokens: found x, allowed: an integer from 0 to "
+            "1 bad row skipped; the first: t:3: output_tokens: found x, allowed: an integer from 0 to "
             "10000000");
 }
 
