@@ -107,7 +107,7 @@ TEST_F(InputFaults, OfFourGigabytesInAFewPackedOnesAreRefusedWithoutKeepingThem)
   write("zeros.gz", packed('\0'));
   ASSERT_LT(fs::file_size(path("zeros.gz")), 10'000'000U);
   for (const auto& command : trace_readers_of("zeros.gz", {"sessions"})) refused(command, with_little_memory);
-  write("string.gz", gzip("[{\"id\":\"") + packed('a'));
+  write("string.gz", gzip("[{\"conversations\":[],\"id\":\"") + packed('a'));
   for (const auto& command : trace_readers_of("string.gz", {"leval"})) refused(command, with_little_memory);
   EXPECT_EQ(refused({"trace", "stats", path("string.gz")}).err,
             "kvcap: " + path("string.gz") +
