@@ -246,7 +246,7 @@ TEST_F(Leval, IsRefusedWithPlaceAndReason) {
 class Guess : public RawFiles {};
 
 TEST_F(Guess, LooksAtHowTheFileBegins) {
-  EXPECT_EQ(guess_source(write("a", "\n [{\"id\"")).name, "sharegpt");
+  EXPECT_EQ(guess_source(write("a", "\n [{\"id\": 1, \"conversations\": [")).name, "sharegpt");
   EXPECT_EQ(guess_source(write("a", "{ \"instructions\": [")).name, "leval");
   EXPECT_EQ(guess_source(write("a", R"({"id":"x","turns":[]})")).name, "sessions");
   EXPECT_EQ(guess_source(write("a", "")).name, "sessions");
