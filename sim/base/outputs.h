@@ -9,8 +9,9 @@
 namespace kvcap {
 
 // Whether the file begins as something that kvcap writes: a result, a page, a timeline, requests, sessions.
-// What people write for kvcap (scenarios, sweeps, plans, profiles, models) is none of these, nor is the log of
-// an observation; an empty file holds nothing to lose. `beginning`: of what is about to be written, where that says whose it is; or empty.
+// What people write for kvcap (scenarios, sweeps, plans, profiles, models) is none of these, nor is the log
+// of an observation; an empty file holds nothing to lose. `beginning`: of what is about to be written, where
+// that says whose it is; or empty.
 bool is_own_output(const std::filesystem::path& path, std::string_view beginning = {});
 
 // Throws InputError where `path` is one of `inputs`, or a regular file that is there and not kvcap's. An

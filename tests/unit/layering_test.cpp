@@ -34,8 +34,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
      {".", "report", "validate", "fit", "observe", "plan", "scenario", "policy", "cost", "spec", "metrics",
-      "workload",
-      "base"}},
+      "workload", "base"}},
 };
 
 std::string folder_of(const std::string& path) {
