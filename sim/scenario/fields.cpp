@@ -127,8 +127,82 @@ static void describe(FieldVisitor& v, Experts& o) {
   v.field("shared", o.shared,
           {.meaning = "experts that every token goes through", .min = 0, .max = kMaxCount});
   v.field("intermediate_size", o.intermediate_size, required_count("width of one expert"));
+  v.field("shared_intermediate_size", o.shared_intermediate_size,
+          {.meaning = "width of one shared expert; 0: as a routed one", .min = 0, .max = kMaxCount});
   v.field("dense_layers", o.dense_layers,
-          {.meaning = "leading layers with a dense FFN instead", .min = 0, .max = kMaxCount});
+          {.meaning = "layers with a dense FFN instead", .min = 0, .max = kMaxCount});
+}
+
+static void describe(FieldVisitor& v, LatentAttention& o) {
+  v.field("kv_lora_rank", o.kv_lora_rank, required_count("latent size of keys and values"));
+  v.field("q_lora_rank", o.q_lora_rank,
+          {.meaning = "latent size of queries; 0: none", .min = 0, .max = kMaxCount});
+  v.field("qk_rope_head_dim", o.qk_rope_head_dim, count("rotary key"));
+  v.field("qk_nope_head_dim", o.qk_nope_head_dim, count("keys without position"));
+  v.field("v_head_dim", o.v_head_dim, count("values"));
+}
+
+static void describe(FieldVisitor& v, Indexer& o) {
+  v.field("layers", o.layers,
+          {.meaning = "layers with an indexer of their own; 0: all", .min = 0, .max = kMaxCount});
+  v.field("heads", o.heads, count("heads of the indexer"));
+  v.field("head_dim", o.head_dim, count("size of one of its heads"));
+  v.field("bytes_per_token", o.bytes_per_token,
+          {.meaning = "its key of a token in one layer", .unit = "bytes", .min = 1, .max = 1e6});
+  v.field("top_k", o.top_k, count("tokens that a query attends to", "tokens"));
+}
+
+static void describe(FieldVisitor& v, RecurrentState& o) {
+  v.field("heads", o.heads, required_count("heads of the state: Mamba-2's, or value heads"));
+  v.field("head_dim", o.head_dim, required_count("size of one head, or of a value"));
+  v.field("state_size", o.state_size, required_count("elements of state for each of them, or of a key"));
+  v.field("groups", o.groups,
+          {.meaning = "groups that share B and C, or key heads", .min = 0, .max = kMaxCount});
+  v.field("conv_kernel", o.conv_kernel, count("taps of the causal convolution", "tokens"));
+  v.field("dt_rank", o.dt_rank,
+          {.meaning = "rank of Mamba-1's step; 0: a step for each head", .min = 0, .max = kMaxCount});
+  v.field("state_bytes_per_element", o.state_bytes_per_element,
+          {.meaning = "of the state", .unit = "bytes", .min = 0.125, .max = 8});
+  v.field("conv_bytes_per_element", o.conv_bytes_per_element,
+          {.meaning = "of the convolution's inputs", .unit = "bytes", .min = 0.125, .max = 8});
+}
+
+// 0 in a LayerGroup: the model's own.
+static void own_count(FieldVisitor& v, std::string_view name, int64_t& value, std::string_view meaning,
+                      std::string_view absent) {
+  std::optional<int64_t> given = value > 0 ? std::optional(value) : std::nullopt;
+  v.field(name, given, {.meaning = meaning, .min = 1, .max = kMaxCount, .absent = absent});
+  value = given.value_or(0);
+}
+
+static void describe(FieldVisitor& v, LayerGroup& o) {
+  v.field("layers", o.layers, required_count("layers that are alike"));
+  v.field("attention", o.attention, {.meaning = "what a layer keeps of a context"});
+  own_count(v, "window_tokens", o.window_tokens,
+            "sliding: newest tokens that a token sees, itself included; chunked: size of a chunk", "none");
+  own_count(v, "num_attention_heads", o.num_attention_heads, "query heads", "the model's");
+  own_count(v, "num_key_value_heads", o.num_key_value_heads, "KV heads", "the model's");
+  own_count(v, "head_dim", o.head_dim, "size of one head's query and key", "the model's");
+  own_count(v, "value_head_dim", o.value_head_dim, "size of one head's value", "head_dim");
+  v.field("keys_are_values", o.keys_are_values, {.meaning = "one copy serves as keys and values"});
+  std::optional<double> bytes =
+      o.kv_bytes_per_element > 0 ? std::optional(o.kv_bytes_per_element) : std::nullopt;
+  v.field("kv_bytes_per_element", bytes,
+          {.meaning = "of a stored key or value",
+           .unit = "bytes",
+           .min = 0.125,
+           .max = 8,
+           .absent = "the model's"});
+  o.kv_bytes_per_element = bytes.value_or(0);
+  v.field("kv_bytes_per_token", o.kv_bytes_per_token,
+          {.meaning = "of one layer, where a format packs more than elements",
+           .unit = "bytes",
+           .min = 1,
+           .max = 1e9,
+           .absent = "by elements"});
+  v.field("latent", o.latent, {.meaning = "latent attention", .absent = "the model's"});
+  v.field("indexer", o.indexer, {.meaning = "keys that choose what is attended to", .absent = "none"});
+  v.field("recurrent", o.recurrent, {.meaning = "the state of a recurrent layer", .absent = "none"});
 }
 
 void describe(FieldVisitor& v, ModelSpec& model) {
@@ -180,6 +254,10 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("qk_rope_head_dim", file.latent.qk_rope_head_dim, count("its rotary key"));
   v.field("qk_nope_head_dim", file.latent.qk_nope_head_dim, count("its keys without position"));
   v.field("v_head_dim", file.latent.v_head_dim, count("its values"));
+  v.field("layer_groups", o.layer_groups,
+          {.meaning = "layers by what they keep of a context; none: all alike"});
+  v.field("ffn_layers", o.ffn_layers,
+          {.meaning = "layers with an FFN", .min = 0, .max = kMaxCount, .absent = "num_hidden_layers"});
   v.field("source", o.source, {.meaning = "where the shape comes from"});
   model = model_of(file);
 }

@@ -59,6 +59,8 @@ inline constexpr auto kEvictionNames = [] {
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
+inline constexpr std::string_view kAttentionKindNames[] = {"full", "sliding", "chunked", "latent",
+                                                           "recurrent"};
 inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave", "blocks"};
 
 // Not values of an enumeration, but the only ones allowed.
@@ -102,6 +104,7 @@ constexpr Names names_of(Split) { return kSplitNames; }
 constexpr Names names_of(EvictionKind) { return kEvictionNames; }
 constexpr Names names_of(Score) { return kScoreNames; }
 constexpr Names names_of(FfnKind) { return kFfnNames; }
+constexpr Names names_of(AttentionKind) { return kAttentionKindNames; }
 constexpr Names names_of(PositionEncoding) { return kPositionNames; }
 constexpr Names names_of(EfficiencyModel) { return kEfficiencyNames; }
 

@@ -26,12 +26,35 @@ double latent_attention_parameters(const ModelSpec& model, const LatentAttention
          heads * value * hidden;
 }
 
-double attention_parameters(const ModelSpec& model) {
-  if (model.latent) return latent_attention_parameters(model, *model.latent);
+// Input projections (gate, x, B, C, and a step or two gates a head), convolution, output projection. Mamba-1
+// projects x to B, C and a low-rank step instead.
+double recurrent_parameters(const ModelSpec& model, const RecurrentState& state) {
   const auto hidden = static_cast<double>(model.hidden_size);
-  const auto width = static_cast<double>((2 * model.num_attention_heads + 2 * model.num_key_value_heads) *
-                                         model.head_dim);  // Q and O, K and V
-  return hidden * width;
+  const auto inner = static_cast<double>(state.inner_width());
+  const auto shared = static_cast<double>(2 * state.groups * state.state_size);
+  const auto rank = static_cast<double>(state.dt_rank);
+  const double gates = rank > 0 ? 0 : static_cast<double>(state.heads);
+  const double low_rank = rank > 0 ? inner * (2 * rank + 2 * static_cast<double>(state.state_size)) : 0;
+  return hidden * (2 * inner + shared + gates) + low_rank + inner * hidden +
+         static_cast<double>(state.conv_channels() * state.conv_kernel);
+}
+
+double attention_parameters(const ModelSpec& model, const LayerGroup& group) {
+  if (group.recurrent) return recurrent_parameters(model, *group.recurrent);
+  if (group.latent) return latent_attention_parameters(model, *group.latent);
+  const auto hidden = static_cast<double>(model.hidden_size);
+  const int64_t values = group.keys_are_values ? 0 : group.value_head_dim;
+  const auto width = static_cast<double>(group.num_attention_heads * (group.head_dim + group.value_head_dim) +
+                                         group.num_key_value_heads * (group.head_dim + values));
+  return hidden * width;  // Q and O, K and V
+}
+
+double all_attention_parameters(const ModelSpec& model) {
+  double sum = 0;
+  for (const LayerGroup& group : model.groups()) {
+    sum += static_cast<double>(group.layers) * attention_parameters(model, group);
+  }
+  return sum;
 }
 
 // The embedding and the output projection, once when tied.
@@ -42,34 +65,134 @@ double embedding_parameters(const ModelSpec& model) {
 
 // FFNs of all layers, with routers and all experts.
 double all_ffn_parameters(const ModelSpec& model) {
-  const auto layers = static_cast<double>(model.num_hidden_layers);
+  const auto layers = static_cast<double>(model.layers_with_ffn());
   const double dense = ffn_parameters(model, static_cast<double>(model.intermediate_size));
   if (!model.experts) return layers * dense;
   const Experts& experts = *model.experts;
-  const auto dense_layers = static_cast<double>(std::min(experts.dense_layers, model.num_hidden_layers));
+  const auto dense_layers = static_cast<double>(std::min(experts.dense_layers, model.layers_with_ffn()));
   const double router = static_cast<double>(model.hidden_size) * static_cast<double>(experts.count);
   const double expert = ffn_parameters(model, static_cast<double>(experts.intermediate_size));
-  const double sparse = router + static_cast<double>(experts.count + experts.shared) * expert;
+  const double sparse = router + static_cast<double>(experts.count) * expert +
+                        ffn_parameters(model, static_cast<double>(experts.shared_width()));
   return dense_layers * dense + (layers - dense_layers) * sparse;
 }
 
 }  // namespace
 
+double RecurrentState::bytes() const {
+  return static_cast<double>(inner_width() * state_size) * state_bytes_per_element +
+         static_cast<double>(conv_channels() * (conv_kernel - 1)) * conv_bytes_per_element;
+}
+
+// ---- groups ----
+
+int64_t LayerGroup::kv_elements_per_token() const {
+  if (recurrent) return 0;
+  if (latent) return latent->kv_lora_rank + latent->qk_rope_head_dim;
+  return num_key_value_heads * (keys_are_values ? head_dim : head_dim + value_head_dim);
+}
+
+double LayerGroup::kv_bytes_per_token_layer() const {
+  double bytes =
+      kv_bytes_per_token.value_or(static_cast<double>(kv_elements_per_token()) * kv_bytes_per_element);
+  if (indexer) {
+    const int64_t own = indexer->layers > 0 ? indexer->layers : layers;
+    bytes += indexer->bytes_per_token * static_cast<double>(own) / static_cast<double>(layers);
+  }
+  return bytes;
+}
+
+int64_t LayerGroup::kept_tokens(int64_t tokens) const {
+  switch (attention) {
+    case AttentionKind::full:
+    case AttentionKind::latent:
+      return tokens;
+    case AttentionKind::sliding:
+      return std::min(tokens, window_tokens);
+    case AttentionKind::chunked:
+      return tokens == 0 ? 0 : (tokens - 1) % window_tokens + 1;
+    case AttentionKind::recurrent:
+      return 0;
+  }
+  return tokens;
+}
+
+std::vector<LayerGroup> ModelSpec::groups() const {
+  std::vector<LayerGroup> groups = layer_groups;
+  if (groups.empty()) {
+    groups.push_back(
+        {.layers = num_hidden_layers, .attention = latent ? AttentionKind::latent : AttentionKind::full});
+  }
+  const auto fill = [](auto& value, auto own) {
+    if (value == 0) value = own;
+  };
+  for (LayerGroup& group : groups) {
+    if (group.attention == AttentionKind::recurrent) continue;
+    if (group.attention == AttentionKind::latent && !group.latent) group.latent = latent;
+    fill(group.num_attention_heads, num_attention_heads);
+    fill(group.num_key_value_heads, num_key_value_heads);
+    fill(group.head_dim, head_dim);
+    fill(group.value_head_dim, group.head_dim);
+    fill(group.kv_bytes_per_element, kv_bytes_per_element);
+  }
+  return groups;
+}
+
+bool ModelSpec::is_recurrent() const {
+  return std::any_of(layer_groups.begin(), layer_groups.end(),
+                     [](const LayerGroup& group) { return group.attention == AttentionKind::recurrent; });
+}
+
+// ---- sizes ----
+
 double ModelSpec::hidden_bytes_per_token_layer() const {
   return static_cast<double>(hidden_size) * hidden_bytes_per_element;
 }
 
-int64_t ModelSpec::kv_elements_per_token_layer() const {
-  if (latent) return latent->kv_lora_rank + latent->qk_rope_head_dim;
-  return 2 * num_key_value_heads * head_dim;
+namespace {
+
+LayerGroup main_group(const ModelSpec& model) {
+  const std::vector<LayerGroup> groups = model.groups();
+  const auto found =
+      std::find_if(groups.begin(), groups.end(), [](const LayerGroup& group) { return group.keeps_all(); });
+  return found == groups.end() ? groups.front() : *found;
 }
 
-double ModelSpec::kv_bytes_per_token_layer() const {
-  return static_cast<double>(kv_elements_per_token_layer()) * kv_bytes_per_element;
-}
+}  // namespace
+
+int64_t ModelSpec::kv_elements_per_token_layer() const { return main_group(*this).kv_elements_per_token(); }
+
+double ModelSpec::kv_bytes_per_token_layer() const { return main_group(*this).kv_bytes_per_token_layer(); }
 
 double ModelSpec::kv_bytes_per_token() const {
-  return static_cast<double>(num_hidden_layers) * kv_bytes_per_token_layer();
+  double bytes = 0;
+  for (const LayerGroup& group : groups()) {
+    if (group.keeps_all()) bytes += static_cast<double>(group.layers) * group.kv_bytes_per_token_layer();
+  }
+  return bytes;
+}
+
+double ModelSpec::window_bytes(int64_t tokens) const {
+  double bytes = 0;
+  for (const LayerGroup& group : groups()) {
+    if (!group.keeps_window()) continue;
+    bytes += static_cast<double>(group.layers * group.kept_tokens(tokens)) * group.kv_bytes_per_token_layer();
+  }
+  return bytes;
+}
+
+double ModelSpec::window_bytes_per_token() const { return window_bytes(1); }
+
+double ModelSpec::recurrent_state_bytes() const {
+  double bytes = 0;
+  for (const LayerGroup& group : groups()) {
+    if (group.recurrent) bytes += static_cast<double>(group.layers) * group.recurrent->bytes();
+  }
+  return bytes;
+}
+
+double ModelSpec::context_bytes(int64_t tokens) const {
+  return static_cast<double>(tokens) * kv_bytes_per_token() + window_bytes(tokens) + recurrent_state_bytes();
 }
 
 double ModelSpec::gemm_input_bytes_per_element() const {
@@ -87,7 +210,7 @@ double ModelSpec::parameter_count() const {
                                ? static_cast<double>(max_position_embeddings) * hidden
                                : 0;
   const double norms = (2 * layers + 1) * hidden;
-  return embedding_parameters(*this) + positions + norms + layers * attention_parameters(*this) +
+  return embedding_parameters(*this) + positions + norms + all_attention_parameters(*this) +
          all_ffn_parameters(*this);
 }
 
