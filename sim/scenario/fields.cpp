@@ -170,9 +170,9 @@ static void describe(FieldVisitor& v, RecurrentState& o) {
 // 0 in a LayerGroup: the model's own.
 static void own_count(FieldVisitor& v, std::string_view name, int64_t& value, std::string_view meaning,
                       std::string_view absent) {
-  std::optional<int64_t> given = value > 0 ? std::optional(value) : std::nullopt;
-  v.field(name, given, {.meaning = meaning, .min = 1, .max = kMaxCount, .absent = absent});
-  value = given.value_or(0);
+  bool given = value > 0;
+  v.integer(name, value, &given, {.meaning = meaning, .min = 1, .max = kMaxCount, .absent = absent});
+  if (!given) value = 0;
 }
 
 static void describe(FieldVisitor& v, LayerGroup& o) {
@@ -185,15 +185,14 @@ static void describe(FieldVisitor& v, LayerGroup& o) {
   own_count(v, "head_dim", o.head_dim, "size of one head's query and key", "the model's");
   own_count(v, "value_head_dim", o.value_head_dim, "size of one head's value", "head_dim");
   v.field("keys_are_values", o.keys_are_values, {.meaning = "one copy serves as keys and values"});
-  std::optional<double> bytes =
-      o.kv_bytes_per_element > 0 ? std::optional(o.kv_bytes_per_element) : std::nullopt;
-  v.field("kv_bytes_per_element", bytes,
-          {.meaning = "of a stored key or value",
-           .unit = "bytes",
-           .min = 0.125,
-           .max = 8,
-           .absent = "the model's"});
-  o.kv_bytes_per_element = bytes.value_or(0);
+  bool given = o.kv_bytes_per_element > 0;
+  v.number("kv_bytes_per_element", o.kv_bytes_per_element, &given,
+           {.meaning = "of a stored key or value",
+            .unit = "bytes",
+            .min = 0.125,
+            .max = 8,
+            .absent = "the model's"});
+  if (!given) o.kv_bytes_per_element = 0;
   v.field("kv_bytes_per_token", o.kv_bytes_per_token,
           {.meaning = "of one layer, where a format packs more than elements",
            .unit = "bytes",
