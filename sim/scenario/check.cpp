@@ -312,6 +312,13 @@ void check_engine(const Scenario& scenario, const Places& places) {
   fail(places, "serving.engine_version", "\"" + version + "\"", "a version of vLLM: \"0.19\", \"0.15.1\"");
 }
 
+// Times, memory and policies know one kind of layers so far.
+void check_layers(const Scenario& scenario, const Places& places) {
+  if (scenario.model.is_uniform()) return;
+  fail(places, "model.layer_groups", std::to_string(scenario.model.layer_groups.size()) + " groups",
+       "none: sizes of such models are known (kvcap show models), but they are not simulated");
+}
+
 void check_fleet(const Scenario& scenario, const Places& places) {
   const FleetOptions& fleet = scenario.fleet;
   if (fleet.shared_remote && !scenario.hardware.remote) {
@@ -491,6 +498,7 @@ void check_hardware(const HardwareProfile& hardware, const Places& places, std::
 void check_scenario(Scenario& scenario, const Places& places) {
   check_model(scenario.model, places, "model");
   check_hardware(scenario.hardware, places, "hardware");
+  check_layers(scenario, places);
   check_parallelism(scenario, places);
   check_engine(scenario, places);
   check_form(scenario, places);

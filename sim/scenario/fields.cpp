@@ -131,6 +131,12 @@ static void describe(FieldVisitor& v, Experts& o) {
           {.meaning = "width of one shared expert; 0: as a routed one", .min = 0, .max = kMaxCount});
   v.field("dense_layers", o.dense_layers,
           {.meaning = "layers with a dense FFN instead", .min = 0, .max = kMaxCount});
+  v.field("weight_bytes_per_element", o.weight_bytes_per_element,
+          {.meaning = "of a routed expert's weight",
+           .unit = "bytes",
+           .min = 0.125,
+           .max = 8,
+           .absent = "weight_bytes_per_element of the model"});
 }
 
 static void describe(FieldVisitor& v, LatentAttention& o) {
