@@ -212,7 +212,7 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
 
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
   memory.block_bytes = static_cast<double>(model.num_hidden_layers) *
-                       layer_shapes(model, t).kv_elements_per_token * model.kv_bytes_per_element *
+                       layer_shapes(model, t).mixer().kv_elements_per_token * model.kv_bytes_per_element *
                        static_cast<double>(settings.block_size);
   memory.blocks = static_cast<int64_t>(std::floor(std::max(0.0, memory.kv_bytes) / memory.block_bytes));
   memory.tokens = memory.blocks * settings.block_size;

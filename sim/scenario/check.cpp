@@ -438,6 +438,10 @@ void check_group(const LayerGroup& filled, const Places& places, const std::stri
 void check_groups(const ModelSpec& model, const Places& places, std::string_view path) {
   int64_t layers = 0;
   const std::vector<LayerGroup> groups = model.groups();
+  if (groups.size() > kMostLayerGroups) {
+    fail(places, below(path, "layer_groups"), std::to_string(groups.size()) + " groups",
+         "at most " + std::to_string(kMostLayerGroups));
+  }
   for (std::size_t i = 0; i < model.layer_groups.size(); ++i) {
     const std::string group = below(path, "layer_groups[" + std::to_string(i) + "]");
     check_group(groups[i], places, group);

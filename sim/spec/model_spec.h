@@ -108,6 +108,8 @@ struct LayerGroup {
   }
 };
 
+inline constexpr std::size_t kMostLayerGroups = 8;
+
 struct ModelSpec {
   std::string name;
   int64_t num_hidden_layers = 0;
