@@ -48,6 +48,10 @@ inline constexpr Invariant kInvariants[] = {
     {"INV-TREE",
      "A block stays as long as any block behind it. Parents and children in the prefix tree know each other.",
      kInTurn, "BlockPoolAtRandom.DoesWhatARecordOfEveryBlockDoes"},
+    {"INV-GROUPS",
+     "A block is held and found in one group of layers. A request holds no more blocks of a group than its "
+     "rule allows.",
+     kInTurn, "GroupPoolDeathTest.StopsWhenSomebodyHoldsWhatNobodyKnows"},
     {"INV-LOADS", "Every load in progress belongs to a request that waits for it.", kAfterEvents, kSoak},
     {"INV-FOUND", "The store still holds what a lookup has just found.", "when a request is admitted", kSoak},
     {"INV-PINS", "A store has one pin for each part of a prompt in use and for each fetch.", kAfterEvents,
