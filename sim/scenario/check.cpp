@@ -456,10 +456,10 @@ void check_groups(const ModelSpec& model, const Places& places, std::string_view
   if (!model.layer_groups.empty() && layers < model.num_hidden_layers && !model.ffn_layers) {
     fail(places, below(path, "layer_groups"), std::to_string(layers) + " layers",
          "num_hidden_layers = " + std::to_string(model.num_hidden_layers) +
-             " layers, or fewer where ffn_layers is given");
+             " layers, or fewer where feed_forward_layers is given");
   }
   if (model.layers_with_ffn() > model.num_hidden_layers) {
-    fail(places, below(path, "ffn_layers"), std::to_string(*model.ffn_layers),
+    fail(places, below(path, "feed_forward_layers"), std::to_string(*model.ffn_layers),
          "at most num_hidden_layers = " + std::to_string(model.num_hidden_layers));
   }
 }

@@ -261,7 +261,7 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("v_head_dim", file.latent.v_head_dim, count("its values"));
   v.field("layer_groups", o.layer_groups,
           {.meaning = "layers by what they keep of a context; none: all alike"});
-  v.field("ffn_layers", o.ffn_layers,
+  v.field("feed_forward_layers", o.ffn_layers,
           {.meaning = "layers with an FFN", .min = 0, .max = kMaxCount, .absent = "num_hidden_layers"});
   v.field("source", o.source, {.meaning = "where the shape comes from"});
   model = model_of(file);

@@ -229,7 +229,7 @@ void add_layer_groups(const HfConfig& config, LayerRule rule, Json& model) {
       config.fail("hybrid_override_pattern", std::to_string(kinds.full + kinds.recurrent + ffns) + " layers",
                   "num_hidden_layers = " + std::to_string(layers));
     }
-    model["ffn_layers"] = ffns;
+    model["feed_forward_layers"] = ffns;
   }
   Json groups = Json::array();
   if (kinds.full > 0) {
