@@ -316,7 +316,7 @@ void check_engine(const Scenario& scenario, const Places& places) {
 void check_layers(const Scenario& scenario, const Places& places) {
   if (scenario.model.is_uniform()) return;
   fail(places, "model.layer_groups", std::to_string(scenario.model.layer_groups.size()) + " groups",
-       "none: sizes of such models are known (kvcap show models), but they are not simulated");
+       "none: kvcap show models prints what such a model keeps, but it is not simulated");
 }
 
 void check_fleet(const Scenario& scenario, const Places& places) {
