@@ -30,9 +30,9 @@ struct Experts {
   int64_t count = 0;
   int64_t active = 0;
   int64_t shared = 0;
-  int64_t intermediate_size = 0;         // of one routed expert
-  int64_t shared_intermediate_size = 0;  // of one shared expert; 0: as a routed one
-  int64_t dense_layers = 0;  // layers that have a dense FFN of ModelSpec::intermediate_size instead
+  int64_t intermediate_size = 0;  // of one routed expert
+  int64_t dense_layers = 0;       // layers that have a dense FFN of ModelSpec::intermediate_size instead
+  int64_t shared_intermediate_size = 0;            // of one shared expert; 0: as a routed one
   std::optional<double> weight_bytes_per_element;  // of routed experts; absent: the model's
 
   int64_t shared_width() const {
