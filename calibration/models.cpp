@@ -97,7 +97,9 @@ std::vector<MeasuredShape> gemm_shapes(const std::vector<ModelSpec>& models, boo
         for (const GemmShape& shape : kind.experts->gemms) add(&rows, shape, kMaxRows);
       }
       add(&rows, shapes.kv_projection, kMaxRows);
-      if (shapes.latent_expansion) add(&rows, *shapes.latent_expansion, kMaxRows);
+      for (const MixerShape& mixer : shapes.mixers) {
+        if (mixer.latent_expansion) add(&rows, *mixer.latent_expansion, kMaxRows);
+      }
       add(&rows, {divide_up(model.vocab_size, t), model.hidden_size}, kMaxHeadRows);
     }
   }

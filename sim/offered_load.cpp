@@ -20,7 +20,7 @@ double gpu_seconds_of_turn(const Machine& machine, const ServingOptions& serving
       .new_tokens = computed,
       .cached_tokens = std::max<int64_t>(0, std::llround(turn.prompt_tokens) - computed)};
   const double layer_s = cost.linear_layer_s(std::llround(sequences * rows_of_sequence)) +
-                         cost.decode_attention_layer_s(decoding).at_s(sequences * context) +
+                         cost.decode_attentions_layer_s(decoding).at_s(sequences * context) +
                          sequences / outputs * cost.attention_layer_s(prompt);
   const double gpu_s = static_cast<double>(cost.model().num_hidden_layers) * layer_s + cost.head_s(decoding);
   const double host_s = serving.step_overhead_s + serving.step_overhead_per_sequence_s * sequences;

@@ -12,6 +12,7 @@
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
 #include "commands/show_memory.h"
+#include "commands/show_model.h"
 #include "cost/prices.h"
 #include "metrics/format.h"
 #include "policy/table.h"
@@ -46,16 +47,6 @@ std::string beginning(const std::string& text, std::string_view marks) {
   return text.substr(0, text.find_first_of(marks));
 }
 
-std::string billions(const ModelSpec& model) {
-  char text[120];
-  std::snprintf(text, sizeof text,
-                "%.1f B parameters, %lld layers, %.0f KiB of KV and %.0f KiB of hidden states a token",
-                model.parameter_count() / 1e9, static_cast<long long>(model.num_hidden_layers),
-                model.kv_bytes_per_token() / 1024,
-                static_cast<double>(model.num_hidden_layers) * model.hidden_bytes_per_token_layer() / 1024);
-  return text;
-}
-
 // "policy.restore: project": what it does, and what has to be kept for it.
 Json ways_to_restore() {
   Json ways = Json::array();
@@ -87,7 +78,7 @@ std::vector<Entry> files(Catalogue which) {
   for (const CatalogueEntry& file : catalogue(which)) {
     Json details = Json::parse(file.text);
     std::string summary = "generator fitted to " + beginning(text_or(details, "source"), ":;");
-    if (which == Catalogue::models) summary = billions(load_model(std::string(file.name)));
+    if (which == Catalogue::models) summary = sizes_summary(load_model(std::string(file.name)));
     if (which == Catalogue::hardware) {
       summary = std::to_string(details["gpu"]["count"].get<int64_t>()) + "x " +
                 text_or(details["gpu"], "name") + " (" + text_or(details["provenance"], "kind") + ": " +
@@ -170,11 +161,15 @@ std::string hour_text(const HardwareProfile& hardware) {
 }
 
 void print_entry(const Entry& entry, const ShowArgs& args) {
+  const bool is_model = args.what == "models";
   if (args.json) {
-    std::printf("%s\n", entry.details.dump(2).c_str());
+    Json details = entry.details;
+    if (is_model) details["sizes"] = sizes_json(load_model(args.name));
+    std::printf("%s\n", details.dump(2).c_str());
     return;
   }
   print_lines(entry.details, "");
+  if (is_model) std::printf("\n%s", sizes_text(load_model(args.name)).c_str());
   if (args.what != "hardware") return;
   const HardwareProfile hardware = load_hardware(args.name);
   std::printf("\n%s%s", hour_text(hardware).c_str(), efficiency_plot(hardware.gpu).c_str());

@@ -36,6 +36,7 @@ class Grid {
       : efficiency_(efficiency),
         group_(efficiency.packed_heads ? shape.query_heads / shape.kv_heads : 1),
         heads_(efficiency.packed_heads ? shape.kv_heads : shape.query_heads),
+        window_(shape.window),
         groups_(groups) {
     groups_.clear();
   }
@@ -46,20 +47,21 @@ class Grid {
     const auto queries = static_cast<double>(chunk.new_tokens);
     const auto block_m = static_cast<double>(efficiency_.block_m);
     if (efficiency_.model == EfficiencyModel::wave) {
-      groups_.push_back(
-          {heads_ * divide_up(chunk.new_tokens, efficiency_.block_m), cached + queries / 2 + block_m / 2});
+      groups_.push_back({heads_ * divide_up(chunk.new_tokens, efficiency_.block_m),
+                         in_window(cached + queries / 2 + block_m / 2, block_m)});
       return;
     }
     const double tokens_of_block = block_m / static_cast<double>(group_);
     for (int64_t i = row_blocks(chunk.new_tokens); i > 0; --i) {
-      groups_.push_back({heads_, cached + std::min(queries, static_cast<double>(i) * tokens_of_block)});
+      const double keys = cached + std::min(queries, static_cast<double>(i) * tokens_of_block);
+      groups_.push_back({heads_, in_window(keys, tokens_of_block)});
     }
   }
 
   void add(DecodeRows rows) {
     if (rows.sequences == 0) return;
-    groups_.push_back({heads_ * row_blocks(1) * rows.sequences,
-                       static_cast<double>(rows.context_tokens) / static_cast<double>(rows.sequences)});
+    const double mean = static_cast<double>(rows.context_tokens) / static_cast<double>(rows.sequences);
+    groups_.push_back({heads_ * row_blocks(1) * rows.sequences, in_window(mean, 0)});
   }
 
   double seconds(double key_s, int64_t sm_count) {
@@ -86,11 +88,16 @@ class Grid {
   }
 
  private:
+  // A block of `rows` queries walks the window of the first of them and the rows themselves.
+  double in_window(double keys, double rows) const {
+    return window_ > 0 ? std::min(keys, static_cast<double>(window_) + rows) : keys;
+  }
   int64_t row_blocks(int64_t tokens) const { return divide_up(tokens * group_, efficiency_.block_m); }
 
   const Efficiency& efficiency_;
   int64_t group_;  // query heads in one block
   int64_t heads_;
+  int64_t window_;  // 0: none
   std::vector<BlockGroup>& groups_;
 };
 
@@ -112,15 +119,17 @@ Traffic traffic_of(std::span<const PrefillChunk> chunks, const AttentionShape& s
   const double query_bytes = static_cast<double>(shape.query_heads * (shape.key_dim + shape.value_dim)) *
                              shape.query_bytes_per_element;  // Q and O
   const double token_bytes = shape.kv_elements_per_token * shape.kv_bytes_per_element;
-  const auto context = static_cast<double>(rows.context_tokens);
+  auto context = static_cast<double>(rows.context_tokens);
+  if (shape.window > 0) context = std::min(context, static_cast<double>(rows.sequences * shape.window));
   Traffic traffic{shape.pair_flops() * context,
                   static_cast<double>(rows.sequences) * query_bytes + context * token_bytes};
   for (const PrefillChunk chunk : chunks) {
     if (chunk.new_tokens == 0) continue;
     const auto queries = static_cast<double>(chunk.new_tokens);
-    traffic.flops += shape.pair_flops() * causal_pairs(chunk);
-    traffic.bytes +=
-        queries * query_bytes + (static_cast<double>(chunk.cached_tokens) + queries) * token_bytes;
+    const int64_t cached =
+        shape.window > 0 ? std::min(chunk.cached_tokens, shape.window) : chunk.cached_tokens;
+    traffic.flops += shape.pair_flops() * causal_pairs(chunk, shape.window);
+    traffic.bytes += queries * query_bytes + (static_cast<double>(cached) + queries) * token_bytes;
   }
   return traffic;
 }
@@ -131,9 +140,25 @@ double AttentionShape::pair_flops() const {
   return 2 * static_cast<double>(query_heads) * static_cast<double>(key_dim + value_dim);
 }
 
-double causal_pairs(PrefillChunk chunk) {
-  const auto queries = static_cast<double>(chunk.new_tokens);
-  return queries * (static_cast<double>(chunk.cached_tokens) + queries / 2);
+double causal_pairs(PrefillChunk chunk, int64_t window) {
+  const auto pairs = [](int64_t queries, int64_t cached) {
+    const auto q = static_cast<double>(queries);
+    return q * (static_cast<double>(cached) + q / 2);
+  };
+  if (window == 0) return pairs(chunk.new_tokens, chunk.cached_tokens);
+  const int64_t growing = std::clamp<int64_t>(window - chunk.cached_tokens, 0, chunk.new_tokens);
+  return pairs(growing, chunk.cached_tokens) +
+         static_cast<double>(chunk.new_tokens - growing) * static_cast<double>(window);
+}
+
+void split_at_chunks(PrefillChunk chunk, int64_t size, std::vector<PrefillChunk>& parts) {
+  for (int64_t at = chunk.cached_tokens, left = chunk.new_tokens; left > 0;) {
+    const int64_t cached = at % size;
+    const int64_t here = std::min(left, size - cached);
+    parts.push_back({here, cached});
+    at += here;
+    left -= here;
+  }
 }
 
 double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::span<const PrefillChunk> chunks,
@@ -188,19 +213,45 @@ DecodeAttention decode_attention(const DecodeEfficiency& efficiency, const Effic
 }
 
 double DecodeAttention::at_s(double context_tokens) const {
-  const double tokens = std::max(context_tokens, least_tokens);
+  const double tokens = std::max(context_tokens > most_tokens ? tokens_beyond : context_tokens, least_tokens);
   const double missing = std::max(ramp_tokens - tokens, 0.0);
   return fixed_s + per_context_token_s * tokens - (ramp_token_s - per_context_token_s) * missing;
 }
 
 double DecodeAttention::slope_s(double context_tokens) const {
-  if (context_tokens < least_tokens) return 0;
+  if (context_tokens < least_tokens || context_tokens > most_tokens) return 0;
   return context_tokens < ramp_tokens ? ramp_token_s : per_context_token_s;
 }
 
 double DecodeAttention::piece_end(double context_tokens) const {
-  if (context_tokens < least_tokens) return least_tokens;
-  return context_tokens < ramp_tokens ? ramp_tokens : std::numeric_limits<double>::infinity();
+  if (context_tokens > most_tokens) return std::numeric_limits<double>::infinity();
+  double end = most_tokens;
+  if (context_tokens < ramp_tokens) end = std::min(end, ramp_tokens);
+  if (context_tokens < least_tokens) end = std::min(end, least_tokens);
+  return end;
+}
+
+double DecodeAttentions::at_s(double context_tokens) const {
+  double sum_s = 0;
+  for (const Part& part : parts()) sum_s += part.share * part.attention.at_s(context_tokens);
+  return sum_s;
+}
+
+double DecodeAttentions::slope_s(double context_tokens) const {
+  double sum_s = 0;
+  for (const Part& part : parts()) sum_s += part.share * part.attention.slope_s(context_tokens);
+  return sum_s;
+}
+
+double DecodeAttentions::piece_end(double context_tokens) const {
+  double end = std::numeric_limits<double>::infinity();
+  for (const Part& part : parts()) end = std::min(end, part.attention.piece_end(context_tokens));
+  return end;
+}
+
+void DecodeAttentions::add(const DecodeAttention& attention, double share) {
+  KVCAP_CHECK(count_ < kMost);
+  parts_[count_++] = {attention, share};
 }
 
 double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, int64_t query_heads,

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "cost/cost_model.h"
 #include "spec/hardware_profile.h"
@@ -32,6 +33,7 @@ struct AttentionShape {
   double query_bytes_per_element = 2;  // of queries and outputs
   double kv_bytes_per_element = 2;
   int64_t kv_heads = 1;  // latent attention in decode: 1
+  int64_t window = 0;    // a query sees the newest so many keys, its own included; 0: all
 
   // Flops of one query against one key: scores and weighted sum, all heads.
   double pair_flops() const;
@@ -44,7 +46,12 @@ struct DecodeRows {
 };
 
 // Query-key pairs of a causal chunk: every new token sees the cached ones and, on average, half of the new.
-double causal_pairs(PrefillChunk chunk);
+// With a window w the i-th new token sees min(cached + i, w).
+double causal_pairs(PrefillChunk chunk, int64_t window = 0);
+
+// The chunk as layers see it whose tokens attend to the tokens of their own `size` tokens alone (Llama 4):
+// one part for each such stretch. Appends.
+void split_at_chunks(PrefillChunk chunk, int64_t size, std::vector<PrefillChunk>& parts);
 
 // One call over all chunks and rows; 0 for none.
 double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::span<const PrefillChunk> chunks,

@@ -66,6 +66,13 @@ ElementBytes layer_bytes(const ModelSpec& model) {
   return {model.gemm_input_bytes_per_element(), model.weight_bytes_per_element,
           model.hidden_bytes_per_element};
 }
+ElementBytes expert_bytes(const ModelSpec& model) {
+  ElementBytes bytes = layer_bytes(model);
+  if (model.experts && model.experts->weight_bytes_per_element) {
+    bytes.weight = *model.experts->weight_bytes_per_element;
+  }
+  return bytes;
+}
 ElementBytes head_bytes(const ModelSpec& model) {
   const bool quantised = model.head_weight_bytes_per_element() <= model.weight_bytes_per_element;
   return {quantised ? model.gemm_input_bytes_per_element() : model.hidden_bytes_per_element,
@@ -82,6 +89,7 @@ struct CostModel::State {
         shapes(layer_shapes(of_model, gpus)),
         whole_shapes(layer_shapes(of_model, 1)),
         layer_gemms(of_hardware.gpu, layer_bytes(of_model)),
+        expert_gemms(of_hardware.gpu, expert_bytes(of_model)),
         head_gemms(of_hardware.gpu, head_bytes(of_model)),
         all_reduces(of_hardware.collectives.value_or(Collectives{}).all_reduce, gpus),
         all_gathers(of_hardware.collectives.value_or(Collectives{}).all_gather, gpus),
@@ -92,7 +100,7 @@ struct CostModel::State {
   int64_t tensor_parallel_size = 1;
   LayerShapes shapes;        // on one GPU
   LayerShapes whole_shapes;  // of an undivided layer, for flops
-  Gemms layer_gemms, head_gemms;
+  Gemms layer_gemms, expert_gemms, head_gemms;
   CollectiveTable all_reduces, all_gathers, all_to_alls;
   DecodeAttention decode_attention;  // where it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
@@ -101,6 +109,10 @@ struct CostModel::State {
   bool extrapolated = false;
 
   double layers() const { return static_cast<double>(model.num_hidden_layers); }
+  bool layers_attend_alike() const {
+    return shapes.mixers.size() == 1 && shapes.mixer().layers == model.num_hidden_layers;
+  }
+  double share_of(const MixerShape& mixer) const { return static_cast<double>(mixer.layers) / layers(); }
 
   double gemm(GemmRows rows, GemmShape shape) {
     return layer_gemms.time_s(rows, shape, &extrapolated) + hardware.gpu.kernel_overhead_s;
@@ -118,9 +130,17 @@ struct CostModel::State {
     double time_s = elementwise(kind.elementwise, tokens);
     for (const GemmShape& shape : kind.gemms) time_s += gemm({tokens, 1}, shape);
     if (!kind.experts) return time_s;
-    for (const GemmShape& shape : kind.experts->gemms) time_s += gemm(kind.experts->rows(tokens), shape);
+    for (const GemmShape& shape : kind.experts->gemms) {
+      time_s += expert_gemms.time_s(kind.experts->rows(tokens), shape, &extrapolated) +
+                hardware.gpu.kernel_overhead_s;
+    }
     return time_s;
   }
+
+  double scan_s(const ScanShape& scan, double tokens, double sequences) const;
+  double prefill_mixer_s(const MixerShape& mixer, std::span<const PrefillChunk> chunks);
+  DecodeAttention decode_shape(const AttentionShape& shape, int64_t sequences) const;
+  DecodeAttention decode_mixer(const MixerShape& mixer, int64_t sequences) const;
 
   // A measured time; or bytes over the slowest link of the ring, a share (t-1)/t of the buffer for each of
   // its passes.
@@ -137,7 +157,7 @@ CostModel::CostModel(const ModelSpec& model, const HardwareProfile& hardware, in
   KVCAP_CHECK(tensor_parallel_size >= 1 && tensor_parallel_size <= hardware.gpu.count);
   State& state = *state_;
   state.decode_attention =
-      decode_attention(hardware.gpu.attention, hardware.gpu, state.shapes.decode_attention);
+      decode_attention(hardware.gpu.attention, hardware.gpu, state.shapes.mixer().decode);
   state.decode_attention.fixed_s += hardware.gpu.kernel_overhead_s;
   if (hardware.nvlink) {
     state.interconnect_bytes_per_s = hardware.nvlink->bandwidth_bytes_per_s;
@@ -165,39 +185,106 @@ double CostModel::linear_layer_s(int64_t tokens) const {
       all_layers_s += static_cast<double>(kind.layers) * state_->linear_layer_of_kind(kind, rows);
     }
     return all_layers_s / state_->layers() +
-           2 * all_reduce_s(rows * state_->model.hidden_bytes_per_token_layer()) +
+           state_->shapes.all_reduces_per_layer *
+               all_reduce_s(rows * state_->model.hidden_bytes_per_token_layer()) +
            state_->hardware.gpu.host_overhead_per_layer_s;
   });
 }
 
 double CostModel::attention_layer_s(PrefillChunk chunk) const { return attention_layer_s({&chunk, 1}); }
 
-double CostModel::attention_layer_s(std::span<const PrefillChunk> chunks) const {
-  int64_t cached_tokens = 0;
-  bool any = false;
+double CostModel::State::scan_s(const ScanShape& scan, double tokens, double sequences) const {
+  const Gpu& gpu = hardware.gpu;
+  const double bytes = scan.bytes_per_token * tokens + scan.bytes_per_sequence * sequences;
+  const double memory_s = bytes / (gpu.memory_bandwidth_bytes_per_s * gpu.attention.bandwidth_efficiency);
+  const double compute_s = scan.flops_per_token * tokens / (gpu.peak_flops * gpu.attention.efficiency);
+  return std::max(memory_s, compute_s) + fixed_s(gpu.attention) + gpu.kernel_overhead_s;
+}
+
+// Of one layer of the kind; 0 for no new tokens.
+double CostModel::State::prefill_mixer_s(const MixerShape& mixer, std::span<const PrefillChunk> chunks) {
+  int64_t cached_tokens = 0, new_tokens = 0, sequences = 0;
   for (const PrefillChunk& chunk : chunks) {
     if (chunk.new_tokens == 0) continue;
-    any = true;
     cached_tokens += chunk.cached_tokens;
+    new_tokens += chunk.new_tokens;
+    ++sequences;
   }
-  if (!any) return 0;
-  const Gpu& gpu = state_->hardware.gpu;
-  double time_s = prefill_attention_s(gpu.attention, gpu, chunks, state_->shapes.prefill_attention) +
-                  gpu.kernel_overhead_s;
-  if (state_->shapes.latent_expansion && cached_tokens > 0) {
-    time_s += state_->gemm({static_cast<double>(cached_tokens), 1}, *state_->shapes.latent_expansion);
+  if (new_tokens == 0) return 0;
+  if (mixer.scan) return scan_s(*mixer.scan, static_cast<double>(new_tokens), static_cast<double>(sequences));
+  const Gpu& gpu = hardware.gpu;
+  std::vector<PrefillChunk> parts;
+  if (mixer.chunk_tokens > 0) {
+    for (const PrefillChunk& chunk : chunks) split_at_chunks(chunk, mixer.chunk_tokens, parts);
+    chunks = parts;
+  }
+  double time_s = prefill_attention_s(gpu.attention, gpu, chunks, mixer.prefill) + gpu.kernel_overhead_s;
+  if (mixer.latent_expansion && cached_tokens > 0) {
+    time_s += gemm({static_cast<double>(cached_tokens), 1}, *mixer.latent_expansion);
+  }
+  if (mixer.indexer) {
+    time_s += mixer.indexer_share *
+              (prefill_attention_s(gpu.attention, gpu, chunks, *mixer.indexer) + gpu.kernel_overhead_s);
   }
   return time_s;
 }
 
-DecodeAttention CostModel::decode_attention_layer_s(int64_t sequences) const {
-  if (sequences == 0) return {};
-  const Gpu& gpu = state_->hardware.gpu;
-  if (!gpu.decode_attention) return state_->decode_attention;
-  DecodeAttention time =
-      decode_attention(*gpu.decode_attention, gpu.attention, gpu, state_->shapes.decode_attention, sequences);
+DecodeAttention CostModel::State::decode_shape(const AttentionShape& shape, int64_t sequences) const {
+  const Gpu& gpu = hardware.gpu;
+  DecodeAttention time = gpu.decode_attention ? kvcap::decode_attention(*gpu.decode_attention, gpu.attention,
+                                                                        gpu, shape, sequences)
+                                              : kvcap::decode_attention(gpu.attention, gpu, shape);
   time.fixed_s += gpu.kernel_overhead_s;
   return time;
+}
+
+// Of one layer of the kind.
+DecodeAttention CostModel::State::decode_mixer(const MixerShape& mixer, int64_t sequences) const {
+  if (mixer.scan) {
+    const auto rows = static_cast<double>(sequences);
+    return {.fixed_s = scan_s(*mixer.scan, rows, rows)};
+  }
+  DecodeAttention time = decode_shape(mixer.decode, sequences);
+  const auto rows = static_cast<double>(sequences);
+  if (mixer.decode.window > 0) {
+    time.most_tokens = time.tokens_beyond = rows * static_cast<double>(mixer.decode.window);
+  } else if (mixer.chunk_tokens > 0) {
+    time.most_tokens = rows * static_cast<double>(mixer.chunk_tokens);
+    time.tokens_beyond = time.most_tokens / 2;
+  }
+  return time;
+}
+
+double CostModel::attention_layer_s(std::span<const PrefillChunk> chunks) const {
+  if (state_->layers_attend_alike()) return state_->prefill_mixer_s(state_->shapes.mixer(), chunks);
+  double sum_s = 0;
+  for (const MixerShape& mixer : state_->shapes.mixers) {
+    sum_s += state_->share_of(mixer) * state_->prefill_mixer_s(mixer, chunks);
+  }
+  return sum_s;
+}
+
+DecodeAttention CostModel::decode_attention_layer_s(int64_t sequences) const {
+  if (sequences == 0) return {};
+  if (!state_->hardware.gpu.decode_attention && state_->model.is_uniform()) return state_->decode_attention;
+  return state_->decode_mixer(state_->shapes.mixer(), sequences);
+}
+
+DecodeAttentions CostModel::decode_attentions_layer_s(int64_t sequences) const {
+  DecodeAttentions sum;
+  if (state_->layers_attend_alike() && !state_->shapes.mixer().indexer) {
+    sum.add(decode_attention_layer_s(sequences), 1);
+    return sum;
+  }
+  if (sequences == 0) return sum;
+  for (const MixerShape& mixer : state_->shapes.mixers) {
+    const double share = state_->share_of(mixer);
+    sum.add(state_->decode_mixer(mixer, sequences), share);
+    if (mixer.indexer) {
+      sum.add(state_->decode_shape(*mixer.indexer, sequences), share * mixer.indexer_share);
+    }
+  }
+  return sum;
 }
 
 double CostModel::mixed_attention_layer_s(std::span<const PrefillChunk> chunks, int64_t sequences,
@@ -205,11 +292,11 @@ double CostModel::mixed_attention_layer_s(std::span<const PrefillChunk> chunks, 
   const Gpu& gpu = state_->hardware.gpu;
   const bool any =
       std::any_of(chunks.begin(), chunks.end(), [](const PrefillChunk& c) { return c.new_tokens > 0; });
-  if (!any || sequences == 0 || state_->shapes.latent_expansion) {
+  if (!any || sequences == 0 || !state_->model.is_uniform() || state_->shapes.mixer().latent_expansion) {
     return attention_layer_s(chunks) +
-           decode_attention_layer_s(sequences).at_s(static_cast<double>(context_tokens));
+           decode_attentions_layer_s(sequences).at_s(static_cast<double>(context_tokens));
   }
-  return prefill_attention_s(gpu.attention, gpu, chunks, state_->shapes.prefill_attention,
+  return prefill_attention_s(gpu.attention, gpu, chunks, state_->shapes.mixer().prefill,
                              {sequences, context_tokens}) +
          gpu.kernel_overhead_s;
 }
@@ -235,7 +322,7 @@ double CostModel::prefill_s(PrefillChunk chunk) const {
 }
 
 double CostModel::decode_step_s(int64_t sequences, int64_t context_tokens) const {
-  const double attention_s = decode_attention_layer_s(sequences).at_s(static_cast<double>(context_tokens));
+  const double attention_s = decode_attentions_layer_s(sequences).at_s(static_cast<double>(context_tokens));
   return state_->layers() * (linear_layer_s(sequences) + attention_s) + head_s(sequences);
 }
 
@@ -280,17 +367,38 @@ double CostModel::project_kv_layer_flops(int64_t tokens) const {
   return 2 * static_cast<double>(tokens) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
 }
 
+namespace {
+
+double mixer_flops(const MixerShape& mixer, PrefillChunk chunk) {
+  const auto tokens = static_cast<double>(chunk.new_tokens);
+  if (mixer.scan) return mixer.scan->flops_per_token * tokens;
+  std::vector<PrefillChunk> parts = {chunk};
+  if (mixer.chunk_tokens > 0) {
+    parts.clear();
+    split_at_chunks(chunk, mixer.chunk_tokens, parts);
+  }
+  double flops = 0;
+  for (const PrefillChunk& part : parts) {
+    flops += mixer.prefill.pair_flops() * causal_pairs(part, mixer.prefill.window);
+    if (mixer.indexer) flops += mixer.indexer_share * mixer.indexer->pair_flops() * causal_pairs(part);
+  }
+  if (mixer.latent_expansion && chunk.new_tokens > 0) {
+    flops += 2 * static_cast<double>(chunk.cached_tokens) * static_cast<double>(mixer.latent_expansion->n) *
+             static_cast<double>(mixer.latent_expansion->k);
+  }
+  return flops;
+}
+
+}  // namespace
+
 double CostModel::prefill_layer_flops(PrefillChunk chunk) const {
   const LayerShapes& shapes = state_->whole_shapes;
   double all_layers = 0;
   for (const LayerKind& kind : shapes.kinds) {
     all_layers += static_cast<double>(kind.layers) * kind.gemm_flops(static_cast<double>(chunk.new_tokens));
   }
-  double flops = all_layers / state_->layers() + shapes.prefill_attention.pair_flops() * causal_pairs(chunk);
-  if (shapes.latent_expansion && chunk.new_tokens > 0) {
-    flops += 2 * static_cast<double>(chunk.cached_tokens) * static_cast<double>(shapes.latent_expansion->n) *
-             static_cast<double>(shapes.latent_expansion->k);
-  }
+  double flops = all_layers / state_->layers();
+  for (const MixerShape& mixer : shapes.mixers) flops += state_->share_of(mixer) * mixer_flops(mixer, chunk);
   return flops;
 }
 

@@ -2,13 +2,19 @@
 // of the model's shapes and the hardware's efficiency models. Seconds in, seconds out: no clock. It
 // remembers only whether it has had to extrapolate a measured table.
 //
+// Where layers form groups (ModelSpec), "a layer" is the mean of all layers: times of layers sum to what all
+// layers take. Recurrent layers: a scan in place of attention, bound by its bytes or by the flops of its
+// chunked form. Its efficiency is that of the GPU's attention kernels: no measured scans are known here.
+//
 // A layer's time is the sum of its kernels: four GEMMs (QKV, O, up and gate, down; experts and MLA as
 // their shapes demand), attention, element-wise work where the profile has it, two all-reduces under tensor
 // parallelism, and the host's overhead per layer. Under tensor parallelism of degree t every GPU holds 1/t
 // of the heads and of the FFN's width, and all GPUs move in lockstep: the time of one is the time of all.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 
@@ -33,11 +39,34 @@ struct DecodeAttention {
   double least_tokens = 0;
   double ramp_tokens = 0;
   double ramp_token_s = 0;
+  // Layers that see a part of their context alone: above most_tokens it takes as long as tokens_beyond.
+  double most_tokens = std::numeric_limits<double>::infinity();
+  double tokens_beyond = 0;
 
   double at_s(double context_tokens) const;
   // Of the straight piece that begins at `context_tokens`: its slope, and where it ends (infinity: never).
   double slope_s(double context_tokens) const;
   double piece_end(double context_tokens) const;
+};
+
+// The same for a layer that stands for the mean of several kinds of layers: a sum of such times.
+class DecodeAttentions {
+ public:
+  static constexpr std::size_t kMost = 2 * kMostLayerGroups;  // attention and an indexer
+  // `share`: of the layers.
+  struct Part {
+    DecodeAttention attention;
+    double share = 1;
+  };
+  void add(const DecodeAttention& attention, double share);
+  double at_s(double context_tokens) const;
+  double slope_s(double context_tokens) const;
+  double piece_end(double context_tokens) const;
+  std::span<const Part> parts() const { return {parts_.data(), count_}; }
+
+ private:
+  std::array<Part, kMost> parts_;
+  std::size_t count_ = 0;
 };
 
 // Time of one GEMM C[m, n] = A[m, k] B[k, n] on one GPU, without kernel overhead (see Efficiency).
@@ -71,7 +100,12 @@ class CostModel {
   // are paid once. MLA: with the expansion of the cached latents to keys and values.
   double attention_layer_s(std::span<const PrefillChunk> chunks) const;
   double attention_layer_s(PrefillChunk chunk) const;
+  // Of a model whose layers are alike; of others their first group's.
   DecodeAttention decode_attention_layer_s(int64_t sequences) const;
+  // The mean over layers. Where a layer sees a window of its context, the sequences' mean context decides
+  // what they see of it: exact as long as all of them, or none, are longer than the window. Of chunks it sees
+  // half a chunk, the mean over a long context.
+  DecodeAttentions decode_attentions_layer_s(int64_t sequences) const;
   // Chunks, and `sequences` that decode over `context_tokens` tokens in all, in one call of the prefill
   // kernel, which does not split keys: a decoding row is a block that walks its sequence's whole context,
   // here the mean one. MLA: two calls, since its decode attends to the latents.

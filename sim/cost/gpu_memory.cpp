@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/check.h"
+#include "cost/kv_layers.h"
 #include "cost/layer_shapes.h"
 
 namespace kvcap {
@@ -33,13 +34,27 @@ double position_bytes(const ModelSpec& model) {
   return product(model.max_position_embeddings, width) * model.hidden_bytes_per_element;
 }
 
-double attention_elements(const ModelSpec& model, int64_t t) {
-  const int64_t heads = model.num_attention_heads / t;
-  if (!model.latent) {
-    const int64_t kv_heads = divide_up(model.num_key_value_heads, t);
-    return product(model.hidden_size, (2 * heads + 2 * kv_heads) * model.head_dim);
+// Input projections, convolution and output projection, each GPU its heads.
+double recurrent_elements(const ModelSpec& model, const RecurrentState& state, int64_t t) {
+  const int64_t inner = divide_up(state.inner_width(), t);
+  const int64_t channels = divide_up(state.conv_channels(), t);
+  double elements = product(model.hidden_size, 2 * inner + channels) +  // gate and x, B and C, and back
+                    product(channels, state.conv_kernel);
+  if (state.dt_rank > 0) return elements + product(inner, 2 * state.dt_rank + 2 * state.state_size);
+  return elements + product(model.hidden_size, divide_up(state.heads, t));
+}
+
+// Of one layer of the group on one GPU.
+double attention_elements(const ModelSpec& model, const LayerGroup& group, int64_t t) {
+  if (group.recurrent) return recurrent_elements(model, *group.recurrent, t);
+  const int64_t heads = group.num_attention_heads / t;
+  if (!group.latent) {
+    const int64_t kv_heads = divide_up(group.num_key_value_heads, t);
+    const int64_t values = group.keys_are_values ? 0 : group.value_head_dim;
+    return product(model.hidden_size,
+                   heads * (group.head_dim + group.value_head_dim) + kv_heads * (group.head_dim + values));
   }
-  const LatentAttention& latent = *model.latent;
+  const LatentAttention& latent = *group.latent;
   const int64_t query_width = heads * (latent.qk_nope_head_dim + latent.qk_rope_head_dim);
   const double query = latent.q_lora_rank > 0 ? product(latent.q_lora_rank, model.hidden_size + query_width)
                                               : product(model.hidden_size, query_width);
@@ -53,17 +68,28 @@ double ffn_elements(const ModelSpec& model, int64_t width) {
 }
 
 int64_t dense_layers(const ModelSpec& model) {
-  if (!model.experts) return model.num_hidden_layers;
-  return std::min(model.experts->dense_layers, model.num_hidden_layers);
+  if (!model.experts) return model.layers_with_ffn();
+  return std::min(model.experts->dense_layers, model.layers_with_ffn());
+}
+
+// Of the shared experts together.
+int64_t shared_width(const Experts& experts, int64_t t) {
+  if (experts.shared_intermediate_size > 0) return divide_up(experts.shared_width(), t);
+  return experts.shared * divide_up(experts.intermediate_size, t);
 }
 
 // What attention's projections of one row write: queries, keys and values, and attention's own output.
-double attention_width(const ModelSpec& model, int64_t t) {
-  const int64_t heads = model.num_attention_heads / t;
-  if (!model.latent) {
-    return static_cast<double>((2 * heads + 2 * divide_up(model.num_key_value_heads, t)) * model.head_dim);
+double attention_width(const LayerGroup& group, int64_t t) {
+  if (group.recurrent) {
+    return static_cast<double>(2 * divide_up(group.recurrent->inner_width(), t) +
+                               divide_up(group.recurrent->conv_channels(), t));
   }
-  const LatentAttention& latent = *model.latent;
+  const int64_t heads = group.num_attention_heads / t;
+  if (!group.latent) {
+    const int64_t kv_heads = divide_up(group.num_key_value_heads, t);
+    return static_cast<double>((heads + kv_heads) * (group.head_dim + group.value_head_dim));
+  }
+  const LatentAttention& latent = *group.latent;
   return static_cast<double>(
       heads * (2 * latent.qk_nope_head_dim + 2 * latent.qk_rope_head_dim + 2 * latent.v_head_dim));
 }
@@ -99,18 +125,24 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size)
   KVCAP_CHECK(t >= 1 && model.num_attention_heads % t == 0);
   const auto layers = static_cast<double>(model.num_hidden_layers);
   const double wide = model.hidden_bytes_per_element;
-  double sharded = layers * attention_elements(model, t);
+  double sharded = 0;
+  for (const LayerGroup& group : model.groups()) {
+    sharded += static_cast<double>(group.layers) * attention_elements(model, group, t);
+  }
+  double routed_bytes = 0;
   double norms = (2 * layers + 1) * static_cast<double>(model.hidden_size);
   sharded +=
       static_cast<double>(dense_layers(model)) * ffn_elements(model, divide_up(model.intermediate_size, t));
   if (model.experts) {
     const Experts& experts = *model.experts;
-    const auto sparse = static_cast<double>(model.num_hidden_layers - dense_layers(model));
+    const auto sparse = static_cast<double>(model.layers_with_ffn() - dense_layers(model));
     const int64_t width = divide_up(experts.intermediate_size, t);
-    sharded += sparse * static_cast<double>(experts.count + experts.shared) * ffn_elements(model, width);
+    routed_bytes = sparse * static_cast<double>(experts.count) * ffn_elements(model, width) *
+                   experts.weight_bytes_per_element.value_or(model.weight_bytes_per_element);
+    sharded += sparse * ffn_elements(model, shared_width(experts, t));
     norms += sparse * product(model.hidden_size, experts.count);  // routers
   }
-  return sharded * model.weight_bytes_per_element + norms * wide + position_bytes(model) +
+  return sharded * model.weight_bytes_per_element + routed_bytes + norms * wide + position_bytes(model) +
          embedding_bytes(model, t) * (model.tie_word_embeddings ? 1 : 2);
 }
 
@@ -133,14 +165,15 @@ ActivationPeaks activation_peaks(const ModelSpec& model, const HardwareProfile& 
   ActivationPeaks peaks;
   peaks.workspace_bytes = kWorkspaceBytes;
 
-  double widest = attention_width(model, t);
+  double widest = 0;
+  for (const LayerGroup& group : model.groups()) widest = std::max(widest, attention_width(group, t));
   if (dense_layers(model) > 0) {
     widest = std::max(widest, ffn_width(model, divide_up(model.intermediate_size, t)));
   }
   if (model.experts) {
     const Experts& experts = *model.experts;
     const int64_t width = divide_up(experts.intermediate_size, t);
-    widest = std::max(widest, ffn_width(model, experts.shared * width));
+    widest = std::max(widest, ffn_width(model, shared_width(experts, t)));
     // One for what the experts read and write, one for what their first projection writes.
     const int64_t hidden = model.hidden_size;
     const int64_t elements = std::max(width, hidden) + std::max(up_tensors(model) * width, hidden);
@@ -211,9 +244,7 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
       {"CUDA graphs", graph_bytes, engine.charges_graphs, TermSource::fitted, "on H100, median error 8 %"});
 
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
-  memory.block_bytes = static_cast<double>(model.num_hidden_layers) *
-                       layer_shapes(model, t).kv_elements_per_token * model.kv_bytes_per_element *
-                       static_cast<double>(settings.block_size);
+  memory.block_bytes = kv_layout_of(model, t, settings.block_size).block_bytes();
   memory.blocks = static_cast<int64_t>(std::floor(std::max(0.0, memory.kv_bytes) / memory.block_bytes));
   memory.tokens = memory.blocks * settings.block_size;
   return memory;

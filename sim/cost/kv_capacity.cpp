@@ -19,7 +19,7 @@ KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& har
   // Replicated KV heads and latents take their place on every GPU, so the group's bytes per token can be
   // more than the model's.
   const double kv_bytes_per_token = gpus * static_cast<double>(model.num_hidden_layers) *
-                                    shapes.kv_elements_per_token * model.kv_bytes_per_element;
+                                    shapes.mixer().kv_elements_per_token * model.kv_bytes_per_element;
   const double free_bytes = gpus * hardware.gpu.memory_bytes * gpu_memory_utilization -
                             capacity.weight_bytes - capacity.activation_bytes;
   if (free_bytes <= 0) return capacity;

@@ -26,90 +26,161 @@ double activation_elements(const ModelSpec& model, int64_t intermediate_size) {
   return (model.ffn == FfnKind::gated ? 3.0 : 2.0) * static_cast<double>(intermediate_size);
 }
 
-// What attention and its projections look like, the same in every layer.
-struct AttentionPart {
+// What the layers of one group do beside their FFNs.
+struct GroupPart {
+  MixerShape mixer;
   std::vector<GemmShape> gemms;
   ElementwiseShape elementwise;
+  GemmShape kv_projection;
+  ElementwiseShape kv_projection_elementwise;
 };
 
-// Two norms (read, write) and two residual adds (two reads, a write) of D elements each.
+// Two norms (read, write) and two residual adds (two reads, a write) of D elements each: one of either before
+// and after attention, and before and after the FFN.
 ElementwiseShape norms_and_residuals(const ModelSpec& model) {
   return {(2 * 2 + 2 * 3) * static_cast<double>(model.hidden_size), 4};
 }
+ElementwiseShape norm_and_residual(const ModelSpec& model) {
+  return {(2 + 3) * static_cast<double>(model.hidden_size), 2};
+}
 
-AttentionPart grouped_query_attention(const ModelSpec& model, int64_t t, LayerShapes* shapes) {
-  const int64_t d = model.head_dim;
-  const int64_t query_heads = model.num_attention_heads / t;
-  const int64_t kv_heads = divide_up(model.num_key_value_heads, t);
+GroupPart grouped_query_attention(const ModelSpec& model, const LayerGroup& group, int64_t t) {
+  const int64_t key_dim = group.head_dim;
+  const int64_t value_dim = group.value_head_dim;
+  const int64_t query_heads = group.num_attention_heads / t;
+  const int64_t kv_heads = divide_up(group.num_key_value_heads, t);
   const int64_t hidden = model.hidden_size;
-  shapes->prefill_attention = {query_heads,
-                               d,
-                               d,
-                               static_cast<double>(2 * kv_heads * d),
-                               model.hidden_bytes_per_element,
-                               model.kv_bytes_per_element,
-                               kv_heads};
-  shapes->decode_attention = shapes->prefill_attention;
-  shapes->kv_elements_per_token = static_cast<double>(2 * kv_heads * d);
-  shapes->kv_projection = {2 * kv_heads * d, hidden};
-
-  AttentionPart part;
-  part.gemms = {{(query_heads + 2 * kv_heads) * d, hidden}, {hidden, query_heads * d}};
-  part.elementwise = norms_and_residuals(model);
+  const int64_t kv_width = kv_heads * (key_dim + (group.keys_are_values ? 0 : value_dim));
+  GroupPart part;
+  part.mixer.kv_elements_per_token = static_cast<double>(kv_width);
+  part.mixer.prefill = {query_heads,
+                        key_dim,
+                        value_dim,
+                        part.mixer.kv_elements_per_token,
+                        model.hidden_bytes_per_element,
+                        group.kv_bytes_per_element,
+                        kv_heads,
+                        group.attention == AttentionKind::sliding ? group.window_tokens : 0};
+  part.mixer.decode = part.mixer.prefill;
+  part.kv_projection = {kv_width, hidden};
+  part.gemms = {{query_heads * key_dim + kv_width, hidden}, {hidden, query_heads * value_dim}};
   if (model.position_encoding == PositionEncoding::rope) {
-    part.elementwise.elements_per_token += static_cast<double>(2 * (query_heads + kv_heads) * d);
-    part.elementwise.kernels += 1;
-    shapes->kv_projection_elementwise = {static_cast<double>(2 * kv_heads * d), 1};
+    part.elementwise = {static_cast<double>(2 * (query_heads + kv_heads) * key_dim), 1};
+    part.kv_projection_elementwise = {static_cast<double>(2 * kv_heads * key_dim), 1};
   }
   return part;
 }
 
+// Scores of all keys by a few small heads; what is attended to are the top_k keys with the highest.
+// Every GPU has the whole indexer.
+void add_indexer(const ModelSpec& model, const LayerGroup& group, GroupPart& part) {
+  if (!group.indexer) return;
+  const Indexer& indexer = *group.indexer;
+  const int64_t hidden = model.hidden_size;
+  const int64_t rank = group.latent->q_lora_rank > 0 ? group.latent->q_lora_rank : hidden;
+  part.mixer.prefill.window = part.mixer.decode.window = indexer.top_k;
+  part.mixer.indexer = AttentionShape{indexer.heads, indexer.head_dim, 0, indexer.bytes_per_token, 1, 1, 1};
+  if (indexer.layers > 0) {
+    part.mixer.indexer_share = static_cast<double>(indexer.layers) / static_cast<double>(group.layers);
+  }
+  part.gemms.push_back({indexer.heads * indexer.head_dim, rank});
+  part.gemms.push_back({indexer.head_dim + indexer.heads, hidden});
+}
+
 // MLA. In prefill kv_b expands the latent to keys and values of every head; in decode the same weights are
 // absorbed into the query and the output, with the same flops per token, so one GEMM stands for both.
-AttentionPart latent_attention(const ModelSpec& model, int64_t t, LayerShapes* shapes) {
-  const LatentAttention& latent = *model.latent;
-  const int64_t heads = model.num_attention_heads / t;
+GroupPart latent_attention(const ModelSpec& model, const LayerGroup& group, int64_t t) {
+  const LatentAttention& latent = *group.latent;
+  const int64_t heads = group.num_attention_heads / t;
   const int64_t hidden = model.hidden_size;
   const int64_t key_dim = latent.qk_nope_head_dim + latent.qk_rope_head_dim;
   const int64_t cached_width = latent.kv_lora_rank + latent.qk_rope_head_dim;
   const int64_t expanded_width = heads * (latent.qk_nope_head_dim + latent.v_head_dim);
-  shapes->prefill_attention = {heads,
-                               key_dim,
-                               latent.v_head_dim,
-                               static_cast<double>(heads * (key_dim + latent.v_head_dim)),
-                               model.hidden_bytes_per_element,
-                               model.hidden_bytes_per_element,
-                               heads};
-  shapes->decode_attention = {heads,
-                              cached_width,
-                              latent.kv_lora_rank,
-                              static_cast<double>(cached_width),
-                              model.hidden_bytes_per_element,
-                              model.kv_bytes_per_element,
-                              1};
-  shapes->kv_elements_per_token = static_cast<double>(cached_width);
-  shapes->kv_projection = {cached_width, hidden};
-  shapes->kv_projection_elementwise = {static_cast<double>(2 * cached_width), 2};  // norm, rope
-  shapes->latent_expansion = GemmShape{expanded_width, latent.kv_lora_rank};
+  const auto cached_elements = static_cast<double>(cached_width);
+  GroupPart part;
+  part.mixer.prefill = {heads,
+                        key_dim,
+                        latent.v_head_dim,
+                        static_cast<double>(heads * (key_dim + latent.v_head_dim)),
+                        model.hidden_bytes_per_element,
+                        model.hidden_bytes_per_element,
+                        heads};
+  part.mixer.decode = {
+      heads,
+      cached_width,
+      latent.kv_lora_rank,
+      cached_elements,
+      model.hidden_bytes_per_element,
+      group.kv_bytes_per_token ? *group.kv_bytes_per_token / cached_elements : group.kv_bytes_per_element,
+      1};
+  part.mixer.kv_elements_per_token = cached_elements;
+  part.mixer.latent_expansion = GemmShape{expanded_width, latent.kv_lora_rank};
+  part.kv_projection = {cached_width, hidden};
+  part.kv_projection_elementwise = {static_cast<double>(2 * cached_width), 2};  // norm, rope
 
-  AttentionPart part;
   if (latent.q_lora_rank > 0) {
     part.gemms = {{latent.q_lora_rank, hidden}, {heads * key_dim, latent.q_lora_rank}};
   } else {
     part.gemms = {{heads * key_dim, hidden}};
   }
-  part.gemms.push_back(shapes->kv_projection);
-  part.gemms.push_back(*shapes->latent_expansion);
+  part.gemms.push_back(part.kv_projection);
+  part.gemms.push_back(*part.mixer.latent_expansion);
   part.gemms.push_back({hidden, heads * latent.v_head_dim});
-  part.elementwise = norms_and_residuals(model);
   const int64_t rope_width = (heads + 1) * latent.qk_rope_head_dim;
-  part.elementwise.elements_per_token +=
-      static_cast<double>(2 * (latent.q_lora_rank + latent.kv_lora_rank + rope_width));
-  part.elementwise.kernels += latent.q_lora_rank > 0 ? 3 : 2;  // norms of the latents, rope
+  part.elementwise = {static_cast<double>(2 * (latent.q_lora_rank + latent.kv_lora_rank + rope_width)),
+                      latent.q_lora_rank > 0 ? 3 : 2};  // norms of the latents, rope
+  add_indexer(model, group, part);
   return part;
 }
 
-LayerKind dense_layers(const ModelSpec& model, int64_t t, int64_t layers, const AttentionPart& attention) {
+// Tokens that the chunked form of a scan takes at once.
+constexpr int64_t kScanChunk = 128;
+
+// Mamba-2 and the gated delta rule in chunks: within a chunk like attention of 128 keys, between chunks the
+// state. Mamba-1 has no such form: every token updates the state.
+GroupPart recurrence(const ModelSpec& model, const LayerGroup& group, int64_t t) {
+  const RecurrentState& state = *group.recurrent;
+  const int64_t hidden = model.hidden_size;
+  const int64_t inner = divide_up(state.inner_width(), t);
+  const int64_t shared = divide_up(2 * state.groups * state.state_size, t);
+  const auto size = static_cast<double>(state.state_size);
+  const auto width = static_cast<double>(inner);
+  GroupPart part;
+  ScanShape scan;
+  const double updates = 4 * width * size;  // the state decays and grows, and is read
+  if (state.dt_rank > 0) {
+    part.gemms = {{2 * inner, hidden}, {state.dt_rank + 2 * state.state_size, inner}, {inner, state.dt_rank}};
+    scan.flops_per_token = updates;
+  } else {
+    part.gemms = {{2 * inner + shared + divide_up(state.heads, t), hidden}};
+    const auto chunk = static_cast<double>(kScanChunk);
+    const double heads = width / static_cast<double>(state.head_dim);
+    scan.flops_per_token = 2 * chunk * (heads * size + width) + updates;
+  }
+  part.gemms.push_back({hidden, inner});
+  // The convolution reads and writes its channels, the scan reads them and the gate and writes its output.
+  const double channels = width + static_cast<double>(shared);
+  scan.bytes_per_token = (3 * channels + 2 * width) * model.hidden_bytes_per_element;
+  scan.bytes_per_sequence = 2 * state.bytes() / static_cast<double>(t);
+  part.mixer.scan = scan;
+  return part;
+}
+
+GroupPart group_part(const ModelSpec& model, const LayerGroup& group, int64_t t) {
+  GroupPart part = group.recurrent ? recurrence(model, group, t)
+                   : group.latent  ? latent_attention(model, group, t)
+                                   : grouped_query_attention(model, group, t);
+  part.mixer.layers = group.layers;
+  part.mixer.attention = group.attention;
+  if (group.attention == AttentionKind::chunked) part.mixer.chunk_tokens = group.window_tokens;
+  return part;
+}
+
+ElementwiseShape operator+(ElementwiseShape a, ElementwiseShape b) {
+  return {a.elements_per_token + b.elements_per_token, a.kernels + b.kernels};
+}
+
+LayerKind dense_layers(const ModelSpec& model, int64_t t, int64_t layers, const LayerKind& attention) {
   const int64_t width = divide_up(model.intermediate_size, t);
   LayerKind kind{layers, attention.gemms, std::nullopt, attention.elementwise};
   for (const GemmShape& gemm : ffn_gemms(model, width)) kind.gemms.push_back(gemm);
@@ -120,19 +191,20 @@ LayerKind dense_layers(const ModelSpec& model, int64_t t, int64_t layers, const 
 
 // Router, shared experts as one FFN of their joint width, routed experts; then the active experts' outputs
 // are added up (active reads, one write).
-LayerKind expert_layers(const ModelSpec& model, int64_t t, int64_t layers, const AttentionPart& attention) {
+LayerKind expert_layers(const ModelSpec& model, int64_t t, int64_t layers, const LayerKind& attention) {
   const Experts& experts = *model.experts;
   const int64_t width = divide_up(experts.intermediate_size, t);
+  const int64_t shared_width =
+      experts.shared_intermediate_size > 0 ? divide_up(experts.shared_width(), t) : experts.shared * width;
   LayerKind kind{layers, attention.gemms, std::nullopt, attention.elementwise};
   kind.gemms.push_back({experts.count, model.hidden_size});
   if (experts.shared > 0) {
-    for (const GemmShape& gemm : ffn_gemms(model, experts.shared * width)) kind.gemms.push_back(gemm);
+    for (const GemmShape& gemm : ffn_gemms(model, shared_width)) kind.gemms.push_back(gemm);
   }
   kind.experts = RoutedExperts{ffn_gemms(model, width), static_cast<double>(experts.count),
                                static_cast<double>(experts.active)};
-  kind.elementwise.elements_per_token +=
-      activation_elements(model, (experts.active + experts.shared) * width) +
-      static_cast<double>((experts.active + 1) * model.hidden_size);
+  kind.elementwise.elements_per_token += activation_elements(model, experts.active * width + shared_width) +
+                                         static_cast<double>((experts.active + 1) * model.hidden_size);
   kind.elementwise.kernels += experts.shared > 0 ? 3 : 2;  // activations, sum over experts
   return kind;
 }
@@ -168,16 +240,46 @@ double LayerKind::gemm_flops(double tokens) const {
   return total_flops(gemms, tokens) + routed;
 }
 
+namespace {
+
+// Attention and the FFN behind it, where all layers attend alike; else each for itself.
+void add_kinds(const ModelSpec& model, int64_t t, const std::vector<GroupPart>& parts, LayerShapes& shapes) {
+  LayerKind before_ffn;
+  if (model.is_uniform()) {
+    const GroupPart& part = parts.front();
+    before_ffn = {0, part.gemms, std::nullopt, norms_and_residuals(model) + part.elementwise};
+  } else {
+    int64_t mixers = 0;
+    for (const GroupPart& part : parts) {
+      mixers += part.mixer.layers;
+      shapes.kinds.push_back(
+          {part.mixer.layers, part.gemms, std::nullopt, norm_and_residual(model) + part.elementwise});
+    }
+    before_ffn.elementwise = norm_and_residual(model);
+    shapes.all_reduces_per_layer =
+        static_cast<double>(mixers + model.layers_with_ffn()) / static_cast<double>(model.num_hidden_layers);
+  }
+  const int64_t layers = model.layers_with_ffn();
+  const int64_t dense = model.experts ? std::min(model.experts->dense_layers, layers) : layers;
+  if (dense > 0) shapes.kinds.push_back(dense_layers(model, t, dense, before_ffn));
+  if (dense < layers) shapes.kinds.push_back(expert_layers(model, t, layers - dense, before_ffn));
+}
+
+}  // namespace
+
 LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size) {
   const int64_t t = tensor_parallel_size;
   KVCAP_CHECK(t >= 1 && model.num_attention_heads % t == 0);
   LayerShapes shapes;
-  const AttentionPart attention =
-      model.latent ? latent_attention(model, t, &shapes) : grouped_query_attention(model, t, &shapes);
-  const int64_t layers = model.num_hidden_layers;
-  const int64_t dense = model.experts ? std::min(model.experts->dense_layers, layers) : layers;
-  if (dense > 0) shapes.kinds.push_back(dense_layers(model, t, dense, attention));
-  if (dense < layers) shapes.kinds.push_back(expert_layers(model, t, layers - dense, attention));
+  std::vector<GroupPart> parts;
+  for (const LayerGroup& group : model.groups()) {
+    parts.push_back(group_part(model, group, t));
+    shapes.mixers.push_back(parts.back().mixer);
+    if (shapes.kv_projection.n > 0 || group.recurrent) continue;
+    shapes.kv_projection = parts.back().kv_projection;
+    shapes.kv_projection_elementwise = parts.back().kv_projection_elementwise;
+  }
+  add_kinds(model, t, parts, shapes);
   for (const LayerKind& kind : shapes.kinds) {
     shapes.activation_elements_per_token =
         std::max(shapes.activation_elements_per_token, widest_activation(model, kind));

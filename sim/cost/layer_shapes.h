@@ -32,7 +32,29 @@ struct RoutedExperts {
   GemmRows rows(double tokens) const;
 };
 
-// The layers of a model that have the same FFN.
+// The scan of a recurrent layer: what a token and a sequence cost.
+struct ScanShape {
+  double flops_per_token = 0;
+  double bytes_per_token = 0;     // its inputs and outputs
+  double bytes_per_sequence = 0;  // its state, read and written
+};
+
+// How the layers of one group mix tokens.
+struct MixerShape {
+  int64_t layers = 0;
+  AttentionKind attention = AttentionKind::full;
+  int64_t chunk_tokens = 0;  // chunked
+  AttentionShape prefill;
+  AttentionShape decode;                      // MLA: absorbed, over the latent itself
+  std::optional<GemmShape> latent_expansion;  // MLA: keys and values of cached tokens, before prefill
+  std::optional<AttentionShape> indexer;      // scores of every key that choose what is attended to
+  double indexer_share = 1;                   // of the layers that have one
+  std::optional<ScanShape> scan;              // in place of attention
+  double kv_elements_per_token = 0;           // of one layer, held by one GPU
+};
+
+// Layers, or parts of them, with the same GEMMs: those of attention and of the FFN behind it; in models in
+// groups those of attention alone, and of FFNs alone.
 struct LayerKind {
   int64_t layers = 0;
   std::vector<GemmShape> gemms;  // that every token goes through
@@ -44,14 +66,15 @@ struct LayerKind {
 };
 
 struct LayerShapes {
-  std::vector<LayerKind> kinds;  // dense layers, or expert layers, or both
-  AttentionShape prefill_attention;
-  AttentionShape decode_attention;             // MLA: absorbed, over the latent itself
+  std::vector<LayerKind> kinds;
+  std::vector<MixerShape> mixers;              // one for each group of layers
+  double all_reduces_per_layer = 2;            // under tensor parallelism, in the mean over layers
   GemmShape kv_projection;                     // hidden states to what the cache holds
   ElementwiseShape kv_projection_elementwise;  // rotary embedding of the keys; MLA: also the latent's norm
-  std::optional<GemmShape> latent_expansion;   // MLA: keys and values of cached tokens, before prefill
-  double kv_elements_per_token = 0;            // of one layer, held by one GPU
   double activation_elements_per_token = 0;    // residual + input and output of the widest GEMM
+
+  // Of models whose layers are alike.
+  const MixerShape& mixer() const { return mixers.front(); }
 };
 
 LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size);

@@ -312,6 +312,13 @@ void check_engine(const Scenario& scenario, const Places& places) {
   fail(places, "serving.engine_version", "\"" + version + "\"", "a version of vLLM: \"0.19\", \"0.15.1\"");
 }
 
+// Times, memory and policies know one kind of layers so far.
+void check_layers(const Scenario& scenario, const Places& places) {
+  if (scenario.model.is_uniform()) return;
+  fail(places, "model.layer_groups", std::to_string(scenario.model.layer_groups.size()) + " groups",
+       "none: kvcap show models prints what such a model keeps, but it is not simulated");
+}
+
 void check_fleet(const Scenario& scenario, const Places& places) {
   const FleetOptions& fleet = scenario.fleet;
   if (fleet.shared_remote && !scenario.hardware.remote) {
@@ -431,6 +438,10 @@ void check_group(const LayerGroup& filled, const Places& places, const std::stri
 void check_groups(const ModelSpec& model, const Places& places, std::string_view path) {
   int64_t layers = 0;
   const std::vector<LayerGroup> groups = model.groups();
+  if (groups.size() > kMostLayerGroups) {
+    fail(places, below(path, "layer_groups"), std::to_string(groups.size()) + " groups",
+         "at most " + std::to_string(kMostLayerGroups));
+  }
   for (std::size_t i = 0; i < model.layer_groups.size(); ++i) {
     const std::string group = below(path, "layer_groups[" + std::to_string(i) + "]");
     check_group(groups[i], places, group);
@@ -445,10 +456,10 @@ void check_groups(const ModelSpec& model, const Places& places, std::string_view
   if (!model.layer_groups.empty() && layers < model.num_hidden_layers && !model.ffn_layers) {
     fail(places, below(path, "layer_groups"), std::to_string(layers) + " layers",
          "num_hidden_layers = " + std::to_string(model.num_hidden_layers) +
-             " layers, or fewer where ffn_layers is given");
+             " layers, or fewer where feed_forward_layers is given");
   }
   if (model.layers_with_ffn() > model.num_hidden_layers) {
-    fail(places, below(path, "ffn_layers"), std::to_string(*model.ffn_layers),
+    fail(places, below(path, "feed_forward_layers"), std::to_string(*model.ffn_layers),
          "at most num_hidden_layers = " + std::to_string(model.num_hidden_layers));
   }
 }
@@ -491,6 +502,7 @@ void check_hardware(const HardwareProfile& hardware, const Places& places, std::
 void check_scenario(Scenario& scenario, const Places& places) {
   check_model(scenario.model, places, "model");
   check_hardware(scenario.hardware, places, "hardware");
+  check_layers(scenario, places);
   check_parallelism(scenario, places);
   check_engine(scenario, places);
   check_form(scenario, places);

@@ -131,6 +131,12 @@ static void describe(FieldVisitor& v, Experts& o) {
           {.meaning = "width of one shared expert; 0: as a routed one", .min = 0, .max = kMaxCount});
   v.field("dense_layers", o.dense_layers,
           {.meaning = "layers with a dense FFN instead", .min = 0, .max = kMaxCount});
+  v.field("weight_bytes_per_element", o.weight_bytes_per_element,
+          {.meaning = "of a routed expert's weight",
+           .unit = "bytes",
+           .min = 0.125,
+           .max = 8,
+           .absent = "weight_bytes_per_element of the model"});
 }
 
 static void describe(FieldVisitor& v, LatentAttention& o) {
@@ -255,7 +261,7 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("v_head_dim", file.latent.v_head_dim, count("its values"));
   v.field("layer_groups", o.layer_groups,
           {.meaning = "layers by what they keep of a context; none: all alike"});
-  v.field("ffn_layers", o.ffn_layers,
+  v.field("feed_forward_layers", o.ffn_layers,
           {.meaning = "layers with an FFN", .min = 0, .max = kMaxCount, .absent = "num_hidden_layers"});
   v.field("source", o.source, {.meaning = "where the shape comes from"});
   model = model_of(file);

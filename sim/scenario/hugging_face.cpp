@@ -1,8 +1,10 @@
 // A Hugging Face config.json as our model file. The families agree on the shapes and differ in the names.
+#include <algorithm>
 
 #include "base/input_error.h"
+#include "base/warning.h"
 #include "scenario/fields.h"
-#include "scenario/json.h"
+#include "scenario/hf_config.h"
 
 namespace kvcap {
 namespace {
@@ -10,68 +12,196 @@ namespace {
 struct Family {
   std::string_view model_type;
   std::string_view architecture;  // first part of the entry in "architectures"
-  FfnKind ffn;
-  PositionEncoding position_encoding;
-  bool ties_embeddings;  // where the config does not say
+  FfnKind ffn = FfnKind::gated;
+  PositionEncoding position_encoding = PositionEncoding::rope;
+  bool ties_embeddings = false;  // where the config does not say
+  LayerRule layers = LayerRule::uniform;
+  // What the family's configuration class in transformers has where the file is silent.
+  std::string_view defaults = "{}";
 };
+
+constexpr FfnKind kGated = FfnKind::gated, kPlain = FfnKind::plain;
+constexpr PositionEncoding kRope = PositionEncoding::rope;
+
+constexpr std::string_view kFalconDefaults = R"({"max_position_embeddings": 2048})";
+constexpr std::string_view kGemma3Defaults =
+    R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 256,
+        "sliding_window": 4096, "sliding_window_pattern": 6, "max_position_embeddings": 131072})";
+constexpr std::string_view kNextDefaults = R"({"full_attention_interval": 4})";
 
 constexpr Family kFamilies[] = {
-    {"llama", "Llama", FfnKind::gated, PositionEncoding::rope, false},
-    {"mistral", "Mistral", FfnKind::gated, PositionEncoding::rope, false},
-    {"mixtral", "Mixtral", FfnKind::gated, PositionEncoding::rope, false},
-    {"qwen", "QWen", FfnKind::gated, PositionEncoding::rope, false},
-    {"qwen2", "Qwen2", FfnKind::gated, PositionEncoding::rope, false},
-    {"qwen2_moe", "Qwen2Moe", FfnKind::gated, PositionEncoding::rope, false},
-    {"qwen3", "Qwen3", FfnKind::gated, PositionEncoding::rope, false},
-    {"qwen3_moe", "Qwen3Moe", FfnKind::gated, PositionEncoding::rope, false},
-    {"deepseek", "Deepseek", FfnKind::gated, PositionEncoding::rope, false},
-    {"deepseek_v2", "DeepseekV2", FfnKind::gated, PositionEncoding::rope, false},
-    {"deepseek_v3", "DeepseekV3", FfnKind::gated, PositionEncoding::rope, false},
-    {"opt", "OPT", FfnKind::plain, PositionEncoding::absolute, true},
-    {"falcon", "Falcon", FfnKind::plain, PositionEncoding::rope, true},
-    {"RefinedWeb", "RW", FfnKind::plain, PositionEncoding::rope, true},
-    {"RefinedWebModel", "RW", FfnKind::plain, PositionEncoding::rope, true},
+    {"llama", "Llama", kGated, kRope, false, LayerRule::uniform, R"({"max_position_embeddings": 2048})"},
+    {"llama4", "Llama4", kGated, kRope, false, LayerRule::llama4},
+    {"llama4_text", "Llama4", kGated, kRope, false, LayerRule::llama4, R"({"no_rope_layer_interval": 4})"},
+    {"mistral", "Mistral", kGated, kRope, false, LayerRule::sliding},
+    {"mistral3", "Mistral3", kGated, kRope, false, LayerRule::sliding},
+    {"mixtral", "Mixtral", kGated, kRope, false, LayerRule::sliding},
+    {"qwen", "QWen"},
+    {"qwen2", "Qwen2", kGated, kRope, false, LayerRule::optional_sliding,
+     R"({"max_position_embeddings": 32768})"},
+    {"qwen2_moe", "Qwen2Moe", kGated, kRope, false, LayerRule::optional_sliding},
+    {"qwen3", "Qwen3", kGated, kRope, false, LayerRule::optional_sliding},
+    {"qwen3_moe", "Qwen3Moe", kGated, kRope, false, LayerRule::optional_sliding},
+    {"qwen3_next", "Qwen3Next", kGated, kRope, false, LayerRule::interval, kNextDefaults},
+    {"qwen3_5", "Qwen3_5", kGated, kRope, false, LayerRule::interval, kNextDefaults},
+    {"qwen3_5_text", "Qwen3_5", kGated, kRope, false, LayerRule::interval, kNextDefaults},
+    {"qwen3_5_moe", "Qwen3_5Moe", kGated, kRope, false, LayerRule::interval, kNextDefaults},
+    {"qwen3_5_moe_text", "Qwen3_5Moe", kGated, kRope, false, LayerRule::interval, kNextDefaults},
+    {"gemma2", "Gemma2", kGated, kRope, true, LayerRule::alternating},
+    {"gemma3", "Gemma3", kGated, kRope, true, LayerRule::pattern, kGemma3Defaults},
+    {"gemma3_text", "Gemma3", kGated, kRope, true, LayerRule::pattern, kGemma3Defaults},
+    {"gemma4", "Gemma4", kGated, kRope, true, LayerRule::gemma4},
+    {"gemma4_text", "Gemma4", kGated, kRope, true, LayerRule::gemma4},
+    {"gpt_oss", "GptOss", kGated, kRope, false, LayerRule::alternating},
+    {"deepseek", "Deepseek"},
+    {"deepseek_v2", "DeepseekV2"},
+    {"deepseek_v3", "DeepseekV3"},
+    {"deepseek_v32", "DeepseekV32"},
+    {"kimi_k2", "DeepseekV3"},
+    {"kimi_k25", "KimiK25"},
+    {"kimi_linear", "KimiLinear", kGated, kRope, false, LayerRule::kimi_linear},
+    {"glm4", "Glm4"},
+    {"glm4_moe", "Glm4Moe"},
+    {"glm_moe_dsa", "GlmMoeDsa"},
+    {"minimax_m2", "MiniMaxM2", kGated, kRope, false, LayerRule::minimax},
+    {"minimax_m1", "MiniMaxM1", kGated, kRope, false, LayerRule::minimax},
+    {"minimax_text_01", "MiniMaxText01", kGated, kRope, false, LayerRule::minimax},
+    {"nemotron_h", "NemotronH", kPlain, kRope, false, LayerRule::nemotron_h},
+    {"jamba", "Jamba", kGated, PositionEncoding::alibi, false, LayerRule::jamba},
+    {"granitemoehybrid", "GraniteMoeHybrid", kGated, kRope, false, LayerRule::granite},
+    {"phi", "Phi", kPlain},
+    {"phi3", "Phi3", kGated, kRope, false, LayerRule::sliding},
+    {"opt", "OPT", kPlain, PositionEncoding::absolute, true, LayerRule::uniform,
+     R"({"max_position_embeddings": 2048})"},
+    {"falcon", "Falcon", kPlain, kRope, true, LayerRule::uniform, kFalconDefaults},
+    {"RefinedWeb", "RW", kPlain, kRope, true, LayerRule::uniform, kFalconDefaults},
+    {"RefinedWebModel", "RW", kPlain, kRope, true, LayerRule::uniform, kFalconDefaults},
 };
 
-class Config {
- public:
-  Config(const Json& json, const std::string& place) : json_(json), place_(place) {}
+// Keys that change neither what a context takes nor how long a step lasts.
+bool is_harmless(std::string_view key) {
+  constexpr std::string_view kKeys[] = {"architectures",
+                                        "auto_map",
+                                        "bos_token_id",
+                                        "eos_token_id",
+                                        "pad_token_id",
+                                        "transformers_version",
+                                        "use_cache",
+                                        "model_type",
+                                        "torch_dtype",
+                                        "dtype",
+                                        "_name_or_path",
+                                        "initializer_range",
+                                        "hidden_act",
+                                        "hidden_activation",
+                                        "activation_function",
+                                        "mlp_hidden_act",
+                                        "mamba_hidden_act",
+                                        "rms_norm_eps",
+                                        "layer_norm_eps",
+                                        "layer_norm_epsilon",
+                                        "norm_eps",
+                                        "norm_epsilon",
+                                        "rope_theta",
+                                        "rope_scaling",
+                                        "rope_parameters",
+                                        "rope_local_base_freq",
+                                        "rope_interleave",
+                                        "rope_type",
+                                        "partial_rotary_factor",
+                                        "rotary_dim",
+                                        "original_max_position_embeddings",
+                                        "pretraining_tp",
+                                        "query_pre_attn_scalar",
+                                        "attn_logit_softcapping",
+                                        "final_logit_softcapping",
+                                        "output_router_logits",
+                                        "router_aux_loss_coef",
+                                        "router_jitter_noise",
+                                        "router_logits_scaling",
+                                        "norm_topk_prob",
+                                        "scoring_func",
+                                        "topk_method",
+                                        "topk_group",
+                                        "n_group",
+                                        "num_expert_group",
+                                        "use_grouped_topk",
+                                        "routed_scaling_factor",
+                                        "seq_aux",
+                                        "aux_loss_alpha",
+                                        "ep_size",
+                                        "num_nextn_predict_layers",
+                                        "num_mtp_modules",
+                                        "mtp_num_hidden_layers",
+                                        "chunk_size",
+                                        "mamba_chunk_size",
+                                        "embedding_multiplier",
+                                        "attention_multiplier",
+                                        "logits_scaling",
+                                        "residual_multiplier",
+                                        "swiglu_limit",
+                                        "attention_sink",
+                                        "attention_output_gate",
+                                        "attn_output_gate",
+                                        "return_dict",
+                                        "id2label",
+                                        "label2id",
+                                        "is_decoder",
+                                        "is_encoder_decoder",
+                                        "task_specific_params",
+                                        "vision_config",
+                                        "audio_config",
+                                        "image_token_id",
+                                        "image_token_index",
+                                        "video_token_id",
+                                        "vision_start_token_id",
+                                        "vision_end_token_id",
+                                        "boi_token_index",
+                                        "eoi_token_index",
+                                        "mm_tokens_per_image",
+                                        "attn_temperature_tuning",
+                                        "floor_scale",
+                                        "attn_scale",
+                                        "use_qk_norm",
+                                        "qk_layernorm",
+                                        "rescale_every",
+                                        "time_step_limit",
+                                        "time_step_min",
+                                        "time_step_max",
+                                        "time_step_floor",
+                                        "rescale_prenorm_residual",
+                                        "residual_in_fp32",
+                                        "resid_pdrop",
+                                        "embd_pdrop",
+                                        "num_logits_to_keep",
+                                        "prefix",
+                                        "torchscript",
+                                        "position_embedding_type",
+                                        "normalization_function",
+                                        "init_method",
+                                        "expand",
+                                        "mamba_expand",
+                                        "hidden_dropout",
+                                        "do_layer_norm_before",
+                                        "word_embed_proj_dim",
+                                        "num_ln_in_parallel_attn",
+                                        "parallel_attn",
+                                        "moe_renormalize",
+                                        "moe_router_activation_func",
+                                        "mla_use_nope",
+                                        "index_topk_freq",
+                                        "initial_context_length",
+                                        "cache_implementation",
+                                        "for_llm_compressor",
+                                        "postnorm"};
+  if (std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys)) return true;
+  for (std::string_view part : {"dropout", "bias", "_token_id", "norm_after", "layernorm_", "_coef"}) {
+    if (key.find(part) != std::string_view::npos) return true;
+  }
+  return key.starts_with("use_") && key != "use_sliding_window";
+}
 
-  // The first of these keys that has a value; null when none has.
-  const Json* find(std::initializer_list<const char*> keys) const {
-    for (const char* key : keys) {
-      const auto found = json_.find(key);
-      if (found != json_.end() && !found->is_null()) return &*found;
-    }
-    return nullptr;
-  }
-  bool is_true(const char* key) const {
-    const Json* found = find({key});
-    return found && found->is_boolean() && found->get<bool>();
-  }
-  int64_t integer(std::initializer_list<const char*> keys, int64_t otherwise) const {
-    const Json* found = find(keys);
-    if (!found) return otherwise;
-    if (!found->is_number_integer() || *found < 0 || *found > kMaxInteger) {
-      throw InputError(place_ + ": " + *keys.begin() + ": found " + shown(*found) + ", allowed: an integer");
-    }
-    return found->get<int64_t>();
-  }
-  int64_t required(std::initializer_list<const char*> keys) const {
-    if (!find(keys)) throw InputError(place_ + ": " + *keys.begin() + ": missing, required");
-    return integer(keys, 0);
-  }
-  std::string text(const char* key) const {
-    const Json* found = find({key});
-    return found && found->is_string() ? found->get<std::string>() : "";
-  }
-
- private:
-  const Json& json_;
-  const std::string& place_;
-};
-
-const Family& family_of(const Config& config, const std::string& place) {
+const Family& family_of(const HfConfig& config) {
   const std::string type = config.text("model_type");
   std::string architecture;
   const Json* listed = config.find({"architectures"});
@@ -86,63 +216,66 @@ const Family& family_of(const Config& config, const std::string& place) {
                       architecture.starts_with(std::string(family.architecture) + "LMHead");
     if (type.empty() && same) return family;
   }
-  throw InputError(place + ": model_type: found \"" + (type.empty() ? architecture : type) +
+  throw InputError(config.place() + ": model_type: found \"" + (type.empty() ? architecture : type) +
                    "\", allowed: " + joined(types) + suggestion(type, types));
 }
 
-int64_t key_value_heads(const Config& config, std::string_view type, int64_t heads) {
+int64_t key_value_heads(const HfConfig& config, std::string_view type, int64_t heads) {
   const bool falcon = type == "falcon" || type.starts_with("RefinedWeb");
+  const int64_t listed = config.integer({"num_key_value_heads", "num_kv_heads", "n_head_kv"}, heads);
+  const bool has_one_head = config.is_true("multi_query");
   if (falcon && !config.is_true("new_decoder_architecture")) {
     // Falcon-7B shares one head and lists none; Falcon-40B lists n_head_kv in its older form.
-    const bool one = config.find({"multi_query"}) ? config.is_true("multi_query") : type != "RefinedWeb";
+    const bool one = config.has("multi_query") ? has_one_head : type != "RefinedWeb";
     return one ? 1 : config.integer({"n_head_kv"}, heads);
   }
-  return config.integer({"num_key_value_heads", "num_kv_heads", "n_head_kv"}, heads);
+  return listed;
 }
 
-// DeepSeek, Qwen and Mixtral name their experts differently; null for dense models.
-Json experts_of(const Config& config, int64_t dense_width) {
-  const int64_t count = config.integer({"n_routed_experts", "num_local_experts", "num_experts"}, 0);
-  if (count == 0) return nullptr;
-  const int64_t width = config.integer({"moe_intermediate_size"}, dense_width);
-  const int64_t shared_width = config.integer({"shared_expert_intermediate_size"}, 0);
-  return {{"count", count},
-          {"active", config.required({"num_experts_per_tok"})},
-          {"shared", config.integer({"n_shared_experts"}, width > 0 ? shared_width / width : 0)},
-          {"intermediate_size", width},
-          {"dense_layers", config.integer({"first_k_dense_replace"}, 0)}};
-}
-
-void add_latent_attention(const Config& config, Json& model) {
-  if (!config.find({"kv_lora_rank"})) return;
-  const LatentAttention usual;
-  const int64_t rope = config.integer({"qk_rope_head_dim"}, usual.qk_rope_head_dim);
-  const int64_t nope = config.integer({"qk_nope_head_dim"}, usual.qk_nope_head_dim);
-  model["kv_lora_rank"] = config.required({"kv_lora_rank"});
+void add_latent_attention(const HfConfig& config, Json& model) {
+  if (!config.has("kv_lora_rank")) return;
+  const int64_t rope = config.positive({"qk_rope_head_dim"});
+  const int64_t nope = config.positive({"qk_nope_head_dim"});
+  model["kv_lora_rank"] = config.positive({"kv_lora_rank"});
   model["q_lora_rank"] = config.integer({"q_lora_rank"}, 0);
   model["qk_rope_head_dim"] = rope;
   model["qk_nope_head_dim"] = nope;
-  model["v_head_dim"] = config.integer({"v_head_dim"}, usual.v_head_dim);
+  model["v_head_dim"] = config.positive({"v_head_dim"});
   model["head_dim"] = rope + nope;
 }
 
-// Methods that multiply in FP8 and leave the embedding and the output projection as they are.
-bool is_fp8(const std::string& method) { return method == "fp8" || method == "fbgemm_fp8"; }
+// Falcon's and OPT's older configs leave the FFN's width out: it is four times the hidden size.
+int64_t ffn_width(const HfConfig& config, const Family& family, int64_t hidden) {
+  const auto keys = {std::string_view("intermediate_size"), std::string_view("ffn_dim"),
+                     std::string_view("ffn_hidden_size")};
+  const bool falcon = family.model_type == "falcon" || family.model_type.starts_with("RefinedWeb");
+  if (falcon) return config.integer(keys, 4 * hidden);
+  if (family.layers == LayerRule::nemotron_h && !config.find(keys)) {
+    return config.positive({"moe_intermediate_size"});
+  }
+  const int64_t width = config.positive(keys);
+  return family.model_type == "qwen" ? width / 2 : width;  // Qwen 1 states gate and up together
+}
 
-// How many bytes a quantised weight takes; 0 where the config names no quantisation.
-double quantised_weight_bytes(const Config& config, const std::string& place) {
-  const Json* found = config.find({"quantization_config"});
-  if (!found || !found->is_object()) return 0;
-  const std::string at = place + ": quantization_config";
-  const Config quantisation(*found, at);
-  const std::string method = quantisation.text("quant_method");
-  if (is_fp8(method)) return 1;
-  const int64_t bits = quantisation.integer({"bits", "w_bit"}, 0);
-  if (bits > 0) return static_cast<double>(bits) / 8;
-  if (quantisation.is_true("load_in_8bit") || quantisation.is_true("_load_in_8bit")) return 1;
-  if (quantisation.is_true("load_in_4bit") || quantisation.is_true("_load_in_4bit")) return 0.5;
-  throw InputError(at + ".quant_method: found \"" + method +
-                   "\", allowed: fp8, or a method with bits; or a model file with weight_bytes_per_element");
+// Where the text model of a multimodal one stands, or the object itself.
+const Json& text_part(const Json& object) {
+  for (const char* key : {"text_config", "llm_config", "language_config"}) {
+    const auto found = object.find(key);
+    if (found != object.end() && found->is_object()) return *found;
+  }
+  return object;
+}
+
+void warn_of_unread(const HfConfig& config) {
+  std::string keys;
+  for (const std::string& key : config.unread()) {
+    const Json& value = config.json()[key];
+    const bool is_off = (value.is_boolean() && !value.get<bool>()) || value == 0;
+    if (!is_off && !is_harmless(key)) keys += (keys.empty() ? "" : ", ") + key;
+  }
+  if (!keys.empty()) {
+    warn(config.place() + ": keys that are not understood and may change sizes or times: " + keys);
+  }
 }
 
 }  // namespace
@@ -152,45 +285,49 @@ bool is_hugging_face(const Json& object) {
 }
 
 Json model_of_hugging_face(const Json& object, const std::string& name, const std::string& place) {
-  const Config config(object, place);
-  const Family& family = family_of(config, place);
-  const int64_t hidden = config.required({"hidden_size", "n_embd"});
-  const int64_t heads = config.required({"num_attention_heads", "n_head"});
-  int64_t width = config.integer({"intermediate_size", "ffn_dim", "ffn_hidden_size"}, 4 * hidden);
-  if (family.model_type == "qwen") width /= 2;  // Qwen 1 states gate and up together
+  const Json& text = text_part(object);
+  const bool nested = &text != &object;
+  Json merged = text;
+  if (nested) {  // what only the outer object says
+    for (const char* key : {"quantization_config", "tie_word_embeddings", "torch_dtype", "dtype",
+                            "model_type", "architectures", "vocab_size"}) {
+      if (object.contains(key) && !merged.contains(key)) merged[key] = object[key];
+    }
+  }
+  HfConfig config(merged, nested ? place + ": text_config" : place);
+  const Family& family = family_of(config);
+  config.add_defaults(family.defaults);
+  const int64_t hidden = config.positive({"hidden_size", "n_embd"});
+  const int64_t heads = config.positive({"num_attention_heads", "n_head"});
   std::string own_name = config.text("_name_or_path");
   own_name = own_name.substr(own_name.find_last_of('/') + 1);
 
   Json model = Json::object();
   model["name"] = own_name.empty() ? name : own_name;
-  model["num_hidden_layers"] = config.required({"num_hidden_layers", "n_layer"});
+  model["num_hidden_layers"] = config.positive({"num_hidden_layers", "n_layer"});
   model["hidden_size"] = hidden;
   model["num_attention_heads"] = heads;
   model["num_key_value_heads"] = key_value_heads(config, family.model_type, heads);
-  if (config.find({"head_dim"})) model["head_dim"] = config.required({"head_dim"});
-  model["intermediate_size"] = width;
-  model["vocab_size"] = config.required({"vocab_size"});
-  model["max_position_embeddings"] = config.integer({"max_position_embeddings", "seq_length"}, 2048);
+  if (config.find({"head_dim", "attention_head_dim"})) {
+    model["head_dim"] = config.positive({"head_dim", "attention_head_dim"});
+  }
+  model["intermediate_size"] = ffn_width(config, family, hidden);
+  model["vocab_size"] = config.positive({"vocab_size"});
+  model["max_position_embeddings"] = config.positive({"max_position_embeddings", "seq_length"});
   const Json* dtype = config.find({"torch_dtype", "dtype"});
   if (dtype) model["torch_dtype"] = *dtype;
-  if (const double bytes = quantised_weight_bytes(config, place); bytes > 0) {
-    model["weight_bytes_per_element"] = bytes;
-    const Config quantisation(*config.find({"quantization_config"}), place);
-    if (is_fp8(quantisation.text("quant_method"))) {
-      model["activation_bytes_per_element"] = 1;
-      model["embedding_bytes_per_element"] = 2;
-    }
-  }
   const bool alibi = config.is_true("alibi");
   const PositionEncoding position = alibi ? PositionEncoding::alibi : family.position_encoding;
   model["ffn"] = kFfnNames[static_cast<std::size_t>(family.ffn)];
   model["position_encoding"] = kPositionNames[static_cast<std::size_t>(position)];
-  const bool said = config.find({"tie_word_embeddings"});
+  const bool said = config.has("tie_word_embeddings");
   model["tie_word_embeddings"] = said ? config.is_true("tie_word_embeddings") : family.ties_embeddings;
-  const Json experts = experts_of(config, width);
-  if (!experts.is_null()) model["experts"] = experts;
   add_latent_attention(config, model);
+  add_layer_groups(config, family.layers, model);
+  add_experts(config, family.layers, model);
+  add_quantisation(config, model);
   model["source"] = "Hugging Face config.json, model_type " + std::string(family.model_type);
+  warn_of_unread(config);
   return model;
 }
 

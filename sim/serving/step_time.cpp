@@ -95,14 +95,14 @@ double StepTime::mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding,
     attention_s = cost_.mixed_attention_layer_s(chunks, decoding, context_tokens);
   } else {
     attention_s = cost_.attention_layer_s(chunks) +
-                  cost_.decode_attention_layer_s(decoding).at_s(static_cast<double>(context_tokens));
+                  cost_.decode_attentions_layer_s(decoding).at_s(static_cast<double>(context_tokens));
   }
   const double head_s = sampled > 0 ? cost_.head_s(sampled) : 0;
   return layers_s(cost_.linear_layer_s(rows) + attention_s, rows, decoding) + head_s;
 }
 
 DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extra_s) const {
-  const DecodeAttention attention = cost_.decode_attention_layer_s(decoding);
+  const DecodeAttentions attention = cost_.decode_attentions_layer_s(decoding);
   const double linear_s = cost_.linear_layer_s(decoding);
   const double head_s = cost_.head_s(decoding);
   const auto growth = static_cast<double>(decoding);  // of the context, in one step

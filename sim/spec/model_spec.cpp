@@ -63,6 +63,14 @@ double embedding_parameters(const ModelSpec& model) {
          (model.tie_word_embeddings ? 1 : 2);
 }
 
+double routed_expert_parameters(const ModelSpec& model) {
+  if (!model.experts) return 0;
+  const Experts& experts = *model.experts;
+  const int64_t layers = model.layers_with_ffn() - std::min(experts.dense_layers, model.layers_with_ffn());
+  return static_cast<double>(layers * experts.count) *
+         ffn_parameters(model, static_cast<double>(experts.intermediate_size));
+}
+
 // FFNs of all layers, with routers and all experts.
 double all_ffn_parameters(const ModelSpec& model) {
   const auto layers = static_cast<double>(model.layers_with_ffn());
@@ -216,7 +224,10 @@ double ModelSpec::parameter_count() const {
 
 double ModelSpec::weight_bytes() const {
   const double embedding = embedding_parameters(*this);
-  return (parameter_count() - embedding) * weight_bytes_per_element +
+  const double routed = routed_expert_parameters(*this);
+  const double routed_bytes =
+      experts ? experts->weight_bytes_per_element.value_or(weight_bytes_per_element) : 0;
+  return (parameter_count() - embedding - routed) * weight_bytes_per_element + routed * routed_bytes +
          embedding * head_weight_bytes_per_element();
 }
 

@@ -33,6 +33,7 @@ struct Experts {
   int64_t intermediate_size = 0;         // of one routed expert
   int64_t shared_intermediate_size = 0;  // of one shared expert; 0: as a routed one
   int64_t dense_layers = 0;  // layers that have a dense FFN of ModelSpec::intermediate_size instead
+  std::optional<double> weight_bytes_per_element;  // of routed experts; absent: the model's
 
   int64_t shared_width() const {
     return shared * (shared_intermediate_size > 0 ? shared_intermediate_size : intermediate_size);
@@ -106,6 +107,8 @@ struct LayerGroup {
     return attention == AttentionKind::sliding || attention == AttentionKind::chunked;
   }
 };
+
+inline constexpr std::size_t kMostLayerGroups = 8;
 
 struct ModelSpec {
   std::string name;

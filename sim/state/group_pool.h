@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "base/key_map.h"
+#include "spec/kv_groups.h"
 #include "state/block_pool.h"
-#include "state/kv_groups.h"
 
 namespace kvcap {
 

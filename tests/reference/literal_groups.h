@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "reference/literal_pool.h"
-#include "state/kv_groups.h"
+#include "spec/kv_groups.h"
 
 namespace kvcap::reference {
 

@@ -1,6 +1,6 @@
 // Groups of layers that share one pool of blocks: how layers are cut into groups, the tokens of their blocks,
 // and which blocks a sequence needs.
-#include "state/kv_groups.h"
+#include "spec/kv_groups.h"
 
 #include <gtest/gtest.h>
 

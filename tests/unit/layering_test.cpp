@@ -18,7 +18,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"workload", {"base"}},
     {"metrics", {"base"}},
     {"cost", {"spec", "base"}},
-    {"state", {"base"}},
+    {"state", {"spec", "base"}},
     {"policy", {"state", "cost", "spec", "base"}},
     {"des", {"cost", "spec", "base"}},
     {"serving", {"policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},

@@ -378,8 +378,13 @@ TEST_F(ReferencedFile, MayBeADeepSeekOrMixtralConfigOfHuggingFace) {
 TEST_F(ReferencedFile, OfHuggingFaceIsRefusedWhenItsFamilyIsUnknown) {
   const std::string place = (folder_ / "my-model/config.json").string();
   const std::string families =
-      "llama, mistral, mixtral, qwen, qwen2, qwen2_moe, qwen3, qwen3_moe, deepseek, "
-      "deepseek_v2, deepseek_v3, opt, falcon, RefinedWeb, RefinedWebModel";
+      "llama, llama4, llama4_text, mistral, mistral3, mixtral, qwen, qwen2, qwen2_moe, qwen3, qwen3_moe, "
+      "qwen3_next, qwen3_5, qwen3_5_text, qwen3_5_moe, qwen3_5_moe_text, gemma2, gemma3, gemma3_text, "
+      "gemma4, "
+      "gemma4_text, gpt_oss, deepseek, deepseek_v2, deepseek_v3, deepseek_v32, kimi_k2, kimi_k25, "
+      "kimi_linear, "
+      "glm4, glm4_moe, glm_moe_dsa, minimax_m2, minimax_m1, minimax_text_01, nemotron_h, jamba, "
+      "granitemoehybrid, phi, phi3, opt, falcon, RefinedWeb, RefinedWebModel";
   EXPECT_EQ(error_of([&] { model(R"({"model_type": "lama"})"); }),
             place + ": model_type: found \"lama\", allowed: " + families + "; did you mean \"llama\"?");
   EXPECT_EQ(error_of([&] { model(R"({"architectures": ["T5Model"]})"); }),

@@ -80,7 +80,7 @@ TEST_F(ScenarioSchema, AcceptsWhatTheLoaderAccepts) {
       R"("workload": {"source": {"kind": "chat"}, "think_time": {"distribution": "lognormal", "cv": 2}})",
       R"("model": "llama-2-7b")",
       R"("model": {"model_type": "llama", "hidden_size": 256, "num_attention_heads": 8, "num_hidden_layers": 2,
-                   "vocab_size": 100, "rope_scaling": {"factor": 2}})",
+                   "intermediate_size": 688, "vocab_size": 100, "rope_scaling": {"factor": 2}})",
   };
   for (const std::string& one : cases) {
     json document = json::parse(sample_scenario());

@@ -1,4 +1,4 @@
-#include "state/kv_groups.h"
+#include "spec/kv_groups.h"
 
 #include <algorithm>
 #include <cmath>

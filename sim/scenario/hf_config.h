@@ -1,0 +1,80 @@
+// A Hugging Face config.json as its reader asks it: by key, with the defaults of its family. It remembers
+// which keys were asked for, so that what nobody understands can be told. Private to scenario/.
+#pragma once
+
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scenario/json.h"
+
+namespace kvcap {
+
+class HfConfig {
+ public:
+  // `json` outlives it. `place`: how messages name the file.
+  HfConfig(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
+  // What the family's configuration class has where the file is silent.
+  void add_defaults(std::string_view json_text) { defaults_ = Json::parse(json_text); }
+
+  const std::string& place() const { return place_; }
+  const Json& json() const { return json_; }
+
+  // The first of these keys that has a value; null when none has. Then the same among the defaults.
+  const Json* find(std::initializer_list<std::string_view> keys) const;
+  bool has(std::string_view key) const { return find({key}) != nullptr; }
+  bool is_true(std::string_view key) const;
+  int64_t integer(std::initializer_list<std::string_view> keys, int64_t otherwise) const;
+  int64_t required(std::initializer_list<std::string_view> keys) const;
+  // At least 1.
+  int64_t positive(std::initializer_list<std::string_view> keys) const;
+  std::string text(std::string_view key) const;
+  // Empty when there is none; anything but a list of `expected` entries is an error.
+  std::vector<std::string> texts(std::string_view key, int64_t expected) const;
+  std::vector<int64_t> integers(std::string_view key) const;
+  const Json* object(std::string_view key) const;
+
+  [[noreturn]] void fail(std::string_view key, const std::string& found, const std::string& allowed) const;
+  // Keys with a value that nobody has asked for.
+  std::vector<std::string> unread() const;
+
+ private:
+  const Json& json_;
+  std::string place_;
+  Json defaults_ = Json::object();
+  mutable std::set<std::string, std::less<>> read_;
+};
+
+// ---- parts of the reader, each in a file of its own ----
+
+// What a family's layers keep where its config.json lists no layer_types (hugging_face_layers.cpp).
+enum class LayerRule : uint8_t {
+  uniform,           // all alike: full, or latent
+  sliding,           // all sliding where sliding_window has a value (Mistral, Phi-3)
+  optional_sliding,  // Qwen2: the layers from max_window_layers on, where use_sliding_window is set
+  alternating,       // sliding, full, sliding, ... (Gemma 2, gpt-oss)
+  pattern,           // every sliding_window_pattern-th layer is full (Gemma 3)
+  gemma4,            // layer_types only; full layers have heads of their own
+  llama4,            // chunked but for layers without rotary positions
+  interval,          // gated delta rule; every full_attention_interval-th layer is full (Qwen3-Next)
+  nemotron_h,        // hybrid_override_pattern
+  jamba,             // attn_layer_period and attn_layer_offset
+  granite,           // layer_types: mamba, attention
+  kimi_linear,       // linear_attn_config
+  minimax,           // attn_type_list: 0 linear, 1 full
+};
+// Adds layer_groups to the model file, and ffn_layers where not every layer has an FFN.
+void add_layer_groups(const HfConfig& config, LayerRule rule, Json& model);
+
+// `experts`, and intermediate_size where dense layers have one of their own (hugging_face_experts.cpp).
+void add_experts(const HfConfig& config, LayerRule rule, Json& model);
+
+// Bytes of weights, of what enters GEMMs, and of KV (hugging_face_quantisation.cpp).
+void add_quantisation(const HfConfig& config, Json& model);
+
+// Layers of one letter of hybrid_override_pattern: M Mamba-2, * attention, - FFN, E experts.
+int64_t layers_of_pattern(const HfConfig& config, char letter);
+
+}  // namespace kvcap

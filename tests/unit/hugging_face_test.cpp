@@ -1,0 +1,206 @@
+// One config.json of each family, with what it must come to. The files hold the shapes that the publishers'
+// have; parameters are those of the model cards.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/input_error.h"
+#include "scenario/load.h"
+#include "spec/model_spec.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Expected {
+  const char* file;
+  double billions;  // parameters; 0: not checked
+  double kv_bytes_per_token;
+  double window_bytes;  // of 100,000 tokens
+  double state_bytes;
+};
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr double kDelta = 2'146'304;  // 32 value and 16 key heads of 128: 2 MiB + 48 KiB
+
+const Expected kExpected[] = {
+    {"llama-2-7b", 6.74, 524'288, 0, 0},
+    {"llama-3.1-8b", 8.03, 131'072, 0, 0},
+    // 100,000 tokens are 1,696 into their 13th chunk, in 36 layers of 4096 bytes a token.
+    {"llama-4-scout", 107.8, 49'152, 36.0 * 4'096 * 1'696, 0},
+    {"llama-4-maverick", 400.7, 49'152, 36.0 * 4'096 * 1'696, 0},
+    {"mistral-7b-v0.1", 7.24, 0, 32.0 * 4'096 * 4'096, 0},
+    {"mixtral-8x7b", 46.7, 131'072, 0, 0},
+    {"qwen2.5-7b", 7.61, 57'344, 0, 0},
+    {"qwen1.5-moe-a2.7b", 14.3, 196'608, 0, 0},
+    {"qwen3-8b", 8.19, 147'456, 0, 0},
+    {"qwen3-30b-a3b", 30.5, 98'304, 0, 0},
+    {"qwen3-next-80b-a3b", 79.7, 24'576, 0, 36 * kDelta},
+    {"qwen3.5-27b", 0, 65'536, 0, 48.0 * (48 * 128 * 128 * 4 + (2 * 16 + 48) * 128 * 3 * 2)},
+    {"gemma-2-9b", 9.24, 21.0 * 8'192, 21.0 * 8'192 * 4'096, 0},
+    {"gemma-3-27b", 27.0, 81'920, 416 * kMiB, 0},
+    // Engines keep keys and values apart, although the 5 full layers compute them alike.
+    {"gemma-4-26b-a4b", 25.2, 20'480, 200 * kMiB, 0},
+    {"gpt-oss-20b", 20.9, 24'576, 3'145'728, 0},
+    {"gpt-oss-120b", 116.8, 36'864, 4'718'592, 0},
+    {"deepseek-v2-lite", 15.7, 27.0 * 576 * 2, 0, 0},
+    {"deepseek-v3", 671, 70'272, 0, 0},
+    {"deepseek-v3.2", 671, 70'272 + 61 * 132, 0, 0},
+    {"kimi-k2", 1'026, 70'272, 0, 0},
+    {"kimi-linear-48b-a3b", 49.1, 8'064, 0, 20.0 * (32 * 128 * 128 * 4 + 3 * 32 * 128 * 3 * 2)},
+    {"glm-4.5", 353, 376'832, 0, 0},
+    {"minimax-m2", 228.7, 253'952, 0, 0},
+    {"minimax-text-01", 456, 40'960, 0, 70.0 * 64 * 128 * 128 * 4},
+    {"nemotron-3-nano-30b-a3b", 31.6, 6'144, 0, 23.0 * (64 * 64 * 128 * 4 + (64 * 64 + 2 * 8 * 128) * 3 * 2)},
+    {"jamba-v0.1", 51.6, 16'384, 0, 28.0 * (8'192 * 16 * 4 + 8'192 * 3 * 2)},
+    {"granite-4.0-h-small", 32.2, 16'384, 0, 36.0 * (128 * 64 * 128 * 4 + (128 * 64 + 2 * 128) * 3 * 2)},
+    {"phi-4", 14.66, 204'800, 0, 0},
+    {"opt-30b", 30.0, 1'376'256, 0, 0},
+    {"falcon-40b", 41.3, 122'880, 0, 0},
+};
+
+std::string path_of(const std::string& name) {
+  return (fs::path(KVCAP_SOURCE_DIR) / "tests/data/configs" / (name + ".json")).string();
+}
+
+class HuggingFaceConfig : public testing::TestWithParam<Expected> {};
+
+TEST_P(HuggingFaceConfig, HasItsBytesAndParametersAndWarnsOfNothing) {
+  const Expected& expected = GetParam();
+  testing::internal::CaptureStderr();
+  const ModelSpec model = load_model(path_of(expected.file));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(model.kv_bytes_per_token(), expected.kv_bytes_per_token);
+  EXPECT_EQ(model.window_bytes(100'000), expected.window_bytes);
+  EXPECT_EQ(model.recurrent_state_bytes(), expected.state_bytes);
+  if (expected.billions > 0) {
+    EXPECT_NEAR(model.parameter_count() / 1e9, expected.billions, 0.015 * expected.billions);
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<Expected>& info) {
+  std::string name = info.param.file;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Families, HuggingFaceConfig, testing::ValuesIn(kExpected), name_of);
+
+TEST(HuggingFaceConfigs, AreAllExpectedSomewhere) {
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(KVCAP_SOURCE_DIR) / "tests/data/configs")) {
+    files += entry.path().extension() == ".json";
+  }
+  EXPECT_EQ(files, std::size(kExpected));
+}
+
+// A config.json of a tiny model with these further keys.
+class TinyConfig : public testing::Test {
+ protected:
+  void TearDown() override { fs::remove(file_); }
+  std::string written(const std::string& type, const std::string& keys) {
+    std::ofstream(file_) << R"({"model_type": ")" + type + R"(", "hidden_size": 64, "num_hidden_layers": 4,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 128, "vocab_size": 100,
+      "max_position_embeddings": 4096, "torch_dtype": "bfloat16")" +
+                                (keys.empty() ? "" : ", " + keys) + "}";
+    return file_;
+  }
+  ModelSpec model(const std::string& type, const std::string& keys) {
+    return load_model(written(type, keys));
+  }
+  std::string error(const std::string& type, const std::string& keys) {
+    try {
+      model(type, keys);
+    } catch (const InputError& e) {
+      return std::string(e.what()).substr(file_.size());
+    }
+    return "";
+  }
+  std::string warning(const std::string& type, const std::string& keys) {
+    testing::internal::CaptureStderr();
+    model(type, keys);
+    return testing::internal::GetCapturedStderr();
+  }
+  std::string file_ =
+      (fs::temp_directory_path() / ("kvcap_config_" + std::to_string(getpid()) + ".json")).string();
+};
+
+TEST_F(TinyConfig, WarnsOfAKeyThatNobodyUnderstands) {
+  EXPECT_EQ(
+      warning("llama", R"("kv_compression": 4, "rope_theta": 1e4, "alien_layers": [1])"),
+      "kvcap: warning: " + file_ +
+          ": keys that are not understood and may change sizes or times: kv_compression, alien_layers\n");
+  // Llama has no sliding window that its readers know of.
+  EXPECT_NE(warning("llama", R"("sliding_window": 512)").find("sliding_window"), std::string::npos);
+  EXPECT_EQ(warning("llama", R"("sliding_window": null, "attention_bias": true)"), "");
+}
+
+TEST_F(TinyConfig, NeedsWhatItsRuleNeeds) {
+  EXPECT_EQ(error("gemma4", ""), ": layer_types: missing, required");
+  EXPECT_EQ(error("gpt_oss", ""), ": sliding_window: missing, required");
+  EXPECT_EQ(error("nemotron_h", ""), ": hybrid_override_pattern: missing, required");
+  EXPECT_EQ(
+      error("nemotron_h", R"("hybrid_override_pattern": "M*XE")"),
+      ": hybrid_override_pattern: found 'X', allowed: M (Mamba-2), * (attention), - (FFN), E (experts)");
+  EXPECT_EQ(error("qwen3_next", ""), ": linear_num_value_heads: missing, required");
+  EXPECT_EQ(error("qwen3", R"("layer_types": ["full_attention"])"),
+            ": layer_types: found 1 entries, allowed: a list of num_hidden_layers = 4 texts");
+  EXPECT_EQ(error("mixtral", R"("num_local_experts": 8)"), ": num_experts_per_tok: missing, required");
+}
+
+TEST_F(TinyConfig, OfQwenSlidesFromALayerOnWhereItSaysSo) {
+  const std::string window = R"("sliding_window": 128, "max_window_layers": 1, "use_sliding_window": )";
+  EXPECT_TRUE(model("qwen2", window + "false").is_uniform());
+  const ModelSpec slides = model("qwen2", window + "true");
+  ASSERT_EQ(slides.layer_groups.size(), 2U);
+  EXPECT_EQ(slides.layer_groups[0].layers, 1);
+  EXPECT_EQ(slides.layer_groups[1].layers, 3);
+  EXPECT_EQ(slides.window_bytes(1'000), 3.0 * 128 * 2 * 2 * 16 * 2);
+}
+
+TEST_F(TinyConfig, CountsLayersWithoutExperts) {
+  const std::string experts = R"("num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, )";
+  // Layers 1 and 3 have experts, and layer 3 is listed as dense.
+  EXPECT_EQ(model("qwen3_moe", experts + R"("decoder_sparse_step": 2)").experts->dense_layers, 2);
+  EXPECT_EQ(model("qwen3_moe", experts + R"("decoder_sparse_step": 2, "mlp_only_layers": [3])")
+                .experts->dense_layers,
+            3);
+  EXPECT_FALSE(model("qwen3_moe", experts + R"("decoder_sparse_step": 8)").experts);
+}
+
+TEST_F(TinyConfig, MayBeQuantisedInAnyCommonWay) {
+  const auto quantised = [&](const std::string& text) {
+    return model("llama", R"("quantization_config": )" + text);
+  };
+  EXPECT_EQ(quantised(R"("fp8")").weight_bytes_per_element, 1);
+  EXPECT_EQ(quantised(R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"})")
+                .weight_bytes_per_element,
+            0.5625);  // 4 bits and an 8-bit scale for 16 elements
+  EXPECT_EQ(quantised(R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"})")
+                .kv_bytes_per_element,
+            1);
+  const std::string compressed =
+      R"({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4,
+      "type": "int"}, "input_activations": null}}, "kv_cache_scheme": {"num_bits": 8, "type": "float"}})";
+  EXPECT_EQ(quantised(compressed).weight_bytes_per_element, 0.5);
+  EXPECT_EQ(quantised(compressed).gemm_input_bytes_per_element(), 2);
+  EXPECT_EQ(quantised(compressed).kv_bytes_per_element, 1);
+  EXPECT_EQ(error("llama", R"("quantization_config": {"quant_method": "modelopt", "quant_algo": "INT3"})"),
+            ": quantization_config: quant_algo: found \"INT3\", allowed: FP8, NVFP4, W4A16_AWQ");
+  EXPECT_EQ(error("llama", R"("quantization_config": 8)"),
+            ": quantization_config: found 8, allowed: an object or a text");
+}
+
+TEST(HuggingFaceConfigs, OfGptOssKeepFourBitsInTheirExpertsAlone) {
+  const ModelSpec model = load_model(path_of("gpt-oss-20b"));
+  EXPECT_EQ(model.weight_bytes_per_element, 2);
+  EXPECT_EQ(model.experts->weight_bytes_per_element, 4.25 / 8);  // 4 bits and an 8-bit scale for 32 elements
+  // 24 layers of 32 experts of 3 matrices of 2880 x 2880; the rest in 16 bits.
+  const double experts = 24.0 * 32 * 3 * 2880 * 2880;
+  EXPECT_DOUBLE_EQ(model.weight_bytes(), experts * 4.25 / 8 + (model.parameter_count() - experts) * 2);
+}
+
+}  // namespace
+}  // namespace kvcap
