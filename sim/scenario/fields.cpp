@@ -560,6 +560,10 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "a step's prompts and decodes in kernels of their own, or all in the prompts' kernel"});
   v.field("one_token_slices", o.one_token_slices,
           {.meaning = "attention of prompts of which a step computes one token: as prompts, or as decodes"});
+  v.field(
+      "recurrent_checkpoints", o.recurrent_checkpoints,
+      {.meaning = "where states of recurrent layers are kept for other requests: nowhere, where a step ends "
+                  "with a block (prefill slices are cut so that they do), or at the end of every block"});
   v.field("async_scheduling", o.async_scheduling,
           {.meaning = "the next step is planned while one runs; host time is hidden behind the GPU's"});
   v.field("step_overhead_s", o.step_overhead_s, not_negative("host time of a step", "s"));

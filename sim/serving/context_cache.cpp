@@ -7,10 +7,27 @@
 
 namespace kvcap {
 
-ContextCache::ContextCache(const ContextCacheParts& parts)
-    : parts_(parts),
-      pool_(parts.kv_capacity_tokens / parts.serving.block_size, parts.serving.block_size,
-            parts.serving.prefix_caching && parts.policy->traits().reuse != Reuse::everything) {
+namespace {
+
+GroupPoolOptions pool_options(const ContextCacheParts& parts) {
+  const ServingOptions& serving = parts.serving;
+  GroupPoolOptions options;
+  options.step_tokens = serving.max_num_batched_tokens;
+  options.checkpoints = serving.recurrent_checkpoints;
+  options.caching = serving.prefix_caching && parts.policy->traits().reuse != Reuse::everything;
+  if (parts.kv_layout) {
+    options.blocks = parts.kv_blocks;
+    options.layout = *parts.kv_layout;
+  } else {
+    options.blocks = parts.kv_capacity_tokens / serving.block_size;
+    options.layout = {.groups = {{.block_tokens = serving.block_size}}, .unit_tokens = serving.block_size};
+  }
+  return options;
+}
+
+}  // namespace
+
+ContextCache::ContextCache(const ContextCacheParts& parts) : parts_(parts), pool_(pool_options(parts)) {
   if (parts.keeping.save_at == SaveAt::eviction && parts.policy->traits().reuse == Reuse::stored) {
     pool_.on_eviction([this](const BlockRun& run) { note_evicted(run); });
   }
@@ -21,16 +38,13 @@ ContextCache::ContextCache(const ContextCacheParts& parts)
 std::vector<BlockRun> ContextCache::chain_of(const TurnText& text) const {
   if (!parts_.serving.prefix_caching) return {};
   const std::vector<TextRun> texts(text.runs.begin(), text.runs.end());
-  return block_runs(texts, parts_.serving.block_size);
+  return block_runs(texts, pool_.unit_tokens());
 }
 
 FoundContext ContextCache::find(const Request& request) const {
   FoundContext found;
-  const int64_t size = parts_.serving.block_size;
-  if (parts_.serving.prefix_caching) {
-    found.blocks = pool_.find(request.chain, (request.known_tokens() - 1) / size);
-  }
-  found.resident = found.blocks.blocks * size;
+  if (parts_.serving.prefix_caching) found.blocks = pool_.find(request.chain, request.known_tokens() - 1);
+  found.resident = found.blocks.tokens;
   found.parts = find_below(request, found.resident);
   if (found.parts.on_gpu() > 0 && found.resident > 0) {
     // In a part of GPU memory of their own: what blocks hold of the prompt is of no further use.
@@ -41,7 +55,7 @@ FoundContext ContextCache::find(const Request& request) const {
 
 FoundParts ContextCache::find_below(const Request& request, int64_t resident) const {
   if (parts_.policy->traits().reuse == Reuse::everything) return find_seen(request);
-  const int64_t block_size = parts_.serving.prefix_caching ? parts_.serving.block_size : 1;
+  const int64_t block_size = parts_.serving.prefix_caching ? pool_.hit_tokens() : 1;
   FoundParts found =
       find_parts(*parts_.store, request.text.prompt, parts_.keeping.match, resident, block_size);
   // A last part that ends with the prompt is found whole, and its last token computed again.
@@ -78,9 +92,8 @@ bool ContextCache::is_loading(const FoundParts& found) const {
 int64_t ContextCache::found_tokens(const TurnText& text) const {
   const FoundParts below = find_parts(parts_.store->own(), text.prompt, parts_.keeping.match);
   if (!parts_.serving.prefix_caching) return below.all_tokens();
-  const int64_t size = parts_.serving.block_size;
-  const int64_t most = (text.history_tokens + text.input_tokens - 1) / size;
-  return std::max(below.all_tokens(), pool_.find(chain_of(text), most).blocks * size);
+  const int64_t most = text.history_tokens + text.input_tokens - 1;
+  return std::max(below.all_tokens(), pool_.find(chain_of(text), most).tokens);
 }
 
 // ---- what is in use ----
@@ -193,7 +206,7 @@ bool ContextCache::is_worth_saving(Key key) const {
 std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
   if (parts_.policy->traits().reuse != Reuse::stored || request.phase != RequestPhase::running) return {};
   const int64_t chunk =
-      parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens : parts_.serving.block_size;
+      parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens : pool_.hit_tokens();
   int64_t tokens = request.computed;
   if (!parts_.keeping.save_generated) tokens = std::min(tokens, request.prompt_tokens());
   tokens = tokens / chunk * chunk;
@@ -217,7 +230,7 @@ std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
 // A part is saved from its beginning: behind what is evicted nothing is left, and what stands before it is
 // still there.
 void ContextCache::note_evicted(const BlockRun& run) {
-  const int64_t tokens = run.part_first + run.blocks * parts_.serving.block_size;
+  const int64_t tokens = run.part_first + run.blocks * pool_.unit_tokens();
   if (is_worth_saving(run.part)) evicted_.push_back({run.part, tokens});
 }
 
@@ -226,7 +239,7 @@ std::vector<Move> ContextCache::save_evicted(Order now) {
   return parts_.store->put(std::exchange(evicted_, {}), now);
 }
 
-void ContextCache::lease(const std::shared_ptr<Saves>& saves, BlockPool::Holding holding) {
+void ContextCache::lease(const std::shared_ptr<Saves>& saves, KvHolding holding) {
   saves->holding = std::move(holding);
   leased_.push_back(&saves->holding);
 }

@@ -5,7 +5,7 @@
 // whom, and decides what is saved and when. It has no clock and performs nothing: it hands out the Moves that
 // follow.
 //
-//   GPU     a BlockPool: blocks under the chain of all tokens before them
+//   GPU     a KvPool: blocks under the chain of all tokens before them
 //   below   a NodeStore: parts (prompt.h), whose blocks leave tails first or as a whole
 //
 // A prompt is found on the GPU as far as its chain reaches, and behind that in the tiers.
@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -23,7 +24,7 @@
 #include "serving/prompt.h"
 #include "serving/request.h"
 #include "serving/sessions.h"
-#include "state/block_pool.h"
+#include "state/kv_pool.h"
 #include "state/node_store.h"
 #include "workload/workload.h"
 
@@ -38,13 +39,16 @@ struct ContextCacheParts {
   ServingOptions serving;
   KeepingOptions keeping;
   int64_t kv_capacity_tokens = 0;
+  // Of a model in several groups of layers; otherwise the capacity in blocks of block_size tokens.
+  std::optional<KvLayout> kv_layout;
+  int64_t kv_blocks = 0;
 };
 
 // What is there of a prompt.
 struct FoundContext {
-  BlockPool::Hits blocks;  // of the prefix cache
-  int64_t resident = 0;    // their tokens
-  FoundParts parts;        // what the tiers have behind them; an `hbm` tier in their place
+  KvHits blocks;         // of the prefix cache
+  int64_t resident = 0;  // their tokens
+  FoundParts parts;      // what the tiers have behind them; an `hbm` tier in their place
 };
 
 class ContextCache {
@@ -53,8 +57,8 @@ class ContextCache {
   ContextCache(const ContextCache&) = delete;  // the pool calls it
   ContextCache& operator=(const ContextCache&) = delete;
 
-  BlockPool& pool() { return pool_; }
-  const BlockPool& pool() const { return pool_; }
+  KvPool& pool() { return pool_; }
+  const KvPool& pool() const { return pool_; }
 
   // ---- what is there ----
 
@@ -94,12 +98,12 @@ class ContextCache {
   std::vector<Move> save_evicted(Order now);
 
   // A request has ended whose blocks are still being saved: they are not free before give_back().
-  void lease(const std::shared_ptr<Saves>& saves, BlockPool::Holding holding);
+  void lease(const std::shared_ptr<Saves>& saves, KvHolding holding);
   bool leases(const Saves& saves) const;
   void give_back(Saves& saves);
 
   // For those who check: `requests`: what they hold; and what requests that load wait for (invariants.cpp).
-  void check_pool(std::vector<const BlockPool::Holding*> requests);
+  void check_pool(std::vector<const KvHolding*> requests);
   void check_loads(const std::vector<RequestPtr>& loading) const;
   void check_found(const FoundParts& found) const;
   void check_ended() const;
@@ -117,11 +121,11 @@ class ContextCache {
   void note_evicted(const BlockRun& run);
 
   ContextCacheParts parts_;
-  BlockPool pool_;
-  KeyMap<uint32_t, 0> loading_;                    // requests that wait for a part that is on its way
-  std::vector<const BlockPool::Holding*> leased_;  // of requests that have ended
-  std::unordered_map<Key, Left> left_;  // turns that have left a part, where it is saved after so many
-  std::vector<Item> evicted_;           // from the GPU and not saved yet, in order
+  KvPool pool_;
+  KeyMap<uint32_t, 0> loading_;           // requests that wait for a part that is on its way
+  std::vector<const KvHolding*> leased_;  // of requests that have ended
+  std::unordered_map<Key, Left> left_;    // turns that have left a part, where it is saved after so many
+  std::vector<Item> evicted_;             // from the GPU and not saved yet, in order
   int64_t pool_checks_ = 0;
 };
 

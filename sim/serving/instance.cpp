@@ -23,10 +23,11 @@ Instance::Instance(const InstanceParts& parts)
               .store = parts.store,
               .serving = parts.serving,
               .keeping = parts.keeping,
-              .kv_capacity_tokens = parts.kv_capacity_tokens}),
+              .kv_capacity_tokens = parts.kv_capacity_tokens,
+              .kv_layout = parts.kv_layout,
+              .kv_blocks = parts.kv_blocks}),
       scheduler_({.max_num_seqs = parts.serving.max_num_seqs,
                   .max_num_batched_tokens = parts.serving.max_num_batched_tokens,
-                  .block_size = parts.serving.block_size,
                   .least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
                   .admission = parts.serving.admission,
                   .schedule = parts.serving.schedule,
@@ -212,13 +213,20 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
   parts_.recorder->busy(which, busy_s, from_s, to_s, parts_.number);
 }
 
+// Blocks of several groups of layers are counted by their share of the capacity.
+double Instance::held_tokens() const {
+  const KvPool& pool = cache_.pool();
+  const auto held = static_cast<double>(pool.held());
+  if (!parts_.kv_layout) return held * static_cast<double>(pool.unit_tokens());
+  return held / static_cast<double>(pool.total()) * static_cast<double>(parts_.kv_capacity_tokens);
+}
+
 void Instance::record_levels(double now_s) {
   recorded_s_ = now_s;
   recorded_waiting_ = waiting();
   record_level(Level::waiting, static_cast<double>(recorded_waiting_), now_s);
   record_level(Level::running, static_cast<double>(turns() - waiting()), now_s);
-  record_level(Level::kv_tokens, static_cast<double>(cache_.pool().held() * parts_.serving.block_size),
-               now_s);
+  record_level(Level::kv_tokens, held_tokens(), now_s);
   for (Tier tier : kTiers) {
     const Store& own = parts_.store->own();
     if (own.has(tier)) record_level(stored_in(tier), own.occupied_bytes(tier), now_s);

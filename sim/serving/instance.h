@@ -59,6 +59,9 @@ struct InstanceParts {
   ServingOptions serving;
   KeepingOptions keeping;
   int64_t kv_capacity_tokens = 0;
+  // Of a model in several groups of layers (ContextCacheParts).
+  std::optional<KvLayout> kv_layout;
+  int64_t kv_blocks = 0;
   int64_t max_model_len = 0;
   Fidelity fidelity = Fidelity::request;
   bool check_invariants = false;                   // after every call of advance()
@@ -96,6 +99,7 @@ class Instance : private Admissions {
   int64_t pins() const;
   void check_ended() const;
   void record_levels(double now_s);
+  double held_tokens() const;
 
  private:
   // Two dates closer than this are one: the World resolves no finer.

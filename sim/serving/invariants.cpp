@@ -105,8 +105,8 @@ void Instance::check_ended() const {
 
 // Free, cached and held blocks are all there are, and nobody holds one that is not there: in turn, where the
 // pool is large.
-void ContextCache::check_pool(std::vector<const BlockPool::Holding*> requests) {
-  if (++pool_checks_ * 64 < pool_.nodes()) return;
+void ContextCache::check_pool(std::vector<const KvHolding*> requests) {
+  if (++pool_checks_ * 64 < pool_.records()) return;
   pool_checks_ = 0;
   requests.insert(requests.end(), leased_.begin(), leased_.end());
   pool_.check(requests);

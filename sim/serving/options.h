@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "state/kv_groups.h"
+
 namespace kvcap {
 
 enum class Overflow : uint8_t { truncate, reject };  // what happens to a prompt beyond max_model_len
@@ -48,6 +50,8 @@ struct ServingOptions {
 
   bool prefix_caching = true;   // blocks that nobody holds stay cached under their names (block_pool.h)
   bool cache_generated = true;  // those of answers as well
+  // Where states of recurrent layers are kept for others to find (vLLM's mamba_cache_mode).
+  Checkpoints recurrent_checkpoints = Checkpoints::align;
   Admission admission = Admission::full_prompt;
   StepOrder schedule = StepOrder::mixed;
   MixedAttention mixed_attention = MixedAttention::two_calls;

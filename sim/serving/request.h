@@ -8,8 +8,8 @@
 #include "metrics/result.h"
 #include "serving/arrivals.h"
 #include "serving/sessions.h"
-#include "state/block_pool.h"
 #include "state/eviction.h"
+#include "state/kv_pool.h"
 
 namespace kvcap {
 
@@ -19,7 +19,7 @@ enum class RequestPhase : uint8_t { waiting, loading, running };
 // What is being saved of a request's blocks, which are not free before that is done.
 struct Saves {
   int64_t under_way = 0;
-  BlockPool::Holding holding;  // once the request has ended
+  KvHolding holding;  // once the request has ended
 };
 
 struct Request {
@@ -37,7 +37,7 @@ struct Request {
   // The KV blocks of its sequence. Their names are the chain of its tokens, where its KV is that of the
   // chain.
   std::vector<BlockRun> chain;
-  BlockPool::Holding holding;
+  KvHolding holding;
   bool named = true;
   int64_t free_tokens = 0;    // of its KV that take no block: ideal's history, contexts in an hbm tier
   int64_t unused_tokens = 0;  // of its history, found and not important: they take no part

@@ -38,7 +38,7 @@ void Instance::complete(Request& request, double now_s) {
     save(cache_.keep(parts, request, now_s), request);
   }
   if (request.saves && request.saves->under_way > 0) {
-    cache_.lease(request.saves, std::exchange(request.holding, BlockPool::Holding()));
+    cache_.lease(request.saves, std::exchange(request.holding, KvHolding()));
   }
   const RequestPtr gone = scheduler_.remove(request);
   arrivals_.answered(gone->arrival, now_s);

@@ -37,14 +37,25 @@ void StepPlan::count() {
   }
 }
 
-Scheduler::Scheduler(const SchedulerOptions& options, BlockPool& pool, Admissions& admissions)
+Scheduler::Scheduler(const SchedulerOptions& options, KvPool& pool, Admissions& admissions)
     : options_(options), pool_(pool), admissions_(admissions) {}
 
 void Scheduler::add(RequestPtr request) { waiting_.push_back(std::move(request)); }
 
 int64_t Scheduler::blocks_needed(int64_t tokens) const {
-  const int64_t most = std::max({tokens, options_.least_tokens, int64_t{0}});
-  return (most + options_.block_size - 1) / options_.block_size;
+  return pool_.most_blocks(std::max({tokens, options_.least_tokens, int64_t{0}}));
+}
+
+// Of the first `tokens` tokens of the sequence those that take room in blocks.
+int64_t Scheduler::in_blocks(const Request& request, int64_t tokens) const {
+  return std::max({tokens - request.free_tokens, options_.least_tokens, int64_t{0}});
+}
+
+// That a step computes behind `planned`, with so many left to it. None: the end of a block is too far.
+int64_t Scheduler::slice_tokens(const Request& request, int64_t planned, int64_t budget) const {
+  const int64_t known = request.known_tokens() + request.ahead;
+  const int64_t not_in_blocks = request.free_tokens;
+  return pool_.cut_slice(planned - not_in_blocks, known - not_in_blocks, std::min(known - planned, budget));
 }
 
 // ---- planning ----
@@ -89,7 +100,7 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
   for (std::size_t i = 0; i < running_.size(); ++i) {
     Request& request = *running_[i];
     const int64_t left = request.known_tokens() + request.ahead - request.planned;
-    const int64_t tokens = std::min(left, budget);
+    const int64_t tokens = slice_tokens(request, request.planned, budget);
     if (tokens <= 0 || request.generated + request.ahead >= request.output_tokens) continue;
     if (!(is_decode(request, left) ? decodes : prompts)) continue;
     while (i < running_.size() && !grow(request, request.planned + tokens)) {
@@ -127,14 +138,20 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
     blocked = lacks_blocks_ = true;
     return false;
   }
+  const bool computes = request.restored || found.load_tokens == 0;
+  const int64_t there = request.restored ? request.planned : found.gpu.tokens + request.free_tokens;
+  if (computes && request.known_tokens() > there && slice_tokens(request, there, budget) == 0) {
+    blocked = true;
+    return false;
+  }
   RequestPtr owned = std::move(waiting_[place]);
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
   Lookup how = Lookup::computes;
   if (request.restored) {
     --restored_waiting_;
   } else {
-    pool_.hold(request.chain, found.gpu.blocks, request.holding);
-    request.planned = request.computed = found.gpu.blocks * options_.block_size + request.free_tokens;
+    pool_.hold(request.chain, found.gpu.tokens, request.holding);
+    request.planned = request.computed = found.gpu.tokens + request.free_tokens;
     how = admissions_.admit(request);
   }
   step.admitted = true;
@@ -147,7 +164,8 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
   request.phase = RequestPhase::running;
   request.prompt_end = request.known_tokens();
   running_.push_back(std::move(owned));
-  const int64_t tokens = std::min(request.known_tokens() - request.planned, budget);
+  const int64_t tokens = slice_tokens(request, request.planned, budget);
+  if (tokens == 0 && request.known_tokens() > request.planned) return true;
   KVCAP_CHECK(grow(request, request.planned + tokens));
   add_slice(step, request, tokens);
   budget -= tokens;
@@ -156,20 +174,21 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
 
 bool Scheduler::fits(const Request& request, const Found& found) const {
   const int64_t free = pool_.free() - found.gpu.unheld;
-  const int64_t here = request.holding.blocks() + found.gpu.blocks;
   int64_t tokens = request.known_tokens();
   // Contexts that are loaded are not preempted: who computes only a first slice beside them might for ever be
   // preempted for want of a second one, which they wait for as well.
   bool owes = found.load_tokens > 0 || (options_.admission == Admission::chunk && parks());
   if (options_.admission == Admission::chunk && !owes) {
-    const int64_t there = std::max(here * options_.block_size + request.free_tokens, request.planned);
+    const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;
+    const int64_t there = std::max(held + request.free_tokens, request.planned);
     tokens = std::min(tokens, there + options_.max_num_batched_tokens);
   } else if (options_.admission == Admission::reserve_output) {
     tokens = request.prompt_tokens() + request.output_tokens - 1;
     owes = true;
   }
-  const int64_t needed = blocks_needed(tokens - request.free_tokens) - here;
-  return needed <= free && (!owes || needed <= free - owed_blocks(&request));
+  const int64_t needed = pool_.owed_blocks(request.holding, found.gpu.tokens, in_blocks(request, tokens));
+  if (needed > free) return false;
+  return !owes || needed + found.gpu.shared <= free - owed_blocks(&request) - pool_.shared();
 }
 
 // Blocks that requests which hold some will need before they have computed their prompts (or, where answers
@@ -182,7 +201,7 @@ int64_t Scheduler::owed_blocks(const Request* but) const {
     if (options_.admission == Admission::reserve_output) {
       tokens = request.prompt_tokens() + request.output_tokens - 1;
     }
-    owed += std::max<int64_t>(0, blocks_needed(tokens - request.free_tokens) - request.holding.blocks());
+    owed += std::max<int64_t>(0, pool_.owed_blocks(request.holding, 0, in_blocks(request, tokens)));
   };
   for (const RequestPtr& request : running_) add(*request);
   for (const RequestPtr& request : loading_) add(*request);
@@ -195,34 +214,27 @@ int64_t Scheduler::owed_blocks(const Request* but) const {
 
 // That the request does not hold yet of those for its first `tokens` tokens.
 int64_t Scheduler::missing_blocks(const Request& request, int64_t tokens) const {
-  const int64_t held = request.holding.blocks();
-  // Nearly always, and without a division.
-  if (tokens - request.free_tokens <= held * options_.block_size && options_.least_tokens == 0) return 0;
-  return std::max<int64_t>(0, blocks_needed(tokens - request.free_tokens) - held);
+  return pool_.missing_blocks(request.holding, in_blocks(request, tokens));
 }
 
 // Blocks for the first `tokens` tokens of the sequence. False when there is no room.
 bool Scheduler::grow(Request& request, int64_t tokens) {
-  const int64_t needed = missing_blocks(request, tokens);
-  if (needed > pool_.free()) return false;
-  if (needed > 0) pool_.take(needed, request.holding);
+  const int64_t computed = std::max<int64_t>(0, request.planned - request.free_tokens);
+  if (!pool_.grow(computed, in_blocks(request, tokens), request.holding)) return false;
   name_blocks(request, tokens);
   return true;
 }
 
 void Scheduler::take_blocks(Request& request, int64_t tokens) {
-  const int64_t needed = missing_blocks(request, tokens);
-  if (needed > 0) pool_.take(needed, request.holding);
+  pool_.take_loaded(in_blocks(request, tokens), request.holding);
 }
 
 // A block is known to others as soon as it is planned to be full, one of generated tokens when they are
 // known.
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
-  if (!request.named || request.holding.blocks() == request.holding.named()) return;
+  if (!request.named) return;
   const int64_t most = options_.cache_generated ? request.known_tokens() : request.prompt_tokens();
-  const int64_t last = std::min(tokens, most);
-  if (last < (request.holding.named() + 1) * options_.block_size) return;
-  pool_.name(request.chain, std::min(last / options_.block_size, request.holding.blocks()), request.holding);
+  pool_.name(request.chain, std::min(tokens, most), request.holding);
 }
 
 void Scheduler::preempt() {
@@ -284,13 +296,19 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
 }
 
 void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps) {
+  growths_.clear();
+  for (const Slice& slice : step.slices) {
+    Request& request = *slice.request;
+    growths_.push_back({&request.holding, std::max<int64_t>(0, request.planned - request.free_tokens)});
+  }
+  pool_.grow_by_steps(growths_, steps);
   for (Slice& slice : step.slices) {
     Request& request = *slice.request;
     request.generated += steps;
     request.computed += steps;
     request.planned += steps;
     slice.first += steps;
-    KVCAP_CHECK(grow(request, request.planned));
+    name_blocks(request, request.planned);
   }
   step.context_tokens += steps * step.decoding;
   if (!following) return;
@@ -348,8 +366,8 @@ void Scheduler::computed_beside(Request& request) {
   running_.push_back(std::move(owned));
 }
 
-std::vector<const BlockPool::Holding*> Scheduler::holdings() const {
-  std::vector<const BlockPool::Holding*> all;
+std::vector<const KvHolding*> Scheduler::holdings() const {
+  std::vector<const KvHolding*> all;
   for (const RequestPtr& request : waiting_) all.push_back(&request->holding);
   for (const RequestPtr& request : running_) all.push_back(&request->holding);
   for (const RequestPtr& request : loading_) all.push_back(&request->holding);
@@ -360,13 +378,12 @@ std::vector<const BlockPool::Holding*> Scheduler::holdings() const {
 
 // Those that are never preempted have the blocks that they need.
 void Scheduler::check_room() const {
-  KVCAP_INVARIANT("INV-ROOM",
-                  options_.admission != Admission::reserve_output || owed_blocks() <= pool_.free());
+  KVCAP_INVARIANT("INV-ROOM", options_.admission != Admission::reserve_output ||
+                                  owed_blocks() + pool_.shared() <= pool_.free());
   const auto check = [&](const Request& request) {
     KVCAP_INVARIANT("INV-TOKENS",
                     request.planned == request.computed && request.planned <= request.known_tokens());
-    KVCAP_INVARIANT("INV-ROOM",
-                    request.holding.blocks() >= blocks_needed(request.planned - request.free_tokens));
+    KVCAP_INVARIANT("INV-ROOM", pool_.tokens(request.holding) >= in_blocks(request, request.planned));
   };
   for (const RequestPtr& request : loading_) check(*request);
   for (const RequestPtr& request : waiting_) {
@@ -399,10 +416,9 @@ void Scheduler::check() const {
     KVCAP_INVARIANT("INV-TOKENS", request->free_tokens >= 0 && request->unused_tokens >= 0);
     KVCAP_INVARIANT("INV-TOKENS", request->computed <= request->planned);
     KVCAP_INVARIANT("INV-TOKENS", request->planned <= request->known_tokens() + request->ahead);
-    KVCAP_INVARIANT("INV-ROOM",
-                    request->holding.blocks() >= blocks_needed(request->planned - request->free_tokens));
+    KVCAP_INVARIANT("INV-ROOM", pool_.tokens(request->holding) >= in_blocks(*request, request->planned));
     KVCAP_INVARIANT("INV-TOKENS", request->generated + request->ahead <= request->output_tokens);
-    KVCAP_INVARIANT("INV-ROOM", request->holding.named() * options_.block_size <= request->known_tokens());
+    KVCAP_INVARIANT("INV-ROOM", pool_.named_tokens(request->holding) <= request->known_tokens());
     KVCAP_INVARIANT("INV-TOKENS", request->generated < request->output_tokens);
   }
 }

@@ -25,7 +25,7 @@
 
 #include "serving/options.h"
 #include "serving/request.h"
-#include "state/block_pool.h"
+#include "state/kv_pool.h"
 
 namespace kvcap {
 
@@ -71,7 +71,7 @@ enum class Lookup : uint8_t {
 
 // What is there of a request's prompt.
 struct Found {
-  BlockPool::Hits gpu;      // blocks of the prefix cache
+  KvHits gpu;               // of the prefix cache
   int64_t load_tokens = 0;  // tokens on the GPU once the tiers have given what they have; 0: nothing to load
 };
 
@@ -91,7 +91,6 @@ class Admissions {
 struct SchedulerOptions {
   int64_t max_num_seqs = 256;
   int64_t max_num_batched_tokens = 2048;
-  int64_t block_size = 16;
   int64_t least_tokens = 0;  // of KV that a sequence reserves (KvBuffer::reserved_tokens)
   Admission admission = Admission::full_prompt;
   StepOrder schedule = StepOrder::mixed;
@@ -100,7 +99,7 @@ struct SchedulerOptions {
 
 class Scheduler {
  public:
-  Scheduler(const SchedulerOptions& options, BlockPool& pool, Admissions& admissions);
+  Scheduler(const SchedulerOptions& options, KvPool& pool, Admissions& admissions);
 
   // Joins the queue.
   void add(RequestPtr request);
@@ -141,10 +140,10 @@ class Scheduler {
   }
   // What the next step would compute if nobody were admitted.
   void outlook(StepPlan& step) const;
-  // Blocks of a sequence with so many tokens that take room.
+  // The most blocks that a sequence with so many tokens holds at a time.
   int64_t blocks_needed(int64_t tokens) const;
   // All blocks that requests hold, for who checks the pool.
-  std::vector<const BlockPool::Holding*> holdings() const;
+  std::vector<const KvHolding*> holdings() const;
 
   // Aborts when an invariant is broken.
   void check() const;
@@ -158,6 +157,8 @@ class Scheduler {
   bool parks() const { return !loading_.empty() || restored_waiting_ > 0; }
   int64_t owed_blocks(const Request* but = nullptr) const;
   int64_t missing_blocks(const Request& request, int64_t tokens) const;
+  int64_t in_blocks(const Request& request, int64_t tokens) const;
+  int64_t slice_tokens(const Request& request, int64_t planned, int64_t budget) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);
   void preempt();
@@ -166,12 +167,13 @@ class Scheduler {
   void check_room() const;
 
   SchedulerOptions options_;
-  BlockPool& pool_;
+  KvPool& pool_;
   Admissions& admissions_;
   std::deque<RequestPtr> waiting_;
   std::vector<RequestPtr> running_;  // in order of admission
   std::vector<RequestPtr> loading_;
-  int64_t computing_beside_ = 0;  // of loading_: those that take a sequence slot
+  std::vector<KvGrowth> growths_;  // of skip()
+  int64_t computing_beside_ = 0;   // of loading_: those that take a sequence slot
   bool lacks_blocks_ = false;
   int64_t restored_waiting_ = 0;  // of waiting_: those whose contexts have come back
 };

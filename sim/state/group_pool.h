@@ -107,6 +107,7 @@ class GroupPool {
   void take_loaded(int64_t tokens, Holding& holding);
   // The full blocks of the first `tokens` tokens get their names.
   void name(std::span<const BlockRun> chain, int64_t tokens, Holding& holding);
+  int64_t named_tokens(const Holding& holding) const { return holding.named_ * unit_tokens_; }
   void give_back(Holding& holding);
 
   // Re-derives every sum and every reference; `holdings`: all that are held. Aborts when one is off.

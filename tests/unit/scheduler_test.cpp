@@ -18,13 +18,15 @@ constexpr int64_t kBlock = 4;  // tokens
 constexpr Key kText = 7;
 constexpr Key kOther = 8;
 
-SchedulerOptions options() { return {.max_num_seqs = 8, .max_num_batched_tokens = 64, .block_size = kBlock}; }
+SchedulerOptions options() { return {.max_num_seqs = 8, .max_num_batched_tokens = 64}; }
 
 // A scheduler and its pool. Requests find what the pool has; tests say what else happens to them.
 class Engine : private Admissions {
  public:
   Engine(const SchedulerOptions& with, int64_t blocks, bool caches = true)
-      : pool_(blocks, kBlock, caches), scheduler_(with, pool_, *this) {}
+      : Engine(with, pool_of(blocks, caches)) {}
+  Engine(const SchedulerOptions& with, const GroupPoolOptions& pool)
+      : pool_(pool), scheduler_(with, pool_, *this) {}
 
   // The next request, number 0 being the first.
   Request& ask(const std::vector<TextRun>& prompt, int64_t output_tokens) {
@@ -34,7 +36,7 @@ class Engine : private Admissions {
     for (const TextRun& run : prompt) request->input_tokens += run.tokens;
     request->output_tokens = output_tokens;
     texts.push_back({answer_of(next_++), 0, output_tokens});
-    request->chain = block_runs(texts, kBlock);
+    request->chain = block_runs(texts, pool_.unit_tokens());
     Request& asked = *request;
     scheduler_.add(std::move(request));
     return asked;
@@ -80,7 +82,7 @@ class Engine : private Admissions {
     return numbers;
   }
   const std::string& ended() const { return ended_; }
-  BlockPool& pool() { return pool_; }
+  KvPool& pool() { return pool_; }
   Scheduler& scheduler() { return scheduler_; }
 
   bool beside = false;  // restorations compute prompts as well
@@ -89,13 +91,20 @@ class Engine : private Admissions {
   std::map<Order, int64_t> loads;        // it loads so many tokens
   std::map<Order, int64_t> lies_beside;  // so many tokens of it lie on the GPU, but in no block
 
+  static GroupPoolOptions pool_of(int64_t blocks, bool caches) {
+    return {.blocks = blocks,
+            .layout = {.groups = {{.block_tokens = kBlock}}, .unit_tokens = kBlock},
+            .caching = caches};
+  }
+  int64_t named_blocks(const Request& request) const { return pool_.named_tokens(request.holding) / kBlock; }
+
  private:
   static std::string name(const Request& request) {
     return std::to_string(static_cast<int64_t>(request.number));
   }
   Lookup look_up(Request& request, Found& found) override {
     if (says.contains(request.number)) return says[request.number];
-    found.gpu = pool_.find(request.chain, (request.known_tokens() - 1) / kBlock);
+    found.gpu = pool_.find(request.chain, request.known_tokens() - 1);
     if (lies_beside.contains(request.number)) {
       found.gpu = {};
       request.named = false;
@@ -117,7 +126,7 @@ class Engine : private Admissions {
     pool_.check(scheduler_.holdings());
   }
 
-  BlockPool pool_;
+  KvPool pool_;
   Scheduler scheduler_;
   int next_ = 0;
   std::string ended_;
@@ -360,9 +369,9 @@ TEST(Scheduler, NamesNoBlockBeforeItsTokensAreKnown) {
   const StepPlan first = engine.plan();
   const StepPlan second = engine.plan();  // the token that fills the second block: its value is not known
   EXPECT_EQ(request.holding.blocks(), 2);
-  EXPECT_EQ(request.holding.named(), 1);
+  EXPECT_EQ(engine.named_blocks(request), 1);
   engine.finish(first);
-  EXPECT_EQ(request.holding.named(), 2);
+  EXPECT_EQ(engine.named_blocks(request), 2);
   engine.finish(second);
 }
 
@@ -460,9 +469,9 @@ TEST(Scheduler, GivesNoSlotToARequestThatLoads) {
   engine.ask(text(4, kOther), 2);
   EXPECT_EQ(engine.step(), "1:0+4!");
   EXPECT_EQ(loading.holding.blocks(), 2);
-  EXPECT_EQ(loading.holding.named(), 0);  // nobody finds what has not arrived
+  EXPECT_EQ(engine.named_blocks(loading), 0);  // nobody finds what has not arrived
   engine.scheduler().loaded(loading);
-  EXPECT_EQ(loading.holding.named(), 2);
+  EXPECT_EQ(engine.named_blocks(loading), 2);
   EXPECT_EQ(engine.step(), "1:4+1!");  // has the only slot
   EXPECT_EQ(engine.step(), "0:8+4!");
 }
@@ -538,6 +547,74 @@ TEST(Scheduler, CountsASlotForARequestWhoseRestorationComputesItsPrompt) {
   EXPECT_EQ(engine.step(), "0:12+1!");  // has its first token, and the slot
   EXPECT_EQ(engine.step(), "0:13+1!");
   EXPECT_EQ(engine.step(), "1:0+4!");
+}
+
+// ---- groups of layers ----
+
+// A full group and three recurrent ones with the blocks of Qwen3.5-4B: 528 tokens.
+GroupPoolOptions recurrent_pool(Checkpoints checkpoints) {
+  const KvGroup state{KvRule::checkpoint, 0, 528};
+  return {.blocks = 400,
+          .layout = {.groups = {{.block_tokens = 528}, state, state, state}, .unit_tokens = 528},
+          .checkpoints = checkpoints,
+          .step_tokens = 2048};
+}
+
+// What the second of two requests computes of 2,200 tokens, of which the first `shared` are the first one's.
+std::string second_of_two(int64_t shared, Checkpoints checkpoints) {
+  Engine engine({.max_num_seqs = 8, .max_num_batched_tokens = 2048}, recurrent_pool(checkpoints));
+  engine.ask({{kText, 0, shared}, {kOther, 0, 2200 - shared}}, 1);
+  while (engine.ended().empty()) engine.step();
+  engine.ask({{kText, 0, shared}, {kOther + 1, 0, 2200 - shared}}, 1);
+  return engine.step();
+}
+
+// 2,200 tokens hold floor(2200 / 528) = 4 blocks, which end at 2,112. A step of 2,048 tokens ends before
+// that, at 3 x 528 = 1,584; the next one at 2,112; the last one computes 88 tokens. States are kept at 1,584
+// and 2,112 only. Of 1,600 shared tokens 3 blocks are full: the state at 1,584 is found. Of 1,500 shared
+// tokens 2 blocks are full, which end at 1,056, where no state was kept: nothing is found
+// (vllm-project/vllm#45238).
+TEST(HybridScheduler, FindsAPrefixOnlyWhereAStateWasKept) {
+  Engine engine({.max_num_seqs = 8, .max_num_batched_tokens = 2048}, recurrent_pool(Checkpoints::align));
+  engine.ask(text(2200), 1);
+  EXPECT_EQ(engine.step(), "0:0+1584");
+  EXPECT_EQ(engine.step(), "0:1584+528");
+  EXPECT_EQ(engine.step(), "0:2112+88!");
+  EXPECT_EQ(second_of_two(1600, Checkpoints::align), "1:1584+528");
+  EXPECT_EQ(second_of_two(1500, Checkpoints::align), "1:0+1584");
+  EXPECT_EQ(second_of_two(1500, Checkpoints::all), "1:1056+1144!");
+  EXPECT_EQ(second_of_two(1600, Checkpoints::none), "1:0+2048");
+}
+
+// A prompt that gets no whole block of the budget waits; one that runs is left out of the step.
+TEST(HybridScheduler, WaitsForABudgetOfAWholeBlock) {
+  Engine engine({.max_num_seqs = 8, .max_num_batched_tokens = 1000}, recurrent_pool(Checkpoints::align));
+  engine.ask(text(1500), 1);
+  engine.ask(text(1200, kOther), 1);
+  EXPECT_EQ(engine.step(), "0:0+528");  // 472 tokens are left: no block of request 1
+  EXPECT_EQ(engine.waiting(), "1");
+  EXPECT_EQ(engine.step(), "0:528+528");
+  EXPECT_EQ(engine.step(), "0:1056+444! 1:0+528");
+  EXPECT_EQ(engine.step(), "1:528+528");
+  EXPECT_EQ(engine.step(), "1:1056+144!");
+}
+
+// 100 tokens in steps of 8 and a window of 5: 25 blocks of the full group, and of the sliding one
+// ceil((5 - 1 + 8) / 4) + 1 = 4. 29 blocks suffice, 28 do not.
+TEST(HybridScheduler, AdmitsAPromptWhoseWindowFits) {
+  const auto first_step = [](int64_t blocks) {
+    const KvGroup window{KvRule::window, 5, kBlock};
+    Engine engine({.max_num_seqs = 8, .max_num_batched_tokens = 8},
+                  {.blocks = blocks,
+                   .layout = {.groups = {{.block_tokens = kBlock}, window}, .unit_tokens = kBlock},
+                   .step_tokens = 8});
+    engine.ask(text(100), 1);
+    std::string steps = engine.step();
+    while (!steps.empty() && engine.ended().empty()) engine.step();
+    return steps;
+  };
+  EXPECT_EQ(first_step(29), "0:0+8");
+  EXPECT_EQ(first_step(28), "");
 }
 
 }  // namespace
