@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "state/kv_groups.h"
+#include "spec/kv_groups.h"
 
 namespace kvcap {
 

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "spec/kv_groups.h"
 #include "state/block_pool.h"
 #include "state/group_pool.h"
-#include "state/kv_groups.h"
 
 namespace kvcap {
 
