@@ -78,8 +78,7 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
 Machine::Machine(const Scenario& scenario, const Expected& expected)
     : options_(with_preset(scenario.policy)),
       hardware_(with_staging(scenario.hardware, tiers_of(scenario))),
-      cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size,
-            scenario.serving.experts) {
+      cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size) {
   for (Tier from : kTiers) {
     for (Tier to : kTiers) {
       const bool way = from != to && has_tier(hardware_, from) && has_tier(hardware_, to);
@@ -263,8 +262,7 @@ EngineSettings engine_settings(const ServingOptions& serving) {
           .gpu_memory_utilization = serving.gpu_memory_utilization,
           .max_num_batched_tokens = serving.max_num_batched_tokens,
           .max_num_seqs = serving.max_num_seqs,
-          .block_size = serving.block_size,
-          .experts = serving.experts};
+          .block_size = serving.block_size};
 }
 
 GpuMemory planned_memory(const Scenario& scenario) {
@@ -284,7 +282,7 @@ static KvCapacity shapes_capacity(const Scenario& scenario) {
   if (kv_capacity_model(scenario) == KvCapacityModel::simple) {
     return derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
                               serving.gpu_memory_utilization, serving.max_num_batched_tokens,
-                              serving.block_size, serving.experts);
+                              serving.block_size);
   }
   const GpuMemory memory = planned_memory(scenario);
   const auto gpus = static_cast<double>(serving.tensor_parallel_size);
@@ -368,14 +366,11 @@ void Machine::choose_memory(const Scenario& scenario) {
                static_cast<long long>(max_model_len_), options_.name.c_str(), reserved_tokens,
                static_cast<long long>(kv_capacity_tokens_)));
   }
-  const int64_t used = serving.tensor_parallel_size * serving.experts.data_parallel_size;
-  if (scenario.hardware.gpu.count > used) {
+  if (scenario.hardware.gpu.count > serving.tensor_parallel_size) {
     const bool has_shares = scenario.hardware.gpu.per_server && !scenario.billing.whole_servers;
-    notes_.push_back(format("%lld of %lld GPUs are used (%s); all are paid for%s",
-                            static_cast<long long>(used), static_cast<long long>(scenario.hardware.gpu.count),
-                            serving.experts.data_parallel_size > 1
-                                ? "data_parallel_size x tensor_parallel_size"
-                                : "tensor_parallel_size",
+    notes_.push_back(format("%lld of %lld GPUs are used (tensor_parallel_size); all are paid for%s",
+                            static_cast<long long>(serving.tensor_parallel_size),
+                            static_cast<long long>(scenario.hardware.gpu.count),
                             has_shares ? ": hardware.gpu.count buys a share of the server" : ""));
   }
 }

@@ -15,7 +15,6 @@
 #include "metrics/recorder.h"
 #include "offered_load.h"
 #include "policy/table.h"
-#include "ranks.h"
 #include "serving/fleet.h"
 #include "serving/instance.h"
 #include "serving/prompt.h"
@@ -87,18 +86,9 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
       machine.policy().traits().kv_buffer.reserved_tokens * scenario.model.kv_bytes_per_token();
   facts.replicas = scenario.fleet.replicas;
   facts.shared_remote = scenario.fleet.shared_remote;
+  add_prices(scenario, machine.tiers(), facts);
   facts.kv_capacity_tokens = facts.replicas * machine.kv_capacity_tokens();
   return facts;
-}
-
-// What is billed: the tiers of all ranks of a replica together.
-std::vector<StoreTier> tiers_of_replicas(const Scenario& scenario, const Machine& machine) {
-  std::vector<StoreTier> tiers = machine.tiers();
-  for (StoreTier& tier : tiers) {
-    if (scenario.fleet.shared_remote && tier.kind == Tier::remote) continue;
-    tier.capacity_bytes *= static_cast<double>(scenario.fleet.ranks);
-  }
-  return tiers;
 }
 
 // The calls of the model that the policy makes of the workload's turns.
@@ -183,9 +173,8 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
 
 }  // namespace
 
-RunResult simulate(const Scenario& asked_scenario, const Workload& asked, const SimulateHooks& hooks) {
+RunResult simulate(const Scenario& scenario, const Workload& asked, const SimulateHooks& hooks) {
   const bool checks = kCheckAlways || hooks.check_invariants;
-  const Scenario scenario = with_ranks_as_nodes(asked_scenario);
   const Machine machine(scenario, asked);
   const std::optional<Workload> calls = divided(asked, machine.options());
   const Workload& workload = calls ? *calls : asked;
@@ -260,7 +249,6 @@ RunResult simulate(const Scenario& asked_scenario, const Workload& asked, const 
   }
 
   RunFacts facts = facts_of(scenario, workload, machine);
-  add_prices(asked_scenario, tiers_of_replicas(scenario, machine), facts);
   if (calls) facts.calls = calls_of(asked, workload);
   facts.duration_s = fleet.ended_s();
   RunResult result = recorder.finish(facts);

@@ -82,37 +82,30 @@ ElementBytes head_bytes(const ModelSpec& model) {
 }  // namespace
 
 struct CostModel::State {
-  State(const ModelSpec& of_model, const HardwareProfile& of_hardware, int64_t gpus,
-        const ExpertGroup& of_experts)
+  State(const ModelSpec& of_model, const HardwareProfile& of_hardware, int64_t gpus)
       : model(of_model),
         hardware(of_hardware),
         tensor_parallel_size(gpus),
-        group(of_model.experts ? of_experts : ExpertGroup{}),
-        shapes(layer_shapes(of_model, gpus, group)),
+        shapes(layer_shapes(of_model, gpus)),
         whole_shapes(layer_shapes(of_model, 1)),
         layer_gemms(of_hardware.gpu, layer_bytes(of_model)),
         expert_gemms(of_hardware.gpu, expert_bytes(of_model)),
         head_gemms(of_hardware.gpu, head_bytes(of_model)),
         all_reduces(of_hardware.collectives.value_or(Collectives{}).all_reduce, gpus),
         all_gathers(of_hardware.collectives.value_or(Collectives{}).all_gather, gpus),
-        all_to_alls(of_hardware.collectives.value_or(Collectives{}).all_to_all, gpus),
-        rank_gathers(of_hardware.collectives.value_or(Collectives{}).all_gather, group.data_parallel_size),
-        expert_all_to_alls(of_hardware.collectives.value_or(Collectives{}).all_to_all,
-                           group.data_parallel_size * gpus) {}
+        all_to_alls(of_hardware.collectives.value_or(Collectives{}).all_to_all, gpus) {}
 
   ModelSpec model;
   HardwareProfile hardware;
   int64_t tensor_parallel_size = 1;
-  ExpertGroup group;
   LayerShapes shapes;        // on one GPU
   LayerShapes whole_shapes;  // of an undivided layer, for flops
   Gemms layer_gemms, expert_gemms, head_gemms;
   CollectiveTable all_reduces, all_gathers, all_to_alls;
-  CollectiveTable rank_gathers, expert_all_to_alls;  // over the ranks of a group, and over all its GPUs
-  DecodeAttention decode_attention;                  // where it does not depend on the number of sequences
+  DecodeAttention decode_attention;  // where it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
   double interconnect_latency_s = 0;
-  Memo linear_layer, local_layer, head, project_kv_layer;
+  Memo linear_layer, head, project_kv_layer;
   bool extrapolated = false;
 
   double layers() const { return static_cast<double>(model.num_hidden_layers); }
@@ -133,17 +126,9 @@ struct CostModel::State {
            static_cast<double>(shape.kernels) * elementwise.constant_s;
   }
 
-  double local_layer_of_kind(const LayerKind& kind, double tokens) {
+  double linear_layer_of_kind(const LayerKind& kind, double tokens) {
     double time_s = elementwise(kind.elementwise, tokens);
     for (const GemmShape& shape : kind.gemms) time_s += gemm({tokens, 1}, shape);
-    return time_s;
-  }
-
-  double linear_layer_of_kind(const LayerKind& kind, double tokens) {
-    return add_routed(kind, tokens, local_layer_of_kind(kind, tokens));
-  }
-
-  double add_routed(const LayerKind& kind, double tokens, double time_s) {
     if (!kind.experts) return time_s;
     for (const GemmShape& shape : kind.experts->gemms) {
       time_s += expert_gemms.time_s(kind.experts->rows(tokens), shape, &extrapolated) +
@@ -152,7 +137,6 @@ struct CostModel::State {
     return time_s;
   }
 
-  double exchange_s(double all_rows, double most_rows) const;
   double scan_s(const ScanShape& scan, double tokens, double sequences) const;
   double prefill_mixer_s(const MixerShape& mixer, std::span<const PrefillChunk> chunks);
   DecodeAttention decode_shape(const AttentionShape& shape, int64_t sequences) const;
@@ -161,21 +145,16 @@ struct CostModel::State {
   // A measured time; or bytes over the slowest link of the ring, a share (t-1)/t of the buffer for each of
   // its passes.
   double collective_s(const CollectiveTable& measured, double bytes, double passes) const {
-    return collective_s(measured, bytes, passes, tensor_parallel_size);
-  }
-  double collective_s(const CollectiveTable& measured, double bytes, double passes, int64_t gpus) const {
-    if (gpus == 1) return 0;
+    if (tensor_parallel_size == 1) return 0;
     if (!measured.empty()) return measured.time_s(bytes);
-    const auto t = static_cast<double>(gpus);
+    const auto t = static_cast<double>(tensor_parallel_size);
     return passes * (t - 1) / t * bytes / interconnect_bytes_per_s + interconnect_latency_s;
   }
 };
 
-CostModel::CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size,
-                     const ExpertGroup& experts)
-    : state_(std::make_unique<State>(model, hardware, tensor_parallel_size, experts)) {
-  KVCAP_CHECK(tensor_parallel_size >= 1 &&
-              tensor_parallel_size * experts.data_parallel_size <= hardware.gpu.count);
+CostModel::CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size)
+    : state_(std::make_unique<State>(model, hardware, tensor_parallel_size)) {
+  KVCAP_CHECK(tensor_parallel_size >= 1 && tensor_parallel_size <= hardware.gpu.count);
   State& state = *state_;
   state.decode_attention =
       decode_attention(hardware.gpu.attention, hardware.gpu, state.shapes.mixer().decode);
@@ -196,58 +175,9 @@ const ModelSpec& CostModel::model() const { return state_->model; }
 
 int64_t CostModel::tensor_parallel_size() const { return state_->tensor_parallel_size; }
 
-int64_t CostModel::data_parallel_size() const { return state_->group.data_parallel_size; }
-
-double CostModel::local_layer_s(int64_t tokens) const {
-  if (tokens == 0) return 0;
-  return state_->local_layer.get(tokens, [&] {
-    const auto rows = static_cast<double>(tokens);
-    double all_layers_s = 0;
-    for (const LayerKind& kind : state_->shapes.kinds) {
-      all_layers_s += static_cast<double>(kind.layers) * state_->local_layer_of_kind(kind, rows);
-    }
-    return all_layers_s / state_->layers() +
-           state_->shapes.all_reduces_per_layer *
-               all_reduce_s(rows * state_->model.hidden_bytes_per_token_layer()) +
-           state_->hardware.gpu.host_overhead_per_layer_s;
-  });
-}
-
-// An all-gather of all rows and a reduce-scatter of as many; or what the fullest rank sends to its rows'
-// experts, and back.
-double CostModel::State::exchange_s(double all_rows, double most_rows) const {
-  const int64_t ranks = group.data_parallel_size;
-  if (ranks == 1) return 0;
-  const double row_bytes = model.hidden_bytes_per_token_layer();
-  if (group.exchange == ExpertExchange::all_gather) {
-    return 2 * collective_s(rank_gathers, all_rows * row_bytes, 1, ranks);
-  }
-  const int64_t gpus = ranks * tensor_parallel_size;
-  const int64_t copies = std::min(model.experts->active, gpus);
-  return 2 * collective_s(expert_all_to_alls, most_rows * static_cast<double>(copies) * row_bytes, 1, gpus);
-}
-
-double CostModel::routed_layer_s(int64_t all_tokens, int64_t most_tokens) const {
-  if (all_tokens == 0) return 0;
-  const auto rows = static_cast<double>(all_tokens);
-  double all_layers_s = 0;
-  for (const LayerKind& kind : state_->shapes.kinds) {
-    if (!kind.experts) continue;
-    const double layer_s =
-        state_->add_routed(kind, rows, state_->exchange_s(rows, static_cast<double>(most_tokens)));
-    all_layers_s += static_cast<double>(kind.layers) * layer_s;
-  }
-  return all_layers_s / state_->layers();
-}
-
 double CostModel::linear_layer_s(int64_t tokens) const {
   KVCAP_CHECK(tokens >= 0);
   if (tokens == 0) return 0;
-  if (!state_->group.is_plain()) {
-    return state_->linear_layer.get(tokens, [&] {
-      return local_layer_s(tokens) + routed_layer_s(state_->group.data_parallel_size * tokens, tokens);
-    });
-  }
   return state_->linear_layer.get(tokens, [&] {
     const auto rows = static_cast<double>(tokens);
     double all_layers_s = 0;

@@ -18,7 +18,6 @@
 #include <memory>
 #include <span>
 
-#include "spec/expert_group.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
 
@@ -87,9 +86,7 @@ double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk ch
 class CostModel {
  public:
   // REQUIRES: tensor_parallel_size divides the query heads and is at most gpu.count.
-  // `experts`: of a model with experts; this is one of its ranks. All of them are GPUs of this hardware.
-  CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size,
-            const ExpertGroup& experts = {});
+  CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size);
   ~CostModel();
 
   const ModelSpec& model() const;
@@ -98,13 +95,7 @@ class CostModel {
   // Everything of one layer but attention, for `tokens` rows: GEMMs, element-wise, all-reduces, host; 0 for
   // 0 rows. The mean over layers where they differ (expert layers after dense ones). Memoised per token
   // count.
-  // Of a rank whose group has as many rows on every rank.
   double linear_layer_s(int64_t tokens) const;
-  // Its two parts, where ranks have different rows: what a rank computes of its own `tokens` rows, and the
-  // routed experts with the exchange of the rows of all ranks, of which the fullest has `most_tokens`.
-  double local_layer_s(int64_t tokens) const;
-  double routed_layer_s(int64_t all_tokens, int64_t most_tokens) const;
-  int64_t data_parallel_size() const;
   // One call over all chunks: their thread blocks share one grid, or flops and bytes add up, and constants
   // are paid once. MLA: with the expansion of the cached latents to keys and values.
   double attention_layer_s(std::span<const PrefillChunk> chunks) const;
@@ -166,7 +157,7 @@ class CostModel {
 // gpu_memory.h): (memory * utilization - weights - activations of one step) / KV bytes per token, rounded
 // down to whole blocks; 0 when the weights do not fit. Activations: the residual, and the
 // input and output of the widest GEMM, for max_num_batched_tokens rows; routed experts hold the rows of all
-// active experts at once. Of one rank, where ranks share experts.
+// active experts at once.
 struct KvCapacity {
   int64_t tokens = 0;
   double weight_bytes = 0;      // per group
@@ -174,7 +165,6 @@ struct KvCapacity {
 };
 KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& hardware,
                               int64_t tensor_parallel_size, double gpu_memory_utilization,
-                              int64_t max_num_batched_tokens, int64_t block_size,
-                              const ExpertGroup& experts = {});
+                              int64_t max_num_batched_tokens, int64_t block_size);
 
 }  // namespace kvcap

@@ -120,7 +120,7 @@ std::string gib_text(double bytes) {
 
 }  // namespace
 
-double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size, const ExpertGroup& ranks) {
+double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size) {
   const int64_t t = tensor_parallel_size;
   KVCAP_CHECK(t >= 1 && model.num_attention_heads % t == 0);
   const auto layers = static_cast<double>(model.num_hidden_layers);
@@ -136,10 +136,8 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
   if (model.experts) {
     const Experts& experts = *model.experts;
     const auto sparse = static_cast<double>(model.layers_with_ffn() - dense_layers(model));
-    const int64_t gpus = ranks.data_parallel_size * t;
-    const int64_t here = ranks.expert_parallel ? divide_up(experts.count, gpus) : experts.count;
-    const int64_t width = divide_up(experts.intermediate_size, ranks.expert_parallel ? 1 : gpus);
-    routed_bytes = sparse * static_cast<double>(here) * ffn_elements(model, width) *
+    const int64_t width = divide_up(experts.intermediate_size, t);
+    routed_bytes = sparse * static_cast<double>(experts.count) * ffn_elements(model, width) *
                    experts.weight_bytes_per_element.value_or(model.weight_bytes_per_element);
     sharded += sparse * ffn_elements(model, shared_width(experts, t));
     norms += sparse * product(model.hidden_size, experts.count);  // routers
@@ -174,16 +172,12 @@ ActivationPeaks activation_peaks(const ModelSpec& model, const HardwareProfile& 
   }
   if (model.experts) {
     const Experts& experts = *model.experts;
-    // The rows of all ranks come to each GPU.
-    const auto ranks = static_cast<double>(settings.experts.data_parallel_size);
-    const int64_t gpus = settings.experts.data_parallel_size * t;
-    const int64_t width = divide_up(experts.intermediate_size, settings.experts.expert_parallel ? 1 : gpus);
+    const int64_t width = divide_up(experts.intermediate_size, t);
     widest = std::max(widest, ffn_width(model, shared_width(experts, t)));
     // One for what the experts read and write, one for what their first projection writes.
     const int64_t hidden = model.hidden_size;
     const int64_t elements = std::max(width, hidden) + std::max(up_tensors(model) * width, hidden);
-    peaks.expert_bytes =
-        ranks * rows * static_cast<double>(experts.active) * static_cast<double>(elements) * wide;
+    peaks.expert_bytes = rows * static_cast<double>(experts.active) * static_cast<double>(elements) * wide;
   }
   peaks.forward_bytes = 3 * hidden_bytes + rows * widest * wide;
 
@@ -220,7 +214,7 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
   GpuMemory memory;
   memory.reported_bytes = gpu.reported_memory_bytes.value_or(gpu.memory_bytes);
   memory.share_bytes = std::ceil(memory.reported_bytes * settings.gpu_memory_utilization);
-  memory.weight_bytes = loaded_weight_bytes(model, t, settings.experts);
+  memory.weight_bytes = loaded_weight_bytes(model, t);
   memory.terms.push_back({"weights as loaded", memory.weight_bytes, true, TermSource::shapes,
                           "vocabulary padded to 64, rotary table, replicas"});
 

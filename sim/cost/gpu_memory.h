@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "cost/engine_memory.h"
-#include "spec/expert_group.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
 
@@ -28,15 +27,12 @@ struct EngineSettings {
   int64_t max_num_batched_tokens = 2048;
   int64_t max_num_seqs = 256;
   int64_t block_size = 16;
-  ExpertGroup experts;
 };
 
 // Weights of one GPU as vLLM loads them, in bytes: the vocabulary padded to a multiple of 64, in the
 // activations' type like norms and routers; the table of rotary positions; under tensor parallelism KV heads
-// replicated where there are fewer than GPUs, norms, routers and MLA's down projections on every GPU. Routed
-// experts are spread over the GPUs of all ranks.
-double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
-                           const ExpertGroup& ranks = {});
+// replicated where there are fewer than GPUs, norms, routers and MLA's down projections on every GPU.
+double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size);
 
 // Bytes that are alive at the profiling run's three candidates for its peak, and beside them the workspaces
 // of routed experts, which an engine keeps. The run's peak is workspaces + the largest of the three.

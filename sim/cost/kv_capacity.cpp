@@ -9,14 +9,12 @@ namespace kvcap {
 
 KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& hardware,
                               int64_t tensor_parallel_size, double gpu_memory_utilization,
-                              int64_t max_num_batched_tokens, int64_t block_size,
-                              const ExpertGroup& experts) {
+                              int64_t max_num_batched_tokens, int64_t block_size) {
   KVCAP_CHECK(block_size > 0);
-  const LayerShapes shapes = layer_shapes(model, tensor_parallel_size, experts);
+  const LayerShapes shapes = layer_shapes(model, tensor_parallel_size);
   const auto gpus = static_cast<double>(tensor_parallel_size);
   KvCapacity capacity;
-  const double ranks = model.experts ? static_cast<double>(experts.data_parallel_size) : 1;
-  capacity.weight_bytes = model.weight_bytes() - (1 - 1 / ranks) * model.routed_expert_bytes();
+  capacity.weight_bytes = model.weight_bytes();
   capacity.activation_bytes = gpus * static_cast<double>(max_num_batched_tokens) *
                               shapes.activation_elements_per_token * model.hidden_bytes_per_element;
   const double free_bytes = gpus * hardware.gpu.memory_bytes * gpu_memory_utilization -

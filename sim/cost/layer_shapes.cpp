@@ -191,8 +191,7 @@ LayerKind dense_layers(const ModelSpec& model, int64_t t, int64_t layers, const 
 
 // Router, shared experts as one FFN of their joint width, routed experts; then the active experts' outputs
 // are added up (active reads, one write).
-LayerKind expert_layers(const ModelSpec& model, int64_t t, const ExpertGroup& group, int64_t layers,
-                        const LayerKind& attention) {
+LayerKind expert_layers(const ModelSpec& model, int64_t t, int64_t layers, const LayerKind& attention) {
   const Experts& experts = *model.experts;
   const int64_t width = divide_up(experts.intermediate_size, t);
   const int64_t shared_width =
@@ -202,14 +201,8 @@ LayerKind expert_layers(const ModelSpec& model, int64_t t, const ExpertGroup& gr
   if (experts.shared > 0) {
     for (const GemmShape& gemm : ffn_gemms(model, shared_width)) kind.gemms.push_back(gemm);
   }
-  // One rank's share of all ranks' rows times a GPU's share of the experts is its own rows times 1/t: what
-  // element-wise kernels see does not depend on the group.
-  const int64_t gpus = group.data_parallel_size * t;
-  const int64_t routed_width =
-      group.expert_parallel ? experts.intermediate_size : divide_up(experts.intermediate_size, gpus);
-  kind.experts = RoutedExperts{ffn_gemms(model, routed_width), static_cast<double>(experts.count),
-                               static_cast<double>(experts.active), std::nullopt};
-  if (group.expert_parallel) kind.experts->load = ExpertLoad(gpus, group.imbalance);
+  kind.experts = RoutedExperts{ffn_gemms(model, width), static_cast<double>(experts.count),
+                               static_cast<double>(experts.active)};
   kind.elementwise.elements_per_token += activation_elements(model, experts.active * width + shared_width) +
                                          static_cast<double>((experts.active + 1) * model.hidden_size);
   kind.elementwise.kernels += experts.shared > 0 ? 3 : 2;  // activations, sum over experts
@@ -239,12 +232,7 @@ double RoutedExperts::distinct(double tokens) const {
 
 GemmRows RoutedExperts::rows(double tokens) const {
   const double reached = distinct(tokens);
-  if (!load) return {tokens * active / reached, reached, true};
-  const double rows = load->busiest_rows(tokens * active);
-  // Who has more rows than others has more experts with rows, as far as it has them.
-  const double share = rows / (tokens * active);
-  const double here = std::min({share * reached, std::ceil(count / static_cast<double>(load->gpus())), rows});
-  return {rows / here, here, true};
+  return {tokens * active / reached, reached, true};
 }
 
 double LayerKind::gemm_flops(double tokens) const {
@@ -255,8 +243,7 @@ double LayerKind::gemm_flops(double tokens) const {
 namespace {
 
 // Attention and the FFN behind it, where all layers attend alike; else each for itself.
-void add_kinds(const ModelSpec& model, int64_t t, const ExpertGroup& experts,
-               const std::vector<GroupPart>& parts, LayerShapes& shapes) {
+void add_kinds(const ModelSpec& model, int64_t t, const std::vector<GroupPart>& parts, LayerShapes& shapes) {
   LayerKind before_ffn;
   if (model.is_uniform()) {
     const GroupPart& part = parts.front();
@@ -275,12 +262,12 @@ void add_kinds(const ModelSpec& model, int64_t t, const ExpertGroup& experts,
   const int64_t layers = model.layers_with_ffn();
   const int64_t dense = model.experts ? std::min(model.experts->dense_layers, layers) : layers;
   if (dense > 0) shapes.kinds.push_back(dense_layers(model, t, dense, before_ffn));
-  if (dense < layers) shapes.kinds.push_back(expert_layers(model, t, experts, layers - dense, before_ffn));
+  if (dense < layers) shapes.kinds.push_back(expert_layers(model, t, layers - dense, before_ffn));
 }
 
 }  // namespace
 
-LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size, const ExpertGroup& experts) {
+LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size) {
   const int64_t t = tensor_parallel_size;
   KVCAP_CHECK(t >= 1 && model.num_attention_heads % t == 0);
   LayerShapes shapes;
@@ -292,7 +279,7 @@ LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size, c
     shapes.kv_projection = parts.back().kv_projection;
     shapes.kv_projection_elementwise = parts.back().kv_projection_elementwise;
   }
-  add_kinds(model, t, experts, parts, shapes);
+  add_kinds(model, t, parts, shapes);
   for (const LayerKind& kind : shapes.kinds) {
     shapes.activation_elements_per_token =
         std::max(shapes.activation_elements_per_token, widest_activation(model, kind));

@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "cost/attention.h"
-#include "cost/expert_load.h"
 #include "cost/gemm.h"
-#include "spec/expert_group.h"
 #include "spec/model_spec.h"
 
 namespace kvcap {
@@ -27,11 +25,10 @@ struct RoutedExperts {
   std::vector<GemmShape> gemms;  // of one expert
   double count = 0;
   double active = 0;
-  std::optional<ExpertLoad> load;  // expert parallel: of the GPUs that have `count` experts together
 
   // Expected number of distinct experts that `tokens` rows reach when each picks `active` at random.
   double distinct(double tokens) const;
-  // The rows of one expert and the number of experts they are spread over, on the busiest GPU.
+  // The rows of one expert and the number of experts they are spread over.
   GemmRows rows(double tokens) const;
 };
 
@@ -80,8 +77,7 @@ struct LayerShapes {
   const MixerShape& mixer() const { return mixers.front(); }
 };
 
-LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size,
-                         const ExpertGroup& experts = {});
+LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size);
 
 int64_t divide_up(int64_t total, int64_t parts);
 

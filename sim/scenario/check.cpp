@@ -280,39 +280,7 @@ void check_source(const Scenario& scenario, const Places& places) {
   }
 }
 
-void check_ranks(const Scenario& scenario, const Places& places) {
-  const ExpertGroup& group = scenario.serving.experts;
-  const int64_t gpus = scenario.hardware.gpu.count;
-  const int64_t used = group.data_parallel_size * scenario.serving.tensor_parallel_size;
-  const std::string ranks = std::to_string(group.data_parallel_size);
-  if (group.data_parallel_size > 1 && used > gpus) {
-    fail(places, "serving.data_parallel_size", ranks,
-         "at most hardware.gpu.count / serving.tensor_parallel_size = " +
-             std::to_string(gpus / scenario.serving.tensor_parallel_size));
-  }
-  if (group.data_parallel_size > 1 && !scenario.fleet.failures.empty()) {
-    fail(places, "serving.data_parallel_size", ranks, "1 with fleet.failures (a rank does not fail alone)");
-  }
-  const std::optional<Experts>& experts = scenario.model.experts;
-  if (group.expert_parallel && !experts) {
-    fail(places, "serving.expert_parallel", "true", "false (the model has no experts)");
-  }
-  if (group.expert_parallel && used > experts->count) {
-    fail(places, "serving.expert_parallel", "true over " + std::to_string(used) + " GPUs",
-         "at most one GPU for each of the model's " + std::to_string(experts->count) + " experts");
-  }
-  if (group.imbalance && !group.expert_parallel) {
-    fail(places, "serving.expert_imbalance", number_text(*group.imbalance),
-         "absent, unless serving.expert_parallel is true: all GPUs have a slice of every expert");
-  }
-  if (group.imbalance && *group.imbalance > static_cast<double>(used)) {
-    fail(places, "serving.expert_imbalance", number_text(*group.imbalance),
-         "at most the GPUs that share experts, " + std::to_string(used) + ": one of them has all rows then");
-  }
-}
-
 void check_parallelism(const Scenario& scenario, const Places& places) {
-  check_ranks(scenario, places);
   const int64_t size = scenario.serving.tensor_parallel_size;
   const char* path = "serving.tensor_parallel_size";
   if (size > scenario.hardware.gpu.count) {

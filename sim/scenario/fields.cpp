@@ -519,22 +519,6 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
 static void describe(FieldVisitor& v, ServingOptions& o) {
   v.field("tensor_parallel_size", o.tensor_parallel_size,
           {.meaning = "GPUs that share every layer", .unit = "GPUs", .min = 1, .max = 1024});
-  v.field(
-      "data_parallel_size", o.experts.data_parallel_size,
-      {.meaning = "engines on one server, each with tensor_parallel_size GPUs and a queue and cache of its "
-                  "own, which share a model's experts",
-       .unit = "ranks",
-       .min = 1,
-       .max = 1024});
-  v.field("expert_parallel", o.experts.expert_parallel,
-          {.meaning = "each GPU has whole experts, not a slice of every one"});
-  v.field("expert_exchange", o.experts.exchange,
-          {.meaning = "how the ranks' tokens reach experts: every rank gets all, or each expert its own"});
-  v.field("expert_imbalance", o.experts.imbalance,
-          {.meaning = "rows of the busiest GPU's experts over the mean",
-           .min = 1,
-           .max = 1024,
-           .absent = "tokens choose experts at random"});
   v.field("max_num_seqs", o.max_num_seqs, count("requests admitted at once"));
   v.field("max_queued_turns", o.max_queued_turns,
           {.meaning = "waiting beside a full batch; more are rejected",

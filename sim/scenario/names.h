@@ -40,7 +40,6 @@ inline constexpr std::string_view kRatesOverNames[] = {"auto", "steady", "run"};
 inline constexpr std::string_view kRunLengthNames[] = {"fixed", "steady"};
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
 inline constexpr std::string_view kOneTokenSlicesNames[] = {"prefill", "decode"};
-inline constexpr std::string_view kExpertExchangeNames[] = {"all_gather", "all_to_all"};
 inline constexpr std::string_view kCheckpointsNames[] = {"none", "align", "all"};
 inline constexpr std::string_view kBlockLayoutNames[] = {"layer", "cross_layer"};
 inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "layerwise"};
@@ -95,7 +94,6 @@ constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr Names names_of(Calls) { return kCallsNames; }
 constexpr Names names_of(OneTokenSlices) { return kOneTokenSlicesNames; }
-constexpr Names names_of(ExpertExchange) { return kExpertExchangeNames; }
 constexpr Names names_of(Checkpoints) { return kCheckpointsNames; }
 constexpr Names names_of(BlockLayout) { return kBlockLayoutNames; }
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }

@@ -123,12 +123,8 @@ double Fleet::advance_only(double now_s) {
 
 // Nodes between two steps admit and begin the next.
 void Fleet::work(double now_s) {
-  if (parts_.options.in_lockstep) {
-    work_in_lockstep(now_s);
-  } else {
-    for (Slot node : at_work_) {
-      due_.insert(node, {members_[node].instance->proceed(now_s), node});
-    }
+  for (Slot node : at_work_) {
+    due_.insert(node, {members_[node].instance->proceed(now_s), node});
   }
   if (parts_.shared && parts_.shared->has(Tier::remote)) {
     parts_.instance.recorder->level(stored_in(Tier::remote), parts_.shared->occupied_bytes(Tier::remote),
@@ -136,79 +132,10 @@ void Fleet::work(double now_s) {
   }
 }
 
-// ---- ranks in lockstep ----
-
-void Fleet::call_at(std::size_t node, double at_s) {
-  const auto slot = static_cast<Slot>(node);
-  if (due_.contains(slot)) due_.erase(slot);
-  due_.insert(slot, {at_s, node});
-}
-
-void Fleet::work_in_lockstep(double now_s) {
-  const auto ranks = static_cast<std::size_t>(parts_.options.ranks);
-  std::vector<bool> is_called(members_.size() / ranks);
-  for (Slot node : at_work_) is_called[node / ranks] = true;
-  for (std::size_t replica = 0; replica < is_called.size(); ++replica) {
-    if (is_called[replica]) start_together(replica * ranks, now_s);
-  }
-}
-
-// The ranks from `first` on.
-void Fleet::start_together(std::size_t first, double now_s) {
-  const std::size_t end = first + static_cast<std::size_t>(parts_.options.ranks);
-  const auto instance = [this](std::size_t node) -> Instance& { return *members_[node].instance; };
-  bool is_in_step = false;
-  for (std::size_t node = first; node < end; ++node) is_in_step |= instance(node).in_step();
-  if (is_in_step) {  // who has ended its part waits for the others
-    for (Slot node : at_work_) {
-      if (node < first || node >= end) continue;
-      instance(node).admit(now_s);
-      call_at(node, instance(node).wait(now_s, instance(node).next_event_s()));
-    }
-    return;
-  }
-  GroupLoad group;
-  std::vector<std::optional<RankLoad>> loads(end - first);
-  std::vector<double> later_s(end - first);
-  for (std::size_t node = first; node < end; ++node) {
-    instance(node).admit(now_s);
-    loads[node - first] = instance(node).plan(now_s, &later_s[node - first]);
-    if (loads[node - first]) group.add(*loads[node - first]);
-  }
-  for (std::size_t node = first; node < end; ++node) {
-    const std::optional<RankLoad>& load = loads[node - first];
-    call_at(node, load ? instance(node).start(now_s, *load, group)
-                       : instance(node).wait(now_s, later_s[node - first]));
-  }
-}
-
 // ---- routing ----
 
 void Fleet::route_arrivals(double now_s) {
   while (sessions_.arrivals.next_s() <= now_s + kResolution_s) route(sessions_.arrivals.pop(), now_s);
-}
-
-// Of ranks: the router chooses a replica, and the least load the rank in it.
-std::optional<std::size_t> Fleet::choose(std::optional<std::size_t> before) {
-  const auto ranks = static_cast<std::size_t>(parts_.options.ranks);
-  if (ranks == 1) return router_.choose(facts_, before);
-  replica_facts_.assign(facts_.size() / ranks, {});
-  for (std::size_t node = 0; node < facts_.size(); ++node) {
-    NodeFacts& replica = replica_facts_[node / ranks];
-    replica.turns += facts_[node].turns;
-    replica.found_tokens = std::max(replica.found_tokens, facts_[node].found_tokens);
-  }
-  const std::size_t replica =
-      *router_.choose(replica_facts_, before ? std::optional<std::size_t>(*before / ranks) : std::nullopt);
-  const auto load = [&](std::size_t node) {
-    const Instance& instance = *members_[node].instance;
-    return 4 * instance.waiting() + (instance.turns() - instance.waiting());
-  };
-  std::size_t least = replica * ranks;
-  for (std::size_t node = least + 1; node < (replica + 1) * ranks; ++node) {
-    if (load(node) < load(least)) least = node;
-  }
-  return least;
 }
 
 void Fleet::route(Arrival arrival, double now_s) {
@@ -221,7 +148,7 @@ void Fleet::route(Arrival arrival, double now_s) {
   uint32_t& last_node = last_node_[arrival.session];
   const std::optional<std::size_t> before =
       last_node == kNowhere ? std::nullopt : std::optional<std::size_t>(last_node);
-  const std::optional<std::size_t> chosen = choose(before);
+  const std::optional<std::size_t> chosen = router_.choose(facts_, before);
   if (!chosen) {
     held_.push_back(arrival);
     // As the first node's, which has nothing to say now.

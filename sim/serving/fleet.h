@@ -6,10 +6,6 @@
 // arrival to the first token of the answer that is completed. While no node is up turns wait. The node comes
 // back empty.
 //
-// Nodes can be the ranks of data parallel engines (fleet_options.h). Ranks in lockstep make their steps
-// together: a step begins when the last rank has ended the one before, and lasts as long for all; a rank
-// without turns makes it, too, and is not seen to.
-//
 // One node that never fails sees its turns come: no event is spent on routing them.
 #pragma once
 
@@ -74,10 +70,6 @@ class Fleet {
   void route_arrivals(double now_s);
   void route(Arrival arrival, double now_s);
   void work(double now_s);
-  std::optional<std::size_t> choose(std::optional<std::size_t> before);
-  void call_at(std::size_t node, double at_s);
-  void work_in_lockstep(double now_s);
-  void start_together(std::size_t first, double now_s);
   // Abort when an invariant is broken (invariants.cpp); at the end everything has been given back.
   void check(double now_s) const;
   void check_ended() const;
@@ -88,9 +80,8 @@ class Fleet {
   Router router_;
   std::vector<Member> members_;
   std::vector<NodeFacts> facts_;
-  std::vector<NodeFacts> replica_facts_;  // scratch, where nodes are ranks
-  std::vector<uint32_t> last_node_;       // of each session; kNowhere before its first turn
-  std::vector<Change> changes_;           // in order of their dates
+  std::vector<uint32_t> last_node_;  // of each session; kNowhere before its first turn
+  std::vector<Change> changes_;      // in order of their dates
   std::size_t next_change_ = 0;
   std::deque<Arrival> held_;   // while no node is up
   SlotHeap due_;               // nodes by when they want to be called

@@ -22,11 +22,6 @@ struct FleetOptions {
   // The remote tier of the profile is one store behind one link for all nodes; else each node has its own.
   bool shared_remote = false;
   std::vector<NodeFailure> failures;
-  // Of a fleet whose nodes are data parallel ranks: so many follow each other in a replica, which routing
-  // chooses; the rank is the one with the least 4 x waiting + running turns (vLLM's coordinator). In lockstep
-  // all of them begin a step together.
-  int64_t ranks = 1;
-  bool in_lockstep = false;
 };
 
 }  // namespace kvcap

@@ -79,16 +79,6 @@ class Instance : private Admissions {
   // Admits and starts the next step. Returns when to call again (infinity: when woken).
   double proceed(double now_s);
 
-  // The same for a rank of a group in lockstep, in parts: admits; says what its step has to do (nothing:
-  // there is none; then `later_s` is when to call again); and starts it, together with those of the others,
-  // or without a step leaves what it did.
-  void admit(double now_s);
-  std::optional<RankLoad> plan(double now_s, double* later_s);
-  double start(double now_s, const RankLoad& own, const GroupLoad& group);
-  double wait(double now_s, double later_s);
-  double next_event_s() const;
-  bool in_step() const { return step_.running; }
-
   // A turn has come, to be served after those before it.
   void take(const Arrival& arrival);
   // The node is lost, and with it all turns and what was done for them: returns them, for others. Nothing may
@@ -163,14 +153,7 @@ class Instance : private Admissions {
 
   // steps (step.cpp)
   double start_step(double now_s);
-  std::optional<double> plan_step(double now_s);
-  void begin_step(double now_s);
   void time_step();
-  // Sequences that decode, with their tokens; the chunks of prompts are in chunks_.
-  struct Decoding {
-    int64_t sequences = 0, context_tokens = 0;
-  };
-  Decoding divide(const StepPlan& plan);
   double mixed_step_s(const StepPlan& plan);
   double host_s(std::size_t sequences) const;
   int64_t copies_due(int64_t& for_steps) const;
@@ -194,6 +177,7 @@ class Instance : private Admissions {
   double save_s(const Move& move) const;
   double requests_of(const Move& move) const;
 
+  double next_event_s() const;
   void record_level(Level which, double value, double now_s);
   void record_busy(Resource which, double busy_s, double from_s, double to_s);
   // Aborts when an invariant is broken (invariants.cpp).

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "spec/expert_group.h"
 #include "spec/kv_groups.h"
 
 namespace kvcap {
@@ -36,7 +35,6 @@ enum class MixedAttention : uint8_t { two_calls, one_call };
 
 struct ServingOptions {
   int64_t tensor_parallel_size = 1;
-  ExpertGroup experts;         // data_parallel_size, expert_parallel and how tokens reach experts
   int64_t max_num_seqs = 256;  // requests that run at once
   // Waiting beside a full batch; a turn that finds so many is rejected. Absent: any number.
   std::optional<int64_t> max_queued_turns;

@@ -11,14 +11,6 @@ namespace kvcap {
 // ---- the next step ----
 
 double Instance::start_step(double now_s) {
-  if (const std::optional<double> later_s = plan_step(now_s)) return *later_s;
-  begin_step(now_s);
-  time_step();
-  return end_of_step(now_s);
-}
-
-// What the next step computes is in current_; or when to try again.
-std::optional<double> Instance::plan_step(double now_s) {
   if (gpu_waits_until_s_ > now_s + 1e-9) return std::min(gpu_waits_until_s_, next_event_s());
   if (blocking_loads_ > 0) return next_event_s();
   std::swap(current_, following_);
@@ -35,40 +27,11 @@ std::optional<double> Instance::plan_step(double now_s) {
     if (!current_.empty()) std::swap(current_, following_);
     return next_event_s();
   }
-  return std::nullopt;
-}
-
-void Instance::begin_step(double now_s) {
   step_.running = true;
   step_.start_s = now_s;
   step_.progress_s = parts_.restorer->progress_s(now_s);
-}
-
-// ---- the next step of a group ----
-
-std::optional<RankLoad> Instance::plan(double now_s, double* later_s) {
-  if (const std::optional<double> later = plan_step(now_s)) {
-    *later_s = *later;
-    return std::nullopt;
-  }
-  const Decoding decoding = divide(current_);
-  RankLoad load = step_time_.load(chunks_, decoding.sequences, decoding.context_tokens, current_.sampled);
-  load.host_s = host_s(current_.slices.size());
-  return load;
-}
-
-// One step, and never a run of them: another rank's may be of another kind.
-double Instance::start(double now_s, const RankLoad& own, const GroupLoad& group) {
-  begin_step(now_s);
-  step_.steps = step_.most_steps = 1;
-  step_.ends_with_step = 0;
-  int64_t for_steps = 1;
-  step_.copies = copies_due(for_steps);
-  step_.gpu_s = step_time_.joint_s(own, group) + static_cast<double>(step_.copies) * kv_buffer_.copy_s;
-  const bool async = parts_.serving.async_scheduling;
-  step_.work_s = async ? std::max(step_.gpu_s, group.host_s) : step_.gpu_s + group.host_s;
-  if (async) scheduler_.plan(following_);
-  return wait(now_s, end_of_step(now_s));
+  time_step();
+  return end_of_step(now_s);
 }
 
 double Instance::host_s(std::size_t sequences) const {
@@ -126,7 +89,7 @@ int64_t Instance::most_steps_alike(int64_t at_most) {
   return left;
 }
 
-Instance::Decoding Instance::divide(const StepPlan& plan) {
+double Instance::mixed_step_s(const StepPlan& plan) {
   chunks_.clear();
   const bool one_decodes = parts_.serving.one_token_slices == OneTokenSlices::decode;
   int64_t decoding = plan.decoding, context_tokens = plan.context_tokens;
@@ -139,12 +102,7 @@ Instance::Decoding Instance::divide(const StepPlan& plan) {
       chunks_.push_back({slice.tokens, slice.first});
     }
   }
-  return {decoding, context_tokens};
-}
-
-double Instance::mixed_step_s(const StepPlan& plan) {
-  const Decoding decoding = divide(plan);
-  return step_time_.mixed_s(chunks_, decoding.sequences, decoding.context_tokens, plan.sampled);
+  return step_time_.mixed_s(chunks_, decoding, context_tokens, plan.sampled);
 }
 
 // Sequences that copy their windows in the next step; so many in each of at most `for_steps` steps.

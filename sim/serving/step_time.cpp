@@ -12,12 +12,6 @@ double floor_s(const SaveFloor& floor, int64_t rows, int64_t decoding) {
                   floor.write_s_per_sequence * static_cast<double>(decoding));
 }
 
-int64_t rows_of(std::span<const PrefillChunk> chunks, int64_t decoding) {
-  int64_t rows = decoding;
-  for (const PrefillChunk& chunk : chunks) rows += chunk.new_tokens;
-  return rows;
-}
-
 constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 constexpr double kFarSteps = 1e15;  // later than the end of any run
 
@@ -92,42 +86,19 @@ double StepTime::layers_s(double layer_s, int64_t rows, int64_t decoding) const 
   return total_s;
 }
 
-double StepTime::attention_layer_s(std::span<const PrefillChunk> chunks, int64_t decoding,
-                                   int64_t context_tokens) const {
-  if (mixed_attention_ == MixedAttention::one_call) {
-    return cost_.mixed_attention_layer_s(chunks, decoding, context_tokens);
-  }
-  return cost_.attention_layer_s(chunks) +
-         cost_.decode_attentions_layer_s(decoding).at_s(static_cast<double>(context_tokens));
-}
-
 double StepTime::mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
                          int64_t sampled) const {
-  const int64_t rows = rows_of(chunks, decoding);
-  const double attention_s = attention_layer_s(chunks, decoding, context_tokens);
+  int64_t rows = decoding;
+  for (const PrefillChunk& chunk : chunks) rows += chunk.new_tokens;
+  double attention_s = 0;
+  if (mixed_attention_ == MixedAttention::one_call) {
+    attention_s = cost_.mixed_attention_layer_s(chunks, decoding, context_tokens);
+  } else {
+    attention_s = cost_.attention_layer_s(chunks) +
+                  cost_.decode_attentions_layer_s(decoding).at_s(static_cast<double>(context_tokens));
+  }
   const double head_s = sampled > 0 ? cost_.head_s(sampled) : 0;
   return layers_s(cost_.linear_layer_s(rows) + attention_s, rows, decoding) + head_s;
-}
-
-void GroupLoad::add(const RankLoad& rank) {
-  rows += rank.rows;
-  most_rows = std::max(most_rows, rank.rows);
-  layer_s = std::max(layer_s, rank.layer_s);
-  head_s = std::max(head_s, rank.head_s);
-  host_s = std::max(host_s, rank.host_s);
-}
-
-RankLoad StepTime::load(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
-                        int64_t sampled) const {
-  RankLoad load{.rows = rows_of(chunks, decoding), .decoding = decoding};
-  load.layer_s = cost_.local_layer_s(load.rows) + attention_layer_s(chunks, decoding, context_tokens);
-  load.head_s = sampled > 0 ? cost_.head_s(sampled) : 0;
-  return load;
-}
-
-double StepTime::joint_s(const RankLoad& own, const GroupLoad& group) const {
-  const double layer_s = group.layer_s + cost_.routed_layer_s(group.rows, group.most_rows);
-  return layers_s(layer_s, own.rows, own.decoding) + group.head_s;
 }
 
 DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extra_s) const {

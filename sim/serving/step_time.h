@@ -45,23 +45,6 @@ class DecodeRun {
   std::vector<Ramp> ramps_;  // the last one never ends
 };
 
-// What one rank of several has to do in a step; nothing, where it has no requests.
-struct RankLoad {
-  int64_t rows = 0;
-  int64_t decoding = 0;
-  double layer_s = 0;  // but for routed experts
-  double head_s = 0;
-  double host_s = 0;
-};
-
-// What all of them have to do in a step that they make together.
-struct GroupLoad {
-  int64_t rows = 0;                            // of all ranks
-  int64_t most_rows = 0;                       // of one
-  double layer_s = 0, head_s = 0, host_s = 0;  // of the slowest
-  void add(const RankLoad& rank);
-};
-
 class StepTime {
  public:
   StepTime(const CostModel& cost, std::vector<SaveFloor> floors,
@@ -71,18 +54,11 @@ class StepTime {
   // ones included), `sampled` tokens out.
   double mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
                  int64_t sampled) const;
-  // The part of such a step that a rank computes of its own rows, and the step of ranks in lockstep: every
-  // layer waits for the slowest rank, then computes the experts for the rows of all.
-  RankLoad load(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
-                int64_t sampled) const;
-  double joint_s(const RankLoad& own, const GroupLoad& group) const;
   // Steps of `decoding` sequences whose lengths add up to `context_tokens` in the first one, each lengthened
   // by `extra_s`.
   DecodeRun decode(int64_t decoding, int64_t context_tokens, double extra_s = 0) const;
 
  private:
-  double attention_layer_s(std::span<const PrefillChunk> chunks, int64_t decoding,
-                           int64_t context_tokens) const;
   double layers_s(double layer_s, int64_t rows, int64_t decoding) const;
 
   const CostModel& cost_;

@@ -225,14 +225,10 @@ double ModelSpec::parameter_count() const {
 double ModelSpec::weight_bytes() const {
   const double embedding = embedding_parameters(*this);
   const double routed = routed_expert_parameters(*this);
-  return (parameter_count() - embedding - routed) * weight_bytes_per_element + routed_expert_bytes() +
+  const double routed_bytes =
+      experts ? experts->weight_bytes_per_element.value_or(weight_bytes_per_element) : 0;
+  return (parameter_count() - embedding - routed) * weight_bytes_per_element + routed * routed_bytes +
          embedding * head_weight_bytes_per_element();
-}
-
-double ModelSpec::routed_expert_bytes() const {
-  if (!experts) return 0;
-  return routed_expert_parameters(*this) *
-         experts->weight_bytes_per_element.value_or(weight_bytes_per_element);
 }
 
 }  // namespace kvcap

@@ -169,7 +169,6 @@ struct ModelSpec {
   // Weights of the whole model (all experts, embeddings once when tied) and its bytes.
   double parameter_count() const;
   double weight_bytes() const;
-  double routed_expert_bytes() const;  // of them
 };
 
 }  // namespace kvcap
