@@ -120,7 +120,7 @@ TEST(Ranks, TakeTheTurnWhereLeastWaitAndRun) {
 TEST(Ranks, AreAllPaidFor) {
   const Workload workload = asks({{0, 1000, 50}});
   const RunResult one = run(sparse(1), workload), two = run(sparse(2), workload);
-  EXPECT_GT(one.number("cost.usd_per_hour"), 2 * 5);
+  EXPECT_DOUBLE_EQ(one.number("cost.usd_per_hour"), 2 * 5);  // a GPU costs 5 $ an hour
   EXPECT_DOUBLE_EQ(two.number("cost.usd_per_hour"), one.number("cost.usd_per_hour"));  // of the same node
 }
 
