@@ -124,6 +124,24 @@ TEST(Ranks, AreAllPaidFor) {
   EXPECT_DOUBLE_EQ(two.number("cost.usd_per_hour"), one.number("cost.usd_per_hour"));  // of the same node
 }
 
+TEST(Ranks, HaveTheirShareOfTheNodesTiersEach) {
+  Scenario two = sparse(2, "kv_offload");
+  two.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 100e9}, {.kind = Tier::ssd}};
+  const Machine machine(two, 1000, 1000);
+  EXPECT_DOUBLE_EQ(machine.tiers()[0].capacity_bytes, 50e9);
+  EXPECT_DOUBLE_EQ(machine.tiers()[1].capacity_bytes, 4 * 4e12 / 2);
+  const HardwareProfile share = share_of_rank(two);
+  EXPECT_DOUBLE_EQ(share.dram->bandwidth_bytes_per_s, 200e9 / 2);
+  EXPECT_DOUBLE_EQ(share.ssd->read_bandwidth_bytes_per_s, 6.9e9 / 2);
+  EXPECT_DOUBLE_EQ(share.ssd->write_bandwidth_bytes_per_s, 4.1e9 / 2);
+  EXPECT_DOUBLE_EQ(share.pcie.h2d_bandwidth_bytes_per_s, 26e9);
+  // One store behind one link for all is not divided.
+  two.hardware.remote = Remote{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 10e9};
+  EXPECT_DOUBLE_EQ(share_of_rank(two).remote->bandwidth_bytes_per_s, 5e9);
+  two.fleet.shared_remote = true;
+  EXPECT_DOUBLE_EQ(share_of_rank(two).remote->bandwidth_bytes_per_s, 10e9);
+}
+
 TEST(Ranks, FailTogether) {
   Scenario two = sparse(2);
   two.fleet.failures = {{.replica = 0, .at_s = 0.01, .down_s = 5}};
