@@ -73,9 +73,11 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
   for (const StoreTier& tier : tiers) {
     const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
     const double nodes = is_shared ? 1 : static_cast<double>(replicas);
+    const double ranks = is_shared ? 1 : static_cast<double>(scenario.serving.data_parallel_size);
+    const double node_bytes = ranks * tier.capacity_bytes;
     const std::size_t which = index(tier.kind);
-    facts.tier_bytes[which] = nodes * tier.capacity_bytes;
-    facts.tier_usd_per_hour[which] = nodes * tier_usd_per_hour(hardware, tier.kind, tier.capacity_bytes);
+    facts.tier_bytes[which] = nodes * node_bytes;
+    facts.tier_usd_per_hour[which] = nodes * tier_usd_per_hour(hardware, tier.kind, node_bytes);
     facts.tier_w[which] = facts.tier_bytes[which] / 1e9 * watts_per_gb(hardware, tier.kind);
     if (!scenario.policy.unbounded) bill_unsized(scenario, tier.kind, facts);
   }

@@ -67,7 +67,7 @@ class FinishedRun {
     for (Tier tier : kTiers) {
       KVCAP_INVARIANT("INV-HITS", turn.tier_used_tokens[index(tier)] <= turn.tier_hit_tokens[index(tier)]);
     }
-    KVCAP_INVARIANT("INV-NODES", turn.node < scenario_.fleet.replicas);
+    KVCAP_INVARIANT("INV-NODES", turn.node < engines(scenario_));
     if (turn.rejected) return;
     KVCAP_INVARIANT("INV-TIMES",
                     turn.service_ttft_s >= 0 && turn.ttft_s >= turn.service_ttft_s - kRounding_s);
@@ -106,14 +106,14 @@ class FinishedRun {
   }
 
   void check_fullness() const {
-    const auto replicas = static_cast<double>(scenario_.fleet.replicas);
+    const auto nodes = static_cast<double>(engines(scenario_));
     for (const StoreTier& tier : machine_.tiers()) {
       const bool shared = scenario_.fleet.shared_remote && tier.kind == Tier::remote;
       KVCAP_INVARIANT("INV-FULL", at_most(metric("peak_stored_bytes", tier.kind),
-                                          (shared ? 1 : replicas) * tier.capacity_bytes));
+                                          (shared ? 1 : nodes) * tier.capacity_bytes));
     }
     KVCAP_INVARIANT("INV-FULL", result_.number("peak_kv_tokens") <=
-                                    replicas * static_cast<double>(machine_.kv_capacity_tokens()));
+                                    nodes * static_cast<double>(machine_.kv_capacity_tokens()));
     for (const Metric& one : result_.metrics) {
       if (!one.name.starts_with("utilization.")) continue;
       const double utilization = std::get<double>(one.value);

@@ -45,9 +45,56 @@ bool has_texts(const Workload& workload) {
 
 }  // namespace
 
+int64_t engines(const Scenario& scenario) {
+  return scenario.fleet.replicas * scenario.serving.data_parallel_size;
+}
+
+int64_t ranks_in_lockstep(const Scenario& scenario) { return expert_placement(scenario).ranks; }
+
+ExpertPlacement expert_placement(const Scenario& scenario) {
+  if (!scenario.model.experts) return {};
+  const ServingOptions& serving = scenario.serving;
+  return {.ranks = serving.data_parallel_size,
+          .expert_parallel = serving.expert_parallel,
+          .exchange = serving.expert_exchange,
+          .imbalance = serving.expert_imbalance};
+}
+
+// Of what a node has of a tier.
+static double rank_bytes(const Scenario& scenario, Tier tier, double bytes) {
+  const bool is_shared = scenario.fleet.shared_remote && tier == Tier::remote;
+  return is_shared ? bytes : bytes / static_cast<double>(scenario.serving.data_parallel_size);
+}
+
+HardwareProfile share_of_rank(const Scenario& scenario) {
+  HardwareProfile hardware = scenario.hardware;
+  const auto ranks = static_cast<double>(scenario.serving.data_parallel_size);
+  if (ranks == 1) return hardware;
+  if (hardware.dram) {
+    hardware.dram->capacity_bytes /= ranks;
+    hardware.dram->bandwidth_bytes_per_s /= ranks;
+  }
+  const auto slower = [ranks](auto& curve) {
+    for (auto& point : curve) point.bytes_per_s /= ranks;
+  };
+  if (hardware.ssd) {
+    hardware.ssd->capacity_bytes /= ranks;
+    hardware.ssd->read_bandwidth_bytes_per_s /= ranks;
+    hardware.ssd->write_bandwidth_bytes_per_s /= ranks;
+    slower(hardware.ssd->read_curve);
+    slower(hardware.ssd->write_curve);
+  }
+  if (hardware.remote && !scenario.fleet.shared_remote) {
+    hardware.remote->capacity_bytes /= ranks;
+    hardware.remote->bandwidth_bytes_per_s /= ranks;
+    slower(hardware.remote->curve);
+  }
+  return hardware;
+}
+
 Machine::Expected Machine::expected_of(const Scenario& scenario, const Workload& workload) {
   Expected expected{.mean_history_tokens = static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
-                    .context_tokens = workload.context_tokens() / scenario.fleet.replicas,
+                    .context_tokens = workload.context_tokens() / engines(scenario),
                     .reused = {}};
   const PolicyOptions options = with_preset(scenario.policy);
   // One tier alone serves all hits.
@@ -77,8 +124,9 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
 
 Machine::Machine(const Scenario& scenario, const Expected& expected)
     : options_(with_preset(scenario.policy)),
-      hardware_(with_staging(scenario.hardware, tiers_of(scenario))),
-      cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size) {
+      hardware_(with_staging(share_of_rank(scenario), tiers_of(scenario))),
+      cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size,
+            expert_placement(scenario)) {
   for (Tier from : kTiers) {
     for (Tier to : kTiers) {
       const bool way = from != to && has_tier(hardware_, from) && has_tier(hardware_, to);
@@ -115,7 +163,7 @@ std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Ex
   for (const StoreTier& tier : tiers_) {
     const bool on_gpu = tier.kind == Tier::hbm;
     const bool shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
-    const double nodes = shared ? 1 : static_cast<double>(scenario.fleet.replicas);
+    const double nodes = shared ? 1 : static_cast<double>(engines(scenario));
     const double bytes = on_gpu ? scenario.model.kv_bytes_per_token() : bytes_per_token;
     double tokens = nodes * tier.capacity_bytes / bytes;
     if (!on_gpu && !*options_.inclusive) tokens = host_tokens += tokens;
@@ -237,11 +285,11 @@ double Machine::sequences_at_once(double tokens) const {
 
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
+    double capacity_bytes = tier_facts(hardware_, options.kind)->capacity_bytes;
+    if (options.capacity_bytes) capacity_bytes = rank_bytes(scenario, options.kind, *options.capacity_bytes);
+    if (options_.unbounded && options.kind != Tier::hbm) capacity_bytes = kUnboundedBytes;
     tiers_.push_back({.kind = options.kind,
-                      .capacity_bytes = options_.unbounded && options.kind != Tier::hbm
-                                            ? kUnboundedBytes
-                                            : options.capacity_bytes.value_or(
-                                                  tier_facts(hardware_, options.kind)->capacity_bytes),
+                      .capacity_bytes = capacity_bytes,
                       .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
                       .free_fraction = options.free_fraction,
                       .exclusive = options.exclusive});
@@ -254,11 +302,13 @@ KvCapacityModel kv_capacity_model(const Scenario& scenario) {
                                                                   : KvCapacityModel::simple);
 }
 
-EngineSettings engine_settings(const ServingOptions& serving) {
+EngineSettings engine_settings(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
   const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
   KVCAP_CHECK(version.has_value());
   return {.version = *version,
           .tensor_parallel_size = serving.tensor_parallel_size,
+          .placement = expert_placement(scenario),
           .gpu_memory_utilization = serving.gpu_memory_utilization,
           .max_num_batched_tokens = serving.max_num_batched_tokens,
           .max_num_seqs = serving.max_num_seqs,
@@ -266,7 +316,7 @@ EngineSettings engine_settings(const ServingOptions& serving) {
 }
 
 GpuMemory planned_memory(const Scenario& scenario) {
-  return gpu_memory(scenario.model, scenario.hardware, engine_settings(scenario.serving));
+  return gpu_memory(scenario.model, scenario.hardware, engine_settings(scenario));
 }
 
 KvLayout kv_layout(const Scenario& scenario) {
@@ -282,7 +332,7 @@ static KvCapacity shapes_capacity(const Scenario& scenario) {
   if (kv_capacity_model(scenario) == KvCapacityModel::simple) {
     return derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
                               serving.gpu_memory_utilization, serving.max_num_batched_tokens,
-                              serving.block_size);
+                              serving.block_size, expert_placement(scenario));
   }
   const GpuMemory memory = planned_memory(scenario);
   const auto gpus = static_cast<double>(serving.tensor_parallel_size);
@@ -366,11 +416,18 @@ void Machine::choose_memory(const Scenario& scenario) {
                static_cast<long long>(max_model_len_), options_.name.c_str(), reserved_tokens,
                static_cast<long long>(kv_capacity_tokens_)));
   }
-  if (scenario.hardware.gpu.count > serving.tensor_parallel_size) {
+  const int64_t used_gpus = serving.tensor_parallel_size * serving.data_parallel_size;
+  if (serving.data_parallel_size > 1 && has_host_tier()) {
+    notes_.push_back(format("each of %lld ranks has an equal part of the node's tiers and of their links",
+                            static_cast<long long>(serving.data_parallel_size)));
+  }
+  if (scenario.hardware.gpu.count > used_gpus) {
     const bool has_shares = scenario.hardware.gpu.per_server && !scenario.billing.whole_servers;
-    notes_.push_back(format("%lld of %lld GPUs are used (tensor_parallel_size); all are paid for%s",
-                            static_cast<long long>(serving.tensor_parallel_size),
+    notes_.push_back(format("%lld of %lld GPUs are used (%s); all are paid for%s",
+                            static_cast<long long>(used_gpus),
                             static_cast<long long>(scenario.hardware.gpu.count),
+                            serving.data_parallel_size > 1 ? "tensor_parallel_size times data_parallel_size"
+                                                           : "tensor_parallel_size",
                             has_shares ? ": hardware.gpu.count buys a share of the server" : ""));
   }
 }

@@ -12,15 +12,26 @@
 #include "cost/kv_layers.h"
 #include "policy/table.h"
 #include "scenario/scenario.h"
+#include "spec/expert_placement.h"
 #include "workload/reused_tokens.h"
 #include "workload/workload.h"
 
 namespace kvcap {
 
+// Engines of a replica, and of all replicas; and those that share experts and step together.
+int64_t engines(const Scenario& scenario);
+int64_t ranks_in_lockstep(const Scenario& scenario);
+// Where the experts of the model lie; nothing where it has none.
+ExpertPlacement expert_placement(const Scenario& scenario);
+// The part of a node that one of its data_parallel_size engines has: of DRAM, SSDs and the remote tier's link
+// the same part of capacity and bandwidth, as if the others always took theirs. PCIe and NVLink belong to
+// GPUs.
+HardwareProfile share_of_rank(const Scenario& scenario);
+
 // How the scenario's KV capacity is derived where it is not given; and as vLLM derives it.
 KvCapacityModel kv_capacity_model(const Scenario& scenario);
 // REQUIRES: serving.engine_version is a version, as loading checks.
-EngineSettings engine_settings(const ServingOptions& serving);
+EngineSettings engine_settings(const Scenario& scenario);
 GpuMemory planned_memory(const Scenario& scenario);
 // The blocks of GPU memory.
 KvLayout kv_layout(const Scenario& scenario);
@@ -81,7 +92,7 @@ class Machine {
 
   PolicyOptions options_;
   Match match_ = Match::session;
-  HardwareProfile hardware_;  // SSDs go through DRAM when both are tiers of the store
+  HardwareProfile hardware_;  // a rank's; SSDs go through DRAM when both are tiers of the store
   CostModel cost_;
   std::vector<Route> routes_;  // from * 4 + to
   LoadRates idle_rates_{};

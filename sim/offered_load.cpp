@@ -18,7 +18,9 @@ double gpu_seconds_of_turn(const Machine& machine, const ServingOptions& serving
   const PrefillChunk prompt{
       .new_tokens = computed,
       .cached_tokens = std::max<int64_t>(0, std::llround(turn.prompt_tokens) - computed)};
-  const double layer_s = cost.linear_layer_s(std::llround(sequences * rows_of_sequence)) +
+  const int64_t rows = std::llround(sequences * rows_of_sequence);
+  // Other ranks have as much to do.
+  const double layer_s = cost.linear_layer_s(rows, (cost.placement().ranks - 1) * rows) +
                          cost.decode_attentions_layer_s(decoding).at_s(sequences * context) +
                          sequences / outputs * cost.attention_layer_s(prompt);
   const double gpu_s = static_cast<double>(cost.model().num_hidden_layers) * layer_s + cost.head_s(decoding);

@@ -84,7 +84,7 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.stored_bytes_per_token = machine.policy().traits().stored_bytes_per_token;
   facts.reserved_bytes =
       machine.policy().traits().kv_buffer.reserved_tokens * scenario.model.kv_bytes_per_token();
-  facts.replicas = scenario.fleet.replicas;
+  facts.replicas = engines(scenario);
   facts.shared_remote = scenario.fleet.shared_remote;
   add_prices(scenario, machine.tiers(), facts);
   facts.kv_capacity_tokens = facts.replicas * machine.kv_capacity_tokens();
@@ -179,7 +179,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   const std::optional<Workload> calls = divided(asked, machine.options());
   const Workload& workload = calls ? *calls : asked;
   Recorder recorder(static_cast<int64_t>(workload.turns.size()), hooks.trace);
-  const auto replicas = static_cast<std::size_t>(scenario.fleet.replicas);
+  const auto nodes = static_cast<std::size_t>(engines(scenario));
   const auto observer_of = [&recorder](std::size_t node) -> LinkObserver {
     return [&recorder, node](Resource resource, double busy_s, double from_s, double to_s) {
       recorder.busy(resource, busy_s, from_s, to_s, node);
@@ -202,7 +202,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   Store* const shared_or_none = shared_tiers.empty() ? nullptr : &shared;
   std::vector<NodeStore> stores;
   std::vector<LinkObserver> observers;
-  for (std::size_t node = 0; node < replicas; ++node) {
+  for (std::size_t node = 0; node < nodes; ++node) {
     stores.emplace_back(own_tiers, store_options, shared_or_none);
     observers.push_back(observer_of(node));
   }
@@ -214,6 +214,8 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   const bool buffered = machine.policy().traits().read_buffer_layers < scenario.model.num_hidden_layers;
   Fleet fleet({.world = world.get(),
                .options = scenario.fleet,
+               .ranks = static_cast<std::size_t>(scenario.serving.data_parallel_size),
+               .in_lockstep = ranks_in_lockstep(scenario) > 1,
                .stores = stores,
                .shared = shared_or_none,
                .make_restorer =

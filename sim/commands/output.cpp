@@ -38,8 +38,10 @@ std::string load_of(const ArrivalOptions& arrivals) {
 
 std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   const int64_t nodes = scenario.fleet.replicas;
+  const int64_t ranks = scenario.serving.data_parallel_size;
   std::string line = scenario.name + "   " + scenario.model.name + " on " +
                      (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
+                     (ranks > 1 ? format_count(ranks) + " ranks of " : "") +
                      std::to_string(scenario.serving.tensor_parallel_size) + "x " +
                      scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")   " +
                      format_count(result.session_count, "session") + ", " +

@@ -60,9 +60,9 @@ const char* name(TermSource source) {
 GpuMemory simple_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const auto gpus = static_cast<double>(serving.tensor_parallel_size);
-  const KvCapacity capacity =
-      derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
-                         serving.gpu_memory_utilization, serving.max_num_batched_tokens, serving.block_size);
+  const KvCapacity capacity = derive_kv_capacity(
+      scenario.model, scenario.hardware, serving.tensor_parallel_size, serving.gpu_memory_utilization,
+      serving.max_num_batched_tokens, serving.block_size, expert_placement(scenario));
   GpuMemory memory = planned_memory(scenario);
   memory.reported_bytes = scenario.hardware.gpu.memory_bytes;
   memory.share_bytes = memory.reported_bytes * serving.gpu_memory_utilization;
@@ -143,7 +143,7 @@ std::vector<std::string> notes_of(const Scenario& scenario) {
 }
 
 int64_t restarted_tokens(const Scenario& scenario, const GpuMemory& memory) {
-  const EngineSettings settings = engine_settings(scenario.serving);
+  const EngineSettings settings = engine_settings(scenario);
   ActivationPeaks peaks = activation_peaks(scenario.model, scenario.hardware, settings);
   const double first_bytes = peaks.peak_bytes();
   peaks.compile_bytes = 0;

@@ -82,30 +82,37 @@ ElementBytes head_bytes(const ModelSpec& model) {
 }  // namespace
 
 struct CostModel::State {
-  State(const ModelSpec& of_model, const HardwareProfile& of_hardware, int64_t gpus)
+  State(const ModelSpec& of_model, const HardwareProfile& of_hardware, int64_t gpus,
+        const ExpertPlacement& of_experts)
       : model(of_model),
         hardware(of_hardware),
         tensor_parallel_size(gpus),
-        shapes(layer_shapes(of_model, gpus)),
+        placement(of_experts),
+        exchange_gpus(of_experts.ranks * (of_experts.expert_parallel ? gpus : 1)),
+        shapes(layer_shapes(of_model, gpus, of_experts)),
         whole_shapes(layer_shapes(of_model, 1)),
         layer_gemms(of_hardware.gpu, layer_bytes(of_model)),
         expert_gemms(of_hardware.gpu, expert_bytes(of_model)),
         head_gemms(of_hardware.gpu, head_bytes(of_model)),
         all_reduces(of_hardware.collectives.value_or(Collectives{}).all_reduce, gpus),
         all_gathers(of_hardware.collectives.value_or(Collectives{}).all_gather, gpus),
-        all_to_alls(of_hardware.collectives.value_or(Collectives{}).all_to_all, gpus) {}
+        all_to_alls(of_hardware.collectives.value_or(Collectives{}).all_to_all, gpus),
+        exchange_gathers(of_hardware.collectives.value_or(Collectives{}).all_gather, exchange_gpus),
+        exchange_all_to_alls(of_hardware.collectives.value_or(Collectives{}).all_to_all, exchange_gpus) {}
 
   ModelSpec model;
   HardwareProfile hardware;
   int64_t tensor_parallel_size = 1;
-  LayerShapes shapes;        // on one GPU
-  LayerShapes whole_shapes;  // of an undivided layer, for flops
+  ExpertPlacement placement;
+  int64_t exchange_gpus = 1;  // between which tokens are exchanged
+  LayerShapes shapes;         // on one GPU
+  LayerShapes whole_shapes;   // of an undivided layer, for flops
   Gemms layer_gemms, expert_gemms, head_gemms;
-  CollectiveTable all_reduces, all_gathers, all_to_alls;
+  CollectiveTable all_reduces, all_gathers, all_to_alls, exchange_gathers, exchange_all_to_alls;
   DecodeAttention decode_attention;  // where it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
   double interconnect_latency_s = 0;
-  Memo linear_layer, head, project_kv_layer;
+  Memo linear_layer, shared_experts, head, project_kv_layer;
   bool extrapolated = false;
 
   double layers() const { return static_cast<double>(model.num_hidden_layers); }
@@ -129,13 +136,16 @@ struct CostModel::State {
   double linear_layer_of_kind(const LayerKind& kind, double tokens) {
     double time_s = elementwise(kind.elementwise, tokens);
     for (const GemmShape& shape : kind.gemms) time_s += gemm({tokens, 1}, shape);
-    if (!kind.experts) return time_s;
+    if (!kind.experts || placement.ranks > 1) return time_s;
     for (const GemmShape& shape : kind.experts->gemms) {
       time_s += expert_gemms.time_s(kind.experts->rows(tokens), shape, &extrapolated) +
                 hardware.gpu.kernel_overhead_s;
     }
     return time_s;
   }
+
+  double exchange_s(double own_tokens) const;
+  double shared_experts_s(double tokens);
 
   double scan_s(const ScanShape& scan, double tokens, double sequences) const;
   double prefill_mixer_s(const MixerShape& mixer, std::span<const PrefillChunk> chunks);
@@ -144,17 +154,20 @@ struct CostModel::State {
 
   // A measured time; or bytes over the slowest link of the ring, a share (t-1)/t of the buffer for each of
   // its passes.
-  double collective_s(const CollectiveTable& measured, double bytes, double passes) const {
-    if (tensor_parallel_size == 1) return 0;
+  double collective_s(const CollectiveTable& measured, int64_t gpus, double bytes, double passes) const {
+    if (gpus == 1) return 0;
     if (!measured.empty()) return measured.time_s(bytes);
-    const auto t = static_cast<double>(tensor_parallel_size);
+    const auto t = static_cast<double>(gpus);
     return passes * (t - 1) / t * bytes / interconnect_bytes_per_s + interconnect_latency_s;
   }
 };
 
-CostModel::CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size)
-    : state_(std::make_unique<State>(model, hardware, tensor_parallel_size)) {
-  KVCAP_CHECK(tensor_parallel_size >= 1 && tensor_parallel_size <= hardware.gpu.count);
+CostModel::CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size,
+                     const ExpertPlacement& placement)
+    : state_(std::make_unique<State>(model, hardware, tensor_parallel_size, placement)) {
+  KVCAP_CHECK(tensor_parallel_size >= 1 && placement.ranks >= 1 &&
+              tensor_parallel_size * placement.ranks <= hardware.gpu.count);
+  KVCAP_CHECK(model.experts || !placement.is_spread());
   State& state = *state_;
   state.decode_attention =
       decode_attention(hardware.gpu.attention, hardware.gpu, state.shapes.mixer().decode);
@@ -175,7 +188,50 @@ const ModelSpec& CostModel::model() const { return state_->model; }
 
 int64_t CostModel::tensor_parallel_size() const { return state_->tensor_parallel_size; }
 
+const ExpertPlacement& CostModel::placement() const { return state_->placement; }
+
+// In one layer with experts, of one rank with so many tokens: what follows its own tokens.
+double CostModel::State::exchange_s(double own_tokens) const {
+  const double bytes = own_tokens * model.hidden_bytes_per_token_layer();
+  if (placement.exchange == ExpertExchange::allgather_reducescatter) {
+    const bool gathers = placement.expert_parallel && tensor_parallel_size > 1;
+    return gathers ? collective_s(all_gathers, tensor_parallel_size, bytes, 1) : 0;
+  }
+  const double copies = shapes.kinds.back().experts->reached_gpus();
+  const double sent_bytes = copies * bytes / static_cast<double>(tensor_parallel_size);
+  return 2 * collective_s(exchange_all_to_alls, exchange_gpus, sent_bytes, 1);
+}
+
+// In one layer with experts, for the tokens of all ranks.
+double CostModel::State::shared_experts_s(double tokens) {
+  const LayerKind& kind = shapes.kinds.back();
+  double time_s = elementwise(kind.expert_elementwise, tokens);
+  for (const GemmShape& shape : kind.experts->gemms) {
+    time_s += expert_gemms.time_s(kind.experts->rows(tokens), shape, &extrapolated) +
+              hardware.gpu.kernel_overhead_s;
+  }
+  if (placement.exchange == ExpertExchange::all_to_all) return time_s;
+  const double bytes = tokens * model.hidden_bytes_per_token_layer();
+  return time_s + 2 * collective_s(exchange_gathers, exchange_gpus, bytes, 1);
+}
+
 double CostModel::linear_layer_s(int64_t tokens) const {
+  if (state_->placement.ranks > 1) return linear_layer_s(tokens, state_->placement.ranks - 1);
+  return own_linear_layer_s(tokens);
+}
+
+double CostModel::linear_layer_s(int64_t tokens, int64_t tokens_of_others) const {
+  if (tokens == 0) return 0;
+  const double own_s = own_linear_layer_s(tokens);
+  if (state_->placement.ranks == 1) return own_s;
+  const double share = static_cast<double>(state_->shapes.expert_layers) / state_->layers();
+  const int64_t all = tokens + tokens_of_others;
+  const double shared_s = state_->shared_experts.get(
+      all, [&] { return share * state_->shared_experts_s(static_cast<double>(all)); });
+  return own_s + shared_s;
+}
+
+double CostModel::own_linear_layer_s(int64_t tokens) const {
   KVCAP_CHECK(tokens >= 0);
   if (tokens == 0) return 0;
   return state_->linear_layer.get(tokens, [&] {
@@ -183,6 +239,9 @@ double CostModel::linear_layer_s(int64_t tokens) const {
     double all_layers_s = 0;
     for (const LayerKind& kind : state_->shapes.kinds) {
       all_layers_s += static_cast<double>(kind.layers) * state_->linear_layer_of_kind(kind, rows);
+    }
+    if (state_->placement.ranks > 1) {
+      all_layers_s += static_cast<double>(state_->shapes.expert_layers) * state_->exchange_s(rows);
     }
     return all_layers_s / state_->layers() +
            state_->shapes.all_reduces_per_layer *
@@ -351,15 +410,15 @@ double CostModel::device_copy_s(double bytes) const {
 }
 
 double CostModel::all_reduce_s(double bytes) const {
-  return state_->collective_s(state_->all_reduces, bytes, 2);
+  return state_->collective_s(state_->all_reduces, state_->tensor_parallel_size, bytes, 2);
 }
 
 double CostModel::all_gather_s(double bytes) const {
-  return state_->collective_s(state_->all_gathers, bytes, 1);
+  return state_->collective_s(state_->all_gathers, state_->tensor_parallel_size, bytes, 1);
 }
 
 double CostModel::all_to_all_s(double bytes) const {
-  return state_->collective_s(state_->all_to_alls, bytes, 1);
+  return state_->collective_s(state_->all_to_alls, state_->tensor_parallel_size, bytes, 1);
 }
 
 double CostModel::project_kv_layer_flops(int64_t tokens) const {

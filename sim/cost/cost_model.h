@@ -10,6 +10,14 @@
 // their shapes demand), attention, element-wise work where the profile has it, two all-reduces under tensor
 // parallelism, and the host's overhead per layer. Under tensor parallelism of degree t every GPU holds 1/t
 // of the heads and of the FFN's width, and all GPUs move in lockstep: the time of one is the time of all.
+//
+// Of several ranks that share their experts (ExpertPlacement) this is the cost of one: its own attention,
+// router, dense and shared FFNs for its own tokens, and the routed experts of the group, on the fullest GPU,
+// for the tokens of all ranks. An exchange takes the place of the experts' all-reduce. allgather_
+// reducescatter: an all-gather of all tokens' hidden states before the experts and a reduce-scatter, as long
+// as an all-gather, after them; under tensor parallelism then an all-gather (expert parallel: the GPUs of a
+// rank shared its tokens) or an all-reduce over the rank's own GPUs. all_to_all: each GPU sends its share of
+// the rank's tokens to all GPUs that have experts of theirs, and gets as much back.
 #pragma once
 
 #include <array>
@@ -18,6 +26,7 @@
 #include <memory>
 #include <span>
 
+#include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
 
@@ -85,17 +94,22 @@ double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk ch
 
 class CostModel {
  public:
-  // REQUIRES: tensor_parallel_size divides the query heads and is at most gpu.count.
-  CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size);
+  // REQUIRES: tensor_parallel_size divides the query heads; times placement.ranks it is at most gpu.count. A
+  // model without experts takes no placement.
+  CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size,
+            const ExpertPlacement& placement = {});
   ~CostModel();
 
   const ModelSpec& model() const;
   int64_t tensor_parallel_size() const;
+  const ExpertPlacement& placement() const;
 
   // Everything of one layer but attention, for `tokens` rows: GEMMs, element-wise, all-reduces, host; 0 for
   // 0 rows. The mean over layers where they differ (expert layers after dense ones). Memoised per token
-  // count.
+  // count. Other ranks have nothing to do: they run along with one row each, which goes to experts as well.
   double linear_layer_s(int64_t tokens) const;
+  // The same while other ranks have so many rows together; own 0: nothing to do either.
+  double linear_layer_s(int64_t tokens, int64_t tokens_of_others) const;
   // One call over all chunks: their thread blocks share one grid, or flops and bytes add up, and constants
   // are paid once. MLA: with the expansion of the cached latents to keys and values.
   double attention_layer_s(std::span<const PrefillChunk> chunks) const;
@@ -149,6 +163,8 @@ class CostModel {
   bool extrapolated() const;
 
  private:
+  double own_linear_layer_s(int64_t tokens) const;
+
   struct State;
   std::unique_ptr<State> state_;
 };
@@ -157,7 +173,7 @@ class CostModel {
 // gpu_memory.h): (memory * utilization - weights - activations of one step) / KV bytes per token, rounded
 // down to whole blocks; 0 when the weights do not fit. Activations: the residual, and the
 // input and output of the widest GEMM, for max_num_batched_tokens rows; routed experts hold the rows of all
-// active experts at once.
+// active experts at once. Of several ranks that share their experts: of one, with its share of the experts.
 struct KvCapacity {
   int64_t tokens = 0;
   double weight_bytes = 0;      // per group
@@ -165,6 +181,7 @@ struct KvCapacity {
 };
 KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& hardware,
                               int64_t tensor_parallel_size, double gpu_memory_utilization,
-                              int64_t max_num_batched_tokens, int64_t block_size);
+                              int64_t max_num_batched_tokens, int64_t block_size,
+                              const ExpertPlacement& placement = {});
 
 }  // namespace kvcap

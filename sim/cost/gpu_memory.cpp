@@ -78,6 +78,12 @@ int64_t shared_width(const Experts& experts, int64_t t) {
   return experts.shared * divide_up(experts.intermediate_size, t);
 }
 
+// Of one expert on one GPU.
+int64_t expert_width(const Experts& experts, int64_t t, const ExpertPlacement& placement) {
+  if (placement.expert_parallel) return experts.intermediate_size;
+  return divide_up(experts.intermediate_size, t * placement.ranks);
+}
+
 // What attention's projections of one row write: queries, keys and values, and attention's own output.
 double attention_width(const LayerGroup& group, int64_t t) {
   if (group.recurrent) {
@@ -120,7 +126,8 @@ std::string gib_text(double bytes) {
 
 }  // namespace
 
-double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size) {
+double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
+                           const ExpertPlacement& placement) {
   const int64_t t = tensor_parallel_size;
   KVCAP_CHECK(t >= 1 && model.num_attention_heads % t == 0);
   const auto layers = static_cast<double>(model.num_hidden_layers);
@@ -136,8 +143,10 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size)
   if (model.experts) {
     const Experts& experts = *model.experts;
     const auto sparse = static_cast<double>(model.layers_with_ffn() - dense_layers(model));
-    const int64_t width = divide_up(experts.intermediate_size, t);
-    routed_bytes = sparse * static_cast<double>(experts.count) * ffn_elements(model, width) *
+    const int64_t count =
+        placement.expert_parallel ? divide_up(experts.count, t * placement.ranks) : experts.count;
+    routed_bytes = sparse * static_cast<double>(count) *
+                   ffn_elements(model, expert_width(experts, t, placement)) *
                    experts.weight_bytes_per_element.value_or(model.weight_bytes_per_element);
     sharded += sparse * ffn_elements(model, shared_width(experts, t));
     norms += sparse * product(model.hidden_size, experts.count);  // routers
@@ -172,12 +181,15 @@ ActivationPeaks activation_peaks(const ModelSpec& model, const HardwareProfile& 
   }
   if (model.experts) {
     const Experts& experts = *model.experts;
-    const int64_t width = divide_up(experts.intermediate_size, t);
+    const int64_t width = expert_width(experts, t, settings.placement);
     widest = std::max(widest, ffn_width(model, shared_width(experts, t)));
     // One for what the experts read and write, one for what their first projection writes.
     const int64_t hidden = model.hidden_size;
     const int64_t elements = std::max(width, hidden) + std::max(up_tensors(model) * width, hidden);
-    peaks.expert_bytes = rows * static_cast<double>(experts.active) * static_cast<double>(elements) * wide;
+    // The exchange brings the rows of all ranks to every GPU: inferred, not measured.
+    const double all_rows = rows * static_cast<double>(settings.placement.ranks);
+    peaks.expert_bytes =
+        all_rows * static_cast<double>(experts.active) * static_cast<double>(elements) * wide;
   }
   peaks.forward_bytes = 3 * hidden_bytes + rows * widest * wide;
 
@@ -214,7 +226,7 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
   GpuMemory memory;
   memory.reported_bytes = gpu.reported_memory_bytes.value_or(gpu.memory_bytes);
   memory.share_bytes = std::ceil(memory.reported_bytes * settings.gpu_memory_utilization);
-  memory.weight_bytes = loaded_weight_bytes(model, t);
+  memory.weight_bytes = loaded_weight_bytes(model, t, settings.placement);
   memory.terms.push_back({"weights as loaded", memory.weight_bytes, true, TermSource::shapes,
                           "vocabulary padded to 64, rotary table, replicas"});
 
@@ -234,6 +246,10 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
                             fuses ? "nvlink.fused_all_reduce_bytes" : "measured on two H100"});
     memory.terms.push_back({"NCCL, custom all-reduce", kCollectiveBytes, false, TermSource::engine,
                             "measured on two and four H100"});
+  }
+  if (t == 1 && settings.placement.ranks > 1) {
+    memory.terms.push_back({"NCCL", kCollectiveBytes, false, TermSource::engine,
+                            "as measured under tensor parallelism on two and four H100"});
   }
   memory.terms.push_back({"CUDA context", gpu.context_bytes, false,
                           gpu.context_bytes > 0 ? TermSource::profile : TermSource::unknown,

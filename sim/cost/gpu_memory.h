@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cost/engine_memory.h"
+#include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
 
@@ -23,6 +24,7 @@ namespace kvcap {
 struct EngineSettings {
   EngineVersion version = {0, 19};
   int64_t tensor_parallel_size = 1;
+  ExpertPlacement placement = {};  // of a model with experts
   double gpu_memory_utilization = 0.9;
   int64_t max_num_batched_tokens = 2048;
   int64_t max_num_seqs = 256;
@@ -31,8 +33,10 @@ struct EngineSettings {
 
 // Weights of one GPU as vLLM loads them, in bytes: the vocabulary padded to a multiple of 64, in the
 // activations' type like norms and routers; the table of rotary positions; under tensor parallelism KV heads
-// replicated where there are fewer than GPUs, norms, routers and MLA's down projections on every GPU.
-double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size);
+// replicated where there are fewer than GPUs, norms, routers and MLA's down projections on every GPU. Routed
+// experts are spread over the GPUs of all ranks: of whole ones the fullest GPU's.
+double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
+                           const ExpertPlacement& placement = {});
 
 // Bytes that are alive at the profiling run's three candidates for its peak, and beside them the workspaces
 // of routed experts, which an engine keeps. The run's peak is workspaces + the largest of the three.

@@ -189,9 +189,31 @@ LayerKind dense_layers(const ModelSpec& model, int64_t t, int64_t layers, const 
   return kind;
 }
 
+// The experts of a group of `gpus` GPUs.
+void spread(const ModelSpec& model, int64_t gpus, const ExpertPlacement& placement, RoutedExperts& routed) {
+  const int64_t width = model.experts->intermediate_size;
+  routed.gemms = ffn_gemms(model, placement.expert_parallel ? width : divide_up(width, gpus));
+  if (!placement.expert_parallel) return;
+  routed.gpus = gpus;
+  routed.imbalance = placement.imbalance;
+  routed.largest_normal = mean_largest_normal(gpus);
+}
+
+// What one GPU does for each token of all ranks: activations of its part of the pairs, and their sum.
+ElementwiseShape expert_elementwise(const ModelSpec& model, int64_t gpus, const ExpertPlacement& placement) {
+  const Experts& experts = *model.experts;
+  const auto active = static_cast<double>(experts.active);
+  const double pairs = placement.expert_parallel ? active / static_cast<double>(gpus) : active;
+  const int64_t width =
+      placement.expert_parallel ? experts.intermediate_size : divide_up(experts.intermediate_size, gpus);
+  return {pairs * activation_elements(model, width) + (pairs + 1) * static_cast<double>(model.hidden_size),
+          2};
+}
+
 // Router, shared experts as one FFN of their joint width, routed experts; then the active experts' outputs
 // are added up (active reads, one write).
-LayerKind expert_layers(const ModelSpec& model, int64_t t, int64_t layers, const LayerKind& attention) {
+LayerKind expert_layers(const ModelSpec& model, int64_t t, const ExpertPlacement& placement, int64_t layers,
+                        const LayerKind& attention) {
   const Experts& experts = *model.experts;
   const int64_t width = divide_up(experts.intermediate_size, t);
   const int64_t shared_width =
@@ -203,6 +225,15 @@ LayerKind expert_layers(const ModelSpec& model, int64_t t, int64_t layers, const
   }
   kind.experts = RoutedExperts{ffn_gemms(model, width), static_cast<double>(experts.count),
                                static_cast<double>(experts.active)};
+  if (placement.is_spread()) spread(model, t * placement.ranks, placement, *kind.experts);
+  if (placement.ranks > 1) {
+    kind.expert_elementwise = expert_elementwise(model, t * placement.ranks, placement);
+    if (experts.shared > 0) {
+      kind.elementwise.elements_per_token += activation_elements(model, shared_width);
+      kind.elementwise.kernels += 1;
+    }
+    return kind;
+  }
   kind.elementwise.elements_per_token += activation_elements(model, experts.active * width + shared_width) +
                                          static_cast<double>((experts.active + 1) * model.hidden_size);
   kind.elementwise.kernels += experts.shared > 0 ? 3 : 2;  // activations, sum over experts
@@ -210,7 +241,7 @@ LayerKind expert_layers(const ModelSpec& model, int64_t t, int64_t layers, const
 }
 
 // Residual + input and output of the widest GEMM; routed experts hold their rows all at once.
-double widest_activation(const ModelSpec& model, const LayerKind& kind) {
+double widest_activation(const ModelSpec& model, const LayerKind& kind, int64_t ranks) {
   double widest = 0;
   const auto consider = [&widest](const std::vector<GemmShape>& gemms, double copies) {
     for (const GemmShape& gemm : gemms) {
@@ -218,7 +249,10 @@ double widest_activation(const ModelSpec& model, const LayerKind& kind) {
     }
   };
   consider(kind.gemms, 1);
-  if (kind.experts) consider(kind.experts->gemms, kind.experts->active);
+  if (kind.experts) {
+    const double pairs = kind.experts->active / static_cast<double>(kind.experts->gpus);
+    consider(kind.experts->gemms, static_cast<double>(ranks) * pairs);
+  }
   return static_cast<double>(model.hidden_size) + widest;
 }
 
@@ -226,13 +260,50 @@ double widest_activation(const ModelSpec& model, const LayerKind& kind) {
 
 int64_t divide_up(int64_t total, int64_t parts) { return (total + parts - 1) / parts; }
 
+double mean_largest_normal(int64_t count) {
+  if (count < 2) return 0;
+  // The mean of the maximum is the integral of x d(F(x)^count), in parts: above 0 of 1 - F^count, below it of
+  // -F^count.
+  constexpr double kFar = 9, kStep = 1e-3;
+  double sum = 0;
+  for (double x = kStep / 2; x < kFar; x += kStep) {
+    const double above = std::pow(0.5 * std::erfc(-x / std::sqrt(2.0)), static_cast<double>(count));
+    const double below = std::pow(0.5 * std::erfc(x / std::sqrt(2.0)), static_cast<double>(count));
+    sum += kStep * (1 - above - below);
+  }
+  return sum;
+}
+
+double RoutedExperts::pairs(double tokens) const {
+  const double all = tokens * active;
+  if (gpus == 1) return all;
+  const auto parts = static_cast<double>(gpus);
+  const double most = tokens * std::min(active, count / parts);  // every token picks all it can here
+  const double mean = all / parts;
+  if (imbalance) return std::min(*imbalance * mean, most);
+  const double variance =
+      tokens * active / parts * (1 - 1 / parts) * (count - active) / std::max(1.0, count - 1);
+  const double above_mean = std::sqrt(variance * parts / (parts - 1)) * largest_normal;
+  return std::min(std::max(1.0, mean + above_mean), most);
+}
+
 double RoutedExperts::distinct(double tokens) const {
-  return count * (1 - std::pow(1 - active / count, tokens));
+  if (gpus == 1) return count * (1 - std::pow(1 - active / count, tokens));
+  const double here = count / static_cast<double>(gpus);
+  const double chance = std::min(1.0, pairs(tokens) / (tokens * here));  // that a token picks one of them
+  return here * (1 - std::pow(1 - chance, tokens));
 }
 
 GemmRows RoutedExperts::rows(double tokens) const {
   const double reached = distinct(tokens);
-  return {tokens * active / reached, reached, true};
+  return {pairs(tokens) / reached, reached, true};
+}
+
+double RoutedExperts::reached_gpus() const {
+  const double here = count / static_cast<double>(gpus);
+  double none = 1;  // of a token's picks lies on a given GPU
+  for (double pick = 0; pick < active; ++pick) none *= std::max(0.0, count - here - pick) / (count - pick);
+  return static_cast<double>(gpus) * (1 - none);
 }
 
 double LayerKind::gemm_flops(double tokens) const {
@@ -243,7 +314,8 @@ double LayerKind::gemm_flops(double tokens) const {
 namespace {
 
 // Attention and the FFN behind it, where all layers attend alike; else each for itself.
-void add_kinds(const ModelSpec& model, int64_t t, const std::vector<GroupPart>& parts, LayerShapes& shapes) {
+void add_kinds(const ModelSpec& model, int64_t t, const ExpertPlacement& placement,
+               const std::vector<GroupPart>& parts, LayerShapes& shapes) {
   LayerKind before_ffn;
   if (model.is_uniform()) {
     const GroupPart& part = parts.front();
@@ -262,12 +334,19 @@ void add_kinds(const ModelSpec& model, int64_t t, const std::vector<GroupPart>& 
   const int64_t layers = model.layers_with_ffn();
   const int64_t dense = model.experts ? std::min(model.experts->dense_layers, layers) : layers;
   if (dense > 0) shapes.kinds.push_back(dense_layers(model, t, dense, before_ffn));
-  if (dense < layers) shapes.kinds.push_back(expert_layers(model, t, layers - dense, before_ffn));
+  if (dense == layers) return;
+  shapes.expert_layers = layers - dense;
+  shapes.kinds.push_back(expert_layers(model, t, placement, shapes.expert_layers, before_ffn));
+  if (placement.ranks == 1 || !placement.expert_parallel) return;
+  // The exchange sums the experts' outputs.
+  shapes.all_reduces_per_layer -=
+      static_cast<double>(shapes.expert_layers) / static_cast<double>(model.num_hidden_layers);
 }
 
 }  // namespace
 
-LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size) {
+LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size,
+                         const ExpertPlacement& placement) {
   const int64_t t = tensor_parallel_size;
   KVCAP_CHECK(t >= 1 && model.num_attention_heads % t == 0);
   LayerShapes shapes;
@@ -279,10 +358,10 @@ LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size) {
     shapes.kv_projection = parts.back().kv_projection;
     shapes.kv_projection_elementwise = parts.back().kv_projection_elementwise;
   }
-  add_kinds(model, t, parts, shapes);
+  add_kinds(model, t, placement, parts, shapes);
   for (const LayerKind& kind : shapes.kinds) {
     shapes.activation_elements_per_token =
-        std::max(shapes.activation_elements_per_token, widest_activation(model, kind));
+        std::max(shapes.activation_elements_per_token, widest_activation(model, kind, placement.ranks));
   }
   return shapes;
 }

@@ -11,6 +11,7 @@
 
 #include "cost/attention.h"
 #include "cost/gemm.h"
+#include "spec/expert_placement.h"
 #include "spec/model_spec.h"
 
 namespace kvcap {
@@ -25,12 +26,26 @@ struct RoutedExperts {
   std::vector<GemmShape> gemms;  // of one expert
   double count = 0;
   double active = 0;
+  int64_t gpus = 1;                 // that the experts are spread over, count / gpus whole ones each
+  std::optional<double> imbalance;  // see ExpertPlacement
+  double largest_normal = 0;        // mean_largest_normal(gpus)
 
-  // Expected number of distinct experts that `tokens` rows reach when each picks `active` at random.
+  // Token-expert pairs of `tokens` rows on the fullest GPU: all of them where each GPU has a part of every
+  // expert. Else `imbalance` times the mean or, where it is absent, the mean of the maximum of `gpus` sums of
+  // `tokens` draws of `active` out of `count` without replacement, each normal in the limit: with draws of
+  // mean a/G and variance v = a/G (1 - 1/G) (count - a)/(count - 1) that is
+  // n a/G + sqrt(n v G/(G - 1)) e_G, with e_G the mean maximum of G standard normals.
+  double pairs(double tokens) const;
+  // Expected number of distinct experts of that GPU that `tokens` rows reach when each picks at random.
   double distinct(double tokens) const;
-  // The rows of one expert and the number of experts they are spread over.
+  // The rows of one expert and the number of experts they are spread over, on that GPU.
   GemmRows rows(double tokens) const;
+  // Expected number of GPUs that have at least one of a token's experts.
+  double reached_gpus() const;
 };
+
+// Mean of the largest of `count` independent standard normals.
+double mean_largest_normal(int64_t count);
 
 // The scan of a recurrent layer: what a token and a sequence cost.
 struct ScanShape {
@@ -60,6 +75,7 @@ struct LayerKind {
   std::vector<GemmShape> gemms;  // that every token goes through
   std::optional<RoutedExperts> experts;
   ElementwiseShape elementwise;
+  ElementwiseShape expert_elementwise;  // for each token of all ranks, where there are several
 
   // Flops of the GEMMs for `tokens` rows.
   double gemm_flops(double tokens) const;
@@ -67,8 +83,9 @@ struct LayerKind {
 
 struct LayerShapes {
   std::vector<LayerKind> kinds;
-  std::vector<MixerShape> mixers;              // one for each group of layers
-  double all_reduces_per_layer = 2;            // under tensor parallelism, in the mean over layers
+  std::vector<MixerShape> mixers;    // one for each group of layers
+  double all_reduces_per_layer = 2;  // under tensor parallelism, in the mean over layers
+  int64_t expert_layers = 0;
   GemmShape kv_projection;                     // hidden states to what the cache holds
   ElementwiseShape kv_projection_elementwise;  // rotary embedding of the keys; MLA: also the latent's norm
   double activation_elements_per_token = 0;    // residual + input and output of the widest GEMM
@@ -77,7 +94,8 @@ struct LayerShapes {
   const MixerShape& mixer() const { return mixers.front(); }
 };
 
-LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size);
+LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size,
+                         const ExpertPlacement& placement = {});
 
 int64_t divide_up(int64_t total, int64_t parts);
 

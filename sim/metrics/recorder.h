@@ -40,7 +40,7 @@ struct RunFacts {
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
   double reserved_bytes = 0;  // KV memory that a sequence takes when it is admitted; 0: it grows
-  int64_t replicas = 1;       // nodes of the fleet; what follows is of all of them together
+  int64_t replicas = 1;       // engines of the fleet; what follows is of all of them together
   bool shared_remote = false;
   double gpu_usd_per_hour = 0;  // all GPUs of the profile
   int64_t gpus = 1;             // how many that are
@@ -59,7 +59,7 @@ struct RunFacts {
   std::function<double(const MeanTurn&)> gpu_s_of_turn;  // of a full node (offered_load.h); empty: not known
   // Of the part of its prompt that a turn did not find (idle_prefill.h); empty: not known.
   std::function<double(const TurnRecord&)> idle_prefill_s;
-  bool closed_loop = false;                              // a session begins when another has ended
+  bool closed_loop = false;        // a session begins when another has ended
   bool rate_varies = false;        // with the time: by the trace or by what the scenario says
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
   double ssd_endurance_bytes = 0;  // of all devices; 0 = not stated

@@ -19,6 +19,8 @@
 namespace kvcap {
 namespace {
 
+constexpr int64_t kMostEngines = 65535;  // a turn's record counts them in 16 bits
+
 [[noreturn]] void fail(const Places& places, std::string_view path, const std::string& found,
                        const std::string& allowed) {
   throw InputError(places.at(path) + ": found " + found + ", allowed: " + allowed);
@@ -280,6 +282,41 @@ void check_source(const Scenario& scenario, const Places& places) {
   }
 }
 
+// Ranks of one replica are on the GPUs of one node.
+void check_experts(const Scenario& scenario, const Places& places) {
+  const ServingOptions& serving = scenario.serving;
+  const int64_t gpus = serving.tensor_parallel_size * serving.data_parallel_size;
+  if (gpus > scenario.hardware.gpu.count) {
+    fail(places, "serving.data_parallel_size", std::to_string(serving.data_parallel_size),
+         "at most " + std::to_string(scenario.hardware.gpu.count / serving.tensor_parallel_size) +
+             ": times serving.tensor_parallel_size = " + std::to_string(serving.tensor_parallel_size) +
+             " no more than hardware.gpu.count = " + std::to_string(scenario.hardware.gpu.count));
+  }
+  if (serving.data_parallel_size * scenario.fleet.replicas > kMostEngines) {
+    fail(places, "serving.data_parallel_size", std::to_string(serving.data_parallel_size),
+         "times fleet.replicas at most " + std::to_string(kMostEngines));
+  }
+  const auto needs = [&](bool given, const char* path, const std::string& found, const char* allowed) {
+    if (given) fail(places, path, found, allowed);
+  };
+  if (!scenario.model.experts) {
+    needs(serving.expert_parallel, "serving.expert_parallel", "true", "false (the model has no experts)");
+  } else if (serving.expert_parallel && gpus > scenario.model.experts->count) {
+    fail(places, "serving.expert_parallel", "true over " + std::to_string(gpus) + " GPUs",
+         "at most model.experts.count = " + std::to_string(scenario.model.experts->count) + " GPUs");
+  }
+  const std::string alone = "null without serving.expert_parallel";
+  if (serving.expert_imbalance && !serving.expert_parallel) {
+    fail(places, "serving.expert_imbalance", number_text(*serving.expert_imbalance), alone);
+  }
+  needs(
+      serving.expert_exchange == ExpertExchange::all_to_all &&
+          (!serving.expert_parallel || serving.data_parallel_size == 1),
+      "serving.expert_exchange", "\"all_to_all\"",
+      "allgather_reducescatter; all_to_all with serving.expert_parallel and serving.data_parallel_size of 2 "
+      "or more");
+}
+
 void check_parallelism(const Scenario& scenario, const Places& places) {
   const int64_t size = scenario.serving.tensor_parallel_size;
   const char* path = "serving.tensor_parallel_size";
@@ -522,6 +559,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_hardware(scenario.hardware, places, "hardware");
   check_group_rules(scenario, places);
   check_parallelism(scenario, places);
+  check_experts(scenario, places);
   check_engine(scenario, places);
   check_form(scenario, places);
   check_victims(scenario, places);

@@ -519,6 +519,24 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
 static void describe(FieldVisitor& v, ServingOptions& o) {
   v.field("tensor_parallel_size", o.tensor_parallel_size,
           {.meaning = "GPUs that share every layer", .unit = "GPUs", .min = 1, .max = 1024});
+  v.field(
+      "data_parallel_size", o.data_parallel_size,
+      {.meaning = "engines of a replica, each of tensor_parallel_size GPUs with requests of its own; those "
+                  "of a model with experts share them and step together",
+       .unit = "ranks",
+       .min = 1,
+       .max = 1024});
+  v.field("expert_parallel", o.expert_parallel,
+          {.meaning = "each GPU of a replica has whole experts, else a part of every expert"});
+  v.field(
+      "expert_exchange", o.expert_exchange,
+      {.meaning = "how tokens of several ranks reach their experts: all to every GPU, or each to the GPUs "
+                  "that have them"});
+  v.field("expert_imbalance", o.expert_imbalance,
+          {.meaning = "tokens of the fullest GPU's experts, over the mean of all GPUs",
+           .min = 1,
+           .max = 1e4,
+           .absent = "what comes of tokens that pick their experts at random"});
   v.field("max_num_seqs", o.max_num_seqs, count("requests admitted at once"));
   v.field("max_queued_turns", o.max_queued_turns,
           {.meaning = "waiting beside a full batch; more are rejected",

@@ -22,6 +22,7 @@ using Names = std::span<const std::string_view>;
 inline constexpr std::string_view kFidelityNames[] = {"request", "layer"};
 inline constexpr std::string_view kStorageBilledNames[] = {"provisioned", "filled"};
 inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
+inline constexpr std::string_view kExpertExchangeNames[] = {"allgather_reducescatter", "all_to_all"};
 inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output"};
 inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
 inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple"};
@@ -75,6 +76,7 @@ constexpr Names names_of(Tier) { return kTierNames; }
 constexpr Names names_of(Fidelity) { return kFidelityNames; }
 constexpr Names names_of(StorageBilled) { return kStorageBilledNames; }
 constexpr Names names_of(Overflow) { return kOverflowNames; }
+constexpr Names names_of(ExpertExchange) { return kExpertExchangeNames; }
 constexpr Names names_of(Admission) { return kAdmissionNames; }
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 constexpr Names names_of(KvCapacityModel) { return kKvCapacityModelNames; }

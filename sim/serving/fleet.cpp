@@ -50,8 +50,8 @@ void Fleet::start(std::size_t node) {
   parts.store = &parts_.stores[node];
   parts.node = &parts_.world->node(node);
   parts.restorer = member.restorer.get();
-  parts.wake = [this, node] {
-    if (!alone()) due_.insert(static_cast<Slot>(node), {parts_.world->now_s(), node});
+  parts.wake = [this, unit = unit_of(node)] {
+    if (!alone()) due_.insert(unit, {parts_.world->now_s(), unit});
     parts_.world->wake();
   };
   parts.number = node;
@@ -69,7 +69,7 @@ void Fleet::start(std::size_t node) {
   }
   member.instance = std::make_unique<Instance>(parts);
   facts_[node].up = true;
-  due_.insert(static_cast<Slot>(node), {parts_.world->now_s(), node});
+  due_.insert(unit_of(node), {parts_.world->now_s(), unit_of(node)});
 }
 
 double Fleet::advance(double now_s) {
@@ -77,15 +77,9 @@ double Fleet::advance(double now_s) {
   at_work_.clear();
   change_nodes(now_s);
   // Steps that end now end before turns arrive, and turns arrive before the next steps begin.
-  for (Slot node = due_.first(); node != kNoSlot && due_.first_rank().value <= now_s + kResolution_s;
-       node = due_.first()) {
-    due_.erase(node);
-    const std::optional<double> busy_until_s = members_[node].instance->finish(now_s);
-    if (busy_until_s) {
-      due_.insert(node, {*busy_until_s, node});
-    } else {
-      at_work_.push_back(node);
-    }
+  for (Slot unit = due_.first(); unit != kNoSlot && due_.first_rank().value <= now_s + kResolution_s;
+       unit = due_.first()) {
+    call_again_or_work(unit, now_s);
   }
   route_arrivals(now_s);
   work(now_s);
@@ -121,11 +115,18 @@ double Fleet::advance_only(double now_s) {
   return advance_only(now_s);
 }
 
-// Nodes between two steps admit and begin the next.
-void Fleet::work(double now_s) {
-  for (Slot node : at_work_) {
-    due_.insert(node, {members_[node].instance->proceed(now_s), node});
+void Fleet::call_again_or_work(Slot unit, double now_s) {
+  due_.erase(unit);
+  if (const std::optional<double> busy_until_s = finish(unit, now_s)) {
+    due_.insert(unit, {*busy_until_s, unit});
+  } else {
+    at_work_.push_back(unit);
   }
+}
+
+// Units between two steps admit and begin the next.
+void Fleet::work(double now_s) {
+  for (Slot unit : at_work_) due_.insert(unit, {proceed(unit, now_s), unit});
   if (parts_.shared && parts_.shared->has(Tier::remote)) {
     parts_.instance.recorder->level(stored_in(Tier::remote), parts_.shared->occupied_bytes(Tier::remote),
                                     now_s);
@@ -138,17 +139,44 @@ void Fleet::route_arrivals(double now_s) {
   while (sessions_.arrivals.next_s() <= now_s + kResolution_s) route(sessions_.arrivals.pop(), now_s);
 }
 
-void Fleet::route(Arrival arrival, double now_s) {
+std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, std::optional<std::size_t> before) {
   if (router_.looks_into_stores()) {
     const TurnText text = sessions_.open(arrival);
     for (std::size_t node = 0; node < members_.size(); ++node) {
       facts_[node].found_tokens = facts_[node].up ? members_[node].instance->found_tokens(text) : 0;
     }
   }
+  if (parts_.ranks == 1) return router_.choose(facts_, before);
+  node_facts_.assign(members_.size() / parts_.ranks, {});
+  for (std::size_t member = 0; member < members_.size(); ++member) {
+    NodeFacts& facts = node_facts_[member / parts_.ranks];
+    facts.up = facts_[member].up;
+    facts.turns += facts_[member].turns;
+    facts.found_tokens = std::max(facts.found_tokens, facts_[member].found_tokens);
+  }
+  if (before) before = *before / parts_.ranks;
+  const std::optional<std::size_t> node = router_.choose(node_facts_, before);
+  if (!node) return std::nullopt;
+  return least_loaded_rank(*node);
+}
+
+std::size_t Fleet::least_loaded_rank(std::size_t node) const {
+  const auto load = [this](std::size_t member) {
+    const Instance& instance = *members_[member].instance;
+    return 3 * instance.waiting() + instance.turns();  // 4 waiting + running
+  };
+  std::size_t least = node * parts_.ranks;
+  for (std::size_t member = least + 1; member < (node + 1) * parts_.ranks; ++member) {
+    if (load(member) < load(least)) least = member;
+  }
+  return least;
+}
+
+void Fleet::route(Arrival arrival, double now_s) {
   uint32_t& last_node = last_node_[arrival.session];
   const std::optional<std::size_t> before =
       last_node == kNowhere ? std::nullopt : std::optional<std::size_t>(last_node);
-  const std::optional<std::size_t> chosen = router_.choose(facts_, before);
+  const std::optional<std::size_t> chosen = choose_node(arrival, before);
   if (!chosen) {
     held_.push_back(arrival);
     // As the first node's, which has nothing to say now.
@@ -159,18 +187,11 @@ void Fleet::route(Arrival arrival, double now_s) {
   last_node = static_cast<uint32_t>(*chosen);
   ++facts_[*chosen].turns;
   ++routed_;
-  Instance& instance = *members_[*chosen].instance;
-  instance.take(arrival);
+  members_[*chosen].instance->take(arrival);
   // A run of steps under way may have to end sooner for it.
-  const auto node = static_cast<Slot>(*chosen);
-  if (std::find(at_work_.begin(), at_work_.end(), node) != at_work_.end()) return;
-  due_.erase(node);
-  const std::optional<double> busy_until_s = instance.finish(now_s);
-  if (busy_until_s) {
-    due_.insert(node, {*busy_until_s, node});
-  } else {
-    at_work_.push_back(node);
-  }
+  const Slot unit = unit_of(*chosen);
+  if (std::find(at_work_.begin(), at_work_.end(), unit) != at_work_.end()) return;
+  call_again_or_work(unit, now_s);
 }
 
 // ---- failures ----
@@ -182,22 +203,38 @@ void Fleet::change_nodes(double now_s) {
       fail(change.node, now_s);
       continue;
     }
-    start(change.node);
+    for (std::size_t rank = 0; rank < parts_.ranks; ++rank) start(change.node * parts_.ranks + rank);
     const std::deque<Arrival> waiting = std::exchange(held_, {});
     if (!waiting.empty()) parts_.instance.recorder->level(Level::waiting, 0, now_s);
     for (const Arrival& arrival : waiting) route(arrival, now_s);
   }
 }
 
+// With all its ranks.
 void Fleet::fail(std::size_t node, double now_s) {
+  std::vector<Arrival> lost;
+  for (std::size_t rank = 0; rank < parts_.ranks; ++rank) {
+    fail_rank(node * parts_.ranks + rank, now_s, lost);
+  }
+  std::stable_sort(lost.begin(), lost.end(),
+                   [](const Arrival& a, const Arrival& b) { return a.number < b.number; });
+  for (Arrival& arrival : lost) {
+    ++arrival.retries;
+    parts_.instance.recorder->retried();
+    route(arrival, now_s);
+  }
+}
+
+void Fleet::fail_rank(std::size_t node, double now_s, std::vector<Arrival>& all_lost) {
   Member& member = members_[node];
-  std::vector<Arrival> lost = member.instance->fail(now_s);
+  const std::vector<Arrival> lost = member.instance->fail(now_s);
+  all_lost.insert(all_lost.end(), lost.begin(), lost.end());
   parts_.world->node(node).drop_all();
   member.instance.reset();
   member.restorer.reset();
   parts_.stores[node].fail();
-  if (due_.contains(static_cast<Slot>(node))) due_.erase(static_cast<Slot>(node));
-  std::erase(at_work_, static_cast<Slot>(node));
+  if (due_.contains(unit_of(node))) due_.erase(unit_of(node));
+  std::erase(at_work_, unit_of(node));
   routed_ -= facts_[node].turns;
   facts_[node] = {.up = false};
   for (Level level : {Level::waiting, Level::running, Level::kv_tokens}) {
@@ -206,11 +243,6 @@ void Fleet::fail(std::size_t node, double now_s) {
   for (Tier tier : kTiers) {
     if (parts_.shared && parts_.shared->has(tier)) continue;
     parts_.instance.recorder->level(stored_in(tier), 0, now_s, node);
-  }
-  for (Arrival& arrival : lost) {
-    ++arrival.retries;
-    parts_.instance.recorder->retried();
-    route(arrival, now_s);
   }
 }
 

@@ -6,6 +6,12 @@
 // arrival to the first token of the answer that is completed. While no node is up turns wait. The node comes
 // back empty.
 //
+// A node of data_parallel_size ranks is as many members, each an engine with a queue, KV blocks and tiers of
+// its own. The router chooses among nodes, and of a node's ranks the least loaded takes the turn: that with
+// the least 4 * waiting + running, the first of equals (vLLM's DPLBAsyncMPClient; its counts are up to 100 ms
+// old, ours are not). Ranks fail together. Where they share experts they step together (in_lockstep): all
+// plan, then all compute for as long as the slowest.
+//
 // One node that never fails sees its turns come: no event is spent on routing them.
 #pragma once
 
@@ -30,7 +36,9 @@ namespace kvcap {
 struct FleetParts {
   World* world = nullptr;  // with a node for each store
   FleetOptions options;
-  std::span<NodeStore> stores;  // of each node
+  std::size_t ranks = 1;        // of each node
+  bool in_lockstep = false;     // ranks of one node
+  std::span<NodeStore> stores;  // of each rank of each node
   Store* shared = nullptr;      // the tier behind all of them, if any
   std::function<std::unique_ptr<Restorer>(std::size_t node)> make_restorer;
   InstanceParts instance;  // but for what differs between nodes
@@ -64,9 +72,18 @@ class Fleet {
 
   bool alone() const { return members_.size() == 1 && changes_.empty(); }
   double advance_only(double now_s);
-  void start(std::size_t node);
+  std::size_t step_ranks() const { return parts_.in_lockstep ? parts_.ranks : 1; }
+  // Of those that step together; what due_ and at_work_ hold.
+  Slot unit_of(std::size_t member) const { return static_cast<Slot>(member / step_ranks()); }
+  void start(std::size_t member);
+  void call_again_or_work(Slot unit, double now_s);
+  std::optional<double> finish(Slot unit, double now_s);
+  double proceed(Slot unit, double now_s);
+  std::optional<std::size_t> choose_node(const Arrival& arrival, std::optional<std::size_t> before);
+  std::size_t least_loaded_rank(std::size_t node) const;
   void change_nodes(double now_s);
   void fail(std::size_t node, double now_s);
+  void fail_rank(std::size_t member, double now_s, std::vector<Arrival>& lost);
   void route_arrivals(double now_s);
   void route(Arrival arrival, double now_s);
   void work(double now_s);
@@ -79,13 +96,14 @@ class Fleet {
   Sessions sessions_;
   Router router_;
   std::vector<Member> members_;
-  std::vector<NodeFacts> facts_;
-  std::vector<uint32_t> last_node_;  // of each session; kNowhere before its first turn
-  std::vector<Change> changes_;      // in order of their dates
+  std::vector<NodeFacts> facts_;       // of each member
+  std::vector<NodeFacts> node_facts_;  // scratch of choose_node()
+  std::vector<uint32_t> last_node_;    // member of each session; kNowhere before its first turn
+  std::vector<Change> changes_;        // in order of their dates
   std::size_t next_change_ = 0;
   std::deque<Arrival> held_;   // while no node is up
-  SlotHeap due_;               // nodes by when they want to be called
-  std::vector<Slot> at_work_;  // scratch of advance(): nodes between two steps
+  SlotHeap due_;               // units by when they want to be called
+  std::vector<Slot> at_work_;  // scratch of advance(): units between two steps
   int64_t routed_ = 0, ended_ = 0;
   double ended_s_ = 0;
 };

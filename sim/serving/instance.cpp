@@ -46,17 +46,27 @@ std::optional<double> Instance::finish(double now_s) {
 }
 
 double Instance::proceed(double now_s) {
+  look_around(now_s);
+  const double next_s = start_step(now_s);
+  clear_up(now_s);
+  return next_s;
+}
+
+// What has happened since the last step.
+void Instance::look_around(double now_s) {
   newcomer_s_ = fetched_s_ = passed_until_s_ = std::numeric_limits<double>::infinity();
   join(now_s);
   take_restored(now_s);
   if (parts_.keeping.expires) parts_.store->expire(now_s);
   if (parts_.check_invariants) check(now_s);
-  const double next_s = start_step(now_s);
+}
+
+// What the step that has begun leaves to do.
+void Instance::clear_up(double now_s) {
   perform(cache_.save_evicted(now_s));
   perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
   if (parts_.check_invariants) check(now_s);
   record_levels(now_s);
-  return next_s;
 }
 
 // A newcomer behind a blocked queue changes nothing before memory is freed, but for what is fetched for it
@@ -216,7 +226,8 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
 double Instance::held_tokens() const {
   const KvPool& pool = cache_.pool();
   const auto held = static_cast<double>(pool.held());
-  if (!parts_.kv_layout || parts_.kv_layout->is_plain()) return held * static_cast<double>(pool.unit_tokens());
+  if (!parts_.kv_layout || parts_.kv_layout->is_plain())
+    return held * static_cast<double>(pool.unit_tokens());
   return held / static_cast<double>(pool.total()) * static_cast<double>(parts_.kv_capacity_tokens);
 }
 

@@ -79,6 +79,20 @@ class Instance : private Admissions {
   // Admits and starts the next step. Returns when to call again (infinity: when woken).
   double proceed(double now_s);
 
+  // The same for ranks that step together (ranks.cpp). Their fleet prepares all of them; if one has a step to
+  // compute and none is blocked, it begins a step of each, else it withdraws the plans; then it settles all.
+  enum class Plan : uint8_t { nothing, blocked, step };  // blocked: the engine waits for a load or a save
+  std::optional<double> busy_until_s(double now_s);      // the end of the step that runs
+  Plan prepare(double now_s);
+  // Of the plan; an engine without one runs along with one row.
+  int64_t rows() const;
+  // Returns how long the step would last for this rank alone.
+  double begin(double now_s, int64_t rows_of_others);
+  void wait_for_slowest(double work_s);
+  void withdraw();
+  // What is left to do at this date, and when to call again.
+  double settle(double now_s);
+
   // A turn has come, to be served after those before it.
   void take(const Arrival& arrival);
   // The node is lost, and with it all turns and what was done for them: returns them, for others. Nothing may
@@ -152,8 +166,14 @@ class Instance : private Admissions {
   void record_computed(const RestoreTimes& times, double until_s);
 
   // steps (step.cpp)
+  Plan plan_step(double now_s);
   double start_step(double now_s);
+  void begin_step(double now_s);
+  double idle_until_s(double now_s) const;
+  void look_around(double now_s);
+  void clear_up(double now_s);
   void time_step();
+  void time_empty_step();
   double mixed_step_s(const StepPlan& plan);
   double host_s(std::size_t sequences) const;
   int64_t copies_due(int64_t& for_steps) const;

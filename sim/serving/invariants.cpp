@@ -89,7 +89,9 @@ void Instance::check_step(double now_s) const {
     KVCAP_INVARIANT("INV-TOKENS", slice.tokens > 0);
     tokens += slice.tokens;
   }
-  KVCAP_INVARIANT("INV-TOKENS", tokens > 0 && tokens <= parts_.serving.max_num_batched_tokens);
+  // A rank may run along with others.
+  const bool alone = parts_.cost->placement().ranks == 1;
+  KVCAP_INVARIANT("INV-TOKENS", (tokens > 0 || !alone) && tokens <= parts_.serving.max_num_batched_tokens);
 }
 
 void Instance::check_ended() const {
@@ -158,7 +160,7 @@ void Fleet::check(double now_s) const {
     KVCAP_INVARIANT("INV-NODES", facts.up == (instance != nullptr));
     KVCAP_INVARIANT("INV-NODES", facts.turns == (instance ? instance->turns() : 0));
     // Nobody sleeps for ever, and nobody who is lost is woken.
-    KVCAP_INVARIANT("INV-NODES", due_.contains(static_cast<Slot>(node)) == facts.up);
+    KVCAP_INVARIANT("INV-NODES", due_.contains(unit_of(node)) == facts.up);
     outstanding += facts.turns;
     any_up = any_up || facts.up;
   }

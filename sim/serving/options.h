@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "spec/expert_placement.h"
 #include "spec/kv_groups.h"
 
 namespace kvcap {
@@ -35,6 +36,12 @@ enum class MixedAttention : uint8_t { two_calls, one_call };
 
 struct ServingOptions {
   int64_t tensor_parallel_size = 1;
+  // Ranks of a replica, each an engine of its own of tensor_parallel_size GPUs. Ranks of a model with experts
+  // share these and step together (ExpertPlacement); of others they are independent.
+  int64_t data_parallel_size = 1;
+  bool expert_parallel = false;
+  ExpertExchange expert_exchange = ExpertExchange::allgather_reducescatter;
+  std::optional<double> expert_imbalance;
   int64_t max_num_seqs = 256;  // requests that run at once
   // Waiting beside a full batch; a turn that finds so many is rejected. Absent: any number.
   std::optional<int64_t> max_queued_turns;

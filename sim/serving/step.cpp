@@ -11,8 +11,18 @@ namespace kvcap {
 // ---- the next step ----
 
 double Instance::start_step(double now_s) {
+  if (plan_step(now_s) != Plan::step) return idle_until_s(now_s);
+  begin_step(now_s);
+  return end_of_step(now_s);
+}
+
+double Instance::idle_until_s(double now_s) const {
   if (gpu_waits_until_s_ > now_s + 1e-9) return std::min(gpu_waits_until_s_, next_event_s());
-  if (blocking_loads_ > 0) return next_event_s();
+  return next_event_s();
+}
+
+Instance::Plan Instance::plan_step(double now_s) {
+  if (gpu_waits_until_s_ > now_s + 1e-9 || blocking_loads_ > 0) return Plan::blocked;
   std::swap(current_, following_);
   following_.clear();
   current_.keep([&](const Slice& slice) { return scheduler_.computes(slice); });
@@ -23,15 +33,18 @@ double Instance::start_step(double now_s) {
     if (current_.empty()) scheduler_.plan(current_);
   } while (current_.empty() && current_.preempted);
   // What is loaded now may be what everybody waits for.
-  if (current_.empty() || blocking_loads_ > 0) {
-    if (!current_.empty()) std::swap(current_, following_);
-    return next_event_s();
+  if (blocking_loads_ > 0) {
+    withdraw();
+    return Plan::blocked;
   }
+  return current_.empty() ? Plan::nothing : Plan::step;
+}
+
+void Instance::begin_step(double now_s) {
   step_.running = true;
   step_.start_s = now_s;
   step_.progress_s = parts_.restorer->progress_s(now_s);
   time_step();
-  return end_of_step(now_s);
 }
 
 double Instance::host_s(std::size_t sequences) const {
@@ -43,6 +56,8 @@ double Instance::host_s(std::size_t sequences) const {
 void Instance::time_step() {
   step_.steps = step_.most_steps = 1;
   step_.ends_with_step = 0;
+  step_.copies = 0;
+  if (current_.empty()) return time_empty_step();
   const bool async = parts_.serving.async_scheduling;
   const double host = host_s(current_.slices.size());
   int64_t most = std::numeric_limits<int64_t>::max();
@@ -57,7 +72,7 @@ void Instance::time_step() {
   step_.gpu_run = step_time_.decode(current_.decoding, current_.context_tokens, copies_s);
   step_.run = async ? step_.gpu_run.at_least(host) : step_.gpu_run.longer_by(host);
   // This reads the requests before the next plan, which may preempt some of them.
-  if (parts_.fidelity == Fidelity::layer) most = 1;
+  if (parts_.fidelity == Fidelity::layer || parts_.cost->placement().ranks > 1) most = 1;
   for (const Slice& slice : current_.slices) {
     const Request& request = *slice.request;
     if (std::abs(request.last_token_s - step_.start_s) > kResolution_s) most = 1;

@@ -74,7 +74,8 @@ StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors, MixedAt
     : cost_(cost),
       floors_(std::move(floors)),
       unsaved_layers_(cost.model().num_hidden_layers),
-      mixed_attention_(mixed_attention) {
+      mixed_attention_(mixed_attention),
+      tokens_of_others_(cost.placement().ranks - 1) {
   for (const SaveFloor& floor : floors_) unsaved_layers_ -= floor.layers;
 }
 
@@ -98,12 +99,12 @@ double StepTime::mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding,
                   cost_.decode_attentions_layer_s(decoding).at_s(static_cast<double>(context_tokens));
   }
   const double head_s = sampled > 0 ? cost_.head_s(sampled) : 0;
-  return layers_s(cost_.linear_layer_s(rows) + attention_s, rows, decoding) + head_s;
+  return layers_s(cost_.linear_layer_s(rows, tokens_of_others_) + attention_s, rows, decoding) + head_s;
 }
 
 DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extra_s) const {
   const DecodeAttentions attention = cost_.decode_attentions_layer_s(decoding);
-  const double linear_s = cost_.linear_layer_s(decoding);
+  const double linear_s = cost_.linear_layer_s(decoding, tokens_of_others_);
   const double head_s = cost_.head_s(decoding);
   const auto growth = static_cast<double>(decoding);  // of the context, in one step
 

@@ -50,6 +50,10 @@ class StepTime {
   StepTime(const CostModel& cost, std::vector<SaveFloor> floors,
            MixedAttention mixed_attention = MixedAttention::two_calls);
 
+  // Rows that other ranks have in the steps that are timed from now on (CostModel::linear_layer_s); at first
+  // one each.
+  void set_tokens_of_others(int64_t tokens) { tokens_of_others_ = tokens; }
+
   // One step: prompt chunks together with `decoding` sequences of `context_tokens` tokens in all (the new
   // ones included), `sampled` tokens out.
   double mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
@@ -65,6 +69,7 @@ class StepTime {
   std::vector<SaveFloor> floors_;
   int64_t unsaved_layers_;  // without a floor
   MixedAttention mixed_attention_;
+  int64_t tokens_of_others_ = 0;
 };
 
 }  // namespace kvcap

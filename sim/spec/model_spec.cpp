@@ -222,12 +222,15 @@ double ModelSpec::parameter_count() const {
          all_ffn_parameters(*this);
 }
 
+double ModelSpec::routed_weight_bytes() const {
+  const double bytes = experts ? experts->weight_bytes_per_element.value_or(weight_bytes_per_element) : 0;
+  return routed_expert_parameters(*this) * bytes;
+}
+
 double ModelSpec::weight_bytes() const {
   const double embedding = embedding_parameters(*this);
   const double routed = routed_expert_parameters(*this);
-  const double routed_bytes =
-      experts ? experts->weight_bytes_per_element.value_or(weight_bytes_per_element) : 0;
-  return (parameter_count() - embedding - routed) * weight_bytes_per_element + routed * routed_bytes +
+  return (parameter_count() - embedding - routed) * weight_bytes_per_element + routed_weight_bytes() +
          embedding * head_weight_bytes_per_element();
 }
 

@@ -169,6 +169,7 @@ struct ModelSpec {
   // Weights of the whole model (all experts, embeddings once when tied) and its bytes.
   double parameter_count() const;
   double weight_bytes() const;
+  double routed_weight_bytes() const;  // of it, of all routed experts
 };
 
 }  // namespace kvcap

@@ -153,11 +153,14 @@ class Generator {
     const HardwareProfile& hardware = known_.hardware;
     // The smallest group that holds the model, or one that is told how much it holds.
     int64_t size = 1;
+    ExpertPlacement placement;
     const auto tokens = [&] {
       if (!hardware.gpu.reported_memory_bytes) {
-        return derive_kv_capacity(model, hardware, size, 0.9, 2048, 16).tokens;
+        return derive_kv_capacity(model, hardware, size, 0.9, 2048, 16, placement).tokens;
       }
-      return gpu_memory(model, hardware, {.tensor_parallel_size = size, .max_num_batched_tokens = 8192})
+      return gpu_memory(
+                 model, hardware,
+                 {.tensor_parallel_size = size, .placement = placement, .max_num_batched_tokens = 8192})
           .tokens;
     };
     const auto doubled = [&] {
@@ -165,6 +168,10 @@ class Generator {
     };
     while (doubled() && (tokens() < 4096 || dice_.chance(0.1))) size *= 2;
     serving["tensor_parallel_size"] = size;
+    const int64_t most_ranks = hardware.gpu.count / size;
+    const int64_t ranks = most_ranks > 1 && dice_.chance(0.4) ? dice_.between(2, most_ranks) : 1;
+    if (ranks > 1) serving["data_parallel_size"] = ranks;
+    if (model.experts) placement = experts(serving, ranks, ranks * size);
     kv_tokens_ = tokens();
     if (kv_tokens_ < 4096 || dice_.chance(0.5)) {
       serving["kv_capacity_tokens"] = kv_tokens_ = dice_.tokens(dice_.chance(0.3) ? 300 : 1024, 300000);
@@ -179,6 +186,15 @@ class Generator {
     if (dice_.chance(0.3)) serving["overflow"] = dice_.pick(kOverflowNames);
     add_engine(serving);
     return serving;
+  }
+
+  ExpertPlacement experts(Json& serving, int64_t ranks, int64_t gpus) {
+    ExpertPlacement placement{.ranks = ranks};
+    if (gpus > known_.model.experts->count || dice_.chance(0.4)) return placement;
+    serving["expert_parallel"] = placement.expert_parallel = true;
+    if (dice_.chance(0.3)) serving["expert_imbalance"] = dice_.within(1, 4);
+    if (ranks > 1 && dice_.chance(0.3)) serving["expert_exchange"] = "all_to_all";
+    return placement;
   }
 
   void add_engine(Json& serving) {

@@ -1,0 +1,58 @@
+// An Instance as one of several ranks that step together, since they share their experts. A step of all
+// begins when all have ended the one before and lasts as long as the slowest rank's; ranks without work run
+// along with one row (vLLM's dummy batch), which passes through every layer and is nobody's token. The GPUs
+// of those who wait are busy: they wait inside of the exchange.
+#include <algorithm>
+
+#include "base/check.h"
+#include "serving/instance.h"
+
+namespace kvcap {
+
+std::optional<double> Instance::busy_until_s(double now_s) {
+  if (!step_.running) return std::nullopt;
+  return end_of_step(now_s);
+}
+
+Instance::Plan Instance::prepare(double now_s) {
+  look_around(now_s);
+  return plan_step(now_s);
+}
+
+int64_t Instance::rows() const {
+  int64_t rows = 0;
+  for (const Slice& slice : current_.slices) rows += slice.tokens;
+  return std::max<int64_t>(1, rows);
+}
+
+double Instance::begin(double now_s, int64_t rows_of_others) {
+  step_time_.set_tokens_of_others(rows_of_others);
+  begin_step(now_s);
+  return step_.work_s;
+}
+
+void Instance::wait_for_slowest(double work_s) {
+  KVCAP_CHECK(step_.running && step_.steps == 1 && work_s >= step_.work_s);
+  step_.gpu_s += work_s - step_.work_s;
+  step_.work_s = work_s;
+}
+
+// The plan is kept for the next step.
+void Instance::withdraw() {
+  if (!current_.empty()) std::swap(current_, following_);
+}
+
+double Instance::settle(double now_s) {
+  const double next_s = step_.running ? end_of_step(now_s) : idle_until_s(now_s);
+  clear_up(now_s);
+  return next_s;
+}
+
+// The step of a rank that has nothing to compute.
+void Instance::time_empty_step() {
+  const double host = host_s(0);
+  step_.gpu_s = step_time_.mixed_s({}, 1, 1, 0);
+  step_.work_s = parts_.serving.async_scheduling ? std::max(step_.gpu_s, host) : step_.gpu_s + host;
+}
+
+}  // namespace kvcap

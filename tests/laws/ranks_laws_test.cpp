@@ -1,0 +1,180 @@
+// Laws of ranks: what data parallel engines of one node may change, and what they may not.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "laws/machines.h"
+#include "metrics/serialize.h"
+
+namespace kvcap::laws {
+namespace {
+
+// 32 experts of 1,024, evenly loaded, on a node of two GPUs with room for all.
+Scenario sparse(int64_t ranks, const std::string& policy = "recompute") {
+  Scenario result = scenario(policy);
+  result.model.num_hidden_layers = 8;
+  result.model.experts = Experts{.count = 32, .active = 4, .intermediate_size = 1024};
+  result.hardware.gpu.count = 2;
+  result.hardware.gpu.memory_bytes = 80e9;
+  result.hardware.nvlink = Nvlink{300e9, 5e-6};
+  result.serving.data_parallel_size = ranks;
+  result.serving.expert_parallel = true;
+  result.serving.expert_imbalance = 1;
+  return result;
+}
+
+struct Ask {
+  double arrival_s = 0;
+  uint32_t input_tokens = 0, output_tokens = 0;
+};
+
+Workload asks(const std::vector<Ask>& list) {
+  Workload workload;
+  for (const Ask& ask : list) {
+    workload.sessions.push_back(
+        {.first_turn = static_cast<uint32_t>(workload.turns.size()), .turn_count = 1});
+    workload.turns.push_back({ask.input_tokens, ask.output_tokens, ask.arrival_s});
+  }
+  return workload;
+}
+
+CostModel cost_of(const Scenario& scenario) {
+  return {scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size,
+          expert_placement(scenario)};
+}
+
+const TurnRecord& turn_of(const RunResult& result, uint32_t session) {
+  return *std::find_if(result.turns.begin(), result.turns.end(),
+                       [&](const TurnRecord& turn) { return turn.session == session; });
+}
+
+TEST(Ranks, OfEqualLoadEachStepLikeOneWithHalfOfTheTokens) {
+  // A prompt of 1,000 tokens on each rank: 8 layers of 1,000 own tokens and 1,000 of the other's, one token
+  // out. Then a decode step of one sequence each.
+  const Scenario two = sparse(2);
+  const RunResult result = run(two, asks({{0, 1000, 2}, {0, 1000, 2}}));
+  const CostModel cost = cost_of(two);
+  const double prefill_s =
+      8 * (cost.linear_layer_s(1000, 1000) + cost.attention_layer_s({1000, 0})) + cost.head_s(1);
+  const double decode_s =
+      8 * (cost.linear_layer_s(1, 1) + cost.decode_attention_layer_s(1).at_s(1001)) + cost.head_s(1);
+  for (uint32_t session : {0U, 1U}) {
+    const TurnRecord& turn = turn_of(result, session);
+    EXPECT_EQ(turn.node, session);
+    EXPECT_NEAR(turn.ttft_s, prefill_s, 1e-8);
+    EXPECT_NEAR(turn.e2el_s - turn.ttft_s, decode_s, 1e-8);
+  }
+}
+
+TEST(Ranks, WaitForTheSlowest) {
+  // 3,000 tokens on one rank, 100 on the other: both have their first token when the long prompt is computed,
+  // whose experts see 3,100 tokens.
+  Scenario two = sparse(2);
+  two.serving.max_num_batched_tokens = 4096;
+  const RunResult result = run(two, asks({{0, 3000, 1}, {0, 100, 1}}));
+  const CostModel cost = cost_of(two);
+  const double slow_s =
+      8 * (cost.linear_layer_s(3000, 100) + cost.attention_layer_s({3000, 0})) + cost.head_s(1);
+  EXPECT_NEAR(turn_of(result, 0).ttft_s, slow_s, 1e-8);
+  EXPECT_NEAR(turn_of(result, 1).ttft_s, slow_s, 1e-8);
+  // Whoever comes during a step of another rank waits for its end.
+  const RunResult late = run(two, asks({{0, 3000, 1}, {0.001, 100, 1}}));
+  const double first_s =
+      8 * (cost.linear_layer_s(3000, 1) + cost.attention_layer_s({3000, 0})) + cost.head_s(1);
+  const double second_s =
+      8 * (cost.linear_layer_s(100, 1) + cost.attention_layer_s({100, 0})) + cost.head_s(1);
+  EXPECT_NEAR(turn_of(late, 1).ttft_s, first_s - 0.001 + second_s, 1e-8);
+}
+
+TEST(Ranks, WithoutWorkRunAlong) {
+  // One turn on two ranks: the other's GPU is as busy, and its row goes to experts.
+  const Scenario two = sparse(2);
+  const RunResult result = run(two, asks({{0, 1000, 50}}));
+  const CostModel cost = cost_of(two);
+  EXPECT_NEAR(turn_of(result, 0).ttft_s,
+              8 * (cost.linear_layer_s(1000, 1) + cost.attention_layer_s({1000, 0})) + cost.head_s(1), 1e-8);
+  EXPECT_NEAR(result.number("utilization.gpu"), 1, 1e-6);
+  EXPECT_NEAR(result.number("routing.imbalance"), 1, 1e-6);
+}
+
+TEST(Ranks, OfAModelWithoutExpertsAreIndependent) {
+  // As two replicas of one GPU each that take turns.
+  Scenario ranks = scenario("recompute");
+  ranks.hardware.gpu.count = 2;
+  ranks.serving.data_parallel_size = 2;
+  Scenario alone = scenario("recompute");
+  const RunResult two = run(ranks, asks({{0, 3000, 20}, {0, 100, 20}}));
+  EXPECT_NEAR(turn_of(two, 0).e2el_s, run(alone, asks({{0, 3000, 20}})).turns[0].e2el_s, 1e-8);
+  EXPECT_NEAR(turn_of(two, 1).e2el_s, run(alone, asks({{0, 100, 20}})).turns[0].e2el_s, 1e-8);
+}
+
+TEST(Ranks, TakeTheTurnWhereLeastWaitAndRun) {
+  // Ten turns at once go to two ranks one by one; so do those of one session, wherever its last turn was.
+  const RunResult result = run(sparse(2), asks(std::vector<Ask>(10, Ask{0, 100, 10})));
+  int first = 0;
+  for (const TurnRecord& turn : result.turns) first += turn.node == 0;
+  EXPECT_EQ(first, 5);
+}
+
+TEST(Ranks, AreAllPaidFor) {
+  const Workload workload = asks({{0, 1000, 50}});
+  const RunResult one = run(sparse(1), workload), two = run(sparse(2), workload);
+  EXPECT_DOUBLE_EQ(one.number("cost.usd_per_hour"), 2 * 5);  // a GPU costs 5 $ an hour
+  EXPECT_DOUBLE_EQ(two.number("cost.usd_per_hour"), one.number("cost.usd_per_hour"));  // of the same node
+}
+
+TEST(Ranks, HaveTheirShareOfTheNodesTiersEach) {
+  Scenario two = sparse(2, "kv_offload");
+  two.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 100e9}, {.kind = Tier::ssd}};
+  const Machine machine(two, 1000, 1000);
+  EXPECT_DOUBLE_EQ(machine.tiers()[0].capacity_bytes, 50e9);
+  EXPECT_DOUBLE_EQ(machine.tiers()[1].capacity_bytes, 4 * 4e12 / 2);
+  const HardwareProfile share = share_of_rank(two);
+  EXPECT_DOUBLE_EQ(share.dram->bandwidth_bytes_per_s, 200e9 / 2);
+  EXPECT_DOUBLE_EQ(share.ssd->read_bandwidth_bytes_per_s, 6.9e9 / 2);
+  EXPECT_DOUBLE_EQ(share.ssd->write_bandwidth_bytes_per_s, 4.1e9 / 2);
+  EXPECT_DOUBLE_EQ(share.pcie.h2d_bandwidth_bytes_per_s, 26e9);
+  // One store behind one link for all is not divided.
+  two.hardware.remote = Remote{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 10e9};
+  EXPECT_DOUBLE_EQ(share_of_rank(two).remote->bandwidth_bytes_per_s, 5e9);
+  two.fleet.shared_remote = true;
+  EXPECT_DOUBLE_EQ(share_of_rank(two).remote->bandwidth_bytes_per_s, 10e9);
+}
+
+TEST(Ranks, FailTogether) {
+  Scenario two = sparse(2);
+  two.fleet.failures = {{.replica = 0, .at_s = 0.01, .down_s = 5}};
+  const RunResult result = run(two, asks({{0, 1000, 200}, {0, 1000, 200}}));
+  for (const TurnRecord& turn : result.turns) {
+    EXPECT_EQ(turn.retries, 1);
+    EXPECT_GT(turn.ttft_s, 5);
+  }
+}
+
+TEST(Ranks, ServeEveryTurnUnderEveryPolicyAndSayTheSameTwice) {
+  const Workload workload = chats(12, 2, 3, 1);
+  std::vector<Case> cases;
+  for (std::string_view policy : policy_names()) {
+    for (const bool has_experts : {true, false}) {
+      Scenario one = sparse(2, std::string(policy));
+      one.hardware.ssd->write_bandwidth_bytes_per_s = 4e9;
+      if (!has_experts) {
+        one.model.experts.reset();
+        one.serving.expert_parallel = false;
+        one.serving.expert_imbalance.reset();
+      }
+      cases.push_back({one, workload});
+      cases.push_back({one, workload});
+    }
+  }
+  const std::vector<RunResult> runs = run_all(cases);
+  for (std::size_t i = 0; i < runs.size(); i += 2) {
+    SCOPED_TRACE(cases[i].scenario.policy.name);
+    EXPECT_EQ(runs[i].number("completed"), static_cast<double>(workload.turns.size()));
+    EXPECT_EQ(serialize(runs[i]), serialize(runs[i + 1]));
+  }
+}
+
+}  // namespace
+}  // namespace kvcap::laws
