@@ -12,7 +12,7 @@ namespace {
 
 // Parameters as the model cards on Hugging Face count them (safetensors), which is the whole shape in one
 // number; KiB of 16-bit keys and values a token, 2 layers x KV heads x head size x 2 bytes (DeepSeek: latent
-// and rotary key, 61 x 576 x 2 bytes); layers. Of the files themselves: longest sequence, bytes of a weight
+// and rotary key, 61 x 576 x 2 bytes, of V3.2 with 132 bytes of its indexer), of layers that keep every token; layers. Of the files themselves: longest sequence, bytes of a weight
 // in the layers, experts of a token.
 struct ModelFigures {
   const char* name;
@@ -57,6 +57,20 @@ constexpr ModelFigures kModels[] = {
     {"qwen3-coder-30b-a3b", 30.532e9, 96, 48, 262144, 2, 8},
     {"qwen3-32b", 32.762e9, 256, 64, 40960, 2, 0},
     {"qwen3-32b-fp8", 32.762e9, 256, 64, 40960, 1, 0},
+    {"gpt-oss-20b", 20.91e9, 24, 24, 131072, 2, 4},
+    {"gpt-oss-120b", 116.83e9, 36, 36, 131072, 2, 4},
+    {"gemma-2-9b", 9.242e9, 168, 42, 8192, 2, 0},
+    {"gemma-3-27b", 27e9, 80, 62, 131072, 2, 0},
+    {"gemma-4-26b-a4b", 25.2e9, 20, 30, 262144, 2, 8},
+    {"llama-4-scout", 107.8e9, 48, 48, 10485760, 2, 1},
+    {"llama-4-maverick", 400.7e9, 48, 48, 1048576, 2, 1},
+    {"mistral-7b-v0.1", 7.242e9, 0, 32, 32768, 2, 0},
+    {"deepseek-v3.2", 671.03e9, 76.48828125, 61, 163840, 1, 8},
+    {"kimi-linear-48b-a3b", 49.1e9, 7.875, 27, 1048576, 2, 8},
+    {"qwen3-next-80b-a3b", 79.7e9, 24, 48, 262144, 2, 10},
+    {"qwen3.5-27b", 26.4e9, 64, 64, 262144, 2, 0},
+    {"nemotron-3-nano-30b-a3b", 31.6e9, 6, 52, 262144, 2, 6},
+    {"jamba-v0.1", 51.6e9, 16, 32, 262144, 2, 2},
     {"yi-34b", 34.389e9, 240, 60, 4096, 2, 0},
 };
 
