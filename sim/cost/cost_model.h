@@ -29,6 +29,16 @@ struct PrefillChunk {
   int64_t cached_tokens = 0;
 };
 
+// Sequences that decode in one step: one row each, and the drafts that it verifies behind that row.
+struct Decodes {
+  int64_t sequences = 0;
+  int64_t context_tokens = 0;  // of all of them together, the step's rows included
+  int64_t drafts = 0;
+  int64_t rows() const { return sequences + drafts; }
+  // Of the sequence that has most, where the others have as many or one less.
+  int64_t queries() const { return sequences == 0 ? 1 : 1 + (drafts + sequences - 1) / sequences; }
+};
+
 // A batch of sequences that each decode one token: time = fixed_s + per_context_token_s * context from
 // ramp_tokens on, where context is the sum of the sequences' lengths. Below, down to least_tokens, the line
 // ramp_token_s * context continues it; what is below least_tokens takes as long as least_tokens. Straight
@@ -101,16 +111,17 @@ class CostModel {
   double attention_layer_s(std::span<const PrefillChunk> chunks) const;
   double attention_layer_s(PrefillChunk chunk) const;
   // Of a model whose layers are alike; of others their first group's.
-  DecodeAttention decode_attention_layer_s(int64_t sequences) const;
+  DecodeAttention decode_attention_layer_s(int64_t sequences, int64_t queries = 1) const;
   // The mean over layers. Where a layer sees a window of its context, the sequences' mean context decides
   // what they see of it: exact as long as all of them, or none, are longer than the window. Of chunks it sees
-  // half a chunk, the mean over a long context.
-  DecodeAttentions decode_attentions_layer_s(int64_t sequences) const;
+  // half a chunk, the mean over a long context. `queries`: rows of each sequence, more than one where drafts
+  // are verified: they read the context once and multiply it once each.
+  DecodeAttentions decode_attentions_layer_s(int64_t sequences, int64_t queries = 1) const;
   // Chunks, and `sequences` that decode over `context_tokens` tokens in all, in one call of the prefill
   // kernel, which does not split keys: a decoding row is a block that walks its sequence's whole context,
   // here the mean one. MLA: two calls, since its decode attends to the latents.
   double mixed_attention_layer_s(std::span<const PrefillChunk> chunks, int64_t sequences,
-                                 int64_t context_tokens) const;
+                                 int64_t context_tokens, int64_t queries = 1) const;
 
   // One whole layer that prefills one chunk.
   double prefill_layer_s(PrefillChunk chunk) const;

@@ -1,0 +1,23 @@
+// What speculative decoding's drafter takes of each GPU's memory beside the model that verifies.
+#pragma once
+
+#include <cstdint>
+
+#include "spec/model_spec.h"
+
+namespace kvcap {
+
+// On one GPU.
+struct DraftMemory {
+  double weight_bytes = 0;
+  double kv_bytes_per_token = 0;  // of what its own layers keep of every token
+};
+
+// A model of `layers` layers like the given one's: full attention, or latent; experts where the model has
+// any.
+ModelSpec model_of_layers(const ModelSpec& model, int64_t layers);
+
+// `shares_words`: embedding and output projection are those of the model that verifies.
+DraftMemory draft_memory_of(const ModelSpec& drafter, bool shares_words, int64_t tensor_parallel_size);
+
+}  // namespace kvcap
