@@ -59,7 +59,7 @@ struct RunFacts {
   std::function<double(const MeanTurn&)> gpu_s_of_turn;  // of a full node (offered_load.h); empty: not known
   // Of the part of its prompt that a turn did not find (idle_prefill.h); empty: not known.
   std::function<double(const TurnRecord&)> idle_prefill_s;
-  bool closed_loop = false;                              // a session begins when another has ended
+  bool closed_loop = false;        // a session begins when another has ended
   bool rate_varies = false;        // with the time: by the trace or by what the scenario says
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
   double ssd_endurance_bytes = 0;  // of all devices; 0 = not stated
@@ -94,6 +94,8 @@ class Recorder {
   void wrote(Tier tier, double bytes, double requests, double now_s);
   // A preempted request lost its KV; `tokens` of it were brought back from the store again.
   void preempted();
+  // A step verified `drafts` drafts of one sequence and accepted so many of them.
+  void drafted(int64_t drafts, int64_t accepted);
   void reloaded(Tier tier, int64_t tokens, double bytes, double requests, double now_s);
   // Tokens were found whose prefill would have taken prefill_s; bringing them back computed for restore_s,
   // `in_prefill` where that is part of the turn's prefill. Seconds of one tensor-parallel group.

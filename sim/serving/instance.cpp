@@ -31,7 +31,11 @@ Instance::Instance(const InstanceParts& parts)
                   .least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
                   .admission = parts.serving.admission,
                   .schedule = parts.serving.schedule,
-                  .cache_generated = parts.serving.cache_generated},
+                  .cache_generated = parts.serving.cache_generated,
+                  .draft_tokens = parts.speculation ? parts.speculation->draft_tokens() : 0,
+                  .lookahead_tokens = parts.speculation ? parts.speculation->lookahead_tokens() : 0,
+                  .max_model_len = parts.max_model_len,
+                  .plans_ahead = parts.serving.async_scheduling},
                  cache_.pool(), *this) {
   parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued) {
     return accepts(from, to, tokens, issued);
@@ -146,8 +150,8 @@ void Instance::cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts) 
 
 bool Instance::fits_at_all(const Request& request) const {
   const int64_t tokens = request.history_tokens + request.input_tokens + request.output_tokens;
-  // The last token of an answer is never computed.
-  return tokens <= parts_.max_model_len && scheduler_.blocks_needed(tokens - 1) <= cache_.pool().total();
+  return tokens <= parts_.max_model_len &&
+         scheduler_.blocks_needed(scheduler_.most_slots(tokens)) <= cache_.pool().total();
 }
 
 // Whether there is a place in the batch or in the queue.

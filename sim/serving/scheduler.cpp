@@ -24,17 +24,34 @@ RequestPtr take_from(List& list, const Request& request) {
 
 void StepPlan::clear() {
   slices.clear();
-  decoding = context_tokens = sampled = 0;
+  decoding = context_tokens = drafts = sampled = 0;
+  lost = {};
   preempted = admitted = false;
 }
 
 void StepPlan::count() {
-  decoding = context_tokens = sampled = 0;
+  decoding = context_tokens = drafts = sampled = 0;
   for (const Slice& slice : slices) {
     decoding += slice.decode;
-    if (slice.decode) context_tokens += slice.first + 1;
+    if (slice.decode) context_tokens += slice.first + slice.tokens;
+    drafts += slice.drafts;
     sampled += slice.yields;
   }
+}
+
+void StepPlan::settle() {
+  for (Slice& slice : slices) slice.first = slice.request->computed;
+  count();
+}
+
+void StepPlan::lose(const Request& ended) {
+  for (const Slice& slice : slices) {
+    if (slice.request != &ended) continue;
+    ++lost.sequences;
+    lost.context_tokens += ended.computed + slice.tokens;
+    lost.drafts += slice.drafts;
+  }
+  keep([&](const Slice& slice) { return slice.request != &ended; });
 }
 
 Scheduler::Scheduler(const SchedulerOptions& options, KvPool& pool, Admissions& admissions)
@@ -44,6 +61,18 @@ void Scheduler::add(RequestPtr request) { waiting_.push_back(std::move(request))
 
 int64_t Scheduler::blocks_needed(int64_t tokens) const {
   return pool_.most_blocks(std::max({tokens, options_.least_tokens, int64_t{0}}));
+}
+
+int64_t Scheduler::with_lookahead(int64_t tokens) const {
+  return std::min(tokens + options_.lookahead_tokens, std::max(tokens, options_.max_model_len));
+}
+
+// The last token is never computed, but drafts behind it may be; and, if its step is planned before that is
+// known, another step's.
+int64_t Scheduler::most_slots(int64_t tokens) const {
+  if (options_.draft_tokens == 0) return tokens - 1;
+  const int64_t drafts = (options_.plans_ahead ? 2 : 1) * options_.draft_tokens;
+  return std::min(tokens - 1 + drafts + options_.lookahead_tokens, std::max(tokens, options_.max_model_len));
 }
 
 // Of the first `tokens` tokens of the sequence those that take room in blocks.
@@ -56,6 +85,14 @@ int64_t Scheduler::slice_tokens(const Request& request, int64_t planned, int64_t
   const int64_t known = request.known_tokens() + request.ahead;
   const int64_t not_in_blocks = request.free_tokens;
   return pool_.cut_slice(planned - not_in_blocks, known - not_in_blocks, std::min(known - planned, budget));
+}
+
+// Behind the one token that the request decodes.
+int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
+  if (options_.draft_tokens == 0) return 0;
+  // The longest sequence's last token is not computed.
+  const int64_t in_sequence = options_.max_model_len - 1 - (request.planned + 1);
+  return std::max<int64_t>(0, std::min({options_.draft_tokens, budget - 1, in_sequence}));
 }
 
 // ---- planning ----
@@ -78,18 +115,21 @@ bool Scheduler::is_decode(const Request& request, int64_t tokens) {
   return tokens == 1 && request.planned >= request.prompt_end;
 }
 
-void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens) {
-  Slice slice{.request = &request, .tokens = tokens, .first = request.planned};
+void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens, int64_t drafts) {
+  Slice slice{.request = &request, .tokens = tokens + drafts, .first = request.planned, .drafts = drafts};
   slice.decode = is_decode(request, tokens);
   request.planned += tokens;
   slice.yields = request.planned == request.known_tokens() + request.ahead &&
-                 request.generated + request.ahead < request.output_tokens;
+                 request.generated + request.ahead - request.drafts_ahead < request.output_tokens;
+  request.planned += drafts;
   if (slice.decode) {
     ++step.decoding;
     step.context_tokens += request.planned;
+    step.drafts += drafts;
   }
   if (slice.yields) {
-    ++request.ahead;
+    request.ahead += 1 + drafts;
+    request.drafts_ahead += drafts;
     ++step.sampled;
   }
   step.slices.push_back(slice);
@@ -101,15 +141,21 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
     Request& request = *running_[i];
     const int64_t left = request.known_tokens() + request.ahead - request.planned;
     const int64_t tokens = slice_tokens(request, request.planned, budget);
-    if (tokens <= 0 || request.generated + request.ahead >= request.output_tokens) continue;
-    if (!(is_decode(request, left) ? decodes : prompts)) continue;
-    while (i < running_.size() && !grow(request, request.planned + tokens)) {
+    // The next token is not its last one, whatever becomes of the drafts of the step before.
+    const int64_t sure = request.generated + request.ahead - request.drafts_ahead;
+    if (tokens <= 0 || sure >= request.output_tokens) continue;
+    // With those drafts it would be longer than any sequence: it waits for the step to end.
+    if (request.drafts_ahead > 0 && request.planned + tokens >= options_.max_model_len) continue;
+    const bool is_decoding = is_decode(request, left);
+    if (!(is_decoding ? decodes : prompts)) continue;
+    const int64_t drafts = is_decoding ? draft_tokens(request, budget) : 0;
+    while (i < running_.size() && !grow(request, request.planned + tokens + drafts)) {
       preempt();
       step.preempted = true;
     }
     if (i >= running_.size()) return;  // it was the last, and is preempted itself
-    add_slice(step, request, tokens);
-    budget -= tokens;
+    add_slice(step, request, tokens, drafts);
+    budget -= tokens + drafts;
   }
 }
 
@@ -167,23 +213,23 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
   const int64_t tokens = slice_tokens(request, request.planned, budget);
   if (tokens == 0 && request.known_tokens() > request.planned) return true;
   KVCAP_CHECK(grow(request, request.planned + tokens));
-  add_slice(step, request, tokens);
+  add_slice(step, request, tokens, 0);
   budget -= tokens;
   return true;
 }
 
 bool Scheduler::fits(const Request& request, const Found& found) const {
   const int64_t free = pool_.free() - found.gpu.unheld;
-  int64_t tokens = request.known_tokens();
+  int64_t tokens = with_lookahead(request.known_tokens());
   // Contexts that are loaded are not preempted: who computes only a first slice beside them might for ever be
   // preempted for want of a second one, which they wait for as well.
   bool owes = found.load_tokens > 0 || (options_.admission == Admission::chunk && parks());
   if (options_.admission == Admission::chunk && !owes) {
     const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;
     const int64_t there = std::max(held + request.free_tokens, request.planned);
-    tokens = std::min(tokens, there + options_.max_num_batched_tokens);
+    tokens = std::min(tokens, with_lookahead(there + options_.max_num_batched_tokens));
   } else if (options_.admission == Admission::reserve_output) {
-    tokens = request.prompt_tokens() + request.output_tokens - 1;
+    tokens = most_slots(request.prompt_tokens() + request.output_tokens);
     owes = true;
   }
   const int64_t needed = pool_.owed_blocks(request.holding, found.gpu.tokens, in_blocks(request, tokens));
@@ -197,9 +243,9 @@ int64_t Scheduler::owed_blocks(const Request* but) const {
   int64_t owed = 0;
   const auto add = [&](const Request& request) {
     if (&request == but) return;
-    int64_t tokens = request.known_tokens();
+    int64_t tokens = with_lookahead(request.known_tokens());
     if (options_.admission == Admission::reserve_output) {
-      tokens = request.prompt_tokens() + request.output_tokens - 1;
+      tokens = most_slots(request.prompt_tokens() + request.output_tokens);
     }
     owed += std::max<int64_t>(0, pool_.owed_blocks(request.holding, 0, in_blocks(request, tokens)));
   };
@@ -219,8 +265,9 @@ int64_t Scheduler::missing_blocks(const Request& request, int64_t tokens) const 
 
 // Blocks for the first `tokens` tokens of the sequence. False when there is no room.
 bool Scheduler::grow(Request& request, int64_t tokens) {
-  const int64_t computed = std::max<int64_t>(0, request.planned - request.free_tokens);
-  if (!pool_.grow(computed, in_blocks(request, tokens), request.holding)) return false;
+  // Drafts may be rejected, and what stands before them be needed again.
+  const int64_t computed = std::max<int64_t>(0, request.planned - request.drafts_ahead - request.free_tokens);
+  if (!pool_.grow(computed, in_blocks(request, with_lookahead(tokens)), request.holding)) return false;
   name_blocks(request, tokens);
   return true;
 }
@@ -241,8 +288,8 @@ void Scheduler::preempt() {
   RequestPtr victim = std::move(running_.back());
   running_.pop_back();
   pool_.give_back(victim->holding);
-  victim->orphans += victim->ahead;
-  victim->planned = victim->computed = victim->ahead = 0;
+  victim->orphans += victim->ahead - victim->drafts_ahead;
+  victim->planned = victim->computed = victim->ahead = victim->drafts_ahead = 0;
   victim->free_tokens = victim->unused_tokens = 0;
   victim->restored = victim->fused = false;
   victim->phase = RequestPhase::waiting;
@@ -256,17 +303,21 @@ void Scheduler::outlook(StepPlan& step) const {
   for (const RequestPtr& request : running_) {
     const int64_t left = request->known_tokens() + request->ahead - request->planned;
     const int64_t tokens = std::min(left, budget);
-    if (tokens <= 0 || request->generated + request->ahead >= request->output_tokens) continue;
+    const int64_t sure = request->generated + request->ahead - request->drafts_ahead;
+    if (tokens <= 0 || sure >= request->output_tokens) continue;
     Slice slice{.request = request.get(), .tokens = tokens, .first = request->planned};
     slice.decode = is_decode(*request, tokens);
     slice.yields = tokens == left;
     if (slice.decode) {
+      slice.drafts = left == 1 ? draft_tokens(*request, budget) : 0;
+      slice.tokens += slice.drafts;
       ++step.decoding;
-      step.context_tokens += request->planned + 1;
+      step.drafts += slice.drafts;
+      step.context_tokens += slice.first + slice.tokens;
     }
     step.sampled += slice.yields;
     step.slices.push_back(slice);
-    budget -= tokens;
+    budget -= slice.tokens;
   }
 }
 
@@ -318,20 +369,25 @@ void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps) {
 
 // ---- what was computed ----
 
-bool Scheduler::finish(const Slice& slice) {
+int64_t Scheduler::finish(const Slice& slice, int64_t tokens) {
   Request& request = *slice.request;
+  const int64_t yielded = std::min(tokens, request.output_tokens - request.generated);
   if (request.orphans > 0) {  // preempted while the step ran
     --request.orphans;
-    ++request.generated;
-    return true;
+    request.generated += yielded;
+    return yielded;
   }
-  if (request.phase != RequestPhase::running) return false;
-  request.computed += slice.tokens;
-  if (request.computed < request.known_tokens()) return false;
-  --request.ahead;
-  ++request.generated;
+  if (request.phase != RequestPhase::running) return 0;
+  request.computed += slice.tokens - slice.drafts;
+  if (request.computed < request.known_tokens()) return 0;
+  // Rejected drafts, and those beyond the end, were planned for nothing.
+  request.ahead -= 1 + slice.drafts;
+  request.drafts_ahead -= slice.drafts;
+  request.planned -= 1 + slice.drafts - yielded;
+  request.computed += yielded - 1;
+  request.generated += yielded;
   name_blocks(request, request.planned);
-  return true;
+  return yielded;
 }
 
 RequestPtr Scheduler::remove(Request& request) {
@@ -416,8 +472,10 @@ void Scheduler::check() const {
     KVCAP_INVARIANT("INV-TOKENS", request->free_tokens >= 0 && request->unused_tokens >= 0);
     KVCAP_INVARIANT("INV-TOKENS", request->computed <= request->planned);
     KVCAP_INVARIANT("INV-TOKENS", request->planned <= request->known_tokens() + request->ahead);
+    KVCAP_INVARIANT("INV-TOKENS", request->drafts_ahead >= 0 && request->drafts_ahead <= request->ahead);
     KVCAP_INVARIANT("INV-ROOM", pool_.tokens(request->holding) >= in_blocks(*request, request->planned));
-    KVCAP_INVARIANT("INV-TOKENS", request->generated + request->ahead <= request->output_tokens);
+    KVCAP_INVARIANT("INV-TOKENS",
+                    request->generated + request->ahead - request->drafts_ahead <= request->output_tokens);
     KVCAP_INVARIANT("INV-ROOM", pool_.named_tokens(request->holding) <= request->known_tokens());
     KVCAP_INVARIANT("INV-TOKENS", request->generated < request->output_tokens);
   }

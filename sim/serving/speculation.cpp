@@ -70,8 +70,8 @@ int64_t Speculation::tokens(uint32_t session, uint32_t turn, int64_t position, i
   return tokens_of_step(stream_.uniform(of_turn, static_cast<uint64_t>(position)), drafts, rate_);
 }
 
-double Speculation::draft_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const {
-  if (!drafter_) return draft_step_s_;
+double Speculation::drafter_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const {
+  if (!drafter_) return 0;
   const auto layers = static_cast<double>(drafter_->model().num_hidden_layers);
   int64_t rows = decodes.rows(), sequences = decodes.sequences, context_tokens = decodes.context_tokens;
   for (const PrefillChunk& chunk : chunks) {
@@ -87,7 +87,7 @@ double Speculation::draft_s(std::span<const PrefillChunk> chunks, const Decodes&
   for (int64_t pass = 1; pass < draft_tokens_; ++pass) {
     sum_s += drafter_->decode_step_s(sequences, context_tokens + pass * sequences);
   }
-  return draft_step_s_ + sum_s;
+  return sum_s;
 }
 
 }  // namespace kvcap

@@ -56,8 +56,10 @@ class Speculation {
 
   // Tokens that a step with `drafts` drafts yields behind the first `position` tokens of a turn's answer.
   int64_t tokens(uint32_t session, uint32_t turn, int64_t position, int64_t drafts) const;
-  // Seconds of drafting in a step that computes `chunks` of prompts and verifies `decodes`.
-  double draft_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const;
+  // Seconds of the drafter's passes in a step that computes `chunks` of prompts and verifies `decodes`.
+  double drafter_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const;
+  // Seconds of a step in which nothing but drafts is made, beside the drafter's passes.
+  double draft_step_s() const { return draft_step_s_; }
 
  private:
   DraftMethod method_;
