@@ -229,6 +229,12 @@ const Route& Machine::route(Tier from, Tier to) const {
   return routes_[index(from) * kTiers.size() + index(to)];
 }
 
+double Machine::sequences_at_once(double tokens) const {
+  if (kv_layout_.is_plain()) return static_cast<double>(kv_capacity_tokens_) / tokens;
+  const int64_t blocks = kv_layout_.most_blocks(std::llround(tokens), step_tokens_, checkpoints_);
+  return static_cast<double>(kv_layout_.blocks_of(kv_capacity_tokens_)) / static_cast<double>(blocks);
+}
+
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
     tiers_.push_back({.kind = options.kind,
@@ -263,6 +269,14 @@ GpuMemory planned_memory(const Scenario& scenario) {
   return gpu_memory(scenario.model, scenario.hardware, engine_settings(scenario.serving));
 }
 
+KvLayout kv_layout(const Scenario& scenario) {
+  return kv_layout_of(scenario.model, scenario.serving.tensor_parallel_size, scenario.serving.block_size);
+}
+
+int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, int64_t tokens) {
+  return 2 * sequences * (tokens + kv_layout(scenario).block_tokens());
+}
+
 static KvCapacity shapes_capacity(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   if (kv_capacity_model(scenario) == KvCapacityModel::simple) {
@@ -280,8 +294,9 @@ static KvCapacity derived_capacity(const Scenario& scenario) {
   KvCapacity capacity = shapes_capacity(scenario);
   if (!scenario.hardware.engine) return capacity;
   const double share = scenario.hardware.engine->kv_capacity_share;
-  const int64_t blocks = capacity.tokens / scenario.serving.block_size;
-  capacity.tokens = std::llround(share * static_cast<double>(blocks)) * scenario.serving.block_size;
+  const KvLayout layout = kv_layout(scenario);
+  const int64_t blocks = layout.blocks_of(capacity.tokens);
+  capacity.tokens = layout.tokens_of(std::llround(share * static_cast<double>(blocks)));
   return capacity;
 }
 
@@ -290,28 +305,43 @@ int64_t derived_kv_capacity_tokens(const Scenario& scenario) { return derived_ca
 void Machine::choose_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const KvCapacity derived = derived_capacity(scenario);
+  kv_layout_ = kvcap::kv_layout(scenario);
+  checkpoints_ = serving.recurrent_checkpoints;
+  step_tokens_ = serving.max_num_batched_tokens;
+  const int64_t block_tokens = kv_layout_.block_tokens();
   kv_capacity_tokens_ = serving.kv_capacity_tokens.value_or(derived.tokens);
   if (serving.kv_capacity_tokens) {
     notes_.push_back(format("KV capacity is given: %lld tokens (derived: %lld)",
                             static_cast<long long>(kv_capacity_tokens_),
                             static_cast<long long>(derived.tokens)));
-    if (derived.tokens < serving.block_size) {
+    if (derived.tokens < block_tokens) {
       notes_.push_back(format("the weights of %s, %.1f GB, leave no room for KV on this machine",
                               scenario.model.name.c_str(), derived.weight_bytes / 1e9));
     }
   }
-  if (serving.kv_capacity_tokens && kv_capacity_tokens_ < serving.block_size) {
+  if (serving.kv_capacity_tokens && kv_capacity_tokens_ < block_tokens) {
     throw InputError(
-        format("serving.kv_capacity_tokens: found %lld, allowed: at least serving.block_size = %lld",
-               static_cast<long long>(kv_capacity_tokens_), static_cast<long long>(serving.block_size)));
+        format("serving.kv_capacity_tokens: found %lld, allowed: at least %s = %lld",
+               static_cast<long long>(kv_capacity_tokens_),
+               block_tokens == serving.block_size ? "serving.block_size" : "the model's block size",
+               static_cast<long long>(block_tokens)));
   }
-  if (kv_capacity_tokens_ < serving.block_size) {
+  if (kv_capacity_tokens_ < block_tokens) {
     throw InputError(
         format("model %s does not fit: its weights take %.1f GB and %lld x %s have %.1f GB in all; use a "
                "larger serving.tensor_parallel_size or other hardware",
                scenario.model.name.c_str(), derived.weight_bytes / 1e9,
                static_cast<long long>(serving.tensor_parallel_size), scenario.hardware.gpu.name.c_str(),
                static_cast<double>(serving.tensor_parallel_size) * scenario.hardware.gpu.memory_bytes / 1e9));
+  }
+  const bool aligns = serving.prefix_caching && scenario.model.is_recurrent() &&
+                      serving.recurrent_checkpoints == Checkpoints::align;
+  if (aligns && serving.max_num_batched_tokens < block_tokens) {
+    throw InputError(
+        format("serving.max_num_batched_tokens: found %lld, allowed: at least the %lld tokens of a "
+               "block of %s, where steps end (serving.recurrent_checkpoints: align)",
+               static_cast<long long>(serving.max_num_batched_tokens), static_cast<long long>(block_tokens),
+               scenario.model.name.c_str()));
   }
   // Contexts kept on the GPU take their room from running requests.
   if (!tiers_.empty() && tiers_.front().kind == Tier::hbm) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cost/gpu_memory.h"
+#include "cost/kv_layers.h"
 #include "policy/table.h"
 #include "scenario/scenario.h"
 #include "workload/reused_tokens.h"
@@ -21,6 +22,10 @@ KvCapacityModel kv_capacity_model(const Scenario& scenario);
 // REQUIRES: serving.engine_version is a version, as loading checks.
 EngineSettings engine_settings(const ServingOptions& serving);
 GpuMemory planned_memory(const Scenario& scenario);
+// The blocks of GPU memory.
+KvLayout kv_layout(const Scenario& scenario);
+// A capacity of which so many sequences of `tokens` tokens are never short.
+int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, int64_t tokens);
 // What KV capacity comes to where it is not given; 0 where the weights leave no room.
 int64_t derived_kv_capacity_tokens(const Scenario& scenario);
 
@@ -50,7 +55,10 @@ class Machine {
   bool keeps_scores() const;
   // True iff some tier evicts by what only a bound can know.
   bool clairvoyant() const;
+  const KvLayout& kv_layout() const { return kv_layout_; }
   int64_t kv_capacity_tokens() const { return kv_capacity_tokens_; }
+  // Sequences of so many tokens that KV capacity holds at once.
+  double sequences_at_once(double tokens) const;
   int64_t max_model_len() const { return max_model_len_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -79,6 +87,9 @@ class Machine {
   LoadRates idle_rates_{};
   std::vector<StoreTier> tiers_;
   std::unique_ptr<Policy> policy_;
+  KvLayout kv_layout_;
+  Checkpoints checkpoints_ = Checkpoints::align;
+  int64_t step_tokens_ = 0;
   int64_t kv_capacity_tokens_ = 0;
   int64_t max_model_len_ = 0;
   std::vector<std::string> notes_;

@@ -10,8 +10,7 @@ double gpu_seconds_of_turn(const Machine& machine, const ServingOptions& serving
   const double outputs = std::max(1.0, turn.output_tokens);
   const double context = turn.prompt_tokens + outputs / 2;
   const double rows_of_sequence = 1 + turn.computed_tokens / outputs;
-  const double most = std::min({static_cast<double>(serving.max_num_seqs),
-                                static_cast<double>(machine.kv_capacity_tokens()) / context,
+  const double most = std::min({static_cast<double>(serving.max_num_seqs), machine.sequences_at_once(context),
                                 static_cast<double>(serving.max_num_batched_tokens) / rows_of_sequence});
   const double sequences = std::max(1.0, std::floor(most));
   const auto decoding = static_cast<int64_t>(sequences);

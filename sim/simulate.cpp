@@ -231,6 +231,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
                             .serving = scenario.serving,
                             .keeping = keeping_of(machine, workload),
                             .kv_capacity_tokens = machine.kv_capacity_tokens(),
+                            .kv_layout = machine.kv_layout(),
                             .max_model_len = machine.max_model_len(),
                             .fidelity = scenario.fidelity,
                             .check_invariants = checks,

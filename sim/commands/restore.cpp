@@ -98,7 +98,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   const Tier tier = scenario.policy.tiers->front().kind;
   // One context alone is never short of memory here; whether it fits is the business of run.
   const int64_t longest = std::max(args.tokens + args.new_tokens, *scenario.serving.max_model_len);
-  scenario.serving.kv_capacity_tokens = 2 * (longest + scenario.serving.block_size);
+  scenario.serving.kv_capacity_tokens = roomy_kv_capacity_tokens(scenario, 1, longest);
   const Workload workload =
       requests_at_once({.count = 1, .tokens = args.tokens, .new_tokens = args.new_tokens});
   const Machine machine(scenario, args.tokens, args.tokens);

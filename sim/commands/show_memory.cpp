@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
@@ -71,7 +72,7 @@ GpuMemory simple_memory(const Scenario& scenario) {
                    "one step's rows in the widest layer"}};
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
   memory.tokens = capacity.tokens;
-  memory.blocks = capacity.tokens / serving.block_size;
+  memory.blocks = kv_layout(scenario).blocks_of(capacity.tokens);
   return memory;
 }
 
@@ -147,7 +148,7 @@ int64_t restarted_tokens(const Scenario& scenario, const GpuMemory& memory) {
   const double first_bytes = peaks.peak_bytes();
   peaks.compile_bytes = 0;
   const double kv_bytes = std::max(0.0, memory.kv_bytes + first_bytes - peaks.peak_bytes());
-  return static_cast<int64_t>(kv_bytes / memory.block_bytes) * settings.block_size;
+  return kv_layout(scenario).tokens_of(static_cast<int64_t>(kv_bytes / memory.block_bytes));
 }
 
 std::string memory_source(const Shown& shown) {
@@ -170,17 +171,45 @@ void print_rest(const Shown& shown) {
   }
 }
 
+// "1,234 blocks of 16 tokens, 128 KiB a token"; of layers that differ: "304 blocks of 8.2 MiB, which 4 groups
+// of layers share (16 tokens a block in 1, 32 tokens in 3)".
+std::string blocks_text(const Shown& shown, const KvLayout& layout) {
+  const GpuMemory& memory = shown.memory;
+  const int64_t block_size = shown.scenario.serving.block_size;
+  std::string text = format_count(memory.blocks, "block") + " of ";
+  if (layout.is_plain()) {
+    const double token_kib = memory.block_bytes / static_cast<double>(block_size) / 1024;
+    return text + format_count(block_size, "token") + ", " + format_number(token_kib) + " KiB a token";
+  }
+  std::map<int64_t, int64_t> groups;  // by the tokens of a block
+  for (const KvGroup& group : layout.groups) ++groups[group.block_tokens];
+  text += format_number(memory.block_bytes / 1024 / 1024) + " MiB, which " +
+          format_count(std::ssize(layout.groups), "group") + " of layers share (";
+  for (const auto& [tokens, count] : groups) {
+    text += (tokens == groups.begin()->first ? "" : ", ") + format_count(tokens, "token") + " a block in " +
+            format_count(count);
+  }
+  return text + ")";
+}
+
 void print_tokens(const Shown& shown) {
   const GpuMemory& memory = shown.memory;
   const ServingOptions& serving = shown.scenario.serving;
   const auto gpus = serving.tensor_parallel_size;
-  const double token_kib = memory.block_bytes / static_cast<double>(serving.block_size) / 1024;
-  const std::string text =
-      format_count(memory.tokens, "token") + ": " + format_count(memory.blocks, "block") + " of " +
-      format_count(serving.block_size, "token") + ", " + format_number(token_kib) + " KiB a token" +
-      (gpus > 1 ? " on each of " + format_count(gpus) + " GPUs" : "") + ".";
+  const KvLayout layout = kv_layout(shown.scenario);
+  const std::string text = format_count(memory.tokens, "token") + ": " + blocks_text(shown, layout) +
+                           (gpus > 1 ? " on each of " + format_count(gpus) + " GPUs" : "") + ".";
   std::printf("\n");
   print_wrapped("KV capacity: " + text);
+  if (!layout.is_plain()) {
+    const int64_t longest = serving.max_model_len.value_or(shown.scenario.model.max_position_embeddings);
+    const int64_t blocks =
+        layout.most_blocks(longest, serving.max_num_batched_tokens, serving.recurrent_checkpoints);
+    print_wrapped("A sequence of " + format_count(longest, "token") + " holds up to " +
+                  format_count(blocks, "block") + ": " +
+                  format_number(static_cast<double>(memory.blocks) / static_cast<double>(blocks)) +
+                  " of them at once.");
+  }
   if (shown.model == KvCapacityModel::engine && shown.restarted_tokens > memory.tokens) {
     std::printf("%s\n",
                 ("Started again, with kernels compiled: " + format_count(shown.restarted_tokens) + " tokens.")

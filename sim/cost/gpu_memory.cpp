@@ -244,9 +244,10 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
       {"CUDA graphs", graph_bytes, engine.charges_graphs, TermSource::fitted, "on H100, median error 8 %"});
 
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
-  memory.block_bytes = kv_layout_of(model, t, settings.block_size).block_bytes();
+  const KvLayout layout = kv_layout_of(model, t, settings.block_size);
+  memory.block_bytes = layout.block_bytes();
   memory.blocks = static_cast<int64_t>(std::floor(std::max(0.0, memory.kv_bytes) / memory.block_bytes));
-  memory.tokens = memory.blocks * settings.block_size;
+  memory.tokens = layout.tokens_of(memory.blocks);
   return memory;
 }
 

@@ -2,7 +2,7 @@
 //
 //   share  = memory that the driver reports * gpu_memory_utilization
 //   KV     = share - weights as loaded - peak of the profiling run - growth outside PyTorch
-//   blocks = floor(KV / bytes of a block), tokens = blocks * block_size
+//   blocks = floor(KV / bytes of a block), tokens = blocks * block_size (KvLayout::tokens_of)
 //
 // The profiling run computes max_num_batched_tokens rows and samples max_num_seqs of them. What exists
 // before the engine looks at free memory (the CUDA context, NCCL's buffers) is not charged, nor in most

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "cost/cost_model.h"
+#include "cost/kv_layers.h"
 #include "cost/layer_shapes.h"
 
 namespace kvcap {
@@ -16,15 +17,14 @@ KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& har
   capacity.weight_bytes = model.weight_bytes();
   capacity.activation_bytes = gpus * static_cast<double>(max_num_batched_tokens) *
                               shapes.activation_elements_per_token * model.hidden_bytes_per_element;
-  // Replicated KV heads and latents take their place on every GPU, so the group's bytes per token can be
-  // more than the model's.
-  const double kv_bytes_per_token = gpus * static_cast<double>(model.num_hidden_layers) *
-                                    shapes.mixer().kv_elements_per_token * model.kv_bytes_per_element;
   const double free_bytes = gpus * hardware.gpu.memory_bytes * gpu_memory_utilization -
                             capacity.weight_bytes - capacity.activation_bytes;
   if (free_bytes <= 0) return capacity;
-  const double block_bytes = kv_bytes_per_token * static_cast<double>(block_size);
-  capacity.tokens = static_cast<int64_t>(std::floor(free_bytes / block_bytes)) * block_size;
+  // Replicated KV heads and latents take their place on every GPU, so the group's bytes per token can be
+  // more than the model's.
+  const KvLayout layout = kv_layout_of(model, tensor_parallel_size, block_size);
+  const double block_bytes = gpus * layout.block_bytes();
+  capacity.tokens = layout.tokens_of(static_cast<int64_t>(std::floor(free_bytes / block_bytes)));
   return capacity;
 }
 

@@ -80,7 +80,7 @@ Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) 
     scenario.serving.max_model_len = std::max(scenario.serving.max_model_len.value_or(0), length);
     // What is asked is how fast, not whether all of them fit the GPU.
     scenario.serving.kv_capacity_tokens =
-        2 * contexts.count * (*scenario.serving.max_model_len + scenario.serving.block_size);
+        roomy_kv_capacity_tokens(scenario, contexts.count, *scenario.serving.max_model_len);
     if (contexts.count == 1) {
       const Machine machine(scenario, contexts.tokens, contexts.tokens);
       contestant.closed_form_ttft_s = closed_form_ttft_s(machine, contexts, tier);

@@ -43,6 +43,11 @@ std::string tiers_of(const Scenario& scenario) {
   return names;
 }
 
+bool keeps_every_token(const ModelSpec& model) {
+  const std::vector<LayerGroup> groups = model.groups();
+  return std::all_of(groups.begin(), groups.end(), [](const LayerGroup& group) { return group.keeps_all(); });
+}
+
 void check_tiers(const Scenario& scenario, const Places& places) {
   const std::vector<TierOptions> none;
   const std::vector<TierOptions>& tiers = scenario.policy.tiers ? *scenario.policy.tiers : none;
@@ -63,6 +68,12 @@ void check_tiers(const Scenario& scenario, const Places& places) {
     if (tiers[i].exclusive && with_preset(scenario.policy).keep == Keep::hidden) {
       fail(places, below(path, "exclusive"), "true with policy.keep \"hidden\"",
            "false; true with \"kv\" (the GPU has no hidden states to give back)");
+    }
+    if (tier == Tier::hbm && !keeps_every_token(scenario.model)) {
+      fail(
+          places, below(path, "kind"), quoted,
+          "host tiers, for a model whose layers keep a window or a state (what the GPU keeps of its contexts "
+          "is in the prefix cache: serving.prefix_caching)");
     }
     const std::optional<double> available = available_bytes(scenario, tier);
     if (!available)
@@ -279,6 +290,13 @@ void check_parallelism(const Scenario& scenario, const Places& places) {
     fail(places, path, std::to_string(size),
          "a divisor of model.num_attention_heads = " + std::to_string(scenario.model.num_attention_heads));
   }
+  for (std::size_t i = 0; i < scenario.model.layer_groups.size(); ++i) {
+    const LayerGroup group = scenario.model.groups()[i];
+    const int64_t heads = group.recurrent ? group.recurrent->heads : group.num_attention_heads;
+    if (heads % size == 0 || (group.recurrent && heads == 1)) continue;
+    fail(places, path, std::to_string(size),
+         "a divisor of the " + std::to_string(heads) + " heads of model.layer_groups." + std::to_string(i));
+  }
 }
 
 // A part is rented or bought; a GPU that works draws no less than one that does not.
@@ -310,13 +328,6 @@ void check_engine(const Scenario& scenario, const Places& places) {
   const std::string& version = scenario.serving.engine_version;
   if (parse_engine_version(version)) return;
   fail(places, "serving.engine_version", "\"" + version + "\"", "a version of vLLM: \"0.19\", \"0.15.1\"");
-}
-
-// Times, memory and policies know one kind of layers so far.
-void check_layers(const Scenario& scenario, const Places& places) {
-  if (scenario.model.is_uniform()) return;
-  fail(places, "model.layer_groups", std::to_string(scenario.model.layer_groups.size()) + " groups",
-       "none: kvcap show models prints what such a model keeps, but it is not simulated");
 }
 
 void check_fleet(const Scenario& scenario, const Places& places) {
@@ -502,7 +513,6 @@ void check_hardware(const HardwareProfile& hardware, const Places& places, std::
 void check_scenario(Scenario& scenario, const Places& places) {
   check_model(scenario.model, places, "model");
   check_hardware(scenario.hardware, places, "hardware");
-  check_layers(scenario, places);
   check_parallelism(scenario, places);
   check_engine(scenario, places);
   check_form(scenario, places);

@@ -15,13 +15,9 @@ GroupPoolOptions pool_options(const ContextCacheParts& parts) {
   options.step_tokens = serving.max_num_batched_tokens;
   options.checkpoints = serving.recurrent_checkpoints;
   options.caching = serving.prefix_caching && parts.policy->traits().reuse != Reuse::everything;
-  if (parts.kv_layout) {
-    options.blocks = parts.kv_blocks;
-    options.layout = *parts.kv_layout;
-  } else {
-    options.blocks = parts.kv_capacity_tokens / serving.block_size;
-    options.layout = {.groups = {{.block_tokens = serving.block_size}}, .unit_tokens = serving.block_size};
-  }
+  const KvLayout plain{.groups = {{.block_tokens = serving.block_size}}, .unit_tokens = serving.block_size};
+  options.layout = parts.kv_layout.value_or(plain);
+  options.blocks = options.layout.blocks_of(parts.kv_capacity_tokens);
   return options;
 }
 

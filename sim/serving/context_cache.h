@@ -39,9 +39,7 @@ struct ContextCacheParts {
   ServingOptions serving;
   KeepingOptions keeping;
   int64_t kv_capacity_tokens = 0;
-  // Of a model in several groups of layers; otherwise the capacity in blocks of block_size tokens.
-  std::optional<KvLayout> kv_layout;
-  int64_t kv_blocks = 0;
+  std::optional<KvLayout> kv_layout;  // absent: every layer keeps every token
 };
 
 // What is there of a prompt.

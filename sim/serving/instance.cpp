@@ -24,8 +24,7 @@ Instance::Instance(const InstanceParts& parts)
               .serving = parts.serving,
               .keeping = parts.keeping,
               .kv_capacity_tokens = parts.kv_capacity_tokens,
-              .kv_layout = parts.kv_layout,
-              .kv_blocks = parts.kv_blocks}),
+              .kv_layout = parts.kv_layout}),
       scheduler_({.max_num_seqs = parts.serving.max_num_seqs,
                   .max_num_batched_tokens = parts.serving.max_num_batched_tokens,
                   .least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
@@ -221,7 +220,7 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
 double Instance::held_tokens() const {
   const KvPool& pool = cache_.pool();
   const auto held = static_cast<double>(pool.held());
-  if (!parts_.kv_layout) return held * static_cast<double>(pool.unit_tokens());
+  if (!parts_.kv_layout || parts_.kv_layout->is_plain()) return held * static_cast<double>(pool.unit_tokens());
   return held / static_cast<double>(pool.total()) * static_cast<double>(parts_.kv_capacity_tokens);
 }
 

@@ -62,9 +62,7 @@ struct InstanceParts {
   ServingOptions serving;
   KeepingOptions keeping;
   int64_t kv_capacity_tokens = 0;
-  // Of a model in several groups of layers (ContextCacheParts).
-  std::optional<KvLayout> kv_layout;
-  int64_t kv_blocks = 0;
+  std::optional<KvLayout> kv_layout;  // of a model whose layers differ in what they keep
   int64_t max_model_len = 0;
   Fidelity fidelity = Fidelity::request;
   bool check_invariants = false;                   // after every call of advance()

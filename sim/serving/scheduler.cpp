@@ -75,6 +75,12 @@ int64_t Scheduler::most_slots(int64_t tokens) const {
   return std::min(tokens - 1 + drafts + options_.lookahead_tokens, std::max(tokens, options_.max_model_len));
 }
 
+// Of the tokens that are planned those that lie in blocks. Drafts may be rejected, and what stands before them
+// be needed again.
+int64_t Scheduler::in_pool(const Request& request) {
+  return std::max<int64_t>(0, request.planned - request.drafts_ahead - request.free_tokens);
+}
+
 // Of the first `tokens` tokens of the sequence those that take room in blocks.
 int64_t Scheduler::in_blocks(const Request& request, int64_t tokens) const {
   return std::max({tokens - request.free_tokens, options_.least_tokens, int64_t{0}});
@@ -265,8 +271,7 @@ int64_t Scheduler::missing_blocks(const Request& request, int64_t tokens) const 
 
 // Blocks for the first `tokens` tokens of the sequence. False when there is no room.
 bool Scheduler::grow(Request& request, int64_t tokens) {
-  // Drafts may be rejected, and what stands before them be needed again.
-  const int64_t computed = std::max<int64_t>(0, request.planned - request.drafts_ahead - request.free_tokens);
+  const int64_t computed = in_pool(request);
   if (!pool_.grow(computed, in_blocks(request, with_lookahead(tokens)), request.holding)) return false;
   name_blocks(request, tokens);
   return true;
@@ -327,6 +332,10 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
   for (const Slice& slice : step.slices) {
     const Request& request = *slice.request;
     at_most = std::min(at_most, request.output_tokens - request.generated - (has_following ? 2 : 1));
+    // A block that leaves a window may be what somebody waits for.
+    if (lacks_blocks_) {
+      at_most = std::min(at_most, pool_.steps_before_drop(request.holding, in_pool(request)));
+    }
   }
   const auto fit = [&](int64_t steps) {
     int64_t needed = 0;
@@ -350,7 +359,7 @@ void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps) {
   growths_.clear();
   for (const Slice& slice : step.slices) {
     Request& request = *slice.request;
-    growths_.push_back({&request.holding, std::max<int64_t>(0, request.planned - request.free_tokens)});
+    growths_.push_back({&request.holding, in_pool(request)});
   }
   pool_.grow_by_steps(growths_, steps);
   for (Slice& slice : step.slices) {

@@ -178,6 +178,7 @@ class Scheduler {
   bool parks() const { return !loading_.empty() || restored_waiting_ > 0; }
   int64_t owed_blocks(const Request* but = nullptr) const;
   int64_t missing_blocks(const Request& request, int64_t tokens) const;
+  static int64_t in_pool(const Request& request);
   int64_t in_blocks(const Request& request, int64_t tokens) const;
   int64_t slice_tokens(const Request& request, int64_t planned, int64_t budget) const;
   int64_t draft_tokens(const Request& request, int64_t budget) const;

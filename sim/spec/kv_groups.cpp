@@ -16,6 +16,8 @@ bool is_checkpoint(const KvLayers& kind) { return kind.rule == KvRule::checkpoin
 
 bool keep_the_same(const KvLayers& a, const KvLayers& b) { return a.rule == b.rule && a.tokens == b.tokens; }
 
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 // Tokens of a block where a page has to hold the state of a recurrent layer, too.
 int64_t enlarged(std::span<const KvLayers> kinds, int64_t block_tokens) {
   double state_bytes = 0;
@@ -58,6 +60,42 @@ int64_t KvGroup::unneeded_blocks(int64_t computed) const {
       return std::max<int64_t>(0, computed - 1) / block_tokens;
   }
   KVCAP_BUG("no such rule");
+}
+
+int64_t KvGroup::most_blocks(int64_t of_tokens, int64_t step_tokens, Checkpoints checkpoints) const {
+  const int64_t all = divide_up(of_tokens, block_tokens);
+  switch (rule) {
+    case KvRule::all:
+      return all;
+    case KvRule::window:
+    case KvRule::chunk:
+      // One more, since a window begins anywhere in a block.
+      return std::min(all, divide_up(tokens - 1 + step_tokens, block_tokens) + 1);
+    case KvRule::checkpoint:
+      if (checkpoints == Checkpoints::none) return 1;
+      // The last checkpoint and the running state.
+      if (checkpoints == Checkpoints::align) return std::min<int64_t>(all, 2);
+      return std::min(all, divide_up(1 + step_tokens, block_tokens) + 1);
+  }
+  KVCAP_BUG("no such rule");
+}
+
+int64_t KvLayout::block_tokens() const {
+  int64_t fewest = groups[0].block_tokens;
+  for (const KvGroup& group : groups) fewest = std::min(fewest, group.block_tokens);
+  return fewest;
+}
+
+int64_t KvLayout::tokens_of(int64_t blocks) const { return blocks / std::ssize(groups) * block_tokens(); }
+
+int64_t KvLayout::blocks_of(int64_t capacity_tokens) const {
+  return capacity_tokens / block_tokens() * std::ssize(groups);
+}
+
+int64_t KvLayout::most_blocks(int64_t tokens, int64_t step_tokens, Checkpoints checkpoints) const {
+  int64_t blocks = 0;
+  for (const KvGroup& group : groups) blocks += group.most_blocks(tokens, step_tokens, checkpoints);
+  return blocks;
 }
 
 int64_t KvLayout::hit_tokens() const {

@@ -45,6 +45,9 @@ struct KvGroup {
   // Blocks at the front of a sequence that it does not need once `computed` tokens are computed. A request
   // can begin behind `computed` tokens, a multiple of block_tokens, where the blocks behind those are there.
   int64_t unneeded_blocks(int64_t computed) const;
+  // Blocks that a sequence of `tokens` tokens holds at a time at most, where a step computes up to
+  // `step_tokens` of it.
+  int64_t most_blocks(int64_t tokens, int64_t step_tokens, Checkpoints checkpoints) const;
 };
 
 struct KvLayout {
@@ -57,6 +60,15 @@ struct KvLayout {
   double block_bytes() const { return page_bytes * static_cast<double>(group_layers); }
   // A prompt is found up to a multiple of it: the least common multiple of the groups' block_tokens.
   int64_t hit_tokens() const;
+  // The capacity of a pool in tokens, as vLLM reports it ("GPU KV cache size"): every group has an equal part
+  // of the blocks, and the smallest blocks count. Groups that keep a window or a state need less than their
+  // part, so longer sequences fit than it says.
+  int64_t tokens_of(int64_t blocks) const;
+  int64_t blocks_of(int64_t capacity_tokens) const;
+  // Of the group whose blocks have the fewest.
+  int64_t block_tokens() const;
+  // KvGroup::most_blocks() of all groups.
+  int64_t most_blocks(int64_t tokens, int64_t step_tokens, Checkpoints checkpoints) const;
   // One group that keeps all tokens.
   bool is_plain() const { return groups.size() == 1 && groups[0].rule == KvRule::all; }
 };

@@ -28,18 +28,12 @@ GroupPool::GroupPool(const GroupPoolOptions& options)
   for (KvGroup is : options.layout.groups) {
     Group group;
     group.units = is.block_tokens / unit_tokens_;
-    group.most_blocks = kEndless;
-    if (is.rule == KvRule::window || is.rule == KvRule::chunk) {
-      // One more, since a window begins anywhere in a block.
-      group.most_blocks = divide_up(is.tokens - 1 + options.step_tokens, is.block_tokens) + 1;
-    } else if (is.rule == KvRule::checkpoint) {
-      group.most_blocks = divide_up(1 + options.step_tokens, is.block_tokens) + 1;
+    group.most_blocks = is.most_blocks(kEndless, options.step_tokens, options.checkpoints);
+    if (is.rule == KvRule::checkpoint) {
+      group.sparse = options.checkpoints == Checkpoints::align;
       if (options.checkpoints == Checkpoints::none) {
         caching_ = false;
         is.block_tokens = kEndless;
-      } else if (options.checkpoints == Checkpoints::align) {
-        group.sparse = true;
-        group.most_blocks = 2;  // the checkpoint and the running state
       }
     }
     group.is = is;

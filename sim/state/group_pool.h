@@ -16,6 +16,7 @@
 // all tokens has the faster BlockPool, with the same rules.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -100,6 +101,10 @@ class GroupPool {
   bool grow(int64_t computed, int64_t tokens, Holding& holding);
   // Blocks that it takes at most to grow to `tokens`.
   int64_t missing_blocks(const Holding& holding, int64_t tokens) const;
+  // Steps of one token each behind `computed` ones that drop no block.
+  int64_t steps_before_drop(const Holding& holding, int64_t computed) const {
+    return std::max<int64_t>(0, holding.drops_at_ - computed);
+  }
   // The least t > computed for which growing from t - 1 to t drops or takes a block.
   int64_t next_change(const Holding& holding, int64_t computed) const;
   // The first `tokens` tokens come from elsewhere: takes the blocks that are needed behind them.

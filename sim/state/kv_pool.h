@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -83,6 +84,11 @@ class KvPool {
   // Each of them grows by a token a step, in this order.
   // REQUIRES: the sum of missing_blocks() is free.
   void grow_by_steps(std::span<const KvGrowth> requests, int64_t steps);
+  // Steps of one token each behind `computed` ones that drop no block.
+  int64_t steps_before_drop(const KvHolding& holding, int64_t computed) const {
+    return groups_ ? groups_->steps_before_drop(holding.groups_, computed)
+                   : std::numeric_limits<int64_t>::max();
+  }
   // Blocks that it takes at most to grow to `tokens`.
   int64_t missing_blocks(const KvHolding& holding, int64_t tokens) const {
     // Nearly always, and without a division.

@@ -83,31 +83,119 @@ void compare(const RunResult& simulated, const EngineRun& literal) {
   EXPECT_EQ(simulated.number("preemptions"), static_cast<double>(literal.preemptions()));
 }
 
-void compare_all(const Scenario& machine, const GpuTime& gpu_s) {
+std::vector<RandomCase> random_cases(uint64_t count) {
   std::vector<RandomCase> cases;
-  for (uint64_t number = 1; number <= kCases; ++number) cases.push_back(random_case(number));
-  const std::vector<RunResult> simulated = simulate_cases(machine, cases);
+  for (uint64_t number = 1; number <= count; ++number) cases.push_back(random_case(number));
+  return cases;
+}
+
+struct Reached {
   int64_t preemptions = 0, hits = 0;
+};
+
+Reached compare_all(const std::vector<RunResult>& simulated, const std::vector<RandomCase>& cases,
+                    const GpuTime& gpu_s) {
+  Reached reached;
   for (std::size_t i = 0; i < cases.size() && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE("case " + std::to_string(i + 1) + ": " + describe(cases[i].options));
     const EngineRun literal = run_literally(cases[i].options, cases[i].requests, gpu_s);
     compare(simulated[i], literal);
-    preemptions += literal.preemptions();
-    for (const Outcome& outcome : literal.outcomes) hits += outcome.hit_tokens;
+    reached.preemptions += literal.preemptions();
+    for (const Outcome& outcome : literal.outcomes) reached.hits += outcome.hit_tokens;
   }
-  if (testing::Test::HasFailure()) return;
-  EXPECT_GT(preemptions, 200);
-  EXPECT_GT(hits, 100000);
+  return reached;
 }
 
-TEST(LiteralEngineLaws, TheEngineDoesTheSameWhereOnlyTheHostTakesTime) { compare_all(host_alone(), {}); }
+void compare_plain(const Scenario& machine, const GpuTime& gpu_s) {
+  const std::vector<RandomCase> cases = random_cases(kCases);
+  const Reached reached = compare_all(simulate_cases(machine, cases), cases, gpu_s);
+  if (testing::Test::HasFailure()) return;
+  EXPECT_GT(reached.preemptions, 200);
+  EXPECT_GT(reached.hits, 100000);
+}
+
+TEST(LiteralEngineLaws, TheEngineDoesTheSameWhereOnlyTheHostTakesTime) { compare_plain(host_alone(), {}); }
 
 TEST(LiteralEngineLaws, TheEngineDoesTheSameWithTheCostModelOfARealGpu) {
   const Scenario machine = a100();
   const CostModel cost(machine.model, machine.hardware, machine.serving.tensor_parallel_size);
   const StepTime step_time(cost, {});
-  compare_all(machine, gpu_time(step_time));
+  compare_plain(machine, gpu_time(step_time));
 }
+
+// ---- layers that keep different state ----
+
+// Keys and values of a token take 256 bytes in a layer.
+LayerGroup layers(int64_t count, AttentionKind attention, int64_t window_tokens = 0) {
+  return {.layers = count,
+          .attention = attention,
+          .window_tokens = window_tokens,
+          .num_attention_heads = 4,
+          .num_key_value_heads = 1,
+          .head_dim = 64};
+}
+
+// 4 x 16 x 32 x 4 + 3 x 128 x 2 = 8,960 bytes of state: pages, and so blocks, of 48 tokens.
+LayerGroup recurrent_layers(int64_t count) {
+  return {.layers = count,
+          .attention = AttentionKind::recurrent,
+          .recurrent = RecurrentState{.heads = 4, .head_dim = 16, .state_size = 32, .groups = 1}};
+}
+
+struct Hybrid {
+  const char* name;
+  std::vector<LayerGroup> groups;
+  Checkpoints checkpoints = Checkpoints::align;
+  std::size_t pool_groups = 0;
+};
+
+const Hybrid kHybrids[] = {
+    {"SlidingAlone", {layers(8, AttentionKind::sliding, 24)}, Checkpoints::align, 1},
+    {"HalfSliding", {layers(4, AttentionKind::full), layers(4, AttentionKind::sliding, 24)}, {}, 2},
+    {"MostSliding", {layers(2, AttentionKind::full), layers(10, AttentionKind::sliding, 40)}, {}, 6},
+    {"Chunked", {layers(2, AttentionKind::full), layers(6, AttentionKind::chunked, 32)}, {}, 4},
+    {"Recurrent", {layers(2, AttentionKind::full), recurrent_layers(6)}, Checkpoints::align, 4},
+    {"RecurrentWithAllStates", {layers(2, AttentionKind::full), recurrent_layers(6)}, Checkpoints::all, 4},
+};
+
+class HybridEngineLaws : public testing::TestWithParam<Hybrid> {};
+
+// Every hit, every preemption and every date of an engine whose layers share one pool of blocks.
+TEST_P(HybridEngineLaws, TheEngineDoesWhatARecordOfEveryBlockInEveryGroupDoes) {
+  const Hybrid& hybrid = GetParam();
+  Scenario machine = host_alone();
+  machine.model.layer_groups = hybrid.groups;
+  machine.model.num_hidden_layers = 0;
+  for (const LayerGroup& group : hybrid.groups) machine.model.num_hidden_layers += group.layers;
+  machine.serving.recurrent_checkpoints = hybrid.checkpoints;
+  std::vector<RandomCase> cases = random_cases(kCases);
+  std::vector<Case> runs;
+  for (RandomCase& one : cases) {
+    EngineOptions& options = one.options;
+    // A step has to reach the end of a block of 48 tokens.
+    if (machine.model.is_recurrent()) {
+      options.max_num_batched_tokens = std::max<int64_t>(options.max_num_batched_tokens, 48);
+    }
+    Scenario scenario = machine;
+    scenario.serving = serving(options);
+    scenario.serving.recurrent_checkpoints = hybrid.checkpoints;
+    const KvLayout layout = kv_layout(scenario);
+    ASSERT_EQ(layout.groups.size(), hybrid.pool_groups);
+    const int64_t tokens = std::max(options.blocks * options.block_size, 4 * layout.block_tokens());
+    scenario.serving.kv_capacity_tokens = tokens;
+    options.groups = layout.groups;
+    options.checkpoints = hybrid.checkpoints;
+    options.blocks = layout.blocks_of(tokens);
+    runs.push_back({scenario, to_workload(one.requests)});
+  }
+  const Reached reached = compare_all(laws::run_all(runs), cases, {});
+  if (HasFailure()) return;
+  EXPECT_GT(reached.hits, 10000);
+  EXPECT_GT(reached.preemptions, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, HybridEngineLaws, testing::ValuesIn(kHybrids),
+                         [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace kvcap::reference

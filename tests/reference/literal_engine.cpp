@@ -7,14 +7,17 @@
 namespace kvcap::reference {
 namespace {
 
-int64_t blocks_for(int64_t tokens, int64_t block_size) { return (tokens + block_size - 1) / block_size; }
+std::vector<KvGroup> groups_of(const EngineOptions& options) {
+  if (!options.groups.empty()) return options.groups;
+  return {{.block_tokens = options.block_size}};
+}
 
 // A request with what the engine knows of it.
 struct Sequence {
   const Request* request = nullptr;
   Outcome* outcome = nullptr;
   int64_t prompt = 0;
-  std::vector<Chain> chains;  // of the full blocks of the prompt and of the whole answer
+  BlockNames names;  // of the full blocks of the prompt and of the whole answer
   int64_t generated = 0;
   int64_t scheduled = 0;        // tokens whose computation is done, under way or planned
   int64_t computed = 0;         // done
@@ -22,7 +25,7 @@ struct Sequence {
   int64_t tokens_orphaned = 0;  // the same, of a sequence that has been preempted since
   int64_t prefill_end = 0;      // tokens that were known when it was admitted
   bool was_admitted = false;
-  std::vector<LiteralPool::Block> blocks;
+  LiteralRequest holding;
 
   int64_t known() const { return prompt + generated; }
   int64_t to_come() const { return known() + tokens_ahead; }
@@ -39,7 +42,10 @@ using Step = std::vector<Slice>;
 class LiteralEngine {
  public:
   LiteralEngine(const EngineOptions& options, std::span<const Request> requests, const GpuTime& gpu_s)
-      : options_(options), gpu_s_(gpu_s), pool_(options.blocks, options.prefix_caching) {
+      : options_(options),
+        gpu_s_(gpu_s),
+        groups_(groups_of(options)),
+        pool_(options.blocks, groups_, options.checkpoints, options.prefix_caching) {
     run_.outcomes.resize(requests.size());
     sequences_.resize(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -69,8 +75,9 @@ class LiteralEngine {
       std::erase_if(next, [this](const Slice& slice) { return !is_running(slice.sequence); });
       step = std::move(next);
     }
-    for (const Chain chain : pool_.evicted())
-      run_.evicted.push_back({chains_.blocks(chain), chains_.last_token(chain)});
+    for (const LiteralGroups::Evicted& evicted : pool_.evicted()) {
+      if (evicted.group == 0) run_.evicted.push_back({evicted.blocks, evicted.last});
+    }
     return std::move(run_);
   }
 
@@ -86,7 +93,7 @@ class LiteralEngine {
     sequence.request = &request;
     sequence.outcome = &outcome;
     sequence.prompt = prompt_tokens(request);
-    sequence.chains = chains_.of(tokens, options_.block_size);
+    sequence.names = pool_.names_of(tokens);
     return sequence;
   }
 
@@ -124,7 +131,7 @@ class LiteralEngine {
       arrivals_.pop_front();
       // The last token of the answer is not computed again.
       const int64_t longest = sequence->prompt + sequence->request->output_tokens - 1;
-      if (blocks_for(longest, options_.block_size) <= options_.blocks) {
+      if (most_blocks(longest) <= options_.blocks) {
         waiting_.push_back(sequence);
       } else {
         sequence->outcome->refused = true;
@@ -138,7 +145,7 @@ class LiteralEngine {
     const std::vector<Sequence*> in_order = running_;
     for (Sequence* sequence : in_order) {
       if (!is_running(sequence) || sequence->ends_with_those_ahead()) continue;
-      const int64_t tokens = std::min(sequence->to_come() - sequence->scheduled, budget);
+      const int64_t tokens = slice(sequence->scheduled, sequence->to_come(), budget);
       if (tokens <= 0) continue;
       while (is_running(sequence) && !grow(*sequence, sequence->scheduled + tokens)) {
         preempt_last();
@@ -152,18 +159,17 @@ class LiteralEngine {
   void schedule_waiting(Step& step, int64_t& budget) {
     while (!waiting_.empty() && budget > 0 && std::ssize(running_) < options_.max_num_seqs) {
       Sequence& sequence = *waiting_.front();
-      const std::vector<LiteralPool::Block> hits = hits_of(sequence);
-      const int64_t free_hits = std::count_if(hits.begin(), hits.end(),
-                                              [this](LiteralPool::Block hit) { return pool_.is_free(hit); });
-      const int64_t missing = blocks_for(sequence.known(), options_.block_size) - std::ssize(hits);
-      if (missing > pool_.free() - free_hits) return;  // those behind it wait with it
-      for (const LiteralPool::Block hit : hits) pool_.hold(hit);
-      sequence.blocks = hits;
-      sequence.scheduled = sequence.computed = std::ssize(hits) * options_.block_size;
+      // Never the last token: it is computed again to yield the next one.
+      const LiteralGroups::Hits hits = pool_.find(sequence.names, sequence.known() - 1);
+      const int64_t missing = missing_blocks(hits.tokens, sequence.known());
+      if (missing > pool_.pool().free() - hits.unheld) return;  // those behind it wait with it
+      const int64_t tokens = slice(hits.tokens, sequence.known(), budget);
+      if (tokens == 0) return;  // the end of a block is too far for this step
+      sequence.holding = pool_.begin(sequence.names, hits.tokens);
+      sequence.scheduled = sequence.computed = hits.tokens;
       sequence.prefill_end = sequence.known();
       if (!sequence.was_admitted) sequence.outcome->hit_tokens = sequence.scheduled;
       sequence.was_admitted = true;
-      const int64_t tokens = std::min(sequence.known() - sequence.scheduled, budget);
       grow(sequence, sequence.scheduled + tokens);
       waiting_.pop_front();
       running_.push_back(&sequence);
@@ -180,41 +186,60 @@ class LiteralEngine {
     step.push_back({&sequence, {tokens, before, is_decode, yields}});
   }
 
-  // From the front, and never the last token: it is computed again to yield the next one.
-  std::vector<LiteralPool::Block> hits_of(const Sequence& sequence) const {
-    std::vector<LiteralPool::Block> hits;
-    const int64_t most = (sequence.known() - 1) / options_.block_size;
-    while (std::ssize(hits) < most) {
-      const LiteralPool::Block block = pool_.find(sequence.chains[hits.size()]);
-      if (block == LiteralPool::kNoBlock) break;
-      hits.push_back(block);
+  // Of the tokens behind `done` of `known` ones, those that a step computes. Where states are kept at ends of
+  // blocks, a step ends there, as long as a full block is left.
+  int64_t slice(int64_t done, int64_t known, int64_t budget) const {
+    int64_t tokens = std::min(known - done, budget);
+    for (const KvGroup& group : groups_) {
+      const bool aligns = options_.prefix_caching && options_.checkpoints == Checkpoints::align;
+      if (group.rule != KvRule::checkpoint || !aligns) continue;
+      const int64_t size = group.block_tokens;
+      const int64_t last = known / size * size;  // the last end of a block
+      if (done + tokens < last) tokens = tokens / size * size;
+      if (done < last && last < done + tokens) tokens = last - done;
     }
-    return hits;
+    return tokens;
+  }
+
+  int64_t most_blocks(int64_t tokens) const {
+    int64_t blocks = 0;
+    for (const KvGroup& group : groups_) {
+      blocks += group.most_blocks(tokens, options_.max_num_batched_tokens, options_.checkpoints);
+    }
+    return blocks;
+  }
+
+  // That a sequence may still need at once for its first `tokens` tokens, of which `found` were found.
+  int64_t missing_blocks(int64_t found, int64_t tokens) const {
+    int64_t blocks = 0;
+    for (const KvGroup& group : groups_) {
+      const int64_t unneeded = group.unneeded_blocks(found);
+      const int64_t all = (tokens + group.block_tokens - 1) / group.block_tokens - unneeded;
+      const int64_t most = group.most_blocks(1 << 30, options_.max_num_batched_tokens, options_.checkpoints);
+      blocks += std::max<int64_t>(0, std::min(all, most) - (found / group.block_tokens - unneeded));
+    }
+    return blocks;
   }
 
   // Takes the blocks for the sequence's first `tokens` tokens; returns false where they are not free.
   bool grow(Sequence& sequence, int64_t tokens) {
-    const int64_t missing = blocks_for(tokens, options_.block_size) - std::ssize(sequence.blocks);
-    if (missing > pool_.free()) return false;
-    for (int64_t i = 0; i < missing; ++i) sequence.blocks.push_back(pool_.take());
+    if (sequence.holding.blocks.empty()) sequence.holding = pool_.begin(sequence.names, 0);
+    if (!pool_.grow(sequence.holding, tokens)) return false;
     name_blocks(sequence, tokens);
     return true;
   }
 
   // Names those of the first `tokens` tokens whose contents are known.
-  void name_blocks(const Sequence& sequence, int64_t tokens) {
-    const int64_t known = std::min(tokens, options_.cache_generated ? sequence.known() : sequence.prompt);
-    const auto full = static_cast<std::size_t>(known / options_.block_size);
-    for (std::size_t i = 0; i < std::min(full, sequence.blocks.size()); ++i) {
-      pool_.name(sequence.blocks[i], sequence.chains[i]);
-    }
+  void name_blocks(Sequence& sequence, int64_t tokens) {
+    pool_.name(sequence.holding,
+               std::min(tokens, options_.cache_generated ? sequence.known() : sequence.prompt));
   }
 
   void preempt_last() {
     Sequence& victim = *running_.back();
     running_.pop_back();
-    pool_.give_back(victim.blocks);
-    victim.blocks.clear();
+    pool_.give_back(victim.holding);
+    victim.holding = {};
     victim.tokens_orphaned += victim.tokens_ahead;
     victim.tokens_ahead = victim.scheduled = victim.computed = 0;
     ++victim.outcome->preemptions;
@@ -252,14 +277,14 @@ class LiteralEngine {
   void leave(Sequence& sequence) {
     std::erase(waiting_, &sequence);
     std::erase(running_, &sequence);
-    pool_.give_back(sequence.blocks);
-    sequence.blocks.clear();
+    pool_.give_back(sequence.holding);
+    sequence.holding = {};
   }
 
   EngineOptions options_;
   const GpuTime& gpu_s_;
-  Chains chains_;
-  LiteralPool pool_;
+  std::vector<KvGroup> groups_;
+  LiteralGroups pool_;
   double now_s_ = 0;
   std::vector<Sequence> sequences_;
   std::deque<Sequence*> arrivals_, waiting_;

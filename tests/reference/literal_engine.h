@@ -1,4 +1,5 @@
-// The engine one step at a time: every step is planned, lasts its time, and ends; every block has a record.
+// The engine one step at a time: every step is planned, lasts its time, and ends; every block has a record,
+// whatever groups of layers share them.
 // No closed form, no run of steps at once, no tree. Tests compare sim/serving with it.
 //
 // Semantics (vLLM V1): running requests are scheduled first, then waiting ones in order. A request looks up
@@ -12,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "reference/literal_pool.h"
+#include "reference/literal_groups.h"
 
 namespace kvcap::reference {
 
@@ -42,6 +43,10 @@ struct EngineOptions {
   bool prefix_caching = true;
   bool async_scheduling = true;
   bool cache_generated = true;
+  // Of a model whose layers differ in what they keep; empty: one group that keeps every token. Then
+  // block_size says nothing, and a step computes up to the end of a block as vLLM's "align" mode has it.
+  std::vector<KvGroup> groups;
+  Checkpoints checkpoints = Checkpoints::align;
   double step_overhead_s = 0;
   double step_overhead_per_sequence_s = 0;
 };
@@ -65,7 +70,7 @@ struct Outcome {
   std::vector<double> token_dates_s;
 };
 
-// A block that left the pool: the last one of a chain of `blocks` blocks.
+// A block of the first group that left the pool: the last one of a chain of `blocks` blocks.
 struct EvictedBlock {
   int64_t blocks = 0;
   Token last_token;

@@ -12,8 +12,11 @@
 
 namespace kvcap::reference {
 
+// Names of the full blocks of a sequence, by group and position.
+using BlockNames = std::vector<std::vector<Chain>>;
+
 struct LiteralRequest {
-  std::vector<Token> tokens;
+  BlockNames names;
   std::vector<std::vector<LiteralPool::Block>> blocks;  // by group and position; kNoBlock: none
   std::vector<std::vector<bool>> kept;                  // by group and position: may get a name
   int64_t computed = 0;
@@ -21,22 +24,33 @@ struct LiteralRequest {
 
 class LiteralGroups {
  public:
-  LiteralGroups(int64_t blocks, std::vector<KvGroup> groups, Checkpoints checkpoints)
-      : pool_(blocks, true), groups_(std::move(groups)), checkpoints_(checkpoints) {}
+  LiteralGroups(int64_t blocks, std::vector<KvGroup> groups, Checkpoints checkpoints, bool caching = true)
+      : pool_(blocks, caching), groups_(std::move(groups)), checkpoints_(checkpoints) {}
 
   const LiteralPool& pool() const { return pool_; }
   struct Evicted {
     std::size_t group = 0;
     Token last;
+    int64_t blocks = 0;  // of its chain
     auto operator<=>(const Evicted&) const = default;
   };
   std::vector<Evicted> evicted() const {
     std::vector<Evicted> all;
     for (Chain chain : pool_.evicted()) {
       const auto g = static_cast<std::size_t>(chain) % groups_.size();
-      all.push_back({g, chains_.last_token(chain / std::ssize(groups_))});
+      const Chain of_group = chain / std::ssize(groups_);
+      all.push_back({g, chains_.last_token(of_group), chains_.blocks(of_group)});
     }
     return all;
+  }
+
+  BlockNames names_of(const std::vector<Token>& tokens) {
+    BlockNames names;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      names.push_back(chains_.of(tokens, groups_[g].block_tokens));
+      for (Chain& chain : names.back()) chain = chain * std::ssize(groups_) + static_cast<Chain>(g);
+    }
+    return names;
   }
 
   struct Hits {
@@ -44,8 +58,8 @@ class LiteralGroups {
     int64_t unheld = 0;
   };
   // The longest prefix of at most `most` tokens behind which every group has every block that it needs.
-  Hits find(const std::vector<Token>& tokens, int64_t most) {
-    const auto names = names_of(tokens);
+  Hits find(const std::vector<Token>& tokens, int64_t most) { return find(names_of(tokens), most); }
+  Hits find(const BlockNames& names, int64_t most) const {
     for (int64_t end = most; end > 0; --end) {
       Hits hits{end, 0};
       bool all = true;
@@ -64,10 +78,12 @@ class LiteralGroups {
   }
 
   LiteralRequest begin(const std::vector<Token>& tokens, int64_t found) {
+    return begin(names_of(tokens), found);
+  }
+  LiteralRequest begin(const BlockNames& names, int64_t found) {
     LiteralRequest request;
-    request.tokens = tokens;
+    request.names = names;
     request.computed = found;
-    const auto names = names_of(tokens);
     request.blocks.resize(groups_.size());
     request.kept.resize(groups_.size());
     for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -86,6 +102,13 @@ class LiteralGroups {
 
   // One step computes tokens up to `end`. False: there is no room.
   bool compute(LiteralRequest& request, int64_t end) {
+    if (!grow(request, end)) return false;
+    name(request, end);
+    return true;
+  }
+
+  // Without names.
+  bool grow(LiteralRequest& request, int64_t end) {
     drop(request);
     int64_t needed = 0;
     for (std::size_t g = 0; g < groups_.size(); ++g) needed += std::ssize(new_positions(request, g, end));
@@ -103,8 +126,21 @@ class LiteralGroups {
       }
     }
     request.computed = end;
-    name(request);
     return true;
+  }
+
+  // Of the first `tokens` tokens, which are computed.
+  void name(LiteralRequest& request, int64_t tokens) {
+    const BlockNames& names = request.names;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      for (std::size_t at = 0; at < names[g].size() && at < request.blocks[g].size(); ++at) {
+        const bool is_full =
+            static_cast<int64_t>(at + 1) * groups_[g].block_tokens <= tokens && request.kept[g][at];
+        if (is_full && request.blocks[g][at] != LiteralPool::kNoBlock) {
+          pool_.name(request.blocks[g][at], names[g][at]);
+        }
+      }
+    }
   }
 
   void give_back(LiteralRequest& request) {
@@ -160,29 +196,6 @@ class LiteralGroups {
         block = LiteralPool::kNoBlock;
       }
     }
-  }
-
-  void name(LiteralRequest& request) {
-    const auto names = names_of(request.tokens);
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      for (std::size_t at = 0; at < names[g].size() && at < request.blocks[g].size(); ++at) {
-        const bool is_full =
-            static_cast<int64_t>(at + 1) * groups_[g].block_tokens <= request.computed && request.kept[g][at];
-        if (is_full && request.blocks[g][at] != LiteralPool::kNoBlock) {
-          pool_.name(request.blocks[g][at], names[g][at]);
-        }
-      }
-    }
-  }
-
-  // Names of the full blocks, by group.
-  std::vector<std::vector<Chain>> names_of(const std::vector<Token>& tokens) {
-    std::vector<std::vector<Chain>> names;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      names.push_back(chains_.of(tokens, groups_[g].block_tokens));
-      for (Chain& chain : names.back()) chain = chain * std::ssize(groups_) + static_cast<Chain>(g);
-    }
-    return names;
   }
 
   LiteralPool pool_;

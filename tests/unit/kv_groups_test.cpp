@@ -57,6 +57,44 @@ TEST(KvGroups, TheFewerLayersSayHowLargeAGroupIs) {
   EXPECT_EQ(seven.group_layers, 10);
 }
 
+// The log of a server with vLLM 0.17 (a model of 40 layers, 10 of them full attention with 2 KV heads of 256
+// elements in 1 byte, 30 with a state of 2,146,304 bytes): "Setting attention block size to 2096 tokens",
+// "GPU KV cache size: 159,296 tokens", "Maximum concurrency for 65,536 tokens per request: 8.00x", of 6.08
+// GiB.
+//   2,146,304 / 1,024 = 2,096 tokens; 6.08 GiB / (10 x 2,146,304) = 304 blocks; 304 / 4 x 2,096 = 159,296;
+//   a request holds 32 blocks of the full group and 2 of each other: 304 / 38 = 8.00.
+TEST(KvGroups, SayWhatAStartUpLogSays) {
+  const KvLayout four = layout({full(10, 1024), recurrent(30, 2'146'304)});
+  ASSERT_EQ(four.groups.size(), 4U);
+  EXPECT_EQ(four.block_tokens(), 2096);
+  const auto blocks = static_cast<int64_t>(6.08 * 1024 * 1024 * 1024 / four.block_bytes());
+  EXPECT_EQ(blocks, 304);
+  EXPECT_EQ(four.tokens_of(blocks), 159'296);
+  EXPECT_EQ(four.blocks_of(159'296), 304);
+  EXPECT_EQ(four.most_blocks(65'536, 2048, Checkpoints::align), 38);
+}
+
+// A window of 128 tokens and a step of 2,048 in blocks of 16: 2,175 / 16 = 136, and one since it begins
+// anywhere. A state: one where nothing is cached, two with the last checkpoint, or as many as a step passes.
+TEST(KvGroups, ASequenceHoldsAtMostItsWindowAndAStep) {
+  const KvGroup window{.rule = KvRule::window, .tokens = 128, .block_tokens = 16};
+  EXPECT_EQ(window.most_blocks(1'000'000, 2048, Checkpoints::align), 137);
+  EXPECT_EQ(window.most_blocks(100, 2048, Checkpoints::align), 7);
+  const KvGroup state{.rule = KvRule::checkpoint, .block_tokens = 528};
+  EXPECT_EQ(state.most_blocks(1'000'000, 2048, Checkpoints::none), 1);
+  EXPECT_EQ(state.most_blocks(1'000'000, 2048, Checkpoints::align), 2);
+  EXPECT_EQ(state.most_blocks(528, 2048, Checkpoints::align), 1);
+  EXPECT_EQ(state.most_blocks(1'000'000, 2048, Checkpoints::all), 5);  // ceil(2,049 / 528) + 1
+}
+
+// Where layers have blocks of 32 and 16 tokens the smaller ones count: 70 blocks, 10 for each of 7 groups.
+TEST(KvGroups, ACapacityInTokensCountsTheSmallestBlocks) {
+  const KvLayout seven = layout({full(5, 4096), sliding(30, 1024, 8192)});
+  EXPECT_EQ(seven.block_tokens(), 16);
+  EXPECT_EQ(seven.tokens_of(76), 160);
+  EXPECT_EQ(seven.blocks_of(175), 70);
+}
+
 // 4 and 5 layers: 5 is not less than 1.25 x 4, so groups of 4, two of them for the 5 layers. 5 and 6: 6 is
 // less than 6.25, so groups of 6, and one layer of padding.
 TEST(KvGroups, ALittlePaddingIsBetterThanOneGroupMore) {

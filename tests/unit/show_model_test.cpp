@@ -45,16 +45,5 @@ TEST_F(ShowModel, HasTheSizesInJson) {
   EXPECT_NEAR(shown["parameters"].get<double>(), 27.0e9, 0.3e9);
 }
 
-TEST_F(ShowModel, SaysThatAModelInGroupsIsNotSimulated) {
-  const auto result = kvcap(
-      {"restore", "--model", config("gpt-oss-20b"), "--hardware", "a100-40g-4x-pm9a3", "--tokens", "4096"});
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(
-      result.err.find("layer_groups: found 2 groups, allowed: none: kvcap show models prints what such a "
-                      "model keeps, but it is not simulated"),
-      std::string::npos)
-      << result.err;
-}
-
 }  // namespace
 }  // namespace kvcap
