@@ -90,6 +90,12 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
   }
   if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load)");
   max_model_len_ = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
+  const std::optional<SpeculativeOptions>& speculative = scenario.serving.speculative;
+  if (speculative && speculative->draft_tokens > 0) {
+    speculation_ = std::make_unique<Speculation>(*speculative, scenario.model, scenario.hardware,
+                                                 scenario.serving.tensor_parallel_size,
+                                                 static_cast<uint64_t>(scenario.seed));
+  }
   try {
     choose_tiers(scenario);
     choose_policy(scenario, expected);
@@ -265,8 +271,16 @@ EngineSettings engine_settings(const ServingOptions& serving) {
           .block_size = serving.block_size};
 }
 
+DraftMemory draft_memory(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  if (!serving.speculative) return {};
+  return draft_memory(*serving.speculative, scenario.model, serving.tensor_parallel_size);
+}
+
 GpuMemory planned_memory(const Scenario& scenario) {
-  return gpu_memory(scenario.model, scenario.hardware, engine_settings(scenario.serving));
+  EngineSettings settings = engine_settings(scenario.serving);
+  settings.draft = draft_memory(scenario);
+  return gpu_memory(scenario.model, scenario.hardware, settings);
 }
 
 KvLayout kv_layout(const Scenario& scenario) {
@@ -282,7 +296,7 @@ static KvCapacity shapes_capacity(const Scenario& scenario) {
   if (kv_capacity_model(scenario) == KvCapacityModel::simple) {
     return derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
                               serving.gpu_memory_utilization, serving.max_num_batched_tokens,
-                              serving.block_size);
+                              serving.block_size, draft_memory(scenario));
   }
   const GpuMemory memory = planned_memory(scenario);
   const auto gpus = static_cast<double>(serving.tensor_parallel_size);

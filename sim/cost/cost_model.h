@@ -18,6 +18,7 @@
 #include <memory>
 #include <span>
 
+#include "cost/draft_memory.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
 
@@ -168,7 +169,7 @@ class CostModel {
 // gpu_memory.h): (memory * utilization - weights - activations of one step) / KV bytes per token, rounded
 // down to whole blocks; 0 when the weights do not fit. Activations: the residual, and the
 // input and output of the widest GEMM, for max_num_batched_tokens rows; routed experts hold the rows of all
-// active experts at once.
+// active experts at once. `draft`: of one GPU.
 struct KvCapacity {
   int64_t tokens = 0;
   double weight_bytes = 0;      // per group
@@ -176,6 +177,7 @@ struct KvCapacity {
 };
 KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& hardware,
                               int64_t tensor_parallel_size, double gpu_memory_utilization,
-                              int64_t max_num_batched_tokens, int64_t block_size);
+                              int64_t max_num_batched_tokens, int64_t block_size,
+                              const DraftMemory& draft = {});
 
 }  // namespace kvcap

@@ -5,6 +5,12 @@
 
 namespace kvcap {
 
+double DraftMemory::block_bytes(const KvLayout& layout) const {
+  const double tokens =
+      static_cast<double>(layout.block_tokens()) / static_cast<double>(layout.groups.size());
+  return layout.block_bytes() + kv_bytes_per_token * tokens;
+}
+
 ModelSpec model_of_layers(const ModelSpec& model, int64_t layers) {
   ModelSpec drafter = model;
   drafter.num_hidden_layers = layers;

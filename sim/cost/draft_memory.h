@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "spec/kv_groups.h"
 #include "spec/model_spec.h"
 
 namespace kvcap {
@@ -11,6 +12,10 @@ namespace kvcap {
 struct DraftMemory {
   double weight_bytes = 0;
   double kv_bytes_per_token = 0;  // of what its own layers keep of every token
+
+  // Bytes of a block of the layout together with the drafter's part of it: for each token of the capacity
+  // (KvLayout::tokens_of) the drafter keeps its own KV.
+  double block_bytes(const KvLayout& layout) const;
 };
 
 // A model of `layers` layers like the given one's: full attention, or latent; experts where the model has

@@ -9,12 +9,12 @@ namespace kvcap {
 
 KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& hardware,
                               int64_t tensor_parallel_size, double gpu_memory_utilization,
-                              int64_t max_num_batched_tokens, int64_t block_size) {
+                              int64_t max_num_batched_tokens, int64_t block_size, const DraftMemory& draft) {
   KVCAP_CHECK(block_size > 0);
   const LayerShapes shapes = layer_shapes(model, tensor_parallel_size);
   const auto gpus = static_cast<double>(tensor_parallel_size);
   KvCapacity capacity;
-  capacity.weight_bytes = model.weight_bytes();
+  capacity.weight_bytes = model.weight_bytes() + gpus * draft.weight_bytes;
   capacity.activation_bytes = gpus * static_cast<double>(max_num_batched_tokens) *
                               shapes.activation_elements_per_token * model.hidden_bytes_per_element;
   const double free_bytes = gpus * hardware.gpu.memory_bytes * gpu_memory_utilization -
@@ -23,7 +23,7 @@ KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& har
   // Replicated KV heads and latents take their place on every GPU, so the group's bytes per token can be
   // more than the model's.
   const KvLayout layout = kv_layout_of(model, tensor_parallel_size, block_size);
-  const double block_bytes = gpus * layout.block_bytes();
+  const double block_bytes = gpus * draft.block_bytes(layout);
   capacity.tokens = layout.tokens_of(static_cast<int64_t>(std::floor(free_bytes / block_bytes)));
   return capacity;
 }

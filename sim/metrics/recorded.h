@@ -47,7 +47,7 @@ struct Recorded {
   TimeSeries remote_requests;      // reads and writes
   std::vector<double> gpu_busy_s;  // of each node
   int64_t preemptions = 0;
-  int64_t verified_steps = 0, drafts = 0, accepted_drafts = 0;  // of each sequence
+  int64_t drafts = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t retried = 0;
   int64_t reloaded_tokens = 0;
   double reloaded_bytes = 0;

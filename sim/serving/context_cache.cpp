@@ -13,6 +13,8 @@ GroupPoolOptions pool_options(const ContextCacheParts& parts) {
   const ServingOptions& serving = parts.serving;
   GroupPoolOptions options;
   options.step_tokens = serving.max_num_batched_tokens;
+  // Slots of drafts that may be rejected, of the next step's, and those that a drafter writes ahead.
+  if (serving.speculative) options.step_tokens += 3 * serving.speculative->draft_tokens;
   options.checkpoints = serving.recurrent_checkpoints;
   options.caching = serving.prefix_caching && parts.policy->traits().reuse != Reuse::everything;
   const KvLayout plain{.groups = {{.block_tokens = serving.block_size}}, .unit_tokens = serving.block_size};

@@ -220,7 +220,8 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
 double Instance::held_tokens() const {
   const KvPool& pool = cache_.pool();
   const auto held = static_cast<double>(pool.held());
-  if (!parts_.kv_layout || parts_.kv_layout->is_plain()) return held * static_cast<double>(pool.unit_tokens());
+  if (!parts_.kv_layout || parts_.kv_layout->is_plain())
+    return held * static_cast<double>(pool.unit_tokens());
   return held / static_cast<double>(pool.total()) * static_cast<double>(parts_.kv_capacity_tokens);
 }
 

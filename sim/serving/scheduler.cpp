@@ -75,8 +75,8 @@ int64_t Scheduler::most_slots(int64_t tokens) const {
   return std::min(tokens - 1 + drafts + options_.lookahead_tokens, std::max(tokens, options_.max_model_len));
 }
 
-// Of the tokens that are planned those that lie in blocks. Drafts may be rejected, and what stands before them
-// be needed again.
+// Of the tokens that are planned those that lie in blocks. Drafts may be rejected, and what stands before
+// them be needed again.
 int64_t Scheduler::in_pool(const Request& request) {
   return std::max<int64_t>(0, request.planned - request.drafts_ahead - request.free_tokens);
 }

@@ -21,7 +21,7 @@ struct SpeculativeOptions {
   std::optional<double> acceptance_length;
   // Or the probability that a draft is accepted if all before it were.
   std::optional<double> acceptance_rate;
-  int64_t draft_layers = 1;              // layers
+  std::optional<int64_t> draft_layers;   // layers; absent: 1
   std::optional<ModelSpec> draft_model;  // draft_model; divided over the same GPUs as the model
   double draft_step_s = 0;               // of a step, beside what the drafter's passes take
 };
