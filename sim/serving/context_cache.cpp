@@ -42,6 +42,9 @@ std::vector<BlockRun> ContextCache::chain_of(const TurnText& text) const {
 FoundContext ContextCache::find(const Request& request) const {
   FoundContext found;
   if (parts_.serving.prefix_caching) found.blocks = pool_.find(request.chain, request.known_tokens() - 1);
+  if (parts_.drops_last_block && found.blocks.tokens > 0) {
+    found.blocks = pool_.find(request.chain, found.blocks.tokens - 1);
+  }
   found.resident = found.blocks.tokens;
   found.parts = find_below(request, found.resident);
   if (found.parts.on_gpu() > 0 && found.resident > 0) {
