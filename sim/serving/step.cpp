@@ -139,15 +139,16 @@ int64_t Instance::tokens_of(const Slice& slice) const {
                                     slice.drafts);
 }
 
-// Sequences that copy their windows in the next step; so many in each of at most `for_steps` steps.
+// Sequences that copy their windows in the next step, once for all tokens that it yields; so many in each of
+// at most `for_steps` steps.
 int64_t Instance::copies_due(int64_t& for_steps) const {
   const int64_t every = kv_buffer_.copy_every_tokens;
   if (every <= 1) return every * current_.decoding;
   int64_t copies = 0;
   for (const Slice& slice : current_.slices) {
     if (!slice.decode) continue;
-    const int64_t before = every - 1 - (slice.first - slice.request->prompt_end) % every;
-    if (before == 0) ++copies;
+    const int64_t before = every - tokens_of(slice) - (slice.first - slice.request->prompt_end) % every;
+    if (before <= 0) ++copies;
     for_steps = std::min(for_steps, std::max<int64_t>(before, 1));
   }
   return copies;
