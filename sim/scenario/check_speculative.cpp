@@ -34,8 +34,9 @@ class SpeculativeCheck {
            "none where serving.speculative.method is not \"layers\"");
     }
     if (options_.draft_model && options_.method != DraftMethod::draft_model) {
-      fail("draft_model", "\"" + options_.draft_model->name + "\"",
-           "none where serving.speculative.method is not \"draft_model\"");
+      const auto method = static_cast<std::size_t>(options_.method);
+      fail("method", "\"" + std::string(names_of(options_.method)[method]) + "\"",
+           "\"draft_model\" where serving.speculative.draft_model is given");
     }
   }
 
