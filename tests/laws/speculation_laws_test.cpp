@@ -5,6 +5,7 @@
 
 #include "laws/machines.h"
 #include "metrics/serialize.h"
+#include "offered_load.h"
 #include "serving/step_time.h"
 
 namespace kvcap::laws {
@@ -112,6 +113,20 @@ TEST(Speculation, ComputesTheRowsOfAnEndedRequestWhereStepsArePlannedAhead) {
   // Turn 0 ends with the first step of drafts, at 502 computed tokens; turn 1 needs a second one.
   const double more_s = verify_s(2, 508 + 506) - verify_s(1, 508);
   EXPECT_NEAR(last_token_s(true) - last_token_s(false), more_s, 1e-8);
+}
+
+// Turns of 1,000 tokens, 100 of them computed, and 400 of answer, in 100 steps of 4 tokens. Of 8 at once each
+// step computes 8 x 4 rows of drafts and 8 x 100/100 of prompts, over 1,200 tokens each.
+TEST(Speculation, LoadsTheGpuWithTheStepsThatAnswersTake) {
+  Scenario eight = drafting("recompute", kAllAccepted);
+  eight.serving.max_num_seqs = 8;
+  const Machine machine(eight, 1000, 1000);
+  const CostModel cost(eight.model, eight.hardware, 1);
+  const double layer_s = cost.linear_layer_s(40) + cost.decode_attentions_layer_s(8, 4).at_s(8 * 1200) +
+                         0.08 * cost.attention_layer_s(PrefillChunk{100, 900});
+  const double step_s = 32 * layer_s + cost.head_s(32);
+  const MeanTurn turn{.prompt_tokens = 1000, .output_tokens = 400, .computed_tokens = 100};
+  EXPECT_NEAR(gpu_seconds_of_turn(machine, eight.serving, turn), 100.0 / 8 * step_s, 1e-9);
 }
 
 class EverySpeculation : public testing::TestWithParam<std::string_view> {
