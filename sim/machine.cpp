@@ -172,7 +172,7 @@ void Machine::choose_policy(const Scenario& scenario, const Expected& expected) 
                            .step_tokens = scenario.serving.max_num_batched_tokens,
                            .split_tokens = options_.split_tokens.value_or(expected.mean_history_tokens),
                            .max_model_len = max_model_len_,
-                           .block_tokens = scenario.serving.block_size,
+                           .block_tokens = kvcap::kv_layout(scenario).hit_tokens(),
                            .seed = static_cast<uint64_t>(scenario.seed)});
     if (expected.reused.empty()) break;
     // A form that keeps tokens alone fits every tier, which is no reason to plan for the nearest.

@@ -25,7 +25,7 @@ class Adaptive : public Policy {
  public:
   explicit Adaptive(const PolicyInputs& inputs)
       : cost_(*inputs.cost),
-        kept_(cost_, inputs.options.stored_bits.value_or(16), inputs.options.store_once.value_or(false)),
+        kept_(inputs),
         layers_(cost_.model().num_hidden_layers),
         idle_rates_(inputs.idle_rates),
         planned_(inputs.planned),
@@ -36,6 +36,7 @@ class Adaptive : public Policy {
     hidden_layers_ = inputs.options.keep == Keep::kv ? 0 : plan();
     set_traits({.reuse = Reuse::stored,
                 .stored_bytes_per_token = stored_bytes_per_token(),
+                .checkpoint_tokens = kept_.checkpoint_tokens(),
                 .heeds_engine = true,
                 .save_floors = save_floors(),
                 .notes = notes(),
@@ -158,8 +159,8 @@ class Adaptive : public Policy {
     }
     const int64_t projected = std::max<int64_t>(0, hidden - recomputed);
     const int64_t loaded = layers_ - recomputed - projected;
-    if (projected > 0) restoration.work.push_back(kept_.hidden(projected, hits));
-    if (loaded > 0) restoration.work.push_back(kept_.kv(loaded, hits));
+    if (projected > 0) restoration.work.push_back(kept_.hidden(projected, hits, resident));
+    if (loaded > 0) restoration.work.push_back(kept_.kv(loaded, hits, {}, resident));
     return restoration;
   }
 

@@ -41,7 +41,7 @@ class HCache : public Policy {
         split_(inputs.options.split.value_or(Split::best)),
         hidden_everywhere_(inputs.options.store_hidden_for_recomputed.value_or(false)),
         layers_(cost_.model().num_hidden_layers),
-        kept_(cost_, inputs.options.stored_bits.value_or(16), inputs.options.store_once.value_or(false)),
+        kept_(inputs),
         idle_rates_(inputs.idle_rates),
         planned_(inputs.planned),
         has_histories_(inputs.split_tokens > 0),
@@ -59,6 +59,7 @@ class HCache : public Policy {
         split_ == Split::best && !is_by_hand && !hidden_everywhere_ && stored_.recomputed == layers_;
     set_traits({.reuse = Reuse::stored,
                 .stored_bytes_per_token = stored_bytes_per_token(),
+                .checkpoint_tokens = kept_.checkpoint_tokens(),
                 .save_floors = save_floors(),
                 .notes = notes(),
                 .quality_note = quality_note()});
@@ -306,8 +307,8 @@ class HCache : public Policy {
                                   .compute_s = cost_.prefill_layer_s({tokens, resident}),
                                   .recomputed = {tokens, resident}});
     }
-    if (division.hidden > 0) restoration.work.push_back(kept_.hidden(division.hidden, hits));
-    if (division.kv > 0) restoration.work.push_back(kept_.kv(division.kv, hits));
+    if (division.hidden > 0) restoration.work.push_back(kept_.hidden(division.hidden, hits, resident));
+    if (division.kv > 0) restoration.work.push_back(kept_.kv(division.kv, hits, {}, resident));
     return restoration;
   }
 

@@ -197,6 +197,13 @@ inline constexpr std::tuple kTable{
                     "by each",
          .absent = "false"},
         in_host_tiers),
+    policy_key("checkpoint_tokens", &O::checkpoint_tokens,
+               {.meaning = "between stored states of recurrent layers",
+                .unit = "tokens",
+                .min = 1,
+                .max = kMostCount,
+                .absent = "serving.max_num_batched_tokens, down to whole blocks"},
+               in_host_tiers),
     policy_key(
         "save_at", &O::save_at,
         {.meaning = "what is computed is saved when its turn ends, when blocks are full, or when the GPU "

@@ -28,7 +28,7 @@ class KvOffload : public Policy {
  public:
   explicit KvOffload(const PolicyInputs& inputs)
       : cost_(*inputs.cost),
-        stored_(cost_, inputs.options.stored_bits.value_or(16), inputs.options.store_once.value_or(false)),
+        stored_(inputs),
         layers_(cost_.model().num_hidden_layers),
         layerwise_(inputs.options.preload.value_or(Preload::none) == Preload::layerwise),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
@@ -36,12 +36,13 @@ class KvOffload : public Policy {
         pieces_(pieces_of(inputs, layers_)) {
     set_traits({.reuse = Reuse::stored,
                 .stored_bytes_per_token = static_cast<double>(layers_) * stored_.kv_bytes(),
+                .checkpoint_tokens = stored_.checkpoint_tokens(),
                 .read_buffer_layers = ahead_,
                 .quality_note = stored_.quality_note(false, true)});
   }
 
   Restoration restore(const Context& context, std::span<const Hit> hits, const LoadRates&) const override {
-    LayerWork layer = stored_.kv(layers_, hits, pieces_);
+    LayerWork layer = stored_.kv(layers_, hits, pieces_, context.resident_tokens);
     Restoration restoration{.ahead = ahead_};
     const int64_t cached_tokens = context.resident_tokens + total_tokens(hits);
     const int64_t new_tokens = context.history_tokens - cached_tokens + context.new_tokens;

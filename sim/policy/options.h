@@ -108,9 +108,10 @@ struct PolicyOptions {
   std::optional<bool> save_generated;  // tokens of answers are saved as well
   std::optional<PrefetchOnArrival> prefetch_on_arrival;
   std::optional<double> prefetch_timeout_s;
-  std::optional<int64_t> store_after_hits;  // lookups of a context before it is saved
-  std::optional<bool> store_once;           // KV that several ranks hold is stored once
-  std::optional<double> write_queue_s;      // of work that a tier's write queue holds at most
+  std::optional<int64_t> store_after_hits;   // lookups of a context before it is saved
+  std::optional<bool> store_once;            // KV that several ranks hold is stored once
+  std::optional<int64_t> checkpoint_tokens;  // of a context between stored states of recurrent layers
+  std::optional<double> write_queue_s;       // of work that a tier's write queue holds at most
   std::optional<Split> split;
   // HCache, in place of split: leading layers that are recomputed and last layers that are kept as KV, the
   // others as hidden states.

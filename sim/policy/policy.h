@@ -126,6 +126,9 @@ struct Schedule {
 struct PolicyTraits {
   Reuse reuse = Reuse::nothing;       // what a turn may find of its history
   double stored_bytes_per_token = 0;  // of context, in a host tier
+  // Of a model with recurrent layers: what is found in host tiers ends at a multiple of it, where a state was
+  // stored, or in the last block of a session's context, where its last turn left one.
+  int64_t checkpoint_tokens = 1;
   // Only the important part of what is found takes part in a turn: policy.retention is its share. Where this
   // is false, policy.retention is the share of a context that is kept after a turn.
   bool selects = false;

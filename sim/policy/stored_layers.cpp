@@ -1,5 +1,10 @@
 #include "policy/stored_layers.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "policy/group_rules.h"
+
 namespace kvcap {
 namespace {
 
@@ -7,12 +12,16 @@ constexpr double kGroupElements = 64;
 constexpr double kGroupBits = 16 + 16;  // scale and zero point
 
 // How often the ranks of a group hold one token's KV, all together.
-double copies_of_kv(const CostModel& cost) {
-  const int64_t ranks = cost.tensor_parallel_size();
-  const ModelSpec& model = cost.model();
-  if (model.latent) return static_cast<double>(ranks);
-  const int64_t heads = model.num_key_value_heads;
+double copies_of_kv(int64_t ranks, bool latent, int64_t heads) {
+  if (latent) return static_cast<double>(ranks);
   return static_cast<double>(ranks * ((heads + ranks - 1) / ranks)) / static_cast<double>(heads);
+}
+
+// In whole blocks, by default as often as a step can leave one: at the end of a full step.
+int64_t tokens_between_states(const PolicyInputs& inputs) {
+  const int64_t block = std::max<int64_t>(1, inputs.block_tokens);
+  if (!inputs.options.checkpoint_tokens) return std::max(block, inputs.step_tokens / block * block);
+  return (*inputs.options.checkpoint_tokens + block - 1) / block * block;
 }
 
 }  // namespace
@@ -23,13 +32,22 @@ int64_t total_tokens(std::span<const Hit> hits) {
   return tokens;
 }
 
-StoredLayers::StoredLayers(const CostModel& cost, int64_t bits, bool once)
+StoredLayers::StoredLayers(const PolicyInputs& inputs)
+    : StoredLayers(*inputs.cost, inputs.options.stored_bits.value_or(16),
+                   inputs.options.store_once.value_or(false), tokens_between_states(inputs)) {}
+
+StoredLayers::StoredLayers(const CostModel& cost, int64_t bits, bool once, int64_t checkpoint_tokens)
     : cost_(cost),
       bits_(bits),
+      checkpoint_tokens_(checkpoint_tokens),
       hidden_(form(static_cast<double>(cost.model().hidden_size), cost.model().hidden_bytes_per_element)),
-      kv_(form(
-          (once ? 1 : copies_of_kv(cost)) * static_cast<double>(cost.model().kv_elements_per_token_layer()),
-          cost.model().kv_bytes_per_element)) {}
+      kv_(form((once ? 1
+                     : copies_of_kv(cost.tensor_parallel_size(), cost.model().latent.has_value(),
+                                    cost.model().num_key_value_heads)) *
+                   static_cast<double>(cost.model().kv_elements_per_token_layer()),
+               cost.model().kv_bytes_per_element)) {
+  if (!cost.model().is_uniform()) groups_ = group_forms(once);
+}
 
 StoredLayers::Form StoredLayers::form(double elements, double bytes_per_element) const {
   const double model_bytes = elements * bytes_per_element;
@@ -53,7 +71,72 @@ LayerWork StoredLayers::loaded(int64_t layers, LayerForm form, double bytes_per_
   return work;
 }
 
-LayerWork StoredLayers::hidden(int64_t layers, std::span<const Hit> hits) const {
+// ---- layers that differ ----
+
+std::vector<StoredLayers::GroupForm> StoredLayers::group_forms(bool once) const {
+  std::vector<GroupForm> forms;
+  const auto layers = static_cast<double>(cost_.model().num_hidden_layers);
+  for (const LayerGroup& group : cost_.model().groups()) {
+    GroupForm one{.group = group, .share = static_cast<double>(group.layers) / layers};
+    if (group.recurrent) {
+      one.state_bytes = group.recurrent->bytes();
+    } else {
+      const auto elements = static_cast<double>(group.kv_elements_per_token());
+      const double copies = once ? 1
+                                 : copies_of_kv(cost_.tensor_parallel_size(), group.latent.has_value(),
+                                                group.num_key_value_heads);
+      one.kv = form(copies * elements, group.kv_bytes_per_token_layer() / elements);
+    }
+    forms.push_back(std::move(one));
+  }
+  return forms;
+}
+
+double StoredLayers::mean_stored_bytes(LayerForm form) const {
+  double bytes = 0;
+  for (const GroupForm& one : groups_) {
+    const double of_token = form == LayerForm::hidden ? hidden_.stored_bytes : one.kv.stored_bytes;
+    const double of_state = one.state_bytes / static_cast<double>(checkpoint_tokens_);
+    bytes += one.share * (one.group.recurrent ? of_state : of_token);
+  }
+  return bytes;
+}
+
+// Where hits of several tiers make up a context, a window and a state come from each in proportion.
+LayerWork StoredLayers::mean_layer(LayerForm form, std::span<const Hit> hits, PieceShape pieces,
+                                   int64_t resident) const {
+  LayerWork work{.form = form};
+  const int64_t found = total_tokens(hits);
+  if (found == 0) return work;
+  double projected = 0;
+  for (const GroupForm& one : groups_) {
+    const Form& stored = form == LayerForm::hidden ? hidden_ : one.kv;
+    const int64_t needed = needed_tokens(one.group, found, resident);
+    for (const Hit& hit : hits) {
+      const double part = static_cast<double>(hit.tokens) / static_cast<double>(found);
+      const double tokens = part * static_cast<double>(needed);
+      const double requests = one.group.recurrent ? part / static_cast<double>(pieces.layers)
+                                                  : pieces.per_layer(static_cast<int64_t>(std::ceil(tokens)));
+      const double bytes = one.group.recurrent ? part * one.state_bytes : tokens * stored.stored_bytes;
+      work.load_bytes[index(hit.tier)] += one.share * bytes;
+      work.load_requests[index(hit.tier)] += one.share * requests;
+    }
+    if (one.group.recurrent) continue;
+    work.compute_s += one.share * expand_s(stored, needed);
+    if (form != LayerForm::hidden) continue;
+    work.compute_s += one.share * cost_.project_kv_layer_s(needed);
+    projected += one.share * static_cast<double>(needed);
+  }
+  work.projected_tokens = std::llround(projected);
+  return work;
+}
+
+LayerWork StoredLayers::hidden(int64_t layers, std::span<const Hit> hits, int64_t resident) const {
+  if (!groups_.empty()) {
+    LayerWork mean = mean_layer(LayerForm::hidden, hits, {}, resident);
+    mean.layers = layers;
+    return mean;
+  }
   const int64_t tokens = total_tokens(hits);
   LayerWork work = loaded(layers, LayerForm::hidden, hidden_.stored_bytes, hits, {});
   work.compute_s = expand_hidden_s(tokens) + cost_.project_kv_layer_s(tokens);
@@ -61,7 +144,13 @@ LayerWork StoredLayers::hidden(int64_t layers, std::span<const Hit> hits) const 
   return work;
 }
 
-LayerWork StoredLayers::kv(int64_t layers, std::span<const Hit> hits, PieceShape pieces) const {
+LayerWork StoredLayers::kv(int64_t layers, std::span<const Hit> hits, PieceShape pieces,
+                           int64_t resident) const {
+  if (!groups_.empty()) {
+    LayerWork mean = mean_layer(LayerForm::kv, hits, pieces, resident);
+    mean.layers = layers;
+    return mean;
+  }
   LayerWork work = loaded(layers, LayerForm::kv, kv_.stored_bytes, hits, pieces);
   work.compute_s = expand_kv_s(total_tokens(hits));
   return work;
@@ -70,7 +159,11 @@ LayerWork StoredLayers::kv(int64_t layers, std::span<const Hit> hits, PieceShape
 std::string StoredLayers::quality_note(bool keeps_hidden, bool keeps_kv) const {
   std::string note;
   const std::string bits = std::to_string(bits_);
-  if (keeps_kv && kv_.quantised()) {
+  const bool keeps_less = groups_.empty()
+                              ? kv_.quantised()
+                              : std::any_of(groups_.begin(), groups_.end(),
+                                            [](const GroupForm& one) { return one.kv.quantised(); });
+  if (keeps_kv && keeps_less) {
     note =
         "KV is stored in " + bits +
         " bits, which changes answers: FlexGen (ICML '23) reports negligible loss at 4 bits in groups, "

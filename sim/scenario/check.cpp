@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "policy/group_rules.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
 #include "spec/engine_version.h"
@@ -330,6 +331,12 @@ void check_engine(const Scenario& scenario, const Places& places) {
   fail(places, "serving.engine_version", "\"" + version + "\"", "a version of vLLM: \"0.19\", \"0.15.1\"");
 }
 
+// Each policy says what it can do with layers that keep a window or a state.
+void check_group_rules(const Scenario& scenario, const Places& places) {
+  const std::optional<GroupRefusal> refused = refusal(with_preset(scenario.policy), scenario.model);
+  if (refused) fail(places, below("policy", refused->field), refused->found, refused->allowed);
+}
+
 void check_fleet(const Scenario& scenario, const Places& places) {
   const FleetOptions& fleet = scenario.fleet;
   if (fleet.shared_remote && !scenario.hardware.remote) {
@@ -513,6 +520,7 @@ void check_hardware(const HardwareProfile& hardware, const Places& places, std::
 void check_scenario(Scenario& scenario, const Places& places) {
   check_model(scenario.model, places, "model");
   check_hardware(scenario.hardware, places, "hardware");
+  check_group_rules(scenario, places);
   check_parallelism(scenario, places);
   check_engine(scenario, places);
   check_speculative(scenario, places);

@@ -56,9 +56,9 @@ FoundContext ContextCache::find(const Request& request) const {
 
 FoundParts ContextCache::find_below(const Request& request, int64_t resident) const {
   if (parts_.policy->traits().reuse == Reuse::everything) return find_seen(request);
-  const int64_t block_size = parts_.serving.prefix_caching ? pool_.hit_tokens() : 1;
-  FoundParts found =
-      find_parts(*parts_.store, request.text.prompt, parts_.keeping.match, resident, block_size);
+  const FoundEnds ends{.block_tokens = parts_.serving.prefix_caching ? pool_.hit_tokens() : 1,
+                       .checkpoint_tokens = parts_.policy->traits().checkpoint_tokens};
+  FoundParts found = find_parts(*parts_.store, request.text.prompt, parts_.keeping.match, resident, ends);
   // A last part that ends with the prompt is found whole, and its last token computed again.
   const int64_t beyond = resident + found.all_tokens() - std::max(request.history_tokens, resident);
   if (beyond > 0 && !found.hits.empty()) {

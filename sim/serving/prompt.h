@@ -62,14 +62,22 @@ struct FoundParts {
   std::vector<Hit> by_tier() const;
 };
 
+// Where what is found of a prefix may end: at whole blocks; and where states are stored (checkpoint_tokens, a
+// multiple of block_tokens), but for a session's context that is found whole.
+struct FoundEnds {
+  int64_t block_tokens = 1;
+  int64_t checkpoint_tokens = 1;
+};
+
 // `store`: a Store or a NodeStore. The first `resident` tokens of the prompt are on the GPU already, and are
-// not looked for; of a prefix only whole blocks of `block_size` tokens count.
+// not looked for.
 template <class AnyStore>
 FoundParts find_parts(const AnyStore& store, const std::vector<Part>& prompt, Match match,
-                      int64_t resident = 0, int64_t block_size = 1) {
+                      int64_t resident = 0, FoundEnds ends = {}) {
   FoundParts found;
-  int64_t begin = 0;  // of the part in the prompt
-  int64_t end = 0;    // of what is reused, where parts follow each other
+  int64_t begin = 0;      // of the part in the prompt
+  int64_t end = 0;        // of what is reused, where parts follow each other
+  bool is_whole = false;  // the end of what is stored
   for (const Part& part : prompt) {
     const int64_t skipped = std::clamp<int64_t>(resident - begin, 0, part.tokens);
     begin += part.tokens;
@@ -80,6 +88,7 @@ FoundParts find_parts(const AnyStore& store, const std::vector<Part>& prompt, Ma
     std::optional<Hit> hit = store.find(part.key);
     if (hit) {
       const int64_t tokens = std::min(hit->tokens, part.tokens);
+      is_whole = match == Match::session && hit->tokens <= part.tokens;
       end += tokens;
       hit->tokens = std::max<int64_t>(0, tokens - skipped);
       found.tokens[index(hit->tier)] += hit->tokens;
@@ -89,8 +98,9 @@ FoundParts find_parts(const AnyStore& store, const std::vector<Part>& prompt, Ma
       break;
     }
   }
-  if (match == Match::chunk || block_size <= 1) return found;
-  for (int64_t beyond = end % block_size; beyond > 0 && !found.hits.empty();) {
+  const int64_t multiple = is_whole ? ends.block_tokens : std::max(ends.block_tokens, ends.checkpoint_tokens);
+  if (match == Match::chunk || multiple <= 1) return found;
+  for (int64_t beyond = end % multiple; beyond > 0 && !found.hits.empty();) {
     Hit& last = found.hits.back();
     const int64_t here = std::min(beyond, last.tokens);
     last.tokens -= here;

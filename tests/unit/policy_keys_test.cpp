@@ -53,6 +53,7 @@ const std::vector<KeyCase> kCases = {
     {"save_generated", "false", kNobody, kNobody},
     {"store_after_hits", "1", kStoring, kStoring},
     {"store_once", "true", kStoring, kStoring},
+    {"checkpoint_tokens", "512", kStoring, kStoring},
     {"write_queue_s", "2", kStoring, kStoring},
     {"load", "\"blocking\"", kStoring, kStoring},
     {"block_layout", "\"layer\"", kLoading, kLoading},

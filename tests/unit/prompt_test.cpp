@@ -53,5 +53,40 @@ TEST(Prompt, IsFoundUpToTheFirstChunkThatIsMissing) {
   EXPECT_EQ(find_parts(store, prompt, Match::chunk).all_tokens(), 192);
 }
 
+Part part(Key key, int64_t tokens) {
+  Part part;
+  part.key = key;
+  part.tokens = tokens;
+  return part;
+}
+
+// States stored every 64 tokens, blocks of 16. Two parts of 100 tokens are stored: 200 = 3 x 64 + 8.
+TEST(Prompt, IsFoundUpToAStoredState) {
+  const std::vector<Part> prompt = {part(7, 100), part(8, 100), part(9, 50)};
+  Store store({{.kind = Tier::dram, .capacity_bytes = 1e6, .bytes_per_token = 1}});
+  store.preload(7, 100);
+  store.preload(8, 100);
+  const FoundEnds ends{.block_tokens = 16, .checkpoint_tokens = 64};
+  EXPECT_EQ(find_parts(store, prompt, Match::prefix, 0, ends).all_tokens(), 192);
+  // What the GPU has goes up to 150; nothing ends between 150 and the state at 192 but that.
+  EXPECT_EQ(find_parts(store, prompt, Match::prefix, 150, ends).all_tokens(), 42);
+  EXPECT_EQ(find_parts(store, prompt, Match::prefix, 192, ends).all_tokens(), 0);
+  EXPECT_EQ(find_parts(store, prompt, Match::prefix, 0, {.block_tokens = 16}).all_tokens(), 192);
+  EXPECT_EQ(
+      find_parts(store, prompt, Match::prefix, 0, {.block_tokens = 1, .checkpoint_tokens = 150}).all_tokens(),
+      150);
+}
+
+// The last turn left a state in the last block of what it stored: 100 = 6 x 16 + 4.
+TEST(Prompt, OfASessionIsFoundUpToWhereItsLastTurnEnded) {
+  Store store({{.kind = Tier::dram, .capacity_bytes = 1e6, .bytes_per_token = 1}});
+  store.preload(7, 100);
+  const FoundEnds ends{.block_tokens = 16, .checkpoint_tokens = 64};
+  EXPECT_EQ(find_parts(store, {part(7, 100)}, Match::session, 0, ends).all_tokens(), 96);
+  EXPECT_EQ(find_parts(store, {part(7, 120)}, Match::session, 0, ends).all_tokens(), 96);
+  // Stored is more than this turn's history, as after a retry: the state within it is that at 64.
+  EXPECT_EQ(find_parts(store, {part(7, 90)}, Match::session, 0, ends).all_tokens(), 64);
+}
+
 }  // namespace
 }  // namespace kvcap
