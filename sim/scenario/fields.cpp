@@ -532,11 +532,12 @@ static void describe(FieldVisitor& v, SpeculativeOptions& o) {
            .min = 1,
            .max = 1025,
            .absent = "acceptance_rate is given"});
-  v.field("acceptance_rate", o.acceptance_rate,
-          {.meaning = "chance that a draft is accepted if all before it are",
-           .min = 0,
-           .max = 1,
-           .absent = "acceptance_length is given"});
+  v.field(
+      "acceptance_rate", o.acceptance_rate,
+      {.meaning = "share of drafted tokens that are accepted; acceptance_length is 1 + draft_tokens times it",
+       .min = 0,
+       .max = 1,
+       .absent = "acceptance_length is given"});
   v.field(
       "draft_layers", o.draft_layers,
       {.meaning = "method layers: how many", .unit = "layers", .min = 1, .max = kMaxCount, .absent = "1"});

@@ -189,7 +189,11 @@ EngineLoad Instance::engine_load() {
   if (load.decode_rows > 0) load.decode_step_s = decode_step_s(outlook_);
   load.next_rows = 0;
   for (const Slice& slice : outlook_.slices) load.next_rows += slice.tokens;
-  load.next_step_s = outlook_.decodes_only() ? load.decode_step_s : mixed_step_s(outlook_) + drafter_s();
+  load.next_step_s = load.decode_step_s;
+  if (!outlook_.decodes_only()) {
+    load.next_step_s = mixed_step_s(outlook_);
+    load.next_step_s += drafter_s();
+  }
   return load;
 }
 

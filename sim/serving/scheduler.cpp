@@ -1,11 +1,9 @@
 #include "serving/scheduler.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/check.h"
-#include "base/invariants.h"
 
 namespace kvcap {
 namespace {
@@ -21,38 +19,6 @@ RequestPtr take_from(List& list, const Request& request) {
 }
 
 }  // namespace
-
-void StepPlan::clear() {
-  slices.clear();
-  decoding = context_tokens = drafts = sampled = 0;
-  lost = {};
-  preempted = admitted = false;
-}
-
-void StepPlan::count() {
-  decoding = context_tokens = drafts = sampled = 0;
-  for (const Slice& slice : slices) {
-    decoding += slice.decode;
-    if (slice.decode) context_tokens += slice.first + slice.tokens;
-    drafts += slice.drafts;
-    sampled += slice.yields;
-  }
-}
-
-void StepPlan::settle() {
-  for (Slice& slice : slices) slice.first = slice.request->computed;
-  count();
-}
-
-void StepPlan::lose(const Request& ended) {
-  for (const Slice& slice : slices) {
-    if (slice.request != &ended) continue;
-    ++lost.sequences;
-    lost.context_tokens += ended.computed + slice.tokens;
-    lost.drafts += slice.drafts;
-  }
-  keep([&](const Slice& slice) { return slice.request != &ended; });
-}
 
 Scheduler::Scheduler(const SchedulerOptions& options, KvPool& pool, Admissions& admissions)
     : options_(options), pool_(pool), admissions_(admissions) {}
@@ -429,65 +395,6 @@ void Scheduler::computed_beside(Request& request) {
   ++request.generated;
   name_blocks(request, request.planned);
   running_.push_back(std::move(owned));
-}
-
-std::vector<const KvHolding*> Scheduler::holdings() const {
-  std::vector<const KvHolding*> all;
-  for (const RequestPtr& request : waiting_) all.push_back(&request->holding);
-  for (const RequestPtr& request : running_) all.push_back(&request->holding);
-  for (const RequestPtr& request : loading_) all.push_back(&request->holding);
-  return all;
-}
-
-// ---- invariants ----
-
-// Those that are never preempted have the blocks that they need.
-void Scheduler::check_room() const {
-  KVCAP_INVARIANT("INV-ROOM", options_.admission != Admission::reserve_output ||
-                                  owed_blocks() + pool_.shared() <= pool_.free());
-  const auto check = [&](const Request& request) {
-    KVCAP_INVARIANT("INV-TOKENS",
-                    request.planned == request.computed && request.planned <= request.known_tokens());
-    KVCAP_INVARIANT("INV-ROOM", pool_.tokens(request.holding) >= in_blocks(request, request.planned));
-  };
-  for (const RequestPtr& request : loading_) check(*request);
-  for (const RequestPtr& request : waiting_) {
-    if (request->restored) check(*request);
-  }
-}
-
-void Scheduler::check() const {
-  KVCAP_INVARIANT("INV-LIMITS",
-                  static_cast<int64_t>(running_.size()) + computing_beside_ <= options_.max_num_seqs);
-  int64_t restored = 0;
-  for (const RequestPtr& request : waiting_) {
-    KVCAP_INVARIANT("INV-PHASES", request->phase == RequestPhase::waiting && request->ahead == 0);
-    restored += request->restored;
-    KVCAP_INVARIANT("INV-ROOM",
-                    request->restored || (request->holding.blocks() == 0 && request->planned == 0));
-    KVCAP_INVARIANT("INV-TOKENS", request->generated < request->output_tokens);
-  }
-  KVCAP_INVARIANT("INV-PHASES", restored == restored_waiting_);
-  int64_t beside = 0;
-  for (const RequestPtr& request : loading_) {
-    KVCAP_INVARIANT("INV-PHASES",
-                    request->phase == RequestPhase::loading && !request->restored && request->ahead == 0);
-    beside += request->fused;
-  }
-  KVCAP_INVARIANT("INV-PHASES", beside == computing_beside_);
-  check_room();
-  for (const RequestPtr& request : running_) {
-    KVCAP_INVARIANT("INV-PHASES", request->phase == RequestPhase::running && request->orphans >= 0);
-    KVCAP_INVARIANT("INV-TOKENS", request->free_tokens >= 0 && request->unused_tokens >= 0);
-    KVCAP_INVARIANT("INV-TOKENS", request->computed <= request->planned);
-    KVCAP_INVARIANT("INV-TOKENS", request->planned <= request->known_tokens() + request->ahead);
-    KVCAP_INVARIANT("INV-TOKENS", request->drafts_ahead >= 0 && request->drafts_ahead <= request->ahead);
-    KVCAP_INVARIANT("INV-ROOM", pool_.tokens(request->holding) >= in_blocks(*request, request->planned));
-    KVCAP_INVARIANT("INV-TOKENS",
-                    request->generated + request->ahead - request->drafts_ahead <= request->output_tokens);
-    KVCAP_INVARIANT("INV-ROOM", pool_.named_tokens(request->holding) <= request->known_tokens());
-    KVCAP_INVARIANT("INV-TOKENS", request->generated < request->output_tokens);
-  }
 }
 
 }  // namespace kvcap

@@ -6,17 +6,17 @@
 
 namespace kvcap {
 
-double acceptance_length_of(int64_t draft_tokens, double acceptance_rate) {
+double acceptance_length_of(int64_t draft_tokens, double chance) {
   double length = 1, all_so_far = 1;
   for (int64_t i = 0; i < draft_tokens; ++i) {
-    all_so_far *= acceptance_rate;
+    all_so_far *= chance;
     length += all_so_far;
   }
   return length;
 }
 
 // The length grows with the rate, so halving finds it; in 60 halvings as well as doubles can tell.
-double solve_acceptance_rate(int64_t draft_tokens, double acceptance_length) {
+double solve_chance(int64_t draft_tokens, double acceptance_length) {
   if (acceptance_length <= 1) return 0;
   double low = 0, high = 1;
   if (acceptance_length_of(draft_tokens, high) <= acceptance_length) return high;
@@ -27,9 +27,9 @@ double solve_acceptance_rate(int64_t draft_tokens, double acceptance_length) {
   return (low + high) / 2;
 }
 
-int64_t tokens_of_step(double uniform, int64_t drafts, double acceptance_rate) {
+int64_t tokens_of_step(double uniform, int64_t drafts, double chance) {
   int64_t accepted = 0;
-  for (double chance = acceptance_rate; accepted < drafts && uniform < chance; chance *= acceptance_rate) {
+  for (double all_so_far = chance; accepted < drafts && uniform < all_so_far; all_so_far *= chance) {
     ++accepted;
   }
   return 1 + accepted;
@@ -49,13 +49,16 @@ DraftMemory draft_memory(const SpeculativeOptions& options, const ModelSpec& mod
   return draft_memory_of(*drafter, shares, tensor_parallel_size);
 }
 
+static double given_length(const SpeculativeOptions& options) {
+  if (options.acceptance_length) return *options.acceptance_length;
+  return 1 + static_cast<double>(options.draft_tokens) * options.acceptance_rate.value_or(0);
+}
+
 Speculation::Speculation(const SpeculativeOptions& options, const ModelSpec& model,
                          const HardwareProfile& hardware, int64_t tensor_parallel_size, uint64_t seed)
     : method_(options.method),
       draft_tokens_(options.draft_tokens),
-      rate_(options.acceptance_rate
-                ? *options.acceptance_rate
-                : solve_acceptance_rate(options.draft_tokens, options.acceptance_length.value_or(1))),
+      chance_(solve_chance(options.draft_tokens, given_length(options))),
       draft_step_s_(options.draft_step_s),
       stream_(seed, "speculation") {
   KVCAP_CHECK(draft_tokens_ > 0 && (options.acceptance_rate || options.acceptance_length));
@@ -67,7 +70,7 @@ Speculation::Speculation(const SpeculativeOptions& options, const ModelSpec& mod
 int64_t Speculation::tokens(uint32_t session, uint32_t turn, int64_t position, int64_t drafts) const {
   if (drafts == 0) return 1;
   const uint64_t of_turn = (static_cast<uint64_t>(session) << 32) | turn;
-  return tokens_of_step(stream_.uniform(of_turn, static_cast<uint64_t>(position)), drafts, rate_);
+  return tokens_of_step(stream_.uniform(of_turn, static_cast<uint64_t>(position)), drafts, chance_);
 }
 
 double Speculation::drafter_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const {

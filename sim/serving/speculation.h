@@ -27,11 +27,11 @@
 namespace kvcap {
 
 // r of 1 + r + ... + r^k = a. REQUIRES: 1 <= acceptance_length <= draft_tokens + 1.
-double solve_acceptance_rate(int64_t draft_tokens, double acceptance_length);
+double solve_chance(int64_t draft_tokens, double acceptance_length);
 // a of r.
-double acceptance_length_of(int64_t draft_tokens, double acceptance_rate);
+double acceptance_length_of(int64_t draft_tokens, double chance);
 // Tokens that a step with so many drafts yields, by a number that is uniform on (0, 1).
-int64_t tokens_of_step(double uniform, int64_t drafts, double acceptance_rate);
+int64_t tokens_of_step(double uniform, int64_t drafts, double chance);
 
 // The model whose passes draft; nothing where no GPU does. `model`: the one that verifies.
 std::optional<ModelSpec> drafter_of(const SpeculativeOptions& options, const ModelSpec& model);
@@ -46,8 +46,9 @@ class Speculation {
               int64_t tensor_parallel_size, uint64_t seed);
 
   int64_t draft_tokens() const { return draft_tokens_; }
-  double acceptance_rate() const { return rate_; }
-  double acceptance_length() const { return acceptance_length_of(draft_tokens_, rate_); }
+  // That a draft is accepted if all before it are.
+  double chance() const { return chance_; }
+  double acceptance_length() const { return acceptance_length_of(draft_tokens_, chance_); }
   // Slots for KV that a drafter's passes write ahead of what is verified (vLLM's num_lookahead_tokens).
   int64_t lookahead_tokens() const { return drafter_ ? draft_tokens_ : 0; }
   // A prompt's last cached block is computed again, since layers that draft need the hidden states of the
@@ -64,7 +65,7 @@ class Speculation {
  private:
   DraftMethod method_;
   int64_t draft_tokens_;
-  double rate_;
+  double chance_;
   double draft_step_s_;
   RandomStream stream_;
   std::unique_ptr<CostModel> drafter_;  // none for ngram

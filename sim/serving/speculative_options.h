@@ -19,7 +19,8 @@ struct SpeculativeOptions {
   // Tokens that a step yields of a sequence in the mean, the verifier's own one included: 1 + accepted drafts
   // (vLLM's "mean acceptance length"). From 1 to draft_tokens + 1.
   std::optional<double> acceptance_length;
-  // Or the probability that a draft is accepted if all before it were.
+  // Or the share of drafted tokens that is accepted (vLLM's "draft acceptance rate"): the length is 1 +
+  // draft_tokens times it.
   std::optional<double> acceptance_rate;
   std::optional<int64_t> draft_layers;   // layers; absent: 1
   std::optional<ModelSpec> draft_model;  // draft_model; divided over the same GPUs as the model

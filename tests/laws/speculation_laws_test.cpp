@@ -176,6 +176,7 @@ TEST_P(EverySpeculation, AcceptsTheLengthThatIsGiven) {
   EXPECT_GT(drafts, 20'000);
   EXPECT_NEAR(metric(result, "mean_acceptance_length"), 2.2, 4 * 1.2 / std::sqrt(drafts));
   EXPECT_EQ(metric(result, "draft_tokens"), 3 * drafts);
+  EXPECT_NEAR(metric(result, "acceptance_rate"), 1.2 / 3, 4 * 0.4 / std::sqrt(drafts));
 }
 
 // What is drafted and accepted is a property of the texts: policies change when, not what.

@@ -20,21 +20,26 @@ using laws::a100;
 using laws::llama_2_7b;
 using laws::llama_3_8b;
 
-Speculation with_rate(int64_t drafts, double rate, uint64_t seed = 1) {
-  return Speculation({.draft_tokens = drafts, .acceptance_rate = rate}, llama_2_7b(), a100(), 1, seed);
+Speculation with_chance(int64_t drafts, double chance, uint64_t seed = 1) {
+  return Speculation({.draft_tokens = drafts, .acceptance_length = acceptance_length_of(drafts, chance)},
+                     llama_2_7b(), a100(), 1, seed);
 }
 
 // 1 + 1/2 + 1/4 + 1/8
-TEST(Speculation, SolvesTheRateThatALengthStandsFor) {
+TEST(Speculation, SolvesTheChanceThatALengthStandsFor) {
   EXPECT_DOUBLE_EQ(acceptance_length_of(3, 0.5), 1.875);
-  EXPECT_NEAR(solve_acceptance_rate(3, 1.875), 0.5, 1e-15);
-  EXPECT_EQ(solve_acceptance_rate(3, 1), 0);
-  EXPECT_EQ(solve_acceptance_rate(3, 4), 1);
+  EXPECT_NEAR(solve_chance(3, 1.875), 0.5, 1e-15);
+  EXPECT_EQ(solve_chance(3, 1), 0);
+  EXPECT_EQ(solve_chance(3, 4), 1);
   for (const double length : {1.001, 1.7, 3.2, 7.999}) {
-    EXPECT_NEAR(acceptance_length_of(7, solve_acceptance_rate(7, length)), length, 1e-12);
+    EXPECT_NEAR(acceptance_length_of(7, solve_chance(7, length)), length, 1e-12);
   }
   const Speculation given({.draft_tokens = 3, .acceptance_length = 1.875}, llama_2_7b(), a100(), 1, 1);
-  EXPECT_NEAR(given.acceptance_rate(), 0.5, 1e-15);
+  EXPECT_NEAR(given.chance(), 0.5, 1e-15);
+  // 0.875 of three drafts
+  const Speculation rate({.draft_tokens = 3, .acceptance_rate = 0.875 / 3}, llama_2_7b(), a100(), 1, 1);
+  EXPECT_NEAR(rate.chance(), 0.5, 1e-14);
+  EXPECT_NEAR(rate.acceptance_length(), 1.875, 1e-14);
 }
 
 // With r = 1/2 a second token comes with the chance 1/2, a third with 1/4, a fourth with 1/8.
@@ -50,8 +55,8 @@ TEST(Speculation, AcceptsDraftsFromTheFrontUntilOneIsNot) {
 }
 
 TEST(Speculation, YieldsTheLengthInTheMeanAndEachNumberOfTokensWithItsChance) {
-  const double rate = 0.7;
-  const Speculation speculation = with_rate(3, rate);
+  const double chance = 0.7;
+  const Speculation speculation = with_chance(3, chance);
   constexpr int64_t kSteps = 40'000;
   std::array<double, 5> times{};
   double sum = 0;
@@ -72,7 +77,7 @@ TEST(Speculation, YieldsTheLengthInTheMeanAndEachNumberOfTokensWithItsChance) {
 }
 
 TEST(Speculation, DrawsFromTheSeedTheTurnAndThePlaceAlone) {
-  const Speculation one = with_rate(7, 0.8), other = with_rate(7, 0.8, 2);
+  const Speculation one = with_chance(7, 0.8), other = with_chance(7, 0.8, 2);
   std::array<int64_t, 4> differ{};
   for (int64_t at = 0; at < 100; ++at) {
     const int64_t tokens = one.tokens(5, 1, at, 7);
@@ -89,9 +94,9 @@ TEST(Speculation, DrawsFromTheSeedTheTurnAndThePlaceAlone) {
 // ---- time ----
 
 TEST(Speculation, OfNgramsTakesNoTimeOfTheGpu) {
-  EXPECT_EQ(with_rate(3, 0.5).drafter_s({}, {.sequences = 8, .context_tokens = 9000, .drafts = 24}), 0);
-  EXPECT_EQ(with_rate(3, 0.5).lookahead_tokens(), 0);
-  EXPECT_FALSE(with_rate(3, 0.5).drops_last_block());
+  EXPECT_EQ(with_chance(3, 0.5).drafter_s({}, {.sequences = 8, .context_tokens = 9000, .drafts = 24}), 0);
+  EXPECT_EQ(with_chance(3, 0.5).lookahead_tokens(), 0);
+  EXPECT_FALSE(with_chance(3, 0.5).drops_last_block());
 }
 
 // 4 sequences of 500 tokens and 3 drafts each, beside a prompt of 100 tokens. The first pass computes all 116
