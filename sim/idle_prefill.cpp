@@ -6,6 +6,12 @@
 
 namespace kvcap {
 
+static double drafter_s(const Machine& machine, const PrefillChunk& slice, bool decodes) {
+  if (!machine.speculation()) return 0;
+  if (!decodes) return machine.speculation()->drafter_s({&slice, 1}, {});
+  return machine.speculation()->drafter_s({}, {.sequences = 1, .context_tokens = slice.cached_tokens + 1});
+}
+
 double idle_prefill_s(const Machine& machine, const ServingOptions& serving, PrefillChunk chunk) {
   const StepTime step_time(machine.cost(), machine.policy().traits().save_floors, serving.mixed_attention);
   const double host_s = serving.step_overhead_s + serving.step_overhead_per_sequence_s;
@@ -17,9 +23,11 @@ double idle_prefill_s(const Machine& machine, const ServingOptions& serving, Pre
     const int64_t sampled = left == 0 ? 1 : 0;
     const PrefillChunk slice{tokens, first};
     first += tokens;
-    const double gpu_s = tokens == 1 && one_decodes ? step_time.mixed_s({}, 1, first, sampled)
-                                                    : step_time.mixed_s({&slice, 1}, 0, 0, sampled);
+    double gpu_s = tokens == 1 && one_decodes ? step_time.mixed_s({}, 1, first, sampled)
+                                              : step_time.mixed_s({&slice, 1}, 0, 0, sampled);
+    gpu_s += drafter_s(machine, slice, tokens == 1 && one_decodes);
     sum_s += serving.async_scheduling ? std::max(gpu_s, host_s) : gpu_s + host_s;
+    if (machine.speculation()) sum_s += machine.speculation()->draft_step_s();
   }
   return sum_s;
 }

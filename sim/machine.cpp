@@ -138,6 +138,12 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
   }
   if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load)");
   max_model_len_ = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
+  const std::optional<SpeculativeOptions>& speculative = scenario.serving.speculative;
+  if (speculative && speculative->draft_tokens > 0) {
+    speculation_ = std::make_unique<Speculation>(*speculative, scenario.model, scenario.hardware,
+                                                 scenario.serving.tensor_parallel_size,
+                                                 static_cast<uint64_t>(scenario.seed));
+  }
   try {
     choose_tiers(scenario);
     choose_policy(scenario, expected);
@@ -315,8 +321,16 @@ EngineSettings engine_settings(const Scenario& scenario) {
           .block_size = serving.block_size};
 }
 
+DraftMemory draft_memory(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  if (!serving.speculative) return {};
+  return draft_memory(*serving.speculative, scenario.model, serving.tensor_parallel_size);
+}
+
 GpuMemory planned_memory(const Scenario& scenario) {
-  return gpu_memory(scenario.model, scenario.hardware, engine_settings(scenario));
+  EngineSettings settings = engine_settings(scenario);
+  settings.draft = draft_memory(scenario);
+  return gpu_memory(scenario.model, scenario.hardware, settings);
 }
 
 KvLayout kv_layout(const Scenario& scenario) {
@@ -332,7 +346,7 @@ static KvCapacity shapes_capacity(const Scenario& scenario) {
   if (kv_capacity_model(scenario) == KvCapacityModel::simple) {
     return derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
                               serving.gpu_memory_utilization, serving.max_num_batched_tokens,
-                              serving.block_size, expert_placement(scenario));
+                              serving.block_size, expert_placement(scenario), draft_memory(scenario));
   }
   const GpuMemory memory = planned_memory(scenario);
   const auto gpus = static_cast<double>(serving.tensor_parallel_size);
@@ -392,6 +406,12 @@ void Machine::choose_memory(const Scenario& scenario) {
                "block of %s, where steps end (serving.recurrent_checkpoints: align)",
                static_cast<long long>(serving.max_num_batched_tokens), static_cast<long long>(block_tokens),
                scenario.model.name.c_str()));
+  }
+  if (aligns) {
+    notes_.push_back(format(
+        "%s leaves its states where steps end with a block of %lld tokens: a shared prefix is found up "
+        "to such an end (serving.recurrent_checkpoints: align)",
+        scenario.model.name.c_str(), static_cast<long long>(block_tokens)));
   }
   // Contexts kept on the GPU take their room from running requests.
   if (!tiers_.empty() && tiers_.front().kind == Tier::hbm) {

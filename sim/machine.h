@@ -12,6 +12,7 @@
 #include "cost/kv_layers.h"
 #include "policy/table.h"
 #include "scenario/scenario.h"
+#include "serving/speculation.h"
 #include "spec/expert_placement.h"
 #include "workload/reused_tokens.h"
 #include "workload/workload.h"
@@ -33,6 +34,8 @@ KvCapacityModel kv_capacity_model(const Scenario& scenario);
 // REQUIRES: serving.engine_version is a version, as loading checks.
 EngineSettings engine_settings(const Scenario& scenario);
 GpuMemory planned_memory(const Scenario& scenario);
+// Of one GPU, for the drafter of speculative decoding.
+DraftMemory draft_memory(const Scenario& scenario);
 // The blocks of GPU memory.
 KvLayout kv_layout(const Scenario& scenario);
 // A capacity of which so many sequences of `tokens` tokens are never short.
@@ -51,6 +54,8 @@ class Machine {
 
   const HardwareProfile& hardware() const { return hardware_; }
   const CostModel& cost() const { return cost_; }
+  // None where a step yields one token of a sequence.
+  const Speculation* speculation() const { return speculation_.get(); }
   const Policy& policy() const { return *policy_; }
   const LoadRates& idle_rates() const { return idle_rates_; }
   const Route& route(Tier from, Tier to) const;
@@ -94,6 +99,7 @@ class Machine {
   Match match_ = Match::session;
   HardwareProfile hardware_;  // a rank's; SSDs go through DRAM when both are tiers of the store
   CostModel cost_;
+  std::unique_ptr<Speculation> speculation_;
   std::vector<Route> routes_;  // from * 4 + to
   LoadRates idle_rates_{};
   std::vector<StoreTier> tiers_;

@@ -225,6 +225,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
                    },
                .instance = {.workload = &workload,
                             .cost = &machine.cost(),
+                            .speculation = machine.speculation(),
                             .policy = &machine.policy(),
                             .recorder = &recorder,
                             .route = [&machine](Tier from, Tier to) -> const Route& {

@@ -61,7 +61,7 @@ class Grid {
   void add(DecodeRows rows) {
     if (rows.sequences == 0) return;
     const double mean = static_cast<double>(rows.context_tokens) / static_cast<double>(rows.sequences);
-    groups_.push_back({heads_ * row_blocks(1) * rows.sequences, in_window(mean, 0)});
+    groups_.push_back({heads_ * row_blocks(rows.queries) * rows.sequences, in_window(mean, 0)});
   }
 
   double seconds(double key_s, int64_t sm_count) {
@@ -121,8 +121,10 @@ Traffic traffic_of(std::span<const PrefillChunk> chunks, const AttentionShape& s
   const double token_bytes = shape.kv_elements_per_token * shape.kv_bytes_per_element;
   auto context = static_cast<double>(rows.context_tokens);
   if (shape.window > 0) context = std::min(context, static_cast<double>(rows.sequences * shape.window));
-  Traffic traffic{shape.pair_flops() * context,
-                  static_cast<double>(rows.sequences) * query_bytes + context * token_bytes};
+  const auto queries_of_rows = static_cast<double>(rows.queries);
+  Traffic traffic{
+      shape.pair_flops() * context * queries_of_rows,
+      static_cast<double>(rows.sequences) * query_bytes * queries_of_rows + context * token_bytes};
   for (const PrefillChunk chunk : chunks) {
     if (chunk.new_tokens == 0) continue;
     const auto queries = static_cast<double>(chunk.new_tokens);
@@ -177,16 +179,29 @@ double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::sp
   return time_s + fixed_s(efficiency);
 }
 
+namespace {
+
+// Of all queries of a sequence against one key. A single query is bound by the bytes of its keys.
+double queries_s(const Efficiency& prefill, const Gpu& gpu, const AttentionShape& shape) {
+  if (shape.queries <= 1) return 0;
+  return static_cast<double>(shape.queries) * shape.pair_flops() / (gpu.peak_flops * prefill.efficiency);
+}
+
+}  // namespace
+
 DecodeAttention decode_attention(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape& shape) {
   KVCAP_CHECK(efficiency.model != EfficiencyModel::table);
   const double bytes = shape.kv_elements_per_token * shape.kv_bytes_per_element;  // per context token
   DecodeAttention time;
   time.fixed_s = fixed_s(efficiency);
   if (runs_in_blocks(efficiency)) {
-    time.per_context_token_s = bytes / (gpu.memory_bandwidth_bytes_per_s * efficiency.bandwidth_efficiency);
+    time.per_context_token_s =
+        std::max(bytes / (gpu.memory_bandwidth_bytes_per_s * efficiency.bandwidth_efficiency),
+                 queries_s(efficiency, gpu, shape));
   } else {
     // Flops and bytes are both proportional to the context, and so is either kind of maximum of the two.
-    time.per_context_token_s = roofline_s(efficiency, gpu, shape.pair_flops(), bytes);
+    time.per_context_token_s =
+        roofline_s(efficiency, gpu, static_cast<double>(shape.queries) * shape.pair_flops(), bytes);
   }
   return time;
 }
@@ -199,12 +214,15 @@ DecodeAttention decode_attention(const DecodeEfficiency& efficiency, const Effic
   double unsplit_s = 0;  // per context token: waves of blocks that each walk the mean context
   const bool split = shape.query_heads / shape.kv_heads >= efficiency.split_from_group;
   if (!split && runs_in_blocks(prefill)) {
-    const int64_t waves = divide_up(sequences * shape.kv_heads, gpu.sm_count);
+    const int64_t group = shape.query_heads / shape.kv_heads;
+    const int64_t row_blocks = shape.queries > 1 ? divide_up(shape.queries * group, prefill.block_m) : 1;
+    const int64_t waves = divide_up(sequences * shape.kv_heads * row_blocks, gpu.sm_count);
     unsplit_s = static_cast<double>(waves) * key_s(prefill, gpu, shape) / rows;
   }
   DecodeAttention time;
-  time.per_context_token_s = std::max(token_s / efficiency.bandwidth_efficiency, unsplit_s);
-  time.ramp_token_s = std::max(token_s / efficiency.ramp_efficiency, unsplit_s);
+  const double least_token_s = std::max(unsplit_s, queries_s(prefill, gpu, shape));
+  time.per_context_token_s = std::max(token_s / efficiency.bandwidth_efficiency, least_token_s);
+  time.ramp_token_s = std::max(token_s / efficiency.ramp_efficiency, least_token_s);
   time.ramp_tokens = efficiency.ramp_bytes / token_bytes;
   time.least_tokens = rows * static_cast<double>(efficiency.least_tokens);
   time.fixed_s = efficiency.constant_s + rows * static_cast<double>(shape.kv_heads) * efficiency.block_s +

@@ -34,15 +34,17 @@ struct AttentionShape {
   double kv_bytes_per_element = 2;
   int64_t kv_heads = 1;  // latent attention in decode: 1
   int64_t window = 0;    // a query sees the newest so many keys, its own included; 0: all
+  int64_t queries = 1;   // decode: of each sequence; more than one where it verifies drafts
 
   // Flops of one query against one key: scores and weighted sum, all heads.
   double pair_flops() const;
 };
 
-// Sequences that decode in the prefill kernel: one query each, context_tokens tokens in all.
+// Sequences that decode in the prefill kernel: `queries` rows each, context_tokens tokens in all.
 struct DecodeRows {
   int64_t sequences = 0;
   int64_t context_tokens = 0;
+  int64_t queries = 1;
 };
 
 // Query-key pairs of a causal chunk: every new token sees the cached ones and, on average, half of the new.
@@ -57,7 +59,8 @@ void split_at_chunks(PrefillChunk chunk, int64_t size, std::vector<PrefillChunk>
 double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::span<const PrefillChunk> chunks,
                            const AttentionShape& shape, DecodeRows rows = {});
 
-// Without kernel overhead, like the function above. For profiles without a DecodeEfficiency.
+// Without kernel overhead, like the function above. For profiles without a DecodeEfficiency. Several queries
+// of a sequence read its keys and values once, and multiply them once each.
 DecodeAttention decode_attention(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape& shape);
 
 // `prefill`: the GPU's prefill kernel, which decodes models below split_from_group.

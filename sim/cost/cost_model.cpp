@@ -149,8 +149,8 @@ struct CostModel::State {
 
   double scan_s(const ScanShape& scan, double tokens, double sequences) const;
   double prefill_mixer_s(const MixerShape& mixer, std::span<const PrefillChunk> chunks);
-  DecodeAttention decode_shape(const AttentionShape& shape, int64_t sequences) const;
-  DecodeAttention decode_mixer(const MixerShape& mixer, int64_t sequences) const;
+  DecodeAttention decode_shape(AttentionShape shape, int64_t sequences, int64_t queries) const;
+  DecodeAttention decode_mixer(const MixerShape& mixer, int64_t sequences, int64_t queries) const;
 
   // A measured time; or bytes over the slowest link of the ring, a share (t-1)/t of the buffer for each of
   // its passes.
@@ -288,8 +288,10 @@ double CostModel::State::prefill_mixer_s(const MixerShape& mixer, std::span<cons
   return time_s;
 }
 
-DecodeAttention CostModel::State::decode_shape(const AttentionShape& shape, int64_t sequences) const {
+DecodeAttention CostModel::State::decode_shape(AttentionShape shape, int64_t sequences,
+                                               int64_t queries) const {
   const Gpu& gpu = hardware.gpu;
+  shape.queries = queries;
   DecodeAttention time = gpu.decode_attention ? kvcap::decode_attention(*gpu.decode_attention, gpu.attention,
                                                                         gpu, shape, sequences)
                                               : kvcap::decode_attention(gpu.attention, gpu, shape);
@@ -298,12 +300,13 @@ DecodeAttention CostModel::State::decode_shape(const AttentionShape& shape, int6
 }
 
 // Of one layer of the kind.
-DecodeAttention CostModel::State::decode_mixer(const MixerShape& mixer, int64_t sequences) const {
+DecodeAttention CostModel::State::decode_mixer(const MixerShape& mixer, int64_t sequences,
+                                               int64_t queries) const {
   if (mixer.scan) {
-    const auto rows = static_cast<double>(sequences);
-    return {.fixed_s = scan_s(*mixer.scan, rows, rows)};
+    return {.fixed_s = scan_s(*mixer.scan, static_cast<double>(sequences * queries),
+                              static_cast<double>(sequences))};
   }
-  DecodeAttention time = decode_shape(mixer.decode, sequences);
+  DecodeAttention time = decode_shape(mixer.decode, sequences, queries);
   const auto rows = static_cast<double>(sequences);
   if (mixer.decode.window > 0) {
     time.most_tokens = time.tokens_beyond = rows * static_cast<double>(mixer.decode.window);
@@ -323,40 +326,41 @@ double CostModel::attention_layer_s(std::span<const PrefillChunk> chunks) const 
   return sum_s;
 }
 
-DecodeAttention CostModel::decode_attention_layer_s(int64_t sequences) const {
+DecodeAttention CostModel::decode_attention_layer_s(int64_t sequences, int64_t queries) const {
   if (sequences == 0) return {};
-  if (!state_->hardware.gpu.decode_attention && state_->model.is_uniform()) return state_->decode_attention;
-  return state_->decode_mixer(state_->shapes.mixer(), sequences);
+  const bool is_fixed = !state_->hardware.gpu.decode_attention && state_->model.is_uniform();
+  if (is_fixed && queries == 1) return state_->decode_attention;
+  return state_->decode_mixer(state_->shapes.mixer(), sequences, queries);
 }
 
-DecodeAttentions CostModel::decode_attentions_layer_s(int64_t sequences) const {
+DecodeAttentions CostModel::decode_attentions_layer_s(int64_t sequences, int64_t queries) const {
   DecodeAttentions sum;
   if (state_->layers_attend_alike() && !state_->shapes.mixer().indexer) {
-    sum.add(decode_attention_layer_s(sequences), 1);
+    sum.add(decode_attention_layer_s(sequences, queries), 1);
     return sum;
   }
   if (sequences == 0) return sum;
   for (const MixerShape& mixer : state_->shapes.mixers) {
     const double share = state_->share_of(mixer);
-    sum.add(state_->decode_mixer(mixer, sequences), share);
+    sum.add(state_->decode_mixer(mixer, sequences, queries), share);
     if (mixer.indexer) {
-      sum.add(state_->decode_shape(*mixer.indexer, sequences), share * mixer.indexer_share);
+      sum.add(state_->decode_shape(*mixer.indexer, sequences, queries), share * mixer.indexer_share);
     }
   }
   return sum;
 }
 
 double CostModel::mixed_attention_layer_s(std::span<const PrefillChunk> chunks, int64_t sequences,
-                                          int64_t context_tokens) const {
+                                          int64_t context_tokens, int64_t queries) const {
   const Gpu& gpu = state_->hardware.gpu;
   const bool any =
       std::any_of(chunks.begin(), chunks.end(), [](const PrefillChunk& c) { return c.new_tokens > 0; });
   if (!any || sequences == 0 || !state_->model.is_uniform() || state_->shapes.mixer().latent_expansion) {
     return attention_layer_s(chunks) +
-           decode_attentions_layer_s(sequences).at_s(static_cast<double>(context_tokens));
+           decode_attentions_layer_s(sequences, queries).at_s(static_cast<double>(context_tokens));
   }
   return prefill_attention_s(gpu.attention, gpu, chunks, state_->shapes.mixer().prefill,
-                             {sequences, context_tokens}) +
+                             {sequences, context_tokens, queries}) +
          gpu.kernel_overhead_s;
 }
 

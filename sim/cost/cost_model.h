@@ -26,6 +26,7 @@
 #include <memory>
 #include <span>
 
+#include "cost/draft_memory.h"
 #include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
@@ -36,6 +37,16 @@ namespace kvcap {
 struct PrefillChunk {
   int64_t new_tokens = 0;
   int64_t cached_tokens = 0;
+};
+
+// Sequences that decode in one step: one row each, and the drafts that it verifies behind that row.
+struct Decodes {
+  int64_t sequences = 0;
+  int64_t context_tokens = 0;  // of all of them together, the step's rows included
+  int64_t drafts = 0;
+  int64_t rows() const { return sequences + drafts; }
+  // Of the sequence that has most, where the others have as many or one less.
+  int64_t queries() const { return sequences == 0 ? 1 : 1 + (drafts + sequences - 1) / sequences; }
 };
 
 // A batch of sequences that each decode one token: time = fixed_s + per_context_token_s * context from
@@ -115,16 +126,17 @@ class CostModel {
   double attention_layer_s(std::span<const PrefillChunk> chunks) const;
   double attention_layer_s(PrefillChunk chunk) const;
   // Of a model whose layers are alike; of others their first group's.
-  DecodeAttention decode_attention_layer_s(int64_t sequences) const;
+  DecodeAttention decode_attention_layer_s(int64_t sequences, int64_t queries = 1) const;
   // The mean over layers. Where a layer sees a window of its context, the sequences' mean context decides
   // what they see of it: exact as long as all of them, or none, are longer than the window. Of chunks it sees
-  // half a chunk, the mean over a long context.
-  DecodeAttentions decode_attentions_layer_s(int64_t sequences) const;
+  // half a chunk, the mean over a long context. `queries`: rows of each sequence, more than one where drafts
+  // are verified: they read the context once and multiply it once each.
+  DecodeAttentions decode_attentions_layer_s(int64_t sequences, int64_t queries = 1) const;
   // Chunks, and `sequences` that decode over `context_tokens` tokens in all, in one call of the prefill
   // kernel, which does not split keys: a decoding row is a block that walks its sequence's whole context,
   // here the mean one. MLA: two calls, since its decode attends to the latents.
   double mixed_attention_layer_s(std::span<const PrefillChunk> chunks, int64_t sequences,
-                                 int64_t context_tokens) const;
+                                 int64_t context_tokens, int64_t queries = 1) const;
 
   // One whole layer that prefills one chunk.
   double prefill_layer_s(PrefillChunk chunk) const;
@@ -174,6 +186,7 @@ class CostModel {
 // down to whole blocks; 0 when the weights do not fit. Activations: the residual, and the
 // input and output of the widest GEMM, for max_num_batched_tokens rows; routed experts hold the rows of all
 // active experts at once. Of several ranks that share their experts: of one, with its share of the experts.
+// `draft`: of one GPU.
 struct KvCapacity {
   int64_t tokens = 0;
   double weight_bytes = 0;      // per group
@@ -182,6 +195,6 @@ struct KvCapacity {
 KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& hardware,
                               int64_t tensor_parallel_size, double gpu_memory_utilization,
                               int64_t max_num_batched_tokens, int64_t block_size,
-                              const ExpertPlacement& placement = {});
+                              const ExpertPlacement& placement = {}, const DraftMemory& draft = {});
 
 }  // namespace kvcap

@@ -229,6 +229,10 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
   memory.weight_bytes = loaded_weight_bytes(model, t, settings.placement);
   memory.terms.push_back({"weights as loaded", memory.weight_bytes, true, TermSource::shapes,
                           "vocabulary padded to 64, rotary table, replicas"});
+  if (settings.draft.weight_bytes > 0) {
+    memory.terms.push_back({"drafter's weights", settings.draft.weight_bytes, true, TermSource::shapes,
+                            "of speculative decoding; its KV is part of the blocks"});
+  }
 
   const ActivationPeaks peaks = activation_peaks(model, hardware, settings);
   memory.terms.push_back({"peak activations", peaks.peak_bytes(), true, TermSource::shapes,
@@ -261,7 +265,7 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
 
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
   const KvLayout layout = kv_layout_of(model, t, settings.block_size);
-  memory.block_bytes = layout.block_bytes();
+  memory.block_bytes = settings.draft.block_bytes(layout);
   memory.blocks = static_cast<int64_t>(std::floor(std::max(0.0, memory.kv_bytes) / memory.block_bytes));
   memory.tokens = layout.tokens_of(memory.blocks);
   return memory;

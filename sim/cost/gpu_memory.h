@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/draft_memory.h"
 #include "cost/engine_memory.h"
 #include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
@@ -29,6 +30,7 @@ struct EngineSettings {
   int64_t max_num_batched_tokens = 2048;
   int64_t max_num_seqs = 256;
   int64_t block_size = 16;
+  DraftMemory draft;  // of speculative decoding
 };
 
 // Weights of one GPU as vLLM loads them, in bytes: the vocabulary padded to a multiple of 64, in the

@@ -10,12 +10,12 @@ namespace kvcap {
 KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& hardware,
                               int64_t tensor_parallel_size, double gpu_memory_utilization,
                               int64_t max_num_batched_tokens, int64_t block_size,
-                              const ExpertPlacement& placement) {
+                              const ExpertPlacement& placement, const DraftMemory& draft) {
   KVCAP_CHECK(block_size > 0);
   const LayerShapes shapes = layer_shapes(model, tensor_parallel_size, placement);
   const auto gpus = static_cast<double>(tensor_parallel_size);
   KvCapacity capacity;
-  capacity.weight_bytes = model.weight_bytes();
+  capacity.weight_bytes = model.weight_bytes() + gpus * draft.weight_bytes;
   if (placement.ranks > 1) {
     const auto ranks = static_cast<double>(placement.ranks);
     capacity.weight_bytes -= (1 - 1 / ranks) * model.routed_weight_bytes();
@@ -28,7 +28,7 @@ KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& har
   // Replicated KV heads and latents take their place on every GPU, so the group's bytes per token can be
   // more than the model's.
   const KvLayout layout = kv_layout_of(model, tensor_parallel_size, block_size);
-  const double block_bytes = gpus * layout.block_bytes();
+  const double block_bytes = gpus * draft.block_bytes(layout);
   capacity.tokens = layout.tokens_of(static_cast<int64_t>(std::floor(free_bytes / block_bytes)));
   return capacity;
 }

@@ -47,6 +47,7 @@ struct Recorded {
   TimeSeries remote_requests;      // reads and writes
   std::vector<double> gpu_busy_s;  // of each node
   int64_t preemptions = 0;
+  int64_t drafts = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t retried = 0;
   int64_t reloaded_tokens = 0;
   double reloaded_bytes = 0;
@@ -54,7 +55,7 @@ struct Recorded {
   double waiting_save_bytes = 0, peak_waiting_save_bytes = 0;
   double copied_bytes = 0, copied_s = 0;               // within KV buffers
   double reused_prefill_s = 0, restore_compute_s = 0;  // see Recorder::reused
-  double restored_in_prefills_s = 0;                     // of restore_compute_s
+  double restored_in_prefills_s = 0;                   // of restore_compute_s
 
   void asked(Tier tier, double requests, double now_s) {
     if (tier == Tier::remote && requests > 0) remote_requests.add_at(requests, now_s);

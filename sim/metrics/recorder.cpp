@@ -74,6 +74,12 @@ void Recorder::wrote(Tier tier, double bytes, double requests, double now_s) {
 
 void Recorder::preempted() { ++state_->preemptions; }
 
+void Recorder::drafted(int64_t draft_tokens, int64_t accepted) {
+  ++state_->drafts;
+  state_->draft_tokens += draft_tokens;
+  state_->accepted_tokens += accepted;
+}
+
 void Recorder::reloaded(Tier tier, int64_t tokens, double bytes, double requests, double now_s) {
   state_->reloaded_tokens += tokens;
   state_->reloaded_bytes += bytes;

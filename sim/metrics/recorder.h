@@ -94,6 +94,8 @@ class Recorder {
   void wrote(Tier tier, double bytes, double requests, double now_s);
   // A preempted request lost its KV; `tokens` of it were brought back from the store again.
   void preempted();
+  // A step verified `draft_tokens` drafts of one sequence and accepted so many of them.
+  void drafted(int64_t draft_tokens, int64_t accepted);
   void reloaded(Tier tier, int64_t tokens, double bytes, double requests, double now_s);
   // Tokens were found whose prefill would have taken prefill_s; bringing them back computed for restore_s,
   // `in_prefill` where that is part of the turn's prefill. Seconds of one tensor-parallel group.

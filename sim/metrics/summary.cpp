@@ -102,6 +102,7 @@ class Summary {
     add_tiers();
     add_utilization();
     add_kv_buffer();
+    add_speculation();
     add_breakdown();
     add_cost();
     add_warmup();
@@ -362,6 +363,18 @@ class Summary {
     add("kv_buffer.copied_bytes", recorded_.copied_bytes);
     add("kv_buffer.copied_bytes_per_output_token", per_token(recorded_.copied_bytes));
     add("kv_buffer.copy_ms_per_output_token", per_token(1e3 * recorded_.copied_s));
+  }
+
+  // As vLLM counts them: a draft is one step's drafted tokens of one sequence.
+  void add_speculation() {
+    const auto drafts = static_cast<double>(recorded_.drafts);
+    const auto draft_tokens = static_cast<double>(recorded_.draft_tokens);
+    const auto accepted = static_cast<double>(recorded_.accepted_tokens);
+    add("speculation.drafts", recorded_.drafts);
+    add("speculation.draft_tokens", recorded_.draft_tokens);
+    add("speculation.accepted_tokens", recorded_.accepted_tokens);
+    add("speculation.mean_acceptance_length", drafts > 0 ? 1 + accepted / drafts : kNaN);
+    add("speculation.acceptance_rate", draft_tokens > 0 ? accepted / draft_tokens : kNaN);
   }
 
   // Exposed time only. Prefill is what remains, so that the parts sum to mean_ttft_ms.

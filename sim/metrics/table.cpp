@@ -35,6 +35,7 @@ constexpr Row kRows[] = {
     {"warm TTFT mean", "ms", "mean_warm_ttft_ms", 1, false, false},
     {"ITL  p99", "ms", "p99_itl_ms", 1, false, true},
     {"E2E  mean", "ms", "mean_e2el_ms", 1, false, false},
+    {"acceptance", "tokens", "speculation.mean_acceptance_length", 1, false, false},
     {"rejected", "turns", "rejected", 1, false, false, true},
     {"truncated", "turns", "truncated", 1, false, false, true},
     {"token hit rate", "%", "token_hit_rate", 100, false, true},

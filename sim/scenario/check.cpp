@@ -561,6 +561,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_parallelism(scenario, places);
   check_experts(scenario, places);
   check_engine(scenario, places);
+  check_speculative(scenario, places);
   check_form(scenario, places);
   check_victims(scenario, places);
   check_layout(scenario, places);

@@ -12,7 +12,10 @@ namespace kvcap {
 void check_model(const ModelSpec& model, const Places& places, std::string_view path);
 void check_hardware(const HardwareProfile& hardware, const Places& places, std::string_view path);
 
-// Includes the two above. May add notes about what is allowed and yet worth knowing.
+// serving.speculative, if it is there.
+void check_speculative(Scenario& scenario, const Places& places);
+
+// Includes those above. May add notes about what is allowed and yet worth knowing.
 void check_scenario(Scenario& scenario, const Places& places);
 
 }  // namespace kvcap

@@ -516,6 +516,43 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
   v.field("errors", o.errors, {.meaning = "how far measured times lie from simulated ones"});
 }
 
+static void describe(FieldVisitor& v, SpeculativeOptions& o) {
+  v.field(
+      "method", o.method,
+      {.meaning = "who drafts: the host from the text (ngram), layers of the model's kind behind it (MTP, "
+                  "EAGLE), or a smaller model"});
+  v.field("draft_tokens", o.draft_tokens,
+          {.meaning = "drafts that a step verifies behind a sequence's next token; 0: no speculation",
+           .unit = "tokens",
+           .min = 0,
+           .max = 1024});
+  v.field("acceptance_length", o.acceptance_length,
+          {.meaning = "tokens that a step yields of a sequence in the mean, the model's own one included",
+           .unit = "tokens",
+           .min = 1,
+           .max = 1025,
+           .absent = "acceptance_rate is given"});
+  v.field(
+      "acceptance_rate", o.acceptance_rate,
+      {.meaning = "share of drafted tokens that are accepted; acceptance_length is 1 + draft_tokens times it",
+       .min = 0,
+       .max = 1,
+       .absent = "acceptance_length is given"});
+  v.field(
+      "draft_layers", o.draft_layers,
+      {.meaning = "method layers: how many", .unit = "layers", .min = 1, .max = kMaxCount, .absent = "1"});
+  v.field("draft_model", o.draft_model,
+          {.meaning = "method draft_model: the smaller model, over the same GPUs",
+           .absent = "none",
+           .reference = "model"});
+  v.field(
+      "draft_step_s", o.draft_step_s,
+      not_negative("of each step, in which the drafts are made and nothing else; passes of a drafter come "
+                   "on top of it",
+                   "s"));
+  v.needs("method", "draft_model", "draft_model");
+}
+
 static void describe(FieldVisitor& v, ServingOptions& o) {
   v.field("tensor_parallel_size", o.tensor_parallel_size,
           {.meaning = "GPUs that share every layer", .unit = "GPUs", .min = 1, .max = 1024});
@@ -584,6 +621,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
                   "with a block (prefill slices are cut so that they do), or at the end of every block"});
   v.field("async_scheduling", o.async_scheduling,
           {.meaning = "the next step is planned while one runs; host time is hidden behind the GPU's"});
+  v.field("speculative", o.speculative,
+          {.meaning = "speculative decoding: drafts that one step verifies", .absent = "none"});
   v.field("step_overhead_s", o.step_overhead_s, not_negative("host time of a step", "s"));
   v.field("step_overhead_per_sequence_s", o.step_overhead_per_sequence_s,
           not_negative("more of it for each sequence in the step", "s"));

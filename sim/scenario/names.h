@@ -25,6 +25,7 @@ inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
 inline constexpr std::string_view kExpertExchangeNames[] = {"allgather_reducescatter", "all_to_all"};
 inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output"};
 inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
+inline constexpr std::string_view kDraftMethodNames[] = {"ngram", "layers", "draft_model"};
 inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple"};
 inline constexpr std::string_view kMixedAttentionNames[] = {"two_calls", "one_call"};
 inline constexpr std::string_view kRoutingNames[] = {"round_robin", "least_loaded", "session_affinity",
@@ -96,6 +97,7 @@ constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr Names names_of(Calls) { return kCallsNames; }
 constexpr Names names_of(OneTokenSlices) { return kOneTokenSlicesNames; }
+constexpr Names names_of(DraftMethod) { return kDraftMethodNames; }
 constexpr Names names_of(Checkpoints) { return kCheckpointsNames; }
 constexpr Names names_of(BlockLayout) { return kBlockLayoutNames; }
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }

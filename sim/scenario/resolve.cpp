@@ -90,28 +90,6 @@ double gpus_of(const Json& hardware) {
   return count.is_number() ? count.get<double>() : 0;
 }
 
-// What `key` of a scenario refers to takes the place of the reference.
-void resolve_reference(Document& document, std::string_view key) {
-  const auto found = document.json.find(key);
-  if (found == document.json.end()) return;
-  Places& places = document.places;
-  if (!found->is_string()) {
-    if (key == "model") translate_hugging_face(*found, "", places.at(key));
-    return;
-  }
-  const auto name = found->get<std::string>();
-  if (key == "policy") {
-    *found = policy_of(name, places);
-    return;
-  }
-  const Catalogue which = key == "model" ? Catalogue::models : Catalogue::hardware;
-  Loaded loaded = load_catalogue_or_path(name, which, places.folder(key), places.at(key));
-  *found = std::move(loaded.json);
-  places.add_file(key, loaded.file, loaded.folder, true);
-  if (key == "model") translate_hugging_face(*found, name_for(loaded.file), loaded.file);
-  if (key == "hardware") document.profile_gpus = gpus_of(*found);
-}
-
 std::vector<std::string> split_path(std::string_view path) {
   std::vector<std::string> parts(1);
   for (char letter : path) {
@@ -122,6 +100,43 @@ std::vector<std::string> split_path(std::string_view path) {
     }
   }
   return parts;
+}
+
+constexpr std::string_view kDraftModel = "serving.speculative.draft_model";
+
+// What stands at `path`; null where nothing does.
+Json* find_at(Json& json, std::string_view path) {
+  Json* node = &json;
+  for (const std::string& part : split_path(path)) {
+    if (!node->is_object()) return nullptr;
+    const auto found = node->find(part);
+    if (found == node->end()) return nullptr;
+    node = &*found;
+  }
+  return node;
+}
+
+// What `key` of a scenario refers to takes the place of the reference.
+void resolve_reference(Document& document, std::string_view key) {
+  Json* const found = find_at(document.json, key);
+  if (!found) return;
+  const bool is_model = key == "model" || key == kDraftModel;
+  Places& places = document.places;
+  if (!found->is_string()) {
+    if (is_model) translate_hugging_face(*found, "", places.at(key));
+    return;
+  }
+  const auto name = found->get<std::string>();
+  if (key == "policy") {
+    *found = policy_of(name, places);
+    return;
+  }
+  const Catalogue which = is_model ? Catalogue::models : Catalogue::hardware;
+  Loaded loaded = load_catalogue_or_path(name, which, places.folder(key), places.at(key));
+  *found = std::move(loaded.json);
+  places.add_file(key, loaded.file, loaded.folder, true);
+  if (is_model) translate_hugging_face(*found, name_for(loaded.file), loaded.file);
+  if (key == "hardware") document.profile_gpus = gpus_of(*found);
 }
 
 // The member `part` of `node`, made where it is not there yet (in arrays: one past the end).
@@ -159,6 +174,7 @@ void apply_override(Document& document, const Override& override) {
   document.places.add_override(path, created.empty() ? path : created, override.place, override.folder,
                                override.value);
   if (path == "model" || path == "hardware" || path == "policy") resolve_reference(document, path);
+  if (kDraftModel.starts_with(path)) resolve_reference(document, kDraftModel);
 }
 
 Document resolve_file(const std::string& name_or_path, Catalogue which) {
@@ -192,6 +208,7 @@ Document resolve_scenario(std::string_view text, const std::string& file,
     throw InputError(file + ": found " + shown(document.json) + ", allowed: an object");
   }
   for (std::string_view key : {"model", "hardware", "policy"}) resolve_reference(document, key);
+  resolve_reference(document, kDraftModel);
   for (const Override& override : overrides) apply_override(document, override);
   take_prices(document);
   take_share(document);

@@ -186,12 +186,14 @@ EngineLoad Instance::engine_load() {
     --load.waiting_turns;
   }
   load.waiting_turns = std::max<int64_t>(0, load.waiting_turns);
-  if (load.decode_rows > 0) {
-    load.decode_step_s = step_time_.decode(load.decode_rows, outlook_.context_tokens).sum_s(1);
-  }
+  if (load.decode_rows > 0) load.decode_step_s = decode_step_s(outlook_);
   load.next_rows = 0;
   for (const Slice& slice : outlook_.slices) load.next_rows += slice.tokens;
-  load.next_step_s = outlook_.decodes_only() ? load.decode_step_s : mixed_step_s(outlook_);
+  load.next_step_s = load.decode_step_s;
+  if (!outlook_.decodes_only()) {
+    load.next_step_s = mixed_step_s(outlook_);
+    load.next_step_s += drafter_s();
+  }
   return load;
 }
 
@@ -205,8 +207,7 @@ void Instance::count_reuse(const Request& request, int64_t tokens, const Restora
     const int64_t cached = tokens - request.unused_tokens;
     compute_s -= layers * cost.prefill_layer_s({request.known_tokens() - cached, cached}) + cost.head_s(1);
   }
-  parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s,
-                          restoration.fused);
+  parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s, restoration.fused);
 }
 
 // What takes no part in the turn needs no room.

@@ -13,6 +13,8 @@ GroupPoolOptions pool_options(const ContextCacheParts& parts) {
   const ServingOptions& serving = parts.serving;
   GroupPoolOptions options;
   options.step_tokens = serving.max_num_batched_tokens;
+  // Slots of drafts that may be rejected, of the next step's, and those that a drafter writes ahead.
+  if (serving.speculative) options.step_tokens += 3 * serving.speculative->draft_tokens;
   options.checkpoints = serving.recurrent_checkpoints;
   options.caching = serving.prefix_caching && parts.policy->traits().reuse != Reuse::everything;
   const KvLayout plain{.groups = {{.block_tokens = serving.block_size}}, .unit_tokens = serving.block_size};
@@ -40,6 +42,9 @@ std::vector<BlockRun> ContextCache::chain_of(const TurnText& text) const {
 FoundContext ContextCache::find(const Request& request) const {
   FoundContext found;
   if (parts_.serving.prefix_caching) found.blocks = pool_.find(request.chain, request.known_tokens() - 1);
+  if (parts_.drops_last_block && found.blocks.tokens > 0) {
+    found.blocks = pool_.find(request.chain, found.blocks.tokens - 1);
+  }
   found.resident = found.blocks.tokens;
   found.parts = find_below(request, found.resident);
   if (found.parts.on_gpu() > 0 && found.resident > 0) {

@@ -40,6 +40,7 @@ struct ContextCacheParts {
   KeepingOptions keeping;
   int64_t kv_capacity_tokens = 0;
   std::optional<KvLayout> kv_layout;  // absent: every layer keeps every token
+  bool drops_last_block = false;      // Speculation::drops_last_block()
 };
 
 // What is there of a prompt.

@@ -24,13 +24,18 @@ Instance::Instance(const InstanceParts& parts)
               .serving = parts.serving,
               .keeping = parts.keeping,
               .kv_capacity_tokens = parts.kv_capacity_tokens,
-              .kv_layout = parts.kv_layout}),
+              .kv_layout = parts.kv_layout,
+              .drops_last_block = parts.speculation && parts.speculation->drops_last_block()}),
       scheduler_({.max_num_seqs = parts.serving.max_num_seqs,
                   .max_num_batched_tokens = parts.serving.max_num_batched_tokens,
                   .least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
                   .admission = parts.serving.admission,
                   .schedule = parts.serving.schedule,
-                  .cache_generated = parts.serving.cache_generated},
+                  .cache_generated = parts.serving.cache_generated,
+                  .draft_tokens = parts.speculation ? parts.speculation->draft_tokens() : 0,
+                  .lookahead_tokens = parts.speculation ? parts.speculation->lookahead_tokens() : 0,
+                  .max_model_len = parts.max_model_len,
+                  .plans_ahead = parts.serving.async_scheduling},
                  cache_.pool(), *this) {
   parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued) {
     return accepts(from, to, tokens, issued);
@@ -155,8 +160,8 @@ void Instance::cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts) 
 
 bool Instance::fits_at_all(const Request& request) const {
   const int64_t tokens = request.history_tokens + request.input_tokens + request.output_tokens;
-  // The last token of an answer is never computed.
-  return tokens <= parts_.max_model_len && scheduler_.blocks_needed(tokens - 1) <= cache_.pool().total();
+  return tokens <= parts_.max_model_len &&
+         scheduler_.blocks_needed(scheduler_.most_slots(tokens)) <= cache_.pool().total();
 }
 
 // Whether there is a place in the batch or in the queue.

@@ -6,7 +6,8 @@
 // hold more of its history than the GPU's prefix cache does (beside the steps of others), computes the rest
 // of its prompt slice by slice, decodes a token a step, and leaves its context behind.
 //
-// Runs of decode steps that nothing can interrupt are one call (request fidelity).
+// Runs of decode steps that nothing can interrupt are one call (request fidelity). Where drafts are verified
+// every step is a call: what it yields of each sequence is drawn.
 #pragma once
 
 #include <atomic>
@@ -32,6 +33,7 @@
 #include "serving/restorer.h"
 #include "serving/scheduler.h"
 #include "serving/sessions.h"
+#include "serving/speculation.h"
 #include "serving/step_time.h"
 #include "state/node_store.h"
 #include "workload/workload.h"
@@ -48,6 +50,7 @@ struct FleetCallbacks {
 struct InstanceParts {
   const Workload* workload = nullptr;
   const CostModel* cost = nullptr;
+  const Speculation* speculation = nullptr;  // none: a step yields one token of a sequence
   const Policy* policy = nullptr;
   Sessions* sessions = nullptr;
   NodeStore* store = nullptr;
@@ -174,7 +177,12 @@ class Instance : private Admissions {
   void clear_up(double now_s);
   void time_step();
   void time_empty_step();
+  // Of the GPU, without drafting; sets chunks_ and decodes_ to what the plan computes.
   double mixed_step_s(const StepPlan& plan);
+  double decode_step_s(const StepPlan& plan);
+  double drafter_s() const;
+  double host_of_drafts_s() const;
+  int64_t tokens_of(const Slice& slice) const;
   double host_s(std::size_t sequences) const;
   int64_t copies_due(int64_t& for_steps) const;
   int64_t most_steps_alike(int64_t at_most);
@@ -229,6 +237,7 @@ class Instance : private Admissions {
   Step step_;
   StepPlan outlook_;                               // scratch
   std::vector<PrefillChunk> chunks_;               // scratch: no allocation a step
+  Decodes decodes_;                                // beside them
   std::vector<std::shared_ptr<Saves>> returned_;   // whose blocks come back with the end of the run's step
   double recorded_s_ = 0;                          // when the levels were last
   int64_t recorded_waiting_ = 0;                   // then, and those who have come since

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "serving/speculative_options.h"
 #include "spec/expert_placement.h"
 #include "spec/kv_groups.h"
 
@@ -64,6 +65,7 @@ struct ServingOptions {
   MixedAttention mixed_attention = MixedAttention::two_calls;
   OneTokenSlices one_token_slices = OneTokenSlices::prefill;
   bool async_scheduling = true;  // step N+1 is planned when step N begins
+  std::optional<SpeculativeOptions> speculative;
   // Host time of a step: on the path without asynchronous scheduling, beside the GPU's with it.
   double step_overhead_s = 0;
   double step_overhead_per_sequence_s = 0;

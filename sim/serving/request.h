@@ -43,9 +43,10 @@ struct Request {
   int64_t unused_tokens = 0;  // of its history, found and not important: they take no part
 
   int64_t generated = 0;         // tokens of the answer that are known
-  int64_t ahead = 0;             // tokens that planned steps will yield
-  int64_t orphans = 0;           // such tokens of a request that was preempted meanwhile
-  int64_t planned = 0;           // tokens whose computation is planned or done
+  int64_t ahead = 0;             // tokens that planned steps will yield, at most
+  int64_t drafts_ahead = 0;      // of them, drafts: they may be rejected
+  int64_t orphans = 0;           // planned steps of a request that was preempted meanwhile
+  int64_t planned = 0;           // tokens whose computation is planned or done, planned drafts included
   int64_t computed = 0;          // done, or found
   int64_t prompt_end = 0;        // tokens that were known at its admission: beyond them it decodes
   int64_t saved_tokens = 0;      // of its sequence, that have been handed to the tiers

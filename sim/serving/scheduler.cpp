@@ -1,11 +1,9 @@
 #include "serving/scheduler.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/check.h"
-#include "base/invariants.h"
 
 namespace kvcap {
 namespace {
@@ -22,21 +20,6 @@ RequestPtr take_from(List& list, const Request& request) {
 
 }  // namespace
 
-void StepPlan::clear() {
-  slices.clear();
-  decoding = context_tokens = sampled = 0;
-  preempted = admitted = false;
-}
-
-void StepPlan::count() {
-  decoding = context_tokens = sampled = 0;
-  for (const Slice& slice : slices) {
-    decoding += slice.decode;
-    if (slice.decode) context_tokens += slice.first + 1;
-    sampled += slice.yields;
-  }
-}
-
 Scheduler::Scheduler(const SchedulerOptions& options, KvPool& pool, Admissions& admissions)
     : options_(options), pool_(pool), admissions_(admissions) {}
 
@@ -46,9 +29,22 @@ int64_t Scheduler::blocks_needed(int64_t tokens) const {
   return pool_.most_blocks(std::max({tokens, options_.least_tokens, int64_t{0}}));
 }
 
-// Of the tokens that are planned those that lie in blocks.
+int64_t Scheduler::with_lookahead(int64_t tokens) const {
+  return std::min(tokens + options_.lookahead_tokens, std::max(tokens, options_.max_model_len));
+}
+
+// The last token is never computed, but drafts behind it may be; and, if its step is planned before that is
+// known, another step's.
+int64_t Scheduler::most_slots(int64_t tokens) const {
+  if (options_.draft_tokens == 0) return tokens - 1;
+  const int64_t drafts = (options_.plans_ahead ? 2 : 1) * options_.draft_tokens;
+  return std::min(tokens - 1 + drafts + options_.lookahead_tokens, std::max(tokens, options_.max_model_len));
+}
+
+// Of the tokens that are planned those that lie in blocks. Drafts may be rejected, and what stands before
+// them be needed again.
 int64_t Scheduler::in_pool(const Request& request) {
-  return std::max<int64_t>(0, request.planned - request.free_tokens);
+  return std::max<int64_t>(0, request.planned - request.drafts_ahead - request.free_tokens);
 }
 
 // Of the first `tokens` tokens of the sequence those that take room in blocks.
@@ -61,6 +57,14 @@ int64_t Scheduler::slice_tokens(const Request& request, int64_t planned, int64_t
   const int64_t known = request.known_tokens() + request.ahead;
   const int64_t not_in_blocks = request.free_tokens;
   return pool_.cut_slice(planned - not_in_blocks, known - not_in_blocks, std::min(known - planned, budget));
+}
+
+// Behind the one token that the request decodes.
+int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
+  if (options_.draft_tokens == 0) return 0;
+  // The longest sequence's last token is not computed.
+  const int64_t in_sequence = options_.max_model_len - 1 - (request.planned + 1);
+  return std::max<int64_t>(0, std::min({options_.draft_tokens, budget - 1, in_sequence}));
 }
 
 // ---- planning ----
@@ -83,18 +87,21 @@ bool Scheduler::is_decode(const Request& request, int64_t tokens) {
   return tokens == 1 && request.planned >= request.prompt_end;
 }
 
-void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens) {
-  Slice slice{.request = &request, .tokens = tokens, .first = request.planned};
+void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens, int64_t drafts) {
+  Slice slice{.request = &request, .tokens = tokens + drafts, .first = request.planned, .drafts = drafts};
   slice.decode = is_decode(request, tokens);
   request.planned += tokens;
   slice.yields = request.planned == request.known_tokens() + request.ahead &&
-                 request.generated + request.ahead < request.output_tokens;
+                 request.generated + request.ahead - request.drafts_ahead < request.output_tokens;
+  request.planned += drafts;
   if (slice.decode) {
     ++step.decoding;
     step.context_tokens += request.planned;
+    step.drafts += drafts;
   }
   if (slice.yields) {
-    ++request.ahead;
+    request.ahead += 1 + drafts;
+    request.drafts_ahead += drafts;
     ++step.sampled;
   }
   step.slices.push_back(slice);
@@ -106,15 +113,21 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
     Request& request = *running_[i];
     const int64_t left = request.known_tokens() + request.ahead - request.planned;
     const int64_t tokens = slice_tokens(request, request.planned, budget);
-    if (tokens <= 0 || request.generated + request.ahead >= request.output_tokens) continue;
-    if (!(is_decode(request, left) ? decodes : prompts)) continue;
-    while (i < running_.size() && !grow(request, request.planned + tokens)) {
+    // The next token is not its last one, whatever becomes of the drafts of the step before.
+    const int64_t sure = request.generated + request.ahead - request.drafts_ahead;
+    if (tokens <= 0 || sure >= request.output_tokens) continue;
+    // With those drafts it would be longer than any sequence: it waits for the step to end.
+    if (request.drafts_ahead > 0 && request.planned + tokens >= options_.max_model_len) continue;
+    const bool is_decoding = is_decode(request, left);
+    if (!(is_decoding ? decodes : prompts)) continue;
+    const int64_t drafts = is_decoding ? draft_tokens(request, budget) : 0;
+    while (i < running_.size() && !grow(request, request.planned + tokens + drafts)) {
       preempt();
       step.preempted = true;
     }
     if (i >= running_.size()) return;  // it was the last, and is preempted itself
-    add_slice(step, request, tokens);
-    budget -= tokens;
+    add_slice(step, request, tokens, drafts);
+    budget -= tokens + drafts;
   }
 }
 
@@ -172,23 +185,23 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
   const int64_t tokens = slice_tokens(request, request.planned, budget);
   if (tokens == 0 && request.known_tokens() > request.planned) return true;
   KVCAP_CHECK(grow(request, request.planned + tokens));
-  add_slice(step, request, tokens);
+  add_slice(step, request, tokens, 0);
   budget -= tokens;
   return true;
 }
 
 bool Scheduler::fits(const Request& request, const Found& found) const {
   const int64_t free = pool_.free() - found.gpu.unheld;
-  int64_t tokens = request.known_tokens();
+  int64_t tokens = with_lookahead(request.known_tokens());
   // Contexts that are loaded are not preempted: who computes only a first slice beside them might for ever be
   // preempted for want of a second one, which they wait for as well.
   bool owes = found.load_tokens > 0 || (options_.admission == Admission::chunk && parks());
   if (options_.admission == Admission::chunk && !owes) {
     const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;
     const int64_t there = std::max(held + request.free_tokens, request.planned);
-    tokens = std::min(tokens, there + options_.max_num_batched_tokens);
+    tokens = std::min(tokens, with_lookahead(there + options_.max_num_batched_tokens));
   } else if (options_.admission == Admission::reserve_output) {
-    tokens = request.prompt_tokens() + request.output_tokens - 1;
+    tokens = most_slots(request.prompt_tokens() + request.output_tokens);
     owes = true;
   }
   const int64_t needed = pool_.owed_blocks(request.holding, found.gpu.tokens, in_blocks(request, tokens));
@@ -202,9 +215,9 @@ int64_t Scheduler::owed_blocks(const Request* but) const {
   int64_t owed = 0;
   const auto add = [&](const Request& request) {
     if (&request == but) return;
-    int64_t tokens = request.known_tokens();
+    int64_t tokens = with_lookahead(request.known_tokens());
     if (options_.admission == Admission::reserve_output) {
-      tokens = request.prompt_tokens() + request.output_tokens - 1;
+      tokens = most_slots(request.prompt_tokens() + request.output_tokens);
     }
     owed += std::max<int64_t>(0, pool_.owed_blocks(request.holding, 0, in_blocks(request, tokens)));
   };
@@ -225,7 +238,7 @@ int64_t Scheduler::missing_blocks(const Request& request, int64_t tokens) const 
 // Blocks for the first `tokens` tokens of the sequence. False when there is no room.
 bool Scheduler::grow(Request& request, int64_t tokens) {
   const int64_t computed = in_pool(request);
-  if (!pool_.grow(computed, in_blocks(request, tokens), request.holding)) return false;
+  if (!pool_.grow(computed, in_blocks(request, with_lookahead(tokens)), request.holding)) return false;
   name_blocks(request, tokens);
   return true;
 }
@@ -246,8 +259,8 @@ void Scheduler::preempt() {
   RequestPtr victim = std::move(running_.back());
   running_.pop_back();
   pool_.give_back(victim->holding);
-  victim->orphans += victim->ahead;
-  victim->planned = victim->computed = victim->ahead = 0;
+  victim->orphans += victim->ahead - victim->drafts_ahead;
+  victim->planned = victim->computed = victim->ahead = victim->drafts_ahead = 0;
   victim->free_tokens = victim->unused_tokens = 0;
   victim->restored = victim->fused = false;
   victim->phase = RequestPhase::waiting;
@@ -261,17 +274,21 @@ void Scheduler::outlook(StepPlan& step) const {
   for (const RequestPtr& request : running_) {
     const int64_t left = request->known_tokens() + request->ahead - request->planned;
     const int64_t tokens = std::min(left, budget);
-    if (tokens <= 0 || request->generated + request->ahead >= request->output_tokens) continue;
+    const int64_t sure = request->generated + request->ahead - request->drafts_ahead;
+    if (tokens <= 0 || sure >= request->output_tokens) continue;
     Slice slice{.request = request.get(), .tokens = tokens, .first = request->planned};
     slice.decode = is_decode(*request, tokens);
     slice.yields = tokens == left;
     if (slice.decode) {
+      slice.drafts = left == 1 ? draft_tokens(*request, budget) : 0;
+      slice.tokens += slice.drafts;
       ++step.decoding;
-      step.context_tokens += request->planned + 1;
+      step.drafts += slice.drafts;
+      step.context_tokens += slice.first + slice.tokens;
     }
     step.sampled += slice.yields;
     step.slices.push_back(slice);
-    budget -= tokens;
+    budget -= slice.tokens;
   }
 }
 
@@ -327,20 +344,25 @@ void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps) {
 
 // ---- what was computed ----
 
-bool Scheduler::finish(const Slice& slice) {
+int64_t Scheduler::finish(const Slice& slice, int64_t tokens) {
   Request& request = *slice.request;
+  const int64_t yielded = std::min(tokens, request.output_tokens - request.generated);
   if (request.orphans > 0) {  // preempted while the step ran
     --request.orphans;
-    ++request.generated;
-    return true;
+    request.generated += yielded;
+    return yielded;
   }
-  if (request.phase != RequestPhase::running) return false;
-  request.computed += slice.tokens;
-  if (request.computed < request.known_tokens()) return false;
-  --request.ahead;
-  ++request.generated;
+  if (request.phase != RequestPhase::running) return 0;
+  request.computed += slice.tokens - slice.drafts;
+  if (request.computed < request.known_tokens()) return 0;
+  // Rejected drafts, and those beyond the end, were planned for nothing.
+  request.ahead -= 1 + slice.drafts;
+  request.drafts_ahead -= slice.drafts;
+  request.planned -= 1 + slice.drafts - yielded;
+  request.computed += yielded - 1;
+  request.generated += yielded;
   name_blocks(request, request.planned);
-  return true;
+  return yielded;
 }
 
 RequestPtr Scheduler::remove(Request& request) {
@@ -373,63 +395,6 @@ void Scheduler::computed_beside(Request& request) {
   ++request.generated;
   name_blocks(request, request.planned);
   running_.push_back(std::move(owned));
-}
-
-std::vector<const KvHolding*> Scheduler::holdings() const {
-  std::vector<const KvHolding*> all;
-  for (const RequestPtr& request : waiting_) all.push_back(&request->holding);
-  for (const RequestPtr& request : running_) all.push_back(&request->holding);
-  for (const RequestPtr& request : loading_) all.push_back(&request->holding);
-  return all;
-}
-
-// ---- invariants ----
-
-// Those that are never preempted have the blocks that they need.
-void Scheduler::check_room() const {
-  KVCAP_INVARIANT("INV-ROOM", options_.admission != Admission::reserve_output ||
-                                  owed_blocks() + pool_.shared() <= pool_.free());
-  const auto check = [&](const Request& request) {
-    KVCAP_INVARIANT("INV-TOKENS",
-                    request.planned == request.computed && request.planned <= request.known_tokens());
-    KVCAP_INVARIANT("INV-ROOM", pool_.tokens(request.holding) >= in_blocks(request, request.planned));
-  };
-  for (const RequestPtr& request : loading_) check(*request);
-  for (const RequestPtr& request : waiting_) {
-    if (request->restored) check(*request);
-  }
-}
-
-void Scheduler::check() const {
-  KVCAP_INVARIANT("INV-LIMITS",
-                  static_cast<int64_t>(running_.size()) + computing_beside_ <= options_.max_num_seqs);
-  int64_t restored = 0;
-  for (const RequestPtr& request : waiting_) {
-    KVCAP_INVARIANT("INV-PHASES", request->phase == RequestPhase::waiting && request->ahead == 0);
-    restored += request->restored;
-    KVCAP_INVARIANT("INV-ROOM",
-                    request->restored || (request->holding.blocks() == 0 && request->planned == 0));
-    KVCAP_INVARIANT("INV-TOKENS", request->generated < request->output_tokens);
-  }
-  KVCAP_INVARIANT("INV-PHASES", restored == restored_waiting_);
-  int64_t beside = 0;
-  for (const RequestPtr& request : loading_) {
-    KVCAP_INVARIANT("INV-PHASES",
-                    request->phase == RequestPhase::loading && !request->restored && request->ahead == 0);
-    beside += request->fused;
-  }
-  KVCAP_INVARIANT("INV-PHASES", beside == computing_beside_);
-  check_room();
-  for (const RequestPtr& request : running_) {
-    KVCAP_INVARIANT("INV-PHASES", request->phase == RequestPhase::running && request->orphans >= 0);
-    KVCAP_INVARIANT("INV-TOKENS", request->free_tokens >= 0 && request->unused_tokens >= 0);
-    KVCAP_INVARIANT("INV-TOKENS", request->computed <= request->planned);
-    KVCAP_INVARIANT("INV-TOKENS", request->planned <= request->known_tokens() + request->ahead);
-    KVCAP_INVARIANT("INV-ROOM", pool_.tokens(request->holding) >= in_blocks(*request, request->planned));
-    KVCAP_INVARIANT("INV-TOKENS", request->generated + request->ahead <= request->output_tokens);
-    KVCAP_INVARIANT("INV-ROOM", pool_.named_tokens(request->holding) <= request->known_tokens());
-    KVCAP_INVARIANT("INV-TOKENS", request->generated < request->output_tokens);
-  }
 }
 
 }  // namespace kvcap

@@ -12,6 +12,10 @@
 //     them, and it goes to the head of the queue. A step that preempts admits nobody.
 //   - A plan may be made while the step before still runs (asynchronous scheduling): it counts on the tokens
 //     that this step will yield, and nobody gets a slot beyond its last token.
+//   - Where tokens are drafted (speculation.h) a decode computes the drafts behind its token as well. A plan
+//   made
+//     while the step before runs counts on all of that step's drafts; finish() takes back those that it
+//     rejects. Slots beyond the longest sequence are never taken.
 //   - A context that comes back from the tiers is loaded beside the steps. Its request holds blocks for what
 //     is loaded, takes no sequence slot, is not preempted and does not block those behind it.
 //
@@ -20,9 +24,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <span>
 #include <vector>
 
+#include "cost/cost_model.h"
 #include "serving/options.h"
 #include "serving/request.h"
 #include "state/kv_pool.h"
@@ -34,7 +40,8 @@ struct Slice {
   Request* request = nullptr;
   int64_t tokens = 0;
   int64_t first = 0;    // tokens of its sequence before them
-  bool decode = false;  // one token, after one that was sampled
+  int64_t drafts = 0;   // of the tokens, the last ones
+  bool decode = false;  // one token and its drafts, after one that was sampled
   bool yields = false;  // a token is sampled at its end
 };
 
@@ -42,7 +49,9 @@ struct StepPlan {
   std::vector<Slice> slices;
   int64_t decoding = 0;        // slices that decode
   int64_t context_tokens = 0;  // of the sequences that decode, the new tokens included
+  int64_t drafts = 0;
   int64_t sampled = 0;
+  Decodes lost;  // computed for requests that ended after it was planned
   bool preempted = false;
   bool admitted = false;
 
@@ -55,6 +64,10 @@ struct StepPlan {
     if (std::erase_if(slices, [&](const Slice& slice) { return !keeps(slice); }) == 0) return;
     count();
   }
+  // All steps before are done: slices begin where their sequences end, and what was planned of `ended` is
+  // computed for nothing.
+  void settle();
+  void lose(const Request& ended);
 
  private:
   void count();
@@ -95,6 +108,11 @@ struct SchedulerOptions {
   Admission admission = Admission::full_prompt;
   StepOrder schedule = StepOrder::mixed;
   bool cache_generated = true;
+  int64_t draft_tokens = 0;      // behind each decode
+  int64_t lookahead_tokens = 0;  // slots that a drafter writes behind them
+  // Tokens of the longest sequence, which bounds drafts and lookahead. REQUIRES: no sequence is longer.
+  int64_t max_model_len = std::numeric_limits<int64_t>::max();
+  bool plans_ahead = false;  // a step is planned while the one before runs
 };
 
 class Scheduler {
@@ -112,8 +130,9 @@ class Scheduler {
   // nobody is preempted. REQUIRES: nobody else can find what they generate.
   int64_t most_steps(const StepPlan& step, bool has_following, int64_t at_most) const;
 
-  // One slice of a step is done. Returns whether it yielded a token: then ended() may hold.
-  bool finish(const Slice& slice);
+  // One slice of a step is done; if it yields, then `tokens` tokens, but none beyond the request's end.
+  // Returns how many it yielded: ended() may hold if any. REQUIRES: 1 <= tokens <= 1 + slice.drafts.
+  int64_t finish(const Slice& slice, int64_t tokens = 1);
   static bool ended(const Request& request) { return request.generated == request.output_tokens; }
   // The request leaves. Its blocks are given back, unless the caller has taken them.
   RequestPtr remove(Request& request);
@@ -142,6 +161,8 @@ class Scheduler {
   void outlook(StepPlan& step) const;
   // The most blocks that a sequence with so many tokens holds at a time.
   int64_t blocks_needed(int64_t tokens) const;
+  // Tokens for which a request may come to hold slots whose sequence has `tokens` at its end.
+  int64_t most_slots(int64_t tokens) const;
   // All blocks that requests hold, for who checks the pool.
   std::vector<const KvHolding*> holdings() const;
 
@@ -160,10 +181,12 @@ class Scheduler {
   static int64_t in_pool(const Request& request);
   int64_t in_blocks(const Request& request, int64_t tokens) const;
   int64_t slice_tokens(const Request& request, int64_t planned, int64_t budget) const;
+  int64_t draft_tokens(const Request& request, int64_t budget) const;
+  int64_t with_lookahead(int64_t tokens) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);
   void preempt();
-  void add_slice(StepPlan& step, Request& request, int64_t tokens);
+  void add_slice(StepPlan& step, Request& request, int64_t tokens, int64_t drafts);
   static bool is_decode(const Request& request, int64_t tokens);
   void check_room() const;
 

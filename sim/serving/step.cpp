@@ -26,6 +26,7 @@ Instance::Plan Instance::plan_step(double now_s) {
   std::swap(current_, following_);
   following_.clear();
   current_.keep([&](const Slice& slice) { return scheduler_.computes(slice); });
+  if (parts_.speculation) current_.settle();
   waits_for_fetch_ = somebody_passed_ = false;
   passed_until_s_ = std::numeric_limits<double>::infinity();
   // Where the only ones that ran are preempted others may have the room.
@@ -63,9 +64,10 @@ void Instance::time_step() {
   int64_t most = std::numeric_limits<int64_t>::max();
   step_.copies = copies_due(most);
   const double copies_s = static_cast<double>(step_.copies) * kv_buffer_.copy_s;
-  if (!current_.decodes_only()) {
+  if (!current_.decodes_only() || parts_.speculation) {
     step_.gpu_s = mixed_step_s(current_) + copies_s;
-    step_.work_s = async ? std::max(step_.gpu_s, host) : step_.gpu_s + host;
+    step_.gpu_s += drafter_s();
+    step_.work_s = (async ? std::max(step_.gpu_s, host) : step_.gpu_s + host) + host_of_drafts_s();
     if (async) scheduler_.plan(following_);
     return;
   }
@@ -107,28 +109,61 @@ int64_t Instance::most_steps_alike(int64_t at_most) {
 double Instance::mixed_step_s(const StepPlan& plan) {
   chunks_.clear();
   const bool one_decodes = parts_.serving.one_token_slices == OneTokenSlices::decode;
-  int64_t decoding = plan.decoding, context_tokens = plan.context_tokens;
+  decodes_ = {.sequences = plan.decoding + plan.lost.sequences,
+              .context_tokens = plan.context_tokens + plan.lost.context_tokens,
+              .drafts = plan.drafts + plan.lost.drafts};
   for (const Slice& slice : plan.slices) {
     if (slice.decode) continue;
     if (slice.tokens == 1 && one_decodes) {
-      ++decoding;
-      context_tokens += slice.first + 1;
+      ++decodes_.sequences;
+      decodes_.context_tokens += slice.first + 1;
     } else {
       chunks_.push_back({slice.tokens, slice.first});
     }
   }
-  return step_time_.mixed_s(chunks_, decoding, context_tokens, plan.sampled);
+  return step_time_.mixed_s(chunks_, decodes_, plan.sampled + plan.drafts + plan.lost.rows());
 }
 
-// Sequences that copy their windows in the next step; so many in each of at most `for_steps` steps.
+// Of a plan without prompts.
+double Instance::decode_step_s(const StepPlan& plan) {
+  if (!parts_.speculation) return step_time_.decode(plan.decoding, plan.context_tokens).sum_s(1);
+  const double verify_s = step_time_.mixed_s(
+      {}, {.sequences = plan.decoding, .context_tokens = plan.context_tokens, .drafts = plan.drafts},
+      plan.decoding + plan.drafts);
+  decodes_ = {.sequences = plan.decoding, .context_tokens = plan.context_tokens, .drafts = plan.drafts};
+  chunks_.clear();
+  return verify_s + drafter_s();
+}
+
+// ---- drafts ----
+
+// Of chunks_ and decodes_.
+double Instance::drafter_s() const {
+  return parts_.speculation ? parts_.speculation->drafter_s(chunks_, decodes_) : 0;
+}
+
+double Instance::host_of_drafts_s() const {
+  return parts_.speculation ? parts_.speculation->draft_step_s() : 0;
+}
+
+// That the slice yields if it yields. The same at any time from the end of the step before on.
+int64_t Instance::tokens_of(const Slice& slice) const {
+  if (slice.drafts == 0) return 1;
+  const Request& request = *slice.request;
+  return parts_.speculation->tokens(request.arrival.session, request.arrival.turn, request.generated,
+                                    slice.drafts);
+}
+
+// Sequences that copy their windows in the next step, once for all tokens that it yields; so many in each of
+// at most `for_steps` steps.
 int64_t Instance::copies_due(int64_t& for_steps) const {
   const int64_t every = kv_buffer_.copy_every_tokens;
   if (every <= 1) return every * current_.decoding;
   int64_t copies = 0;
   for (const Slice& slice : current_.slices) {
     if (!slice.decode) continue;
-    const int64_t before = every - 1 - (slice.first - slice.request->prompt_end) % every;
-    if (before == 0) ++copies;
+    const int64_t before = every - tokens_of(slice) - (slice.first - slice.request->prompt_end) % every;
+    if (before <= 0) ++copies;
     for_steps = std::min(for_steps, std::max<int64_t>(before, 1));
   }
   return copies;
@@ -188,11 +223,15 @@ void Instance::finish_step(double now_s) {
 void Instance::finish_slices(double now_s) {
   for (const Slice& slice : current_.slices) {
     Request& request = *slice.request;
-    const bool yielded = scheduler_.finish(slice);
+    const int64_t tokens = tokens_of(slice);
+    const int64_t yielded = scheduler_.finish(slice, tokens);
+    if (slice.drafts > 0 && yielded > 0) parts_.recorder->drafted(slice.drafts, tokens - 1);
     if (parts_.keeping.save_at == SaveAt::step) save(cache_.save_progress(request, now_s), request);
-    if (!yielded) continue;
+    if (yielded == 0) continue;
     token(request, now_s, !slice.decode);
-    if (Scheduler::ended(request)) complete(request, now_s);
+    if (!Scheduler::ended(request)) continue;
+    if (parts_.speculation) following_.lose(request);
+    complete(request, now_s);
   }
 }
 

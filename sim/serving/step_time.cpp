@@ -87,19 +87,21 @@ double StepTime::layers_s(double layer_s, int64_t rows, int64_t decoding) const 
   return total_s;
 }
 
-double StepTime::mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
+double StepTime::mixed_s(std::span<const PrefillChunk> chunks, const Decodes& decodes,
                          int64_t sampled) const {
-  int64_t rows = decoding;
+  int64_t rows = decodes.rows();
   for (const PrefillChunk& chunk : chunks) rows += chunk.new_tokens;
   double attention_s = 0;
   if (mixed_attention_ == MixedAttention::one_call) {
-    attention_s = cost_.mixed_attention_layer_s(chunks, decoding, context_tokens);
+    attention_s =
+        cost_.mixed_attention_layer_s(chunks, decodes.sequences, decodes.context_tokens, decodes.queries());
   } else {
     attention_s = cost_.attention_layer_s(chunks) +
-                  cost_.decode_attentions_layer_s(decoding).at_s(static_cast<double>(context_tokens));
+                  cost_.decode_attentions_layer_s(decodes.sequences, decodes.queries())
+                      .at_s(static_cast<double>(decodes.context_tokens));
   }
   const double head_s = sampled > 0 ? cost_.head_s(sampled) : 0;
-  return layers_s(cost_.linear_layer_s(rows, tokens_of_others_) + attention_s, rows, decoding) + head_s;
+  return layers_s(cost_.linear_layer_s(rows, tokens_of_others_) + attention_s, rows, decodes.sequences) + head_s;
 }
 
 DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extra_s) const {

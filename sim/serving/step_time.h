@@ -1,10 +1,11 @@
 // StepTime: how long the engine's steps take, saving included.
 //
-// A step computes some rows of prompts and one row for each decoding sequence; its time is that of all layers
-// plus the vocabulary projection. What a policy saves on the critical path makes a layer last at least as
-// long as its SaveFloor. A run of decode steps over the same sequences grows by one token a sequence and
-// step, so its steps' times are arithmetic ramps, broken only where a layer's time grows past a floor or
-// attention passes from one straight piece to the next, and sums of any length are exact in closed form.
+// A step computes some rows of prompts and one row for each decoding sequence, or several where it verifies
+// drafts; its time is that of all layers plus the vocabulary projection. What a policy saves on the critical
+// path makes a layer last at least as long as its SaveFloor. A run of decode steps over the same sequences
+// grows by one token a sequence and step, so its steps' times are arithmetic ramps, broken only where a
+// layer's time grows past a floor or attention passes from one straight piece to the next, and sums of any
+// length are exact in closed form.
 #pragma once
 
 #include <cstdint>
@@ -54,10 +55,13 @@ class StepTime {
   // one each.
   void set_tokens_of_others(int64_t tokens) { tokens_of_others_ = tokens; }
 
-  // One step: prompt chunks together with `decoding` sequences of `context_tokens` tokens in all (the new
-  // ones included), `sampled` tokens out.
+  // One step: prompt chunks together with `decodes`; `sampled` rows go through the vocabulary projection.
+  double mixed_s(std::span<const PrefillChunk> chunks, const Decodes& decodes, int64_t sampled) const;
+  // The same with `decoding` sequences of `context_tokens` tokens in all, one row each.
   double mixed_s(std::span<const PrefillChunk> chunks, int64_t decoding, int64_t context_tokens,
-                 int64_t sampled) const;
+                 int64_t sampled) const {
+    return mixed_s(chunks, {.sequences = decoding, .context_tokens = context_tokens}, sampled);
+  }
   // Steps of `decoding` sequences whose lengths add up to `context_tokens` in the first one, each lengthened
   // by `extra_s`.
   DecodeRun decode(int64_t decoding, int64_t context_tokens, double extra_s = 0) const;

@@ -9,6 +9,7 @@
 #include "validate/measured.h"
 #include "validate/measured_attention.h"
 #include "validate/measured_gemm.h"
+#include "validate/measured_mla.h"
 #include "workload/csv.h"
 
 namespace kvcap {
@@ -135,6 +136,8 @@ std::vector<Check> kernel_checks(const std::string& data) {
   }
   const std::vector<Check> attention = attention_checks(data);
   checks.insert(checks.end(), attention.begin(), attention.end());
+  const std::vector<Check> latents = mla_checks(data);
+  checks.insert(checks.end(), latents.begin(), latents.end());
   const std::vector<Check> gemms = gemm_checks(data);
   checks.insert(checks.end(), gemms.begin(), gemms.end());
   return checks;

@@ -197,5 +197,96 @@ TEST_P(HybridEngineLaws, TheEngineDoesWhatARecordOfEveryBlockInEveryGroupDoes) {
 INSTANTIATE_TEST_SUITE_P(Of, HybridEngineLaws, testing::ValuesIn(kHybrids),
                          [](const auto& one) { return std::string(one.param.name); });
 
+// ---- drafts ----
+
+struct Drafting {
+  const char* name;
+  SpeculativeOptions options;
+  bool real_gpu = false;
+  bool sliding = false;       // half of the layers
+  int64_t max_model_len = 0;  // beyond the longest sequence of the case; negative: far beyond
+};
+
+const Drafting kDraftings[] = {
+    {"OneNgram", {.draft_tokens = 1, .acceptance_rate = 0.6}, false, false, -1},
+    {"Ngrams", {.draft_tokens = 4, .acceptance_length = 2.5}, false, false, -1},
+    {"NoneIsAccepted", {.draft_tokens = 3, .acceptance_rate = 0}, false, false, -1},
+    {"AllAreAccepted", {.draft_tokens = 3, .acceptance_rate = 1}, false, false, -1},
+    {"AtTheLongestSequence", {.draft_tokens = 5, .acceptance_length = 3}, false, false, 2},
+    {"Layers",
+     {.method = DraftMethod::layers, .draft_tokens = 3, .acceptance_length = 2.2, .draft_layers = 2},
+     true,
+     false,
+     -1},
+    {"LayersAtTheLongestSequence",
+     {.method = DraftMethod::layers, .draft_tokens = 7, .acceptance_length = 4},
+     false,
+     false,
+     0},
+    {"NgramsOnARealGpu", {.draft_tokens = 2, .acceptance_length = 1.7}, true, false, -1},
+    {"WithSlidingLayers", {.draft_tokens = 4, .acceptance_length = 2.5}, false, true, -1},
+};
+
+class SpeculativeEngineLaws : public testing::TestWithParam<Drafting> {};
+
+// The drafts of every step, what is accepted of them, and every block and date that follows.
+TEST_P(SpeculativeEngineLaws, TheEngineVerifiesDraftsAsTheLiteralOneDoes) {
+  const Drafting& drafting = GetParam();
+  Scenario machine = drafting.real_gpu ? a100() : host_alone();
+  if (drafting.sliding) {
+    machine.model.layer_groups = {layers(4, AttentionKind::full), layers(4, AttentionKind::sliding, 24)};
+    machine.model.num_hidden_layers = 8;
+  }
+  const SpeculativeOptions& options = drafting.options;
+  const Speculation speculation(options, machine.model, machine.hardware, 1,
+                                static_cast<uint64_t>(machine.seed));
+  std::vector<RandomCase> cases = random_cases(kCases);
+  std::vector<Case> runs;
+  for (RandomCase& one : cases) {
+    EngineOptions& engine = one.options;
+    engine.draft_tokens = options.draft_tokens;
+    engine.lookahead_tokens = options.method == DraftMethod::ngram ? 0 : options.draft_tokens;
+    engine.drops_last_block = options.method == DraftMethod::layers;
+    Scenario scenario = machine;
+    scenario.serving = serving(engine);
+    if (drafting.max_model_len >= 0) {
+      engine.max_model_len = 0;
+      for (const Request& request : one.requests) {
+        engine.max_model_len = std::max(engine.max_model_len, prompt_tokens(request) + request.output_tokens);
+      }
+      engine.max_model_len += drafting.max_model_len;
+      scenario.serving.max_model_len = engine.max_model_len;
+    }
+    scenario.serving.speculative = options;
+    if (drafting.sliding) {
+      const KvLayout layout = kv_layout(scenario);
+      engine.groups = layout.groups;
+      engine.blocks = layout.blocks_of(*scenario.serving.kv_capacity_tokens);
+    }
+    runs.push_back({scenario, to_workload(one.requests)});
+  }
+  const std::vector<RunResult> simulated = laws::run_all(runs);
+  const CostModel cost(machine.model, machine.hardware, 1);
+  const StepTime step_time(cost, {});
+  const GpuTime gpu_s = drafting.real_gpu ? gpu_time(step_time, &speculation) : GpuTime();
+  const Yields yields = [&](std::size_t request, int64_t generated, int64_t drafts) {
+    return speculation.tokens(static_cast<uint32_t>(request), 0, generated, drafts);
+  };
+  int64_t preemptions = 0, hits = 0;
+  for (std::size_t i = 0; i < cases.size() && !HasFailure(); ++i) {
+    SCOPED_TRACE("case " + std::to_string(i + 1) + ": " + describe(cases[i].options));
+    const EngineRun literal = run_literally(cases[i].options, cases[i].requests, gpu_s, yields);
+    compare(simulated[i], literal);
+    preemptions += literal.preemptions();
+    for (const Outcome& outcome : literal.outcomes) hits += outcome.hit_tokens;
+  }
+  if (HasFailure()) return;
+  EXPECT_GT(preemptions, 20);
+  EXPECT_GT(hits, 10000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, SpeculativeEngineLaws, testing::ValuesIn(kDraftings),
+                         [](const auto& one) { return std::string(one.param.name); });
+
 }  // namespace
 }  // namespace kvcap::reference

@@ -19,17 +19,20 @@ struct Sequence {
   int64_t prompt = 0;
   BlockNames names;  // of the full blocks of the prompt and of the whole answer
   int64_t generated = 0;
-  int64_t scheduled = 0;        // tokens whose computation is done, under way or planned
-  int64_t computed = 0;         // done
-  int64_t tokens_ahead = 0;     // that steps under way or planned will yield
-  int64_t tokens_orphaned = 0;  // the same, of a sequence that has been preempted since
-  int64_t prefill_end = 0;      // tokens that were known when it was admitted
+  int64_t scheduled = 0;       // tokens whose computation is done, under way or planned
+  int64_t computed = 0;        // done
+  int64_t tokens_ahead = 0;    // that steps under way or planned will yield if all drafts are accepted
+  int64_t drafts_ahead = 0;    // of them
+  int64_t steps_orphaned = 0;  // such steps, of a sequence that has been preempted since
+  int64_t prefill_end = 0;     // tokens that were known when it was admitted
   bool was_admitted = false;
   LiteralRequest holding;
 
   int64_t known() const { return prompt + generated; }
   int64_t to_come() const { return known() + tokens_ahead; }
-  bool ends_with_those_ahead() const { return generated + tokens_ahead >= request->output_tokens; }
+  bool ends_with_those_ahead() const {
+    return generated + tokens_ahead - drafts_ahead >= request->output_tokens;
+  }
   bool is_complete() const { return generated == request->output_tokens; }
 };
 
@@ -41,9 +44,11 @@ using Step = std::vector<Slice>;
 
 class LiteralEngine {
  public:
-  LiteralEngine(const EngineOptions& options, std::span<const Request> requests, const GpuTime& gpu_s)
+  LiteralEngine(const EngineOptions& options, std::span<const Request> requests, const GpuTime& gpu_s,
+                const Yields& yields)
       : options_(options),
         gpu_s_(gpu_s),
+        yields_(yields),
         groups_(groups_of(options)),
         pool_(options.blocks, groups_, options.checkpoints, options.prefix_caching) {
     run_.outcomes.resize(requests.size());
@@ -72,7 +77,14 @@ class LiteralEngine {
       if (options_.async_scheduling) next = plan();
       now_s_ = end_s;
       finish(step);
+      lost_.clear();
+      for (Slice& slice : next) {
+        // What came of the drafts before decides where the next ones stand.
+        slice.what.cached_tokens = slice.sequence->computed;
+        if (slice.sequence->is_complete()) lost_.push_back(slice.what);
+      }
       std::erase_if(next, [this](const Slice& slice) { return !is_running(slice.sequence); });
+      if (next.empty()) lost_.clear();
       step = std::move(next);
     }
     for (const LiteralGroups::Evicted& evicted : pool_.evicted()) {
@@ -105,6 +117,7 @@ class LiteralEngine {
     ++run_.steps;
     std::vector<SliceOfStep> slices;
     for (const Slice& slice : step) slices.push_back(slice.what);
+    slices.insert(slices.end(), lost_.begin(), lost_.end());
     const double gpu = gpu_s_ ? gpu_s_(slices) : 0;
     const double host =
         options_.step_overhead_s + options_.step_overhead_per_sequence_s * static_cast<double>(step.size());
@@ -120,7 +133,9 @@ class LiteralEngine {
     const bool preempted = schedule_running(step, budget);
     if (!preempted) schedule_waiting(step, budget);
     for (const Slice& slice : step) {
-      if (slice.what.yields_token) ++slice.sequence->tokens_ahead;
+      if (!slice.what.yields_token) continue;
+      slice.sequence->tokens_ahead += 1 + slice.what.drafts;
+      slice.sequence->drafts_ahead += slice.what.drafts;
     }
     return step;
   }
@@ -130,7 +145,12 @@ class LiteralEngine {
       Sequence* sequence = arrivals_.front();
       arrivals_.pop_front();
       // The last token of the answer is not computed again.
-      const int64_t longest = sequence->prompt + sequence->request->output_tokens - 1;
+      int64_t longest = sequence->prompt + sequence->request->output_tokens - 1;
+      // Drafts of its last step lie behind it, and of one that is planned before that ends.
+      if (options_.draft_tokens > 0) {
+        longest += options_.draft_tokens * (options_.async_scheduling ? 2 : 1) + options_.lookahead_tokens;
+        longest = std::min(longest, options_.max_model_len);
+      }
       if (most_blocks(longest) <= options_.blocks) {
         waiting_.push_back(sequence);
       } else {
@@ -147,11 +167,19 @@ class LiteralEngine {
       if (!is_running(sequence) || sequence->ends_with_those_ahead()) continue;
       const int64_t tokens = slice(sequence->scheduled, sequence->to_come(), budget);
       if (tokens <= 0) continue;
-      while (is_running(sequence) && !grow(*sequence, sequence->scheduled + tokens)) {
+      const bool decodes =
+          sequence->to_come() - sequence->scheduled == 1 && sequence->scheduled >= sequence->prefill_end;
+      // No row stands where the last token of the longest sequence would.
+      const int64_t rows_left = options_.max_model_len - 1 - sequence->scheduled;
+      if (sequence->drafts_ahead > 0 && rows_left < 1) continue;
+      int64_t drafts = 0;
+      if (decodes)
+        drafts = std::max<int64_t>(0, std::min({options_.draft_tokens, budget - 1, rows_left - 1}));
+      while (is_running(sequence) && !grow(*sequence, sequence->scheduled + tokens + drafts)) {
         preempt_last();
         preempted = true;
       }
-      if (is_running(sequence)) schedule(step, budget, *sequence, tokens);
+      if (is_running(sequence)) schedule(step, budget, *sequence, tokens, drafts);
     }
     return preempted;
   }
@@ -160,8 +188,9 @@ class LiteralEngine {
     while (!waiting_.empty() && budget > 0 && std::ssize(running_) < options_.max_num_seqs) {
       Sequence& sequence = *waiting_.front();
       // Never the last token: it is computed again to yield the next one.
-      const LiteralGroups::Hits hits = pool_.find(sequence.names, sequence.known() - 1);
-      const int64_t missing = missing_blocks(hits.tokens, sequence.known());
+      LiteralGroups::Hits hits = pool_.find(sequence.names, sequence.known() - 1);
+      if (options_.drops_last_block) hits = pool_.find(sequence.names, hits.tokens - 1);
+      const int64_t missing = missing_blocks(hits.tokens, with_lookahead(sequence.known()));
       if (missing > pool_.pool().free() - hits.unheld) return;  // those behind it wait with it
       const int64_t tokens = slice(hits.tokens, sequence.known(), budget);
       if (tokens == 0) return;  // the end of a block is too far for this step
@@ -173,18 +202,24 @@ class LiteralEngine {
       grow(sequence, sequence.scheduled + tokens);
       waiting_.pop_front();
       running_.push_back(&sequence);
-      schedule(step, budget, sequence, tokens);
+      schedule(step, budget, sequence, tokens, 0);
     }
   }
 
-  static void schedule(Step& step, int64_t& budget, Sequence& sequence, int64_t tokens) {
+  static void schedule(Step& step, int64_t& budget, Sequence& sequence, int64_t tokens, int64_t drafts) {
     const bool is_decode = sequence.scheduled >= sequence.prefill_end;
     const int64_t before = sequence.scheduled;
-    sequence.scheduled += tokens;
-    budget -= tokens;
-    const bool yields = sequence.scheduled == sequence.to_come() && !sequence.ends_with_those_ahead();
-    step.push_back({&sequence, {tokens, before, is_decode, yields}});
+    sequence.scheduled += tokens + drafts;
+    budget -= tokens + drafts;
+    const bool yields = before + tokens == sequence.to_come() && !sequence.ends_with_those_ahead();
+    step.push_back({&sequence, {tokens + drafts, before, is_decode, drafts, yields}});
   }
+
+  int64_t with_lookahead(int64_t tokens) const {
+    return std::max(tokens, std::min(tokens + options_.lookahead_tokens, options_.max_model_len));
+  }
+  // Of one sequence, from the first token that is surely computed on.
+  int64_t slots_of_step() const { return options_.max_num_batched_tokens + 3 * options_.draft_tokens; }
 
   // Of the tokens behind `done` of `known` ones, those that a step computes. Where states are kept at ends of
   // blocks, a step ends there, as long as a full block is left.
@@ -204,7 +239,7 @@ class LiteralEngine {
   int64_t most_blocks(int64_t tokens) const {
     int64_t blocks = 0;
     for (const KvGroup& group : groups_) {
-      blocks += group.most_blocks(tokens, options_.max_num_batched_tokens, options_.checkpoints);
+      blocks += group.most_blocks(tokens, slots_of_step(), options_.checkpoints);
     }
     return blocks;
   }
@@ -215,7 +250,7 @@ class LiteralEngine {
     for (const KvGroup& group : groups_) {
       const int64_t unneeded = group.unneeded_blocks(found);
       const int64_t all = (tokens + group.block_tokens - 1) / group.block_tokens - unneeded;
-      const int64_t most = group.most_blocks(1 << 30, options_.max_num_batched_tokens, options_.checkpoints);
+      const int64_t most = group.most_blocks(1 << 30, slots_of_step(), options_.checkpoints);
       blocks += std::max<int64_t>(0, std::min(all, most) - (found / group.block_tokens - unneeded));
     }
     return blocks;
@@ -224,7 +259,8 @@ class LiteralEngine {
   // Takes the blocks for the sequence's first `tokens` tokens; returns false where they are not free.
   bool grow(Sequence& sequence, int64_t tokens) {
     if (sequence.holding.blocks.empty()) sequence.holding = pool_.begin(sequence.names, 0);
-    if (!pool_.grow(sequence.holding, tokens)) return false;
+    if (options_.draft_tokens > 0) sequence.holding.computed = sequence.scheduled - sequence.drafts_ahead;
+    if (!pool_.grow(sequence.holding, with_lookahead(tokens))) return false;
     name_blocks(sequence, tokens);
     return true;
   }
@@ -240,8 +276,8 @@ class LiteralEngine {
     running_.pop_back();
     pool_.give_back(victim.holding);
     victim.holding = {};
-    victim.tokens_orphaned += victim.tokens_ahead;
-    victim.tokens_ahead = victim.scheduled = victim.computed = 0;
+    victim.steps_orphaned += victim.tokens_ahead - victim.drafts_ahead;
+    victim.tokens_ahead = victim.drafts_ahead = victim.scheduled = victim.computed = 0;
     ++victim.outcome->preemptions;
     waiting_.push_front(&victim);
   }
@@ -251,19 +287,35 @@ class LiteralEngine {
   void finish(const Step& step) {
     for (const Slice& slice : step) {
       Sequence& sequence = *slice.sequence;
-      if (sequence.tokens_orphaned > 0) {  // preempted while this step ran
-        --sequence.tokens_orphaned;
-        add_token(sequence);
+      const int64_t drafts = slice.what.drafts;
+      if (sequence.steps_orphaned > 0) {  // preempted while this step ran
+        --sequence.steps_orphaned;
+        add_tokens(sequence, drafts);
         if (sequence.is_complete()) leave(sequence);
       } else if (is_running(&sequence)) {
-        sequence.computed += slice.what.tokens;
+        sequence.computed += slice.what.tokens - drafts;
         if (sequence.computed < sequence.known()) continue;
-        --sequence.tokens_ahead;
-        add_token(sequence);
+        sequence.tokens_ahead -= 1 + drafts;
+        sequence.drafts_ahead -= drafts;
+        const int64_t accepted = add_tokens(sequence, drafts) - 1;
+        sequence.computed += accepted;
+        sequence.scheduled -= drafts - accepted;
         name_blocks(sequence, sequence.scheduled);
         if (sequence.is_complete()) leave(sequence);
       }
     }
+  }
+
+  // Returns how many: none stands behind the last one of the answer.
+  int64_t add_tokens(Sequence& sequence, int64_t drafts) {
+    int64_t tokens = 1;
+    if (drafts > 0) {
+      const auto which = static_cast<std::size_t>(&sequence - sequences_.data());
+      tokens = std::min(yields_(which, sequence.generated, drafts),
+                        sequence.request->output_tokens - sequence.generated);
+    }
+    for (int64_t i = 0; i < tokens; ++i) add_token(sequence);
+    return tokens;
   }
 
   void add_token(Sequence& sequence) {
@@ -283,6 +335,8 @@ class LiteralEngine {
 
   EngineOptions options_;
   const GpuTime& gpu_s_;
+  const Yields& yields_;
+  std::vector<SliceOfStep> lost_;  // that the step computes for requests that ended after it was planned
   std::vector<KvGroup> groups_;
   LiteralGroups pool_;
   double now_s_ = 0;
@@ -306,9 +360,9 @@ int64_t EngineRun::preemptions() const {
   return all;
 }
 
-EngineRun run_literally(const EngineOptions& options, std::span<const Request> requests,
-                        const GpuTime& gpu_s) {
-  return LiteralEngine(options, requests, gpu_s).run();
+EngineRun run_literally(const EngineOptions& options, std::span<const Request> requests, const GpuTime& gpu_s,
+                        const Yields& yields) {
+  return LiteralEngine(options, requests, gpu_s, yields).run();
 }
 
 }  // namespace kvcap::reference

@@ -5,7 +5,9 @@
 // Semantics (vLLM V1): running requests are scheduled first, then waiting ones in order. A request looks up
 // its hits when it is scheduled for the first time and after each preemption. Its blocks get their names when
 // they are scheduled to be full; those of generated tokens when the token is known. The request that was
-// admitted last is preempted first, goes to the head of the queue and keeps the token of the step in flight.
+// admitted last is preempted first, goes to the head of the queue and keeps the tokens of the step in flight.
+// Drafts count as computed and as known when they are scheduled; the end of the step takes rejected ones
+// back. What was scheduled of a request that has ended is computed for nothing.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +49,13 @@ struct EngineOptions {
   // block_size says nothing, and a step computes up to the end of a block as vLLM's "align" mode has it.
   std::vector<KvGroup> groups;
   Checkpoints checkpoints = Checkpoints::align;
+  // Speculative decoding: so many drafts behind each token that is decoded, slots for a drafter's own passes,
+  // and no row or slot beyond the longest sequence. A layer that drafts computes a prompt's last found block
+  // again.
+  int64_t draft_tokens = 0;
+  int64_t lookahead_tokens = 0;
+  int64_t max_model_len = 1 << 20;
+  bool drops_last_block = false;
   double step_overhead_s = 0;
   double step_overhead_per_sequence_s = 0;
 };
@@ -56,9 +65,13 @@ struct SliceOfStep {
   int64_t tokens = 0;
   int64_t cached_tokens = 0;  // of the request, computed before this step
   bool is_decode = false;     // the only token is one that the request generated since it was admitted
+  int64_t drafts = 0;         // of the tokens, behind that one
   bool yields_token = false;  // nothing of what is known of the request is left to compute
 };
 using GpuTime = std::function<double(std::span<const SliceOfStep> step)>;
+// Tokens that a step with `drafts` drafts yields of the request behind the first `generated` tokens of its
+// answer. Requests are numbered in their order.
+using Yields = std::function<int64_t(std::size_t request, int64_t generated, int64_t drafts)>;
 
 struct Outcome {
   int64_t id = 0;
@@ -87,6 +100,6 @@ struct EngineRun {
 // A step lasts its GPU time plus its host time, or with async_scheduling the longer of the two. Without
 // `gpu_s` the GPU takes no time.
 EngineRun run_literally(const EngineOptions& options, std::span<const Request> requests,
-                        const GpuTime& gpu_s = {});
+                        const GpuTime& gpu_s = {}, const Yields& yields = {});
 
 }  // namespace kvcap::reference

@@ -80,20 +80,23 @@ std::string to_sessions_jsonl(std::span<const Request> requests) {
   return lines;
 }
 
-GpuTime gpu_time(const StepTime& step_time) {
-  return [&step_time](std::span<const SliceOfStep> step) {
+GpuTime gpu_time(const StepTime& step_time, const Speculation* speculation) {
+  return [&step_time, speculation](std::span<const SliceOfStep> step) {
     std::vector<PrefillChunk> chunks;
-    int64_t decoding = 0, context_tokens = 0, sampled = 0;
+    Decodes decodes;
+    int64_t sampled = 0;
     for (const SliceOfStep& slice : step) {
-      if (slice.yields_token) ++sampled;
+      if (slice.yields_token) sampled += 1 + slice.drafts;
       if (slice.is_decode) {
-        ++decoding;
-        context_tokens += slice.cached_tokens + 1;
+        ++decodes.sequences;
+        decodes.context_tokens += slice.cached_tokens + slice.tokens;
+        decodes.drafts += slice.drafts;
       } else {
         chunks.push_back({.new_tokens = slice.tokens, .cached_tokens = slice.cached_tokens});
       }
     }
-    return step_time.mixed_s(chunks, decoding, context_tokens, sampled);
+    const double drafter_s = speculation ? speculation->drafter_s(chunks, decodes) : 0;
+    return step_time.mixed_s(chunks, decodes, sampled) + drafter_s;
   };
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "reference/literal_engine.h"
+#include "serving/speculation.h"
 #include "serving/step_time.h"
 #include "workload/workload.h"
 
@@ -18,7 +19,7 @@ Workload to_workload(std::span<const Request> requests);
 // The same as a file of `source: sessions` with `arrivals: trace`.
 std::string to_sessions_jsonl(std::span<const Request> requests);
 
-// The slices' time on the GPU. REQUIRES: step_time outlives it.
-GpuTime gpu_time(const StepTime& step_time);
+// The slices' time on the GPU, and that of drafting. REQUIRES: step_time and speculation outlive it.
+GpuTime gpu_time(const StepTime& step_time, const Speculation* speculation = nullptr);
 
 }  // namespace kvcap::reference

@@ -66,6 +66,10 @@ class Generator {
     if (dice_.chance(0.4)) json_["slo"]["tpot_ms"] = dice_.spread(1, 1e3);
     if (dice_.chance(0.3)) json_["fidelity"] = dice_.pick(kFidelityNames);
     if (dice_.chance(0.1)) json_["replications"] = 2;
+    if (dice_.chance(0.3) && !known_.model.is_recurrent()) {
+      Json& serving = json_["serving"];
+      serving["speculative"] = speculative(serving.contains("kv_capacity_tokens"));
+    }
     json_["seed"] = number_;
     return json_;
   }
@@ -207,6 +211,23 @@ class Generator {
     if (dice_.chance(0.3)) serving["step_overhead_per_sequence_s"] = dice_.spread(1e-6, 1e-2);
     if (dice_.chance(0.3)) serving["one_token_slices"] = "decode";
     if (dice_.chance(0.3)) serving["request_overhead_s"] = dice_.spread(1e-4, 1);
+  }
+
+  // A drafter takes GPU memory, which may be short where it decides how much is left for KV.
+  Json speculative(bool may_take_memory) {
+    Json options = {{"draft_tokens", dice_.pick({0, 1, 2, 3, 5, 16})}};
+    const int64_t most = options["draft_tokens"].get<int64_t>() + 1;
+    if (dice_.chance(0.5)) {
+      options["acceptance_length"] = dice_.within(1, static_cast<double>(most));
+    } else {
+      options["acceptance_rate"] = dice_.pick({0.0, 0.3, 0.8, 1.0});
+    }
+    if (dice_.chance(0.3)) options["draft_step_s"] = dice_.spread(1e-6, 1e-2);
+    if (may_take_memory && dice_.chance(0.5)) {
+      options["method"] = "layers";
+      if (dice_.chance(0.5)) options["draft_layers"] = dice_.between(1, 3);
+    }
+    return options;
   }
 
   // ---- the workload ----

@@ -123,7 +123,7 @@ bool may_be_null(const RunResult& result, std::string_view name) {
   if (name == "request_goodput" || name == "offered_load" || name == "warmup.detected_turns" ||
       name == "routing.imbalance")
     return true;
-  for (std::string_view group : {"cost.", "energy.", "ssd_writes.", "kv_buffer."}) {
+  for (std::string_view group : {"cost.", "energy.", "ssd_writes.", "kv_buffer.", "speculation."}) {
     if (name.starts_with(group)) return true;
   }
   if (!any(result, [](const TurnRecord&) { return true; })) return true;

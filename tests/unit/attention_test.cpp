@@ -42,6 +42,17 @@ CostModel cost_of(const Efficiency& attention, int64_t kv_heads = 8, double band
   return CostModel(with_kv_heads(kv_heads), hardware, 1);
 }
 
+// 65 rows of a sequence that verifies drafts are two blocks of 64, each over the whole context: 50 sequences
+// with two as 100 sequences with one.
+TEST(Verification, InThePromptsKernelTakesAsManyBlocksAsItsRowsNeed) {
+  const std::vector<PrefillChunk> prompt = {{64, 0}};
+  const CostModel cost = cost_of(blocks());
+  EXPECT_DOUBLE_EQ(cost.mixed_attention_layer_s(prompt, 50, 25000, 65),
+                   cost.mixed_attention_layer_s(prompt, 100, 50000));
+  EXPECT_DOUBLE_EQ(cost.mixed_attention_layer_s(prompt, 50, 25000, 64),
+                   cost.mixed_attention_layer_s(prompt, 50, 25000));
+}
+
 TEST(AttentionCall, OfSixteenShortPromptsCostsAboutAsMuchAsOfOne) {
   // One prompt of 64 tokens: 32 blocks, one wave. Sixteen: 512 blocks, six waves of 64 + 32 keys (wave: the
   // mean of a chunk is 64/2 + 64/2 keys), and the constant of 10 us once, not sixteen times.

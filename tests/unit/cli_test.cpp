@@ -323,6 +323,23 @@ TEST_F(Cli, ShowsWhereTheMemoryOfAGpuGoes) {
   EXPECT_NE(assumed.out.find("79.25 GiB, assumed"), std::string::npos) << assumed.out;
 }
 
+// gpt-oss-20b: 12 full and 12 sliding layers of 2,048 bytes a token: blocks of 12 x 16 x 2,048 bytes =
+// 384 KiB in two groups. A sequence of 131,072 tokens holds 8,192 blocks of the first and, of the second,
+// ceil((127 + 8,192) / 16) + 1 = 521 where a step computes 8,192 tokens, and 137 where it computes 2,048.
+TEST_F(Cli, ShowsBlocksThatGroupsOfLayersShare) {
+  const std::vector<std::string> command = {"show", "memory", "--model", "gpt-oss-20b", "--hardware",
+                                            "h100-sxm"};
+  const Outcome text = kvcap(command);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("blocks of 0.375 MiB, which 2 groups"), std::string::npos) << text.out;
+  std::vector<std::string> with_json = command;
+  with_json.emplace_back("--json");
+  const Json memory = Json::parse(kvcap(with_json).out);
+  EXPECT_EQ(memory["block_bytes"].get<double>(), 12 * 16 * 2048);
+  EXPECT_EQ(memory["kv_capacity_tokens"].get<int64_t>(), memory["blocks"].get<int64_t>() / 2 * 16);
+  EXPECT_NE(text.out.find("A sequence of 131,072 tokens holds up to 8,"), std::string::npos) << text.out;
+}
+
 TEST_F(Cli, ShowsTheSchemaOfScenarios) {
   const Json schema = Json::parse(kvcap({"show", "schema"}).out);
   EXPECT_TRUE(schema["properties"].contains("policy"));

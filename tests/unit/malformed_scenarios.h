@@ -206,6 +206,42 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"serving":{"tensor_parallel_size":true}})",
      "chat.json: serving.tensor_parallel_size: found true, allowed: an integer from 1 to 1024"},
     {R"({"serving":7})", "chat.json: serving: found 7, allowed: an object"},
+    {R"({"serving":{"speculative":{"method":"n_gram"}}})",
+     R"(chat.json: serving.speculative.method: found "n_gram", allowed: ngram, layers, draft_model; did you mean "ngram"?)"},
+    {R"({"serving":{"speculative":{"method":"draft_model","draft_tokens":2,"acceptance_rate":0.5}}})",
+     R"(chat.json: serving.speculative.draft_model: missing, required where method is "draft_model")"},
+    {R"({"model":{"experts":{"count":8,"active":2,"intermediate_size":512}},"hardware":{"gpu":{"count":2}},"serving":{"data_parallel_size":2,"speculative":{"method":"layers","draft_tokens":2,"acceptance_rate":0.5}}})",
+     R"(chat.json: serving.speculative.method: found "layers", allowed: "ngram" or "draft_model" where ranks share experts (drafting layers that share them are not simulated))",
+     true},
+    {R"({"serving":{"speculative":{"draft_tokens":-1}}})",
+     "chat.json: serving.speculative.draft_tokens: found -1, allowed: an integer from 0 to 1024"},
+    {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_rate":1.5}}})",
+     "chat.json: serving.speculative.acceptance_rate: found 1.5, allowed: a number from 0 to 1"},
+    {R"({"serving":{"speculative":{"draft_tokens":2}}})",
+     "chat.json: serving.speculative.acceptance_length: missing, required where draft_tokens is more than 0, "
+     "or "
+     "acceptance_rate",
+     true},
+    {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_length":2,"acceptance_rate":0.5}}})",
+     "chat.json: serving.speculative.acceptance_rate: found 0.5, allowed: none beside acceptance_length = 2 "
+     "(one "
+     "follows from the other)",
+     true},
+    {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_length":3.5}}})",
+     "chat.json: serving.speculative.acceptance_length: found 3.5, allowed: at most draft_tokens + 1 = 3",
+     true},
+    {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_length":2,"draft_layers":1}}})",
+     "chat.json: serving.speculative.draft_layers: found 1, allowed: none where serving.speculative.method "
+     "is not "
+     "\"layers\"",
+     true},
+    {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_length":2,"draft_model":"opt-6.7b"}}})",
+     "chat.json: serving.speculative.method: found \"ngram\", allowed: \"draft_model\" where "
+     "serving.speculative.draft_model is given",
+     true},
+    {R"({"serving":{"speculative":{"draft_model":"opt-6.7"}}})",
+     R"(chat.json: serving.speculative.draft_model: found "opt-6.7", allowed: {models}, or a path; did you mean "opt-6.7b"?)",
+     true},
     {R"({"policy":{"keep":"hiden"}})",
      R"(chat.json: policy.keep: found "hiden", allowed: none, kv, hidden, all; did you mean "hidden"?)"},
     {R"({"policy":{"restore":"reload"}})",

@@ -1,0 +1,103 @@
+// Checks of serving.speculative against itself and the model.
+#include "base/input_error.h"
+#include "scenario/check.h"
+#include "scenario/fields.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::string_view kPath = "serving.speculative";
+
+class SpeculativeCheck {
+ public:
+  SpeculativeCheck(const Scenario& scenario, const Places& places)
+      : scenario_(scenario), options_(*scenario.serving.speculative), places_(places) {}
+
+  void check() const {
+    check_method();
+    check_acceptance();
+    if (options_.draft_tokens > 0 && scenario_.model.is_recurrent()) {
+      fail("draft_tokens", std::to_string(options_.draft_tokens),
+           "0 where layers are recurrent (their state cannot go back before a rejected draft)");
+    }
+    if (options_.draft_model) check_draft_model(*options_.draft_model);
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view name, const std::string& found, const std::string& allowed) const {
+    throw InputError(places_.at(below(kPath, name)) + ": found " + found + ", allowed: " + allowed);
+  }
+
+  void check_method() const {
+    if (options_.draft_layers && options_.method != DraftMethod::layers) {
+      fail("draft_layers", std::to_string(*options_.draft_layers),
+           "none where serving.speculative.method is not \"layers\"");
+    }
+    if (options_.draft_model && options_.method != DraftMethod::draft_model) {
+      const auto method = static_cast<std::size_t>(options_.method);
+      fail("method", "\"" + std::string(names_of(options_.method)[method]) + "\"",
+           "\"draft_model\" where serving.speculative.draft_model is given");
+    }
+    const bool shares = scenario_.model.experts && scenario_.serving.data_parallel_size > 1;
+    if (options_.method == DraftMethod::layers && options_.draft_tokens > 0 && shares) {
+      fail("method", "\"layers\"",
+           "\"ngram\" or \"draft_model\" where ranks share experts (drafting layers that share them are not "
+           "simulated)");
+    }
+  }
+
+  void check_acceptance() const {
+    if (options_.acceptance_length && options_.acceptance_rate) {
+      fail("acceptance_rate", number_text(*options_.acceptance_rate),
+           "none beside acceptance_length = " + number_text(*options_.acceptance_length) +
+               " (one follows from the other)");
+    }
+    if (options_.draft_tokens > 0 && !options_.acceptance_length && !options_.acceptance_rate) {
+      throw InputError(places_.at(below(kPath, "acceptance_length")) +
+                       ": missing, required where draft_tokens is more than 0, or acceptance_rate");
+    }
+    const auto most = static_cast<double>(options_.draft_tokens + 1);
+    if (options_.acceptance_length && *options_.acceptance_length > most) {
+      fail("acceptance_length", number_text(*options_.acceptance_length),
+           "at most draft_tokens + 1 = " + number_text(most));
+    }
+  }
+
+  void check_draft_model(const ModelSpec& drafter) const {
+    check_model(drafter, places_, below(kPath, "draft_model"));
+    if (!drafter.is_uniform()) {
+      fail("draft_model.layer_groups", std::to_string(drafter.layer_groups.size()) + " groups",
+           "none (a drafter's layers are alike)");
+    }
+    const int64_t size = scenario_.serving.tensor_parallel_size;
+    if (drafter.num_attention_heads % size != 0) {
+      fail("draft_model.num_attention_heads", std::to_string(drafter.num_attention_heads),
+           "a multiple of serving.tensor_parallel_size = " + std::to_string(size));
+    }
+  }
+
+  const Scenario& scenario_;
+  const SpeculativeOptions& options_;
+  const Places& places_;
+};
+
+}  // namespace
+
+void check_speculative(Scenario& scenario, const Places& places) {
+  if (!scenario.serving.speculative) return;
+  SpeculativeCheck(scenario, places).check();
+  const SpeculativeOptions& options = *scenario.serving.speculative;
+  if (options.draft_tokens == 0) return;
+  const std::string given = options.acceptance_length
+                                ? "acceptance_length " + number_text(*options.acceptance_length)
+                                : "acceptance_rate " + number_text(*options.acceptance_rate);
+  scenario.notes.push_back("serving.speculative." + given +
+                           " is given, not computed: it depends on the drafter, the texts and the sampling");
+  if (options.method == DraftMethod::ngram && scenario.serving.async_scheduling) {
+    scenario.notes.emplace_back(
+        "steps are planned ahead although the host drafts: vLLM's ngram method turns "
+        "serving.async_scheduling off");
+  }
+}
+
+}  // namespace kvcap
