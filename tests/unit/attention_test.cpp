@@ -281,5 +281,25 @@ TEST(AttentionLaws, MoreContextNeverTakesLessTime) {
   }
 }
 
+// A key of the latent is multiplied for all 128 heads: 2 x 128 x (576 + 512) flops beside 2 x 576 bytes.
+TEST(DecodeAttention, OfLatentsLastsAsLongAsItsFlopsWhereTheyTakeLongerThanItsBytes) {
+  Gpu gpu{.peak_flops = 1000e12, .memory_bandwidth_bytes_per_s = 3000e9, .sm_count = 132};
+  Efficiency prefill{.model = EfficiencyModel::blocks, .efficiency = 0.5, .bandwidth_efficiency = 0.9};
+  prefill.block_m = 128;
+  AttentionShape latents{.query_heads = 128,
+                         .key_dim = 576,
+                         .value_dim = 512,
+                         .kv_elements_per_token = 576,
+                         .kv_bytes_per_element = 2,
+                         .kv_heads = 1};
+  const double flops_s = 2.0 * 128 * (576 + 512) / 500e12;
+  EXPECT_DOUBLE_EQ(decode_attention(prefill, gpu, latents).per_context_token_s, flops_s);
+  const DecodeEfficiency split{.bandwidth_efficiency = 0.9, .ramp_efficiency = 0.9};
+  EXPECT_DOUBLE_EQ(decode_attention(split, prefill, gpu, latents, 16).per_context_token_s, flops_s);
+  latents.query_heads = 16;  // on one of eight GPUs
+  EXPECT_DOUBLE_EQ(decode_attention(split, prefill, gpu, latents, 16).per_context_token_s,
+                   576 * 2 / (3000e9 * 0.9));
+}
+
 }  // namespace
 }  // namespace kvcap

@@ -327,8 +327,8 @@ TEST_F(Cli, ShowsWhereTheMemoryOfAGpuGoes) {
 // 384 KiB in two groups. A sequence of 131,072 tokens holds 8,192 blocks of the first and, of the second,
 // ceil((127 + 8,192) / 16) + 1 = 521 where a step computes 8,192 tokens, and 137 where it computes 2,048.
 TEST_F(Cli, ShowsBlocksThatGroupsOfLayersShare) {
-  const std::vector<std::string> command = {"show", "memory", "--model", "gpt-oss-20b", "--hardware",
-                                            "h100-sxm"};
+  const std::vector<std::string> command = {"show",        "memory",     "--model",
+                                            "gpt-oss-20b", "--hardware", "h100-sxm"};
   const Outcome text = kvcap(command);
   ASSERT_EQ(text.exit_code, 0) << text.err;
   EXPECT_NE(text.out.find("blocks of 0.375 MiB, which 2 groups"), std::string::npos) << text.out;
