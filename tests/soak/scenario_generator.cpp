@@ -6,9 +6,11 @@
 #include <map>
 #include <vector>
 
+#include "base/input_error.h"
 #include "base/random.h"
 #include "cost/cost_model.h"
 #include "cost/gpu_memory.h"
+#include "machine.h"
 #include "policy/table.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
@@ -61,6 +63,8 @@ class Generator {
     json_["serving"] = serving();
     json_["workload"] = workload();
     json_["policy"] = policy();
+    // Not every policy serves layers that keep a window or a state.
+    while (!known_.model.is_uniform() && is_refused()) json_["policy"] = policy();
     if (dice_.chance(0.3)) json_["fleet"] = fleet();
     if (dice_.chance(0.4)) json_["slo"]["ttft_ms"] = dice_.spread(1, 1e5);
     if (dice_.chance(0.4)) json_["slo"]["tpot_ms"] = dice_.spread(1, 1e3);
@@ -68,13 +72,23 @@ class Generator {
     if (dice_.chance(0.1)) json_["replications"] = 2;
     if (dice_.chance(0.3) && !known_.model.is_recurrent()) {
       Json& serving = json_["serving"];
-      serving["speculative"] = speculative(serving.contains("kv_capacity_tokens"));
+      const bool shares = known_.model.experts && serving.contains("data_parallel_size");
+      serving["speculative"] = speculative(serving.contains("kv_capacity_tokens") && !shares);
     }
     json_["seed"] = number_;
     return json_;
   }
 
  private:
+  bool is_refused() const {
+    try {
+      parse_scenario(json_.dump(), "soak", {});
+      return false;
+    } catch (const InputError&) {
+      return true;
+    }
+  }
+
   // ---- the machine ----
 
   Json model() {
@@ -82,6 +96,8 @@ class Generator {
     if (dice_.chance(0.6)) return std::string(entry.name);
     Json model = parse_json(entry.text, std::string(entry.name));
     model["name"] = "changed";
+    if (dice_.chance(0.5)) model["max_position_embeddings"] = dice_.tokens(256, 131072);
+    if (model.contains("layer_groups")) return model;
     if (!model.contains("experts")) model["num_hidden_layers"] = dice_.between(1, 48);
     if (!model.contains("kv_lora_rank")) {
       const auto heads = model["num_attention_heads"].get<int64_t>();
@@ -89,7 +105,6 @@ class Generator {
       while (heads % shared_by != 0) shared_by /= 2;
       model["num_key_value_heads"] = heads / shared_by;
     }
-    if (dice_.chance(0.5)) model["max_position_embeddings"] = dice_.tokens(256, 131072);
     if (dice_.chance(0.3)) model["kv_bytes_per_element"] = dice_.pick({1, 2, 4});
     if (dice_.chance(0.3)) model["position_encoding"] = dice_.pick(kPositionNames);
     return model;
@@ -190,7 +205,23 @@ class Generator {
     if (dice_.chance(0.5)) serving["max_model_len"] = dice_.tokens(300, 40000);
     if (dice_.chance(0.3)) serving["overflow"] = dice_.pick(kOverflowNames);
     add_engine(serving);
+    if (!model.is_uniform()) fit_blocks(serving);
     return serving;
+  }
+
+  // Blocks are as large as a state, and steps have to reach their ends.
+  void fit_blocks(Json& serving) {
+    if (dice_.chance(0.4)) serving["recurrent_checkpoints"] = dice_.pick(kCheckpointsNames);
+    Json with = json_;
+    with["serving"] = serving;
+    const int64_t block_tokens = kv_layout(parse_scenario(with.dump(), "soak", {})).block_tokens();
+    const int64_t step_tokens = serving.value("max_num_batched_tokens", int64_t{2048});
+    if (known_.model.is_recurrent() && step_tokens < block_tokens) {
+      serving["max_num_batched_tokens"] = dice_.between(block_tokens, 4 * block_tokens);
+    }
+    if (serving.contains("kv_capacity_tokens") && kv_tokens_ < 8 * block_tokens) {
+      serving["kv_capacity_tokens"] = kv_tokens_ = 8 * block_tokens;
+    }
   }
 
   ExpertPlacement experts(Json& serving, int64_t ranks, int64_t gpus) {
