@@ -119,6 +119,8 @@ struct CostModel::State {
   bool layers_attend_alike() const {
     return shapes.mixers.size() == 1 && shapes.mixer().layers == model.num_hidden_layers;
   }
+  // With other ranks, in at least one layer.
+  bool shares_experts() const { return placement.ranks > 1 && shapes.expert_layers > 0; }
   double share_of(const MixerShape& mixer) const { return static_cast<double>(mixer.layers) / layers(); }
 
   double gemm(GemmRows rows, GemmShape shape) {
@@ -223,7 +225,7 @@ double CostModel::linear_layer_s(int64_t tokens) const {
 double CostModel::linear_layer_s(int64_t tokens, int64_t tokens_of_others) const {
   if (tokens == 0) return 0;
   const double own_s = own_linear_layer_s(tokens);
-  if (state_->placement.ranks == 1) return own_s;
+  if (!state_->shares_experts()) return own_s;
   const double share = static_cast<double>(state_->shapes.expert_layers) / state_->layers();
   const int64_t all = tokens + tokens_of_others;
   const double shared_s = state_->shared_experts.get(
@@ -240,7 +242,7 @@ double CostModel::own_linear_layer_s(int64_t tokens) const {
     for (const LayerKind& kind : state_->shapes.kinds) {
       all_layers_s += static_cast<double>(kind.layers) * state_->linear_layer_of_kind(kind, rows);
     }
-    if (state_->placement.ranks > 1) {
+    if (state_->shares_experts()) {
       all_layers_s += static_cast<double>(state_->shapes.expert_layers) * state_->exchange_s(rows);
     }
     return all_layers_s / state_->layers() +

@@ -117,6 +117,18 @@ TEST(Ranks, TakeTheTurnWhereLeastWaitAndRun) {
   EXPECT_EQ(first, 5);
 }
 
+TEST(Ranks, CountATurnThatWaitsFourTimes) {
+  // Three turns at once: the first and the third, which run long, on rank 0, a short one on rank 1, which has
+  // ended when two more come. The fourth goes to rank 1, which has nothing to do; the fifth, before the next
+  // step begins, to rank 0, whose two run, since one that waits on rank 1 counts as four.
+  const RunResult result =
+      run(sparse(2), asks({{0, 100, 3000}, {0, 100, 3}, {0, 100, 3000}, {1, 100, 3}, {1.00001, 100, 3}}));
+  const std::vector<int> nodes = {0, 1, 0, 1, 0};
+  for (uint32_t session = 0; session < nodes.size(); ++session) {
+    EXPECT_EQ(turn_of(result, session).node, nodes[session]) << session;
+  }
+}
+
 TEST(Ranks, AreAllPaidFor) {
   const Workload workload = asks({{0, 1000, 50}});
   const RunResult one = run(sparse(1), workload), two = run(sparse(2), workload);

@@ -169,7 +169,8 @@ class Generator {
     while (doubled() && (tokens() < 4096 || dice_.chance(0.1))) size *= 2;
     serving["tensor_parallel_size"] = size;
     const int64_t most_ranks = hardware.gpu.count / size;
-    const int64_t ranks = most_ranks > 1 && dice_.chance(0.4) ? dice_.between(2, most_ranks) : 1;
+    const int64_t ranks =
+        most_ranks > 1 && dice_.chance(model.experts ? 0.8 : 0.3) ? dice_.between(2, most_ranks) : 1;
     if (ranks > 1) serving["data_parallel_size"] = ranks;
     if (model.experts) placement = experts(serving, ranks, ranks * size);
     kv_tokens_ = tokens();
