@@ -78,6 +78,7 @@ TEST(Ranks, WaitForTheSlowest) {
       8 * (cost.linear_layer_s(3000, 100) + cost.attention_layer_s({3000, 0})) + cost.head_s(1);
   EXPECT_NEAR(turn_of(result, 0).ttft_s, slow_s, 1e-8);
   EXPECT_NEAR(turn_of(result, 1).ttft_s, slow_s, 1e-8);
+  EXPECT_NEAR(result.number("routing.imbalance"), 1, 1e-9);  // who waits is busy: inside of the exchange
   // Whoever comes during a step of another rank waits for its end.
   const RunResult late = run(two, asks({{0, 3000, 1}, {0.001, 100, 1}}));
   const double first_s =
