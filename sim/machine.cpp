@@ -140,9 +140,9 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
   max_model_len_ = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
   const std::optional<SpeculativeOptions>& speculative = scenario.serving.speculative;
   if (speculative && speculative->draft_tokens > 0) {
-    speculation_ = std::make_unique<Speculation>(*speculative, scenario.model, scenario.hardware,
-                                                 scenario.serving.tensor_parallel_size,
-                                                 static_cast<uint64_t>(scenario.seed));
+    speculation_ = std::make_unique<Speculation>(
+        *speculative, scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size,
+        static_cast<uint64_t>(scenario.seed), expert_placement(scenario));
   }
   try {
     choose_tiers(scenario);
@@ -324,7 +324,8 @@ EngineSettings engine_settings(const Scenario& scenario) {
 DraftMemory draft_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   if (!serving.speculative) return {};
-  return draft_memory(*serving.speculative, scenario.model, serving.tensor_parallel_size);
+  return draft_memory(*serving.speculative, scenario.model, serving.tensor_parallel_size,
+                      expert_placement(scenario));
 }
 
 GpuMemory planned_memory(const Scenario& scenario) {

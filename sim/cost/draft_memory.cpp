@@ -20,13 +20,14 @@ ModelSpec model_of_layers(const ModelSpec& model, int64_t layers) {
   return drafter;
 }
 
-DraftMemory draft_memory_of(const ModelSpec& drafter, bool shares_words, int64_t tensor_parallel_size) {
+DraftMemory draft_memory_of(const ModelSpec& drafter, bool shares_words, int64_t tensor_parallel_size,
+                            const ExpertPlacement& placement) {
   DraftMemory memory;
-  memory.weight_bytes = loaded_weight_bytes(drafter, tensor_parallel_size);
+  memory.weight_bytes = loaded_weight_bytes(drafter, tensor_parallel_size, placement);
   if (shares_words) {
     // What the layers alone take: as much as the same layers once more would add.
     const ModelSpec twice = model_of_layers(drafter, 2 * drafter.num_hidden_layers);
-    memory.weight_bytes = loaded_weight_bytes(twice, tensor_parallel_size) - memory.weight_bytes;
+    memory.weight_bytes = loaded_weight_bytes(twice, tensor_parallel_size, placement) - memory.weight_bytes;
   }
   for (const KvLayers& kind : kv_layers(drafter, tensor_parallel_size)) {
     memory.kv_bytes_per_token += static_cast<double>(kind.layers) * kind.bytes_per_token;

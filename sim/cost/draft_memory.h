@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "spec/expert_placement.h"
 #include "spec/kv_groups.h"
 #include "spec/model_spec.h"
 
@@ -23,6 +24,7 @@ struct DraftMemory {
 ModelSpec model_of_layers(const ModelSpec& model, int64_t layers);
 
 // `shares_words`: embedding and output projection are those of the model that verifies.
-DraftMemory draft_memory_of(const ModelSpec& drafter, bool shares_words, int64_t tensor_parallel_size);
+DraftMemory draft_memory_of(const ModelSpec& drafter, bool shares_words, int64_t tensor_parallel_size,
+                            const ExpertPlacement& placement = {});
 
 }  // namespace kvcap

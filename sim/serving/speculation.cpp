@@ -41,12 +41,17 @@ std::optional<ModelSpec> drafter_of(const SpeculativeOptions& options, const Mod
   return model_of_layers(model, options.draft_layers.value_or(1));
 }
 
+// The drafter's experts lie where the model's do.
+static ExpertPlacement placement_of(const ModelSpec& drafter, const ExpertPlacement& placement) {
+  return drafter.experts ? placement : ExpertPlacement();
+}
+
 DraftMemory draft_memory(const SpeculativeOptions& options, const ModelSpec& model,
-                         int64_t tensor_parallel_size) {
+                         int64_t tensor_parallel_size, const ExpertPlacement& placement) {
   const std::optional<ModelSpec> drafter = drafter_of(options, model);
   if (!drafter) return {};
   const bool shares = options.method == DraftMethod::layers;
-  return draft_memory_of(*drafter, shares, tensor_parallel_size);
+  return draft_memory_of(*drafter, shares, tensor_parallel_size, placement_of(*drafter, placement));
 }
 
 static double given_length(const SpeculativeOptions& options) {
@@ -55,7 +60,8 @@ static double given_length(const SpeculativeOptions& options) {
 }
 
 Speculation::Speculation(const SpeculativeOptions& options, const ModelSpec& model,
-                         const HardwareProfile& hardware, int64_t tensor_parallel_size, uint64_t seed)
+                         const HardwareProfile& hardware, int64_t tensor_parallel_size, uint64_t seed,
+                         const ExpertPlacement& placement)
     : method_(options.method),
       draft_tokens_(options.draft_tokens),
       chance_(solve_chance(options.draft_tokens, given_length(options))),
@@ -63,7 +69,8 @@ Speculation::Speculation(const SpeculativeOptions& options, const ModelSpec& mod
       stream_(seed, "speculation") {
   KVCAP_CHECK(draft_tokens_ > 0 && (options.acceptance_rate || options.acceptance_length));
   if (const std::optional<ModelSpec> drafter = drafter_of(options, model)) {
-    drafter_ = std::make_unique<CostModel>(*drafter, hardware, tensor_parallel_size);
+    drafter_ = std::make_unique<CostModel>(*drafter, hardware, tensor_parallel_size,
+                                           placement_of(*drafter, placement));
   }
 }
 
@@ -86,9 +93,14 @@ double Speculation::drafter_s(std::span<const PrefillChunk> chunks, const Decode
   const double first_attention_s = drafter_->attention_layer_s(chunks) +
                                    drafter_->decode_attentions_layer_s(decodes.sequences, decodes.queries())
                                        .at_s(static_cast<double>(decodes.context_tokens));
-  double sum_s = layers * (drafter_->linear_layer_s(rows) + first_attention_s) + drafter_->head_s(sequences);
+  const int64_t others = drafter_->placement().ranks - 1;
+  double sum_s = layers * (drafter_->linear_layer_s(rows, others * rows) + first_attention_s) +
+                 drafter_->head_s(sequences);
   for (int64_t pass = 1; pass < draft_tokens_; ++pass) {
-    sum_s += drafter_->decode_step_s(sequences, context_tokens + pass * sequences);
+    const double keys = static_cast<double>(context_tokens + pass * sequences);
+    sum_s += layers * (drafter_->linear_layer_s(sequences, others * sequences) +
+                       drafter_->decode_attentions_layer_s(sequences).at_s(keys)) +
+             drafter_->head_s(sequences);
   }
   return sum_s;
 }

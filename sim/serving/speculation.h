@@ -37,13 +37,13 @@ int64_t tokens_of_step(double uniform, int64_t drafts, double chance);
 std::optional<ModelSpec> drafter_of(const SpeculativeOptions& options, const ModelSpec& model);
 // What it takes of each GPU's memory.
 DraftMemory draft_memory(const SpeculativeOptions& options, const ModelSpec& model,
-                         int64_t tensor_parallel_size);
+                         int64_t tensor_parallel_size, const ExpertPlacement& placement = {});
 
 class Speculation {
  public:
   // REQUIRES: options.draft_tokens > 0, and a rate or a length.
   Speculation(const SpeculativeOptions& options, const ModelSpec& model, const HardwareProfile& hardware,
-              int64_t tensor_parallel_size, uint64_t seed);
+              int64_t tensor_parallel_size, uint64_t seed, const ExpertPlacement& placement = {});
 
   int64_t draft_tokens() const { return draft_tokens_; }
   // That a draft is accepted if all before it are.
@@ -57,7 +57,8 @@ class Speculation {
 
   // Tokens that a step with `drafts` drafts yields behind the first `position` tokens of a turn's answer.
   int64_t tokens(uint32_t session, uint32_t turn, int64_t position, int64_t drafts) const;
-  // Seconds of the drafter's passes in a step that computes `chunks` of prompts and verifies `decodes`.
+  // Seconds of the drafter's passes in a step that computes `chunks` of prompts and verifies `decodes`. Other
+  // ranks that share its experts count as if they had as many rows.
   double drafter_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const;
   // Seconds of a step in which nothing but drafts is made, beside the drafter's passes.
   double draft_step_s() const { return draft_step_s_; }

@@ -129,6 +129,24 @@ TEST(Speculation, LoadsTheGpuWithTheStepsThatAnswersTake) {
   EXPECT_NEAR(gpu_seconds_of_turn(machine, eight.serving, turn), 100.0 / 8 * step_s, 1e-9);
 }
 
+TEST(Speculation, OfRanksInLockstepDraftsInEveryStep) {
+  Scenario ranks = drafting("recompute", kLayers);
+  ranks.model.experts = Experts{.count = 8, .active = 2, .intermediate_size = 2048};
+  ranks.hardware.gpu.count = 2;
+  ranks.serving.data_parallel_size = 2;
+  ranks.serving.expert_parallel = true;
+  const Workload workload = chats(40, 0.5);
+  Scenario plain = ranks;
+  plain.serving.speculative.reset();
+  const std::vector<RunResult> runs = run_all({{ranks, workload}, {plain, workload}});
+  EXPECT_EQ(runs[0].number("completed"), static_cast<double>(workload.turns.size()));
+  const double drafts = metric(runs[0], "drafts");
+  EXPECT_NEAR(metric(runs[0], "mean_acceptance_length"), 1.8, 4 * 0.9 / std::sqrt(drafts));
+  // Each step yields 1.8 tokens and lasts less than 1.8 times as long.
+  EXPECT_LT(runs[0].number("mean_tpot_ms"), runs[1].number("mean_tpot_ms"));
+  EXPECT_GT(runs[0].number("mean_itl_ms"), runs[1].number("mean_itl_ms"));
+}
+
 class EverySpeculation : public testing::TestWithParam<std::string_view> {
  protected:
   std::string policy() const { return std::string(GetParam()); }

@@ -173,6 +173,16 @@ TEST(DraftMemory, OfLayersIsThatOfTheLayersAlone) {
   EXPECT_EQ(memory.kv_bytes_per_token, 2 * 4096);
 }
 
+// Eight experts of three matrices of 4096 x 14336: two ranks have four each.
+TEST(DraftMemory, OfLayersHasTheExpertsOfItsRank) {
+  ModelSpec sparse = llama_3_8b();
+  sparse.experts = Experts{.count = 8, .active = 2, .intermediate_size = 14336};
+  const SpeculativeOptions options{.method = DraftMethod::layers, .draft_tokens = 3};
+  const double all = draft_memory(options, sparse, 1).weight_bytes;
+  const ExpertPlacement two{.ranks = 2, .expert_parallel = true};
+  EXPECT_NEAR(all - draft_memory(options, sparse, 1, two).weight_bytes, 4 * 3 * 4096.0 * 14336 * 2, 1);
+}
+
 TEST(DraftMemory, OfADraftModelIsAllOfIt) {
   const SpeculativeOptions options{
       .method = DraftMethod::draft_model, .draft_tokens = 3, .draft_model = llama_3_8b()};
@@ -195,7 +205,7 @@ TEST(DraftMemory, TakesItsShareOfWhatIsLeftForKv) {
   EXPECT_EQ(drafting.block_bytes, 16 * (131072 + 4096));
   EXPECT_DOUBLE_EQ(plain.kv_bytes - drafting.kv_bytes, settings.draft.weight_bytes);
   EXPECT_EQ(drafting.blocks, static_cast<int64_t>(std::floor(drafting.kv_bytes / drafting.block_bytes)));
-  const KvCapacity simple = derive_kv_capacity(llama_3_8b(), hardware, 1, 0.9, 2048, 16, settings.draft);
+  const KvCapacity simple = derive_kv_capacity(llama_3_8b(), hardware, 1, 0.9, 2048, 16, {}, settings.draft);
   const double free_bytes = 0.9 * hardware.gpu.memory_bytes - simple.weight_bytes - simple.activation_bytes;
   EXPECT_EQ(simple.tokens, static_cast<int64_t>(std::floor(free_bytes / drafting.block_bytes)) * 16);
   EXPECT_DOUBLE_EQ(simple.weight_bytes, llama_3_8b().weight_bytes() + settings.draft.weight_bytes);
