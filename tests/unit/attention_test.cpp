@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "cost/attention.h"
 #include "cost/cost_model.h"
 #include "serving/step_time.h"
 #include "unit/cost_examples.h"
