@@ -20,7 +20,7 @@ Instance::Plan Instance::prepare(double now_s) {
 }
 
 int64_t Instance::rows() const {
-  int64_t rows = 0;
+  int64_t rows = current_.lost.rows();
   for (const Slice& slice : current_.slices) rows += slice.tokens;
   return std::max<int64_t>(1, rows);
 }
