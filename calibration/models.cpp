@@ -19,8 +19,10 @@ constexpr int64_t kMaxHeadRows = 512;  // sequences that are decoded at once
 std::optional<Experts> experts_of(const Json& file) {
   if (!file.contains("experts") || file["experts"].is_null()) return std::nullopt;
   const Json& json = file["experts"];
-  return Experts{json.at("count"), json.at("active"), json.value("shared", int64_t{0}),
-                 json.at("intermediate_size"), json.value("dense_layers", int64_t{0})};
+  Experts experts{json.at("count"), json.at("active"), json.value("shared", int64_t{0}),
+                  json.at("intermediate_size"), json.value("dense_layers", int64_t{0})};
+  experts.shared_intermediate_size = json.value("shared_intermediate_size", int64_t{0});
+  return experts;
 }
 
 std::optional<LatentAttention> latent_of(const Json& file) {
@@ -32,6 +34,51 @@ std::optional<LatentAttention> latent_of(const Json& file) {
   latent.qk_nope_head_dim = file.value("qk_nope_head_dim", latent.qk_nope_head_dim);
   latent.v_head_dim = file.value("v_head_dim", latent.v_head_dim);
   return latent;
+}
+
+AttentionKind kind_of(const std::string& name) {
+  static const std::map<std::string, AttentionKind> kinds = {{"sliding", AttentionKind::sliding},
+                                                             {"chunked", AttentionKind::chunked},
+                                                             {"latent", AttentionKind::latent},
+                                                             {"recurrent", AttentionKind::recurrent}};
+  const auto found = kinds.find(name);
+  return found == kinds.end() ? AttentionKind::full : found->second;
+}
+
+RecurrentState state_of(const Json& json) {
+  RecurrentState state;
+  const auto number = [&](const char* key, int64_t& value) { value = json.value(key, value); };
+  number("heads", state.heads);
+  number("head_dim", state.head_dim);
+  number("state_size", state.state_size);
+  number("groups", state.groups);
+  number("conv_kernel", state.conv_kernel);
+  number("dt_rank", state.dt_rank);
+  return state;
+}
+
+// What decides shapes of GEMMs; an indexer has some of its own.
+LayerGroup group_of(const Json& json) {
+  LayerGroup group{.layers = json.at("layers"), .attention = kind_of(json.value("attention", "full"))};
+  const auto number = [&](const char* key, int64_t& value) { value = json.value(key, value); };
+  number("window_tokens", group.window_tokens);
+  number("num_attention_heads", group.num_attention_heads);
+  number("num_key_value_heads", group.num_key_value_heads);
+  number("head_dim", group.head_dim);
+  number("value_head_dim", group.value_head_dim);
+  group.keys_are_values = json.value("keys_are_values", false);
+  if (json.contains("latent")) group.latent = latent_of(json["latent"]);
+  if (json.contains("recurrent")) group.recurrent = state_of(json["recurrent"]);
+  if (json.contains("indexer")) {
+    const Json& from = json["indexer"];
+    Indexer indexer;
+    indexer.layers = from.value("layers", indexer.layers);
+    indexer.heads = from.value("heads", indexer.heads);
+    indexer.head_dim = from.value("head_dim", indexer.head_dim);
+    indexer.top_k = from.value("top_k", indexer.top_k);
+    group.indexer = indexer;
+  }
+  return group;
 }
 
 void add(std::map<std::pair<int64_t, int64_t>, int64_t>* rows, GemmShape shape, int64_t max_rows) {
@@ -68,6 +115,10 @@ ModelSpec read_model(std::string_view json) {
   model.ffn = file.value("ffn", "gated") == "plain" ? FfnKind::plain : FfnKind::gated;
   model.experts = experts_of(file);
   model.latent = latent_of(file);
+  for (const Json& group : file.value("layer_groups", Json::array())) {
+    model.layer_groups.push_back(group_of(group));
+  }
+  if (file.contains("feed_forward_layers")) model.ffn_layers = file["feed_forward_layers"];
   return model;
 }
 

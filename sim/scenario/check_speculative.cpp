@@ -38,12 +38,6 @@ class SpeculativeCheck {
       fail("method", "\"" + std::string(names_of(options_.method)[method]) + "\"",
            "\"draft_model\" where serving.speculative.draft_model is given");
     }
-    const bool shares = scenario_.model.experts && scenario_.serving.data_parallel_size > 1;
-    if (options_.method == DraftMethod::layers && options_.draft_tokens > 0 && shares) {
-      fail("method", "\"layers\"",
-           "\"ngram\" or \"draft_model\" where ranks share experts (drafting layers that share them are not "
-           "simulated)");
-    }
   }
 
   void check_acceptance() const {
