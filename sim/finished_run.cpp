@@ -90,6 +90,7 @@ class FinishedRun {
     // Of layers with a window less comes back than is found, and of recurrent ones a whole state.
     const bool all = (restore == Restore::load || restore == Restore::copy) && scenario_.model.is_uniform();
     const double state_bytes = scenario_.model.recurrent_state_bytes();
+    if (state_bytes > 0 && divided()) return;  // a state for each call of a turn
     const double most = restore == Restore::important ? 2 : 1;
     for (Tier tier : kTiers) {
       if (tier == Tier::hbm) continue;
