@@ -17,6 +17,7 @@
 #include "machine.h"
 #include "metrics/format.h"
 #include "plan/workers.h"
+#include "policy/group_rules.h"
 #include "policy/table.h"
 #include "scenario/load.h"
 #include "simulate.h"
@@ -202,6 +203,21 @@ std::vector<std::string> policies_of(const RestoreArgs& args) {
                    suggestion(args.policy, names));
 }
 
+// Takes those out of `policies` that do not serve the model, and says so.
+std::vector<std::string> leave_out_refusing(const Scenario& scenario, std::vector<std::string>& policies) {
+  std::string names;
+  std::erase_if(policies, [&](const std::string& policy) {
+    PolicyOptions options = scenario.policy;
+    options.name = policy;
+    const bool refuses = refusal(with_preset(options), scenario.model).has_value();
+    if (refuses) names += (names.empty() ? "" : ", ") + policy;
+    return refuses;
+  });
+  if (names.empty()) return {};
+  return {"left out, since they do not serve layers that keep a window or a state: " + names +
+          " (--policy with one of them says why)"};
+}
+
 void print_table(const Json& report) {
   std::printf("%s on %s: %lld tokens of context on %s, %lld new tokens, idle machine\n\n",
               report["model"].get<std::string>().c_str(), report["hardware"].get<std::string>().c_str(),
@@ -222,7 +238,8 @@ void print_table(const Json& report) {
                 entry["stored_bytes_per_token"].get<double>() / 1024,
                 entry["bound"].get<std::string>().c_str());
     // What is free by assumption answers nobody.
-    const bool free_loads = entry["read_bytes"].get<double>() > 0 && entry["restore_s"].get<double>() < 1e-9;
+    const bool free_loads =
+        entry["read_bytes"].get<double>() > 0 && entry["closed_form_restore_s"].get<double>() < 1e-9;
     const bool buildable = entry["policy"] != "ideal" && !free_loads;
     if (buildable && (!fastest || entry["ttft_s"].get<double>() < (*fastest)["ttft_s"].get<double>()))
       fastest = &entry;
@@ -241,10 +258,15 @@ void restore(const RestoreArgs& args) {
     throw InputError("--tokens: found " + std::to_string(args.tokens) + ", allowed: 1 to 100000000");
   if (args.new_tokens < 1 || args.new_tokens > 100'000'000)
     throw InputError("--new-tokens: found " + std::to_string(args.new_tokens) + ", allowed: 1 to 100000000");
-  const std::vector<std::string> policies = policies_of(args);
+  std::vector<std::string> policies = policies_of(args);
   // The first look at the scenario finds bad input before anything runs.
   const Scenario scenario = scenario_for(args, policies.front());
   const Tier tier = scenario.policy.tiers->front().kind;
+  std::vector<std::string> notes = memory_notes(scenario);
+  if (args.policy == "all") {
+    const std::vector<std::string> left_out = leave_out_refusing(scenario, policies);
+    notes.insert(notes.end(), left_out.begin(), left_out.end());
+  }
   prepare_folder(args.out);
   if (!args.out.empty()) {
     refuse_to_replace_in("--out", args.out, std::vector<std::string>{"restore.json"},
@@ -257,7 +279,7 @@ void restore(const RestoreArgs& args) {
   Json report = {{"schema", "kvcap.restore/1"},        {"model", scenario.model.name},
                  {"hardware", scenario.hardware.name}, {"tokens", args.tokens},
                  {"new_tokens", args.new_tokens},      {"tier", name(tier)},
-                 {"policies", Json::array()},          {"notes", memory_notes(scenario)}};
+                 {"policies", Json::array()},          {"notes", std::move(notes)}};
   for (const std::string& entry : entries) report["policies"].push_back(Json::parse(entry));
   if (!args.out.empty()) write_file(args.out + "/restore.json", report.dump(2) + "\n");
   if (args.json) {

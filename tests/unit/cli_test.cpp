@@ -340,6 +340,28 @@ TEST_F(Cli, ShowsBlocksThatGroupsOfLayersShare) {
   EXPECT_NE(text.out.find("A sequence of 131,072 tokens holds up to 8,"), std::string::npos) << text.out;
 }
 
+// Without --policy all policies that serve the model come, and the others are named.
+TEST_F(Cli, RestoresAModelWithStatesByThePoliciesThatServeIt) {
+  const std::vector<std::string> command = {"restore",
+                                            "--model",
+                                            "qwen3-next-80b-a3b",
+                                            "--hardware",
+                                            "h200-sxm-8x",
+                                            "--set",
+                                            "serving.tensor_parallel_size=4",
+                                            "--tokens",
+                                            "8192"};
+  const Outcome text = kvcap(command);
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("kv_offload"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("left out, since they do not serve layers that keep a window or a state: "),
+            std::string::npos)
+      << text.out;
+  std::vector<std::string> refused = command;
+  refused.insert(refused.end(), {"--policy", "cacheblend"});
+  EXPECT_EQ(kvcap(refused).exit_code, 2);
+}
+
 TEST_F(Cli, ShowsTheSchemaOfScenarios) {
   const Json schema = Json::parse(kvcap({"show", "schema"}).out);
   EXPECT_TRUE(schema["properties"].contains("policy"));
