@@ -89,9 +89,10 @@ void add_report(CLI::App& app) {
   auto args = std::make_shared<ReportArgs>();
   Command command(app, "report", "one page from results, sweeps, plans and validations");
   command
-      .values("paths", args->paths,
-              "JSON of run, compare, restore, plan, capacity, validate and trace stats, the results.sqlite of a "
-              "sweep, or folders with them")
+      .values(
+          "paths", args->paths,
+          "JSON of run, compare, restore, plan, capacity, validate and trace stats, the results.sqlite of a "
+          "sweep, or folders with them")
       .required();
   command.value("-o,--out", args->out, "the file to write; markdown, csv and json: default stdout");
   command.value("--format", args->format,

@@ -62,8 +62,7 @@ GpuMemory simple_memory(const Scenario& scenario) {
   const auto gpus = static_cast<double>(serving.tensor_parallel_size);
   const KvCapacity capacity = derive_kv_capacity(
       scenario.model, scenario.hardware, serving.tensor_parallel_size, serving.gpu_memory_utilization,
-      serving.max_num_batched_tokens, serving.block_size, expert_placement(scenario),
-      draft_memory(scenario));
+      serving.max_num_batched_tokens, serving.block_size, expert_placement(scenario), draft_memory(scenario));
   GpuMemory memory = planned_memory(scenario);
   memory.reported_bytes = scenario.hardware.gpu.memory_bytes;
   memory.share_bytes = memory.reported_bytes * serving.gpu_memory_utilization;

@@ -28,8 +28,8 @@ struct Marginal {
 };
 
 // One look each (plan_judge.h): next values of the numeric dimensions, more of the priced resources that the
-// plan does not choose, and faster links; what cannot run is left out. Those first that gain most of kFrontMetric for what they cost,
-// those without a price last.
+// plan does not choose, and faster links; what cannot run is left out. Those first that gain most of
+// kFrontMetric for what they cost, those without a price last.
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge);
 
 // The answer in another world.

@@ -101,7 +101,8 @@ double StepTime::mixed_s(std::span<const PrefillChunk> chunks, const Decodes& de
                       .at_s(static_cast<double>(decodes.context_tokens));
   }
   const double head_s = sampled > 0 ? cost_.head_s(sampled) : 0;
-  return layers_s(cost_.linear_layer_s(rows, tokens_of_others_) + attention_s, rows, decodes.sequences) + head_s;
+  return layers_s(cost_.linear_layer_s(rows, tokens_of_others_) + attention_s, rows, decodes.sequences) +
+         head_s;
 }
 
 DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extra_s) const {

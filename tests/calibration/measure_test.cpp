@@ -22,8 +22,8 @@ TEST(Measure, TheTimeOfABatchIsSharedAmongItsCalls) {
   const std::unique_ptr<Backend> backend = make_cpu_backend();
   Bench bench(*backend);
   const Effort effort{.batches = 3, .batch_s = 0.2, .max_calls = 64};
-  const Sample sample = bench.time(
-      [](Stream&, int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }, effort);
+  const Sample sample =
+      bench.time([](Stream&, int64_t) { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }, effort);
   EXPECT_GE(sample.time_s, 1e-3);
   EXPECT_LT(sample.min_s, 20e-3);
 }

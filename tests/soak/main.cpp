@@ -1,9 +1,9 @@
 // kvcap_soak [COUNT [FIRST]]: runs COUNT random scenarios from number FIRST on, prints those in which a law
 // is broken and how to run one of them again. kvcap_soak edges [COUNT [FIRST]]: the same with numbers at the
 // edges of their ranges; kvcap_soak edge HEX prints the scenario of one of them. kvcap_soak plans [COUNT
-// [FIRST]]: random small plans beside exhaustive search; kvcap_soak plan NUMBER prints one of them. kvcap_soak
-// verdicts [COUNT [FIRST [SESSIONS]]]: how often verdicts on stability are wrong (verdicts.h); kvcap_soak
-// verdict NUMBER prints the scenario of one of them.
+// [FIRST]]: random small plans beside exhaustive search; kvcap_soak plan NUMBER prints one of them.
+// kvcap_soak verdicts [COUNT [FIRST [SESSIONS]]]: how often verdicts on stability are wrong (verdicts.h);
+// kvcap_soak verdict NUMBER prints the scenario of one of them.
 #include <algorithm>
 #include <cstdio>
 #include <exception>

@@ -1,5 +1,7 @@
 // Attention kernels against sums done by hand: prompts of a step in one call, decode with constants of its
 // own, decoding rows in the prompts' kernel; and what holds for all of them.
+#include "cost/attention.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <random>
 #include <vector>
 
-#include "cost/attention.h"
 #include "cost/cost_model.h"
 #include "serving/step_time.h"
 #include "unit/cost_examples.h"

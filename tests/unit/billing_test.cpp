@@ -18,9 +18,7 @@ Scenario load(std::vector<std::string> overrides) {
       "policy": {"name": "kv_offload"}})",
                         "chat.json", overrides);
 }
-RunResult run(const Scenario& scenario) {
-  return run_replications({scenario}).front().front();
-}
+RunResult run(const Scenario& scenario) { return run_replications({scenario}).front().front(); }
 bool has_note(const std::vector<std::string>& notes, const std::string& beginning) {
   return std::any_of(notes.begin(), notes.end(),
                      [&](const std::string& note) { return note.starts_with(beginning); });

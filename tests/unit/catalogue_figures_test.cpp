@@ -12,8 +12,9 @@ namespace {
 
 // Parameters as the model cards on Hugging Face count them (safetensors), which is the whole shape in one
 // number; KiB of 16-bit keys and values a token, 2 layers x KV heads x head size x 2 bytes (DeepSeek: latent
-// and rotary key, 61 x 576 x 2 bytes, of V3.2 with 132 bytes of its indexer), of layers that keep every token; layers. Of the files themselves: longest sequence, bytes of a weight
-// in the layers, experts of a token.
+// and rotary key, 61 x 576 x 2 bytes, of V3.2 with 132 bytes of its indexer), of layers that keep every
+// token; layers. Of the files themselves: longest sequence, bytes of a weight in the layers, experts of a
+// token.
 struct ModelFigures {
   const char* name;
   double parameters = 0;

@@ -13,20 +13,17 @@ namespace {
 RunResult replication(double ttft_ms, const std::string& verdict, double quantile) {
   RunResult result;
   result.policy = "hcache";
-  result.metrics = {{"p99_ttft_ms", ttft_ms},
-                    {"completed", int64_t{10}},
-                    {"stable.verdict", verdict},
-                    {"stable.reason", "what is " + verdict},
-                    {"bound_by", std::string("gpu")},
-                    {"request_goodput", std::nan("")}};
+  result.metrics = {{"p99_ttft_ms", ttft_ms},         {"completed", int64_t{10}},
+                    {"stable.verdict", verdict},      {"stable.reason", "what is " + verdict},
+                    {"bound_by", std::string("gpu")}, {"request_goodput", std::nan("")}};
   result.distributions = {{"ttft_ms", {quantile, 2 * quantile}}};
   result.notes = {"the same", "of " + std::to_string(static_cast<int>(ttft_ms))};
   return result;
 }
 
 TEST(Replications, GiveMeansAndTIntervals) {
-  const RunResult combined =
-      combine_replications({replication(10, "stable", 1), replication(12, "stable", 3), replication(17, "saturated", 8)});
+  const RunResult combined = combine_replications(
+      {replication(10, "stable", 1), replication(12, "stable", 3), replication(17, "saturated", 8)});
   EXPECT_DOUBLE_EQ(combined.number("p99_ttft_ms"), 13);
   EXPECT_EQ(combined.number("completed"), 10);
   EXPECT_EQ(text(combined, "stable.verdict"), "undecided");  // they do not agree
@@ -80,7 +77,8 @@ TEST(Replications, DifferencesArePaired) {
 
 TEST(Replications, WhatRoundingMakesIsNoDifference) {
   const std::vector<RunResult> against = {replication(100, "stable", 1), replication(200, "stable", 1)};
-  const std::vector<RunResult> setting = {replication(100 * (1 + 1e-12), "stable", 1), replication(200, "stable", 1)};
+  const std::vector<RunResult> setting = {replication(100 * (1 + 1e-12), "stable", 1),
+                                          replication(200, "stable", 1)};
   const auto differences = paired_differences(against, setting);
   const auto p99 = std::ranges::find(differences, "p99_ttft_ms", &Difference::metric);
   ASSERT_NE(p99, differences.end());

@@ -90,11 +90,11 @@ TEST(SizeSettings, OfSsdsAreDevicesOrWhereRentedAPartOfOneWithItsPartOfEverythin
   EXPECT_EQ(size_settings(hardware, Tier::ssd, 1), Changes{"hardware.ssd.count=8"});
   EXPECT_EQ(size_settings(hardware, Tier::ssd, 0.25), Changes{"hardware.ssd.count=2"});
   EXPECT_EQ(size_settings(hardware, Tier::ssd, 0.125), Changes{"hardware.ssd.count=1"});
-  EXPECT_EQ(size_settings(hardware, Tier::ssd, 1.0 / 16),
-            (Changes{"hardware.ssd.count=1", "hardware.ssd.capacity_bytes=2000000000000",
-                     "hardware.ssd.read_bandwidth_bytes_per_s=4000000000",
-                     "hardware.ssd.write_bandwidth_bytes_per_s=2000000000",
-                     "hardware.ssd.endurance_bytes=4e+15"}));
+  EXPECT_EQ(
+      size_settings(hardware, Tier::ssd, 1.0 / 16),
+      (Changes{"hardware.ssd.count=1", "hardware.ssd.capacity_bytes=2000000000000",
+               "hardware.ssd.read_bandwidth_bytes_per_s=4000000000",
+               "hardware.ssd.write_bandwidth_bytes_per_s=2000000000", "hardware.ssd.endurance_bytes=4e+15"}));
   hardware.ssd->price_usd_per_gb_hour = 0;
   hardware.ssd->purchase_usd = 900;
   EXPECT_EQ(size_settings(hardware, Tier::ssd, 1.0 / 16), Changes{"hardware.ssd.count=1"});
@@ -165,11 +165,11 @@ TEST_F(PlanSizes, AndThePricesThatMakeThemCheapAreNamed) {
           "Billed is a share of a server, 1 of 8 GPUs; --set billing.whole_servers=true buys whole servers.",
           "Prices: of --set gpu.price_usd_per_hour 2; of hwprofiles/h100-sxm.json "
           "dram.price_usd_per_gb_hour 0.0044."}));
-  EXPECT_EQ(
-      purchase(load(R"([{"kind": "dram"}])", kSeeds, "", {"billing.whole_servers=true"}),
-               {"billing.whole_servers=true", "hardware.gpu.count=2"}),
-      "1 whole server of 8x H100 80GB SXM5, of which 2 are used, with 2.00 TB of DRAM for stored state, serving "
-      "llama-2-7b with kv_offload");
+  EXPECT_EQ(purchase(load(R"([{"kind": "dram"}])", kSeeds, "", {"billing.whole_servers=true"}),
+                     {"billing.whole_servers=true", "hardware.gpu.count=2"}),
+            "1 whole server of 8x H100 80GB SXM5, of which 2 are used, with 2.00 TB of DRAM for stored "
+            "state, serving "
+            "llama-2-7b with kv_offload");
 }
 
 }  // namespace
