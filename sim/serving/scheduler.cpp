@@ -325,7 +325,12 @@ void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps) {
   growths_.clear();
   for (const Slice& slice : step.slices) {
     Request& request = *slice.request;
-    growths_.push_back({&request.holding, in_pool(request)});
+    KvGrowth growth{&request.holding, in_pool(request)};
+    if (request.named) {
+      growth.chain = request.chain;
+      growth.nameable = options_.cache_generated ? request.known_tokens() + steps : request.prompt_tokens();
+    }
+    growths_.push_back(growth);
   }
   pool_.grow_by_steps(growths_, steps);
   for (Slice& slice : step.slices) {

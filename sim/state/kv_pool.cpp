@@ -68,6 +68,10 @@ void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps) {
     const auto [step, i] = events.top();
     events.pop();
     const int64_t tokens = requests[i].computed + step;
+    if (!requests[i].chain.empty()) {
+      groups_->name(requests[i].chain, std::min(tokens - 1, requests[i].nameable),
+                    requests[i].holding->groups_);
+    }
     KVCAP_CHECK(groups_->grow(tokens - 1, tokens, requests[i].holding->groups_));
     expect(i, step);
   }

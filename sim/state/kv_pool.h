@@ -33,10 +33,14 @@ struct KvHits {
   int64_t shared = 0;  // GroupPool::Hits::shared
 };
 
-// A request that computes `computed` tokens before its next one, step after step.
+// A request that computes `computed` tokens before its next one, step after step. Its blocks get their names
+// as they are full, up to `nameable` tokens, since one that is dropped without a name is lost; an empty chain
+// names none.
 struct KvGrowth {
   KvHolding* holding = nullptr;
   int64_t computed = 0;
+  std::span<const BlockRun> chain = {};
+  int64_t nameable = 0;
 };
 
 class KvPool {

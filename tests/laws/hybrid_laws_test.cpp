@@ -148,6 +148,18 @@ TEST(HybridModel, FindsASessionsContextUpToItsLastBlock) {
   EXPECT_EQ(result.number("hit_tokens.ssd"), static_cast<double>(5000 / block * block));
 }
 
+// Runs of many steps leave what single steps leave: a state that a decode passes, a block that falls out of
+// a window.
+TEST_P(HybridModel, FindsTheSameByRequestAndByLayer) {
+  const Workload workload = chats(8, 1e-3, 3, 1000);
+  Scenario by_request = hybrid(GetParam(), "recompute", true);
+  Scenario by_layer = by_request;
+  by_layer.fidelity = Fidelity::layer;
+  const std::vector<RunResult> results = run_all({{by_request, workload}, {by_layer, workload}});
+  EXPECT_GT(results[0].number("hit_tokens.hbm"), 0);
+  EXPECT_EQ(results[0].number("hit_tokens.hbm"), results[1].number("hit_tokens.hbm"));
+}
+
 TEST_P(HybridModel, RepeatsItself) {
   const Scenario scenario = hybrid(GetParam(), "cached_attention", true);
   const Workload workload = chats(20, 1);
