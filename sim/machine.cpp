@@ -289,16 +289,37 @@ double Machine::sequences_at_once(double tokens) const {
   return static_cast<double>(kv_layout_.blocks_of(kv_capacity_tokens_)) / static_cast<double>(blocks);
 }
 
+static int64_t kv_capacity_of(const Scenario& scenario) {
+  return scenario.serving.kv_capacity_tokens.value_or(derived_kv_capacity_tokens(scenario));
+}
+
+// A tier as large as a multiple of the engine's KV blocks.
+static double over_gpu_bytes(const Scenario& scenario, const TierOptions& tier, double there_bytes) {
+  const double bytes = *tier.capacity_over_gpu * static_cast<double>(kv_capacity_of(scenario)) *
+                       scenario.model.kv_bytes_per_token();
+  if (bytes <= there_bytes) return bytes;
+  throw InputError(format(
+      "policy.tiers: %s: found capacity_over_gpu %g, which is %.1f GB; allowed: at most the %.1f GB that "
+      "an engine has there (or give capacity_bytes)",
+      std::string(name(tier.kind)).c_str(), *tier.capacity_over_gpu, bytes / 1e9, there_bytes / 1e9));
+}
+
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
     double capacity_bytes = tier_facts(hardware_, options.kind)->capacity_bytes;
     if (options.capacity_bytes) capacity_bytes = rank_bytes(scenario, options.kind, *options.capacity_bytes);
+    if (options.capacity_over_gpu) capacity_bytes = over_gpu_bytes(scenario, options, capacity_bytes);
     if (options_.unbounded && options.kind != Tier::hbm) capacity_bytes = kUnboundedBytes;
+    if (options.kind == Tier::remote) remote_copies_ = static_cast<double>(options.replicas);
     tiers_.push_back({.kind = options.kind,
-                      .capacity_bytes = capacity_bytes,
+                      .capacity_bytes = capacity_bytes / static_cast<double>(options.replicas),
                       .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
                       .free_fraction = options.free_fraction,
-                      .exclusive = options.exclusive});
+                      .exclusive = options.exclusive,
+                      .evict_at = options.evict_at.value_or(0),
+                      .evict_share = options.evict_share,
+                      .lease_s = options.lease_s,
+                      .after_uses = options.after_uses});
   }
 }
 
@@ -344,10 +365,18 @@ int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, in
 
 static KvCapacity shapes_capacity(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
-  if (kv_capacity_model(scenario) == KvCapacityModel::simple) {
-    return derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
-                              serving.gpu_memory_utilization, serving.max_num_batched_tokens,
-                              serving.block_size, expert_placement(scenario), draft_memory(scenario));
+  const KvCapacityModel model = kv_capacity_model(scenario);
+  if (model != KvCapacityModel::engine) {
+    const bool of_free = model == KvCapacityModel::share_of_free;
+    KvCapacity capacity =
+        derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
+                           of_free ? 1 : serving.gpu_memory_utilization, serving.max_num_batched_tokens,
+                           serving.block_size, expert_placement(scenario), draft_memory(scenario));
+    if (!of_free) return capacity;
+    const KvLayout layout = kv_layout(scenario);
+    const auto blocks = static_cast<double>(layout.blocks_of(capacity.tokens));
+    capacity.tokens = layout.tokens_of(static_cast<int64_t>(serving.gpu_memory_utilization * blocks));
+    return capacity;
   }
   const GpuMemory memory = planned_memory(scenario);
   const auto gpus = static_cast<double>(serving.tensor_parallel_size);

@@ -70,6 +70,7 @@ class Machine {
   // True iff some tier keeps the highest scores.
   bool keeps_scores() const;
   // True iff some tier evicts by what only a bound can know.
+  double remote_copies() const { return remote_copies_; }  // of what is written to a remote tier
   bool clairvoyant() const;
   const KvLayout& kv_layout() const { return kv_layout_; }
   int64_t kv_capacity_tokens() const { return kv_capacity_tokens_; }
@@ -103,6 +104,7 @@ class Machine {
   std::vector<Route> routes_;  // from * 4 + to
   LoadRates idle_rates_{};
   std::vector<StoreTier> tiers_;
+  double remote_copies_ = 1;
   std::unique_ptr<Policy> policy_;
   KvLayout kv_layout_;
   Checkpoints checkpoints_ = Checkpoints::align;

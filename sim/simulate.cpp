@@ -167,6 +167,10 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .store_after_hits = options.store_after_hits.value_or(0),
           .prefetch_on_arrival = options.prefetch_on_arrival.value_or(PrefetchOnArrival::none),
           .prefetch_timeout_s = options.prefetch_timeout_s.value_or(1),
+          .prefetch_timeout_s_per_token = options.prefetch_timeout_s_per_token.value_or(0),
+          .loads_first_tier_only = options.loads_first_tier_only.value_or(false),
+          .load_min_tokens = options.load_min_tokens.value_or(1),
+          .remote_copies = machine.remote_copies(),
           .lookup_s = machine.uses(Tier::remote) ? machine.hardware().remote->lookup_s : 0,
           .write_queue_s = options.write_queue_s.value_or(1)};
 }

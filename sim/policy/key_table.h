@@ -110,15 +110,17 @@ inline constexpr std::tuple kTable{
          .max = 1,
          .absent = "the preset's"},
         [](const KeyUse& use) { return !use.where.pieces || use.restores({Restore::important}); }),
-    policy_key("chunk_tokens", &O::chunk_tokens,
-               {.meaning = "pieces of prompts are kept in chunks of so many",
-                .unit = "tokens",
-                .min = 1,
-                .max = 65536,
-                .absent = "the preset's; else whole pieces"},
-               [](const KeyUse& use) {
-                 return use.restores({Restore::important}) || (use.finds() && use.where.pieces);
-               }),
+    policy_key(
+        "chunk_tokens", &O::chunk_tokens,
+        {.meaning = "pieces of prompts are kept in chunks of so many; save_at step: full chunks are saved",
+         .unit = "tokens",
+         .min = 1,
+         .max = 65536,
+         .absent = "the preset's; else whole pieces"},
+        [](const KeyUse& use) {
+          return use.restores({Restore::important}) || (use.finds() && use.where.pieces) ||
+                 (use.where.host_tiers && use.options.save_at == SaveAt::step);
+        }),
     policy_key(
         "identification", &O::identification,
         {.meaning = "important tokens are found with the keys of a few heads", .absent = "the preset's"},
@@ -245,6 +247,32 @@ inline constexpr std::tuple kTable{
                [](const KeyUse& use) {
                  return use.where.host_tiers && use.options.prefetch_on_arrival == PrefetchOnArrival::timeout;
                }),
+    policy_key("prefetch_timeout_s_per_token", &O::prefetch_timeout_s_per_token,
+               {.meaning = "more of it for each token of the prompt",
+                .unit = "s",
+                .min = 0,
+                .max = 1e6,
+                .absent = "the preset's; else 0"},
+               [](const KeyUse& use) {
+                 return use.where.host_tiers && use.options.prefetch_on_arrival == PrefetchOnArrival::timeout;
+               }),
+    policy_key(
+        "loads_first_tier_only", &O::loads_first_tier_only,
+        {.meaning = "what lies beyond the first host tier is not loaded, unless it was prefetched there",
+         .absent = "the preset's; else false"},
+        in_host_tiers),
+    policy_key("load_min_tokens", &O::load_min_tokens,
+               {.meaning = "fewer are computed rather than loaded",
+                .unit = "tokens",
+                .min = 1,
+                .max = kMostCount,
+                .absent = "the preset's; else 1"},
+               in_host_tiers),
+    policy_key("write_policy", &O::write_policy,
+               {.meaning = "HiCache's name for save_at and store_after_hits: saved when computed, when used "
+                           "again, or when the GPU evicts it",
+                .absent = "the preset's"},
+               in_host_tiers),
     policy_key("split", &O::split, {.meaning = "how layers are divided over forms", .absent = "the preset's"},
                restoring<Restore::project>),
     policy_key("recomputed_layers", &O::recomputed_layers,

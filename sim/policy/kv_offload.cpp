@@ -7,7 +7,7 @@
 // What one copy moves is a matter of how KV lies in host memory (`block_layout`): 64 tokens of a layer as in
 // HCache 4.2, a block of the engine's for each layer, or one block of all layers, as vLLM's offloading
 // connector has them since 0.12. A block of all layers brings every layer at the same time, so that no layer
-// can be computed before the others are there.
+// can be computed before the others are there. Where chunks are kept a copy moves a chunk's tokens (LMCache).
 //
 // The RAG baselines of CacheBlend 7.1 are settings of it: chunks found anywhere and taken as they are
 // (full_reuse), the leading run of chunks alone (prefix_caching), and one call a chunk (map_reduce,
@@ -21,7 +21,8 @@ namespace {
 PieceShape pieces_of(const PolicyInputs& inputs, int64_t layers) {
   const std::optional<BlockLayout> layout = inputs.options.block_layout;
   if (!layout) return {};
-  return {.tokens = inputs.block_tokens, .layers = *layout == BlockLayout::cross_layer ? layers : 1};
+  return {.tokens = inputs.options.chunk_tokens.value_or(inputs.block_tokens),
+          .layers = *layout == BlockLayout::cross_layer ? layers : 1};
 }
 
 class KvOffload : public Policy {

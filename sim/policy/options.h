@@ -61,6 +61,10 @@ enum class EvictionUnit : uint8_t { block, context };
 // the request, or the request for at most prefetch_timeout_s.
 enum class PrefetchOnArrival : uint8_t { none, best_effort, wait, timeout };
 
+// SGLang HiCache's names of when a context is saved: when it is inserted, when it is used for the second
+// time, or when the GPU evicts it. Each stands for save_at and store_after_hits.
+enum class WritePolicy : uint8_t { write_through, write_through_selective, write_back };
+
 inline constexpr int64_t kStoredBits[] = {16, 8, 4};
 
 struct PolicyOptions {
@@ -108,6 +112,11 @@ struct PolicyOptions {
   std::optional<bool> save_generated;  // tokens of answers are saved as well
   std::optional<PrefetchOnArrival> prefetch_on_arrival;
   std::optional<double> prefetch_timeout_s;
+  std::optional<double> prefetch_timeout_s_per_token;  // more of it for each token of the prompt
+  // Only what lies in the first host tier is loaded; what lies farther has to be prefetched there first.
+  std::optional<bool> loads_first_tier_only;
+  std::optional<int64_t> load_min_tokens;  // fewer are computed
+  std::optional<WritePolicy> write_policy;
   std::optional<int64_t> store_after_hits;   // lookups of a context before it is saved
   std::optional<bool> store_once;            // KV that several ranks hold is stored once
   std::optional<int64_t> checkpoint_tokens;  // of a context between stored states of recurrent layers

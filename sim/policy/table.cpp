@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 
 #include "base/check.h"
@@ -52,6 +53,64 @@ void prefer_all_keys(PolicyOptions& options) {
 
 template <int kPercent>
 constexpr auto kReserve = [](PolicyOptions& options) { prefer(options.reserved_windows, kPercent / 100.0); };
+
+// ---- production stacks: options of the engine, each of which may be set otherwise ----
+
+constexpr TierOptions kAllOfDram[] = {{.kind = Tier::dram}};
+constexpr TierOptions kLmcacheTiers[] = {{.kind = Tier::dram, .capacity_per_gpu_bytes = 5e9}};
+constexpr TierOptions kHicacheTiers[] = {{.kind = Tier::dram, .capacity_over_gpu = 2}};
+constexpr TierOptions kKvbmTiers[] = {{.kind = Tier::dram}, {.kind = Tier::ssd, .after_uses = 2}};
+constexpr int64_t kLmcacheChunkTokens = 256;
+constexpr int64_t kHicacheLoadMinTokens = 10;
+constexpr double kHicacheTimeout_s_per_token = 0.25 / 1024;
+
+constexpr auto kVllmOffload = [](PolicyOptions& options) {
+  prefer(options.save_at, SaveAt::step);
+  prefer(options.save_generated, false);
+  prefer(options.load, LoadMode::parked);
+  prefer(options.block_layout, BlockLayout::cross_layer);
+  prefer(options.write, WriteMode::through);
+};
+constexpr auto kLmcache = [](PolicyOptions& options) {
+  prefer(options.chunk_tokens, kLmcacheChunkTokens);
+  prefer(options.save_at, SaveAt::step);
+  prefer(options.save_generated, false);
+  prefer(options.load, LoadMode::blocking);
+  prefer(options.block_layout, BlockLayout::cross_layer);
+  prefer(options.write, WriteMode::through);
+  prefer(options.eviction_unit, EvictionUnit::block);
+};
+constexpr auto kHicache = [](PolicyOptions& options) {
+  prefer(options.write_policy, WritePolicy::write_through);
+  prefer(options.load, LoadMode::layerwise);
+  prefer(options.preload, Preload::layerwise);
+  prefer(options.write, WriteMode::through);
+  prefer(options.prefetch_on_arrival, PrefetchOnArrival::best_effort);
+  prefer(options.prefetch_timeout_s, 1.0);
+  prefer(options.prefetch_timeout_s_per_token, kHicacheTimeout_s_per_token);
+  prefer(options.loads_first_tier_only, true);
+  prefer(options.load_min_tokens, kHicacheLoadMinTokens);
+};
+constexpr auto kKvbm = [](PolicyOptions& options) {
+  prefer(options.save_at, SaveAt::step);
+  prefer(options.load, LoadMode::parked);
+  prefer(options.write, WriteMode::through);
+};
+constexpr auto kTrtllmOffload = [](PolicyOptions& options) {
+  prefer(options.save_at, SaveAt::eviction);
+  prefer(options.inclusive, false);
+  prefer(options.load, LoadMode::blocking);
+  prefer(options.block_layout, BlockLayout::cross_layer);
+};
+
+// HiCache's names of two options.
+void settle_write_policy(PolicyOptions& options) {
+  if (!options.write_policy) return;
+  const bool back = *options.write_policy == WritePolicy::write_back;
+  prefer(options.save_at, back ? SaveAt::eviction : SaveAt::step);
+  prefer(options.store_after_hits,
+         int64_t{*options.write_policy == WritePolicy::write_through_selective ? 1 : 0});
+}
 
 constexpr std::array kPolicies = {
     PolicyRow{"recompute", "keep nothing below the GPU: the engine and its own prefix cache", "nothing",
@@ -200,6 +259,52 @@ constexpr std::array kPolicies = {
               "KV copied into the window, then the new tokens prefilled",
               "the compromise: an answer longer than half a window pauses for one copy", Keep::kv,
               Restore::copy, kReserve<150>},
+    PolicyRow{
+        "vllm_offload", "vLLM's offloading connector: every full block of a prompt is copied to DRAM",
+        "keys and values of prompts in blocks of the engine's, of all layers",
+        "blocks beyond the GPU's own hits are loaded while the request is parked and others run",
+        "wins where DRAM holds much more than the GPU's prefix cache; costs a little where nothing comes "
+        "back, and answers are computed again (save_generated)",
+        Keep::kv, Restore::load, kVllmOffload,
+        "the eviction order arc, a load timeout, transfers between instances", kAllOfDram},
+    PolicyRow{
+        "lmcache", "LMCache in vLLM's process: full chunks of 256 tokens of a prompt, 5 GB a GPU",
+        "keys and values of prompts in chunks, of all layers",
+        "loaded before the step in which the request begins, for which all requests of it wait (load: "
+        "parked is enable_async_loading)",
+        "as vllm_offload, with farther tiers behind DRAM; its default of 5 GB a GPU holds little, and "
+        "what is beyond the last full chunk is computed again",
+        Keep::kv, Restore::load, kLmcache,
+        "CacheGen's compression, lazy offload, chunks that overlap what the GPU has (loaded as a whole), "
+        "its multi-process mode",
+        kLmcacheTiers},
+    PolicyRow{
+        "hicache", "SGLang's HiCache: a host cache of twice the GPU's behind the radix tree",
+        "keys and values of every layer, answers included",
+        "from DRAM layer by layer under the prefill; from farther tiers only what was prefetched to DRAM "
+        "while the request was queued",
+        "wins where contexts come back soon and the host cache holds them; as tiers are inclusive the "
+        "largest alone counts. With best_effort and an empty queue nothing comes from farther tiers",
+        Keep::kv, Restore::load, kHicache,
+        "prefetches of less than 256 tokens (not made there), the half of the host cache that prefetches "
+        "may take, host copies that stay while the GPU has its own, blocking copies of write_back",
+        kHicacheTiers},
+    PolicyRow{
+        "kvbm", "Dynamo's KVBM: blocks go to DRAM when they are full, to SSD when they are used again",
+        "keys and values of every layer, answers included",
+        "loaded between two passes while others run; load: layerwise is its intra-pass onboarding",
+        "wins where some contexts come back often: the filter spares the SSD what is used once. DRAM has "
+        "to be larger than the GPU's cache and SSD larger than DRAM",
+        Keep::kv, Restore::load, kKvbm, "the decay of its frequencies, four transfers of 16 blocks at a time",
+        kKvbmTiers},
+    PolicyRow{
+        "trtllm_offload", "TensorRT-LLM's host cache: what the GPU evicts, until it is needed again",
+        "keys and values that the GPU has evicted, which move back up",
+        "copied back before the step that uses them, for which all wait",
+        "wins where DRAM is not much larger than the GPU's cache: tiers exclude each other, so that their "
+        "sizes add up",
+        Keep::kv, Restore::load, kTrtllmOffload,
+        "priorities of token ranges: all blocks have the default of 35, which is offloaded", kAllOfDram},
 };
 
 constexpr auto kNames = [] {
@@ -256,6 +361,20 @@ std::string reuse_note(const PolicyOptions& options) {
          "cacheblend's (CacheBlend 7)";
 }
 
+constexpr Restore own_restoration(Keep keep) {
+  switch (keep) {
+    case Keep::none:
+      return Restore::recompute;
+    case Keep::kv:
+      return Restore::load;
+    case Keep::hidden:
+      return Restore::project;
+    case Keep::all:
+      break;
+  }
+  return Restore::none;
+}
+
 }  // namespace
 
 std::span<const PolicyRow> policy_table() { return kPolicies; }
@@ -273,10 +392,15 @@ const RestoreRow& restore_row(Restore restore) { return kRestorations[static_cas
 
 PolicyOptions with_preset(PolicyOptions options) {
   const PolicyRow& row = policy_row(options.name);
+  // Another form comes back in its own way: keep alone is enough.
+  if (options.keep && !goes_together(*options.keep, options.restore.value_or(row.restore))) {
+    prefer(options.restore, own_restoration(*options.keep));
+  }
   prefer(options.keep, row.keep);
   prefer(options.restore, row.restore);
   if (options.load == LoadMode::layerwise) prefer(options.preload, Preload::layerwise);
   row.preset(options);
+  settle_write_policy(options);
   restore_row(*options.restore).preset(options);
   prefer(options.inclusive, true);
   const bool keeps_chunks = options.chunk_tokens || options.match == Match::chunk;
@@ -287,6 +411,16 @@ PolicyOptions with_preset(PolicyOptions options) {
 bool goes_together(Keep keep, Restore restore) {
   const std::span<const Keep> keeps = restore_row(restore).keeps;
   return std::find(keeps.begin(), keeps.end(), keep) != keeps.end();
+}
+
+std::optional<std::vector<TierOptions>> preset_tiers(std::string_view name,
+                                                     const std::function<bool(Tier)>& has) {
+  const std::span<const TierOptions> tiers = policy_row(name).tiers;
+  if (tiers.empty()) return {};
+  std::vector<TierOptions> there;
+  std::copy_if(tiers.begin(), tiers.end(), std::back_inserter(there),
+               [&](const TierOptions& one) { return has(one.kind); });
+  return there;
 }
 
 bool stores(const PolicyOptions& options) { return options.keep == Keep::kv || options.keep == Keep::hidden; }

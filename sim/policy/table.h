@@ -3,10 +3,13 @@
 // back have to go together, which the table of restorations says.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "policy/policy.h"
 
@@ -22,7 +25,8 @@ struct PolicyRow {
   Restore restore;
   // Fills in what else the name stands for and the scenario leaves open.
   void (*preset)(PolicyOptions& options);
-  std::string_view leaves_out = {};  // of the paper's system
+  std::string_view leaves_out = {};         // of the paper's system, or of the stack
+  std::span<const TierOptions> tiers = {};  // unless the scenario names them; empty: all of the profile
 };
 
 struct RestoreRow {
@@ -48,6 +52,9 @@ PolicyOptions with_preset(PolicyOptions options);
 
 // Whether what is kept can come back so.
 bool goes_together(Keep keep, Restore restore);
+// The tiers that the name stands for, of those that the machine has. Nothing: every one.
+std::optional<std::vector<TierOptions>> preset_tiers(std::string_view name,
+                                                     const std::function<bool(Tier)>& has);
 // Whether contexts are kept in host tiers.
 bool stores(const PolicyOptions& options);
 // The name's line, and what the options have in place of its form and restoration.

@@ -81,6 +81,15 @@ void check_tiers(const Scenario& scenario, const Places& places) {
     const std::optional<double> available = available_bytes(scenario, tier);
     if (!available)
       fail(places, below(path, "kind"), quoted, tiers_of(scenario) + " (what the hardware has)");
+    const int sizes = tiers[i].capacity_bytes.has_value() + tiers[i].capacity_per_gpu_bytes.has_value() +
+                      tiers[i].capacity_over_gpu.has_value();
+    if (sizes > 1) {
+      fail(places, path, "several sizes", "one of capacity_bytes, capacity_per_gpu_bytes, capacity_over_gpu");
+    }
+    if (tiers[i].capacity_over_gpu && tier == Tier::hbm) {
+      fail(places, below(path, "capacity_over_gpu"),
+           number_text(*tiers[i].capacity_over_gpu) + " for " + quoted, "host tiers");
+    }
     if (tiers[i].capacity_bytes && *tiers[i].capacity_bytes > *available) {
       fail(places, below(path, "capacity_bytes"), number_text(*tiers[i].capacity_bytes),
            "at most " + number_text(*available) + " (what the hardware has)");

@@ -5,6 +5,7 @@
 
 #include "policy/key_table.h"
 #include "policy/table.h"
+#include "serving/engines.h"
 #include "workload/sources_table.h"
 
 namespace kvcap {
@@ -553,7 +554,23 @@ static void describe(FieldVisitor& v, SpeculativeOptions& o) {
   v.needs("method", "draft_model", "draft_model");
 }
 
+static std::string_view engine_meaning() {
+  static const std::string text = [] {
+    std::string summaries = "whose behaviour and defaults the fields below follow. ";
+    for (const EngineRow& row : engine_table()) {
+      if (row.engine != EngineKind::vllm) summaries += "; ";
+      summaries += row.summary;
+    }
+    return summaries;
+  }();
+  return text;
+}
+
 static void describe(FieldVisitor& v, ServingOptions& o) {
+  // First: what follows takes the place of what the engine has by itself.
+  const EngineKind before = o.engine;
+  v.field("engine", o.engine, {.meaning = engine_meaning()});
+  if (o.engine != before) o = options_of(o.engine);
   v.field("tensor_parallel_size", o.tensor_parallel_size,
           {.meaning = "GPUs that share every layer", .unit = "GPUs", .min = 1, .max = 1024});
   v.field(
@@ -598,7 +615,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
            .max = 1e15,
            .absent = "derived from GPU memory"});
   v.field("kv_capacity_model", o.kv_capacity_model,
-          {.meaning = "how it is derived: as vLLM plans memory, or from weights and shapes alone",
+          {.meaning = "how it is derived: as vLLM plans memory, from weights and shapes alone, or as a share "
+                      "(gpu_memory_utilization) of what these leave free",
            .absent = "engine where hardware.gpu.reported_memory_bytes is known, else simple"});
   v.field("engine_version", o.engine_version,
           {.meaning = "of vLLM; what it takes from GPU memory beside KV"});
@@ -608,7 +626,18 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "KV blocks that no request holds stay cached for prompts that begin alike"});
   v.field("cache_generated", o.cache_generated, {.meaning = "blocks of answers are cached as well"});
   v.field("admission", o.admission,
-          {.meaning = "what must fit before a request runs: its prompt, its first slice, or its answer too"});
+          {.meaning = "what must fit before a request runs: its prompt, its first slice, its answer too, or "
+                      "its answer and a share of the others'"});
+  v.field("reserved_output_share", o.reserved_output_share,
+          {.meaning = "reserve_share: of the answers under way, at the start; falls by a seventh of "
+                      "itself in a hundred decode steps, down to 0.14 of it",
+           .min = 0,
+           .max = 1});
+  v.field("watermark", o.watermark,
+          {.meaning = "share of the KV blocks that admissions leave free while others run",
+           .min = 0,
+           .max = 1,
+           .below_max = true});
   v.field("schedule", o.schedule,
           {.meaning = "steps compute prompts beside decodes, or prompts alone and first"});
   v.field("mixed_attention", o.mixed_attention,
@@ -837,12 +866,41 @@ static std::string_view eviction_meaning() {
 }
 
 static void describe(FieldVisitor& v, TierOptions& o) {
-  v.field("kind", o.kind, {.meaning = "which tier", .required = true});
+  std::string kind(name(o.kind));
+  v.field("kind", kind,
+          {.meaning = "which tier; mooncake_store: remote, with Mooncake Store's defaults",
+           .required = true,
+           .allowed = kTierKindNames});
+  for (Tier tier : kTiers) {
+    if (name(tier) == kind) o.kind = tier;
+  }
+  if (kind == kTierKindNames.back()) o = mooncake_store();
   v.field("capacity_bytes", o.capacity_bytes,
           positive_or_absent("for stored state", "bytes", "all there is"));
+  v.field("capacity_per_gpu_bytes", o.capacity_per_gpu_bytes,
+          positive_or_absent("in place of capacity_bytes: so many for each GPU of the engine", "bytes",
+                             "capacity_bytes says"));
+  v.field("capacity_over_gpu", o.capacity_over_gpu,
+          {.meaning = "in place of capacity_bytes: times what the engine's KV blocks hold",
+           .min = 1e-3,
+           .max = 1e6,
+           .absent = "capacity_bytes says"});
   v.field("eviction", o.eviction, {.meaning = eviction_meaning(), .absent = "the policy's, else lru"});
   v.field("free_fraction", o.free_fraction,
           {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
+  v.field("evict_at", o.evict_at,
+          {.meaning = "share of the capacity beyond which evict_share of it leaves at once",
+           .min = kLeastShare,
+           .max = 1,
+           .absent = "what leaves makes room for what comes"});
+  v.field("evict_share", o.evict_share, share("of the capacity that leaves then"));
+  v.field("lease_s", o.lease_s, not_negative("for which what was read does not leave", "s"));
+  v.field(
+      "after_uses", o.after_uses,
+      {.meaning = "uses of a context before it enters from a nearer tier; the turn that computes it is one",
+       .min = 1,
+       .max = kMaxCount});
+  v.field("replicas", o.replicas, {.meaning = "copies of what is stored", .min = 1, .max = 100});
   v.field("exclusive", o.exclusive,
           {.meaning = "hbm: what lies here takes no room in the first host tier, if a farther one has it"});
 }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "policy/table.h"
 #include "scenario/check.h"
 #include "scenario/data_files.h"
 #include "scenario/json.h"
@@ -74,7 +76,7 @@ std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) 
     if (!has_tier(scenario.hardware, tier)) continue;
     const auto is_meant = [tier](const TierOptions& one) { return one.kind == tier; };
     const bool is_open = !tiers || std::any_of(tiers->begin(), tiers->end(), [&](const TierOptions& one) {
-      return is_meant(one) && !one.capacity_bytes;
+      return is_meant(one) && !one.capacity_bytes && !one.capacity_over_gpu;
     });
     const std::string part = "hardware." + std::string(name(tier));
     const bool is_of_profile = places.is_reference(part + ".capacity_bytes") &&
@@ -82,6 +84,24 @@ std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) 
     if (is_open && is_of_profile) unsized.push_back(tier);
   }
   return unsized;
+}
+
+// Tiers that the policy's name stands for, and sizes that depend on the engine's GPUs, as plain numbers.
+void settle_tiers(Scenario& scenario) {
+  PolicyOptions& policy = scenario.policy;
+  const bool is_preset = !policy.tiers;
+  if (is_preset) {
+    policy.tiers = preset_tiers(policy.name, [&](Tier tier) { return has_tier(scenario.hardware, tier); });
+  }
+  if (!policy.tiers) return;
+  const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
+  for (TierOptions& tier : *policy.tiers) {
+    if (!tier.capacity_per_gpu_bytes || tier.capacity_bytes) continue;
+    double bytes = gpus * *std::exchange(tier.capacity_per_gpu_bytes, std::nullopt);
+    // A default asks for no more than there is.
+    if (is_preset) bytes = std::min(bytes, tier_facts(scenario.hardware, tier.kind)->capacity_bytes);
+    tier.capacity_bytes = bytes;
+  }
 }
 
 // What "auto" comes to where the kind of the source decides; a file of sessions may say or not.
@@ -114,6 +134,7 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
     arrivals.sessions_per_s = kDefaultSessions_per_s;
   }
   settle_think_times(scenario.workload);
+  settle_tiers(scenario);
   scenario.resolved_json = write_scenario(scenario).dump();
   scenario.notes.insert(scenario.notes.end(), document.notes.begin(), document.notes.end());
   scenario.prices_file = document.prices_file;

@@ -19,14 +19,18 @@ namespace kvcap {
 
 using Names = std::span<const std::string_view>;
 
+inline constexpr std::array<std::string_view, 5> kTierKindNames = {"hbm", "dram", "ssd", "remote",
+                                                                   "mooncake_store"};
 inline constexpr std::string_view kFidelityNames[] = {"request", "layer"};
 inline constexpr std::string_view kStorageBilledNames[] = {"provisioned", "filled"};
 inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
 inline constexpr std::string_view kExpertExchangeNames[] = {"allgather_reducescatter", "all_to_all"};
-inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output"};
+inline constexpr std::string_view kEngineNames[] = {"vllm", "sglang", "trtllm"};
+inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output",
+                                                       "reserve_share"};
 inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
 inline constexpr std::string_view kDraftMethodNames[] = {"ngram", "layers", "draft_model"};
-inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple"};
+inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple", "share_of_free"};
 inline constexpr std::string_view kMixedAttentionNames[] = {"two_calls", "one_call"};
 inline constexpr std::string_view kRoutingNames[] = {"round_robin", "least_loaded", "session_affinity",
                                                      "prefix_aware"};
@@ -48,6 +52,8 @@ inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "lay
 inline constexpr std::string_view kSaveAtNames[] = {"turn_end", "step", "eviction"};
 inline constexpr std::string_view kEvictionUnitNames[] = {"block", "context"};
 inline constexpr std::string_view kPrefetchOnArrivalNames[] = {"none", "best_effort", "wait", "timeout"};
+inline constexpr std::string_view kWritePolicyNames[] = {"write_through", "write_through_selective",
+                                                         "write_back"};
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
 inline constexpr std::string_view kWriteModeNames[] = {"back", "through"};
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
@@ -78,6 +84,7 @@ constexpr Names names_of(Fidelity) { return kFidelityNames; }
 constexpr Names names_of(StorageBilled) { return kStorageBilledNames; }
 constexpr Names names_of(Overflow) { return kOverflowNames; }
 constexpr Names names_of(ExpertExchange) { return kExpertExchangeNames; }
+constexpr Names names_of(EngineKind) { return kEngineNames; }
 constexpr Names names_of(Admission) { return kAdmissionNames; }
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 constexpr Names names_of(KvCapacityModel) { return kKvCapacityModelNames; }
@@ -104,6 +111,7 @@ constexpr Names names_of(LoadMode) { return kLoadModeNames; }
 constexpr Names names_of(SaveAt) { return kSaveAtNames; }
 constexpr Names names_of(EvictionUnit) { return kEvictionUnitNames; }
 constexpr Names names_of(PrefetchOnArrival) { return kPrefetchOnArrivalNames; }
+constexpr Names names_of(WritePolicy) { return kWritePolicyNames; }
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
 constexpr Names names_of(WriteMode) { return kWriteModeNames; }
 constexpr Names names_of(Split) { return kSplitNames; }

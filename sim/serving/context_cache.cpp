@@ -59,6 +59,11 @@ FoundParts ContextCache::find_below(const Request& request, int64_t resident) co
   const FoundEnds ends{.block_tokens = parts_.serving.prefix_caching ? pool_.hit_tokens() : 1,
                        .checkpoint_tokens = parts_.policy->traits().checkpoint_tokens};
   FoundParts found = find_parts(*parts_.store, request.text.prompt, parts_.keeping.match, resident, ends);
+  if (parts_.keeping.loads_first_tier_only) {
+    const auto* first = std::find_if(kHostTiers.begin(), kHostTiers.end(),
+                                     [&](Tier tier) { return parts_.store->has(tier); });
+    if (first != kHostTiers.end()) found.keep_within(*first);
+  }
   // A last part that ends with the prompt is found whole, and its last token computed again.
   const int64_t beyond = resident + found.all_tokens() - std::max(request.history_tokens, resident);
   if (beyond > 0 && !found.hits.empty()) {
@@ -66,6 +71,7 @@ FoundParts ContextCache::find_below(const Request& request, int64_t resident) co
     last.tokens -= beyond;
     found.tokens[index(last.tier)] -= beyond;
   }
+  if (found.below() < parts_.keeping.load_min_tokens) found.keep_within(Tier::hbm);
   return found;
 }
 

@@ -30,6 +30,8 @@ Instance::Instance(const InstanceParts& parts)
                   .max_num_batched_tokens = parts.serving.max_num_batched_tokens,
                   .least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
                   .admission = parts.serving.admission,
+                  .reserved_output_share = parts.serving.reserved_output_share,
+                  .watermark = parts.serving.watermark,
                   .schedule = parts.serving.schedule,
                   .cache_generated = parts.serving.cache_generated,
                   .draft_tokens = parts.speculation ? parts.speculation->draft_tokens() : 0,
@@ -137,7 +139,9 @@ void Instance::arrive(const Arrival& arrival) {
   request->named = parts_.serving.prefix_caching;
   forecast_.joins(request->text.prompt, request->number);
   if (parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none) {
-    request->waits_until_s = arrival.time_s + parts_.keeping.prefetch_timeout_s;
+    const auto tokens = static_cast<double>(request->prompt_tokens());
+    request->waits_until_s = arrival.time_s + parts_.keeping.prefetch_timeout_s +
+                             tokens * parts_.keeping.prefetch_timeout_s_per_token;
     perform(cache_.prefetch(*request, parts_.node->now_s()));
   }
   inbox_.push_back(std::move(request));

@@ -29,8 +29,12 @@ struct KeepingOptions {
   int64_t store_after_hits = 0;   // lookups of a context before it is saved
   PrefetchOnArrival prefetch_on_arrival = PrefetchOnArrival::none;
   double prefetch_timeout_s = 1;
-  double lookup_s = 0;       // of the index of a remote tier, once a turn
-  double write_queue_s = 0;  // of work that a tier's write queue holds at most; 0: any
+  double prefetch_timeout_s_per_token = 0;  // of the prompt, more of it
+  bool loads_first_tier_only = false;       // what lies farther has to come there first
+  int64_t load_min_tokens = 1;              // fewer are computed
+  double remote_copies = 1;                 // of what is written to a remote tier
+  double lookup_s = 0;                      // of the index of a remote tier, once a turn
+  double write_queue_s = 0;                 // of work that a tier's write queue holds at most; 0: any
 };
 
 }  // namespace kvcap

@@ -11,11 +11,16 @@
 
 namespace kvcap {
 
+// Whose behaviour and defaults the other options follow where they are not given (engines.h).
+enum class EngineKind : uint8_t { vllm, sglang, trtllm };
+
 enum class Overflow : uint8_t { truncate, reject };  // what happens to a prompt beyond max_model_len
 
 // What must be free or evictable before a request is admitted: the blocks of its whole prompt, of its first
-// slice, or of its prompt and its whole answer (TensorRT-LLM's GUARANTEED_NO_EVICT).
-enum class Admission : uint8_t { full_prompt, chunk, reserve_output };
+// slice, of its prompt and its whole answer (TensorRT-LLM's GUARANTEED_NO_EVICT), or of these and of a share
+// of what those that run have still to answer, which falls with every decode step and rises when one is
+// preempted (SGLang's new_token_ratio).
+enum class Admission : uint8_t { full_prompt, chunk, reserve_output, reserve_share };
 
 // mixed: a step computes prompts beside decodes (vLLM). prefill_first: while prompts wait, steps compute
 // prompts alone (SGLang without mixed chunks).
@@ -28,14 +33,16 @@ enum class OneTokenSlices : uint8_t { prefill, decode };
 
 // How the KV capacity follows from GPU memory where it is not given. engine: as vLLM plans it, term by term
 // (cost/gpu_memory.h). simple: the memory's share without weights and the rows of one step in the widest
-// layer; for systems that are not vLLM.
-enum class KvCapacityModel : uint8_t { engine, simple };
+// layer; for systems that are not vLLM. share_of_free: a share of what weights and these rows leave free
+// (TensorRT-LLM's free_gpu_memory_fraction).
+enum class KvCapacityModel : uint8_t { engine, simple, share_of_free };
 // Attention of a step that mixes prompts and decodes. two_calls: each in its own kernel (FlashInfer,
 // TensorRT-LLM, MLA). one_call: decoding rows in the prompts' kernel, which does not split their keys
 // (vLLM's FlashAttention backend; vllm-project/vllm#58013 says so and would change it for FlashAttention-2).
 enum class MixedAttention : uint8_t { two_calls, one_call };
 
 struct ServingOptions {
+  EngineKind engine = EngineKind::vllm;
   int64_t tensor_parallel_size = 1;
   // Ranks of a replica, each an engine of its own of tensor_parallel_size GPUs. Ranks of a model with experts
   // share these and step together (ExpertPlacement); of others they are independent.
@@ -61,6 +68,8 @@ struct ServingOptions {
   // Where states of recurrent layers are kept for others to find (vLLM's mamba_cache_mode).
   Checkpoints recurrent_checkpoints = Checkpoints::align;
   Admission admission = Admission::full_prompt;
+  double reserved_output_share = 0.7;  // reserve_share: of answers under way, before any step
+  double watermark = 0;                // share of the blocks that admissions leave free while others run
   StepOrder schedule = StepOrder::mixed;
   MixedAttention mixed_attention = MixedAttention::two_calls;
   OneTokenSlices one_token_slices = OneTokenSlices::prefill;

@@ -42,6 +42,13 @@ Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_
   return pieces;
 }
 
+void FoundParts::keep_within(Tier tier) {
+  const auto farther =
+      std::find_if(hits.begin(), hits.end(), [tier](const Hit& hit) { return hit.tier > tier; });
+  for (auto hit = farther; hit != hits.end(); ++hit) tokens[index(hit->tier)] -= hit->tokens;
+  hits.erase(farther, hits.end());
+}
+
 std::vector<Hit> FoundParts::by_tier() const {
   std::vector<Hit> list;
   for (Tier tier : kTiers) {

@@ -58,6 +58,8 @@ struct FoundParts {
   int64_t all_tokens() const { return tokens[0] + tokens[1] + tokens[2] + tokens[3]; }
   int64_t on_gpu() const { return tokens[index(Tier::hbm)]; }
   int64_t below() const { return all_tokens() - on_gpu(); }
+  // Without what lies farther than `tier`, and what follows it.
+  void keep_within(Tier tier);
   // One hit a host tier, for a policy.
   std::vector<Hit> by_tier() const;
 };

@@ -80,8 +80,10 @@ bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued) {
 
 void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves) {
   for (Move& move : moves) {
-    const double bytes = static_cast<double>(move.tokens) * parts_.policy->traits().stored_bytes_per_token;
-    const double requests = requests_of(move);
+    const double copies = move.to == Tier::remote ? parts_.keeping.remote_copies : 1;
+    const double bytes =
+        copies * static_cast<double>(move.tokens) * parts_.policy->traits().stored_bytes_per_token;
+    const double requests = copies * requests_of(move);
     const Route& route = parts_.route(move.from, move.to);
     Lane& lane = parts_.node->lane(move.from, move.to);
     const std::shared_ptr<Saves> held = move.from == Tier::hbm ? saves : nullptr;

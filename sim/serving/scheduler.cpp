@@ -1,12 +1,21 @@
 #include "serving/scheduler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
 
 namespace kvcap {
 namespace {
+
+// SGLang's new_token_ratio (schedule_policy.py@00550cd): of an answer no more than so many tokens are
+// reserved; the share falls to so much of its first value in so many decode steps; after a preemption it is
+// what the running requests have generated, and would in so many steps more, over all of their answers.
+constexpr int64_t kMostReservedTokens = 4096;
+constexpr double kLeastOfShare = 0.14;
+constexpr double kStepsOfFall = 600;
+constexpr int64_t kStepsAfterPreemption = 20;
 
 template <class List>
 RequestPtr take_from(List& list, const Request& request) {
@@ -21,7 +30,7 @@ RequestPtr take_from(List& list, const Request& request) {
 }  // namespace
 
 Scheduler::Scheduler(const SchedulerOptions& options, KvPool& pool, Admissions& admissions)
-    : options_(options), pool_(pool), admissions_(admissions) {}
+    : options_(options), pool_(pool), admissions_(admissions), output_share_(options.reserved_output_share) {}
 
 void Scheduler::add(RequestPtr request) { waiting_.push_back(std::move(request)); }
 
@@ -76,11 +85,29 @@ void Scheduler::plan(StepPlan& step) {
   if (options_.schedule == StepOrder::mixed) {
     plan_running(step, budget, true, true);
     if (!step.preempted) plan_waiting(step, budget);
+    if (step.decodes_only() && !step.empty()) note_decodes(1);
     return;
   }
   plan_running(step, budget, false, true);
   if (!step.preempted) plan_waiting(step, budget);
   if (step.empty()) plan_running(step, budget, true, false);
+  if (step.decodes_only() && !step.empty()) note_decodes(1);
+}
+
+void Scheduler::note_decodes(int64_t steps) {
+  const double first = options_.reserved_output_share, least = kLeastOfShare * first;
+  output_share_ =
+      std::max(least, output_share_ - static_cast<double>(steps) * (first - least) / kStepsOfFall);
+}
+
+// Of its answer, and its prompt: what it holds or will come to hold, as far as its admission is about.
+int64_t Scheduler::reserved_tokens(const Request& request) const {
+  const int64_t all = request.prompt_tokens() + request.output_tokens;
+  if (options_.admission == Admission::reserve_output) return most_slots(all);
+  const int64_t left = std::min(request.output_tokens - request.generated, kMostReservedTokens);
+  const double share = request.phase == RequestPhase::waiting && !request.restored ? 1 : output_share_;
+  const auto reserved = static_cast<int64_t>(std::ceil(share * static_cast<double>(left)));
+  return std::min(with_lookahead(request.known_tokens() + reserved), most_slots(all));
 }
 
 bool Scheduler::is_decode(const Request& request, int64_t tokens) {
@@ -191,7 +218,10 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
 }
 
 bool Scheduler::fits(const Request& request, const Found& found) const {
-  const int64_t free = pool_.free() - found.gpu.unheld;
+  int64_t free = pool_.free() - found.gpu.unheld;
+  if (options_.watermark > 0 && !running_.empty()) {
+    free -= static_cast<int64_t>(options_.watermark * static_cast<double>(pool_.total()));
+  }
   int64_t tokens = with_lookahead(request.known_tokens());
   // Contexts that are loaded are not preempted: who computes only a first slice beside them might for ever be
   // preempted for want of a second one, which they wait for as well.
@@ -200,8 +230,8 @@ bool Scheduler::fits(const Request& request, const Found& found) const {
     const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;
     const int64_t there = std::max(held + request.free_tokens, request.planned);
     tokens = std::min(tokens, with_lookahead(there + options_.max_num_batched_tokens));
-  } else if (options_.admission == Admission::reserve_output) {
-    tokens = most_slots(request.prompt_tokens() + request.output_tokens);
+  } else if (reserves_output()) {
+    tokens = reserved_tokens(request);
     owes = true;
   }
   const int64_t needed = pool_.owed_blocks(request.holding, found.gpu.tokens, in_blocks(request, tokens));
@@ -216,9 +246,7 @@ int64_t Scheduler::owed_blocks(const Request* but) const {
   const auto add = [&](const Request& request) {
     if (&request == but) return;
     int64_t tokens = with_lookahead(request.known_tokens());
-    if (options_.admission == Admission::reserve_output) {
-      tokens = most_slots(request.prompt_tokens() + request.output_tokens);
-    }
+    if (reserves_output()) tokens = reserved_tokens(request);
     owed += std::max<int64_t>(0, pool_.owed_blocks(request.holding, 0, in_blocks(request, tokens)));
   };
   for (const RequestPtr& request : running_) add(*request);
@@ -258,6 +286,12 @@ void Scheduler::name_blocks(Request& request, int64_t tokens) {
 void Scheduler::preempt() {
   RequestPtr victim = std::move(running_.back());
   running_.pop_back();
+  int64_t generated = 0, answers = 0;
+  for (const RequestPtr& request : running_) {
+    generated += request->generated + kStepsAfterPreemption;
+    answers += request->output_tokens;
+  }
+  output_share_ = std::min(1.0, static_cast<double>(generated) / static_cast<double>(answers + 1));
   pool_.give_back(victim->holding);
   victim->orphans += victim->ahead - victim->drafts_ahead;
   victim->planned = victim->computed = victim->ahead = victim->drafts_ahead = 0;
@@ -310,6 +344,9 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
     }
     return needed <= pool_.free();
   };
+  // What an admission reserves falls with every step.
+  const double least = kLeastOfShare * options_.reserved_output_share;
+  if (lacks_blocks_ && options_.admission == Admission::reserve_share && output_share_ > least) return 0;
   if (at_most <= 0) return 0;
   if (fit(at_most)) return at_most;
   int64_t low = 0;
@@ -323,6 +360,7 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
 
 void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps) {
   growths_.clear();
+  note_decodes(steps);
   for (const Slice& slice : step.slices) {
     Request& request = *slice.request;
     KvGrowth growth{&request.holding, in_pool(request)};

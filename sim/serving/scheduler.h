@@ -106,6 +106,8 @@ struct SchedulerOptions {
   int64_t max_num_batched_tokens = 2048;
   int64_t least_tokens = 0;  // of KV that a sequence reserves (KvBuffer::reserved_tokens)
   Admission admission = Admission::full_prompt;
+  double reserved_output_share = 0.7;  // Admission::reserve_share, before any step
+  double watermark = 0;                // share of the blocks that admissions leave free while others run
   StepOrder schedule = StepOrder::mixed;
   bool cache_generated = true;
   int64_t draft_tokens = 0;      // behind each decode
@@ -153,6 +155,8 @@ class Scheduler {
   // Somebody was kept waiting by the last plan for want of free blocks.
   bool lacks_blocks() const { return lacks_blocks_; }
   int64_t restored_waiting() const { return restored_waiting_; }
+  // Of the answers under way the share that an admission reserves (Admission::reserve_share).
+  double output_share() const { return output_share_; }
   std::size_t requests() const { return admitted() + waiting_.size(); }
   bool slot_is_free() const {
     return static_cast<int64_t>(running_.size()) + computing_beside_ < options_.max_num_seqs;
@@ -176,6 +180,8 @@ class Scheduler {
   bool fits(const Request& request, const Found& found) const;
   // Some request holds blocks and is not running.
   bool parks() const { return !loading_.empty() || restored_waiting_ > 0; }
+  int64_t reserved_tokens(const Request& request) const;
+  void note_decodes(int64_t steps);
   int64_t owed_blocks(const Request* but = nullptr) const;
   int64_t missing_blocks(const Request& request, int64_t tokens) const;
   static int64_t in_pool(const Request& request);
@@ -187,6 +193,9 @@ class Scheduler {
   void name_blocks(Request& request, int64_t tokens);
   void preempt();
   void add_slice(StepPlan& step, Request& request, int64_t tokens, int64_t drafts);
+  bool reserves_output() const {
+    return options_.admission == Admission::reserve_output || options_.admission == Admission::reserve_share;
+  }
   static bool is_decode(const Request& request, int64_t tokens);
   void check_room() const;
 
@@ -197,7 +206,8 @@ class Scheduler {
   std::vector<RequestPtr> running_;  // in order of admission
   std::vector<RequestPtr> loading_;
   std::vector<KvGrowth> growths_;  // of skip()
-  int64_t computing_beside_ = 0;   // of loading_: those that take a sequence slot
+  double output_share_;
+  int64_t computing_beside_ = 0;  // of loading_: those that take a sequence slot
   bool lacks_blocks_ = false;
   int64_t restored_waiting_ = 0;  // of waiting_: those whose contexts have come back
 };

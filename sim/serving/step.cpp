@@ -286,8 +286,9 @@ void Instance::token(Request& request, double now_s, bool counts_gap) {
     request.record.service_ttft_s = now_s - request.admitted_s;
     if (!parts_.workload->piece_begin.empty()) {
       forecast_.record_next_uses(request.arrival, request.text.prompt, now_s);
-      if (parts_.keeping.save_at != SaveAt::step)
-        save(cache_.keep(request.text.prompt, request, now_s), request);
+      const bool saved_by_step =
+          parts_.keeping.save_at == SaveAt::step && parts_.policy->traits().reuse == Reuse::stored;
+      if (!saved_by_step) save(cache_.keep(request.text.prompt, request, now_s), request);
     }
   } else if (counts_gap && !request.record.warmup) {
     parts_.recorder->inter_token(now_s - request.last_token_s, 1);

@@ -9,6 +9,7 @@
 //   next_use  the key whose next use is farthest away; before all others those without a known one, the least
 //             recently used first. Told of the waiting queue it looks ahead (CachedAttention 3.3.2), told of
 //             all that will come it is Belady's optimum
+//   none      nothing leaves
 //   score     lowest score first, then least recently used; nothing leaves for a newcomer of lower score
 //
 // A key is known by its slot, a small number that its owner chooses, so that records lie in arrays. A key

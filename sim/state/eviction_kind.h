@@ -11,7 +11,7 @@ namespace kvcap {
 
 class Eviction;
 
-enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, next_use, score, belady };
+enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, next_use, score, belady, none };
 
 std::unique_ptr<Eviction> make_lru();
 std::unique_ptr<Eviction> make_lfu();
@@ -19,6 +19,7 @@ std::unique_ptr<Eviction> make_fifo();
 std::unique_ptr<Eviction> make_s3_fifo();
 std::unique_ptr<Eviction> make_next_use();
 std::unique_ptr<Eviction> make_score();
+std::unique_ptr<Eviction> make_none();
 
 struct EvictionRow {
   EvictionKind kind;
@@ -48,6 +49,7 @@ inline constexpr std::array kEvictions = {
                 .summary = "what the workload needs latest, which only a bound can know",
                 .make = make_next_use,
                 .clairvoyant = true},
+    EvictionRow{EvictionKind::none, "none", "nothing: a full tier takes nothing more", make_none},
 };
 
 constexpr const EvictionRow& eviction_row(EvictionKind kind) {

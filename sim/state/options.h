@@ -10,10 +10,26 @@ namespace kvcap {
 
 struct TierOptions {
   Tier kind = Tier::ssd;
-  std::optional<double> capacity_bytes;  // absent: all that the profile has
-  std::optional<EvictionKind> eviction;  // absent: the policy's, else lru
-  double free_fraction = 0;              // share that evictions in the background keep free, 0 <= f < 1
-  bool exclusive = false;                // hbm: what lies here takes no room in the first host tier
+  // At most one of these; none: all that the profile has.
+  std::optional<double> capacity_bytes;
+  std::optional<double> capacity_per_gpu_bytes;  // of each GPU of the engine (LMCache: each worker)
+  std::optional<double> capacity_over_gpu;       // times what the engine's KV blocks hold (HiCache's ratio)
+  std::optional<EvictionKind> eviction;          // absent: the policy's, else lru
+  double free_fraction = 0;  // share that evictions in the background keep free, 0 <= f < 1
+  // Beyond this share of the capacity evict_share of it leaves at once; absent: what leaves makes room.
+  std::optional<double> evict_at;
+  double evict_share = 0.05;
+  double lease_s = 0;      // what was read so shortly ago does not leave
+  int64_t after_uses = 1;  // of a context before it enters this tier from a nearer one
+  int64_t replicas = 1;    // copies of what is stored here
+  bool exclusive = false;  // hbm: what lies here takes no room in the first host tier
 };
+
+// Mooncake Store behind the other tiers: approximately least recently used first, 5 % at 90 %; a lease of 10
+// s after a read (docs/source/design/store/mooncake-store.md@3b5a594). Its soft pins are a wish of who
+// writes, and nobody here makes it.
+inline TierOptions mooncake_store() {
+  return {.kind = Tier::remote, .evict_at = 0.9, .evict_share = 0.05, .lease_s = 10};
+}
 
 }  // namespace kvcap

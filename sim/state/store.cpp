@@ -116,8 +116,11 @@ void Store::touch(Key key, Order now) {
   const Slot slot = slots_.find(key);
   if (slot == kNoSlot || records_[slot].levels == 0) return;
   for (std::size_t i = 0; i < levels_.size(); ++i) {
-    if (records_[slot].levels & (1U << i)) levels_[i].eviction().touch(slot);
+    if ((records_[slot].levels & (1U << i)) == 0) continue;
+    levels_[i].eviction().touch(slot);
+    levels_[i].lease(slot, now);
   }
+  ++records_[slot].uses;
   used(slot, now);
 }
 

@@ -147,6 +147,7 @@ class Store {
     Order last_use = 0;
     uint32_t length = 0;  // tokens of the context, stored or not
     uint32_t pins = 0;
+    uint32_t uses = 1;      // the turn that left it, and those that found it
     uint8_t levels = 0;     // a bit for each level it lies in
     bool expected = false;  // its next use is known
     bool weighed = false;   // its score is not 0
@@ -186,6 +187,7 @@ class Store {
   double host_bytes(int64_t tokens) const;
 
   StoreOptions options_;
+  Order now_ = 0;  // of the call under way
   std::vector<StoreLevel> levels_;
   bool has_hbm_ = false;
   KeyMap<Slot, kNoSlot> slots_;

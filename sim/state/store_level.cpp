@@ -30,7 +30,13 @@ StoreLevel::StoreLevel(const StoreTier& options)
   KVCAP_CHECK(options.free_fraction >= 0 && options.free_fraction < 1);
 }
 
-bool StoreLevel::choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead) {
+int64_t StoreLevel::batch_tokens() const {
+  const auto capacity = static_cast<double>(capacity_tokens_);
+  if (options_.evict_at <= 0 || static_cast<double>(used_tokens_) <= options_.evict_at * capacity) return 0;
+  return static_cast<int64_t>(std::ceil(options_.evict_share * capacity));
+}
+
+bool StoreLevel::choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead, Order now) {
   victims_.clear();
   spare_tokens_ = 0;
   int64_t missing = used_tokens_ + tokens - limit_tokens;
@@ -42,13 +48,12 @@ bool StoreLevel::choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tok
   if (stays) eviction_->hold(newcomer);
   bool yields = true;
   while (missing > 0 && yields) {
-    const Slot victim = eviction_->victim();
-    KVCAP_CHECK(victim != kNoSlot);
-    yields = eviction_->yields(victim, newcomer, ahead);
+    const Slot first = victim(now);
+    yields = first != kNoSlot && eviction_->yields(first, newcomer, ahead);
     if (!yields) break;
-    eviction_->hold(victim);
-    victims_.push_back(victim);
-    missing -= entries_[victim].tokens;
+    eviction_->hold(first);
+    victims_.push_back(first);
+    missing -= entries_[first].tokens;
   }
   if (stays) eviction_->release(newcomer);
   if (!yields) {

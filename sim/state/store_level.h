@@ -22,6 +22,11 @@ struct StoreTier {
   double bytes_per_token = 0;  // of a context in this tier
   double free_fraction = 0;    // 0 <= f < 1
   bool exclusive = false;      // hbm: what lies here takes no room in the first host tier
+  // Beyond this share of the capacity evict_share of it leaves at once, in the background; 0: never.
+  double evict_at = 0;
+  double evict_share = 0;
+  double lease_s = 0;      // what was read so shortly ago does not leave
+  int64_t after_uses = 1;  // of a context before it enters
 };
 
 class StoreLevel {
@@ -37,6 +42,7 @@ class StoreLevel {
     uint32_t cut = 0;                  // lost in front since it entered
     bool source = false;               // is being copied to a nearer tier
     bool held = false;                 // may not leave
+    Order leased_until = 0;
     int64_t visible() const { return std::min(arrived, awaited_from); }
     bool complete() const { return visible() == tokens; }
   };
@@ -57,8 +63,20 @@ class StoreLevel {
   bool has(Slot slot) const { return entry(slot).tokens > 0; }
 
   // Who leaves so that `tokens` more of `newcomer` keep the tier within `limit_tokens`; false when there is
-  // no way, by room or because some victim does not yield. The chosen are held until they leave.
-  bool choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead);
+  // no way, by room or because some victim does not yield, or has a lease. The chosen are held until they
+  // leave.
+  bool choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead, Order now);
+  // Of those that may leave now the first, or kNoSlot.
+  Slot victim(Order now) {
+    const Slot first = eviction_->victim();
+    return first != kNoSlot && entries_[first].leased_until > now ? kNoSlot : first;
+  }
+  // The context was read: its lease begins anew.
+  void lease(Slot slot, Order now) {
+    if (options_.lease_s > 0) entries_[slot].leased_until = now + options_.lease_s;
+  }
+  // Tokens that should leave by now.
+  int64_t batch_tokens() const;
   std::span<const Slot> victims() const { return victims_; }
   // Of the last victim's tokens those that need not leave.
   int64_t spare_tokens() const { return spare_tokens_; }

@@ -55,12 +55,13 @@ Store::Placed Store::place(std::size_t level, Slot slot, int64_t tokens, std::op
   StoreLevel& to = levels_[level];
   const int64_t before = to.tokens(slot);
   const int64_t carried = from ? std::max(levels_[*from].tokens(slot), before) : before;
+  if (before == 0 && records_[slot].uses < to.options().after_uses) return Placed::no_room;
   const Tier carried_from = from ? levels_[*from].options().kind : Tier::hbm;
   if (!accepts(carried_from, to.options().kind, carried - before) ||
       !accepts(Tier::hbm, to.options().kind, tokens - carried)) {
     return Placed::refused;
   }
-  if (!to.choose_victims(slot, tokens - before, to.capacity_tokens(), false)) return Placed::no_room;
+  if (!to.choose_victims(slot, tokens - before, to.capacity_tokens(), false, now_)) return Placed::no_room;
   evict_victims(level);
   reserve(level, slot, tokens);
   if (carried > before) {
@@ -127,7 +128,7 @@ void Store::put_front(Slot slot, int64_t tokens) {
   const int64_t before = front.tokens(slot);
   if (tokens <= before) {
     front.eviction().renew(slot);
-  } else if (front.choose_victims(slot, tokens - before, front.capacity_tokens(), false)) {
+  } else if (front.choose_victims(slot, tokens - before, front.capacity_tokens(), false, now_)) {
     if (front.options().exclusive) {
       free_host_place(slot);  // first: a victim may take it
       ++records_[slot].pins;  // what victims displace in turn is not its own copy
@@ -211,6 +212,7 @@ void Store::write_through(Slot slot) {
 }
 
 std::vector<Move> Store::put(std::span<const Item> items, Order now) {
+  now_ = now;
   for (const Item& item : items) {
     if (item.tokens <= 0) continue;
     const Slot slot = slot_of(item.key);
@@ -242,6 +244,7 @@ void Store::preload(Key key, int64_t tokens) {
 }
 
 std::vector<Move> Store::promote(Key key, Order now) {
+  now_ = now;
   const Slot slot = slots_.find(key);
   const std::optional<std::size_t> at = slot != kNoSlot ? host_level(slot) : std::nullopt;
   if (!at || *at == first_host() || levels_[first_host()].options().kind != Tier::dram) return {};
@@ -249,7 +252,7 @@ std::vector<Move> Store::promote(Key key, Order now) {
   StoreLevel& above = levels_[first_host()];
   if (!below.entry(slot).complete()) return {};
   const int64_t tokens = below.tokens(slot);
-  if (!above.choose_victims(slot, tokens, above.capacity_tokens(), false)) return {};
+  if (!above.choose_victims(slot, tokens, above.capacity_tokens(), false, now_)) return {};
   if (options_.inclusive) {
     below.set_source(slot, true);
     settle(slot);
@@ -266,6 +269,7 @@ std::vector<Move> Store::promote(Key key, Order now) {
 }
 
 std::vector<Move> Store::prefetch(Key key, Order now) {
+  now_ = now;
   const Slot slot = slots_.find(key);
   const std::optional<std::size_t> at = slot != kNoSlot ? host_level(slot) : std::nullopt;
   if (!at || *at == first_host()) return {};
@@ -273,7 +277,7 @@ std::vector<Move> Store::prefetch(Key key, Order now) {
   StoreLevel& above = levels_[first_host()];
   if (!below.entry(slot).complete()) return {};
   const int64_t tokens = below.tokens(slot);
-  if (!above.choose_victims(slot, tokens, above.target_tokens(), true)) return {};
+  if (!above.choose_victims(slot, tokens, above.target_tokens(), true, now_)) return {};
   below.set_source(slot, true);
   settle(slot);
   evict_victims(first_host());
@@ -286,6 +290,7 @@ std::vector<Move> Store::prefetch(Key key, Order now) {
 }
 
 std::vector<Move> Store::take_in(Key key, int64_t tokens, Tier from, bool ahead, Order now) {
+  now_ = now;
   if (levels_.size() == first_host() || levels_[first_host()].options().kind != Tier::dram) return {};
   const Slot slot = slot_of(key);
   StoreLevel& above = levels_[first_host()];
@@ -294,7 +299,7 @@ std::vector<Move> Store::take_in(Key key, int64_t tokens, Tier from, bool ahead,
   const int64_t before = above.tokens(slot);
   const int64_t limit_tokens = ahead ? above.target_tokens() : above.capacity_tokens();
   if (tokens <= kept || (at && !levels_[*at].entry(slot).complete()) ||
-      !above.choose_victims(slot, tokens - before, limit_tokens, ahead)) {
+      !above.choose_victims(slot, tokens - before, limit_tokens, ahead, now_)) {
     tidy(slot);
     return {};
   }
@@ -320,10 +325,12 @@ std::vector<Move> Store::take_in(Key key, int64_t tokens, Tier from, bool ahead,
 // Frees the shares to keep free and hands out the moves: the farthest demotions first, then the saves.
 std::vector<Move> Store::finish() {
   for (std::size_t i = 0; i < levels_.size(); ++i) {
-    while (levels_[i].used_tokens() > levels_[i].target_tokens()) {
-      const Slot victim = levels_[i].eviction().victim();
+    const int64_t limit =
+        std::min(levels_[i].target_tokens(), levels_[i].used_tokens() - levels_[i].batch_tokens());
+    while (levels_[i].used_tokens() > limit) {
+      const Slot victim = levels_[i].victim(now_);
       if (victim == kNoSlot) break;
-      const int64_t excess = levels_[i].used_tokens() - levels_[i].target_tokens();
+      const int64_t excess = levels_[i].used_tokens() - limit;
       evict(i, victim, std::max<int64_t>(0, levels_[i].tokens(victim) - excess));
     }
   }

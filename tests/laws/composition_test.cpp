@@ -77,6 +77,9 @@ TEST_P(EveryPreset, PlacesWhateverComesBack) {
     for (Keep keep : row.keeps) {
       for (const Workload& workload : {chats(15, 0.3), prefixes(), questions()}) {
         Scenario tight = composed(policy(), keep, row.restore);
+        const bool takes_victims = with_preset(tight.policy).save_at == SaveAt::eviction;
+        if (takes_victims && keep == Keep::hidden) continue;  // the GPU evicts no hidden states
+        if (takes_victims) tight.serving.prefix_caching = true;
         tight.serving.max_model_len = 8192;
         tight.serving.max_num_batched_tokens = 8192;
         tight.policy.tiers = {{.kind = Tier::hbm, .capacity_bytes = 2e9, .exclusive = keep == Keep::kv},

@@ -114,7 +114,7 @@ TEST(Override, ThatIsWrongIsNamedAsThePlace) {
       {"policy.tiers.x.kind=ssd",
        "--set policy.tiers.x.kind=ssd: policy.tiers: found an object, allowed: an array"},
       {"policy.tiers.0.kind=tape",
-       R"(--set policy.tiers.0.kind=tape: found "tape", allowed: hbm, dram, ssd, remote)"},
+       R"(--set policy.tiers.0.kind=tape: found "tape", allowed: hbm, dram, ssd, remote, mooncake_store)"},
       {"seed.x=3", "--set seed.x=3: seed: found an object, allowed: an integer from 0 to 9007199254740991"},
       {"hardware.ssd.count=0", "--set hardware.ssd.count=0: found 0, allowed: an integer from 1 to 1000000"},
       {"hardware.sdd.count=4",

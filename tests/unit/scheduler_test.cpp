@@ -617,5 +617,55 @@ TEST(HybridScheduler, AdmitsAPromptWhoseWindowFits) {
   EXPECT_EQ(first_step(28), "");
 }
 
+// ---- room that admissions leave ----
+
+// Ten blocks of 4 tokens. The first request takes 4; of the 6 that are left an admission beside it leaves
+// floor(0.25 x 10) = 2 free: 4 blocks fit, 5 do not. Alone it may have all of them.
+TEST(Scheduler, LeavesAShareOfTheBlocksFreeWhileOthersRun) {
+  SchedulerOptions with = options();
+  with.watermark = 0.25;
+  const auto admits = [&](int64_t second_tokens) {
+    Engine engine(with, 10);
+    engine.ask({{kText, 0, 15}}, 2);
+    engine.ask({{kOther, 0, second_tokens}}, 2);
+    return engine.step();
+  };
+  EXPECT_EQ(admits(16), "0:0+15! 1:0+16!");
+  EXPECT_EQ(admits(17), "0:0+15!");
+  Engine alone(with, 10);
+  alone.ask({{kText, 0, 38}}, 2);
+  EXPECT_EQ(alone.step(), "0:0+38!");
+}
+
+// Twelve blocks. The first request holds 2 and has 19 tokens to answer, of which 0.7 are reserved: 8 + 13.3
+// tokens, 6 blocks. The second needs 4 + 20 = 24 tokens, 6 blocks; with a 25th it needs 7.
+TEST(Scheduler, ReservesAShareOfTheAnswersUnderWay) {
+  SchedulerOptions with = options();
+  with.admission = Admission::reserve_share;
+  const auto admits = [&](int64_t second_output) {
+    Engine engine(with, 12);
+    engine.ask({{kText, 0, 7}}, 20);
+    EXPECT_EQ(engine.step(), "0:0+7!");
+    engine.ask({{kOther, 0, 4}}, second_output);
+    return engine.step();
+  };
+  EXPECT_EQ(admits(20), "0:7+1! 1:0+4!");
+  EXPECT_EQ(admits(22), "0:7+1!");
+}
+
+// 0.7 x 0.86 / 600 a step, down to 0.7 x 0.14.
+TEST(Scheduler, ReservesLessWithEveryDecodeStep) {
+  SchedulerOptions with = options();
+  with.admission = Admission::reserve_share;
+  Engine engine(with, 1000);
+  engine.ask({{kText, 0, 4}}, 2000);
+  engine.step();
+  EXPECT_DOUBLE_EQ(engine.scheduler().output_share(), 0.7);
+  for (int step = 0; step < 300; ++step) engine.step();
+  EXPECT_NEAR(engine.scheduler().output_share(), 0.7 - 300 * 0.7 * 0.86 / 600, 1e-12);
+  for (int step = 0; step < 400; ++step) engine.step();
+  EXPECT_NEAR(engine.scheduler().output_share(), 0.7 * 0.14, 1e-12);
+}
+
 }  // namespace
 }  // namespace kvcap

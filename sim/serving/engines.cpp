@@ -1,0 +1,54 @@
+#include "serving/engines.h"
+
+#include <array>
+
+namespace kvcap {
+namespace {
+
+constexpr std::array kEngines = {
+    EngineRow{EngineKind::vllm, "vllm",
+              "vLLM V1: prompts in slices beside decodes, blocks of 16 tokens, a prompt must fit as a whole",
+              "vllm/v1/core/sched/scheduler.py@00024d3, vllm/config/scheduler.py@1f8758d, "
+              "docs/design/prefix_caching.md@01ff8bf",
+              "priorities of requests", [](ServingOptions&) {}},
+    EngineRow{
+        EngineKind::sglang, "sglang",
+        "SGLang: prompts alone and first in slices of 8,192 tokens, reuse by token, answers reserved by "
+        "a share that falls",
+        "docs server_arguments.md@004813e, schedule_policy.py@00550cd, hiradix_cache.py@263bc85",
+        "the order lpm, in-batch prefix checks, retraction of the request with the fewest tokens (the "
+        "one admitted last is), chunks by GPU memory (2,048 below 35 GB, 4,096 to 60 GB, 16,384 on B200)",
+        [](ServingOptions& options) {
+          options.block_size = 1;
+          options.schedule = StepOrder::prefill_first;
+          options.max_num_batched_tokens = 8192;
+          options.max_num_seqs = 2048;
+          options.admission = Admission::reserve_share;
+          options.kv_capacity_model = KvCapacityModel::simple;
+        }},
+    EngineRow{EngineKind::trtllm, "trtllm",
+              "TensorRT-LLM: prompt and answer are reserved before a request runs, blocks of 32 tokens",
+              "docs/source/features/kvcache.md@0076e93, paged-attention-ifb-scheduler.md@0c6a62a",
+              "reuse inside a block (enable_partial_reuse), priorities of token ranges",
+              [](ServingOptions& options) {
+                options.block_size = 32;
+                options.max_num_batched_tokens = 8192;
+                options.max_num_seqs = 2048;
+                options.admission = Admission::reserve_output;
+                options.kv_capacity_model = KvCapacityModel::share_of_free;
+              }},
+};
+
+}  // namespace
+
+std::span<const EngineRow> engine_table() { return kEngines; }
+const EngineRow& engine_row(EngineKind engine) { return kEngines[static_cast<std::size_t>(engine)]; }
+
+ServingOptions options_of(EngineKind engine) {
+  ServingOptions options;
+  options.engine = engine;
+  engine_row(engine).preset(options);
+  return options;
+}
+
+}  // namespace kvcap

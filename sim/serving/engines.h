@@ -1,0 +1,30 @@
+// Engines: what an engine does by itself, as presets of ServingOptions. A preset is a set of defaults; what a
+// scenario gives takes its place. `vllm` are the defaults of ServingOptions.
+//
+// What they were read from stands with each row; the values are those of the stored versions of 2025 and
+// 2026.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "serving/options.h"
+
+namespace kvcap {
+
+struct EngineRow {
+  EngineKind engine;
+  std::string_view name;
+  std::string_view summary;     // one line
+  std::string_view sources;     // file@commit
+  std::string_view leaves_out;  // of the real engine
+  void (*preset)(ServingOptions& options);
+};
+
+std::span<const EngineRow> engine_table();  // in the order of the enumeration
+const EngineRow& engine_row(EngineKind engine);
+
+// The options of an engine of which nothing is given.
+ServingOptions options_of(EngineKind engine);
+
+}  // namespace kvcap

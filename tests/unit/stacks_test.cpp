@@ -1,0 +1,173 @@
+// Presets of engines and production stacks, and the options that they brought: each against a sum that stands
+// beside it.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/input_error.h"
+#include "laws/machines.h"
+#include "machine.h"
+#include "policy/table.h"
+#include "scenario/load.h"
+#include "serving/engines.h"
+#include "state/store.h"
+#include "unit/scenario_samples.h"
+
+namespace kvcap {
+namespace {
+
+Scenario parsed(const std::string& members, const std::vector<std::string>& overrides = {}) {
+  return parse_scenario(sample_scenario(members), "chat.json", overrides);
+}
+
+TEST(Engines, SetDefaultsThatAScenarioMayReplaceInAnyOrderOfItsKeys) {
+  const Scenario sglang = parsed(R"("serving": {"max_num_batched_tokens": 4096, "engine": "sglang"})");
+  EXPECT_EQ(sglang.serving.schedule, StepOrder::prefill_first);
+  EXPECT_EQ(sglang.serving.block_size, 1);
+  EXPECT_EQ(sglang.serving.max_num_batched_tokens, 4096);
+  EXPECT_EQ(parsed(R"("serving": {"engine": "trtllm"})").serving.admission, Admission::reserve_output);
+  EXPECT_EQ(parsed("", {"serving.engine=trtllm", "serving.block_size=64"}).serving.block_size, 64);
+  const Scenario vllm = parsed(R"("serving": {"engine": "vllm"})");
+  EXPECT_EQ(vllm.serving.block_size, ServingOptions{}.block_size);
+  EXPECT_EQ(vllm.serving.admission, Admission::full_prompt);
+}
+
+TEST(Engines, ReadBackWhatTheyWrite) {
+  const Scenario first = parsed(R"("serving": {"engine": "sglang", "block_size": 64})");
+  const Scenario second = parse_scenario(first.resolved_json, "again.json", {});
+  EXPECT_EQ(second.resolved_json, first.resolved_json);
+}
+
+TEST(Stacks, KeepAnotherFormWithOneKey) {
+  PolicyOptions options{.name = "lmcache", .keep = Keep::hidden};
+  options = with_preset(options);
+  EXPECT_EQ(options.restore, Restore::project);
+  EXPECT_EQ(options.save_at, SaveAt::step);
+  EXPECT_EQ(options.chunk_tokens, 256);
+}
+
+TEST(Stacks, SpellWritePoliciesAsWhenStateIsSaved) {
+  const auto of = [](WritePolicy policy) { return with_preset({.name = "hicache", .write_policy = policy}); };
+  EXPECT_EQ(of(WritePolicy::write_through).save_at, SaveAt::step);
+  EXPECT_EQ(of(WritePolicy::write_through).store_after_hits, 0);
+  EXPECT_EQ(of(WritePolicy::write_through_selective).store_after_hits, 1);
+  EXPECT_EQ(of(WritePolicy::write_back).save_at, SaveAt::eviction);
+  EXPECT_EQ(with_preset({.name = "hicache"}).save_at, SaveAt::step);
+}
+
+// 5 GB for each of two workers, but no more than there is.
+TEST(Stacks, HaveTiersOfTheirOwnUnlessTheScenarioListsSome) {
+  const Scenario two =
+      parsed(R"("policy": "lmcache")", {"hardware.dram.capacity_bytes=20e9", "hardware.gpu.count=2",
+                                        "hardware.nvlink={\"bandwidth_bytes_per_s\": 3e11, \"latency_s\": 0}",
+                                        "serving.tensor_parallel_size=2"});
+  ASSERT_EQ(two.policy.tiers->size(), 1U);
+  EXPECT_EQ(two.policy.tiers->front().kind, Tier::dram);
+  EXPECT_EQ(two.policy.tiers->front().capacity_bytes, 10e9);
+  const Scenario little = parsed(R"("policy": "lmcache")", {"hardware.dram.capacity_bytes=3e9"});
+  EXPECT_EQ(little.policy.tiers->front().capacity_bytes, 3e9);
+  const Scenario listed = parsed(R"("policy": {"name": "lmcache", "tiers": [{"kind": "ssd"}]})");
+  EXPECT_EQ(listed.policy.tiers->front().kind, Tier::ssd);
+}
+
+// 10,000 tokens of KV, times 2, times the bytes of a token.
+TEST(Stacks, GiveHicacheTwiceWhatTheGpuHas) {
+  Scenario scenario = laws::scenario("hicache");
+  scenario.policy.tiers = {{.kind = Tier::dram, .capacity_over_gpu = 2}};
+  scenario.hardware.dram->capacity_bytes = 1e12;
+  scenario.serving.kv_capacity_tokens = 10000;
+  const Machine machine(scenario, 1000, 1000);
+  EXPECT_DOUBLE_EQ(machine.tiers().front().capacity_bytes, 2e4 * scenario.model.kv_bytes_per_token());
+  scenario.hardware.dram->capacity_bytes = 1e9;
+  EXPECT_THROW(Machine(scenario, 1000, 1000), InputError);
+}
+
+TEST(Stacks, TakeMooncakeStoreAsAKindOfRemoteTier) {
+  const Scenario scenario = parsed(
+      R"("policy": {"name": "lmcache", "tiers": [{"kind": "mooncake_store", "capacity_bytes": 1e9, "lease_s": 5}]})",
+      {"hardware.remote={\"capacity_bytes\": 1e12, \"bandwidth_bytes_per_s\": 1e10}"});
+  const TierOptions& tier = scenario.policy.tiers->front();
+  EXPECT_EQ(tier.kind, Tier::remote);
+  EXPECT_EQ(tier.evict_at, 0.9);
+  EXPECT_EQ(tier.evict_share, 0.05);
+  EXPECT_EQ(tier.lease_s, 5);
+}
+
+// ---- tiers ----
+
+StoreTier of_tokens(int64_t tokens, Tier kind = Tier::dram) {
+  return {.kind = kind, .capacity_bytes = static_cast<double>(tokens), .bytes_per_token = 1};
+}
+void put_all(Store& store, Key key, int64_t tokens, Order now) {
+  for (const Move& move : store.put(key, tokens, now)) store.done(move);
+}
+
+// 90 of 100 tokens may lie there; the 91st makes 5 leave, which is one context of 10.
+TEST(StoreTiers, EvictInBatchesBeyondTheirWatermark) {
+  StoreTier tier = of_tokens(100);
+  tier.evict_at = 0.9;
+  tier.evict_share = 0.05;
+  Store store({tier}, {});
+  for (Key key = 1; key <= 9; ++key) put_all(store, key, 10, static_cast<Order>(key));
+  EXPECT_EQ(store.occupied_bytes(Tier::dram), 90);
+  put_all(store, 10, 1, 10);
+  EXPECT_EQ(store.occupied_bytes(Tier::dram), 81);
+  EXPECT_FALSE(store.find(1));
+  EXPECT_TRUE(store.find(2));
+}
+
+TEST(StoreTiers, KeepWhatWasReadWhileItsLeaseLasts) {
+  StoreTier tier = of_tokens(20);
+  tier.lease_s = 10;
+  Store store({tier}, {});
+  put_all(store, 1, 10, 0);
+  put_all(store, 2, 10, 1);
+  store.touch(1, 2);
+  store.touch(2, 2);
+  put_all(store, 3, 10, 11.9);  // both were read less than 10 s ago
+  EXPECT_FALSE(store.find(3));
+  put_all(store, 3, 10, 12);
+  EXPECT_TRUE(store.find(3));
+  EXPECT_FALSE(store.find(1));
+}
+
+TEST(StoreTiers, TakeFromNearerOnesOnlyWhatWasUsedOftenEnough) {
+  StoreTier ssd = of_tokens(100, Tier::ssd);
+  ssd.after_uses = 2;
+  Store store({of_tokens(100), ssd}, {.inclusive = true, .write_through = true});
+  put_all(store, 1, 10, 0);
+  EXPECT_EQ(store.occupied_bytes(Tier::ssd), 0);
+  store.touch(1, 1);
+  put_all(store, 1, 12, 2);
+  EXPECT_EQ(store.occupied_bytes(Tier::ssd), 12);
+}
+
+TEST(StoreTiers, ThatNobodyCleansTakeNothingMoreOnceTheyAreFull) {
+  StoreTier tier = of_tokens(20, Tier::ssd);
+  tier.eviction = EvictionKind::none;
+  Store store({tier}, {});
+  put_all(store, 1, 10, 0);
+  put_all(store, 2, 10, 1);
+  put_all(store, 3, 10, 2);
+  EXPECT_TRUE(store.find(1));
+  EXPECT_FALSE(store.find(3));
+  EXPECT_EQ(store.occupied_bytes(Tier::ssd), 20);
+}
+
+// Half of the capacity for two copies, and every byte written twice.
+TEST(Stacks, PayForEveryReplica) {
+  Scenario scenario = laws::scenario("kv_offload");
+  scenario.hardware.remote = Remote{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 1e10, .latency_s = 0};
+  scenario.policy.tiers = {{.kind = Tier::remote, .capacity_bytes = 8e10}};
+  const Workload workload = laws::chats(5, 0.1);
+  Scenario twice = scenario;
+  twice.policy.tiers->front().replicas = 2;
+  EXPECT_DOUBLE_EQ(Machine(twice, workload).tiers().front().capacity_bytes, 4e10);
+  const std::vector<RunResult> runs = laws::run_all({{scenario, workload}, {twice, workload}});
+  EXPECT_GT(runs[0].number("written_bytes.remote"), 0);
+  EXPECT_DOUBLE_EQ(runs[1].number("written_bytes.remote"), 2 * runs[0].number("written_bytes.remote"));
+}
+
+}  // namespace
+}  // namespace kvcap
