@@ -7,13 +7,15 @@
 // loads and the throughput below, but loads and block copies were measured on one machine: the loads test
 // which pieces are copied and what comes on top, not the link's rate. Throughput is shown twice: as the
 // connector is documented, loads beside computation, and with both one after the other, which was chosen
-// because it is what these very numbers look like.
+// because it is what these very numbers look like. published_stacks.h has every entry of the same page, and
+// of the others', one by one.
 #include <cmath>
 #include <cstdio>
 
 #include "base/random.h"
 #include "validate/lab.h"
 #include "validate/measured_run.h"
+#include "validate/published_stacks.h"
 #include "validate/reduced.h"
 #include "validate/sheet.h"
 #include "validate/suites.h"
@@ -157,7 +159,31 @@ std::vector<MeasuredRun> stacks_runs() {
   return runs;
 }
 
-std::vector<Check> stacks_checks(const SuiteOptions&) {
+std::vector<StackRun> offload_experiments() {
+  const Lab lab("scenarios/measured/");
+  const auto ttft_ms = [](const RunResult& result) { return result.number("mean_ttft_ms"); };
+  std::vector<StackRun> experiments;
+  for (const PromptTimes& prompt : kPrompts) {
+    const Scenario scenario = lab.scenario(kOffload, {});
+    experiments.push_back({.run = {scenario, requests_at_once({.count = 1, .tokens = prompt.tokens - 1})},
+                           .answers = {{"vllm-off-ttft-load-" + kilo(prompt.tokens), ttft_ms}}});
+    experiments.push_back(
+        {.run = {scenario, requests_at_once({.count = 1, .tokens = 0, .new_tokens = prompt.tokens})},
+         .answers = {{"vllm-off-ttft-compute-" + kilo(prompt.tokens), ttft_ms}}});
+  }
+  const auto per_s = [](const RunResult& run) { return 1e3 * kilo_tokens_per_s(run); };
+  const auto stack = policy("vllm_offload");
+  for (const HitRateThroughput& one : kThroughputs) {
+    const auto percent = std::to_string(std::llround(100 * one.hit_rate));
+    experiments.push_back({.run = {lab.scenario(kOffload, kRoom + stack), burst(one.hit_rate)},
+                           .answers = {{"vllm-off-tput-hit" + percent, per_s}}});
+  }
+  experiments.push_back({.run = {lab.scenario(kOffload, kRoom + policy("recompute")), burst(0)},
+                         .answers = {{"vllm-off-tput-none", per_s}}});
+  return experiments;
+}
+
+std::vector<Check> stacks_checks(const SuiteOptions& options) {
   Lab lab("scenarios/measured/");
   std::vector<Check> checks;
   do {
@@ -181,6 +207,8 @@ std::vector<Check> stacks_checks(const SuiteOptions&) {
       "at 100 % the figure reads 51 GB/s, of which the block copies' figure gives 47.75 in blocks of 2 MB"));
   for (const std::vector<Check>& more : throughputs) checks.insert(checks.end(), more.begin(), more.end());
   for (Check& check : checks) judge(check);
+  if (options.quick) return checks;
+  for (Check& check : published_checks(options.data_folder)) checks.push_back(std::move(check));
   return checks;
 }
 

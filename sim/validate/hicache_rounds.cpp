@@ -1,0 +1,189 @@
+// Chats in rounds under SGLang's HiCache: 20 clients, each of which sends all it has said and a fixed number
+// of tokens more, four of them at a time and in a random order; no client begins a round before all have
+// ended the last one. (Here the first of a round begin beside the last of the one before: at most four run at
+// once.)
+//
+//   Qwen3-8B on one A100-40GB, 10 rounds of 4,096 tokens, answers of one token: Mooncake's SSD benchmark
+//   (docs/source/performance/mooncake/ssd-offload-benchmark-results.md@3b5a594), whose launch lines say page
+//   size, ratio and wait_complete. The A100-80G of the catalogue with the memory of 40 GB.
+//   Qwen3-14B on two A10, 10 rounds of 2,048 tokens, answers of 16
+//   (docs/source/performance/sglang/sglang-hicache-benchmark-results-v1.md@3b5a594). A10s from their
+//   datasheet with the efficiencies of the L40S.
+//
+// SGLang keeps 1.5 MB for each token of a prefill chunk and 2 MB for each sequence of its largest CUDA graph
+// out of the static share of memory (python/sglang/srt/server_args.py): on the A100-40GB
+// 1 - (4,096 x 1.5 + 32 x 2) / 40,960 = 0.848, on an A10 1 - (2,048 x 1.5 + 24 x 2) / 23,028 = 0.864.
+#include <algorithm>
+
+#include "base/random.h"
+#include "validate/published_stacks.h"
+
+namespace kvcap {
+namespace {
+
+constexpr uint32_t kClients = 20;
+constexpr uint32_t kRounds = 10;
+constexpr int64_t kAtOnce = 4;
+
+// Clients of each round, in the order in which they begin; nobody is among the last of a round and the first
+// of the next.
+std::vector<std::vector<uint32_t>> orders() {
+  const RandomStream random(3, "rounds");
+  std::vector<std::vector<uint32_t>> rounds;
+  uint64_t draw = 0;
+  while (rounds.size() < kRounds) {
+    std::vector<uint32_t> order(kClients);
+    for (uint32_t i = 0; i < kClients; ++i) order[i] = i;
+    for (uint32_t i = kClients - 1; i > 0; --i) {
+      std::swap(order[i], order[static_cast<std::size_t>(random.uniform(draw++, 0) * (i + 1))]);
+    }
+    const bool meets =
+        !rounds.empty() && std::any_of(order.begin(), order.begin() + kAtOnce, [&](uint32_t one) {
+          return std::find(rounds.back().end() - kAtOnce, rounds.back().end(), one) != rounds.back().end();
+        });
+    if (!meets) rounds.push_back(order);
+  }
+  return rounds;
+}
+
+// The same chats so many times.
+Workload chats_in_rounds(uint32_t tokens, uint32_t output_tokens, int times = 1) {
+  Workload workload;
+  workload.concurrency = kAtOnce;
+  workload.piece_begin = {0};
+  const std::vector<std::vector<uint32_t>> rounds = orders();
+  const auto add = [&](uint32_t client, uint32_t round) {
+    const auto turn = static_cast<uint32_t>(workload.turns.size());
+    workload.sessions.push_back({.first_turn = turn, .turn_count = 1});
+    workload.turns.push_back({(round + 1) * tokens, output_tokens});
+    for (uint32_t piece = 0; piece <= round; ++piece) {
+      workload.pieces.push_back({client * kRounds + piece, tokens});
+    }
+    workload.piece_begin.push_back(workload.pieces.size());
+  };
+  for (int time = 0; time < times; ++time) {
+    for (uint32_t round = 0; round < kRounds; ++round) {
+      for (const uint32_t client : rounds[round]) add(client, round);
+    }
+  }
+  return workload;
+}
+
+// From the first request of the last time on.
+Window last_time_of(const RunResult& run) {
+  const auto all = std::size_t{kClients} * kRounds;
+  Window window{.from_s = run.turns.back().arrival_s};
+  for (const TurnRecord& turn : run.turns) {
+    if (turn.session + all >= run.turns.size()) window.from_s = std::min(window.from_s, turn.arrival_s);
+  }
+  return window;
+}
+
+bool is_of_round(const TurnRecord& turn, uint32_t round) { return turn.session / kClients == round; }
+
+double hit_percent(const RunResult& run, uint32_t round) {
+  double hits = 0, tokens = 0;
+  for (const TurnRecord& turn : run.turns) {
+    if (!is_of_round(turn, round)) continue;
+    hits += turn.hit_tokens;
+    tokens += turn.history_tokens + turn.input_tokens;
+  }
+  return 100 * hits / tokens;
+}
+
+double round_ttft_s(const RunResult& run, uint32_t round) {
+  double sum_s = 0;
+  for (const TurnRecord& turn : run.turns) sum_s += is_of_round(turn, round) ? turn.ttft_s : 0;
+  return sum_s / kClients;
+}
+
+struct Arm {
+  std::string rounds, total;  // as entries call it
+  std::string policy;
+};
+
+void add_totals(StackRun& one, const std::string& set, const std::string& arm) {
+  one.answers.emplace_back(set + "-ttft-" + arm,
+                           [](const RunResult& run) { return mean_ttft_s(run, last_time_of(run)); });
+  one.answers.emplace_back(set + "-in-" + arm,
+                           [](const RunResult& run) { return tokens_per_s(run, false, last_time_of(run)); });
+}
+
+constexpr const char* kHostCache = R"({"kind": "dram", "capacity_over_gpu": 2})";
+
+void add_a100(std::vector<StackRun>& experiments) {
+  const std::string waits =
+      R"("name": "hicache", "prefetch_on_arrival": "wait", "tiers": [)" + std::string(kHostCache) + ", ";
+  const std::vector<Arm> arms = {
+      {"gpu", "GPU_only", R"("name": "recompute")"},
+      {"l2", "+L2_(ratio_2)", R"("name": "hicache", "tiers": [)" + std::string(kHostCache) + "]"},
+      {"moon", "+Mooncake_80GB", waits + R"({"kind": "mooncake_store", "capacity_bytes": 80e9}])"},
+      // What leaves Mooncake's memory stays on its SSDs: one tier as large as these, as fast as they read.
+      {"ssd", "+Mooncake+SSD", waits + R"({"kind": "remote", "eviction": "none"}])"}};
+  for (const Arm& arm : arms) {
+    const bool on_ssd = arm.rounds == "ssd";
+    StackRun one{
+        .run = {stack_scenario(
+                    R"("model": "qwen3-8b", "hardware": "a100-80g-sxm", "serving": {"engine": "sglang",
+                    "block_size": 64, "max_num_batched_tokens": 4096, "gpu_memory_utilization": 0.848,
+                    "max_model_len": 65536}, "policy": {)" +
+                        arm.policy + "}",
+                    {"hardware.gpu.memory_bytes=42949672960",
+                     "hardware.gpu.memory_bandwidth_bytes_per_s=1555e9",
+                     // Two HDR ports; five NVMe.
+                     on_ssd ? "hardware.remote={\"capacity_bytes\": 14e12, \"bandwidth_bytes_per_s\": 27e9}"
+                            : "hardware.remote={\"capacity_bytes\": 80e9, \"bandwidth_bytes_per_s\": 50e9}"}),
+                chats_in_rounds(4096, 1)},
+        .answers = {}};
+    add_totals(one, "moonssd", arm.total);
+    for (uint32_t round = 0; round < 9; ++round) {
+      const std::string id = "moonssd-" + arm.rounds + "-r" + std::to_string(round);
+      one.answers.emplace_back(id + "-hit",
+                               [round](const RunResult& run) { return hit_percent(run, round); });
+      one.answers.emplace_back(id + "-ttft",
+                               [round](const RunResult& run) { return round_ttft_s(run, round); });
+    }
+    experiments.push_back(std::move(one));
+  }
+}
+
+void add_a10(std::vector<StackRun>& experiments) {
+  const std::string waits = R"("name": "hicache", "prefetch_on_arrival": "wait", "tiers": [)" +
+                            std::string(kHostCache) +
+                            R"(, {"kind": "mooncake_store", "capacity_bytes": 150e9}])";
+  const std::vector<Arm> arms = {
+      {"", "GPU_only", R"("name": "recompute")"},
+      {"", "+L2", R"("name": "hicache", "tiers": [)" + std::string(kHostCache) + "]"},
+      {"", "+Mooncake_150GB", waits},
+      {"", "populated_Mooncake", waits}};
+  for (const Arm& arm : arms) {
+    StackRun one{
+        .run = {stack_scenario(
+                    R"("model": {"name": "qwen3-14b", "num_hidden_layers": 40, "hidden_size": 5120,
+                    "num_attention_heads": 40, "num_key_value_heads": 8, "head_dim": 128,
+                    "intermediate_size": 17408, "vocab_size": 151936, "max_position_embeddings": 40960,
+                    "torch_dtype": "bfloat16"}, "hardware": "l40s-8x", "serving": {"engine": "sglang",
+                    "tensor_parallel_size": 2, "block_size": 64, "max_num_batched_tokens": 2048,
+                    "gpu_memory_utilization": 0.864}, "policy": {)" +
+                        arm.policy + "}",
+                    {"hardware.gpu.memory_bytes=24146608128", "hardware.gpu.peak_flops=125e12",
+                     "hardware.gpu.memory_bandwidth_bytes_per_s=600e9", "hardware.gpu.sm_count=72",
+                     "hardware.remote={\"capacity_bytes\": 150e9, \"bandwidth_bytes_per_s\": 25e9}"}),
+                // Populated: the same chats went before, and are no part of the figures.
+                chats_in_rounds(2048, 16, arm.total == "populated_Mooncake" ? 2 : 1)},
+        .answers = {}};
+    add_totals(one, "hicacheA10", arm.total);
+    experiments.push_back(std::move(one));
+  }
+}
+
+}  // namespace
+
+std::vector<StackRun> hicache_experiments() {
+  std::vector<StackRun> experiments;
+  add_a100(experiments);
+  add_a10(experiments);
+  return experiments;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,353 @@
+#include "validate/published_stacks.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/files.h"
+#include "base/random.h"
+#include "metrics/quantiles.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+// Set before the first run. Hit rates in points; all else relative.
+constexpr double kInsideHits = 0.01, kNearHits = 0.03;
+constexpr double kInside = 0.1, kNear = 0.25;
+// Of the entries: how many are expressed at least, and the share of these that is inside or near.
+constexpr int64_t kLeastExpressed = 200;
+constexpr double kLeastNear = 0.7;
+
+struct Entry {
+  std::string id, setting, metric, unit;
+  double value = 0;
+};
+
+constexpr std::string_view kInputs =
+    "an input: the copy curve of the profile h100-sxm is what these blocks of figures 3 and 4 gave";
+constexpr std::array kNotExpressed = {
+    NotExpressed{"copy-", kInputs},
+    NotExpressed{"kernel-copy-cost", "copies by kernels that take multiprocessors from the engine's own"},
+    NotExpressed{"kimi-",
+                 "the 610 recorded sessions are not public, nor is Kimi-K2.5 in NVFP4 in the catalogue"},
+    NotExpressed{"mpd", "two servers that share the work: prefill on one, decode on the other"},
+    NotExpressed{"lmk-",
+                 "how many servers with how many GPUs each, and when its 50 requests arrive, is not said"},
+    NotExpressed{"i26305", "the GPUs are not named, nor what the file system below L3 gives"},
+    NotExpressed{"i45238",
+                 "neither the model nor the GPU is named; scheduler_test has the hits of both prompts"},
+    NotExpressed{"i44294", "the lengths of own prompts and answers are not said"},
+    NotExpressed{"i27220",
+                 "slots of states that a request holds beside its own (1 + 2 + 2), and the GPU is not "
+                 "named"},
+    NotExpressed{"i27557", "DeepSeek-V4-Flash: compressed attention beside a window is not in the catalogue"},
+    NotExpressed{"te-", "an input: a transfer engine alone, without a model"},
+    NotExpressed{"3fs", "an input: what a network file system gives"},
+    NotExpressed{"weka", "an input, and a vendor's claim"},
+    NotExpressed{"cmx", "a vendor's claim against storage that it does not name"},
+    NotExpressed{"trt-", "the largest ratio of an unnamed set of prompts"}};
+
+std::string_view missing_of(const std::string& id) {
+  for (const NotExpressed& one : kNotExpressed) {
+    if (id.starts_with(one.prefix)) return one.missing;
+  }
+  return "nobody has looked at it";
+}
+
+// Why entries are not inside, by the beginning of their ids; the longest that fits counts.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 0> kReasons = {};
+
+std::string reason_of(const std::string& id) {
+  std::string_view reason;
+  std::size_t longest = 0;
+  for (const auto& [prefix, text] : kReasons) {
+    if (!id.starts_with(prefix) || prefix.size() < longest) continue;
+    longest = prefix.size();
+    reason = text;
+  }
+  return std::string(reason);
+}
+
+std::vector<Entry> entries_of(const std::string& path) {
+  std::vector<Entry> entries;
+  for (const nlohmann::json& one : nlohmann::json::parse(read_text(path))) {
+    entries.push_back({.id = one.at("id"),
+                       .setting = one.at("setting"),
+                       .metric = one.at("metric"),
+                       .unit = one.at("unit"),
+                       .value = one.at("value")});
+  }
+  return entries;
+}
+
+Check begin(const std::string& id, const std::string& what) {
+  return {.id = "stacks." + id, .suite = "stacks", .what = what};
+}
+
+Check check_of(const Entry& entry, std::optional<double> simulated) {
+  Check check = begin(entry.id, entry.metric + ", " + entry.unit + ": " + entry.setting);
+  if (!simulated) {
+    check.reason = "not expressed: " + std::string(missing_of(entry.id));
+    if (check.reason.find("an input") != std::string::npos) check.role = Role::input;
+    return check;
+  }
+  const bool is_hit_rate = entry.metric == "hit_rate";
+  const double scale = is_hit_rate ? 0.01 : 1;
+  check.simulated = {scale * *simulated};
+  check.reference = {scale * entry.value};
+  check.absolute = is_hit_rate;
+  check.exact_tolerance = is_hit_rate ? kInsideHits : kInside;
+  check.tolerance = is_hit_rate ? kNearHits : kNear;
+  check.reason = reason_of(entry.id);
+  return check;
+}
+
+using Figures = std::map<std::string, double>;
+
+Check order(const std::string& id, const std::string& what, std::vector<double> simulated, bool holds) {
+  Check check = begin(id, what);
+  check.claim = Claim::order;
+  check.simulated = std::move(simulated);
+  check.holds = holds;
+  return check;
+}
+
+// The first round in which less than three quarters of the round before are found again; -1: none.
+int cliff_of(const Figures& figures, const std::string& arm) {
+  for (int round = 2; round <= 8; ++round) {
+    const auto hits = [&](int of) {
+      return figures.at("moonssd-" + arm + "-r" + std::to_string(of) + "-hit");
+    };
+    if (hits(round) < 0.75 * hits(round - 1)) return round;
+  }
+  return -1;
+}
+
+std::vector<double> all_of(const Figures& figures, const std::vector<std::string>& ids) {
+  std::vector<double> values;
+  for (const std::string& id : ids) values.push_back(figures.at(id));
+  return values;
+}
+
+bool falls(const std::vector<double>& values) {
+  return std::is_sorted(values.rbegin(), values.rend()) && values.front() > values.back();
+}
+
+// Cliffs and orders, which have to hold whatever the figures.
+std::vector<Check> claims_of(const Figures& simulated, const Figures& measured) {
+  std::vector<Check> checks;
+  std::vector<double> ours, theirs;
+  for (const char* arm : {"gpu", "l2", "moon", "ssd"}) {
+    ours.push_back(cliff_of(simulated, arm));
+    theirs.push_back(cliff_of(measured, arm));
+  }
+  checks.push_back(
+      order("cliffs.rounds",
+            "the rounds in which hit rates collapse are the measured ones: GPU alone, host cache, "
+            "Mooncake's 80 GB; none with SSDs",
+            ours, ours == theirs));
+  const auto add_falling = [&](const std::string& id, const std::string& what,
+                               const std::vector<std::string>& ids) {
+    const std::vector<double> values = all_of(simulated, ids);
+    checks.push_back(order(id, what, values, falls(values)));
+  };
+  add_falling("order.hicache", "mean TTFT falls with every tier: GPU alone, host cache, Mooncake, SSDs",
+              {"moonssd-ttft-GPU_only", "moonssd-ttft-+L2_(ratio_2)", "moonssd-ttft-+Mooncake_80GB",
+               "moonssd-ttft-+Mooncake+SSD"});
+  for (const char* rate : {"5", "10", "20", "40"}) {
+    const std::string stage = "lld-tier-q" + std::string(rate);
+    add_falling("order.tiers_q" + std::string(rate),
+                "a CPU tier shortens the mean TTFT at " + std::string(rate) + " requests/s",
+                {stage + "-hbm-ttft", stage + "-hbm+cpu-ttft"});
+  }
+  add_falling("order.cpu_offload", "offloading shortens the mean TTFT where prefixes outgrow the GPUs",
+              {"lld-cpu-ttft_mean-off", "lld-cpu-ttft_mean-on"});
+  add_falling("order.cpu_overhead", "offloading costs throughput where the GPUs hold all prefixes",
+              {"lld-cpu-low-total_throughput-off", "lld-cpu-low-total_throughput-on"});
+  add_falling("order.offload_overhead", "offloading costs throughput where nothing is found again",
+              {"vllm-off-tput-none", "vllm-off-tput-hit0"});
+  add_falling("order.watermark", "preemptions fall with the watermark, off to 0.10",
+              {"wm0-preemptions", "wm0.02-preemptions", "wm0.05-preemptions", "wm0.1-preemptions"});
+  const double off = simulated.at("wm0-output_throughput"), some = simulated.at("wm0.05-output_throughput"),
+               most = simulated.at("wm0.15-output_throughput");
+  checks.push_back(order("order.watermark_throughput",
+                         "a watermark of 0.05 yields more than none, and than one of 0.15", {off, some, most},
+                         some > off && some > most));
+  add_falling("order.disk", "Dynamo's disk tier makes the mean TTFT longer: with it, without it",
+              {"i4774-on", "i4774-off"});
+  return checks;
+}
+
+}  // namespace
+
+// ---- scenarios and workloads ----
+
+Scenario stack_scenario(const std::string& members, const std::vector<std::string>& overrides) {
+  return parse_scenario(
+      R"({"schema": "kvcap.scenario/1", "name": "stack", "workload": {"source": {"kind": "chat"}}, )" +
+          members + "}",
+      "stacks", overrides);
+}
+
+namespace {
+
+// The places of prompts, shuffled.
+std::vector<uint32_t> shuffled(std::size_t count) {
+  std::vector<uint32_t> order(count);
+  for (uint32_t i = 0; i < count; ++i) order[i] = i;
+  const RandomStream random(1, "stacks");
+  for (std::size_t i = count - 1; i > 0; --i) {
+    std::swap(order[i], order[static_cast<std::size_t>(random.uniform(i, 0) * static_cast<double>(i + 1))]);
+  }
+  return order;
+}
+
+void add_prompt(Workload& workload, const SharedPrefixes& prompts, uint32_t prompt, double time_s) {
+  if (workload.piece_begin.empty()) workload.piece_begin = {0};
+  const auto turn = static_cast<uint32_t>(workload.turns.size());
+  workload.sessions.push_back({.first_turn = turn, .turn_count = 1});
+  workload.turns.push_back({prompts.shared_tokens + prompts.own_tokens, prompts.output_tokens, time_s});
+  workload.pieces.push_back({prompt / prompts.prompts_of_group, prompts.shared_tokens});
+  workload.pieces.push_back({prompts.groups + prompt, prompts.own_tokens});
+  workload.piece_begin.push_back(workload.pieces.size());
+}
+
+}  // namespace
+
+Workload closed_loop_of(const SharedPrefixes& prompts, std::size_t count, int64_t concurrency) {
+  const std::vector<uint32_t> order = shuffled(std::size_t{prompts.groups} * prompts.prompts_of_group);
+  Workload workload;
+  workload.concurrency = concurrency;
+  for (std::size_t i = 0; i < count; ++i) add_prompt(workload, prompts, order[i % order.size()], 0);
+  return workload;
+}
+
+Workload ladder_of(const SharedPrefixes& prompts, const std::vector<Stage>& stages,
+                   std::vector<Window>& windows) {
+  constexpr double kPause_s = 3600;
+  const std::vector<uint32_t> order = shuffled(std::size_t{prompts.groups} * prompts.prompts_of_group);
+  const RandomStream random(2, "stacks");
+  Workload workload;
+  workload.absolute_times = true;
+  double begin_s = 0;
+  for (const Stage& stage : stages) {
+    std::vector<double> dates_s;
+    for (int64_t i = 0; i < std::llround(stage.rate * stage.lasts_s); ++i) {
+      const uint64_t draw = workload.turns.size() + static_cast<uint64_t>(i);
+      dates_s.push_back(begin_s + stage.lasts_s * random.uniform(draw, 0));
+    }
+    std::sort(dates_s.begin(), dates_s.end());
+    for (const double date_s : dates_s) {
+      add_prompt(workload, prompts, order[workload.turns.size() % order.size()], date_s);
+    }
+    windows.push_back({begin_s, begin_s + stage.lasts_s});
+    begin_s += stage.lasts_s + kPause_s;
+  }
+  return workload;
+}
+
+// ---- figures of a run ----
+
+namespace {
+
+template <class Of>
+std::vector<double> values_of(const RunResult& run, const Window& window, Of of) {
+  std::vector<double> values;
+  for (const TurnRecord& turn : run.turns) {
+    if (turn.arrival_s >= window.from_s && turn.arrival_s < window.to_s) values.push_back(of(turn));
+  }
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+double mean_ttft_s(const RunResult& run, const Window& window) {
+  return mean(values_of(run, window, [](const TurnRecord& turn) { return turn.ttft_s; }));
+}
+
+double mean_e2el_s(const RunResult& run, const Window& window) {
+  return mean(values_of(run, window, [](const TurnRecord& turn) { return turn.e2el_s; }));
+}
+
+double ttft_quantile_s(const RunResult& run, double share, const Window& window) {
+  return quantile_of_sorted(values_of(run, window, [](const TurnRecord& turn) { return turn.ttft_s; }),
+                            share);
+}
+
+double tokens_per_s(const RunResult& run, bool with_answers, const Window& window) {
+  double tokens = 0, last_s = 0;
+  for (const TurnRecord& turn : run.turns) {
+    if (turn.arrival_s < window.from_s || turn.arrival_s >= window.to_s) continue;
+    tokens += turn.history_tokens + turn.input_tokens + (with_answers ? turn.output_tokens : 0);
+    last_s = std::max(last_s, turn.arrival_s + turn.e2el_s);
+  }
+  return tokens / (last_s - window.from_s);
+}
+
+// ---- the suite ----
+
+std::vector<Check> published_checks(const std::string& data) {
+  const std::string path = data + "/stacks.json";
+  if (!std::filesystem::exists(path)) {
+    Check missing = begin("published", "published measurements, one by one");
+    missing.reason = "no " + path + " (--data)";
+    return {missing};
+  }
+  std::vector<StackRun> experiments;
+  for (const auto& of_kind :
+       {offload_experiments, hicache_experiments, tier_experiments, pressure_experiments}) {
+    for (StackRun& one : of_kind()) experiments.push_back(std::move(one));
+  }
+  std::vector<Case> cases;
+  for (StackRun& one : experiments) cases.push_back(std::move(one.run));
+  const std::vector<RunResult> runs = run_cases(cases);
+  Figures simulated, measured;
+  for (std::size_t i = 0; i < experiments.size(); ++i) {
+    for (const auto& [id, answer] : experiments[i].answers) simulated[id] = answer(runs[i]);
+  }
+  std::vector<Check> checks;
+  int64_t near = 0, expressed = 0;
+  for (const Entry& entry : entries_of(path)) {
+    measured[entry.id] = entry.value;
+    const auto found = simulated.find(entry.id);
+    checks.push_back(check_of(entry, found == simulated.end() ? std::nullopt : std::optional(found->second)));
+    judge(checks.back());
+    if (found == simulated.end()) continue;
+    ++expressed;
+    near += checks.back().verdict == Verdict::inside || checks.back().verdict == Verdict::near;
+  }
+  for (Check& claim : claims_of(simulated, measured)) {
+    claim.reason = reason_of(claim.id.substr(std::string_view("stacks.").size()));
+    judge(claim);
+    checks.push_back(std::move(claim));
+  }
+  checks.push_back(order("published.expressed", "entries that are simulated, of all published ones",
+                         {static_cast<double>(expressed), static_cast<double>(measured.size())},
+                         expressed >= kLeastExpressed));
+  Check share = begin("published.near", "share of the simulated entries that is neither inside nor near");
+  share.claim = Claim::at_most;
+  share.simulated = {1 - static_cast<double>(near) / static_cast<double>(expressed)};
+  share.reference = {1 - kLeastNear};
+  for (const auto& [id, value] : simulated) {
+    if (measured.contains(id)) share.cases.push_back({value, measured[id]});
+  }
+  checks.push_back(std::move(share));
+  judge(checks[checks.size() - 2]);
+  judge(checks.back());
+  return checks;
+}
+
+}  // namespace kvcap
