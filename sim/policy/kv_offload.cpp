@@ -48,7 +48,7 @@ class KvOffload : public Policy {
     const int64_t cached_tokens = context.resident_tokens + total_tokens(hits);
     const int64_t new_tokens = context.history_tokens - cached_tokens + context.new_tokens;
     // A prompt of several steps cannot be computed in one pass beside the loads.
-    const bool fused = layerwise_ && new_tokens <= step_tokens_;
+    const bool fused = layerwise_ && new_tokens <= step_tokens_ && context.may_compute_beside;
     if (fused) {
       layer.compute_s += cost_.prefill_layer_s({new_tokens, cached_tokens});
       restoration.fused = true;

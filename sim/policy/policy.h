@@ -93,6 +93,9 @@ struct Context {
   int64_t resident_tokens = 0;
   uint64_t turn = 0;                            // a number of its own, for draws
   std::array<PartUse, kTiers.size()> use = {};  // of the tokens found in each tier; for policies that select
+  // The turn's prompt may be computed beside the engine's steps. Not where prompts are computed one after the
+  // other and another's is under way, which it would overtake.
+  bool may_compute_beside = true;
   EngineLoad engine;
 };
 

@@ -116,6 +116,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   const std::vector<Hit> hits = found.by_tier();
   Context context = context_of(request, found, resident);
   if (parts_.policy->traits().heeds_engine) context.engine = engine_load();
+  if (parts_.serving.schedule == StepOrder::prefill_first) context.may_compute_beside = !computes_prompts();
   Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
   if (parts_.check_invariants) cache_.check_found(found);
@@ -169,6 +170,15 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
         if (!step_.running || in_long_run()) parts_.wake();
       });
   return request.fused ? Lookup::computes_beside : Lookup::loads;
+}
+
+// Whether somebody's prompt is being computed, or waits for it with what was loaded.
+bool Instance::computes_prompts() const {
+  if (scheduler_.restored_waiting() > 0 || !scheduler_.loading().empty()) return true;
+  const auto& running = scheduler_.running();
+  return std::any_of(running.begin(), running.end(), [](const RequestPtr& request) {
+    return request->computed < request->prompt_end;
+  });
 }
 
 // As it stands before the turn that is being admitted.
@@ -237,6 +247,7 @@ void Instance::take_restored(double now_s) {
     }
     scheduler_.computed_beside(request);
     token(request, request.restored_s, true);
+    if (parts_.keeping.save_at == SaveAt::step) save(cache_.save_progress(request, now_s), request);
     if (Scheduler::ended(request)) complete(request, request.restored_s);
   }
 }

@@ -155,12 +155,18 @@ std::vector<Move> ContextCache::promote(const FoundParts& found, Order now) {
 
 std::vector<Move> ContextCache::prefetch(const Request& request, Order now) {
   std::vector<Move> moves;
+  // What is there already is needed with what comes: it makes no room for it, and is as recent.
+  for (const Part& part : request.text.prompt) parts_.store->pin(part.key);
+  for (auto part = request.text.prompt.rbegin(); part != request.text.prompt.rend(); ++part) {
+    parts_.store->touch(part->key, now);
+  }
   for (const Part& part : request.text.prompt) {
     const std::optional<Hit> hit = parts_.store->find(part.key);
     if (!hit && parts_.keeping.match != Match::chunk) break;
     if (!hit || hit->tier <= Tier::dram || parts_.store->fetching(part.key)) continue;
     for (Move& move : parts_.store->prefetch(part.key, now)) moves.push_back(std::move(move));
   }
+  for (const Part& part : request.text.prompt) parts_.store->unpin(part.key);
   return moves;
 }
 

@@ -164,6 +164,7 @@ class Instance : private Admissions {
   Lookup restore(Request& request, const FoundParts& found, int64_t resident, bool first);
   void count_reuse(const Request& request, int64_t tokens, const Restoration& restoration);
   void leave_out(Request& request, const Restoration& restoration, bool first);
+  bool computes_prompts() const;
   EngineLoad engine_load();
   void take_restored(double now_s);
   void record_computed(const RestoreTimes& times, double until_s);

@@ -306,17 +306,17 @@ std::vector<Check> published_checks(const std::string& data) {
     missing.reason = "no " + path + " (--data)";
     return {missing};
   }
-  std::vector<StackRun> experiments;
+  std::vector<StackRun> stack_runs;
   for (const auto& of_kind :
        {offload_experiments, hicache_experiments, tier_experiments, pressure_experiments}) {
-    for (StackRun& one : of_kind()) experiments.push_back(std::move(one));
+    for (StackRun& one : of_kind()) stack_runs.push_back(std::move(one));
   }
   std::vector<Case> cases;
-  for (StackRun& one : experiments) cases.push_back(std::move(one.run));
+  for (StackRun& one : stack_runs) cases.push_back(std::move(one.run));
   const std::vector<RunResult> runs = run_cases(cases);
   Figures simulated, measured;
-  for (std::size_t i = 0; i < experiments.size(); ++i) {
-    for (const auto& [id, answer] : experiments[i].answers) simulated[id] = answer(runs[i]);
+  for (std::size_t i = 0; i < stack_runs.size(); ++i) {
+    for (const auto& [id, answer] : stack_runs[i].answers) simulated[id] = answer(runs[i]);
   }
   std::vector<Check> checks;
   int64_t near = 0, expressed = 0;
@@ -324,8 +324,8 @@ std::vector<Check> published_checks(const std::string& data) {
     measured[entry.id] = entry.value;
     const auto found = simulated.find(entry.id);
     checks.push_back(check_of(entry, found == simulated.end() ? std::nullopt : std::optional(found->second)));
-    judge(checks.back());
     if (found == simulated.end()) continue;
+    judge(checks.back());
     ++expressed;
     near += checks.back().verdict == Verdict::inside || checks.back().verdict == Verdict::near;
   }

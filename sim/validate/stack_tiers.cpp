@@ -13,7 +13,7 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kLoopPrompts = 10;  // of a group, in the closed loop
+constexpr uint32_t kLoopPrompts = 10;  // of a group, in the closed loop
 
 Scenario servers(int64_t kv_tokens, double dram_bytes) {
   const std::string policy =
@@ -22,7 +22,8 @@ Scenario servers(int64_t kv_tokens, double dram_bytes) {
                      : R"("recompute")";
   return stack_scenario(R"("model": "qwen3-32b", "hardware": "h100-sxm-8x", "policy": )" + policy +
                         R"(, "serving": {"tensor_parallel_size": 2, "max_num_seqs": 1024,
-                        "max_num_batched_tokens": 8192, "max_model_len": 40960, "kv_capacity_tokens": )" +
+                        "max_num_batched_tokens": 8192, "max_model_len": 40960, "mixed_attention": "one_call",
+                        "one_token_slices": "decode", "request_overhead_s": 0.008, "kv_capacity_tokens": )" +
                         std::to_string(kv_tokens) +
                         R"(}, "fleet": {"replicas": 8, "routing": "prefix_aware"})");
 }

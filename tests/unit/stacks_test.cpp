@@ -169,5 +169,37 @@ TEST(Stacks, PayForEveryReplica) {
   EXPECT_DOUBLE_EQ(runs[1].number("written_bytes.remote"), 2 * runs[0].number("written_bytes.remote"));
 }
 
+// ---- hicache ----
+
+// Two chats in turn, answers of one token; each round says one text of 64 tokens more. DRAM holds the five texts
+// of the longest prompt and one more, the remote tier everything: what a prefetch brings does not displace what
+// the same prompt needs, and what is computed beside loads is saved although its turn ends with it. Each
+// round finds all but the newest text: 0 + 1 + 2 + 3 + 4 of 1 + ... + 5, in both chats.
+TEST(Hicache, FindsAllThatChatsHaveSaidWhereTheFarthestTierHoldsIt) {
+  Scenario scenario = laws::scenario("hicache");
+  scenario.serving.schedule = StepOrder::prefill_first;
+  scenario.serving.kv_capacity_tokens = 384;
+  scenario.serving.max_model_len = 384;
+  scenario.serving.prefix_caching = true;
+  const double text_bytes = 64 * scenario.model.kv_bytes_per_token();
+  scenario.hardware.remote = Remote{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 1e10, .latency_s = 0};
+  scenario.policy.prefetch_on_arrival = PrefetchOnArrival::wait;
+  scenario.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 6 * text_bytes}, {.kind = Tier::remote}};
+  Workload workload;
+  workload.absolute_times = true;
+  workload.piece_begin = {0};
+  for (uint32_t round = 0; round < 5; ++round) {
+    for (uint64_t chat = 0; chat < 2; ++chat) {
+      const auto turn = static_cast<uint32_t>(workload.turns.size());
+      workload.sessions.push_back({.first_turn = turn, .turn_count = 1});
+      workload.turns.push_back({64 * (round + 1), 1, 10.0 * turn});
+      for (uint64_t text = 0; text <= round; ++text) workload.pieces.push_back({100 * chat + text, 64});
+      workload.piece_begin.push_back(workload.pieces.size());
+    }
+  }
+  const RunResult result = laws::run(scenario, workload);
+  EXPECT_DOUBLE_EQ(result.number("token_hit_rate"), 10.0 / 15);
+}
+
 }  // namespace
 }  // namespace kvcap
