@@ -86,6 +86,8 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
       machine.policy().traits().kv_buffer.reserved_tokens * scenario.model.kv_bytes_per_token();
   facts.replicas = engines(scenario);
   facts.shared_remote = scenario.fleet.shared_remote;
+  facts.routes_by_beliefs = scenario.fleet.router.index != IndexKind::exact && engines(scenario) > 1 &&
+                            Router(scenario.fleet).needs_beliefs();
   add_prices(scenario, machine.tiers(), facts);
   facts.kv_capacity_tokens = facts.replicas * machine.kv_capacity_tokens();
   return facts;
@@ -218,6 +220,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   const bool buffered = machine.policy().traits().read_buffer_layers < scenario.model.num_hidden_layers;
   Fleet fleet({.world = world.get(),
                .options = scenario.fleet,
+               .seed = static_cast<uint64_t>(scenario.seed),
                .ranks = static_cast<std::size_t>(scenario.serving.data_parallel_size),
                .in_lockstep = ranks_in_lockstep(scenario) > 1,
                .stores = stores,

@@ -47,6 +47,7 @@ struct Recorded {
   TimeSeries remote_requests;      // reads and writes
   std::vector<double> gpu_busy_s;  // of each node
   int64_t preemptions = 0;
+  int64_t believed_tokens = 0, there_tokens = 0;  // of routed prompts, on the nodes that got them
   int64_t drafts = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t retried = 0;
   int64_t reloaded_tokens = 0;

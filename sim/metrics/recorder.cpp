@@ -72,6 +72,11 @@ void Recorder::wrote(Tier tier, double bytes, double requests, double now_s) {
   state_->asked(tier, requests, now_s);
 }
 
+void Recorder::believed(int64_t tokens, int64_t there_tokens) {
+  state_->believed_tokens += tokens;
+  state_->there_tokens += there_tokens;
+}
+
 void Recorder::preempted() { ++state_->preemptions; }
 
 void Recorder::drafted(int64_t draft_tokens, int64_t accepted) {

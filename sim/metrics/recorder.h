@@ -40,6 +40,7 @@ struct RunFacts {
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
   double reserved_bytes = 0;  // KV memory that a sequence takes when it is admitted; 0: it grows
+  bool routes_by_beliefs = false;  // by an index that may be wrong
   int64_t replicas = 1;       // engines of the fleet; what follows is of all of them together
   bool shared_remote = false;
   double gpu_usd_per_hour = 0;  // all GPUs of the profile
@@ -93,6 +94,8 @@ class Recorder {
   void read(Tier tier, double bytes, double requests, double now_s);
   void wrote(Tier tier, double bytes, double requests, double now_s);
   // A preempted request lost its KV; `tokens` of it were brought back from the store again.
+  // Of a prompt that a router sends to a node: tokens that it believes to lie there, and that do.
+  void believed(int64_t tokens, int64_t there_tokens);
   void preempted();
   // A step verified `draft_tokens` drafts of one sequence and accepted so many of them.
   void drafted(int64_t draft_tokens, int64_t accepted);

@@ -305,6 +305,10 @@ class Summary {
     add("saves_refused", recorded_.saves_refused);
     add("saves_waiting_bytes", recorded_.peak_waiting_save_bytes);
     add("routing.imbalance", imbalance());
+    if (facts_.routes_by_beliefs) {
+      add("routing.believed_tokens", recorded_.believed_tokens);
+      add("routing.found_tokens", recorded_.there_tokens);
+    }
     add("reloaded_tokens", recorded_.reloaded_tokens);
     add("reloaded_bytes", recorded_.reloaded_bytes);
   }

@@ -667,11 +667,53 @@ static void describe(FieldVisitor& v, NodeFailure& o) {
   v.field("down_s", o.down_s, positive("until it is back, empty", "s"));
 }
 
+static void describe(FieldVisitor& v, RouterOptions& o) {
+  const auto weight = [](std::string_view meaning) {
+    return FieldSpec{.meaning = meaning, .min = 0, .max = 1e6};
+  };
+  v.field(
+      "index", o.index,
+      {.meaning = "what the router believes of the nodes: what lies there, what they have reported, or what "
+                  "it has sent there"});
+  v.field("event_delay_s", o.event_delay_s, not_negative("events: until a report is heard", "s"));
+  v.field("index_tokens", o.index_tokens,
+          {.meaning = "approximate: remembered of one node, the least recently used leaving first",
+           .unit = "tokens",
+           .min = 1,
+           .max = 1e15,
+           .absent = "any number"});
+  v.field("index_ttl_s", o.index_ttl_s,
+          positive_or_absent("approximate: until what was not sent again is forgotten", "s", "never"));
+  v.field("prefix_weight", o.prefix_weight, weight("weighted: of the share of the prompt that lies there"));
+  v.field("kv_weight", o.kv_weight, weight("weighted: of the share of KV blocks that nobody holds"));
+  v.field("queue_weight", o.queue_weight, weight("weighted: of half of 1 - waiting turns / 128"));
+  v.field("no_hit_weight", o.no_hit_weight,
+          weight("weighted: of prompts that nobody has going where none went for longest"));
+  v.field("gpu_tier_weight", o.gpu_tier_weight, weight("weighted: of what lies on the GPU"));
+  v.field("dram_tier_weight", o.dram_tier_weight, weight("weighted: of what lies in DRAM"));
+  v.field("far_tier_weight", o.far_tier_weight, weight("weighted: of what lies farther"));
+  v.field("overlap_credit", o.overlap_credit, weight("dynamo: of what needs no prefill"));
+  v.field("dram_credit", o.dram_credit, weight("dynamo: of that, what lies in DRAM"));
+  v.field("far_credit", o.far_credit, weight("dynamo: of that, what lies farther"));
+  v.field("prefill_scale", o.prefill_scale,
+          weight("dynamo: of tokens to prefill, against those that decode"));
+  v.field("temperature", o.temperature, weight("dynamo: 0 takes the cheapest node, more draws one"));
+  v.field("cache_threshold", o.cache_threshold,
+          {.meaning = "cache_aware: share of a prompt from which on its place counts", .min = 0, .max = 1});
+  v.field("balance_abs", o.balance_abs,
+          {.meaning = "cache_aware: difference of loads up to which places count",
+           .unit = "turns",
+           .min = 0,
+           .max = kMaxCount});
+  v.field("balance_rel", o.balance_rel, {.meaning = "cache_aware: and their ratio", .min = 1, .max = 1e6});
+}
+
 static void describe(FieldVisitor& v, FleetOptions& o) {
   v.field(
       "replicas", o.replicas,
       {.meaning = "nodes, each the whole profile and model", .unit = "nodes", .min = 1, .max = kMaxReplicas});
   v.field("routing", o.routing, {.meaning = "which node serves a turn"});
+  v.field("router", o.router, {.meaning = "what the router believes and weighs"});
   v.field(
       "load_bound", o.load_bound,
       {.meaning = "prefix_aware: lead over the least loaded node at which what is stored no longer counts",

@@ -32,8 +32,10 @@ inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"}
 inline constexpr std::string_view kDraftMethodNames[] = {"ngram", "layers", "draft_model"};
 inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple", "share_of_free"};
 inline constexpr std::string_view kMixedAttentionNames[] = {"two_calls", "one_call"};
-inline constexpr std::string_view kRoutingNames[] = {"round_robin", "least_loaded", "session_affinity",
-                                                     "prefix_aware"};
+inline constexpr std::string_view kRoutingNames[] = {"round_robin",  "least_loaded", "session_affinity",
+                                                     "prefix_aware", "random",       "cache_aware",
+                                                     "dynamo",       "weighted"};
+inline constexpr std::string_view kIndexNames[] = {"exact", "events", "approximate"};
 inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
 inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
 inline constexpr std::string_view kInputIsNames[] = {"automatic", "new_tokens", "whole_prompt"};
@@ -89,6 +91,7 @@ constexpr Names names_of(Admission) { return kAdmissionNames; }
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 constexpr Names names_of(KvCapacityModel) { return kKvCapacityModelNames; }
 constexpr Names names_of(MixedAttention) { return kMixedAttentionNames; }
+constexpr Names names_of(IndexKind) { return kIndexNames; }
 constexpr Names names_of(Routing) { return kRoutingNames; }
 constexpr Names names_of(BadRow) { return kBadRowNames; }
 constexpr Names names_of(History) { return kHistoryNames; }

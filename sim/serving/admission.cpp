@@ -176,9 +176,8 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
 bool Instance::computes_prompts() const {
   if (scheduler_.restored_waiting() > 0 || !scheduler_.loading().empty()) return true;
   const auto& running = scheduler_.running();
-  return std::any_of(running.begin(), running.end(), [](const RequestPtr& request) {
-    return request->computed < request->prompt_end;
-  });
+  return std::any_of(running.begin(), running.end(),
+                     [](const RequestPtr& request) { return request->computed < request->prompt_end; });
 }
 
 // As it stands before the turn that is being admitted.

@@ -26,9 +26,13 @@ GroupPoolOptions pool_options(const ContextCacheParts& parts) {
 }  // namespace
 
 ContextCache::ContextCache(const ContextCacheParts& parts) : parts_(parts), pool_(pool_options(parts)) {
-  if (parts.keeping.save_at == SaveAt::eviction && parts.policy->traits().reuse == Reuse::stored) {
-    pool_.on_eviction([this](const BlockRun& run) { note_evicted(run); });
-  }
+  const bool saves =
+      parts.keeping.save_at == SaveAt::eviction && parts.policy->traits().reuse == Reuse::stored;
+  if (!saves && !parts.evicted) return;
+  pool_.on_eviction([this, saves](const BlockRun& run) {
+    if (saves) note_evicted(run);
+    if (parts_.evicted) parts_.evicted(run.part, run.part_first);
+  });
 }
 
 // ---- what is there ----
@@ -96,11 +100,21 @@ bool ContextCache::is_loading(const FoundParts& found) const {
          });
 }
 
-int64_t ContextCache::found_tokens(const TurnText& text) const {
-  const FoundParts below = find_parts(parts_.store->own(), text.prompt, parts_.keeping.match);
-  if (!parts_.serving.prefix_caching) return below.all_tokens();
+std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& text) const {
+  FoundParts found = find_parts(parts_.store->own(), text.prompt, parts_.keeping.match);
+  if (!parts_.serving.prefix_caching) return found.tokens;
   const int64_t most = text.history_tokens + text.input_tokens - 1;
-  return std::max(below.all_tokens(), pool_.find(chain_of(text), most).tokens);
+  int64_t& on_gpu = found.tokens[index(Tier::hbm)];
+  int64_t twice = std::max<int64_t>(0, pool_.find(chain_of(text), most).tokens - on_gpu);
+  on_gpu += twice;
+  // What the GPU has as well lies in the tiers first of all, at its beginning.
+  for (const Hit& hit : found.hits) {
+    if (hit.tier == Tier::hbm) continue;
+    const int64_t both = std::min(twice, hit.tokens);
+    found.tokens[index(hit.tier)] -= both;
+    twice -= both;
+  }
+  return found.tokens;
 }
 
 // ---- what is in use ----

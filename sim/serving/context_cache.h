@@ -11,7 +11,9 @@
 // A prompt is found on the GPU as far as its chain reaches, and behind that in the tiers.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -41,6 +43,7 @@ struct ContextCacheParts {
   int64_t kv_capacity_tokens = 0;
   std::optional<KvLayout> kv_layout;  // absent: every layer keeps every token
   bool drops_last_block = false;      // Speculation::drops_last_block()
+  std::function<void(Key part, int64_t first_token)> evicted = nullptr;  // FleetCallbacks::evicted
 };
 
 // What is there of a prompt.
@@ -66,8 +69,8 @@ class ContextCache {
   FoundContext find(const Request& request) const;
   // Of what was found some is on its way for another request, whose blocks this one will find.
   bool is_loading(const FoundParts& found) const;
-  // Tokens of the prompt that lie on this node, for a router.
-  int64_t found_tokens(const TurnText& text) const;
+  // Tokens of the prompt that lie on this node, each in the nearest tier, for a router.
+  std::array<int64_t, kTiers.size()> found_tokens(const TurnText& text) const;
 
   // ---- what is in use ----
 

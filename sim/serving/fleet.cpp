@@ -19,7 +19,8 @@ Fleet::Fleet(const FleetParts& parts)
     : parts_(parts),
       sessions_(*parts.instance.workload, parts.instance.serving, parts.instance.keeping,
                 parts.instance.max_model_len),
-      router_(parts.options.routing, parts.options.load_bound),
+      router_(parts.options, parts.seed),
+      index_(parts.options.router, parts.stores.size()),
       members_(parts.stores.size()),
       facts_(parts.stores.size()),
       last_node_(parts.instance.workload->sessions.size(), kNowhere) {
@@ -60,6 +61,16 @@ void Fleet::start(std::size_t node) {
     --facts_[node].turns;
     ++ended_;
   };
+  const bool reports =
+      !alone() && router_.needs_beliefs() && parts_.options.router.index == IndexKind::events;
+  if (reports) {
+    parts.fleet.stored = [this, node](std::span<const Part> stored) {
+      index_.stored(node, stored, parts_.world->now_s());
+    };
+    parts.fleet.evicted = [this, node](Key part, int64_t first_token) {
+      index_.evicted(node, part, first_token, parts_.world->now_s());
+    };
+  }
   if (!alone()) {
     parts.fleet.lost_its_front = [this, node](Key key) {
       for (std::size_t other = 0; other < members_.size(); ++other) {
@@ -139,23 +150,73 @@ void Fleet::route_arrivals(double now_s) {
   while (sessions_.arrivals.next_s() <= now_s + kResolution_s) route(sessions_.arrivals.pop(), now_s);
 }
 
-std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, std::optional<std::size_t> before) {
-  if (router_.looks_into_stores()) {
-    const TurnText text = sessions_.open(arrival);
-    for (std::size_t node = 0; node < members_.size(); ++node) {
-      facts_[node].found_tokens = facts_[node].up ? members_[node].instance->found_tokens(text) : 0;
+// The parts of a turn's prompt, new tokens included.
+std::vector<Part> Fleet::prompt_parts(const TurnText& text) const {
+  int64_t left = text.history_tokens + text.input_tokens;
+  std::vector<SequenceRun> runs;
+  for (const SequenceRun& run : text.runs) {
+    if (left <= 0) break;
+    runs.push_back(run);
+    runs.back().tokens = std::min(run.tokens, left);
+    left -= runs.back().tokens;
+  }
+  return parts_of(runs, parts_.instance.keeping.chunk_tokens);
+}
+
+// What the router knows of each node, and believes to lie on it of this prompt.
+void Fleet::learn(const TurnText& text, std::span<const Part> prompt, double now_s) {
+  const bool looks = parts_.options.router.index == IndexKind::exact;
+  for (std::size_t node = 0; node < members_.size(); ++node) {
+    NodeFacts& facts = facts_[node];
+    facts = {.up = facts.up, .turns = facts.turns};
+    if (!facts.up) continue;
+    const Instance& instance = *members_[node].instance;
+    const EngineFacts engine = instance.facts();
+    facts.waiting = engine.waiting;
+    facts.held_share = engine.held_share;
+    facts.prefill_tokens = engine.prefill_tokens;
+    facts.decode_tokens = engine.decode_tokens;
+    if (looks) {
+      facts.found_tokens = instance.found_tokens(text);
+      facts.indexed_tokens = engine.cached_tokens;
+    } else {
+      facts.found_tokens[index(Tier::hbm)] = index_.believed_tokens(node, prompt, now_s);
+      facts.indexed_tokens = index_.indexed_tokens(node);
     }
   }
-  if (parts_.ranks == 1) return router_.choose(facts_, before);
+}
+
+std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, std::optional<std::size_t> before,
+                                              double now_s) {
+  if (!router_.needs_beliefs()) return choose_by_facts(before, 1);
+  const TurnText text = sessions_.open(arrival);
+  const std::vector<Part> prompt = prompt_parts(text);
+  learn(text, prompt, now_s);
+  const std::optional<std::size_t> chosen = choose_by_facts(before, text.history_tokens + text.input_tokens);
+  if (!chosen || parts_.options.router.index == IndexKind::exact) return chosen;
+  int64_t there = 0;
+  for (int64_t tokens : members_[*chosen].instance->found_tokens(text)) there += tokens;
+  parts_.instance.recorder->believed(facts_[*chosen].all_found(), there);
+  index_.routed(*chosen, prompt, now_s);
+  return chosen;
+}
+
+std::optional<std::size_t> Fleet::choose_by_facts(std::optional<std::size_t> before, int64_t prompt_tokens) {
+  if (parts_.ranks == 1) return router_.choose(facts_, before, prompt_tokens);
   node_facts_.assign(members_.size() / parts_.ranks, {});
   for (std::size_t member = 0; member < members_.size(); ++member) {
     NodeFacts& facts = node_facts_[member / parts_.ranks];
     facts.up = facts_[member].up;
     facts.turns += facts_[member].turns;
-    facts.found_tokens = std::max(facts.found_tokens, facts_[member].found_tokens);
+    if (facts_[member].all_found() > facts.all_found()) facts.found_tokens = facts_[member].found_tokens;
+    facts.waiting += facts_[member].waiting;
+    facts.indexed_tokens += facts_[member].indexed_tokens;
+    facts.held_share += facts_[member].held_share / static_cast<double>(parts_.ranks);
+    facts.prefill_tokens += facts_[member].prefill_tokens;
+    facts.decode_tokens += facts_[member].decode_tokens;
   }
   if (before) before = *before / parts_.ranks;
-  const std::optional<std::size_t> node = router_.choose(node_facts_, before);
+  const std::optional<std::size_t> node = router_.choose(node_facts_, before, prompt_tokens);
   if (!node) return std::nullopt;
   return least_loaded_rank(*node);
 }
@@ -176,7 +237,7 @@ void Fleet::route(Arrival arrival, double now_s) {
   uint32_t& last_node = last_node_[arrival.session];
   const std::optional<std::size_t> before =
       last_node == kNowhere ? std::nullopt : std::optional<std::size_t>(last_node);
-  const std::optional<std::size_t> chosen = choose_node(arrival, before);
+  const std::optional<std::size_t> chosen = choose_node(arrival, before, now_s);
   if (!chosen) {
     held_.push_back(arrival);
     // As the first node's, which has nothing to say now.
@@ -235,6 +296,7 @@ void Fleet::fail_rank(std::size_t node, double now_s, std::vector<Arrival>& all_
   parts_.stores[node].fail();
   if (due_.contains(unit_of(node))) due_.erase(unit_of(node));
   std::erase(at_work_, unit_of(node));
+  index_.lost(node);
   routed_ -= facts_[node].turns;
   facts_[node] = {.up = false};
   for (Level level : {Level::waiting, Level::running, Level::kv_tokens}) {

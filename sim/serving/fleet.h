@@ -26,6 +26,7 @@
 #include "serving/fleet_options.h"
 #include "serving/instance.h"
 #include "serving/router.h"
+#include "serving/router_index.h"
 #include "serving/sessions.h"
 #include "state/node_store.h"
 #include "state/orders.h"
@@ -36,6 +37,7 @@ namespace kvcap {
 struct FleetParts {
   World* world = nullptr;  // with a node for each store
   FleetOptions options;
+  uint64_t seed = 1;            // of what a router draws
   std::size_t ranks = 1;        // of each node
   bool in_lockstep = false;     // ranks of one node
   std::span<NodeStore> stores;  // of each rank of each node
@@ -79,7 +81,11 @@ class Fleet {
   void call_again_or_work(Slot unit, double now_s);
   std::optional<double> finish(Slot unit, double now_s);
   double proceed(Slot unit, double now_s);
-  std::optional<std::size_t> choose_node(const Arrival& arrival, std::optional<std::size_t> before);
+  std::optional<std::size_t> choose_node(const Arrival& arrival, std::optional<std::size_t> before,
+                                         double now_s);
+  void learn(const TurnText& text, std::span<const Part> prompt, double now_s);
+  std::vector<Part> prompt_parts(const TurnText& text) const;
+  std::optional<std::size_t> choose_by_facts(std::optional<std::size_t> before, int64_t prompt_tokens);
   std::size_t least_loaded_rank(std::size_t node) const;
   void change_nodes(double now_s);
   void fail(std::size_t node, double now_s);
@@ -95,6 +101,7 @@ class Fleet {
   FleetParts parts_;
   Sessions sessions_;
   Router router_;
+  RouterIndex index_;  // what the router believes, unless it looks into the stores
   std::vector<Member> members_;
   std::vector<NodeFacts> facts_;       // of each member
   std::vector<NodeFacts> node_facts_;  // scratch of choose_node()

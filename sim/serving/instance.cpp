@@ -25,7 +25,8 @@ Instance::Instance(const InstanceParts& parts)
               .keeping = parts.keeping,
               .kv_capacity_tokens = parts.kv_capacity_tokens,
               .kv_layout = parts.kv_layout,
-              .drops_last_block = parts.speculation && parts.speculation->drops_last_block()}),
+              .drops_last_block = parts.speculation && parts.speculation->drops_last_block(),
+              .evicted = parts.fleet.evicted}),
       scheduler_({.max_num_seqs = parts.serving.max_num_seqs,
                   .max_num_batched_tokens = parts.serving.max_num_batched_tokens,
                   .least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
@@ -238,6 +239,23 @@ double Instance::held_tokens() const {
   if (!parts_.kv_layout || parts_.kv_layout->is_plain())
     return held * static_cast<double>(pool.unit_tokens());
   return held / static_cast<double>(pool.total()) * static_cast<double>(parts_.kv_capacity_tokens);
+}
+
+EngineFacts Instance::facts() const {
+  EngineFacts facts{.waiting = waiting()};
+  const KvPool& pool = cache_.pool();
+  facts.held_share = static_cast<double>(pool.held()) / static_cast<double>(pool.total());
+  facts.cached_tokens = (pool.total() - pool.free()) * pool.unit_tokens();
+  for (const RequestPtr& request : inbox_) facts.prefill_tokens += request->prompt_tokens();
+  for (const RequestPtr& request : scheduler_.waiting()) facts.prefill_tokens += request->known_tokens();
+  for (const RequestPtr& request : scheduler_.running()) {
+    if (request->computed < request->prompt_end) {
+      facts.prefill_tokens += request->prompt_end - request->computed;
+    } else {
+      facts.decode_tokens += request->known_tokens();
+    }
+  }
+  return facts;
 }
 
 void Instance::record_levels(double now_s) {

@@ -10,6 +10,7 @@
 // every step is a call: what it yields of each sequence is drawn.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -17,6 +18,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/fidelity.h"
@@ -44,6 +46,19 @@ namespace kvcap {
 struct FleetCallbacks {
   std::function<void(const Arrival&)> ended;    // the turn was answered or refused
   std::function<void(Key key)> lost_its_front;  // what other nodes have of the context is void
+  // For a router's index: parts that the GPU has computed, and one of which it has only the first tokens
+  // left.
+  std::function<void(std::span<const Part> parts)> stored = nullptr;
+  std::function<void(Key part, int64_t first_token)> evicted = nullptr;
+};
+
+// What a router may know of an engine.
+struct EngineFacts {
+  int64_t waiting = 0;         // turns that are not admitted yet
+  double held_share = 0;       // of the KV blocks, those that requests hold
+  int64_t cached_tokens = 0;   // that nobody holds
+  int64_t prefill_tokens = 0;  // of prompts, not computed yet
+  int64_t decode_tokens = 0;   // of sequences that decode
 };
 
 // What an instance works with; all outlive it.
@@ -102,8 +117,12 @@ class Instance : private Admissions {
   // be called after.
   std::vector<Arrival> fail(double now_s);
 
-  // Tokens of the prompt that lie here, in the prefix cache or in the node's own tiers.
-  int64_t found_tokens(const TurnText& text) const { return cache_.found_tokens(text); }
+  // Tokens of the prompt that lie here, in the prefix cache or, where that has fewer, in the node's own
+  // tiers.
+  std::array<int64_t, kTiers.size()> found_tokens(const TurnText& text) const {
+    return cache_.found_tokens(text);
+  }
+  EngineFacts facts() const;
 
   // For those who check: turns that are waiting or served, and pins of what their prompts reuse.
   // check_ended() aborts unless everything was given back. REQUIRES: every session has ended.

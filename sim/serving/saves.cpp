@@ -19,6 +19,7 @@ void Instance::complete(Request& request, double now_s) {
   std::vector<Cut> cuts;
   const std::vector<Part> parts = parts_.sessions->close(request.arrival, request.text, &cuts);
   cut_fronts(request.arrival, cuts);
+  if (parts_.fleet.stored) parts_.fleet.stored(parts);
   const auto tokens_of = [](const std::vector<Part>& list) {
     int64_t tokens = 0;
     for (const Part& part : list) tokens += part.tokens;

@@ -282,6 +282,7 @@ void Instance::record_gaps(double now_s) {
 // computed again.
 void Instance::token(Request& request, double now_s, bool counts_gap) {
   if (request.generated == 1) {
+    if (parts_.fleet.stored) parts_.fleet.stored(request.text.prompt);
     request.record.ttft_s = now_s - request.arrival.time_s;
     request.record.service_ttft_s = now_s - request.admitted_s;
     if (!parts_.workload->piece_begin.empty()) {

@@ -13,8 +13,9 @@
 namespace kvcap::laws {
 namespace {
 
-constexpr Routing kRoutings[] = {Routing::round_robin, Routing::least_loaded, Routing::session_affinity,
-                                 Routing::prefix_aware};
+constexpr Routing kRoutings[] = {Routing::round_robin,  Routing::least_loaded, Routing::session_affinity,
+                                 Routing::prefix_aware, Routing::random,       Routing::cache_aware,
+                                 Routing::dynamo,       Routing::weighted};
 
 Scenario fleet(int64_t replicas, Routing routing, const std::string& policy = "kv_offload") {
   Scenario result = scenario(policy);
@@ -187,10 +188,10 @@ TEST(Fleet, RoutingDoesNotMatterToHitsInAFastSharedTier) {
   }
   cases.push_back({with_remote(fleet(4, Routing::round_robin), false, 1e15), workload});
   const std::vector<RunResult> runs = run_all(cases);
-  for (std::size_t i = 1; i < 4; ++i) {
+  for (std::size_t i = 1; i < std::size(kRoutings); ++i) {
     EXPECT_EQ(runs[i].number("token_hit_rate"), runs[0].number("token_hit_rate")) << i;
   }
-  EXPECT_LT(runs[4].number("token_hit_rate"), runs[0].number("token_hit_rate") - 0.1);
+  EXPECT_LT(runs[std::size(kRoutings)].number("token_hit_rate"), runs[0].number("token_hit_rate") - 0.1);
 }
 
 // One link for all nodes is slower than a link for each, and no faster than it says.
@@ -438,6 +439,33 @@ TEST(Fleet, ATurnThatNeverArrivesWasNeverRetried) {
     EXPECT_EQ(turn.retries, turn.session == 1 && turn.turn == 0 ? 1 : 0) << turn.session << "." << turn.turn;
     EXPECT_EQ(turn.rejected, turn.session == 1);
   }
+}
+
+// Engines alone, whose blocks are soon evicted, behind a router with this index.
+Scenario believing(const RouterOptions& router) {
+  Scenario result = fleet(3, Routing::prefix_aware, "recompute");
+  result.serving.prefix_caching = true;
+  result.serving.kv_capacity_tokens = 20000;
+  result.serving.max_model_len = 16384;
+  result.fleet.router = router;
+  return result;
+}
+
+// An index that never hears of evictions believes in more than there is; one that hears of everything as late
+// as never in nothing; one that hears at once in about what there is.
+TEST(Fleet, RoutersBelieveWhatTheirIndexHasHeard) {
+  const Workload workload = chats(150, 1);
+  const std::vector<RunResult> runs =
+      run_all({{believing({.index = IndexKind::approximate, .index_tokens = {}}), workload},
+               {believing({.index = IndexKind::events, .event_delay_s = 1e9}), workload},
+               {believing({.index = IndexKind::events}), workload}});
+  const auto believed = [&](int run) { return runs[run].number("routing.believed_tokens"); };
+  const auto found = [&](int run) { return runs[run].number("routing.found_tokens"); };
+  EXPECT_GT(believed(0), 1.2 * found(0));
+  EXPECT_EQ(believed(1), 0);
+  EXPECT_GT(found(2), 0);
+  EXPECT_NEAR(believed(2), found(2), 0.1 * found(2));
+  for (const RunResult& run : runs) expect_each_turn_once(run, workload);
 }
 
 }  // namespace

@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
 #include <vector>
+
+#include "base/random.h"
+#include "serving/router_index.h"
 
 namespace kvcap {
 namespace {
@@ -18,7 +24,7 @@ Nodes loads(const std::vector<int64_t>& turns) {
 }
 
 TEST(Router, RoundRobinTakesNodesInTurnAndPassesThoseThatAreDown) {
-  Router router(Routing::round_robin, 0);
+  Router router({.routing = Routing::round_robin, .load_bound = 0});
   Nodes nodes = loads({9, 0, 0, 5});
   for (std::size_t node : {0U, 1U, 2U, 3U, 0U}) EXPECT_EQ(router.choose(nodes, 1), node);
   nodes[1].up = nodes[2].up = false;
@@ -26,7 +32,7 @@ TEST(Router, RoundRobinTakesNodesInTurnAndPassesThoseThatAreDown) {
 }
 
 TEST(Router, LeastLoadedTakesEqualNodesInTurn) {
-  Router router(Routing::least_loaded, 0);
+  Router router({.routing = Routing::least_loaded, .load_bound = 0});
   EXPECT_EQ(router.choose(loads({2, 1, 3}), 0), 1U);
   EXPECT_EQ(router.choose(loads({1, 1, 1}), 0), 2U);  // after node 1
   EXPECT_EQ(router.choose(loads({1, 1, 1}), 0), 0U);
@@ -34,7 +40,7 @@ TEST(Router, LeastLoadedTakesEqualNodesInTurn) {
 }
 
 TEST(Router, AffinityStaysAsLongAsTheNodeIsUp) {
-  Router router(Routing::session_affinity, 0);
+  Router router({.routing = Routing::session_affinity, .load_bound = 0});
   Nodes nodes = loads({100, 0, 0});
   EXPECT_EQ(router.choose(nodes, 0), 0U);
   EXPECT_EQ(router.choose(nodes, kNew), 1U);
@@ -44,23 +50,23 @@ TEST(Router, AffinityStaysAsLongAsTheNodeIsUp) {
 }
 
 TEST(Router, PrefixAwareFollowsTheLongestPrefixAsLongAsTheLoadIsWithinTheBound) {
-  Router router(Routing::prefix_aware, 3);
+  Router router({.routing = Routing::prefix_aware, .load_bound = 3});
   Nodes nodes = loads({4, 1, 1});
-  nodes[0].found_tokens = 500;
-  nodes[1].found_tokens = 200;
+  nodes[0].found_tokens[0] = 500;
+  nodes[1].found_tokens[0] = 200;
   EXPECT_EQ(router.choose(nodes, kNew), 0U);  // 4 = 1 + 3 turns
   nodes[0].turns = 5;
   EXPECT_EQ(router.choose(nodes, kNew), 1U);
-  nodes[1].found_tokens = 0;
+  nodes[1].found_tokens[0] = 0;
   EXPECT_EQ(router.choose(nodes, kNew), 2U);  // nothing within the bound: the least loaded, in turn
   nodes[1].up = nodes[2].up = false;
   EXPECT_EQ(router.choose(nodes, kNew), 0U);  // the least loaded is now itself
 }
 
 TEST(Router, PrefixAwareTakesTheLessLoadedOfEqualPrefixes) {
-  Router router(Routing::prefix_aware, 10);
+  Router router({.routing = Routing::prefix_aware, .load_bound = 10});
   Nodes nodes = loads({4, 2, 3});
-  for (NodeFacts& node : nodes) node.found_tokens = 64;
+  for (NodeFacts& node : nodes) node.found_tokens[0] = 64;
   EXPECT_EQ(router.choose(nodes, 0), 1U);
 }
 
@@ -69,7 +75,165 @@ TEST(Router, ChoosesNobodyWhenAllAreDown) {
        {Routing::round_robin, Routing::least_loaded, Routing::session_affinity, Routing::prefix_aware}) {
     Nodes nodes = loads({0, 0});
     nodes[0].up = nodes[1].up = false;
-    EXPECT_EQ(Router(routing, 8).choose(nodes, 1), std::nullopt);
+    EXPECT_EQ(Router({.routing = routing}).choose(nodes, 1), std::nullopt);
+  }
+}
+
+// ---- routers of production ----
+
+NodeFacts holds(int64_t gpu_tokens, int64_t dram_tokens = 0) {
+  NodeFacts facts;
+  facts.found_tokens[index(Tier::hbm)] = gpu_tokens;
+  facts.found_tokens[index(Tier::dram)] = dram_tokens;
+  return facts;
+}
+
+TEST(Router, RandomTakesEveryNodeThatIsUpAboutAsOften) {
+  Router router({.routing = Routing::random}, 7);
+  Nodes nodes = loads({0, 0, 0, 9});
+  nodes[1].up = false;
+  std::vector<int> times(4, 0);
+  for (int i = 0; i < 3000; ++i) ++times[*router.choose(nodes, 0)];
+  EXPECT_EQ(times[1], 0);
+  for (std::size_t node : {0U, 2U, 3U}) EXPECT_NEAR(times[node], 1000, 100);  // four standard deviations
+}
+
+// 33 turns more and more than 1.0001 times as many: the least loaded. Else 51 of 100 tokens exceed the
+// threshold, 50 do not, and the smallest tree gets the prompt.
+TEST(Router, CacheAwareGoesWhereAPromptLiesUntilLoadsDiffer) {
+  FleetOptions options{.routing = Routing::cache_aware};
+  Nodes nodes = {holds(51), holds(0), holds(10)};
+  nodes[0].indexed_tokens = 900;
+  nodes[1].indexed_tokens = 500;
+  nodes[2].indexed_tokens = 300;
+  EXPECT_EQ(Router(options).choose(nodes, 1, 100), 0U);
+  nodes[0].turns = 32;
+  EXPECT_EQ(Router(options).choose(nodes, 1, 100), 0U);
+  nodes[0].turns = 33;
+  EXPECT_EQ(Router(options).choose(nodes, 1, 100), 1U);
+  nodes[0].turns = 0;
+  nodes[0].found_tokens[index(Tier::hbm)] = 50;
+  EXPECT_EQ(Router(options).choose(nodes, 1, 100), 2U);
+}
+
+// A prompt of 100 tokens. Node 0: 300 to prefill, 60 of the prompt on its GPU: 300 + 100 - 60 = 340. Node 1:
+// 40 in DRAM count 30: 200 + 100 - 30 + 65 that decode = 335; with 71 that decode 341.
+TEST(Router, DynamoAddsWhatIsToPrefillToWhatDecodes) {
+  FleetOptions options{.routing = Routing::dynamo};
+  Nodes nodes = {holds(60), holds(0, 40)};
+  nodes[0].prefill_tokens = 300;
+  nodes[1].prefill_tokens = 200;
+  nodes[1].decode_tokens = 65;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+  nodes[1].decode_tokens = 71;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 0U);
+}
+
+// Costs 0 and 1 at temperature 0.5: exp(0) : exp(-2), 0.881 of the draws.
+TEST(Router, DynamoDrawsByCostAtATemperature) {
+  FleetOptions options{.routing = Routing::dynamo};
+  options.router.temperature = 0.5;
+  Router router(options, 3);
+  Nodes nodes = {holds(100), holds(0)};
+  int first = 0;
+  for (int i = 0; i < 4000; ++i) first += *router.choose(nodes, 1, 100) == 0;
+  EXPECT_NEAR(first / 4000.0, 1 / (1 + std::exp(-2.0)), 0.02);
+}
+
+// Node 0: 2 x 0.8 x 50 / 100 + (1 - 0.5) + 0.5 = 1.8. Node 1: 2 x 30 / 100 + 1 + 0.5 x (1 - 64 / 128) = 1.85;
+// with 96 waiting 1.725.
+TEST(Router, WeightedAddsPrefixRoomAndQueue) {
+  FleetOptions options{.routing = Routing::weighted};
+  Nodes nodes = {holds(0, 50), holds(30)};
+  nodes[0].held_share = 0.5;
+  nodes[1].waiting = 64;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+  nodes[1].waiting = 96;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 0U);
+}
+
+TEST(Router, WeightedSendsWhatNobodyHasWhereNoneWasSentForLongest) {
+  FleetOptions options{.routing = Routing::weighted};
+  options.router.no_hit_weight = 1;
+  Router router(options);
+  const Nodes nodes = {holds(0), holds(0), holds(0)};
+  EXPECT_EQ(router.choose(nodes, 0, 100), 0U);
+  EXPECT_EQ(router.choose({{holds(0), holds(9), holds(0)}}, 0, 10), 1U);  // somebody has it
+  EXPECT_EQ(router.choose(nodes, 0, 100), 2U);
+  EXPECT_EQ(router.choose(nodes, 0, 100), 1U);
+  EXPECT_EQ(router.choose(nodes, 0, 100), 0U);
+}
+
+// ---- what is believed ----
+
+std::vector<Part> prompt(const std::vector<std::pair<Key, int64_t>>& parts) {
+  std::vector<Part> list;
+  for (const auto& [key, tokens] : parts) list.push_back({{key, tokens}, tokens, 0});
+  return list;
+}
+
+TEST(RouterIndex, HearsOfEventsADelayLater) {
+  RouterOptions options{.index = IndexKind::events, .event_delay_s = 2};
+  RouterIndex router_index(options, 2);
+  router_index.stored(0, prompt({{1, 100}, {2, 50}}), 10);
+  EXPECT_EQ(router_index.believed_tokens(0, prompt({{1, 100}, {2, 80}}), 11.9), 0);
+  EXPECT_EQ(router_index.believed_tokens(0, prompt({{1, 100}, {2, 80}}), 12), 150);
+  EXPECT_EQ(router_index.believed_tokens(1, prompt({{1, 100}}), 12), 0);
+  router_index.evicted(0, 1, 60, 13);  // its first 60 tokens are left
+  EXPECT_EQ(router_index.believed_tokens(0, prompt({{1, 100}, {2, 80}}), 14), 150);
+  EXPECT_EQ(router_index.believed_tokens(0, prompt({{1, 100}, {2, 80}}), 15), 60);
+  EXPECT_EQ(router_index.indexed_tokens(0), 110);
+  router_index.stored(0, prompt({{1, 100}}), 16);
+  router_index.lost(0);
+  EXPECT_EQ(router_index.believed_tokens(0, prompt({{1, 100}}), 30), 0);
+}
+
+// A plain list of what was sent, newest last, beside the index: the newest so many tokens are believed,
+// unless they are too old.
+TEST(RouterIndex, RemembersWhatWasSentAsAPlainListDoes) {
+  const RandomStream random(11, "index");
+  RouterOptions options{.index = IndexKind::approximate, .index_tokens = 500, .index_ttl_s = 40};
+  RouterIndex router_index(options, 1);
+  struct Sent {
+    Key key;
+    int64_t tokens;
+    double at_s;
+  };
+  std::vector<Sent> list;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    const double now_s = static_cast<double>(i);
+    std::vector<Part> parts;
+    const auto length = 1 + static_cast<uint64_t>(random.uniform(i, 0) * 3);
+    for (uint64_t part = 0; part < length; ++part) {
+      const Key key = 1 + static_cast<Key>(random.uniform(i, 1 + part) * 12);
+      if (std::any_of(parts.begin(), parts.end(), [&](const Part& one) { return one.key == key; })) continue;
+      parts.push_back({{key, static_cast<int64_t>(20 * key)}, 0, 0});
+    }
+    const auto forget = [&] {
+      std::erase_if(list, [&](const Sent& one) { return one.at_s + 40 < now_s; });
+      const auto sum = [&] {
+        int64_t tokens = 0;
+        for (const Sent& one : list) tokens += one.tokens;
+        return tokens;
+      };
+      while (sum() > 500) list.erase(list.begin());
+    };
+    forget();
+    int64_t believed = 0;
+    for (const Part& part : parts) {
+      const auto found =
+          std::find_if(list.begin(), list.end(), [&](const Sent& one) { return one.key == part.key; });
+      if (found == list.end()) break;
+      believed += found->tokens;
+    }
+    ASSERT_EQ(router_index.believed_tokens(0, parts, now_s), believed) << i;
+    if (random.uniform(i, 9) < 0.5) continue;
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+      std::erase_if(list, [&](const Sent& one) { return one.key == part->key; });
+      list.push_back({part->key, part->tokens, now_s});
+    }
+    forget();
+    router_index.routed(0, parts, now_s);
   }
 }
 

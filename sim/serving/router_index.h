@@ -1,0 +1,74 @@
+// RouterIndex: what a router believes to lie on each node, where it does not look into their stores.
+//
+//   approximate  what was sent to a node, until so many tokens have been sent there since (least recently
+//   used
+//                first) or it was not sent again for so long. It never learns what a node has evicted, nor
+//                what it holds of answers.
+//   events       what a node has reported, a delay ago: parts of prompts when they were computed, contexts
+//   when
+//                turns end, and what its GPU evicts. It is right but late.
+//
+// A part (prompt.h) is believed from its beginning: so many of its first tokens. A prompt is believed as far
+// as its parts reach without a gap.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "serving/fleet_options.h"
+#include "serving/prompt.h"
+
+namespace kvcap {
+
+class RouterIndex {
+ public:
+  RouterIndex(const RouterOptions& options, std::size_t nodes) : options_(options), nodes_(nodes) {}
+
+  // Tokens of the prompt that are believed to lie there.
+  int64_t believed_tokens(std::size_t node, std::span<const Part> prompt, double now_s);
+  // Of any text.
+  int64_t indexed_tokens(std::size_t node) const { return nodes_[node].tokens; }
+
+  // approximate: a prompt goes to the node.
+  void routed(std::size_t node, std::span<const Part> prompt, double now_s);
+  // events: what happens on the node at this time.
+  void stored(std::size_t node, std::span<const Part> parts, double now_s);
+  void evicted(std::size_t node, Key part, int64_t first_token, double now_s);
+  // The node is lost, which everybody notices.
+  void lost(std::size_t node);
+
+ private:
+  struct Entry {
+    Key part = 0;
+    int64_t tokens = 0;
+    double used_s = 0;
+  };
+  struct Node {
+    std::list<Entry> entries;  // the least recently used first
+    std::unordered_map<Key, std::list<Entry>::iterator> places;
+    int64_t tokens = 0;
+  };
+  struct Event {
+    double at_s = 0;
+    std::size_t node = 0;
+    Key part = 0;
+    int64_t tokens = 0;
+    bool is_stored = false;
+  };
+
+  void hear(double now_s);
+  static void keep(Node& node, Key part, int64_t tokens, double now_s);
+  static void cut(Node& node, Key part, int64_t tokens);
+  static void drop(Node& node, std::list<Entry>::iterator entry);
+  void forget(Node& node, double now_s) const;
+
+  RouterOptions options_;
+  std::vector<Node> nodes_;
+  std::deque<Event> events_;  // not heard yet, in order
+};
+
+}  // namespace kvcap
