@@ -20,7 +20,8 @@ constexpr double kNoticeable = 0.005;  // relative; less is called equal
 
 constexpr std::array<std::string_view, kResourceCount> kResourceWords = {
     "the GPU", "the PCIe link to the GPU", "the PCIe link from the GPU", "NVLink",
-    "DRAM",    "reads from the SSDs",      "writes to the SSDs",         "the remote store"};
+    "DRAM",    "reads from the SSDs",      "writes to the SSDs",         "the remote store",
+    "the NICs"};
 
 // Parts of the TTFT, as ttft_breakdown_ms names them, and what happens in them; batching is taken from
 // prefill.

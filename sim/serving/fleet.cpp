@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.h"
 #include "serving/prompt.h"
 
 namespace kvcap {
@@ -19,10 +20,18 @@ Fleet::Fleet(const FleetParts& parts)
     : parts_(parts),
       sessions_(*parts.instance.workload, parts.instance.serving, parts.instance.keeping,
                 parts.instance.max_model_len),
-      router_(parts.options.routing, parts.options.load_bound),
       members_(parts.stores.size()),
-      facts_(parts.stores.size()),
-      last_node_(parts.instance.workload->sessions.size(), kNowhere) {
+      facts_(parts.stores.size()) {
+  const auto add_pool = [&](std::size_t first, std::size_t members) {
+    pools_.push_back({.first = first,
+                      .members = members,
+                      .router = Router(parts.options.routing, parts.options.load_bound),
+                      .last_node = std::vector<uint32_t>(parts.instance.workload->sessions.size(), kNowhere)});
+  };
+  const std::optional<DisaggregationOptions>& disaggregation = parts.options.disaggregation;
+  add_pool(0, disaggregation ? static_cast<std::size_t>(disaggregation->prefill_replicas) : members_.size());
+  const std::size_t first_decode = pools_.front().members;
+  if (disaggregation) add_pool(first_decode, members_.size() - first_decode);
   for (const NodeFailure& failure : parts.options.failures) {
     const auto node = static_cast<std::size_t>(failure.replica);
     changes_.push_back({failure.at_s, node, false});
@@ -33,17 +42,18 @@ Fleet::Fleet(const FleetParts& parts)
     return a.at_s != b.at_s ? a.at_s < b.at_s : a.up > b.up;
   });
   if (parts.instance.workload->warm_start) {
-    for (std::size_t i = 0; i < last_node_.size(); ++i) {
+    Pool& pool = pools_.front();
+    for (std::size_t i = 0; i < pool.last_node.size(); ++i) {
       if (parts.instance.workload->sessions[i].context_tokens == 0) continue;
-      last_node_[i] =
-          static_cast<uint32_t>(home_of(parts.instance.workload->context_key(i), members_.size()));
+      pool.last_node[i] =
+          static_cast<uint32_t>(home_of(parts.instance.workload->context_key(i), pool.members));
     }
   }
   for (std::size_t node = 0; node < members_.size(); ++node) start(node);
 }
 
 void Fleet::start(std::size_t node) {
-  InstanceParts parts = parts_.instance;
+  InstanceParts parts = decodes_only(node) ? *parts_.decode : parts_.instance;
   Member& member = members_[node];
   member.restorer = parts_.make_restorer(node);
   parts.sessions = &sessions_;
@@ -67,6 +77,12 @@ void Fleet::start(std::size_t node) {
       }
     };
   }
+  if (parts.handover) {
+    parts.fleet.hands_over = [this, node](const Arrival& arrival, const std::shared_ptr<Handover>& handover) {
+      handed_over_.push_back({arrival, node, handover});
+    };
+    parts.fleet.fits_decoder = [this](int64_t tokens) { return members_.back().instance->fits(tokens); };
+  }
   member.instance = std::make_unique<Instance>(parts);
   facts_[node].up = true;
   due_.insert(unit_of(node), {parts_.world->now_s(), unit_of(node)});
@@ -82,6 +98,7 @@ double Fleet::advance(double now_s) {
     call_again_or_work(unit, now_s);
   }
   route_arrivals(now_s);
+  route_handed_over(now_s);
   work(now_s);
   if (parts_.instance.check_invariants) check(now_s);
   if (sessions_.arrivals.ended()) {
@@ -89,6 +106,7 @@ double Fleet::advance(double now_s) {
     ended_s_ = now_s;
     return -1;
   }
+  if (!handed_over_.empty()) return now_s;
   double next_s = sessions_.arrivals.next_s();
   if (due_.first() != kNoSlot) next_s = std::min(next_s, due_.first_rank().value);
   if (next_change_ < changes_.size()) next_s = std::min(next_s, changes_[next_change_].at_s);
@@ -139,14 +157,34 @@ void Fleet::route_arrivals(double now_s) {
   while (sessions_.arrivals.next_s() <= now_s + kResolution_s) route(sessions_.arrivals.pop(), now_s);
 }
 
-std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, std::optional<std::size_t> before) {
-  if (router_.looks_into_stores()) {
+std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, Pool& pool, bool& moved) {
+  uint32_t& last_node = pool.last_node[arrival.session];
+  const std::optional<std::size_t> before =
+      last_node == kNowhere ? std::nullopt : std::optional<std::size_t>(last_node);
+  const std::optional<std::size_t> chosen = choose_node(arrival, pool, before);
+  if (!chosen) return std::nullopt;
+  moved = before && before != chosen;
+  last_node = static_cast<uint32_t>(*chosen);
+  ++facts_[*chosen].turns;
+  ++routed_;
+  return chosen;
+}
+
+std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, Pool& pool,
+                                              std::optional<std::size_t> before) {
+  if (pool.router.looks_into_stores()) {
     const TurnText text = sessions_.open(arrival);
-    for (std::size_t node = 0; node < members_.size(); ++node) {
+    for (std::size_t node = pool.first; node < pool.first + pool.members; ++node) {
       facts_[node].found_tokens = facts_[node].up ? members_[node].instance->found_tokens(text) : 0;
     }
   }
-  if (parts_.ranks == 1) return router_.choose(facts_, before);
+  if (parts_.ranks == 1) {
+    if (before) before = *before - pool.first;
+    const std::optional<std::size_t> chosen =
+        pool.router.choose(std::span(facts_).subspan(pool.first, pool.members), before);
+    if (!chosen) return std::nullopt;
+    return pool.first + *chosen;
+  }
   node_facts_.assign(members_.size() / parts_.ranks, {});
   for (std::size_t member = 0; member < members_.size(); ++member) {
     NodeFacts& facts = node_facts_[member / parts_.ranks];
@@ -155,7 +193,7 @@ std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, std::optio
     facts.found_tokens = std::max(facts.found_tokens, facts_[member].found_tokens);
   }
   if (before) before = *before / parts_.ranks;
-  const std::optional<std::size_t> node = router_.choose(node_facts_, before);
+  const std::optional<std::size_t> node = pool.router.choose(node_facts_, before);
   if (!node) return std::nullopt;
   return least_loaded_rank(*node);
 }
@@ -173,25 +211,36 @@ std::size_t Fleet::least_loaded_rank(std::size_t node) const {
 }
 
 void Fleet::route(Arrival arrival, double now_s) {
-  uint32_t& last_node = last_node_[arrival.session];
-  const std::optional<std::size_t> before =
-      last_node == kNowhere ? std::nullopt : std::optional<std::size_t>(last_node);
-  const std::optional<std::size_t> chosen = choose_node(arrival, before);
+  const std::optional<std::size_t> chosen = choose_node(arrival, pools_.front(), arrival.moved);
   if (!chosen) {
     held_.push_back(arrival);
     // As the first node's, which has nothing to say now.
     parts_.instance.recorder->level(Level::waiting, static_cast<double>(held_.size()), now_s);
     return;
   }
-  arrival.moved = before && before != chosen;
-  last_node = static_cast<uint32_t>(*chosen);
-  ++facts_[*chosen].turns;
-  ++routed_;
   members_[*chosen].instance->take(arrival);
-  // A run of steps under way may have to end sooner for it.
-  const Slot unit = unit_of(*chosen);
+  tell(*chosen, now_s);
+}
+
+// A run of steps under way may have to end sooner for what has come.
+void Fleet::tell(std::size_t member, double now_s) {
+  const Slot unit = unit_of(member);
   if (std::find(at_work_.begin(), at_work_.end(), unit) != at_work_.end()) return;
   call_again_or_work(unit, now_s);
+}
+
+// A turn that is taken may end the step of another, which hands over more.
+void Fleet::route_handed_over(double now_s) {
+  while (!handed_over_.empty()) {
+    for (const HandedOver& turn : std::exchange(handed_over_, {})) {
+      bool moved = false;
+      const std::optional<std::size_t> chosen = choose_node(turn.arrival, pools_.back(), moved);
+      KVCAP_CHECK(chosen.has_value());
+      turn.handover->send_through(parts_.world->between(turn.from, *chosen));
+      members_[*chosen].instance->take_over(turn.arrival, turn.handover);
+      tell(*chosen, now_s);
+    }
+  }
 }
 
 // ---- failures ----

@@ -419,7 +419,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "e.g. "
        "p99_ttft_ms<=500\n"},
       {{"compare", path("chat.json")},
-       "kvcap: compare: give either --policies a,b,c or --over PATH=v1,v2,...\n"},
+       "kvcap: compare: give one of --policies a,b,c, --over PATH=v1,v2,... and --layouts 4,1+3\n"},
       {{"compare", path("chat.json"), "--policies", "recompute,kv_offload:dran"},
        "kvcap: --policies: found tier \"dran\" in \"kv_offload:dran\", allowed: hbm, dram, ssd, remote, "
        "joined "
