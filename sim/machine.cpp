@@ -63,7 +63,13 @@ static Scenario with_pool(Scenario scenario, const PoolOptions& pool) {
 
 Scenario prefill_scenario(const Scenario& scenario) {
   if (!scenario.fleet.disaggregation) return scenario;
-  return with_pool(scenario, scenario.fleet.disaggregation->prefill);
+  Scenario result = with_pool(scenario, scenario.fleet.disaggregation->prefill);
+  // A prompt for which a decode node has reserved blocks must not wait for those of another, which may wait
+  // for the first one's reservation.
+  if (scenario.fleet.disaggregation->transfer == KvTransfer::push) {
+    result.serving.admission = Admission::reserve_output;
+  }
+  return result;
 }
 
 // Turns are refused where they arrive.

@@ -192,8 +192,9 @@ Route transfer_route(const Scenario& scenario) {
             .latency_s = nic.latency_s};
   }
   const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
-  return {.hops = {{.resource = Resource::nvlink, .bytes_per_s = gpus * hardware.nvlink->bandwidth_bytes_per_s}},
-          .latency_s = hardware.nvlink->latency_s};
+  return {
+      .hops = {{.resource = Resource::nvlink, .bytes_per_s = gpus * hardware.nvlink->bandwidth_bytes_per_s}},
+      .latency_s = hardware.nvlink->latency_s};
 }
 
 }  // namespace
@@ -253,23 +254,22 @@ RunResult simulate(const Scenario& whole, const Workload& asked, const SimulateH
                          scenario.fleet.shared_remote, interconnect);
   // Where loads wait for computation, the link stands still or not as layers come: no closed form knows.
   const bool buffered = machine.policy().traits().read_buffer_layers < scenario.model.num_hidden_layers;
-  const InstanceParts instance{.workload = &workload,
-                               .cost = &machine.cost(),
-                               .speculation = machine.speculation(),
-                               .policy = &machine.policy(),
-                               .recorder = &recorder,
-                               .route = [&machine](Tier from, Tier to) -> const Route& {
-                                 return machine.route(from, to);
-                               },
-                               .serving = scenario.serving,
-                               .keeping = keeping_of(machine, workload),
-                               .kv_capacity_tokens = machine.kv_capacity_tokens(),
-                               .kv_layout = machine.kv_layout(),
-                               .max_model_len = machine.max_model_len(),
-                               .fidelity = scenario.fidelity,
-                               .check_invariants = checks,
-                               .finished_turns = hooks.finished_turns,
-                               .handover = handover ? &*handover : nullptr};
+  const InstanceParts instance{
+      .workload = &workload,
+      .cost = &machine.cost(),
+      .speculation = machine.speculation(),
+      .policy = &machine.policy(),
+      .recorder = &recorder,
+      .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
+      .serving = scenario.serving,
+      .keeping = keeping_of(machine, workload),
+      .kv_capacity_tokens = machine.kv_capacity_tokens(),
+      .kv_layout = machine.kv_layout(),
+      .max_model_len = machine.max_model_len(),
+      .fidelity = scenario.fidelity,
+      .check_invariants = checks,
+      .finished_turns = hooks.finished_turns,
+      .handover = handover ? &*handover : nullptr};
   std::optional<InstanceParts> decoding;
   if (decode) {
     decoding = instance;

@@ -203,7 +203,7 @@ std::string folder_name(const Column& column) {
   name.resize(std::min(name.size(), kLongest));
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
-        std::string_view("_-.=,+").find(c) == std::string_view::npos)
+        std::string_view("_-.=,").find(c) == std::string_view::npos)
       c = '_';
   }
   return name;
@@ -345,9 +345,10 @@ void add_compare(CLI::App& app) {
   command.repeated(
       "--over", args->over,
       "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination");
-  command.value("--layouts", args->layouts,
-                "numbers of nodes to compare: 4,2+2,1+3 are four nodes that do both, two that compute prompts "
-                "and two that decode, one and three");
+  command.value(
+      "--layouts", args->layouts,
+      "numbers of nodes to compare: 4,2+2,1+3 are four nodes that do both, two that compute prompts "
+      "and two that decode, one and three");
   command.flag("--bounds", args->bounds,
                "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
   command

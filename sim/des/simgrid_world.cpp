@@ -334,15 +334,16 @@ class SimgridWorld : public World {
     }
     for (std::size_t from = 0; from < interconnect.senders; ++from) {
       for (std::size_t to = interconnect.senders; to < observers.size(); ++to) {
-        const std::vector<sg4::LinkInRoute> way = {sg4::LinkInRoute(links[from]), sg4::LinkInRoute(links[to])};
+        const std::vector<sg4::LinkInRoute> way = {sg4::LinkInRoute(links[from]),
+                                                   sg4::LinkInRoute(links[to])};
         zone->add_route(hosts[from]->get_netpoint(), hosts[to]->get_netpoint(), nullptr, nullptr, way, false);
         between_observers_.push_back([sender = observers[from], receiver = observers[to]](
                                          Resource resource, double busy_s, double from_s, double to_s) {
           sender(resource, busy_s, from_s, to_s);
           receiver(resource, busy_s, from_s, to_s);
         });
-        between_[{from, to}] = std::make_unique<SimgridLane>(
-            agenda_, hosts[from], hosts[to], interconnect.route, between_observers_.back());
+        between_[{from, to}] = std::make_unique<SimgridLane>(agenda_, hosts[from], hosts[to],
+                                                             interconnect.route, between_observers_.back());
       }
     }
     zone->seal();

@@ -74,8 +74,8 @@ class World {
 // Seconds of work that a link did for one transfer: reported when the transfer ends.
 using LinkObserver = std::function<void(Resource, double busy_s, double from_s, double to_s)>;
 
-// The first `senders` nodes send to all others. Each node has one link for it, of `route`'s only hop, which its
-// transfers share.
+// The first `senders` nodes send to all others. Each node has one link for it, of `route`'s only hop, which
+// its transfers share.
 struct Interconnect {
   std::size_t senders = 0;
   Route route;

@@ -42,7 +42,8 @@ double billed_share(const Recorded& recorded, const RunFacts& facts, Tier tier) 
   if (!facts.bills_filled[index(tier)]) return 1;
   const RecordedLevel& stored = recorded[stored_in(tier)];
   const bool is_shared = facts.shared_remote && tier == Tier::remote;
-  const double filled = is_shared ? stored.peak : static_cast<double>(storing_replicas(facts)) * stored.node_peak;
+  const double filled =
+      is_shared ? stored.peak : static_cast<double>(storing_replicas(facts)) * stored.node_peak;
   return std::min(1.0, filled / facts.tier_bytes[index(tier)]);
 }
 

@@ -39,8 +39,8 @@ struct RunFacts {
   std::vector<std::string> notes;
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
-  double reserved_bytes = 0;  // KV memory that a sequence takes when it is admitted; 0: it grows
-  int64_t replicas = 1;       // engines of the fleet; what follows is of all of them together
+  double reserved_bytes = 0;     // KV memory that a sequence takes when it is admitted; 0: it grows
+  int64_t replicas = 1;          // engines of the fleet; what follows is of all of them together
   int64_t prefill_replicas = 0;  // of them, those that compute prompts for the others; 0: all do both
   bool shared_remote = false;
   double gpu_usd_per_hour = 0;  // all GPUs of the profile

@@ -36,8 +36,9 @@ struct TurnRecord {
   double ttft_s = 0;
   double service_ttft_s = 0;  // from first admission
   double e2el_s = 0;
-  // Of a turn that one node computes and another decodes, from the end of its prefill on: until the other node
-  // had room for its KV (decode_queue_s), until all of it had come, until the first token (first_step_s).
+  // Of a turn that one node computes and another decodes, from the end of its prefill on: until the other
+  // node had room for its KV (decode_queue_s), until all of it had come, until the first token
+  // (first_step_s).
   double transfer_s = 0;
   float restore_s = 0;  // admission to restored
   float lookup_s = 0;

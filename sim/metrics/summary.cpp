@@ -355,7 +355,8 @@ class Summary {
     return static_cast<double>(is_disaggregated() && !is_of_all ? facts_.prefill_replicas : facts_.replicas);
   }
 
-  // Transfers are of the whole run, as totals are; parts of TTFTs and utilizations are measured as everywhere.
+  // Transfers are of the whole run, as totals are; parts of TTFTs and utilizations are measured as
+  // everywhere.
   void add_disaggregation() {
     if (!is_disaggregated()) return;
     double ttft_s = 0, transfer_s = 0;

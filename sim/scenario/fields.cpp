@@ -418,7 +418,8 @@ static void describe(FieldVisitor& v, Nvlink& o) {
 static void describe(FieldVisitor& v, Nic& o) {
   v.field("count", o.count, count("cards of the node", "NICs"));
   v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("one direction, one card", "bytes/s"));
-  v.field("latency_s", o.latency_s, not_negative("to the first byte of a transfer, its set-up included", "s"));
+  v.field("latency_s", o.latency_s,
+          not_negative("to the first byte of a transfer, its set-up included", "s"));
 }
 
 static void describe(FieldVisitor& v, Dram& o) {
@@ -680,7 +681,8 @@ static void describe(FieldVisitor& v, DisaggregationOptions& o) {
            .min = 0,
            .max = kMaxYears_s,
            .absent = "kept until it is fetched"});
-  v.field("prefill", o.prefill, {.meaning = "what the nodes that compute prompts set otherwise than serving"});
+  v.field("prefill", o.prefill,
+          {.meaning = "what the nodes that compute prompts set otherwise than serving"});
   v.field("decode", o.decode, {.meaning = "what the nodes that decode set otherwise than serving"});
 }
 
@@ -698,8 +700,9 @@ static void describe(FieldVisitor& v, FleetOptions& o) {
   v.field("shared_remote", o.shared_remote,
           {.meaning = "the remote tier is one store behind one link for all nodes"});
   v.field("failures", o.failures, {.meaning = "nodes that are lost with what they hold"});
-  v.field("disaggregation", o.disaggregation,
-          {.meaning = "nodes that compute prompts, and others that decode", .absent = "every node does both"});
+  v.field(
+      "disaggregation", o.disaggregation,
+      {.meaning = "nodes that compute prompts, and others that decode", .absent = "every node does both"});
 }
 
 // "the format of a file, or a generator (chat, ...)".

@@ -1,8 +1,8 @@
 // How Instances serve turns that one node computes and another decodes (handover.h).
 //
 // As vLLM behind a proxy: the prefill node serves the turn as one of a single token, which nobody sees. The
-// decode node gets it as a new request, whose prompt is there when its KV has come, but for the last token: it
-// computes that one again, and the first token that the client sees is its own. A request that it preempts
+// decode node gets it as a new request, whose prompt is there when its KV has come, but for the last token:
+// it computes that one again, and the first token that the client sees is its own. A request that it preempts
 // computes its prompt there.
 #include <algorithm>
 #include <utility>
@@ -17,7 +17,8 @@ namespace kvcap {
 // Of the step that begins: when its first layer is over, nothing else interfering.
 void Instance::begin_pushes() {
   const double layer_s = step_.start_s + step_.work_s / static_cast<double>(parts_.handover->layers);
-  for (const Slice& slice : current_.slices) slice.request->handover->begins(slice.first, slice.tokens, layer_s);
+  for (const Slice& slice : current_.slices)
+    slice.request->handover->begins(slice.first, slice.tokens, layer_s);
 }
 
 // Its blocks stay until the last byte of them has arrived, and what is saved of them is written.

@@ -23,10 +23,11 @@ Fleet::Fleet(const FleetParts& parts)
       members_(parts.stores.size()),
       facts_(parts.stores.size()) {
   const auto add_pool = [&](std::size_t first, std::size_t members) {
-    pools_.push_back({.first = first,
-                      .members = members,
-                      .router = Router(parts.options.routing, parts.options.load_bound),
-                      .last_node = std::vector<uint32_t>(parts.instance.workload->sessions.size(), kNowhere)});
+    pools_.push_back(
+        {.first = first,
+         .members = members,
+         .router = Router(parts.options.routing, parts.options.load_bound),
+         .last_node = std::vector<uint32_t>(parts.instance.workload->sessions.size(), kNowhere)});
   };
   const std::optional<DisaggregationOptions>& disaggregation = parts.options.disaggregation;
   add_pool(0, disaggregation ? static_cast<std::size_t>(disaggregation->prefill_replicas) : members_.size());

@@ -12,8 +12,9 @@
 // old, ours are not). Ranks fail together. Where they share experts they step together (in_lockstep): all
 // plan, then all compute for as long as the slowest.
 //
-// Where prefill and decode are disaggregated, a turn is routed twice: to one of the nodes that compute prompts,
-// and from there to one of those that decode, by the same rule among these. It counts as a turn of each.
+// Where prefill and decode are disaggregated, a turn is routed twice: to one of the nodes that compute
+// prompts, and from there to one of those that decode, by the same rule among these. It counts as a turn of
+// each.
 //
 // One node that never fails sees its turns come: no event is spent on routing them.
 #pragma once
@@ -118,10 +119,10 @@ class Fleet {
   std::vector<NodeFacts> node_facts_;  // scratch of choose_node()
   std::vector<Change> changes_;        // in order of their dates
   std::size_t next_change_ = 0;
-  std::deque<Arrival> held_;   // while no node is up
+  std::deque<Arrival> held_;             // while no node is up
   std::vector<HandedOver> handed_over_;  // turns that look for a node that decodes
-  SlotHeap due_;               // units by when they want to be called
-  std::vector<Slot> at_work_;  // scratch of advance(): units between two steps
+  SlotHeap due_;                         // units by when they want to be called
+  std::vector<Slot> at_work_;            // scratch of advance(): units between two steps
   int64_t routed_ = 0, ended_ = 0;
   double ended_s_ = 0;
 };

@@ -16,8 +16,8 @@ struct NodeFailure {
   double down_s = 0;
 };
 
-// Who asks for a prompt's KV. pull: the decode node, once the prompt is computed (vLLM's NixlConnector). push:
-// the decode node reserves blocks when the prefill node begins, which then sends.
+// Who asks for a prompt's KV. pull: the decode node, once the prompt is computed (vLLM's NixlConnector).
+// push: the decode node reserves blocks when the prefill node begins, which then sends.
 enum class KvTransfer : uint8_t { pull, push };
 // When KV may move: when the whole prompt is computed, or each layer as soon as it is.
 enum class TransferGranularity : uint8_t { end, layerwise };

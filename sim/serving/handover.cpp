@@ -22,8 +22,7 @@ HandoverPlan handover_plan(const DisaggregationOptions& options, const ModelSpec
 double HandoverPlan::bytes(int64_t tokens) const {
   double of_gpu = 0;
   for (const KvLayers& kind : kinds) {
-    if (kind.rule == KvRule::all)
-      of_gpu += static_cast<double>(kind.layers * tokens) * kind.bytes_per_token;
+    if (kind.rule == KvRule::all) of_gpu += static_cast<double>(kind.layers * tokens) * kind.bytes_per_token;
   }
   return static_cast<double>(gpus) * of_gpu;
 }
@@ -117,13 +116,14 @@ void Handover::move(double bytes, double ready_s) {
   ++under_way_;
   bytes_ += bytes;
   began_s_ = std::min(began_s_, std::max(ready_s, clock_.now_s()));
-  lane_->move(plan_.route.seconds(bytes, 0), plan_.route.latency_s,
-              [this](TransferPhase phase) {
-                if (phase != TransferPhase::ended) return;
-                --under_way_;
-                arrived();
-              },
-              ready_s);
+  lane_->move(
+      plan_.route.seconds(bytes, 0), plan_.route.latency_s,
+      [this](TransferPhase phase) {
+        if (phase != TransferPhase::ended) return;
+        --under_way_;
+        arrived();
+      },
+      ready_s);
 }
 
 // Whether all of it has.

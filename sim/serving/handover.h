@@ -4,10 +4,11 @@
 // It moves what the decode node's prefix cache lacks, once that node has blocks for the whole prompt:
 //
 //   end        in one transfer, when the prompt is computed as well
-//   layerwise  layers follow each other through every step. Of a step's tokens all layers but the last move from
+//   layerwise  layers follow each other through every step. Of a step's tokens all layers but the last move
+//   from
 //              the end of the first one on, the last one when the step is over. With c seconds a layer of L,
-//              and x to move one, the last byte arrives at max(L c + x, c + L x): as if each layer had moved as
-//              soon as it was there. What lies on the prefill node before the step moves when it begins.
+//              and x to move one, the last byte arrives at max(L c + x, c + L x): as if each layer had moved
+//              as soon as it was there. What lies on the prefill node before the step moves when it begins.
 //
 // Windows and states of a prompt (models in layer groups) are final with its last token: they move then.
 //
@@ -70,7 +71,8 @@ class Handover {
   // ---- the decode node ----
 
   void send_through(Lane& lane) { lane_ = &lane; }
-  // It has blocks for the whole prompt, and the first `resident` tokens in them. `arrived`: so are the others.
+  // It has blocks for the whole prompt, and the first `resident` tokens in them. `arrived`: so are the
+  // others.
   void receive(int64_t resident, std::function<void()> arrived);
   bool received() const { return resident_ >= 0; }
   // The prefill node has given its blocks back unfetched: the prompt is to be computed anew.
@@ -96,7 +98,7 @@ class Handover {
   double step_layer_s_ = 0;
   int64_t sent_ = 0;
   int64_t early_tokens_ = 0;  // behind those: of them all layers but the last are sent
-  int64_t resident_ = -1;  // of the decode node; negative: it has no room yet
+  int64_t resident_ = -1;     // of the decode node; negative: it has no room yet
   bool is_ended_ = false, is_given_up_ = false, is_over_ = false;
   int64_t under_way_ = 0;  // transfers
 

@@ -45,8 +45,8 @@ namespace kvcap {
 struct FleetCallbacks {
   std::function<void(const Arrival&)> ended;    // the turn was answered or refused
   std::function<void(Key key)> lost_its_front;  // what other nodes have of the context is void
-  // Of a node that computes prompts for others: the turn needs one that decodes, and whether some of those can
-  // ever hold a sequence of so many tokens.
+  // Of a node that computes prompts for others: the turn needs one that decodes, and whether some of those
+  // can ever hold a sequence of so many tokens.
   std::function<void(const Arrival&, const std::shared_ptr<Handover>&)> hands_over;
   std::function<bool(int64_t tokens)> fits_decoder;
 };
@@ -217,9 +217,7 @@ class Instance : private Admissions {
   double requests_of(const Move& move) const;
 
   // turns that one node computes and another decodes (disaggregation.cpp)
-  bool pushes() const {
-    return parts_.handover && parts_.handover->options.transfer == KvTransfer::push;
-  }
+  bool pushes() const { return parts_.handover && parts_.handover->options.transfer == KvTransfer::push; }
   void begin_pushes();
   void hand_over(Request& request);
   void end_leases(double now_s);

@@ -55,7 +55,8 @@ struct Request {
   std::shared_ptr<Saves> saves;  // none as long as nothing has been saved of it
   std::vector<Key> loads;        // what is on its way for it
 
-  // Where one node computes prompts and another decodes. On the latter: none once it has come, or was given up.
+  // Where one node computes prompts and another decodes. On the latter: none once it has come, or was given
+  // up.
   std::shared_ptr<Handover> handover;
 
   bool restored = false;    // since its admission: what the tiers hold of it has come back

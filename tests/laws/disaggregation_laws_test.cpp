@@ -51,9 +51,8 @@ Workload prompts(const std::vector<Prompt>& list) {
   for (const Prompt& one : list) {
     workload.sessions.push_back(
         {.first_turn = static_cast<uint32_t>(workload.turns.size()), .turn_count = 1});
-    workload.turns.push_back({.input_tokens = one.input_tokens,
-                              .output_tokens = one.output_tokens,
-                              .time_s = one.arrival_s});
+    workload.turns.push_back(
+        {.input_tokens = one.input_tokens, .output_tokens = one.output_tokens, .time_s = one.arrival_s});
   }
   return workload;
 }
@@ -159,7 +158,8 @@ TEST(Disaggregation, OnlyWhatTheDecodeNodeLacksMoves) {
   machine.serving.prefix_caching = true;
   Workload workload;
   workload.sessions.push_back({.first_turn = 0, .turn_count = 2});
-  workload.turns = {{.input_tokens = 200, .output_tokens = 61}, {.input_tokens = 50, .output_tokens = 3, .time_s = 1}};
+  workload.turns = {{.input_tokens = 200, .output_tokens = 61},
+                    {.input_tokens = 50, .output_tokens = 3, .time_s = 1}};
   const RunResult result = run(machine, workload);
   // The decode node has computed 200 + 60 tokens, which are 16 full blocks of 16. Of the second prompt, 311
   // tokens, it lacks the others.
@@ -355,7 +355,8 @@ TEST(Disaggregation, EachTurnIsAnsweredOnceAndTheSameEachTime) {
       machine.policy.tiers = {{.kind = Tier::dram}, {.kind = Tier::ssd}};
       machine.serving.prefix_caching = machine.serving.async_scheduling = transfer == KvTransfer::push;
       machine.serving.kv_capacity_tokens = 9000;
-      machine.fleet.routing = transfer == KvTransfer::push ? Routing::prefix_aware : Routing::session_affinity;
+      machine.fleet.routing =
+          transfer == KvTransfer::push ? Routing::prefix_aware : Routing::session_affinity;
       if (transfer == KvTransfer::push) machine = pushing(machine, TransferGranularity::layerwise);
       cases.push_back({machine, chats(80, 1)});
     }
@@ -396,9 +397,9 @@ TEST(Disaggregation, TheGpusOfBothPoolsArePaidAndMeasured) {
   const std::vector<RunResult> runs = run_all({{machine, workload}, {together, workload}});
   for (const RunResult& run : runs)
     EXPECT_NEAR(run.number("cost.gpu_usd"), 4 * 5 * run.number("duration") / 3600, 1e-9);
-  EXPECT_NEAR(runs[0].number("utilization.gpu"),
-              (number(runs[0], "prefill_gpu_utilization") + 3 * number(runs[0], "decode_gpu_utilization")) / 4,
-              1e-9);
+  EXPECT_NEAR(
+      runs[0].number("utilization.gpu"),
+      (number(runs[0], "prefill_gpu_utilization") + 3 * number(runs[0], "decode_gpu_utilization")) / 4, 1e-9);
   EXPECT_GT(number(runs[0], "prefill_gpu_utilization"), 0);
   EXPECT_GT(number(runs[0], "decode_gpu_utilization"), 0);
   EXPECT_TRUE(std::isnan(number(runs[1], "transfers")));
