@@ -264,6 +264,34 @@ TEST(Disaggregation, BlocksThatAreReservedBeforeNobodyWaitsFor) {
   EXPECT_GT(result.turns[1].transfer_s, 2000 * kTokenBytes / 1e9);  // behind the first one's
 }
 
+// A preempted turn on the decode node waits for blocks that are reserved for a prompt; that prompt must not
+// wait for blocks on its own node, which keeps those of a turn behind the preempted one.
+TEST(Disaggregation, WhoPushesNeverWaitsForItself) {
+  std::vector<Case> cases;
+  reference::Dice dice(11);
+  for (int i = 0; i < 40; ++i) {
+    Scenario machine = pushing(pair(20e9), TransferGranularity::layerwise);
+    machine.serving.async_scheduling = machine.serving.prefix_caching = dice.chance(0.5);
+    machine.serving.kv_capacity_tokens = dice.between(1200, 3000);
+    machine.serving.max_num_batched_tokens = dice.between(64, 512);
+    machine.fleet.disaggregation->decode.max_num_seqs = dice.between(2, 8);
+    std::vector<Prompt> list;
+    double now_s = 0;
+    for (int turn = 0; turn < 40; ++turn) {
+      list.push_back(
+          {now_s, static_cast<uint32_t>(dice.between(1, 600)), static_cast<uint32_t>(dice.between(1, 500))});
+      now_s += dice.within(0, 0.3);
+    }
+    cases.push_back({machine, prompts(list)});
+  }
+  double preempted = 0;
+  for (const RunResult& result : run_all(cases)) {
+    EXPECT_EQ(number(result, "transfers"), 40);
+    preempted += result.number("preemptions");
+  }
+  EXPECT_GT(preempted, 100);
+}
+
 TEST(Disaggregation, PoolsHaveBatchesOfTheirOwn) {
   Scenario machine = pair(10e9);
   machine.fleet.disaggregation->prefill.max_num_batched_tokens = 250;

@@ -543,7 +543,9 @@ class Generator {
     if (!pushes && dice_.chance(0.3)) options["lease_s"] = dice_.spread(1e-3, 10);
     if (dice_.chance(0.2)) options["link"] = "nvlink";
     if (dice_.chance(0.3)) options["decode"]["max_num_seqs"] = dice_.between(1, 32);
-    if (dice_.chance(0.3)) options["prefill"]["max_num_batched_tokens"] = dice_.tokens(64, 8192);
+    // Steps of a model with recurrent layers end with a block of theirs.
+    if (dice_.chance(0.3) && !known_.model.is_recurrent())
+      options["prefill"]["max_num_batched_tokens"] = dice_.tokens(64, 8192);
     fleet["disaggregation"] = options;
     if (is_refused()) json_ = before;
   }
