@@ -238,21 +238,27 @@ TEST(Disaggregation, AFullDecodeNodeLeavesThePromptWhereItWasComputed) {
               1e3 * (second.decode_queue_s + third.decode_queue_s) / 3, 1e-3);
 }
 
-// One GPU's blocks hold 40 prompts' worth; the decode node's seats are taken for about a second.
+// The decode node has one seat, which is taken for more than a second.
 TEST(Disaggregation, AnExpiredLeaseSendsThePromptToBeComputedAgain) {
   Scenario machine = pair(10e9);
   machine.fleet.disaggregation->decode.max_num_seqs = 1;
   const Workload workload = prompts({{0, 500, 200}, {0.3, 500, 20}});
-  Scenario leased = machine;
-  leased.fleet.disaggregation->lease_s = 0.5;
-  const std::vector<RunResult> runs = run_all({{machine, workload}, {leased, workload}});
+  const RunResult unleased = run(machine, workload);
+  const double waits_s = unleased.turns[1].decode_queue_s;
+  ASSERT_GT(waits_s, 1);
+  Scenario longer = machine, shorter = machine;
+  longer.fleet.disaggregation->lease_s = waits_s + 0.001;
+  shorter.fleet.disaggregation->lease_s = waits_s - 0.001;
+  const std::vector<RunResult> runs = run_all({{longer, workload}, {shorter, workload}});
   EXPECT_EQ(number(runs[0], "transfers_given_up"), 0);
+  EXPECT_NEAR(runs[0].turns[1].ttft_s, unleased.turns[1].ttft_s, kNear_s);
   EXPECT_EQ(number(runs[1], "transfers_given_up"), 1);
   EXPECT_EQ(number(runs[1], "transfers"), 1);
+  // In place of the transfer and of the prompt's last token: the whole prompt.
   const double transfer_s = kLatency_s + 500 * kTokenBytes / 10e9;
   const Machine parts(machine, 0, 0);
   const double again_s = parts.cost().prefill_s({500, 0}) - parts.cost().prefill_s({1, 499}) - transfer_s;
-  EXPECT_NEAR(runs[1].turns[1].ttft_s, runs[0].turns[1].ttft_s + again_s, 1e-6);
+  EXPECT_NEAR(runs[1].turns[1].ttft_s, unleased.turns[1].ttft_s + again_s, 1e-6);
 }
 
 // Who pushes reserves: the decode node's blocks are there when the prompt is computed.
@@ -271,22 +277,17 @@ TEST(Disaggregation, WhoPushesNeverWaitsForItself) {
   reference::Dice dice(11);
   for (int i = 0; i < 40; ++i) {
     Scenario machine = pushing(pair(20e9), TransferGranularity::layerwise);
-    machine.serving.async_scheduling = machine.serving.prefix_caching = dice.chance(0.5);
-    machine.serving.kv_capacity_tokens = dice.between(1200, 3000);
-    machine.serving.max_num_batched_tokens = dice.between(64, 512);
+    machine.policy.name = "kv_offload";
+    machine.policy.tiers = {{.kind = Tier::ssd}};
+    machine.hardware.ssd->count = 1;
+    machine.serving.max_model_len = 1500;
+    machine.serving.kv_capacity_tokens = dice.between(1600, 3500);
     machine.fleet.disaggregation->decode.max_num_seqs = dice.between(2, 8);
-    std::vector<Prompt> list;
-    double now_s = 0;
-    for (int turn = 0; turn < 40; ++turn) {
-      list.push_back(
-          {now_s, static_cast<uint32_t>(dice.between(1, 600)), static_cast<uint32_t>(dice.between(1, 500))});
-      now_s += dice.within(0, 0.3);
-    }
-    cases.push_back({machine, prompts(list)});
+    cases.push_back({machine, chats(40, 4, static_cast<uint64_t>(i), 1)});
   }
   double preempted = 0;
   for (const RunResult& result : run_all(cases)) {
-    EXPECT_EQ(number(result, "transfers"), 40);
+    EXPECT_EQ(number(result, "transfers"), result.number("completed"));
     preempted += result.number("preemptions");
   }
   EXPECT_GT(preempted, 100);
