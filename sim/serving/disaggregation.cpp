@@ -30,13 +30,12 @@ void Instance::hand_over(Request& request) {
     return;
   }
   cache_.release(request);
+  const std::vector<Part> parts = cache_.prompt_parts(request);
   int64_t left = 0;
-  for (const Part& part : cache_.prompt_parts(request)) left += part.tokens;
+  for (const Part& part : parts) left += part.tokens;
   forecast_.left(left);
-  forecast_.record_next_uses(request.arrival, cache_.prompt_parts(request), now_s);
-  if (parts_.keeping.save_at != SaveAt::step) {
-    save(cache_.keep(cache_.prompt_parts(request), request, now_s), request);
-  }
+  forecast_.record_next_uses(request.arrival, parts, now_s);
+  if (parts_.keeping.save_at != SaveAt::step) save(cache_.keep(parts, request, now_s), request);
   if (!request.saves) request.saves = std::make_shared<Saves>();
   const std::shared_ptr<Saves> saves = request.saves;
   ++saves->under_way;

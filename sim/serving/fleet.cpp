@@ -158,7 +158,7 @@ void Fleet::route_arrivals(double now_s) {
   while (sessions_.arrivals.next_s() <= now_s + kResolution_s) route(sessions_.arrivals.pop(), now_s);
 }
 
-std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, Pool& pool, bool& moved) {
+std::optional<std::size_t> Fleet::assign(const Arrival& arrival, Pool& pool, bool& moved) {
   uint32_t& last_node = pool.last_node[arrival.session];
   const std::optional<std::size_t> before =
       last_node == kNowhere ? std::nullopt : std::optional<std::size_t>(last_node);
@@ -212,7 +212,7 @@ std::size_t Fleet::least_loaded_rank(std::size_t node) const {
 }
 
 void Fleet::route(Arrival arrival, double now_s) {
-  const std::optional<std::size_t> chosen = choose_node(arrival, pools_.front(), arrival.moved);
+  const std::optional<std::size_t> chosen = assign(arrival, pools_.front(), arrival.moved);
   if (!chosen) {
     held_.push_back(arrival);
     // As the first node's, which has nothing to say now.
@@ -235,7 +235,7 @@ void Fleet::route_handed_over(double now_s) {
   while (!handed_over_.empty()) {
     for (const HandedOver& turn : std::exchange(handed_over_, {})) {
       bool moved = false;
-      const std::optional<std::size_t> chosen = choose_node(turn.arrival, pools_.back(), moved);
+      const std::optional<std::size_t> chosen = assign(turn.arrival, pools_.back(), moved);
       KVCAP_CHECK(chosen.has_value());
       turn.handover->send_through(parts_.world->between(turn.from, *chosen));
       members_[*chosen].instance->take_over(turn.arrival, turn.handover);

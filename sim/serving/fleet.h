@@ -93,8 +93,8 @@ class Fleet {
   void call_again_or_work(Slot unit, double now_s);
   std::optional<double> finish(Slot unit, double now_s);
   double proceed(Slot unit, double now_s);
-  // What a pool does with a turn; `moved`: its session was elsewhere before.
-  std::optional<std::size_t> choose_node(const Arrival& arrival, Pool& pool, bool& moved);
+  // The member of a pool that gets the turn. `moved`: its session was elsewhere before.
+  std::optional<std::size_t> assign(const Arrival& arrival, Pool& pool, bool& moved);
   std::optional<std::size_t> choose_node(const Arrival& arrival, Pool& pool,
                                          std::optional<std::size_t> before);
   void tell(std::size_t member, double now_s);

@@ -5,10 +5,10 @@
 //
 //   end        in one transfer, when the prompt is computed as well
 //   layerwise  layers follow each other through every step. Of a step's tokens all layers but the last move
-//   from
-//              the end of the first one on, the last one when the step is over. With c seconds a layer of L,
-//              and x to move one, the last byte arrives at max(L c + x, c + L x): as if each layer had moved
-//              as soon as it was there. What lies on the prefill node before the step moves when it begins.
+//              once the first is computed, the last one when the step is over. With L layers, c seconds to
+//              compute one and x to move one, the last byte arrives at max(L c + x, c + L x): as if each
+//              layer had moved as soon as it was there. What was computed before the step moves when it
+//              begins.
 //
 // Windows and states of a prompt (models in layer groups) are final with its last token: they move then.
 //

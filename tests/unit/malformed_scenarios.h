@@ -407,14 +407,16 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      R"(chat.json: fleet.disaggregation.link: found "nvlink", allowed: nic (the hardware has no nvlink))",
      true},
     {R"({"hardware":{"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"failures":[{"replica":0,"at_s":5,"down_s":1}],"disaggregation":{"prefill_replicas":1}}})",
-     "chat.json: fleet.failures: found 1 failures, allowed: none beside fleet.disaggregation (failures of its "
+     "chat.json: fleet.failures: found 1 failures, allowed: none beside fleet.disaggregation (failures of "
+     "its "
      "nodes are not modelled)",
      true},
     {R"({"hardware":{"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1}},"policy":{"name":"cacheblend"}})",
      R"(chat.json: policy.restore: found "blend", allowed: none, recompute, load, project, fastest beside fleet.disaggregation (decode nodes are sent the whole KV of a prompt))",
      true},
     {R"({"hardware":{"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1}},"serving":{"data_parallel_size":2}})",
-     "chat.json: serving.data_parallel_size: found 2, allowed: 1 beside fleet.disaggregation (pools of ranks are "
+     "chat.json: serving.data_parallel_size: found 2, allowed: 1 beside fleet.disaggregation (pools of ranks "
+     "are "
      "not modelled)",
      true},
     {R"({"fleet":{"failures":[{"replica":0,"at_s":5}]}})",
