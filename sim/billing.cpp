@@ -65,6 +65,9 @@ void add_energy(const HardwareProfile& hardware, RunFacts& facts) {
 void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, RunFacts& facts) {
   const HardwareProfile& hardware = scenario.hardware;
   const int64_t replicas = scenario.fleet.replicas;
+  // Nodes that only decode have no tiers.
+  const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation;
+  const int64_t storing = disaggregation ? disaggregation->prefill_replicas : replicas;
   // Each node is a machine of its own, in servers of its own.
   facts.gpus = replicas * billed_gpus(hardware.gpu, scenario.billing.whole_servers);
   facts.gpus_per_group = scenario.serving.tensor_parallel_size;
@@ -72,7 +75,7 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
   facts.gpus_are_bought = hardware.gpu.purchase_usd > 0;
   for (const StoreTier& tier : tiers) {
     const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
-    const double nodes = is_shared ? 1 : static_cast<double>(replicas);
+    const double nodes = is_shared ? 1 : static_cast<double>(storing);
     const double ranks = is_shared ? 1 : static_cast<double>(scenario.serving.data_parallel_size);
     const double node_bytes = ranks * tier.capacity_bytes;
     const std::size_t which = index(tier.kind);
@@ -84,7 +87,7 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
   if (hardware.remote) facts.remote_usd_per_request = hardware.remote->price_usd_per_request;
   if (hardware.ssd) {
     const Ssd& ssd = *hardware.ssd;
-    const auto devices = static_cast<double>(replicas * hardware.ssd->count);
+    const auto devices = static_cast<double>(storing * hardware.ssd->count);
     facts.ssd_endurance_bytes = devices * ssd.endurance_bytes;
     facts.ssd_purchase_usd = devices * ssd.purchase_usd;
     facts.ssd_replacement_usd = devices * ssd.capacity_bytes / 1e9 * ssd.replacement_usd_per_gb;

@@ -49,6 +49,37 @@ int64_t engines(const Scenario& scenario) {
   return scenario.fleet.replicas * scenario.serving.data_parallel_size;
 }
 
+int64_t storing_engines(const Scenario& scenario) {
+  if (scenario.fleet.disaggregation) return scenario.fleet.disaggregation->prefill_replicas;
+  return engines(scenario);
+}
+
+static Scenario with_pool(Scenario scenario, const PoolOptions& pool) {
+  ServingOptions& serving = scenario.serving;
+  serving.max_num_seqs = pool.max_num_seqs.value_or(serving.max_num_seqs);
+  serving.max_num_batched_tokens = pool.max_num_batched_tokens.value_or(serving.max_num_batched_tokens);
+  return scenario;
+}
+
+Scenario prefill_scenario(const Scenario& scenario) {
+  if (!scenario.fleet.disaggregation) return scenario;
+  Scenario result = with_pool(scenario, scenario.fleet.disaggregation->prefill);
+  // A prompt for which a decode node has reserved blocks must not wait for those of another, which may wait
+  // for the first one's reservation.
+  if (scenario.fleet.disaggregation->transfer == KvTransfer::push) {
+    result.serving.admission = Admission::reserve_output;
+  }
+  return result;
+}
+
+// Turns are refused where they arrive.
+Scenario decode_scenario(const Scenario& scenario) {
+  Scenario result = with_pool(scenario, scenario.fleet.disaggregation->decode);
+  result.policy = {.name = "recompute", .tiers = std::vector<TierOptions>()};
+  result.serving.max_queued_turns = std::nullopt;
+  return result;
+}
+
 int64_t ranks_in_lockstep(const Scenario& scenario) { return expert_placement(scenario).ranks; }
 
 ExpertPlacement expert_placement(const Scenario& scenario) {
@@ -94,7 +125,7 @@ HardwareProfile share_of_rank(const Scenario& scenario) {
 
 Machine::Expected Machine::expected_of(const Scenario& scenario, const Workload& workload) {
   Expected expected{.mean_history_tokens = static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
-                    .context_tokens = workload.context_tokens() / engines(scenario),
+                    .context_tokens = workload.context_tokens() / storing_engines(scenario),
                     .reused = {}};
   const PolicyOptions options = with_preset(scenario.policy);
   // One tier alone serves all hits.
@@ -169,7 +200,7 @@ std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Ex
   for (const StoreTier& tier : tiers_) {
     const bool on_gpu = tier.kind == Tier::hbm;
     const bool shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
-    const double nodes = shared ? 1 : static_cast<double>(engines(scenario));
+    const double nodes = shared ? 1 : static_cast<double>(storing_engines(scenario));
     const double bytes = on_gpu ? scenario.model.kv_bytes_per_token() : bytes_per_token;
     double tokens = nodes * tier.capacity_bytes / bytes;
     if (!on_gpu && !*options_.inclusive) tokens = host_tokens += tokens;

@@ -21,6 +21,13 @@ namespace kvcap {
 
 // Engines of a replica, and of all replicas; and those that share experts and step together.
 int64_t engines(const Scenario& scenario);
+// Of them, those that have tiers: all but those that only decode.
+int64_t storing_engines(const Scenario& scenario);
+// The scenario of the nodes that compute prompts, with what they set otherwise; the same where nothing is
+// disaggregated. And that of the nodes that decode: they keep nothing but the engine's own prefix cache.
+// REQUIRES of the latter: fleet.disaggregation is present.
+Scenario prefill_scenario(const Scenario& scenario);
+Scenario decode_scenario(const Scenario& scenario);
 int64_t ranks_in_lockstep(const Scenario& scenario);
 // Where the experts of the model lie; nothing where it has none.
 ExpertPlacement expert_placement(const Scenario& scenario);

@@ -16,6 +16,7 @@
 #include "offered_load.h"
 #include "policy/table.h"
 #include "serving/fleet.h"
+#include "serving/handover.h"
 #include "serving/instance.h"
 #include "serving/prompt.h"
 #include "serving/sessions.h"
@@ -44,7 +45,9 @@ double offered_turns_per_s(const Workload& workload) {
   return last_s > 0 ? turns / last_s : 0;
 }
 
-RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Machine& machine) {
+// `decode`: the machine of nodes that only decode, if there are such.
+RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Machine& machine,
+                  const Machine* decode) {
   RunFacts facts;
   facts.scenario_name = scenario.name;
   facts.scenario_json = scenario.resolved_json;
@@ -71,9 +74,12 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.rates_over_run = over == RatesOver::run || (over == RatesOver::automatic && workload.absolute_times);
   facts.closed_loop = workload.concurrency > 0;
   facts.offered_turns_per_s = offered_turns_per_s(workload);
-  facts.gpu_s_of_turn = [&](const MeanTurn& turn) {
-    return gpu_seconds_of_turn(machine, scenario.serving, turn);
-  };
+  // Of nodes that do half of a turn each nobody has a closed form.
+  if (!decode) {
+    facts.gpu_s_of_turn = [&](const MeanTurn& turn) {
+      return gpu_seconds_of_turn(machine, scenario.serving, turn);
+    };
+  }
   facts.idle_prefill_s = [&](const TurnRecord& turn) {
     const int64_t prompt_tokens = int64_t{turn.history_tokens} + turn.input_tokens;
     return idle_prefill_s(machine, scenario.serving, {prompt_tokens - turn.hit_tokens, turn.hit_tokens});
@@ -90,6 +96,11 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
                             Router(scenario.fleet).needs_beliefs();
   add_prices(scenario, machine.tiers(), facts);
   facts.kv_capacity_tokens = facts.replicas * machine.kv_capacity_tokens();
+  if (decode) {
+    facts.prefill_replicas = storing_engines(scenario);
+    facts.kv_capacity_tokens = facts.prefill_replicas * machine.kv_capacity_tokens() +
+                               (facts.replicas - facts.prefill_replicas) * decode->kv_capacity_tokens();
+  }
   return facts;
 }
 
@@ -177,15 +188,42 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .write_queue_s = options.write_queue_s.value_or(1)};
 }
 
+// The way of KV between nodes.
+Route transfer_route(const Scenario& scenario) {
+  const HardwareProfile& hardware = scenario.hardware;
+  if (scenario.fleet.disaggregation->link == TransferLink::nic) {
+    const Nic& nic = *hardware.nic;
+    return {.hops = {{.resource = Resource::nic,
+                      .bytes_per_s = static_cast<double>(nic.count) * nic.bandwidth_bytes_per_s}},
+            .latency_s = nic.latency_s};
+  }
+  const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
+  return {
+      .hops = {{.resource = Resource::nvlink, .bytes_per_s = gpus * hardware.nvlink->bandwidth_bytes_per_s}},
+      .latency_s = hardware.nvlink->latency_s};
+}
+
 }  // namespace
 
-RunResult simulate(const Scenario& scenario, const Workload& asked, const SimulateHooks& hooks) {
+RunResult simulate(const Scenario& whole, const Workload& asked, const SimulateHooks& hooks) {
   const bool checks = kCheckAlways || hooks.check_invariants;
+  const std::optional<DisaggregationOptions>& disaggregation = whole.fleet.disaggregation;
+  const Scenario scenario = prefill_scenario(whole);
   const Machine machine(scenario, asked);
+  std::unique_ptr<Machine> decode;
+  std::optional<HandoverPlan> handover;
+  std::optional<Interconnect> interconnect;
+  if (disaggregation) {
+    decode = std::make_unique<Machine>(decode_scenario(whole), asked);
+    const Route route = transfer_route(whole);
+    handover = handover_plan(*disaggregation, whole.model, whole.serving.tensor_parallel_size, route);
+    interconnect = {static_cast<std::size_t>(storing_engines(whole)), route};
+  }
   const std::optional<Workload> calls = divided(asked, machine.options());
   const Workload& workload = calls ? *calls : asked;
-  Recorder recorder(static_cast<int64_t>(workload.turns.size()), hooks.trace);
   const auto nodes = static_cast<std::size_t>(engines(scenario));
+  const auto storing = static_cast<std::size_t>(storing_engines(scenario));
+  Recorder recorder(static_cast<int64_t>(workload.turns.size()), hooks.trace, decode ? storing : 0);
   const auto observer_of = [&recorder](std::size_t node) -> LinkObserver {
     return [&recorder, node](Resource resource, double busy_s, double from_s, double to_s) {
       recorder.busy(resource, busy_s, from_s, to_s, node);
@@ -209,15 +247,45 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   std::vector<NodeStore> stores;
   std::vector<LinkObserver> observers;
   for (std::size_t node = 0; node < nodes; ++node) {
-    stores.emplace_back(own_tiers, store_options, shared_or_none);
+    if (node < storing) {
+      stores.emplace_back(own_tiers, store_options, shared_or_none);
+    } else {
+      stores.emplace_back(std::vector<StoreTier>(), store_options, nullptr);
+    }
     observers.push_back(observer_of(node));
   }
-  if (workload.warm_start) preload(workload, machine, stores);
+  if (workload.warm_start) preload(workload, machine, std::span(stores).first(storing));
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, std::move(observers),
-                         scenario.fleet.shared_remote);
+                         scenario.fleet.shared_remote, interconnect);
   // Where loads wait for computation, the link stands still or not as layers come: no closed form knows.
   const bool buffered = machine.policy().traits().read_buffer_layers < scenario.model.num_hidden_layers;
+  const InstanceParts instance{
+      .workload = &workload,
+      .cost = &machine.cost(),
+      .speculation = machine.speculation(),
+      .policy = &machine.policy(),
+      .recorder = &recorder,
+      .route = [&machine](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
+      .serving = scenario.serving,
+      .keeping = keeping_of(machine, workload),
+      .kv_capacity_tokens = machine.kv_capacity_tokens(),
+      .kv_layout = machine.kv_layout(),
+      .max_model_len = machine.max_model_len(),
+      .fidelity = scenario.fidelity,
+      .check_invariants = checks,
+      .finished_turns = hooks.finished_turns,
+      .handover = handover ? &*handover : nullptr};
+  std::optional<InstanceParts> decoding;
+  if (decode) {
+    decoding = instance;
+    decoding->cost = &decode->cost();
+    decoding->policy = &decode->policy();
+    decoding->serving = decode_scenario(whole).serving;
+    decoding->keeping = keeping_of(*decode, workload);
+    decoding->kv_capacity_tokens = decode->kv_capacity_tokens();
+    decoding->handover = nullptr;
+  }
   Fleet fleet({.world = world.get(),
                .options = scenario.fleet,
                .seed = static_cast<uint64_t>(scenario.seed),
@@ -230,22 +298,8 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
                      return make_restorer(buffered ? Fidelity::layer : scenario.fidelity, world->node(node),
                                           machine.idle_rates(), observer_of(node), hooks.on_restore_activity);
                    },
-               .instance = {.workload = &workload,
-                            .cost = &machine.cost(),
-                            .speculation = machine.speculation(),
-                            .policy = &machine.policy(),
-                            .recorder = &recorder,
-                            .route = [&machine](Tier from, Tier to) -> const Route& {
-                              return machine.route(from, to);
-                            },
-                            .serving = scenario.serving,
-                            .keeping = keeping_of(machine, workload),
-                            .kv_capacity_tokens = machine.kv_capacity_tokens(),
-                            .kv_layout = machine.kv_layout(),
-                            .max_model_len = machine.max_model_len(),
-                            .fidelity = scenario.fidelity,
-                            .check_invariants = checks,
-                            .finished_turns = hooks.finished_turns}});
+               .instance = instance,
+               .decode = std::move(decoding)});
   bool is_too_long = false;
   world->run([&](double now_s) {
     const double next_s = fleet.advance(now_s);
@@ -258,11 +312,11 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
                      "machine, shorter turns or earlier arrivals");
   }
 
-  RunFacts facts = facts_of(scenario, workload, machine);
+  RunFacts facts = facts_of(scenario, workload, machine, decode.get());
   if (calls) facts.calls = calls_of(asked, workload);
   facts.duration_s = fleet.ended_s();
   RunResult result = recorder.finish(facts);
-  if (checks) check_finished_run(scenario, asked, machine, result);
+  if (checks) check_finished_run(whole, asked, machine, result);
   return result;
 }
 

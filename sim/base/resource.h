@@ -8,11 +8,12 @@
 
 namespace kvcap {
 
-enum class Resource : uint8_t { gpu, pcie_h2d, pcie_d2h, nvlink, dram, ssd_read, ssd_write, remote };
+// nic: between nodes; named only where nodes pass each other KV (serving/handover.h).
+enum class Resource : uint8_t { gpu, pcie_h2d, pcie_d2h, nvlink, dram, ssd_read, ssd_write, remote, nic };
 
-inline constexpr std::size_t kResourceCount = 8;
+inline constexpr std::size_t kResourceCount = 9;
 inline constexpr std::array<std::string_view, kResourceCount> kResourceNames = {
-    "gpu", "pcie_h2d", "pcie_d2h", "nvlink", "dram", "ssd_read", "ssd_write", "remote"};
+    "gpu", "pcie_h2d", "pcie_d2h", "nvlink", "dram", "ssd_read", "ssd_write", "remote", "nic"};
 
 constexpr std::size_t index(Resource resource) { return static_cast<std::size_t>(resource); }
 

@@ -1,6 +1,7 @@
 // kvcap compare: the same workload through several settings, with paired differences against the first.
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@ struct CompareArgs {
   std::string prices;
   std::string policies;
   std::vector<std::string> over;
+  std::string layouts;
   bool bounds = false;
   std::optional<int64_t> draws;  // absent: the default, none for many settings
   std::string out;
@@ -74,6 +76,7 @@ struct Column {
   std::vector<std::string> overrides;
   bool is_bound = false;
   bool from_policies = false;  // an item of --policies
+  std::string layout{};        // an item of --layouts
 };
 
 // "hcache", but "count=4": a value that is no name says nothing by itself.
@@ -105,6 +108,33 @@ Column column_of_policy(const std::string& item) {
   return column;
 }
 
+// "4": that many nodes, each of which does both; "1+3": one that computes prompts and three that decode.
+Column column_of_layout(const std::string& item) {
+  const std::size_t plus = item.find('+');
+  const auto nodes = [&](const std::string& text) {
+    int64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    constexpr int64_t kMost = 1024;
+    if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > kMost) {
+      throw InputError("--layouts: found \"" + item +
+                       "\", allowed: numbers of nodes, as in 4,1+3: four nodes that do both, one that "
+                       "computes prompts and three that decode");
+    }
+    return count;
+  };
+  const int64_t first = nodes(item.substr(0, plus));
+  if (plus == std::string::npos) {
+    return {.label = item,
+            .overrides = {"fleet.replicas=" + std::to_string(first), "fleet.disaggregation=null"},
+            .layout = item};
+  }
+  const int64_t all = first + nodes(item.substr(plus + 1));
+  return {.label = item,
+          .overrides = {"fleet.replicas=" + std::to_string(all),
+                        "fleet.disaggregation.prefill_replicas=" + std::to_string(first)},
+          .layout = item};
+}
+
 // Each is compared with each.
 constexpr std::size_t kMostSettings = 500;
 
@@ -115,8 +145,14 @@ constexpr std::size_t kMostSettings = 500;
 
 // Every combination of the values of several fields.
 std::vector<Column> columns_of(const CompareArgs& args) {
-  if (args.policies.empty() == args.over.empty()) {
-    throw InputError("compare: give either --policies a,b,c or --over PATH=v1,v2,...");
+  if (!args.policies.empty() + !args.over.empty() + !args.layouts.empty() != 1) {
+    throw InputError("compare: give one of --policies a,b,c, --over PATH=v1,v2,... and --layouts 4,1+3");
+  }
+  if (!args.layouts.empty()) {
+    std::vector<Column> columns;
+    for (const std::string& item : split(args.layouts)) columns.push_back(column_of_layout(item));
+    if (columns.size() > kMostSettings) refuse_more_settings();
+    return columns;
   }
   if (!args.policies.empty()) {
     std::vector<Column> columns;
@@ -162,7 +198,7 @@ std::string folder_name(const Column& column) {
   for (const std::string& change : column.overrides) {
     name += (name.empty() ? "" : ",") + (change.starts_with("policy.name=") ? column.label : change);
   }
-  if (column.is_bound || column.from_policies) name = column.label;
+  if (column.is_bound || column.from_policies || !column.layout.empty()) name = column.label;
   constexpr std::size_t kLongest = 200;  // a file system takes 255 bytes
   name.resize(std::min(name.size(), kLongest));
   for (char& c : name) {
@@ -215,6 +251,9 @@ std::string as_it_was_given(const std::string& message, const Column& column) {
   for (const std::string& change : column.overrides) {
     const std::string place = "--set " + change;
     if (!message.starts_with(place) || column.is_bound) continue;
+    if (change.starts_with("fleet.") && !column.layout.empty()) {
+      return "--layouts " + column.layout + message.substr(place.size());
+    }
     const bool is_policy = column.from_policies || change.starts_with("policy.name=");
     const std::string option = is_policy ? "--policies" : "--over " + change;
     return option + message.substr(place.size());
@@ -224,7 +263,7 @@ std::string as_it_was_given(const std::string& message, const Column& column) {
 
 void compare(const CompareArgs& args) {
   std::vector<Column> columns = columns_of(args);
-  refuse_twice(columns, args.policies.empty() ? "--over" : "--policies");
+  refuse_twice(columns, !args.policies.empty() ? "--policies" : args.over.empty() ? "--layouts" : "--over");
   std::vector<Scenario> scenarios;
   refuse_read_once(args.scenario_path, ", and a comparison reads it for every setting; allowed: a file");
   const auto load_columns = [&] {
@@ -306,6 +345,10 @@ void add_compare(CLI::App& app) {
   command.repeated(
       "--over", args->over,
       "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination");
+  command.value(
+      "--layouts", args->layouts,
+      "numbers of nodes to compare: 4,2+2,1+3 are four nodes that do both, two that compute prompts "
+      "and two that decode, one and three");
   command.flag("--bounds", args->bounds,
                "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
   command

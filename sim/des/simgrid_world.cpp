@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <simgrid/s4u.hpp>
 #include <string>
@@ -26,6 +27,7 @@ constexpr double kMostBytes = 4e18;    // SimGrid counts those of one activity i
 struct Transfer {
   double alone_s = 0;
   double latency_s = 0;
+  double ready_s = 0;
   std::function<void(TransferPhase)> on_phase;
 };
 
@@ -35,9 +37,10 @@ class SimgridLane : public Lane, public Server<Transfer> {
   SimgridLane(Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
       : Server(agenda), from_(from), to_(to), route_(std::move(route)), observer_(observer) {}
 
-  void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) override {
+  void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase,
+            double ready_s) override {
     queued_s_ += alone_s;
-    ask({alone_s, latency_s, std::move(on_phase)});
+    ask({alone_s, latency_s, ready_s, std::move(on_phase)});
   }
 
   double pending_s() const override {
@@ -55,7 +58,9 @@ class SimgridLane : public Lane, public Server<Transfer> {
   void serve() override {
     began_s_ = sg4::Engine::get_clock();
     current_.on_phase(TransferPhase::began);
-    after(current_.latency_s, from_, [this] { carry(); });
+    const double until_ready_s = std::max(0.0, current_.ready_s - began_s_);
+    began_s_ += until_ready_s;
+    after(until_ready_s + current_.latency_s, from_, [this] { carry(); });
   }
 
   void carry() {
@@ -247,7 +252,8 @@ class SimgridNode : public Node {
 class SimgridWorld : public World {
  public:
   SimgridWorld(const HardwareProfile& hardware, int64_t tensor_parallel_size,
-               std::vector<LinkObserver> observers, bool shared_remote)
+               std::vector<LinkObserver> observers, bool shared_remote,
+               const std::optional<Interconnect>& interconnect)
       : engine_(std::string("kvcap")) {
     // CM02 without the TCP window and without cross traffic: a flow gets its max-min share of the links, no
     // more and no less.
@@ -266,6 +272,7 @@ class SimgridWorld : public World {
       remote = root->create_link("remote", hardware.remote->bandwidth_bytes_per_s)->set_latency(0);
       remote->seal();
     }
+    if (interconnect) connect(root, *interconnect, observers);
     for (std::size_t i = 0; i < observers.size(); ++i) {
       const std::string prefix = many ? std::to_string(i) + "-" : "";
       auto* zone = many ? sg4::create_full_zone(prefix + "node")->set_parent(root) : root;
@@ -291,6 +298,12 @@ class SimgridWorld : public World {
   double now_s() const override { return sg4::Engine::get_clock(); }
   Node& node(std::size_t number) override { return *nodes_.at(number); }
 
+  Lane& between(std::size_t from, std::size_t to) override {
+    const auto found = between_.find({from, to});
+    KVCAP_CHECK(found != between_.end());
+    return *found->second;
+  }
+
   void wake() override {
     if (in_loop_ || std::exchange(woken_, true)) return;
     agenda_.add([this] {
@@ -307,6 +320,35 @@ class SimgridWorld : public World {
   }
 
  private:
+  // A host and a link for each node. A sender's lanes wait side by side: each has a core.
+  void connect(sg4::NetZone* root, const Interconnect& interconnect,
+               const std::vector<LinkObserver>& observers) {
+    auto* zone = sg4::create_full_zone("interconnect")->set_parent(root);
+    std::vector<sg4::Host*> hosts;
+    std::vector<sg4::Link*> links;
+    for (std::size_t i = 0; i < observers.size(); ++i) {
+      const std::string prefix = "interconnect-" + std::to_string(i);
+      hosts.push_back(zone->create_host(prefix, 1)->set_core_count(static_cast<int>(observers.size())));
+      links.push_back(zone->create_link(prefix + "-link", interconnect.route.bytes_per_s())->set_latency(0));
+      links.back()->seal();
+    }
+    for (std::size_t from = 0; from < interconnect.senders; ++from) {
+      for (std::size_t to = interconnect.senders; to < observers.size(); ++to) {
+        const std::vector<sg4::LinkInRoute> way = {sg4::LinkInRoute(links[from]),
+                                                   sg4::LinkInRoute(links[to])};
+        zone->add_route(hosts[from]->get_netpoint(), hosts[to]->get_netpoint(), nullptr, nullptr, way, false);
+        between_observers_.push_back([sender = observers[from], receiver = observers[to]](
+                                         Resource resource, double busy_s, double from_s, double to_s) {
+          sender(resource, busy_s, from_s, to_s);
+          receiver(resource, busy_s, from_s, to_s);
+        });
+        between_[{from, to}] = std::make_unique<SimgridLane>(agenda_, hosts[from], hosts[to],
+                                                             interconnect.route, between_observers_.back());
+      }
+    }
+    zone->seal();
+  }
+
   void call() {
     woken_ = false;
     in_loop_ = true;
@@ -334,6 +376,8 @@ class SimgridWorld : public World {
   sg4::Engine engine_;
   Agenda agenda_;
   std::vector<std::unique_ptr<SimgridNode>> nodes_;
+  std::deque<LinkObserver> between_observers_;  // of the lanes below, by reference
+  std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<SimgridLane>> between_;
   std::function<double(double)> loop_;
   double next_call_s_ = 0;
   sg4::Host* clock_host_ = nullptr;
@@ -347,8 +391,10 @@ class SimgridWorld : public World {
 }  // namespace
 
 std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
-                                          std::vector<LinkObserver> observers, bool shared_remote) {
-  return std::make_unique<SimgridWorld>(hardware, tensor_parallel_size, std::move(observers), shared_remote);
+                                          std::vector<LinkObserver> observers, bool shared_remote,
+                                          const std::optional<Interconnect>& interconnect) {
+  return std::make_unique<SimgridWorld>(hardware, tensor_parallel_size, std::move(observers), shared_remote,
+                                        interconnect);
 }
 
 std::string simgrid_version() {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,10 @@ class Lane {
  public:
   virtual ~Lane() = default;
   // `alone_s`: what the bytes take on an idle route (Route::seconds), after `latency_s` in which none flow.
-  // `on_phase` is called when the transfer leaves the queue and when its last byte has arrived.
-  virtual void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) = 0;
+  // `on_phase` is called when the transfer leaves the queue and when its last byte has arrived. Its latency
+  // begins at `ready_s` at the earliest: before, there is nothing to carry, and those behind it wait as well.
+  virtual void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase,
+                    double ready_s = 0) = 0;
   // Seconds that the bytes asked for and not yet carried take on an idle route.
   virtual double pending_s() const = 0;
 };
@@ -58,6 +61,8 @@ class World {
   virtual ~World() = default;
   virtual double now_s() const = 0;
   virtual Node& node(std::size_t number) = 0;
+  // From a node that sends to one that does not. REQUIRES: the World has an Interconnect.
+  virtual Lane& between(std::size_t from, std::size_t to) = 0;
   // Calls the loop as soon as the current callback returns, unless it is due anyway.
   virtual void wake() = 0;
   // Calls loop(now) at time 0, then whenever the time it returned has come or wake() was said. Infinity: only
@@ -69,11 +74,20 @@ class World {
 // Seconds of work that a link did for one transfer: reported when the transfer ends.
 using LinkObserver = std::function<void(Resource, double busy_s, double from_s, double to_s)>;
 
+// The first `senders` nodes send to all others. Each node has one link for it, of `route`'s only hop, which
+// its transfers share.
+struct Interconnect {
+  std::size_t senders = 0;
+  Route route;
+};
+
 // Nodes in SimGrid, one for each observer: a link for every device of the profile, a pair of hosts for every
-// lane. Nodes share nothing, but the link of the remote tier where `shared_remote` says so. REQUIRES: the
-// only World of this process (SimGrid has one engine a process).
+// lane. Nodes share nothing, but the link of the remote tier where `shared_remote` says so. What an
+// interconnect carries both of its ends observe. REQUIRES: the only World of this process (SimGrid has one
+// engine a process).
 std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
-                                          std::vector<LinkObserver> observers, bool shared_remote = false);
+                                          std::vector<LinkObserver> observers, bool shared_remote = false,
+                                          const std::optional<Interconnect>& interconnect = std::nullopt);
 
 // "3.32", of the library that runs.
 std::string simgrid_version();

@@ -47,6 +47,9 @@ TurnRecord merged(uint32_t session, std::span<const TurnRecord* const> calls,
   whole.lookup_s = restored.lookup_s;
   whole.load_s = restored.load_s;
   whole.restore_compute_s = restored.restore_compute_s;
+  whole.decode_queue_s = restored.decode_queue_s;
+  whole.transfer_s = restored.transfer_s;
+  whole.first_step_s = restored.first_step_s;
   return whole;
 }
 

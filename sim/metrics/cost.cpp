@@ -32,12 +32,18 @@ struct Spending {
   double written_bytes = 0;  // to SSDs
 };
 
+// Engines that have tiers.
+int64_t storing_replicas(const RunFacts& facts) {
+  return facts.prefill_replicas > 0 ? facts.prefill_replicas : facts.replicas;
+}
+
 // Of the provisioned bytes of a tier, those that are billed: 1, or the part that the fullest node fills.
 double billed_share(const Recorded& recorded, const RunFacts& facts, Tier tier) {
   if (!facts.bills_filled[index(tier)]) return 1;
   const RecordedLevel& stored = recorded[stored_in(tier)];
   const bool is_shared = facts.shared_remote && tier == Tier::remote;
-  const double filled = is_shared ? stored.peak : static_cast<double>(facts.replicas) * stored.node_peak;
+  const double filled =
+      is_shared ? stored.peak : static_cast<double>(storing_replicas(facts)) * stored.node_peak;
   return std::min(1.0, filled / facts.tier_bytes[index(tier)]);
 }
 

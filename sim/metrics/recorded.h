@@ -46,6 +46,9 @@ struct Recorded {
   TimeSeries written_to_ssds;      // bytes
   TimeSeries remote_requests;      // reads and writes
   std::vector<double> gpu_busy_s;  // of each node
+  TimeSeries prefill_gpu_busy;     // of nodes that compute prompts for others
+  int64_t handovers = 0, handovers_given_up = 0;
+  double handover_bytes = 0, handover_s = 0;
   int64_t preemptions = 0;
   int64_t believed_tokens = 0, there_tokens = 0;  // of routed prompts, on the nodes that got them
   int64_t drafts = 0, draft_tokens = 0, accepted_tokens = 0;

@@ -20,8 +20,8 @@ std::string level_name(std::size_t level) {
 
 struct Recorder::State : Recorded {};
 
-Recorder::Recorder(int64_t expected_turns, TraceEvents* trace)
-    : state_(std::make_unique<State>()), trace_(trace) {
+Recorder::Recorder(int64_t expected_turns, TraceEvents* trace, std::size_t prefill_nodes)
+    : state_(std::make_unique<State>()), trace_(trace), prefill_nodes_(prefill_nodes) {
   state_->turns.reserve(static_cast<std::size_t>(std::max<int64_t>(expected_turns, 0)));
 }
 
@@ -53,12 +53,15 @@ void Recorder::busy(Resource which, double busy_s, double from_s, double to_s, s
     if (node >= state_->gpu_busy_s.size()) state_->gpu_busy_s.resize(node + 1);
     state_->gpu_busy_s[node] += busy_s;
   }
-  TimeSeries& series = state_->busy[index(which)];
-  if (to_s > from_s) {
-    series.add(busy_s / (to_s - from_s), from_s, to_s);
-  } else {
-    series.add_at(busy_s, from_s);
-  }
+  const auto add_to = [&](TimeSeries& series) {
+    if (to_s > from_s) {
+      series.add(busy_s / (to_s - from_s), from_s, to_s);
+    } else {
+      series.add_at(busy_s, from_s);
+    }
+  };
+  add_to(state_->busy[index(which)]);
+  if (which == Resource::gpu && node < prefill_nodes_) add_to(state_->prefill_gpu_busy);
 }
 
 void Recorder::read(Tier tier, double bytes, double requests, double now_s) {
@@ -104,6 +107,14 @@ void Recorder::waiting_saves(double bytes) {
   state_->peak_waiting_save_bytes = std::max(state_->peak_waiting_save_bytes, state_->waiting_save_bytes);
 }
 
+void Recorder::handed_over(double bytes, double seconds) {
+  ++state_->handovers;
+  state_->handover_bytes += bytes;
+  state_->handover_s += seconds;
+}
+
+void Recorder::gave_up_handover() { ++state_->handovers_given_up; }
+
 void Recorder::copied(double bytes, double seconds) {
   state_->copied_bytes += bytes;
   state_->copied_s += seconds;
@@ -118,8 +129,8 @@ RunResult Recorder::finish(const RunFacts& facts) {
 
 std::vector<std::string> metric_names() {
   std::vector<std::string> names;
-  // An empty result has them all.
-  for (const Metric& metric : Recorder(0).finish({}).metrics) {
+  // An empty result of a fleet whose prompts one node computes has them all.
+  for (const Metric& metric : Recorder(0).finish({.replicas = 2, .prefill_replicas = 1}).metrics) {
     if (!std::holds_alternative<std::string>(metric.value)) names.push_back(metric.name);
     if (metric.name == "stable.verdict") names.emplace_back("stable");
   }

@@ -39,9 +39,10 @@ struct RunFacts {
   std::vector<std::string> notes;
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
-  double reserved_bytes = 0;  // KV memory that a sequence takes when it is admitted; 0: it grows
   bool routes_by_beliefs = false;  // by an index that may be wrong
-  int64_t replicas = 1;       // engines of the fleet; what follows is of all of them together
+  double reserved_bytes = 0;       // KV memory that a sequence takes when it is admitted; 0: it grows
+  int64_t replicas = 1;            // engines of the fleet; what follows is of all of them together
+  int64_t prefill_replicas = 0;    // of them, those that compute prompts for the others; 0: all do both
   bool shared_remote = false;
   double gpu_usd_per_hour = 0;  // all GPUs of the profile
   int64_t gpus = 1;             // how many that are
@@ -79,7 +80,8 @@ class TraceEvents;
 class Recorder {
  public:
   // `trace`, if any, gets what is busy and the levels as well, and outlives it.
-  explicit Recorder(int64_t expected_turns, TraceEvents* trace = nullptr);
+  // The first `prefill_nodes` nodes compute prompts for the others; 0: every node does both.
+  explicit Recorder(int64_t expected_turns, TraceEvents* trace = nullptr, std::size_t prefill_nodes = 0);
   ~Recorder();
 
   void turn(const TurnRecord& record);
@@ -109,6 +111,10 @@ class Recorder {
   void refused_save();
   // Bytes that wait in write queues, over all tiers of a node, changed by so much.
   void waiting_saves(double bytes);
+  // A prompt's KV went to another node: `seconds` from its first byte to its last.
+  void handed_over(double bytes, double seconds);
+  // Nobody fetched a prompt's KV as long as it was kept.
+  void gave_up_handover();
   // Windows of KV moved within their buffers.
   void copied(double bytes, double seconds);
 
@@ -118,6 +124,7 @@ class Recorder {
   struct State;
   std::unique_ptr<State> state_;
   TraceEvents* trace_;
+  std::size_t prefill_nodes_;
 };
 
 // The names of the metrics of every result that are numbers, and "stable" (RunResult::number).

@@ -36,10 +36,15 @@ struct TurnRecord {
   double ttft_s = 0;
   double service_ttft_s = 0;  // from first admission
   double e2el_s = 0;
+  // Of a turn that one node computes and another decodes, from the end of its prefill on: until the other
+  // node had room for its KV (decode_queue_s), until all of it had come, until the first token
+  // (first_step_s).
+  double transfer_s = 0;
   float restore_s = 0;  // admission to restored
   float lookup_s = 0;
   float load_s = 0;             // restoration with transfers queued or under way
   float restore_compute_s = 0;  // restoration after its last transfer
+  float decode_queue_s = 0, first_step_s = 0;
 };
 
 // A metric under its dotted name, e.g. "p99_ttft_ms" or "utilization.gpu". Null doubles are NaN.

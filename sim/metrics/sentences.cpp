@@ -20,7 +20,8 @@ constexpr double kNoticeable = 0.005;  // relative; less is called equal
 
 constexpr std::array<std::string_view, kResourceCount> kResourceWords = {
     "the GPU", "the PCIe link to the GPU", "the PCIe link from the GPU", "NVLink",
-    "DRAM",    "reads from the SSDs",      "writes to the SSDs",         "the remote store"};
+    "DRAM",    "reads from the SSDs",      "writes to the SSDs",         "the remote store",
+    "the NICs"};
 
 // Parts of the TTFT, as ttft_breakdown_ms names them, and what happens in them; batching is taken from
 // prefill.
@@ -28,14 +29,25 @@ struct Part {
   const char* name;
   const char* doing;
 };
-constexpr Part kParts[] = {{"queue", "queueing"},     {"lookup", "looking up"},
-                           {"load", "loading"},       {"restore_compute", "projecting or recomputing"},
-                           {"prefill", "prefilling"}, {"batching", "sharing steps with others"}};
+constexpr Part kParts[] = {{"queue", "queueing"},
+                           {"lookup", "looking up"},
+                           {"load", "loading"},
+                           {"restore_compute", "projecting or recomputing"},
+                           {"prefill", "prefilling"},
+                           {"batching", "sharing steps with others"},
+                           {"decode_queue", "waiting for a decode node"},
+                           {"transfer", "moving KV"},
+                           {"first_step", "waiting for the first decode step"}};
 
 double metric(const Setting& setting, std::string_view name) { return setting.result->number(name); }
 bool is_ideal(const Setting& setting) { return setting.result->policy == "ideal"; }
 bool is_saturated(const Setting& setting) { return metric(setting, "stable") == 0; }
 bool is_undecided(const Setting& setting) { return setting.result->text("stable.verdict") == "undecided"; }
+
+// Present only where nodes that compute prompts pass them to others.
+bool is_of_disaggregation(std::string_view part) {
+  return part == "decode_queue" || part == "transfer" || part == "first_step";
+}
 
 double part_ms(const Setting& setting, const Part& part) {
   const std::string_view name = part.name;
@@ -43,6 +55,7 @@ double part_ms(const Setting& setting, const Part& part) {
   const double known_ms = std::isnan(batching_ms) ? 0 : batching_ms;
   if (name == "batching") return known_ms;
   const double ms = metric(setting, std::string("ttft_breakdown_ms.") + part.name);
+  if (std::isnan(ms) && is_of_disaggregation(name)) return 0;
   return name == "prefill" ? ms - known_ms : ms;
 }
 

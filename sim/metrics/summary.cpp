@@ -101,6 +101,7 @@ class Summary {
     add_hits();
     add_tiers();
     add_utilization();
+    add_disaggregation();
     add_kv_buffer();
     add_speculation();
     add_breakdown();
@@ -289,7 +290,7 @@ class Summary {
   }
 
   void add_utilization() {
-    for (std::size_t i = 0; i < kResourceCount; ++i) {
+    for (std::size_t i = 0; i < resources(); ++i) {
       // Saves may go on after the last session has ended; that work is no part of any window.
       const double busy_s = recorded_.busy[i].integral(window_.from_s, window_.to_s) / links_of(i);
       // The work of a transfer counts as spread evenly over its time, so that the window may get a little
@@ -338,15 +339,51 @@ class Summary {
     const auto greatest = std::max_element(shares.begin(), shares.end());
     const auto which = static_cast<std::size_t>(greatest - shares.begin());
     add("bound_by", std::string(*greatest > 0 ? kResourceNames[which] : "none"));
-    for (std::size_t i = 0; i < kResourceCount; ++i)
+    for (std::size_t i = 0; i < resources(); ++i)
       add("bottleneck." + std::string(kResourceNames[i]), shares[i]);
     add("bottleneck.none", std::max(0.0, none));
   }
 
-  // How many there are of a resource: one a node, but for what all share.
+  bool is_disaggregated() const { return facts_.prefill_replicas > 0; }
+
+  // Those that a result names. The last one is between nodes that pass each other KV.
+  std::size_t resources() const { return is_disaggregated() ? kResourceCount : index(Resource::nic); }
+
+  // How many there are of a resource: one a node, but for what all share. Nodes that only decode keep nothing
+  // below the GPU.
   double links_of(std::size_t resource) const {
     const bool is_shared = facts_.shared_remote && resource == index(Resource::remote);
-    return is_shared ? 1 : static_cast<double>(facts_.replicas);
+    if (is_shared) return 1;
+    const bool is_of_all = resource == index(Resource::gpu) || resource == index(Resource::nvlink) ||
+                           resource == index(Resource::nic);
+    return static_cast<double>(is_disaggregated() && !is_of_all ? facts_.prefill_replicas : facts_.replicas);
+  }
+
+  // Transfers are of the whole run, as totals are; parts of TTFTs and utilizations are measured as
+  // everywhere.
+  void add_disaggregation() {
+    if (!is_disaggregated()) return;
+    double ttft_s = 0, transfer_s = 0;
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (!is_measured(turn)) continue;
+      ttft_s += turn.ttft_s;
+      transfer_s += turn.transfer_s;
+    }
+    const auto handovers = static_cast<double>(recorded_.handovers);
+    add("disaggregation.transfers", recorded_.handovers);
+    add("disaggregation.transfers_given_up", recorded_.handovers_given_up);
+    add("disaggregation.transfer_bytes", recorded_.handover_bytes);
+    add("disaggregation.mean_transfer_ms", handovers > 0 ? 1e3 * recorded_.handover_s / handovers : kNaN);
+    add("disaggregation.transfer_share_of_ttft", ttft_s > 0 ? transfer_s / ttft_s : kNaN);
+    const double prefill_s = recorded_.prefill_gpu_busy.integral(window_.from_s, window_.to_s);
+    const double all_s = recorded_.busy[index(Resource::gpu)].integral(window_.from_s, window_.to_s);
+    const auto prefill_nodes = static_cast<double>(facts_.prefill_replicas);
+    const double decode_nodes = static_cast<double>(facts_.replicas) - prefill_nodes;
+    const auto share = [this](double busy_s, double nodes) {
+      return window_.length_s() > 0 ? std::clamp(busy_s / nodes / window_.length_s(), 0.0, 1.0) : 0;
+    };
+    add("disaggregation.prefill_gpu_utilization", share(prefill_s, prefill_nodes));
+    add("disaggregation.decode_gpu_utilization", share(all_s - prefill_s, decode_nodes));
   }
 
   // The busiest node's GPU time over the mean node's.
@@ -384,6 +421,7 @@ class Summary {
   // Exposed time only. Prefill is what remains, so that the parts sum to mean_ttft_ms.
   void add_breakdown() {
     double count = 0, queue = 0, lookup = 0, load = 0, restore_compute = 0;
+    double decode_queue = 0, transfer = 0, first_step = 0;
     for (const TurnRecord& turn : recorded_.turns) {
       if (!is_measured(turn)) continue;
       ++count;
@@ -391,15 +429,24 @@ class Summary {
       lookup += turn.lookup_s;
       load += turn.load_s;
       restore_compute += turn.restore_compute_s;
+      decode_queue += turn.decode_queue_s;
+      transfer += turn.transfer_s;
+      first_step += turn.first_step_s;
     }
     const double ms = 1e3 / count;
     add("ttft_breakdown_ms.queue", queue * ms);
     add("ttft_breakdown_ms.lookup", lookup * ms);
     add("ttft_breakdown_ms.load", load * ms);
     add("ttft_breakdown_ms.restore_compute", restore_compute * ms);
+    if (is_disaggregated()) {
+      add("ttft_breakdown_ms.decode_queue", decode_queue * ms);
+      add("ttft_breakdown_ms.transfer", transfer * ms);
+      add("ttft_breakdown_ms.first_step", first_step * ms);
+    }
     // Not below 0: the parts are kept as floats, of which a long one rounds more than a short prefill.
     add("ttft_breakdown_ms.prefill",
-        std::max(0.0, result_.number("mean_ttft_ms") - (queue + lookup + load + restore_compute) * ms));
+        std::max(0.0, result_.number("mean_ttft_ms") - (queue + lookup + load + restore_compute) * ms -
+                          (decode_queue + transfer + first_step) * ms));
     add("mean_batching_ms", facts_.idle_prefill_s ? 1e3 * mean_batching_s() : kNaN);
   }
 
@@ -418,7 +465,8 @@ class Summary {
     for (std::size_t i = 0; i < measured.size(); i += every) {
       const TurnRecord& turn = *measured[i];
       const double restored_s = turn.lookup_s + turn.load_s + turn.restore_compute_s;
-      const double prefill_s = turn.ttft_s - queue_s(turn) - restored_s;
+      const double handed_over_s = turn.decode_queue_s + turn.transfer_s + turn.first_step_s;
+      const double prefill_s = turn.ttft_s - queue_s(turn) - restored_s - handed_over_s;
       sum_s += std::max(0.0, prefill_s - facts_.idle_prefill_s(turn));
       ++count;
     }

@@ -122,7 +122,11 @@ void write_turn(Writer& writer, std::size_t id, const TurnRecord& turn) {
   then("lookup", turn.lookup_s);
   then("load", turn.load_s);
   then("restore compute", turn.restore_compute_s);
-  then("prefill", turn.arrival_s + turn.ttft_s - at_s);
+  const double handed_over_s = turn.decode_queue_s + turn.transfer_s + turn.first_step_s;
+  then("prefill", turn.arrival_s + turn.ttft_s - handed_over_s - at_s);
+  then("decode queue", turn.decode_queue_s);
+  then("transfer", turn.transfer_s);
+  then("first step", turn.first_step_s);
   then("decode", turn.arrival_s + turn.e2el_s - at_s);
   writer.close(id, name, turn.arrival_s + turn.e2el_s);
 }

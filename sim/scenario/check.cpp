@@ -579,6 +579,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_arrivals(scenario, places);
   check_warmup(scenario, places);
   check_fleet(scenario, places);
+  check_disaggregation(scenario, places);
   note_unreached(scenario);
   if (scenario.serving.max_model_len > scenario.model.max_position_embeddings) {
     scenario.notes.push_back("serving.max_model_len is " + std::to_string(*scenario.serving.max_model_len) +

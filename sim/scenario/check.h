@@ -15,6 +15,9 @@ void check_hardware(const HardwareProfile& hardware, const Places& places, std::
 // serving.speculative, if it is there.
 void check_speculative(Scenario& scenario, const Places& places);
 
+// fleet.disaggregation, if it is there.
+void check_disaggregation(const Scenario& scenario, const Places& places);
+
 // Includes those above. May add notes about what is allowed and yet worth knowing.
 void check_scenario(Scenario& scenario, const Places& places);
 

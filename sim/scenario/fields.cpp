@@ -416,6 +416,13 @@ static void describe(FieldVisitor& v, Nvlink& o) {
           not_negative("memory of one GPU for kernels that fuse all-reduces", "bytes"));
 }
 
+static void describe(FieldVisitor& v, Nic& o) {
+  v.field("count", o.count, count("cards of the node", "NICs"));
+  v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("one direction, one card", "bytes/s"));
+  v.field("latency_s", o.latency_s,
+          not_negative("to the first byte of a transfer, its set-up included", "s"));
+}
+
 static void describe(FieldVisitor& v, Dram& o) {
   v.field("capacity_bytes", o.capacity_bytes, positive("for stored state", "bytes"));
   v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("of the node", "bytes/s"));
@@ -503,6 +510,7 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
   v.field("nvlink", o.nvlink, {.meaning = "between GPUs", .absent = "none"});
   v.field("collectives", o.collectives,
           {.meaning = "measured times of collectives", .absent = "by nvlink or pcie"});
+  v.field("nic", o.nic, {.meaning = "one network card between nodes, and how many", .absent = "none"});
   v.field("dram", o.dram, {.meaning = "the node's memory", .absent = "none"});
   v.field("ssd", o.ssd, {.meaning = "one device, and how many", .absent = "none"});
   v.field("remote", o.remote, {.meaning = "storage behind the network", .absent = "none"});
@@ -708,6 +716,46 @@ static void describe(FieldVisitor& v, RouterOptions& o) {
   v.field("balance_rel", o.balance_rel, {.meaning = "cache_aware: and their ratio", .min = 1, .max = 1e6});
 }
 
+static void describe(FieldVisitor& v, PoolOptions& o) {
+  v.field("max_num_seqs", o.max_num_seqs,
+          {.meaning = "of these nodes",
+           .unit = "requests",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "serving.max_num_seqs"});
+  v.field("max_num_batched_tokens", o.max_num_batched_tokens,
+          {.meaning = "of these nodes",
+           .unit = "tokens",
+           .min = 1,
+           .max = 1e9,
+           .absent = "serving.max_num_batched_tokens"});
+}
+
+static void describe(FieldVisitor& v, DisaggregationOptions& o) {
+  v.field("prefill_replicas", o.prefill_replicas,
+          {.meaning = "nodes that compute prompts, the first ones; the others decode",
+           .unit = "nodes",
+           .min = 1,
+           .max = kMaxReplicas - 1,
+           .required = true});
+  v.field("transfer", o.transfer,
+          {.meaning = "the decode node asks for a prompt's KV once it is computed, or reserves blocks when "
+                      "its computation begins and is sent it"});
+  v.field("granularity", o.granularity,
+          {.meaning = "KV moves when the whole prompt is computed, or (push) each layer as soon as it is"});
+  v.field("link", o.link, {.meaning = "what carries KV between nodes: hardware.nic or hardware.nvlink"});
+  v.field("lease_s", o.lease_s,
+          {.meaning = "pull: KV that nobody has begun to fetch for so long is given up, and the decode node "
+                      "computes the prompt itself",
+           .unit = "s",
+           .min = 0,
+           .max = kMaxYears_s,
+           .absent = "kept until it is fetched"});
+  v.field("prefill", o.prefill,
+          {.meaning = "what the nodes that compute prompts set otherwise than serving"});
+  v.field("decode", o.decode, {.meaning = "what the nodes that decode set otherwise than serving"});
+}
+
 static void describe(FieldVisitor& v, FleetOptions& o) {
   v.field(
       "replicas", o.replicas,
@@ -723,6 +771,9 @@ static void describe(FieldVisitor& v, FleetOptions& o) {
   v.field("shared_remote", o.shared_remote,
           {.meaning = "the remote tier is one store behind one link for all nodes"});
   v.field("failures", o.failures, {.meaning = "nodes that are lost with what they hold"});
+  v.field(
+      "disaggregation", o.disaggregation,
+      {.meaning = "nodes that compute prompts, and others that decode", .absent = "every node does both"});
 }
 
 // "the format of a file, or a generator (chat, ...)".

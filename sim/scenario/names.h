@@ -36,6 +36,9 @@ inline constexpr std::string_view kRoutingNames[] = {"round_robin",  "least_load
                                                      "prefix_aware", "random",       "cache_aware",
                                                      "dynamo",       "weighted"};
 inline constexpr std::string_view kIndexNames[] = {"exact", "events", "approximate"};
+inline constexpr std::string_view kKvTransferNames[] = {"pull", "push"};
+inline constexpr std::string_view kTransferGranularityNames[] = {"end", "layerwise"};
+inline constexpr std::string_view kTransferLinkNames[] = {"nic", "nvlink"};
 inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
 inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
 inline constexpr std::string_view kInputIsNames[] = {"automatic", "new_tokens", "whole_prompt"};
@@ -93,6 +96,9 @@ constexpr Names names_of(KvCapacityModel) { return kKvCapacityModelNames; }
 constexpr Names names_of(MixedAttention) { return kMixedAttentionNames; }
 constexpr Names names_of(IndexKind) { return kIndexNames; }
 constexpr Names names_of(Routing) { return kRoutingNames; }
+constexpr Names names_of(KvTransfer) { return kKvTransferNames; }
+constexpr Names names_of(TransferGranularity) { return kTransferGranularityNames; }
+constexpr Names names_of(TransferLink) { return kTransferLinkNames; }
 constexpr Names names_of(BadRow) { return kBadRowNames; }
 constexpr Names names_of(History) { return kHistoryNames; }
 constexpr Names names_of(InputIs) { return kInputIsNames; }

@@ -20,6 +20,10 @@ Lookup Instance::look_up(Request& request, Found& found) {
   }
   found_ = cache_.find(request);
   found.gpu = found_.blocks;
+  if (!parts_.handover && request.handover && !gave_up(request)) {
+    found.load_tokens = request.prompt_tokens();
+    return Lookup::computes;
+  }
   request.free_tokens = found_.parts.on_gpu();
   request.named = parts_.serving.prefix_caching && request.free_tokens == 0;
   const bool asks = parts_.policy->traits().restores_resident && request.free_tokens > 0;
@@ -63,6 +67,7 @@ bool Instance::waits_for_prefetch(const Request& request) {
 // ---- admission ----
 
 Lookup Instance::admit(Request& request) {
+  if (!parts_.handover && request.handover) return receive(request);
   const double now_s = parts_.node->now_s();
   const FoundParts found = std::move(found_.parts);
   const int64_t resident = request.planned;
@@ -81,6 +86,7 @@ Lookup Instance::admit(Request& request) {
       record.history_tokens = record.hit_tokens;
     }
     cache_.weigh(request);
+    if (pushes()) parts_.fleet.hands_over(request.arrival, request.handover);
   }
   cache_.use(request, now_s);
   forecast_.served(request.number);
@@ -240,6 +246,7 @@ void Instance::take_restored(double now_s) {
     record_computed(restored.times, restored.times.restored_s);
     cache_.loaded(request);
     if (restored.blocks) --blocking_loads_;
+    if (!parts_.handover) request.handover = nullptr;
     if (!request.fused) {
       scheduler_.loaded(request);
       continue;

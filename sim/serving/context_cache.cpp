@@ -239,19 +239,32 @@ std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
   tokens = tokens / chunk * chunk;
   if (tokens <= request.saved_tokens || request.unused_tokens > 0) return {};
   request.saved_tokens = tokens;
+  return keep(first_parts(request.text.runs, tokens), request, now);
+}
+
+// Of the first `tokens` tokens of a sequence. A piece is found as a whole.
+std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, int64_t tokens) const {
   std::vector<SequenceRun> runs;
-  for (const SequenceRun& run : request.text.runs) {
+  for (const SequenceRun& run : all) {
     if (tokens <= 0) break;
     runs.push_back(run);
     runs.back().tokens = std::min(run.tokens, tokens);
     tokens -= runs.back().tokens;
   }
-  // A piece is found as a whole.
   if (!runs.empty() && runs.back().owner == TextOwner::piece &&
-      runs.back().tokens < request.text.runs[runs.size() - 1].tokens) {
+      runs.back().tokens < all[runs.size() - 1].tokens) {
     runs.pop_back();
   }
-  return keep(parts_of(runs, parts_.keeping.chunk_tokens), request, now);
+  return parts_of(runs, parts_.keeping.chunk_tokens);
+}
+
+// As Sessions::close() of a whole turn.
+std::vector<Part> ContextCache::prompt_parts(const Request& request) const {
+  const Session& session = parts_.workload->sessions[request.arrival.session];
+  if (!parts_.workload->piece_begin.empty() && session.turn_count == 1) return {};
+  std::span<const SequenceRun> runs = request.text.runs;
+  if (!session.history_grows) runs = runs.first(request.text.history_runs);
+  return first_parts(runs, request.prompt_tokens());
 }
 
 // A part is saved from its beginning: behind what is evicted nothing is left, and what stands before it is

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -94,6 +95,8 @@ class ContextCache {
 
   // A turn leaves the parts behind.
   std::vector<Move> keep(const std::vector<Part>& parts, const Request& request, Order now);
+  // Of a request whose prompt is computed and whose answer comes elsewhere: what keep() gets.
+  std::vector<Part> prompt_parts(const Request& request) const;
   // What is full of the request's sequence by now, with SaveAt::step.
   std::vector<Move> save_progress(Request& request, Order now);
   // What the GPU has evicted since the last call, with SaveAt::eviction.
@@ -116,6 +119,7 @@ class ContextCache {
     int64_t last = -1;
   };
 
+  std::vector<Part> first_parts(std::span<const SequenceRun> all, int64_t tokens) const;
   FoundParts find_below(const Request& request, int64_t resident) const;
   FoundParts find_seen(const Request& request) const;
   void count_turn(Key key, const Request& request);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.h"
 #include "serving/prompt.h"
 
 namespace kvcap {
@@ -19,11 +20,20 @@ Fleet::Fleet(const FleetParts& parts)
     : parts_(parts),
       sessions_(*parts.instance.workload, parts.instance.serving, parts.instance.keeping,
                 parts.instance.max_model_len),
-      router_(parts.options, parts.seed),
       index_(parts.options.router, parts.stores.size()),
       members_(parts.stores.size()),
-      facts_(parts.stores.size()),
-      last_node_(parts.instance.workload->sessions.size(), kNowhere) {
+      facts_(parts.stores.size()) {
+  const auto add_pool = [&](std::size_t first, std::size_t members) {
+    pools_.push_back(
+        {.first = first,
+         .members = members,
+         .router = Router(parts.options, parts.seed),
+         .last_node = std::vector<uint32_t>(parts.instance.workload->sessions.size(), kNowhere)});
+  };
+  const std::optional<DisaggregationOptions>& disaggregation = parts.options.disaggregation;
+  add_pool(0, disaggregation ? static_cast<std::size_t>(disaggregation->prefill_replicas) : members_.size());
+  const std::size_t first_decode = pools_.front().members;
+  if (disaggregation) add_pool(first_decode, members_.size() - first_decode);
   for (const NodeFailure& failure : parts.options.failures) {
     const auto node = static_cast<std::size_t>(failure.replica);
     changes_.push_back({failure.at_s, node, false});
@@ -34,17 +44,18 @@ Fleet::Fleet(const FleetParts& parts)
     return a.at_s != b.at_s ? a.at_s < b.at_s : a.up > b.up;
   });
   if (parts.instance.workload->warm_start) {
-    for (std::size_t i = 0; i < last_node_.size(); ++i) {
+    Pool& pool = pools_.front();
+    for (std::size_t i = 0; i < pool.last_node.size(); ++i) {
       if (parts.instance.workload->sessions[i].context_tokens == 0) continue;
-      last_node_[i] =
-          static_cast<uint32_t>(home_of(parts.instance.workload->context_key(i), members_.size()));
+      pool.last_node[i] =
+          static_cast<uint32_t>(home_of(parts.instance.workload->context_key(i), pool.members));
     }
   }
   for (std::size_t node = 0; node < members_.size(); ++node) start(node);
 }
 
 void Fleet::start(std::size_t node) {
-  InstanceParts parts = parts_.instance;
+  InstanceParts parts = decodes_only(node) ? *parts_.decode : parts_.instance;
   Member& member = members_[node];
   member.restorer = parts_.make_restorer(node);
   parts.sessions = &sessions_;
@@ -62,7 +73,7 @@ void Fleet::start(std::size_t node) {
     ++ended_;
   };
   const bool reports =
-      !alone() && router_.needs_beliefs() && parts_.options.router.index == IndexKind::events;
+      !alone() && pools_.front().router.needs_beliefs() && parts_.options.router.index == IndexKind::events;
   if (reports) {
     parts.fleet.stored = [this, node](std::span<const Part> stored) {
       index_.stored(node, stored, parts_.world->now_s());
@@ -77,6 +88,12 @@ void Fleet::start(std::size_t node) {
         if (other != node) parts_.stores[other].own().erase(key);
       }
     };
+  }
+  if (parts.handover) {
+    parts.fleet.hands_over = [this, node](const Arrival& arrival, const std::shared_ptr<Handover>& handover) {
+      handed_over_.push_back({arrival, node, handover});
+    };
+    parts.fleet.fits_decoder = [this](int64_t tokens) { return members_.back().instance->fits(tokens); };
   }
   member.instance = std::make_unique<Instance>(parts);
   facts_[node].up = true;
@@ -93,6 +110,7 @@ double Fleet::advance(double now_s) {
     call_again_or_work(unit, now_s);
   }
   route_arrivals(now_s);
+  route_handed_over(now_s);
   work(now_s);
   if (parts_.instance.check_invariants) check(now_s);
   if (sessions_.arrivals.ended()) {
@@ -100,6 +118,7 @@ double Fleet::advance(double now_s) {
     ended_s_ = now_s;
     return -1;
   }
+  if (!handed_over_.empty()) return now_s;
   double next_s = sessions_.arrivals.next_s();
   if (due_.first() != kNoSlot) next_s = std::min(next_s, due_.first_rank().value);
   if (next_change_ < changes_.size()) next_s = std::min(next_s, changes_[next_change_].at_s);
@@ -164,9 +183,9 @@ std::vector<Part> Fleet::prompt_parts(const TurnText& text) const {
 }
 
 // What the router knows of each node, and believes to lie on it of this prompt.
-void Fleet::learn(const TurnText& text, std::span<const Part> prompt, double now_s) {
+void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s) {
   const bool looks = parts_.options.router.index == IndexKind::exact;
-  for (std::size_t node = 0; node < members_.size(); ++node) {
+  for (std::size_t node = pool.first; node < pool.first + pool.members; ++node) {
     NodeFacts& facts = facts_[node];
     facts = {.up = facts.up, .turns = facts.turns};
     if (!facts.up) continue;
@@ -186,13 +205,27 @@ void Fleet::learn(const TurnText& text, std::span<const Part> prompt, double now
   }
 }
 
-std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, std::optional<std::size_t> before,
-                                              double now_s) {
-  if (!router_.needs_beliefs()) return choose_by_facts(before, 1);
+std::optional<std::size_t> Fleet::assign(const Arrival& arrival, Pool& pool, bool& moved, double now_s) {
+  uint32_t& last_node = pool.last_node[arrival.session];
+  const std::optional<std::size_t> before =
+      last_node == kNowhere ? std::nullopt : std::optional<std::size_t>(last_node);
+  const std::optional<std::size_t> chosen = choose_node(arrival, pool, before, now_s);
+  if (!chosen) return std::nullopt;
+  moved = before && before != chosen;
+  last_node = static_cast<uint32_t>(*chosen);
+  ++facts_[*chosen].turns;
+  ++routed_;
+  return chosen;
+}
+
+std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, Pool& pool,
+                                              std::optional<std::size_t> before, double now_s) {
+  if (!pool.router.needs_beliefs()) return choose_by_facts(pool, before, 1);
   const TurnText text = sessions_.open(arrival);
   const std::vector<Part> prompt = prompt_parts(text);
-  learn(text, prompt, now_s);
-  const std::optional<std::size_t> chosen = choose_by_facts(before, text.history_tokens + text.input_tokens);
+  learn(pool, text, prompt, now_s);
+  const std::optional<std::size_t> chosen =
+      choose_by_facts(pool, before, text.history_tokens + text.input_tokens);
   if (!chosen || parts_.options.router.index == IndexKind::exact) return chosen;
   int64_t there = 0;
   for (int64_t tokens : members_[*chosen].instance->found_tokens(text)) there += tokens;
@@ -201,8 +234,15 @@ std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, std::optio
   return chosen;
 }
 
-std::optional<std::size_t> Fleet::choose_by_facts(std::optional<std::size_t> before, int64_t prompt_tokens) {
-  if (parts_.ranks == 1) return router_.choose(facts_, before, prompt_tokens);
+std::optional<std::size_t> Fleet::choose_by_facts(Pool& pool, std::optional<std::size_t> before,
+                                                  int64_t prompt_tokens) {
+  if (parts_.ranks == 1) {
+    if (before) before = *before - pool.first;
+    const std::optional<std::size_t> chosen =
+        pool.router.choose(std::span(facts_).subspan(pool.first, pool.members), before, prompt_tokens);
+    if (!chosen) return std::nullopt;
+    return pool.first + *chosen;
+  }
   node_facts_.assign(members_.size() / parts_.ranks, {});
   for (std::size_t member = 0; member < members_.size(); ++member) {
     NodeFacts& facts = node_facts_[member / parts_.ranks];
@@ -216,7 +256,7 @@ std::optional<std::size_t> Fleet::choose_by_facts(std::optional<std::size_t> bef
     facts.decode_tokens += facts_[member].decode_tokens;
   }
   if (before) before = *before / parts_.ranks;
-  const std::optional<std::size_t> node = router_.choose(node_facts_, before, prompt_tokens);
+  const std::optional<std::size_t> node = pool.router.choose(node_facts_, before, prompt_tokens);
   if (!node) return std::nullopt;
   return least_loaded_rank(*node);
 }
@@ -234,25 +274,36 @@ std::size_t Fleet::least_loaded_rank(std::size_t node) const {
 }
 
 void Fleet::route(Arrival arrival, double now_s) {
-  uint32_t& last_node = last_node_[arrival.session];
-  const std::optional<std::size_t> before =
-      last_node == kNowhere ? std::nullopt : std::optional<std::size_t>(last_node);
-  const std::optional<std::size_t> chosen = choose_node(arrival, before, now_s);
+  const std::optional<std::size_t> chosen = assign(arrival, pools_.front(), arrival.moved, now_s);
   if (!chosen) {
     held_.push_back(arrival);
     // As the first node's, which has nothing to say now.
     parts_.instance.recorder->level(Level::waiting, static_cast<double>(held_.size()), now_s);
     return;
   }
-  arrival.moved = before && before != chosen;
-  last_node = static_cast<uint32_t>(*chosen);
-  ++facts_[*chosen].turns;
-  ++routed_;
   members_[*chosen].instance->take(arrival);
-  // A run of steps under way may have to end sooner for it.
-  const Slot unit = unit_of(*chosen);
+  tell(*chosen, now_s);
+}
+
+// A run of steps under way may have to end sooner for what has come.
+void Fleet::tell(std::size_t member, double now_s) {
+  const Slot unit = unit_of(member);
   if (std::find(at_work_.begin(), at_work_.end(), unit) != at_work_.end()) return;
   call_again_or_work(unit, now_s);
+}
+
+// A turn that is taken may end the step of another, which hands over more.
+void Fleet::route_handed_over(double now_s) {
+  while (!handed_over_.empty()) {
+    for (const HandedOver& turn : std::exchange(handed_over_, {})) {
+      bool moved = false;
+      const std::optional<std::size_t> chosen = assign(turn.arrival, pools_.back(), moved, now_s);
+      KVCAP_CHECK(chosen.has_value());
+      turn.handover->send_through(parts_.world->between(turn.from, *chosen));
+      members_[*chosen].instance->take_over(turn.arrival, turn.handover);
+      tell(*chosen, now_s);
+    }
+  }
 }
 
 // ---- failures ----

@@ -12,6 +12,10 @@
 // old, ours are not). Ranks fail together. Where they share experts they step together (in_lockstep): all
 // plan, then all compute for as long as the slowest.
 //
+// Where prefill and decode are disaggregated, a turn is routed twice: to one of the nodes that compute
+// prompts, and from there to one of those that decode, by the same rule among these. It counts as a turn of
+// each.
+//
 // One node that never fails sees its turns come: no event is spent on routing them.
 #pragma once
 
@@ -44,6 +48,8 @@ struct FleetParts {
   Store* shared = nullptr;      // the tier behind all of them, if any
   std::function<std::unique_ptr<Restorer>(std::size_t node)> make_restorer;
   InstanceParts instance;  // but for what differs between nodes
+  // Of nodes that only decode. Present where fleet.disaggregation is; the others then have a handover plan.
+  std::optional<InstanceParts> decode;
 };
 
 // The node on which a context lies before the first arrival, where contexts do.
@@ -72,6 +78,14 @@ class Fleet {
     bool up = false;
   };
 
+  // Nodes of which one serves a turn; members are numbered alike.
+  struct Pool {
+    std::size_t first = 0, members = 0;
+    Router router;
+    std::vector<uint32_t> last_node;  // member of each session; kNowhere before its first turn
+  };
+
+  bool decodes_only(std::size_t member) const { return parts_.decode && member >= pools_.front().members; }
   bool alone() const { return members_.size() == 1 && changes_.empty(); }
   double advance_only(double now_s);
   std::size_t step_ranks() const { return parts_.in_lockstep ? parts_.ranks : 1; }
@@ -81,11 +95,16 @@ class Fleet {
   void call_again_or_work(Slot unit, double now_s);
   std::optional<double> finish(Slot unit, double now_s);
   double proceed(Slot unit, double now_s);
-  std::optional<std::size_t> choose_node(const Arrival& arrival, std::optional<std::size_t> before,
-                                         double now_s);
-  void learn(const TurnText& text, std::span<const Part> prompt, double now_s);
+  // The member of a pool that gets the turn. `moved`: its session was elsewhere before.
+  std::optional<std::size_t> assign(const Arrival& arrival, Pool& pool, bool& moved, double now_s);
+  std::optional<std::size_t> choose_node(const Arrival& arrival, Pool& pool,
+                                         std::optional<std::size_t> before, double now_s);
+  void learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s);
   std::vector<Part> prompt_parts(const TurnText& text) const;
-  std::optional<std::size_t> choose_by_facts(std::optional<std::size_t> before, int64_t prompt_tokens);
+  std::optional<std::size_t> choose_by_facts(Pool& pool, std::optional<std::size_t> before,
+                                             int64_t prompt_tokens);
+  void tell(std::size_t member, double now_s);
+  void route_handed_over(double now_s);
   std::size_t least_loaded_rank(std::size_t node) const;
   void change_nodes(double now_s);
   void fail(std::size_t node, double now_s);
@@ -100,17 +119,17 @@ class Fleet {
 
   FleetParts parts_;
   Sessions sessions_;
-  Router router_;
-  RouterIndex index_;  // what the router believes, unless it looks into the stores
+  std::vector<Pool> pools_;  // of all nodes; or of those that compute prompts, and of those that decode
+  RouterIndex index_;        // what routers believe, unless they look into the stores
   std::vector<Member> members_;
   std::vector<NodeFacts> facts_;       // of each member
   std::vector<NodeFacts> node_facts_;  // scratch of choose_node()
-  std::vector<uint32_t> last_node_;    // member of each session; kNowhere before its first turn
   std::vector<Change> changes_;        // in order of their dates
   std::size_t next_change_ = 0;
-  std::deque<Arrival> held_;   // while no node is up
-  SlotHeap due_;               // units by when they want to be called
-  std::vector<Slot> at_work_;  // scratch of advance(): units between two steps
+  std::deque<Arrival> held_;             // while no node is up
+  std::vector<HandedOver> handed_over_;  // turns that look for a node that decodes
+  SlotHeap due_;                         // units by when they want to be called
+  std::vector<Slot> at_work_;            // scratch of advance(): units between two steps
   int64_t routed_ = 0, ended_ = 0;
   double ended_s_ = 0;
 };

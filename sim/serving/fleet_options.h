@@ -51,6 +51,32 @@ struct NodeFailure {
   double down_s = 0;
 };
 
+// Who asks for a prompt's KV. pull: the decode node, once the prompt is computed (vLLM's NixlConnector).
+// push: the decode node reserves blocks when the prefill node begins, which then sends.
+enum class KvTransfer : uint8_t { pull, push };
+// When KV may move: when the whole prompt is computed, or each layer as soon as it is.
+enum class TransferGranularity : uint8_t { end, layerwise };
+// What carries it between nodes: the NICs of both, or the NVLink of their GPUs.
+enum class TransferLink : uint8_t { nic, nvlink };
+
+// What the nodes of one pool set otherwise than `serving`. Absent: as there.
+struct PoolOptions {
+  std::optional<int64_t> max_num_seqs;
+  std::optional<int64_t> max_num_batched_tokens;
+};
+
+// Prefill-decode disaggregation: some nodes compute prompts, the others decode (serving/handover.h).
+struct DisaggregationOptions {
+  int64_t prefill_replicas = 1;  // the first nodes; the others decode
+  KvTransfer transfer = KvTransfer::pull;
+  TransferGranularity granularity = TransferGranularity::end;
+  TransferLink link = TransferLink::nic;
+  // pull: a prompt's KV that nobody has begun to fetch for so long is given up, and the decode node computes
+  // the prompt itself. Absent: the decode node renews the lease as long as it waits.
+  std::optional<double> lease_s;
+  PoolOptions prefill, decode;
+};
+
 struct FleetOptions {
   int64_t replicas = 1;  // nodes of the hardware profile, each with the whole model
   Routing routing = Routing::session_affinity;
@@ -59,6 +85,7 @@ struct FleetOptions {
   // The remote tier of the profile is one store behind one link for all nodes; else each node has its own.
   bool shared_remote = false;
   std::vector<NodeFailure> failures;
+  std::optional<DisaggregationOptions> disaggregation;  // absent: every node does both
 };
 
 }  // namespace kvcap

@@ -65,6 +65,7 @@ void Instance::look_around(double now_s) {
   newcomer_s_ = fetched_s_ = passed_until_s_ = std::numeric_limits<double>::infinity();
   join(now_s);
   take_restored(now_s);
+  end_leases(now_s);
   if (parts_.keeping.expires) parts_.store->expire(now_s);
   if (parts_.check_invariants) check(now_s);
 }
@@ -92,6 +93,7 @@ double Instance::next_event_s() const {
       next_s = std::min(next_s, arrivals_.next_s() + parts_.serving.request_overhead_s);
     }
   }
+  if (!handed_over_.empty()) next_s = std::min(next_s, handed_over_.front()->lease_end_s());
   return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
 }
 
@@ -111,12 +113,10 @@ void Instance::take(const Arrival& arrival) {
   record_level(Level::waiting, static_cast<double>(recorded_waiting_), seen_s);
 }
 
-void Instance::arrive(const Arrival& arrival) {
+RequestPtr Instance::request_of(const Arrival& arrival, std::vector<Cut>* cuts) const {
   auto request = std::make_unique<Request>();
-  std::vector<Cut> cuts;
   request->arrival = arrival;
-  request->text = parts_.sessions->open(arrival, &cuts);
-  cut_fronts(arrival, cuts);
+  request->text = parts_.sessions->open(arrival, cuts);
   const Session& session = parts_.workload->sessions[arrival.session];
   request->history_tokens = request->text.history_tokens;
   request->input_tokens = request->text.input_tokens;
@@ -134,10 +134,23 @@ void Instance::arrive(const Arrival& arrival) {
                      .arrival_s = arrival.time_s};
   request->number = static_cast<double>(arrival.number);
   request->joins_s = arrival.time_s + parts_.serving.request_overhead_s;
+  return request;
+}
+
+void Instance::arrive(const Arrival& arrival) {
+  std::vector<Cut> cuts;
+  RequestPtr request = request_of(arrival, &cuts);
+  cut_fronts(arrival, cuts);
   ++arrived_;
   if (!fits_at_all(*request) || !may_wait()) return refuse(*request);
   request->chain = cache_.chain_of(request->text);
   request->named = parts_.serving.prefix_caching;
+  if (parts_.handover) {
+    // Others decode: its first token only says that the prompt is computed.
+    request->output_tokens = 1;
+    request->handover = std::make_shared<Handover>(*parts_.handover, *parts_.node, *parts_.recorder,
+                                                   request->prompt_tokens());
+  }
   forecast_.joins(request->text.prompt, request->number);
   if (parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none) {
     const auto tokens = static_cast<double>(request->prompt_tokens());
@@ -165,8 +178,13 @@ void Instance::cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts) 
 
 bool Instance::fits_at_all(const Request& request) const {
   const int64_t tokens = request.history_tokens + request.input_tokens + request.output_tokens;
-  return tokens <= parts_.max_model_len &&
-         scheduler_.blocks_needed(scheduler_.most_slots(tokens)) <= cache_.pool().total();
+  if (tokens > parts_.max_model_len) return false;
+  if (!parts_.handover) return fits(tokens);
+  return fits(tokens - request.output_tokens + 1) && parts_.fleet.fits_decoder(tokens);
+}
+
+bool Instance::fits(int64_t tokens) const {
+  return scheduler_.blocks_needed(scheduler_.most_slots(tokens)) <= cache_.pool().total();
 }
 
 // Whether there is a place in the batch or in the queue.

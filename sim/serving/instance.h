@@ -29,6 +29,7 @@
 #include "serving/arrivals.h"
 #include "serving/context_cache.h"
 #include "serving/forecast.h"
+#include "serving/handover.h"
 #include "serving/keeping.h"
 #include "serving/options.h"
 #include "serving/request.h"
@@ -50,6 +51,10 @@ struct FleetCallbacks {
   // left.
   std::function<void(std::span<const Part> parts)> stored = nullptr;
   std::function<void(Key part, int64_t first_token)> evicted = nullptr;
+  // Of a node that computes prompts for others: the turn needs one that decodes, and whether some of those
+  // can ever hold a sequence of so many tokens.
+  std::function<void(const Arrival&, const std::shared_ptr<Handover>&)> hands_over;
+  std::function<bool(int64_t tokens)> fits_decoder;
 };
 
 // What a router may know of an engine.
@@ -83,6 +88,7 @@ struct InstanceParts {
   bool check_invariants = false;                   // after every call of advance()
   std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
   std::size_t number = 0;                          // of the node in its fleet
+  const HandoverPlan* handover = nullptr;          // of a node that computes prompts for others
   // The only node that ever serves: it sees the next arrival come, and need not be called for it.
   bool sees_arrivals = false;
   FleetCallbacks fleet;
@@ -113,6 +119,10 @@ class Instance : private Admissions {
 
   // A turn has come, to be served after those before it.
   void take(const Arrival& arrival);
+  // The same where another node computes its prompt (disaggregation.cpp).
+  void take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover);
+  // Whether a sequence of so many tokens can ever run here.
+  bool fits(int64_t tokens) const;
   // The node is lost, and with it all turns and what was done for them: returns them, for others. Nothing may
   // be called after.
   std::vector<Arrival> fail(double now_s);
@@ -166,6 +176,7 @@ class Instance : private Admissions {
 
   // arrival (instance.cpp)
   void arrive(const Arrival& arrival);
+  RequestPtr request_of(const Arrival& arrival, std::vector<Cut>* cuts) const;
   bool fits_at_all(const Request& request) const;
   bool may_wait() const;
   void refuse(Request& request);
@@ -225,6 +236,15 @@ class Instance : private Admissions {
   double save_s(const Move& move) const;
   double requests_of(const Move& move) const;
 
+  // turns that one node computes and another decodes (disaggregation.cpp)
+  bool pushes() const { return parts_.handover && parts_.handover->options.transfer == KvTransfer::push; }
+  void begin_pushes();
+  void hand_over(Request& request);
+  void end_leases(double now_s);
+  bool gave_up(Request& request);
+  static void take_record(Request& request);
+  Lookup receive(Request& request);
+
   double next_event_s() const;
   void record_level(Level which, double value, double now_s);
   void record_busy(Resource which, double busy_s, double from_s, double to_s);
@@ -253,6 +273,7 @@ class Instance : private Admissions {
   FoundContext found_;                                               // of the request looked up last
   std::vector<Restored> restored_;                                   // a heap: restorations with a known end
   uint64_t restorations_ = 0;
+  std::deque<std::shared_ptr<Handover>> handed_over_;  // by the ends of their leases
   StepPlan current_, following_;
   Step step_;
   StepPlan outlook_;                               // scratch

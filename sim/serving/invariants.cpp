@@ -175,6 +175,7 @@ void Fleet::check_pins() const {
   if (!parts_.shared) return;
   int64_t pins = 0;
   for (std::size_t node = 0; node < members_.size(); ++node) {
+    if (decodes_only(node)) continue;
     if (members_[node].instance) pins += members_[node].instance->pins();
     pins += parts_.stores[node].fetches();
   }
@@ -185,7 +186,7 @@ void Fleet::check_ended() const {
   for (const Member& member : members_) {
     if (member.instance) member.instance->check_ended();
   }
-  KVCAP_INVARIANT("INV-EMPTY", held_.empty() && routed_ == ended_);
+  KVCAP_INVARIANT("INV-EMPTY", held_.empty() && handed_over_.empty() && routed_ == ended_);
   if (parts_.shared) parts_.shared->check();
   check_pins();
 }

@@ -13,6 +13,8 @@
 
 namespace kvcap {
 
+class Handover;
+
 // waiting: in the queue. loading: its context is on its way to the GPU, and no step computes for it.
 enum class RequestPhase : uint8_t { waiting, loading, running };
 
@@ -53,11 +55,16 @@ struct Request {
   std::shared_ptr<Saves> saves;  // none as long as nothing has been saved of it
   std::vector<Key> loads;        // what is on its way for it
 
+  // Where one node computes prompts and another decodes. On the latter: none once it has come, or was given
+  // up.
+  std::shared_ptr<Handover> handover;
+
   bool restored = false;    // since its admission: what the tiers hold of it has come back
   bool fused = false;       // its restoration computes its prompt as well
   double looked_up_s = -1;  // when the index of a remote tier was asked
   double admitted_s = -1;
   double restored_s = 0;
+  double handed_over_s = -1;  // when all of the prompt's KV had come from another node
   double last_token_s = 0;
   double waits_until_s = 0;  // for a prefetch, at most so long
 

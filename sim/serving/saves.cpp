@@ -8,6 +8,7 @@
 namespace kvcap {
 
 void Instance::complete(Request& request, double now_s) {
+  if (parts_.handover) return hand_over(request);
   request.record.e2el_s = now_s - request.arrival.time_s;
   parts_.recorder->turn(request.record);
   const bool was_admitted = request.phase == RequestPhase::running || request.restored;

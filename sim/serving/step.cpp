@@ -46,6 +46,7 @@ void Instance::begin_step(double now_s) {
   step_.start_s = now_s;
   step_.progress_s = parts_.restorer->progress_s(now_s);
   time_step();
+  if (pushes()) begin_pushes();
 }
 
 double Instance::host_s(std::size_t sequences) const {
@@ -227,6 +228,7 @@ void Instance::finish_slices(double now_s) {
     const int64_t yielded = scheduler_.finish(slice, tokens);
     if (slice.drafts > 0 && yielded > 0) parts_.recorder->drafted(slice.drafts, tokens - 1);
     if (parts_.keeping.save_at == SaveAt::step) save(cache_.save_progress(request, now_s), request);
+    if (request.handover) request.handover->computed(request.computed);
     if (yielded == 0) continue;
     token(request, now_s, !slice.decode);
     if (!Scheduler::ended(request)) continue;
@@ -285,6 +287,9 @@ void Instance::token(Request& request, double now_s, bool counts_gap) {
     if (parts_.fleet.stored) parts_.fleet.stored(request.text.prompt);
     request.record.ttft_s = now_s - request.arrival.time_s;
     request.record.service_ttft_s = now_s - request.admitted_s;
+    if (request.handed_over_s >= 0) {
+      request.record.first_step_s = static_cast<float>(now_s - request.handed_over_s);
+    }
     if (!parts_.workload->piece_begin.empty()) {
       forecast_.record_next_uses(request.arrival, request.text.prompt, now_s);
       const bool saved_by_step =

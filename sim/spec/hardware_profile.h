@@ -142,6 +142,13 @@ struct Collectives {
   std::vector<CollectivePoint> all_to_all;
 };
 
+// Network cards for traffic between nodes. Storage behind the network is `remote`.
+struct Nic {
+  int64_t count = 1;
+  double bandwidth_bytes_per_s = 0;  // one direction, one card
+  double latency_s = 0;              // of a transfer: its set-up, and the way to the first byte
+};
+
 struct Dram {
   double capacity_bytes = 0;
   double bandwidth_bytes_per_s = 0;
@@ -202,6 +209,7 @@ struct HardwareProfile {
   Pcie pcie;
   std::optional<Nvlink> nvlink;
   std::optional<Collectives> collectives;
+  std::optional<Nic> nic;
   std::optional<Dram> dram;
   std::optional<Ssd> ssd;
   std::optional<Remote> remote;

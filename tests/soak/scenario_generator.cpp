@@ -76,6 +76,7 @@ class Generator {
       serving["speculative"] = speculative(serving.contains("kv_capacity_tokens") && !shares);
     }
     json_["seed"] = number_;
+    if (dice_.chance(0.25)) disaggregate();
     return json_;
   }
 
@@ -520,6 +521,33 @@ class Generator {
       up_again_s[node] = at_s + 1.0000001 * down_s;
     }
     return fleet;
+  }
+
+  // Unless something else in the scenario forbids it.
+  void disaggregate() {
+    const Json before = json_;
+    Json& hardware = json_["hardware"];
+    if (!known_.hardware.nic && hardware.is_object()) {
+      hardware["nic"] = {{"count", dice_.between(1, 8)},
+                         {"bandwidth_bytes_per_s", dice_.spread(1e9, 5e10)},
+                         {"latency_s", dice_.spread(1e-6, 1e-2)}};
+    }
+    Json& fleet = json_["fleet"];
+    if (fleet.is_object()) fleet.erase("failures");
+    const int64_t replicas = dice_.between(2, 5);
+    fleet["replicas"] = replicas;
+    Json options = {{"prefill_replicas", dice_.between(1, replicas - 1)}};
+    const bool pushes = dice_.chance(0.5);
+    if (pushes) options["transfer"] = "push";
+    if (pushes && dice_.chance(0.6)) options["granularity"] = "layerwise";
+    if (!pushes && dice_.chance(0.3)) options["lease_s"] = dice_.spread(1e-3, 10);
+    if (dice_.chance(0.2)) options["link"] = "nvlink";
+    if (dice_.chance(0.3)) options["decode"]["max_num_seqs"] = dice_.between(1, 32);
+    // Steps of a model with recurrent layers end with a block of theirs.
+    if (dice_.chance(0.3) && !known_.model.is_recurrent())
+      options["prefill"]["max_num_batched_tokens"] = dice_.tokens(64, 8192);
+    fleet["disaggregation"] = options;
+    if (is_refused()) json_ = before;
   }
 
   std::size_t which(std::size_t count) {

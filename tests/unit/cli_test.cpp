@@ -161,6 +161,32 @@ TEST_F(Cli, ComparesPoliciesWithTheirTiers) {
   EXPECT_TRUE(fs::exists(folder_ / "tiers/kv_offload_dram_ssd/result.json"));
 }
 
+// The same arrivals on three machines that do both, and on one that computes prompts for two.
+TEST_F(Cli, ComparesLayoutsOfTheSameMachines) {
+  const std::string nic = R"(hardware.nic={"bandwidth_bytes_per_s":20e9})";
+  const Outcome outcome = kvcap({"compare", path("chat.json"), "--layouts", "3,1+2", "--json", "--draws", "0",
+                                 "--set", nic, "--set", "workload.sessions=20", "--out", path("layouts")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json results = Json::parse(outcome.out)["results"];
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results[0]["setting"], "3");
+  EXPECT_EQ(results[1]["setting"], "1+2");
+  EXPECT_TRUE(results[0]["scenario"]["fleet"]["disaggregation"].is_null());
+  EXPECT_EQ(results[1]["scenario"]["fleet"]["disaggregation"]["prefill_replicas"], 1);
+  for (const Json& result : results) EXPECT_EQ(result["scenario"]["fleet"]["replicas"], 3);
+  EXPECT_EQ(results[0]["metrics"]["total_input_tokens"], results[1]["metrics"]["total_input_tokens"]);
+  EXPECT_FALSE(results[0]["metrics"].contains("disaggregation"));
+  EXPECT_EQ(results[1]["metrics"]["disaggregation"]["transfers"], results[1]["metrics"]["completed"]);
+  EXPECT_TRUE(fs::exists(folder_ / "layouts/1_2/result.json"));
+  for (const std::string layouts : {"0", "2+", "1+2+3", "x"}) {
+    const Outcome refused = kvcap({"compare", path("chat.json"), "--layouts", layouts});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.err.find("--layouts: found \"" + layouts + "\", allowed: numbers of nodes"),
+              std::string::npos)
+        << refused.err;
+  }
+}
+
 // Commas separate values, but not those inside a value.
 TEST_F(Cli, ComparesFieldsThatAreLists) {
   const Outcome outcome = kvcap({"compare", path("chat.json"), "--json", "--over",
@@ -419,7 +445,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "e.g. "
        "p99_ttft_ms<=500\n"},
       {{"compare", path("chat.json")},
-       "kvcap: compare: give either --policies a,b,c or --over PATH=v1,v2,...\n"},
+       "kvcap: compare: give one of --policies a,b,c, --over PATH=v1,v2,... and --layouts 4,1+3\n"},
       {{"compare", path("chat.json"), "--policies", "recompute,kv_offload:dran"},
        "kvcap: --policies: found tier \"dran\" in \"kv_offload:dran\", allowed: hbm, dram, ssd, remote, "
        "joined "

@@ -21,6 +21,7 @@ class FakeWorld : public World, public Node {
  public:
   double now_s() const override { return now_s_; }
   Node& node(std::size_t) override { return *this; }
+  Lane& between(std::size_t, std::size_t) override { KVCAP_BUG("a fake world is one machine"); }
   Lane& lane(Tier from, Tier to) override {
     return lanes_.try_emplace({from, to}, FakeLane(*this)).first->second;
   }
@@ -65,8 +66,9 @@ class FakeWorld : public World, public Node {
   class FakeLane : public Lane {
    public:
     explicit FakeLane(FakeWorld& world) : world_(world) {}
-    void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase) override {
-      const double begin_s = std::max(world_.now_s_, free_s_);
+    void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase,
+              double ready_s) override {
+      const double begin_s = std::max({world_.now_s_, free_s_, ready_s});
       free_s_ = begin_s + latency_s + alone_s;
       world_.at(begin_s, [on_phase] { on_phase(TransferPhase::began); });
       world_.at(free_s_, [on_phase] { on_phase(TransferPhase::ended); });

@@ -66,11 +66,14 @@ function cdf(context: Context, runs: readonly Run[], id: string, name: string, c
   };
 }
 
-const parts = ["queue", "lookup", "load", "restore_compute", "prefill"];
+const always = ["queue", "lookup", "load", "restore_compute", "prefill"];
+// Where one node computes the prompt and another decodes.
+const handed_over = ["decode_queue", "transfer", "first_step"];
 
 function breakdown(context: Context, runs: readonly Run[]): Figure {
   const part = (run: Run, name: string) => run.place.at("metrics", "ttft_breakdown_ms", name);
   const mean = (run: Run) => run.place.at("metrics", "mean_ttft_ms");
+  const parts = [...always, ...handed_over.filter((name) => runs.some((run) => part(run, name).exists))];
   return {
     id: "breakdown",
     title: "What the first token waits for",

@@ -1,0 +1,115 @@
+// Checks of fleet.disaggregation against the fleet, the machine and what else a scenario asks for.
+#include "base/input_error.h"
+#include "policy/table.h"
+#include "scenario/check.h"
+#include "scenario/fields.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::string_view kPath = "fleet.disaggregation";
+
+class DisaggregationCheck {
+ public:
+  DisaggregationCheck(const Scenario& scenario, const Places& places)
+      : scenario_(scenario), options_(*scenario.fleet.disaggregation), places_(places) {}
+
+  void check() const {
+    check_pools();
+    check_transfer();
+    check_link();
+    check_rest();
+    check_policy();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& path, const std::string& found,
+                         const std::string& allowed) const {
+    throw InputError(places_.at(path) + ": found " + found + ", allowed: " + allowed);
+  }
+  static std::string own(std::string_view name) { return below(kPath, name); }
+
+  void check_pools() const {
+    const int64_t replicas = scenario_.fleet.replicas;
+    if (replicas < 2) {
+      fail("fleet.replicas", std::to_string(replicas),
+           "at least 2 beside fleet.disaggregation: one node computes prompts, another decodes");
+    }
+    if (options_.prefill_replicas >= replicas) {
+      fail(own("prefill_replicas"), std::to_string(options_.prefill_replicas),
+           "less than fleet.replicas = " + std::to_string(replicas) + " (the other nodes decode)");
+    }
+  }
+
+  void check_transfer() const {
+    const bool pulls = options_.transfer == KvTransfer::pull;
+    if (pulls && options_.granularity == TransferGranularity::layerwise) {
+      fail(own("granularity"), "\"layerwise\"",
+           "end where fleet.disaggregation.transfer is \"pull\" (who pulls begins when the prompt is "
+           "computed)");
+    }
+    if (!pulls && options_.lease_s) {
+      fail(own("lease_s"), number_text(*options_.lease_s),
+           "null where fleet.disaggregation.transfer is \"push\" (blocks are reserved before)");
+    }
+  }
+
+  void check_link() const {
+    if (options_.link == TransferLink::nic && !scenario_.hardware.nic) {
+      fail(own("link"), "\"nic\"",
+           std::string(scenario_.hardware.nvlink ? "nvlink" : "a link that the hardware has") +
+               " (the hardware has no nic; --set 'hardware.nic={\"count\":8,\"bandwidth_bytes_per_s\":50e9}' "
+               "gives it some)");
+    }
+    if (options_.link == TransferLink::nvlink && !scenario_.hardware.nvlink) {
+      fail(own("link"), "\"nvlink\"", "nic (the hardware has no nvlink)");
+    }
+  }
+
+  // What nobody has modelled beside it.
+  void check_rest() const {
+    if (!scenario_.fleet.failures.empty()) {
+      fail("fleet.failures", std::to_string(scenario_.fleet.failures.size()) + " failures",
+           "none beside fleet.disaggregation (failures of its nodes are not modelled)");
+    }
+    if (scenario_.serving.data_parallel_size > 1) {
+      fail("serving.data_parallel_size", std::to_string(scenario_.serving.data_parallel_size),
+           "1 beside fleet.disaggregation (pools of ranks are not modelled)");
+    }
+    if (scenario_.serving.speculative && scenario_.serving.speculative->draft_tokens > 0) {
+      fail("serving.speculative.draft_tokens", std::to_string(scenario_.serving.speculative->draft_tokens),
+           "0 beside fleet.disaggregation (a drafter's own KV is not moved)");
+    }
+  }
+
+  // The decode node needs the whole KV of a prompt, and an exact one.
+  void check_policy() const {
+    const PolicyOptions options = with_preset(scenario_.policy);
+    const Restore restore = *options.restore;
+    if (restore == Restore::blend || restore == Restore::important || restore == Restore::copy) {
+      fail("policy.restore", "\"" + std::string(name(restore)) + "\"",
+           "none, recompute, load, project, fastest beside fleet.disaggregation (decode nodes are sent the "
+           "whole KV of a prompt)");
+    }
+    if (options.retention.value_or(1) < 1) {
+      fail("policy.retention", number_text(*options.retention),
+           "1 beside fleet.disaggregation (decode nodes are sent the whole KV of a prompt)");
+    }
+    if (options.match == Match::chunk) {
+      fail("policy.match", "\"chunk\"",
+           "session, prefix beside fleet.disaggregation (decode nodes find prompts by their prefixes)");
+    }
+  }
+
+  const Scenario& scenario_;
+  const DisaggregationOptions& options_;
+  const Places& places_;
+};
+
+}  // namespace
+
+void check_disaggregation(const Scenario& scenario, const Places& places) {
+  if (scenario.fleet.disaggregation) DisaggregationCheck(scenario, places).check();
+}
+
+}  // namespace kvcap
