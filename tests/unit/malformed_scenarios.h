@@ -391,7 +391,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      "chat.json: hardware.dram.bandwidth_bytes_per_s: found -1, allowed: a number from 1 to 1e+15"},
     {R"({"fleet":{"replicas":0}})", "chat.json: fleet.replicas: found 0, allowed: an integer from 1 to 1024"},
     {R"({"fleet":{"routing":"prefix"}})",
-     R"(chat.json: fleet.routing: found "prefix", allowed: round_robin, least_loaded, session_affinity, prefix_aware; did you mean "prefix_aware"?)"},
+     R"(chat.json: fleet.routing: found "prefix", allowed: round_robin, least_loaded, session_affinity, prefix_aware, random, cache_aware, dynamo, weighted; did you mean "prefix_aware"?)"},
     {R"({"fleet":{"replica":2}})", R"(chat.json: fleet.replica: unknown key; did you mean "replicas"?)"},
     {R"({"fleet":{"replicas":2,"disaggregation":{}}})",
      "chat.json: fleet.disaggregation.prefill_replicas: missing, required"},
