@@ -16,6 +16,7 @@
 #include "base/tier.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/launched.h"
 #include "commands/output.h"
 #include "metrics/recorder.h"
 #include "metrics/write.h"
@@ -23,11 +24,13 @@
 #include "plan/replicate.h"
 #include "policy/table.h"
 #include "scenario/load.h"
+#include "scenario/names.h"
 
 namespace kvcap {
 namespace {
 
 struct CompareArgs {
+  std::string from;  // an engine's launch line
   std::string scenario_path;
   std::vector<std::string> overrides;
   std::string prices;
@@ -77,7 +80,17 @@ struct Column {
   bool is_bound = false;
   bool from_policies = false;  // an item of --policies
   std::string layout{};        // an item of --layouts
+  bool is_launched{};          // what the launch line says, as it is
 };
+
+constexpr const char* kLaunched = "as launched";
+// Beside the line: its engine with the prefix cache alone, its stack, and what papers keep.
+std::string policies_beside(const LaunchLine& line) {
+  const char* stack = line.engine == Stack::vllm     ? "vllm_offload,lmcache"
+                      : line.engine == Stack::sglang ? "hicache"
+                                                     : "trtllm_offload";
+  return std::string("recompute,") + stack + ",hcache";
+}
 
 // "hcache", but "count=4": a value that is no name says nothing by itself.
 std::string label_of(const std::string& path, const std::string& value) {
@@ -145,6 +158,21 @@ constexpr std::size_t kMostSettings = 500;
 
 // Every combination of the values of several fields.
 std::vector<Column> columns_of(const CompareArgs& args) {
+  if (!args.from.empty()) {
+    if (!args.over.empty() || !args.layouts.empty()) {
+      throw InputError("compare: found --from with --over or --layouts, allowed: with --policies");
+    }
+    const LaunchLine line = read_launch_line(args.from);
+    std::vector<Column> columns = {{.label = kLaunched, .overrides = {}, .is_launched = true}};
+    for (const std::string& name : split(args.policies.empty() ? policies_beside(line) : args.policies)) {
+      const std::string own = "policy.name=" + name;
+      // Its own stack is what it is already.
+      if (std::find(line.overrides.begin(), line.overrides.end(), own) != line.overrides.end()) continue;
+      columns.push_back(column_of_policy(name));
+      if (name.find(':') == std::string::npos) columns.back().overrides.emplace_back("policy.tiers=null");
+    }
+    return columns;
+  }
   if (!args.policies.empty() + !args.over.empty() + !args.layouts.empty() != 1) {
     throw InputError("compare: give one of --policies a,b,c, --over PATH=v1,v2,... and --layouts 4,1+3");
   }
@@ -261,16 +289,44 @@ std::string as_it_was_given(const std::string& message, const Column& column) {
   return message;
 }
 
+// "--kv-offloading-size 100: mean TTFT 83 ms for 120 (-31 %)", a line a setting.
+std::string flags_of_columns(const std::vector<Column>& columns, const std::vector<Scenario>& scenarios,
+                             const std::vector<RunResult>& results) {
+  std::string text = "\nFlags to change, and what that is predicted to gain:\n";
+  const double before_ms = results[0].number("mean_ttft_ms");
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    if (columns[i].is_bound) continue;
+    const std::string flags = changed_flags(scenarios[0], scenarios[i]);
+    const double after_ms = results[i].number("mean_ttft_ms");
+    char gain[120];
+    std::snprintf(gain, sizeof gain, "mean TTFT %.4g ms for %.4g (%+.0f %%)", after_ms, before_ms,
+                  100 * (after_ms / before_ms - 1));
+    text += "  " + columns[i].label + ": " +
+            (flags.empty()
+                 ? "no flag of " +
+                       std::string(kEngineNames[static_cast<std::size_t>(scenarios[0].serving.engine)]) +
+                       " does this"
+                 : flags) +
+            "\n      " + gain + "\n";
+  }
+  return text;
+}
+
 void compare(const CompareArgs& args) {
   std::vector<Column> columns = columns_of(args);
-  refuse_twice(columns, !args.policies.empty() ? "--policies" : args.over.empty() ? "--layouts" : "--over");
+  const std::vector<std::string> launched = launched_overrides(args.from, args.scenario_path, args.overrides);
+  refuse_twice(columns, !args.policies.empty() || !args.from.empty() ? "--policies"
+                        : args.over.empty()                          ? "--layouts"
+                                                                     : "--over");
   std::vector<Scenario> scenarios;
   refuse_read_once(args.scenario_path, ", and a comparison reads it for every setting; allowed: a file");
   const auto load_columns = [&] {
     Progress progress("checking");
     while (scenarios.size() < columns.size()) {
       progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
-      std::vector<std::string> overrides = with_prices(args.prices, args.overrides);
+      std::vector<std::string> overrides = launched;
+      const std::vector<std::string> given = with_prices(args.prices, args.overrides);
+      overrides.insert(overrides.end(), given.begin(), given.end());
       const Column& column = columns[scenarios.size()];
       overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
       try {
@@ -316,8 +372,8 @@ void compare(const CompareArgs& args) {
   const ModelReport model =
       model_report(labels, scenarios, results, {.draws = args.draws.value_or(default_draws)});
   const std::string line = scenario_line(scenarios[0], results[0]);
-  const std::string table =
-      result_table(labels, results, differences, line) + model_text(labels, results, model);
+  std::string table = result_table(labels, results, differences, line) + model_text(labels, results, model);
+  if (!args.from.empty()) table += flags_of_columns(columns, scenarios, results);
   if (!args.out.empty()) {
     NewFiles files;
     std::set<std::string> folders;
@@ -340,6 +396,9 @@ void add_compare(CLI::App& app) {
   auto args = std::make_shared<CompareArgs>();
   Command command(app, "compare", "the same workload through several settings");
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
+  command.value("--from", args->from,
+                "an engine's launch line to start from, on the scenario's hardware and workload: "
+                "'vllm serve Qwen/Qwen3-32B -tp 2 --kv-offloading-size 100'");
   command.value("--policies", args->policies,
                 "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd");
   command.repeated(

@@ -23,6 +23,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"des", {"cost", "spec", "base"}},
     {"serving", {"policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
     {"scenario", {"serving", "policy", "state", "workload", "spec", "base"}},
+    {"launch", {"scenario", "serving", "policy", "spec", "base"}},
     {".", {"scenario", "serving", "policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
     {"plan", {".", "scenario", "metrics", "workload", "base"}},
     {"report", {"plan", "metrics", "base"}},
@@ -33,8 +34,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"library", {"plan", "scenario", "metrics", "base"}},
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
-     {".", "report", "validate", "fit", "observe", "plan", "scenario", "policy", "cost", "spec", "metrics",
-      "workload", "base"}},
+     {".", "report", "validate", "fit", "observe", "plan", "launch", "scenario", "policy", "cost", "spec",
+      "metrics", "workload", "base"}},
 };
 
 std::string folder_of(const std::string& path) {

@@ -1,0 +1,79 @@
+// The table of flags: what each flag, environment variable and configuration key of a serving stack sets in a
+// scenario. A row reads a launch line and writes one (launch_line.h); kvcap show flags prints it. Flags that
+// change nothing that is simulated are rows, too, so that only a flag that is in no row is called unknown.
+//
+// A key of a JSON flag or of a YAML file is named as vLLM's own dotted syntax names it:
+// --kv-transfer-config.kv_connector is the member kv_connector of --kv-transfer-config '{...}'.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kvcap {
+
+// Whose flag it is. lmcache and dynamo are read from environment variables beside an engine's line.
+enum class Stack : uint8_t { vllm, sglang, trtllm, lmcache, dynamo };
+inline constexpr std::string_view kStackNames[] = {"vllm", "sglang", "trtllm", "lmcache", "dynamo"};
+constexpr std::string_view name(Stack stack) { return kStackNames[static_cast<std::size_t>(stack)]; }
+
+enum class FlagEffect : uint8_t { sets, none, not_simulated };
+
+// How a value is written on the line, and what it means in the unit of the field.
+enum class FlagForm : uint8_t {
+  integer,    // 8192; vLLM's 8k is 8000 and 8K is 8192
+  number,     // 0.92
+  words,      // FlagRow::words says which word is which value
+  present,    // takes no value: the flag alone sets what FlagRow::words says
+  bytes,      // times FlagRow::unit_bytes, for an engine or for each of its ranks
+  blocks,     // KV blocks, as tokens
+  tier,       // words say which tier the value adds
+  storage,    // words say which policy the value stands for
+  model,      // a name on Hugging Face or a path
+  yaml_file,  // whose keys are not read from it
+  text        // is not looked at
+};
+
+struct FlagRow {
+  Stack stack = Stack::vllm;
+  // Separated by spaces: "--tensor-parallel-size -tp"; the first is written back. Capitals: a variable.
+  std::string_view names;
+  // "serving.max_num_seqs"; of a tier "policy.tiers.dram.capacity_bytes".
+  std::string_view field = {};
+  FlagForm form = FlagForm::text;
+  // Separated by spaces, "fp8=1 auto=": nothing behind = leaves the field alone; * is any other word.
+  std::string_view words = {};
+  double unit_bytes = 1;
+  bool is_per_rank = false;       // bytes: of each tensor-parallel rank
+  std::string_view storage = {};  // policy that the flag belongs to; with starts_storage turns it on
+  bool starts_storage = false;
+  std::string_view engine_default = {};  // as the engine's pages print it
+  std::string_view source = {};          // key of source_text()
+  FlagEffect effect = FlagEffect::sets;
+};
+std::span<const FlagRow> flag_table();
+
+// "--tensor-parallel-size" for "--tensor_parallel_size": one spelling of dashes.
+std::string normal_flag(std::string_view spelling);
+// The rows of a flag on the line of this engine, in any of its spellings; a flag may set several fields.
+std::vector<const FlagRow*> find_flags(Stack engine, std::string_view spelling);
+// Every spelling that this engine's line may hold.
+std::vector<std::string_view> flag_names(Stack engine);
+std::string_view first_name(const FlagRow& row);
+
+// "a=1 b=" to pairs; a text without = is a word alone.
+struct Word {
+  std::string_view word, value;
+};
+std::vector<Word> words_of(std::string_view words);
+
+// A file and its commit for a key of FlagRow::source.
+std::string_view source_text(std::string_view key);
+
+// The rows of one stack that set a field, for a terminal: flag, field, default, source. Where `policy` is not
+// empty only those that belong to it.
+std::string flags_text(Stack stack, std::string_view policy = {});
+
+}  // namespace kvcap

@@ -1,0 +1,591 @@
+#include "launch/launch_line.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/input_error.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string lower(std::string_view text) {
+  std::string small(text);
+  std::transform(small.begin(), small.end(), small.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return small;
+}
+
+bool is_variable(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || equals == 0) return false;
+  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
+                     [](unsigned char letter) {
+                       return std::isupper(letter) != 0 || std::isdigit(letter) != 0 || letter == '_';
+                     });
+}
+
+// ---- models ----
+
+// "qwen3-32b" of "Qwen/Qwen3-32B": the catalogue's name of what is served, without what only says how it was
+// trained or packed.
+std::string model_of(const std::string& written) {
+  std::error_code ignored;
+  if (std::filesystem::exists(written, ignored)) return written;
+  std::vector<std::string_view> names;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::models)) names.push_back(entry.name);
+  std::string wanted = lower(written.substr(written.rfind('/') + 1));
+  if (wanted.starts_with("meta-")) wanted.erase(0, 5);
+  const std::string whole = wanted;
+  constexpr std::string_view kEndings[] = {"-instruct", "-2507",     "-chat", "-hf",   "-it", "-base",
+                                           "-bf16",     "-thinking", "-0528", "-v0.1", "-fp8"};
+  for (bool shorter = true; shorter;) {
+    if (std::find(names.begin(), names.end(), wanted) != names.end()) return wanted;
+    shorter = false;
+    for (std::string_view ending : kEndings) {
+      if (!wanted.ends_with(ending)) continue;
+      wanted.resize(wanted.size() - ending.size());
+      shorter = true;
+    }
+  }
+  std::string near = suggestion(wanted, names);
+  if (near.empty()) near = suggestion(whole, names);
+  throw InputError("--from: found model \"" + written +
+                   "\", allowed: a name of kvcap show models or the path of a config.json" + near);
+}
+
+// ---- values ----
+
+[[noreturn]] void fail(std::string_view flag, const std::string& value, const std::string& allowed) {
+  throw InputError("--from: " + std::string(flag) + ": found \"" + value + "\", allowed: " + allowed);
+}
+
+double number_of(std::string_view flag, const std::string& value) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  const std::string_view rest(end, static_cast<std::size_t>(value.data() + value.size() - end));
+  double factor = rest.empty() ? 1 : 0;
+  if (rest == "k") factor = 1e3;
+  if (rest == "K") factor = 1024;
+  if (rest == "m") factor = 1e6;
+  if (rest == "M") factor = 1048576;
+  if (rest == "g") factor = 1e9;
+  if (rest == "G") factor = 1073741824;
+  if (error != std::errc() || factor == 0 || !std::isfinite(number)) {
+    fail(flag, value, "a number, perhaps with k, K, m, M, g or G behind it");
+  }
+  return number * factor;
+}
+
+std::string text_of(double number) { return Json(number).dump(); }
+std::string whole_of(double number) { return std::to_string(std::llround(number)); }
+
+// The value of a word in a row; nothing where the row leaves the field alone.
+std::optional<std::string> word_value(const FlagRow& row, const std::string& word) {
+  std::string allowed;
+  for (const Word& one : words_of(row.words)) {
+    if (lower(one.word) == lower(word) || one.word == "*") {
+      return one.value.empty() ? std::nullopt : std::optional(std::string(one.value));
+    }
+    allowed += (allowed.empty() ? "" : ", ") + std::string(one.word);
+  }
+  fail(first_name(row), word, allowed);
+}
+
+// ---- reading ----
+
+// What the line says, by field; tiers by their kind.
+struct Said {
+  std::map<std::string, std::string> fields;  // JSON texts by path
+  std::string policy;
+  std::map<std::string, std::map<std::string, std::string>> tiers;
+  std::vector<std::pair<const FlagRow*, double>> bytes;  // of each rank
+};
+
+class Reader {
+ public:
+  explicit Reader(LaunchLine& line) : line_(line) {}
+
+  void take(const std::string& flag, const std::optional<std::string>& value) {
+    const std::vector<const FlagRow*> rows = find_flags(line_.engine, flag);
+    if (rows.empty()) return take_unknown(flag, value);
+    for (const FlagRow* row : rows) apply(*row, flag, value.value_or(""));
+  }
+  // A JSON value of a flag whose members are rows.
+  bool take_members(const std::string& flag, const std::string& value) {
+    const Json json = Json::parse(value, nullptr, false);
+    if (!json.is_object()) return false;
+    take_object(flag, json);
+    return true;
+  }
+  static bool has_members(Stack engine, const std::string& flag) {
+    const std::string prefix = normal_flag(flag) + ".";
+    const std::vector<std::string_view> names = flag_names(engine);
+    return std::any_of(names.begin(), names.end(),
+                       [&](std::string_view name) { return normal_flag(name).starts_with(prefix); });
+  }
+
+  void finish() {
+    std::vector<std::string>& overrides = line_.overrides;
+    overrides.push_back("model=" + line_.model);
+    overrides.push_back("serving.engine=" + std::string(name(line_.engine)));
+    double gpus = 1;
+    const auto tensor = said_.fields.find("serving.tensor_parallel_size");
+    if (tensor != said_.fields.end()) gpus = number_of("tensor parallelism", tensor->second);
+    for (const auto& [row, bytes] : said_.bytes) {
+      const std::vector<std::string> path = parts_of(row->field);
+      said_.tiers[path[2]]["capacity_bytes"] = text_of(bytes * (row->is_per_rank ? gpus : 1));
+    }
+    overrides.push_back("policy.name=" + (said_.policy.empty() ? "recompute" : said_.policy));
+    overrides.push_back("policy.tiers=" + tiers_text());
+    for (const auto& [path, value] : said_.fields) overrides.push_back(path + "=" + value);
+  }
+  Said& said() { return said_; }
+
+ private:
+  static std::vector<std::string> parts_of(std::string_view path) {
+    std::vector<std::string> parts(1);
+    for (char letter : path) {
+      if (letter == '.') {
+        parts.emplace_back();
+      } else {
+        parts.back() += letter;
+      }
+    }
+    return parts;
+  }
+
+  void note(std::string text) { line_.notes.push_back(std::move(text)); }
+
+  void take_object(const std::string& prefix, const Json& json) {
+    for (const auto& [key, value] : json.items()) {
+      const std::string flag = prefix + "." + key;
+      if (value.is_object()) {
+        take_object(flag, value);
+      } else if (value.is_array() && !value.empty() && value.front().is_object()) {
+        for (std::size_t i = 0; i < value.size(); ++i) take_object(flag + "." + std::to_string(i), value[i]);
+      } else {
+        take(flag, value.is_string() ? value.get<std::string>() : value.dump());
+      }
+    }
+  }
+
+  void take_unknown(const std::string& flag, const std::optional<std::string>& value) {
+    const std::vector<std::string_view> names = flag_names(line_.engine);
+    note(flag + (value && !value->empty() ? " " + *value : "") + " is not known and changes nothing" +
+         suggestion(normal_flag(flag), names));
+  }
+
+  void set(const FlagRow& row, const std::string& json) {
+    const std::vector<std::string> path = parts_of(row.field);
+    if (path.size() == 4 && path[1] == "tiers") {
+      said_.tiers[path[2]][path[3]] = json;
+    } else {
+      said_.fields[std::string(row.field)] = json;
+    }
+    if (row.starts_storage) start(row.storage);
+  }
+
+  void start(std::string_view policy) {
+    if (said_.policy.empty()) said_.policy = policy;
+  }
+
+  void apply(const FlagRow& row, const std::string& flag, const std::string& value) {
+    if (row.effect == FlagEffect::not_simulated) note(flag + " has an effect that is not simulated");
+    if (row.effect != FlagEffect::sets) return;
+    switch (row.form) {
+      case FlagForm::integer:
+        return set(row, whole_of(number_of(flag, value)));
+      case FlagForm::number:
+        return set(row, text_of(number_of(flag, value)));
+      case FlagForm::words:
+        if (const std::optional<std::string> said = word_value(row, value)) set(row, *said);
+        return;
+      case FlagForm::present:
+        if (row.field == "policy") return start(row.words);
+        return set(row, std::string(row.words));
+      case FlagForm::bytes:
+        said_.bytes.emplace_back(&row, number_of(flag, value) * row.unit_bytes);
+        if (row.starts_storage) start(row.storage);
+        if (row.stack == Stack::dynamo) start("kvbm");
+        return;
+      case FlagForm::blocks:
+        blocks_ = number_of(flag, value);
+        said_.fields["serving.kv_capacity_tokens"] = whole_of(16 * *blocks_);
+        return;
+      case FlagForm::tier:
+        if (const std::optional<std::string> kind = word_value(row, value)) said_.tiers[*kind];
+        return;
+      case FlagForm::storage:
+        if (const std::optional<std::string> policy = word_value(row, value)) said_.policy = *policy;
+        return;
+      case FlagForm::model:
+        if (row.field == "model") {
+          line_.model = model_of(value);
+        } else {
+          set(row, Json(model_of(value)).dump());
+        }
+        return;
+      case FlagForm::yaml_file:
+        return note(flag + " " + value + " is not read: give its keys on the line, as in " +
+                    normal_flag(flag) + ".kv_cache_config.host_cache_size 68719476736");
+      case FlagForm::text:
+        return;
+    }
+  }
+
+  // From near to far; the policy's own where the line names none.
+  std::string tiers_text() const {
+    if (said_.tiers.empty() || said_.policy.empty()) return "null";
+    std::string text;
+    for (const char* kind : {"dram", "ssd", "remote", "mooncake_store"}) {
+      auto tier = said_.tiers.find(kind);
+      const bool implied = std::string_view(kind) == "dram" && tier == said_.tiers.end();
+      if (tier == said_.tiers.end() && !implied) continue;
+      text += (text.empty() ? "" : ",") + (R"({"kind":")" + std::string(kind)) + "\"";
+      if (!implied) {
+        for (const auto& [key, value] : tier->second) text += ",\"" + key + "\":" + value;
+      } else if (said_.policy == "hicache") {
+        text += ",\"capacity_over_gpu\":2";
+      } else if (said_.policy == "lmcache") {
+        text += ",\"capacity_per_gpu_bytes\":5e9";
+      }
+      text += "}";
+    }
+    return "[" + text + "]";
+  }
+
+  LaunchLine& line_;
+  Said said_;
+  std::optional<double> blocks_;
+};
+
+// Where the flags begin, and whose they are.
+std::size_t find_engine(const std::vector<std::string>& words, LaunchLine& line) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string program = words[i].substr(words[i].rfind('/') + 1);
+    const bool serves = i + 1 < words.size() && words[i + 1] == "serve";
+    if (program == "vllm" || program == "sglang") {
+      line.engine = program == "vllm" ? Stack::vllm : Stack::sglang;
+      return serves ? i + 2 : i + 1;
+    }
+    if (program == "trtllm-serve") {
+      line.engine = Stack::trtllm;
+      return serves ? i + 2 : i + 1;
+    }
+    if (program == "vllm.entrypoints.openai.api_server" || program == "dynamo.vllm") {
+      line.engine = Stack::vllm;
+      return i + 1;
+    }
+    if (program == "sglang.launch_server" || program == "dynamo.sglang") {
+      line.engine = Stack::sglang;
+      return i + 1;
+    }
+  }
+  throw InputError(
+      "--from: found no engine, allowed: a line with vllm serve, sglang.launch_server, sglang serve or "
+      "trtllm-serve");
+}
+
+bool takes_value(Stack engine, const std::string& flag) {
+  const std::vector<const FlagRow*> rows = find_flags(engine, flag);
+  return rows.empty() || rows.front()->form != FlagForm::present;
+}
+
+}  // namespace
+
+std::vector<std::string> shell_words(std::string_view line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool has_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char letter = line[i];
+    if (quote == '\'' ? letter == '\'' : quote != 0 && letter == quote) {
+      quote = 0;
+    } else if (quote != '\'' && letter == '\\' && i + 1 < line.size()) {
+      ++i;
+      if (line[i] == '\n') continue;
+      if (quote == '"' && line[i] != '"' && line[i] != '\\') word += '\\';
+      word += line[i];
+      has_word = true;
+    } else if (quote == 0 && (letter == '\'' || letter == '"')) {
+      quote = letter;
+      has_word = true;
+    } else if (quote == 0 && std::isspace(static_cast<unsigned char>(letter)) != 0) {
+      if (has_word) words.push_back(word);
+      word.clear();
+      has_word = false;
+    } else {
+      word += letter;
+      has_word = true;
+    }
+  }
+  if (quote != 0) throw InputError(std::string("--from: found a quote ") + quote + " that does not end");
+  if (has_word) words.push_back(word);
+  return words;
+}
+
+LaunchLine read_launch_line(std::string_view text) {
+  LaunchLine line;
+  const std::vector<std::string> words = shell_words(text);
+  const std::size_t begin = find_engine(words, line);
+  Reader reader(line);
+  for (std::size_t i = 0; i < begin; ++i) {
+    if (!is_variable(words[i])) continue;
+    const std::size_t equals = words[i].find('=');
+    reader.take(words[i].substr(0, equals), words[i].substr(equals + 1));
+  }
+  for (std::size_t i = begin; i < words.size(); ++i) {
+    std::string flag = words[i];
+    if (!flag.starts_with("-")) {
+      if (line.model.empty()) {
+        line.model = model_of(flag);
+      } else {
+        line.notes.push_back("\"" + flag + "\" belongs to no flag and changes nothing");
+      }
+      continue;
+    }
+    std::optional<std::string> value;
+    const std::size_t equals = flag.find('=');
+    if (equals != std::string::npos) {
+      value = flag.substr(equals + 1);
+      flag.resize(equals);
+    }
+    // --no-enable-prefix-caching
+    if (flag.starts_with("--no-") && find_flags(line.engine, flag).empty()) {
+      const std::vector<const FlagRow*> rows = find_flags(line.engine, "--" + flag.substr(5));
+      if (!rows.empty() && rows.front()->form == FlagForm::present && !rows.front()->field.empty()) {
+        const std::string_view is = rows.front()->words;
+        if (is == "true" || is == "false") {
+          reader.said().fields[std::string(rows.front()->field)] = is == "true" ? "false" : "true";
+        }
+        continue;
+      }
+      if (!rows.empty()) continue;
+    }
+    const bool has_members = Reader::has_members(line.engine, flag);
+    if (!value && (has_members || takes_value(line.engine, flag)) && i + 1 < words.size() &&
+        !words[i + 1].starts_with("--")) {
+      value = words[++i];
+    }
+    if (has_members && value && reader.take_members(flag, *value)) continue;
+    reader.take(flag, value);
+  }
+  if (line.model.empty()) throw InputError("--from: found no model, allowed: a line that names one");
+  reader.finish();
+  return line;
+}
+
+std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware) {
+  std::vector<std::string> defaults;
+  const auto says = [&](const std::string& path) {
+    return std::any_of(line.overrides.begin(), line.overrides.end(),
+                       [&](const std::string& one) { return one.starts_with(path + "="); });
+  };
+  const auto add = [&](const std::string& path, const std::string& value) {
+    if (!says(path)) defaults.push_back(path + "=" + value);
+  };
+  const double gib = hardware.gpu.memory_bytes / 1073741824;
+  if (line.engine == Stack::vllm) {
+    // vllm/engine/arg_utils.py: the API server's.
+    const bool is_large = gib >= 70 && hardware.gpu.name.find("A100") == std::string::npos;
+    add("serving.max_num_batched_tokens", is_large ? "8192" : "2048");
+    add("serving.max_num_seqs", is_large ? "1024" : "256");
+    add("serving.gpu_memory_utilization", "0.92");
+  }
+  if (line.engine == Stack::sglang) {
+    // python/sglang/srt/server_args.py: chunks by memory; 1.5 MB for each token of a chunk and 2 MB for each
+    // sequence of the largest CUDA graph are left to activations and graphs.
+    const double chunk = gib < 35 ? 2048 : gib < 60 ? 4096 : gib < 160 ? 8192 : 16384;
+    const double graph = gib < 20 ? 8 : gib < 35 ? 24 : gib < 60 ? 32 : gib < 160 ? 256 : 512;
+    add("serving.max_num_batched_tokens", whole_of(chunk));
+    const double share = 1 - (1.5 * chunk + 2 * graph) / (1024 * gib);
+    add("serving.gpu_memory_utilization", text_of(std::round(1000 * share) / 1000));
+    const bool tiered = std::find(line.overrides.begin(), line.overrides.end(), "policy.name=hicache") !=
+                        line.overrides.end();
+    if (tiered) add("serving.block_size", "64");
+  }
+  return defaults;
+}
+
+// ---- writing ----
+
+namespace {
+
+const Json* at(const Json& json, std::string_view path) {
+  const Json* node = &json;
+  while (!path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    const auto found = node->is_object() ? node->find(std::string(path.substr(0, dot))) : node->end();
+    if (!node->is_object() || found == node->end() || found->is_null()) return nullptr;
+    node = &*found;
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return node;
+}
+
+std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+// "100" for 100 GiB.
+std::string size_text(double bytes, double unit_bytes) {
+  return text_of(std::round(1e6 * bytes / unit_bytes) / 1e6);
+}
+
+using Words = std::vector<std::string>;  // each a flag with its value
+
+// Flags of fields of `serving` that are not what the engine has by itself.
+void add_serving(const Scenario& scenario, Stack engine, Words& words) {
+  const Json json = Json::parse(scenario.resolved_json);
+  for (const FlagRow& row : flag_table()) {
+    const bool is_plain = row.stack == engine && row.effect == FlagEffect::sets &&
+                          row.field.starts_with("serving.") && row.names.starts_with("--") &&
+                          row.field != "serving.speculative.draft_model";
+    const Json* value = is_plain ? at(json, row.field) : nullptr;
+    if (!value) continue;
+    const std::string flag(first_name(row)), text = plain(*value);
+    if (row.form == FlagForm::present) {
+      const bool is_default_on = row.engine_default == "on";
+      if (text == row.words && !is_default_on) words.push_back(flag);
+      if (text != row.words && is_default_on) words.push_back("--no-" + flag.substr(2));
+    } else if (row.form == FlagForm::words) {
+      for (const Word& one : words_of(row.words)) {
+        const bool is_default =
+            row.engine_default.substr(0, row.engine_default.find_first_of(" ;")) == one.word;
+        if (one.value == text && one.word != "*" && !is_default) {
+          words.push_back(flag + " " + std::string(one.word));
+          break;
+        }
+        if (one.value == text && is_default) break;
+      }
+    } else if (row.form == FlagForm::integer || row.form == FlagForm::number) {
+      if (row.engine_default.substr(0, row.engine_default.find_first_of(" ;,")) == text) continue;
+      if (row.field == "serving.max_model_len" && *value == scenario.model.max_position_embeddings) continue;
+      words.push_back(flag + " " + text);
+    }
+  }
+}
+
+double capacity_bytes(const Scenario& scenario, Tier kind) {
+  if (!scenario.policy.tiers) return 0;
+  for (const TierOptions& tier : *scenario.policy.tiers) {
+    if (tier.kind == kind) return tier.capacity_bytes.value_or(0);
+  }
+  return 0;
+}
+
+// False where no stack of this engine does it.
+bool add_storage(const Scenario& scenario, Stack engine, Words& words, Words& variables) {
+  constexpr double kGib = 1073741824, kGb = 1e9;
+  const std::string& policy = scenario.policy.name;
+  const double dram = capacity_bytes(scenario, Tier::dram), ssd = capacity_bytes(scenario, Tier::ssd);
+  const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
+  const auto connector = [&](const char* name) {
+    words.push_back("--kv-transfer-config '{\"kv_connector\":\"" + std::string(name) +
+                    "\",\"kv_role\":\"kv_both\"}'");
+  };
+  if (policy == "recompute") return true;
+  if (policy == "vllm_offload" && engine == Stack::vllm) {
+    if (dram > 0) words.push_back("--kv-offloading-size " + size_text(dram, kGib));
+    return true;
+  }
+  if (policy == "lmcache" && engine != Stack::trtllm) {
+    if (dram > 0) variables.push_back("LMCACHE_MAX_LOCAL_CPU_SIZE=" + size_text(dram / gpus, kGib));
+    if (ssd > 0) {
+      variables.push_back("LMCACHE_LOCAL_DISK=file:///mnt/kv");
+      variables.push_back("LMCACHE_MAX_LOCAL_DISK_SIZE=" + size_text(ssd / gpus, kGib));
+    }
+    engine == Stack::vllm ? connector("LMCacheConnectorV1") : words.push_back("--enable-lmcache");
+    return true;
+  }
+  if (policy == "kvbm" && engine == Stack::vllm) {
+    if (dram > 0) variables.push_back("DYN_KVBM_CPU_CACHE_GB=" + size_text(dram, kGb));
+    if (ssd > 0) variables.push_back("DYN_KVBM_DISK_CACHE_GB=" + size_text(ssd, kGb));
+    connector("DynamoConnector");
+    return true;
+  }
+  if (policy == "hicache" && engine == Stack::sglang) {
+    words.push_back("--enable-hierarchical-cache");
+    if (dram > 0) words.push_back("--hicache-size " + size_text(dram / gpus, kGb));
+    if (!scenario.policy.tiers) return true;
+    for (const TierOptions& tier : *scenario.policy.tiers) {
+      if (tier.kind == Tier::dram && tier.capacity_over_gpu.value_or(2) != 2) {
+        words.push_back("--hicache-ratio " + text_of(*tier.capacity_over_gpu));
+      }
+      if (tier.kind == Tier::ssd) words.push_back("--hicache-storage-backend file");
+      if (tier.kind == Tier::remote) words.push_back("--hicache-storage-backend mooncake");
+    }
+    return true;
+  }
+  if (policy == "trtllm_offload" && engine == Stack::trtllm) {
+    if (dram > 0) {
+      words.push_back("--extra_llm_api_options.kv_cache_config.host_cache_size " + whole_of(dram / gpus));
+    }
+    return true;
+  }
+  return false;
+}
+
+struct Parts {
+  Words variables, words;
+};
+
+std::optional<Parts> parts_of(const Scenario& scenario) {
+  const auto engine = static_cast<Stack>(scenario.serving.engine);
+  Parts parts;
+  if (!add_storage(scenario, engine, parts.words, parts.variables)) return std::nullopt;
+  add_serving(scenario, engine, parts.words);
+  return parts;
+}
+
+}  // namespace
+
+std::string launch_line_of(const Scenario& scenario) {
+  const std::optional<Parts> parts = parts_of(scenario);
+  if (!parts) return "";
+  std::string line;
+  for (const std::string& one : parts->variables) line += one + " ";
+  constexpr std::string_view kPrograms[] = {"vllm serve ", "python3 -m sglang.launch_server --model-path ",
+                                            "trtllm-serve "};
+  line += std::string(kPrograms[static_cast<std::size_t>(scenario.serving.engine)]) + scenario.model.name;
+  for (const std::string& one : parts->words) line += " " + one;
+  return line;
+}
+
+std::string changed_flags(const Scenario& from, const Scenario& to) {
+  const std::optional<Parts> before = parts_of(from), after = parts_of(to);
+  if (!before || !after) return "";
+  std::string text;
+  const auto add = [&text](const Words& some, const Words& others, const char* mark) {
+    for (const std::string& one : some) {
+      if (std::find(others.begin(), others.end(), one) != others.end()) continue;
+      text += (text.empty() ? "" : " ") + (mark + one);
+    }
+  };
+  add(after->variables, before->variables, "");
+  add(after->words, before->words, "");
+  std::string dropped;
+  const auto drop = [&](const Words& some, const Words& others) {
+    for (const std::string& one : some) {
+      const std::string flag = one.substr(0, one.find_first_of(" ="));
+      const bool stays = std::any_of(others.begin(), others.end(), [&](const std::string& other) {
+        return other.substr(0, other.find_first_of(" =")) == flag;
+      });
+      if (!stays) dropped += (dropped.empty() ? "" : " ") + flag;
+    }
+  };
+  drop(before->variables, after->variables);
+  drop(before->words, after->words);
+  if (!dropped.empty()) text += (text.empty() ? "" : ", ") + ("without " + dropped);
+  return text;
+}
+
+}  // namespace kvcap
