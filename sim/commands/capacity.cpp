@@ -14,6 +14,7 @@
 #include "base/outputs.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/launched.h"
 #include "commands/output.h"
 #include "commands/require.h"
 #include "metrics/format.h"
@@ -26,6 +27,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct CapacityArgs {
+  std::string from;  // an engine's launch line
   std::string scenario_path;
   std::vector<std::string> overrides;
   std::string prices;
@@ -214,8 +216,54 @@ Json answer_object(const Scenario& scenario, const CapacityQuestion& question, c
   return object;
 }
 
+struct Alternative {
+  std::string policy;
+  Scenario scenario;
+  CapacityAnswer answer;
+};
+
+std::vector<std::string> overrides_of(const CapacityArgs& args, const std::vector<std::string>& launched,
+                                      const std::vector<std::string>& more = {}) {
+  std::vector<std::string> all = launched;
+  const std::vector<std::string> given = with_prices(args.prices, args.overrides);
+  all.insert(all.end(), given.begin(), given.end());
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+// What the line's engine bears with its prefix cache alone and with its stacks.
+std::vector<Alternative> alternatives(const CapacityArgs& args, const std::vector<std::string>& launched,
+                                      const Scenario& scenario, const CapacityQuestion& question) {
+  std::vector<Alternative> found;
+  for (const std::string& policy : stacks_beside(read_launch_line(args.from))) {
+    if (policy == scenario.policy.name) continue;
+    Scenario other =
+        load_scenario(args.scenario_path, overrides_of(args, launched, overrides_beside(policy)));
+    CapacityAnswer answer = find_capacity(question, simulated_loads(other, question.meet));
+    found.push_back({policy, std::move(other), std::move(answer)});
+  }
+  return found;
+}
+
+std::string flags_text(const Scenario& scenario, const CapacityQuestion& question,
+                       const CapacityAnswer& answer, const std::vector<Alternative>& others) {
+  std::string text = "\n" + launch_text(scenario);
+  if (!others.empty()) text += kFlagsTitle;
+  for (const Alternative& one : others) {
+    char gain[160];
+    std::snprintf(gain, sizeof gain, "      %s %s for %s%s\n", format_number(one.answer.load).c_str(),
+                  question.closed_loop ? "active sessions" : "requests/s", format_number(answer.load).c_str(),
+                  answer.load > 0
+                      ? (" (" + format_number(100 * (one.answer.load / answer.load - 1)) + " %)").c_str()
+                      : "");
+    text += flags_line(one.policy, scenario, one.scenario) + gain;
+  }
+  return text == "\n" ? "" : text;
+}
+
 void capacity(const CapacityArgs& args) {
-  const Scenario scenario = load_scenario(args.scenario_path, with_prices(args.prices, args.overrides));
+  const std::vector<std::string> launched = launched_overrides(args.from, args.scenario_path, args.overrides);
+  const Scenario scenario = load_scenario(args.scenario_path, overrides_of(args, launched));
   const ArrivalProcess process = scenario.workload.arrivals.process;
   if (process == ArrivalProcess::trace) {
     throw InputError(args.scenario_path +
@@ -231,7 +279,19 @@ void capacity(const CapacityArgs& args) {
     refuse_to_replace_in("--out", args.out, std::vector<std::string>{"capacity.json"}, files_of(scenario));
   }
   const CapacityAnswer answer = find_capacity(question, simulated_loads(scenario, question.meet));
-  const std::string json = answer_object(scenario, question, answer).dump(2) + "\n";
+  std::vector<Alternative> others;
+  if (!args.from.empty()) others = alternatives(args, launched, scenario, question);
+  Json object = answer_object(scenario, question, answer);
+  const std::string launch = launch_line_of(scenario);
+  object["launch"] = launch.empty() ? Json() : Json(launch);
+  object["flags"] = Json::array();
+  for (const Alternative& one : others) {
+    const std::string flags = changed_flags(scenario, one.scenario);
+    object["flags"].push_back({{"policy", one.policy},
+                               {"change", flags.empty() ? Json() : Json(flags)},
+                               {"capacity", one.answer.load}});
+  }
+  const std::string json = object.dump(2) + "\n";
   if (!args.out.empty()) write_file(args.out + "/capacity.json", json);
   if (args.json) {
     std::fputs(json.c_str(), stdout);
@@ -239,6 +299,7 @@ void capacity(const CapacityArgs& args) {
     std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
     for (const std::string& line : wrap(sentence_of(question, answer), kColumns)) text += line + "\n";
     if (!answer.curve.empty()) text += "\n" + curve_text(question, answer);
+    text += flags_text(scenario, question, answer, others);
     std::fputs(text.c_str(), stdout);
   }
   if (!(answer.load > 0)) throw CheckFailed(args.scenario_path + ": no load meets the targets");
@@ -250,6 +311,7 @@ void add_capacity(CLI::App& app) {
   auto args = std::make_shared<CapacityArgs>();
   Command command(app, "capacity", "the highest load that meets the targets");
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
+  command.value("--from", args->from, kFromHelp);
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.repeated("--meet", args->meet,

@@ -84,12 +84,11 @@ struct Column {
 };
 
 constexpr const char* kLaunched = "as launched";
-// Beside the line: its engine with the prefix cache alone, its stack, and what papers keep.
+// Beside the line: its engine with the prefix cache alone, its stacks, and what papers keep.
 std::string policies_beside(const LaunchLine& line) {
-  const char* stack = line.engine == Stack::vllm     ? "vllm_offload,lmcache"
-                      : line.engine == Stack::sglang ? "hicache"
-                                                     : "trtllm_offload";
-  return std::string("recompute,") + stack + ",hcache";
+  std::string names;
+  for (const std::string& one : stacks_beside(line)) names += one + ",";
+  return names + "hcache";
 }
 
 // "hcache", but "count=4": a value that is no name says nothing by itself.
@@ -168,8 +167,10 @@ std::vector<Column> columns_of(const CompareArgs& args) {
       const std::string own = "policy.name=" + name;
       // Its own stack is what it is already.
       if (std::find(line.overrides.begin(), line.overrides.end(), own) != line.overrides.end()) continue;
-      columns.push_back(column_of_policy(name));
-      if (name.find(':') == std::string::npos) columns.back().overrides.emplace_back("policy.tiers=null");
+      Column column = column_of_policy(name);
+      const std::vector<std::string> beside = overrides_beside(name.substr(0, name.find(':')));
+      column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
+      columns.push_back(std::move(column));
     }
     return columns;
   }
@@ -289,25 +290,22 @@ std::string as_it_was_given(const std::string& message, const Column& column) {
   return message;
 }
 
-// "--kv-offloading-size 100: mean TTFT 83 ms for 120 (-31 %)", a line a setting.
+// A line a setting; empty where none is a matter of flags.
 std::string flags_of_columns(const std::vector<Column>& columns, const std::vector<Scenario>& scenarios,
                              const std::vector<RunResult>& results) {
-  std::string text = "\nFlags to change, and what that is predicted to gain:\n";
+  const bool has_flags = std::any_of(scenarios.begin(), scenarios.end(), [&](const Scenario& one) {
+    return !changed_flags(scenarios[0], one).empty();
+  });
+  if (!columns[0].is_launched && !has_flags) return "";
+  std::string text = kFlagsTitle;
   const double before_ms = results[0].number("mean_ttft_ms");
   for (std::size_t i = 1; i < columns.size(); ++i) {
     if (columns[i].is_bound) continue;
-    const std::string flags = changed_flags(scenarios[0], scenarios[i]);
     const double after_ms = results[i].number("mean_ttft_ms");
     char gain[120];
-    std::snprintf(gain, sizeof gain, "mean TTFT %.4g ms for %.4g (%+.0f %%)", after_ms, before_ms,
+    std::snprintf(gain, sizeof gain, "      mean TTFT %.4g ms for %.4g (%+.0f %%)\n", after_ms, before_ms,
                   100 * (after_ms / before_ms - 1));
-    text += "  " + columns[i].label + ": " +
-            (flags.empty()
-                 ? "no flag of " +
-                       std::string(kEngineNames[static_cast<std::size_t>(scenarios[0].serving.engine)]) +
-                       " does this"
-                 : flags) +
-            "\n      " + gain + "\n";
+    text += flags_line(columns[i].label, scenarios[0], scenarios[i]) + gain;
   }
   return text;
 }
@@ -373,7 +371,7 @@ void compare(const CompareArgs& args) {
       model_report(labels, scenarios, results, {.draws = args.draws.value_or(default_draws)});
   const std::string line = scenario_line(scenarios[0], results[0]);
   std::string table = result_table(labels, results, differences, line) + model_text(labels, results, model);
-  if (!args.from.empty()) table += flags_of_columns(columns, scenarios, results);
+  table += flags_of_columns(columns, scenarios, results);
   if (!args.out.empty()) {
     NewFiles files;
     std::set<std::string> folders;
@@ -396,9 +394,7 @@ void add_compare(CLI::App& app) {
   auto args = std::make_shared<CompareArgs>();
   Command command(app, "compare", "the same workload through several settings");
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
-  command.value("--from", args->from,
-                "an engine's launch line to start from, on the scenario's hardware and workload: "
-                "'vllm serve Qwen/Qwen3-32B -tp 2 --kv-offloading-size 100'");
+  command.value("--from", args->from, kFromHelp);
   command.value("--policies", args->policies,
                 "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd");
   command.repeated(

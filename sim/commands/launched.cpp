@@ -2,11 +2,26 @@
 
 #include <cstdio>
 
-#include "policy/table.h"
+#include "base/input_error.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
 
 namespace kvcap {
+
+// A fault of what the line says is the line's.
+static HardwareProfile hardware_of(const std::string& scenario_path, const std::vector<std::string>& all,
+                                   const std::vector<std::string>& launched) {
+  try {
+    return load_scenario(scenario_path, all).hardware;
+  } catch (const InputError& error) {
+    const std::string message = error.what();
+    for (const std::string& one : launched) {
+      const std::string place = "--set " + one + ":";
+      if (message.starts_with(place)) throw InputError("--from: " + one + ":" + message.substr(place.size()));
+    }
+    throw;
+  }
+}
 
 std::vector<std::string> launched_overrides(const std::string& from, const std::string& scenario_path,
                                             const std::vector<std::string>& overrides) {
@@ -18,17 +33,40 @@ std::vector<std::string> launched_overrides(const std::string& from, const std::
   launched.insert(launched.end(), line.overrides.begin(), line.overrides.end());
   std::vector<std::string> all = launched;
   all.insert(all.end(), overrides.begin(), overrides.end());
-  const std::vector<std::string> defaults = defaults_on(line, load_scenario(scenario_path, all).hardware);
+  const std::vector<std::string> defaults = defaults_on(line, hardware_of(scenario_path, all, launched));
   launched.insert(launched.end(), defaults.begin(), defaults.end());
   return launched;
 }
 
+std::vector<std::string> stacks_beside(const LaunchLine& line) {
+  switch (line.engine) {
+    case Stack::sglang:
+      return {"recompute", "hicache"};
+    case Stack::trtllm:
+      return {"recompute", "trtllm_offload"};
+    case Stack::vllm:
+    case Stack::lmcache:
+    case Stack::dynamo:
+      break;
+  }
+  return {"recompute", "vllm_offload", "lmcache"};
+}
+
+std::vector<std::string> overrides_beside(std::string_view policy) {
+  return {"policy={}", "policy.name=" + std::string(policy)};
+}
+
 std::string launch_text(const Scenario& scenario) {
   const std::string line = launch_line_of(scenario);
-  if (!line.empty()) return "Launch: " + line + "\n";
-  return "Launch: no flags of " +
-         std::string(kEngineNames[static_cast<std::size_t>(scenario.serving.engine)]) + " are " +
-         scenario.policy.name + "\n";
+  return line.empty() ? "" : "Launch: " + line + "\n";
+}
+
+std::string flags_line(const std::string& label, const Scenario& from, const Scenario& to) {
+  const std::string_view engine = kEngineNames[static_cast<std::size_t>(to.serving.engine)];
+  if (launch_line_of(to).empty())
+    return "  " + label + ": no flag of " + std::string(engine) + " does this\n";
+  const std::string flags = changed_flags(from, to);
+  return "  " + label + ": " + (flags.empty() ? "the same flags" : flags) + "\n";
 }
 
 }  // namespace kvcap

@@ -10,7 +10,9 @@
 #include "base/outputs.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/launched.h"
 #include "commands/output.h"
+#include "metrics/format.h"
 #include "plan/break_even.h"
 #include "plan/plan_draws.h"
 #include "plan/plan_simulate.h"
@@ -204,6 +206,8 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
                                {"reason", one.reason.empty() ? Json() : Json(one.reason)},
                                {"better", one.better.empty() ? Json() : Json(one.better)}});
   }
+  const std::string line = result.best ? launch_line_of(load_scenario(plan.base, result.best->changes)) : "";
+  object["launch"] = line.empty() ? Json() : Json(line);
   if (draws.draws > 0) object["model"] = draws_object(draws);
   return object;
 }
@@ -253,6 +257,23 @@ void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) 
   }
 }
 
+// The answer's launch line, and the flags of what was tried around it.
+std::string flags_text(const PlanReport& report) {
+  const Plan& plan = *report.plan;
+  if (!report.result.best) return "";
+  const Scenario best = load_scenario(plan.base, report.result.best->changes);
+  std::string text = launch_text(best), changes;
+  for (const Marginal& one : report.marginals) {
+    const Scenario other = load_scenario(plan.base, one.candidate->changes);
+    if (changed_flags(best, other).empty()) continue;
+    changes += flags_line(one.what, best, other) + "      " + plan.minimize + " " +
+               format_number(one.objective.mean) + " more, " + kFrontMetric + " " +
+               format_number(one.quality.mean) + " more\n";
+  }
+  if (!changes.empty()) text += kFlagsTitle + changes;
+  return text.empty() ? "" : "\n" + text;
+}
+
 void plan(const PlanArgs& args) {
   refuse_read_once(args.path, ", and a plan reads it for every configuration; allowed: a file");
   const Plan plan = load_plan(args.path, with_prices(args.prices, args.overrides));
@@ -287,7 +308,7 @@ void plan(const PlanArgs& args) {
   if (args.json) {
     std::printf("%s\n", report_object(report, draws).dump(2).c_str());
   } else {
-    std::fputs((plan_text(report) + plan_draws_text(plan, draws)).c_str(), stdout);
+    std::fputs((plan_text(report) + plan_draws_text(plan, draws) + flags_text(report)).c_str(), stdout);
   }
   if (!report.result.best) throw CheckFailed(args.path + ": no configuration meets every target");
 }

@@ -11,6 +11,7 @@
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
+#include "commands/show_flags.h"
 #include "commands/show_memory.h"
 #include "commands/show_model.h"
 #include "cost/prices.h"
@@ -67,6 +68,9 @@ std::vector<Entry> policies() {
                     {"keeps", row.keeps},     {"restores", row.restores},
                     {"when", row.wins},       {"options", policy_options_help(row.name)}};
     if (!row.leaves_out.empty()) details["not_modelled"] = row.leaves_out;
+    if (const std::vector<std::string> flags = policy_flag_lines(row.name); !flags.empty()) {
+      details["flags"] = flags;
+    }
     details["ways_to_restore"] = ways_to_restore();
     entries.push_back({std::string(row.name), std::string(row.summary), std::move(details)});
   }
@@ -106,10 +110,10 @@ std::vector<Entry> entries_of(const std::string& what) {
   if (what == "models") return files(Catalogue::models);
   if (what == "hardware") return files(Catalogue::hardware);
   if (what == "workloads") return workloads();
-  constexpr std::array<std::string_view, 6> kNames = {"policies",  "models", "hardware",
-                                                      "workloads", "memory", "schema"};
+  constexpr std::string_view kNames[] = {"policies", "models", "hardware", "workloads",
+                                         "flags",    "memory", "schema"};
   throw InputError("show: found \"" + what +
-                   "\", allowed: policies, models, hardware, workloads, memory, schema" +
+                   "\", allowed: policies, models, hardware, workloads, flags, memory, schema" +
                    suggestion(what, kNames));
 }
 
@@ -224,6 +228,10 @@ void show(const ShowArgs& args) {
     return;
   }
   refuse_memory_options(args);
+  if (args.what == "flags") {
+    show_flags(args.name, args.json);
+    return;
+  }
   if (args.what == "schema") {
     std::printf("%s\n", Json::parse(scenario_json_schema()).dump(2).c_str());
     return;
@@ -240,10 +248,12 @@ void show(const ShowArgs& args) {
 
 void add_show(CLI::App& app) {
   auto args = std::make_shared<ShowArgs>();
-  Command command(app, "show", "the catalogue: policies, models, hardware, workloads; where GPU memory goes");
+  Command command(app, "show",
+                  "the catalogue: policies, models, hardware, workloads, flags; where GPU memory goes");
   command
       .value("what", args->what,
-             "policies, models, hardware or workloads; memory: where the memory of one GPU goes, term by "
+             "policies, models, hardware or workloads; flags: which flag of vLLM, SGLang, TensorRT-LLM, "
+             "LMCache and Dynamo is which field; memory: where the memory of one GPU goes, term by "
              "term; schema: the JSON Schema of scenarios, for editors")
       .required();
   command.value("name", args->name,

@@ -1,7 +1,6 @@
 #include "launch/flags.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace kvcap {
 
@@ -60,16 +59,12 @@ std::vector<std::string_view> flag_names(Stack engine) {
   return names;
 }
 
-std::string flags_text(Stack stack, std::string_view policy) {
-  std::string text;
+std::vector<const FlagRow*> flags_of_policy(std::string_view policy) {
+  std::vector<const FlagRow*> rows;
   for (const FlagRow& row : flag_table()) {
-    if (row.stack != stack || row.effect != FlagEffect::sets || row.field.empty()) continue;
-    if (!policy.empty() && row.storage != policy) continue;
-    const std::string_view shown = row.engine_default.empty() ? "-" : row.engine_default;
-    text += std::string(first_name(row)) + "\n    " + std::string(row.field) + "; default " +
-            std::string(shown) + "; " + std::string(source_text(row.source)) + "\n";
+    if (row.storage == policy && row.effect == FlagEffect::sets && !row.field.empty()) rows.push_back(&row);
   }
-  return text;
+  return rows;
 }
 
 }  // namespace kvcap

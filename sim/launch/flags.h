@@ -72,8 +72,7 @@ std::vector<Word> words_of(std::string_view words);
 // A file and its commit for a key of FlagRow::source.
 std::string_view source_text(std::string_view key);
 
-// The rows of one stack that set a field, for a terminal: flag, field, default, source. Where `policy` is not
-// empty only those that belong to it.
-std::string flags_text(Stack stack, std::string_view policy = {});
+// The rows that set a field and that belong to a policy, of whatever stack, in the table's order.
+std::vector<const FlagRow*> flags_of_policy(std::string_view policy);
 
 }  // namespace kvcap

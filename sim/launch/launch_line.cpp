@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -256,7 +257,7 @@ class Reader {
       } else if (said_.policy == "hicache") {
         text += ",\"capacity_over_gpu\":2";
       } else if (said_.policy == "lmcache") {
-        text += ",\"capacity_per_gpu_bytes\":5e9";
+        text += ",\"capacity_per_gpu_bytes\":5368709120";
       }
       text += "}";
     }
@@ -437,7 +438,9 @@ std::string plain(const Json& value) { return value.is_string() ? value.get<std:
 
 // "100" for 100 GiB.
 std::string size_text(double bytes, double unit_bytes) {
-  return text_of(std::round(1e6 * bytes / unit_bytes) / 1e6);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", bytes / unit_bytes);
+  return text;
 }
 
 using Words = std::vector<std::string>;  // each a flag with its value

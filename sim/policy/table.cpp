@@ -57,7 +57,7 @@ constexpr auto kReserve = [](PolicyOptions& options) { prefer(options.reserved_w
 // ---- production stacks: options of the engine, each of which may be set otherwise ----
 
 constexpr TierOptions kAllOfDram[] = {{.kind = Tier::dram}};
-constexpr TierOptions kLmcacheTiers[] = {{.kind = Tier::dram, .capacity_per_gpu_bytes = 5e9}};
+constexpr TierOptions kLmcacheTiers[] = {{.kind = Tier::dram, .capacity_per_gpu_bytes = 5368709120}};
 constexpr TierOptions kHicacheTiers[] = {{.kind = Tier::dram, .capacity_over_gpu = 2}};
 constexpr TierOptions kKvbmTiers[] = {{.kind = Tier::dram}, {.kind = Tier::ssd, .after_uses = 2}};
 constexpr int64_t kLmcacheChunkTokens = 256;
@@ -268,11 +268,11 @@ constexpr std::array kPolicies = {
         Keep::kv, Restore::load, kVllmOffload,
         "the eviction order arc, a load timeout, transfers between instances", kAllOfDram},
     PolicyRow{
-        "lmcache", "LMCache in vLLM's process: full chunks of 256 tokens of a prompt, 5 GB a GPU",
+        "lmcache", "LMCache in vLLM's process: full chunks of 256 tokens of a prompt, 5 GiB a GPU",
         "keys and values of prompts in chunks, of all layers",
         "loaded before the step in which the request begins, for which all requests of it wait (load: "
         "parked is enable_async_loading)",
-        "as vllm_offload, with farther tiers behind DRAM; its default of 5 GB a GPU holds little, and "
+        "as vllm_offload, with farther tiers behind DRAM; its default of 5 GiB a GPU holds little, and "
         "what is beyond the last full chunk is computed again",
         Keep::kv, Restore::load, kLmcache,
         "CacheGen's compression, lazy offload, chunks that overlap what the GPU has (loaded as a whole), "

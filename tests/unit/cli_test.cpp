@@ -454,7 +454,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
         "hcach"},
        "kvcap: --policy: found \"hcach\", allowed: all, " + policies + "; did you mean \"hcache\"?\n"},
       {{"show", "modles"},
-       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, memory, schema; did "
+       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, flags, memory, schema; did "
        "you mean "
        "\"models\"?\n"},
       {{"run", path("chat.json"), "--out", path("chat.json")},

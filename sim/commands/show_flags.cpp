@@ -1,0 +1,126 @@
+#include "commands/show_flags.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/input_error.h"
+#include "launch/flags.h"
+#include "metrics/format.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kColumns = 100;
+
+std::string_view shown_default(const FlagRow& row) {
+  return row.engine_default.empty() ? "none" : row.engine_default;
+}
+
+// What a value means in the unit of the field, where it is not the value itself.
+std::string meaning(const FlagRow& row) {
+  switch (row.form) {
+    case FlagForm::bytes: {
+      const std::string unit = row.unit_bytes == 1 ? "bytes" : row.unit_bytes > 1073741000 ? "GiB" : "GB";
+      return unit + (row.is_per_rank ? " of each GPU" : " of an engine");
+    }
+    case FlagForm::blocks:
+      return "blocks of tokens";
+    case FlagForm::words:
+    case FlagForm::tier:
+    case FlagForm::storage:
+      return std::string(row.words);
+    case FlagForm::present:
+      return "the flag alone: " + std::string(row.words);
+    case FlagForm::integer:
+    case FlagForm::number:
+    case FlagForm::model:
+    case FlagForm::yaml_file:
+    case FlagForm::text:
+      break;
+  }
+  return "";
+}
+
+std::vector<const FlagRow*> rows_of(Stack stack, FlagEffect effect) {
+  std::vector<const FlagRow*> rows;
+  for (const FlagRow& row : flag_table()) {
+    const bool is_set = effect != FlagEffect::sets || !row.field.empty();
+    if (row.stack == stack && row.effect == effect && is_set) rows.push_back(&row);
+  }
+  return rows;
+}
+
+void print_names(const char* title, Stack stack, FlagEffect effect) {
+  std::string names;
+  for (const FlagRow* row : rows_of(stack, effect)) names += std::string(row->names) + " ";
+  if (names.empty()) return;
+  std::printf("\n%s:\n", title);
+  for (const std::string& line : wrap(names, kColumns - 2)) std::printf("  %s\n", line.c_str());
+}
+
+void print_stack(Stack stack) {
+  for (const FlagRow* row : rows_of(stack, FlagEffect::sets)) {
+    std::printf("%s\n    %s; default %s\n", std::string(row->names).c_str(), std::string(row->field).c_str(),
+                std::string(shown_default(*row)).c_str());
+    if (const std::string values = meaning(*row); !values.empty()) {
+      for (const std::string& line : wrap(values, kColumns - 4)) std::printf("    %s\n", line.c_str());
+    }
+    std::printf("    %s\n", std::string(source_text(row->source)).c_str());
+  }
+  print_names("Known, with effects that are not simulated", stack, FlagEffect::not_simulated);
+  print_names("Known, and nothing that is simulated depends on them", stack, FlagEffect::none);
+}
+
+Json stack_json(Stack stack) {
+  Json list = Json::array();
+  for (const FlagRow& row : flag_table()) {
+    if (row.stack != stack) continue;
+    constexpr const char* kEffects[] = {"sets", "none", "not_simulated"};
+    list.push_back({{"flags", row.names},
+                    {"effect", kEffects[static_cast<std::size_t>(row.effect)]},
+                    {"field", row.field.empty() ? Json() : Json(row.field)},
+                    {"values", meaning(row).empty() ? Json() : Json(meaning(row))},
+                    {"default", row.engine_default.empty() ? Json() : Json(row.engine_default)},
+                    {"source", source_text(row.source)}});
+  }
+  return list;
+}
+
+}  // namespace
+
+void show_flags(const std::string& stack, bool json) {
+  const auto* found = std::find(std::begin(kStackNames), std::end(kStackNames), stack);
+  if (!stack.empty() && found == std::end(kStackNames)) {
+    throw InputError("show flags: found \"" + stack + "\", allowed: vllm, sglang, trtllm, lmcache, dynamo" +
+                     suggestion(stack, kStackNames));
+  }
+  if (!stack.empty()) {
+    const auto which = static_cast<Stack>(found - std::begin(kStackNames));
+    if (json) {
+      std::printf("%s\n", stack_json(which).dump(2).c_str());
+    } else {
+      print_stack(which);
+    }
+    return;
+  }
+  Json list = Json::array();
+  for (std::size_t i = 0; i < std::size(kStackNames); ++i) {
+    const std::size_t count = rows_of(static_cast<Stack>(i), FlagEffect::sets).size();
+    list.push_back({{"name", kStackNames[i]}, {"flags_that_set_a_field", count}});
+    if (!json) std::printf("%-10s %zu flags set a field\n", std::string(kStackNames[i]).c_str(), count);
+  }
+  if (json) std::printf("%s\n", list.dump(2).c_str());
+}
+
+std::vector<std::string> policy_flag_lines(std::string_view policy) {
+  std::vector<std::string> lines;
+  for (const FlagRow* row : flags_of_policy(policy)) {
+    lines.push_back(std::string(first_name(*row)) + ": " + std::string(row->field) + "; default " +
+                    std::string(shown_default(*row)) + "; " + std::string(source_text(row->source)));
+  }
+  return lines;
+}
+
+}  // namespace kvcap

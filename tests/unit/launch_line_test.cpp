@@ -1,0 +1,351 @@
+// Launch lines of vLLM, SGLang and TensorRT-LLM: what they set, what they are told about, and back again.
+#include "launch/launch_line.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/input_error.h"
+#include "base/random.h"
+#include "policy/table.h"
+#include "scenario/load.h"
+#include "unit/cli.h"
+#include "unit/scenario_samples.h"
+
+namespace kvcap {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Scenario scenario_of(const std::string& line, const Texts& more = {}) {
+  const LaunchLine read = read_launch_line(line);
+  Texts overrides = {"serving={}", "policy={}", "hardware=h100-sxm-8x-s3"};
+  overrides.insert(overrides.end(), read.overrides.begin(), read.overrides.end());
+  const Scenario first = parse_scenario(sample_scenario(), "chat.json", overrides);
+  const Texts defaults = defaults_on(read, first.hardware);
+  overrides.insert(overrides.end(), defaults.begin(), defaults.end());
+  overrides.insert(overrides.end(), more.begin(), more.end());
+  return parse_scenario(sample_scenario(), "chat.json", overrides);
+}
+
+std::string error_of(const std::string& line) {
+  try {
+    read_launch_line(line);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+// ---- words ----
+
+TEST(ShellWords, AreSplitAsAShellSplitsThem) {
+  const std::pair<const char*, Texts> cases[] = {
+      {"vllm  serve\tm", {"vllm", "serve", "m"}},
+      {R"(a 'b c' "d e")", {"a", "b c", "d e"}},
+      {R"(--x='{"k": "v"}')", {R"(--x={"k": "v"})"}},
+      {R"("a\"b" 'c\d' e\ f)", {"a\"b", "c\\d", "e f"}},
+      {"a \\\n  b", {"a", "b"}},
+      {"'' \"\"", {"", ""}},
+      {"", {}},
+  };
+  for (const auto& [line, words] : cases) EXPECT_EQ(shell_words(line), words) << line;
+  EXPECT_THROW(shell_words("a 'b"), InputError);
+  EXPECT_THROW(shell_words("a \"b"), InputError);
+}
+
+// ---- reading ----
+
+TEST(LaunchLine, OfVllmSetsWhatItsFlagsSay) {
+  const Scenario one = scenario_of(
+      "vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2 --kv-offloading-size 100 --max_num_seqs=64 "
+      "--max-num-batched-tokens 8k --gpu-memory-utilization 0.85 --no-enable-prefix-caching");
+  EXPECT_EQ(one.model.name, "qwen3-32b");
+  EXPECT_EQ(one.serving.engine, EngineKind::vllm);
+  EXPECT_EQ(one.serving.tensor_parallel_size, 2);
+  EXPECT_EQ(one.serving.max_num_seqs, 64);
+  EXPECT_EQ(one.serving.max_num_batched_tokens, 8000);
+  EXPECT_EQ(one.serving.gpu_memory_utilization, 0.85);
+  EXPECT_FALSE(one.serving.prefix_caching);
+  EXPECT_EQ(one.policy.name, "vllm_offload");
+  ASSERT_TRUE(one.policy.tiers);
+  EXPECT_EQ(one.policy.tiers->front().capacity_bytes, 100 * 1073741824.0);  // of both ranks together
+}
+
+TEST(LaunchLine, OfVllmTakesFromTheGpuWhatItDoesNotSay) {
+  const Scenario one = scenario_of("vllm serve Qwen/Qwen3-8B");
+  EXPECT_EQ(one.policy.name, "recompute");
+  EXPECT_EQ(one.serving.max_num_seqs, 1024);
+  EXPECT_EQ(one.serving.max_num_batched_tokens, 8192);
+  const LaunchLine line = read_launch_line("vllm serve Qwen/Qwen3-8B --max-num-seqs 5");
+  HardwareProfile small;
+  small.gpu.memory_bytes = 24e9;
+  const Texts defaults = defaults_on(line, small);
+  EXPECT_NE(std::find(defaults.begin(), defaults.end(), "serving.max_num_batched_tokens=2048"),
+            defaults.end());
+  EXPECT_TRUE(std::none_of(defaults.begin(), defaults.end(), [](const std::string& one_default) {
+    return one_default.starts_with("serving.max_num_seqs");
+  })) << "the line says it";
+}
+
+TEST(LaunchLine, ReadsLmcachesVariablesForEachRank) {
+  const Scenario one = scenario_of(
+      "LMCACHE_MAX_LOCAL_CPU_SIZE=60 LMCACHE_CHUNK_SIZE=512 vllm serve Qwen/Qwen3-32B -tp 4 "
+      "--kv-transfer-config '{\"kv_connector\":\"LMCacheConnectorV1\",\"kv_role\":\"kv_both\"}'");
+  EXPECT_EQ(one.policy.name, "lmcache");
+  EXPECT_EQ(one.policy.chunk_tokens, 512);
+  EXPECT_EQ(one.policy.tiers->front().capacity_bytes, 4 * 60 * 1073741824.0);
+}
+
+TEST(LaunchLine, WithoutASizeHasTheStacksOwn) {
+  const Scenario lmcache = scenario_of(
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"LMCacheConnectorV1\"}'");
+  EXPECT_EQ(lmcache.policy.tiers->front().capacity_bytes, 5 * 1073741824.0);
+  const Scenario hicache =
+      scenario_of("python -m sglang.launch_server --model-path Qwen/Qwen3-8B --enable-hierarchical-cache");
+  EXPECT_EQ(hicache.policy.tiers->front().capacity_over_gpu, 2);
+  EXPECT_EQ(hicache.serving.block_size, 64);
+}
+
+TEST(LaunchLine, OfSglangSetsWhatItsFlagsSay) {
+  const Scenario one = scenario_of(
+      "python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B --tp 2 --enable-hierarchical-cache "
+      "--hicache-ratio 3 --hicache-storage-backend mooncake --hicache-write-policy write_through_selective "
+      "--hicache-storage-prefetch-policy timeout --chunked-prefill-size 4096");
+  EXPECT_EQ(one.serving.engine, EngineKind::sglang);
+  EXPECT_EQ(one.serving.max_num_batched_tokens, 4096);
+  EXPECT_EQ(one.policy.name, "hicache");
+  EXPECT_EQ(one.policy.write_policy, WritePolicy::write_through_selective);
+  EXPECT_EQ(one.policy.prefetch_on_arrival, PrefetchOnArrival::timeout);
+  ASSERT_EQ(one.policy.tiers->size(), 2U);
+  EXPECT_EQ(one.policy.tiers->front().capacity_over_gpu, 3);
+}
+
+TEST(LaunchLine, OfTensorRtLlmSetsWhatItsFlagsSay) {
+  const Scenario one = scenario_of(
+      "trtllm-serve Qwen/Qwen3-8B --tp_size 2 --max_batch_size 256 "
+      "--extra_llm_api_options.kv_cache_config.host_cache_size 10000000000");
+  EXPECT_EQ(one.serving.engine, EngineKind::trtllm);
+  EXPECT_EQ(one.serving.max_num_seqs, 256);
+  EXPECT_EQ(one.policy.name, "trtllm_offload");
+  EXPECT_EQ(one.policy.tiers->front().capacity_bytes, 2e10);  // of each rank
+}
+
+TEST(LaunchLine, IsToldWhatItsFlagsDoNotDo) {
+  const LaunchLine line =
+      read_launch_line("vllm serve Qwen/Qwen3-8B --max-num-seq 5 --enforce-eager --port 8000 stray");
+  ASSERT_EQ(line.notes.size(), 3U);
+  EXPECT_EQ(line.notes[0],
+            "--max-num-seq 5 is not known and changes nothing; did you mean \"--max-num-seqs\"?");
+  EXPECT_EQ(line.notes[1], "--enforce-eager has an effect that is not simulated");
+  EXPECT_EQ(line.notes[2], "\"stray\" belongs to no flag and changes nothing");
+}
+
+TEST(LaunchLine, ThatCannotBeReadIsRefusedInOneLine) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"",
+       "--from: found no engine, allowed: a line with vllm serve, sglang.launch_server, sglang serve or "
+       "trtllm-serve"},
+      {"vllm serve", "--from: found no model, allowed: a line that names one"},
+      {"vllm serve Qwen/Qwen3-8C",
+       "--from: found model \"Qwen/Qwen3-8C\", allowed: a name of kvcap show models or the path of a "
+       "config.json; did you mean \"qwen3-8b\"?"},
+      {"vllm serve Qwen/Qwen3-8B -tp two",
+       "--from: -tp: found \"two\", allowed: a number, perhaps with k, K, m, M, g or G behind it"},
+      {"vllm serve Qwen/Qwen3-8B --kv-offloading-backend disk",
+       "--from: --kv-offloading-backend: found \"disk\", allowed: native, lmcache"},
+      {"vllm serve 'Qwen", "--from: found a quote ' that does not end"},
+  };
+  for (const auto& [line, message] : cases) EXPECT_EQ(error_of(line), message);
+}
+
+// ---- the table ----
+
+// A value that a row reads.
+std::string value_for(const FlagRow& row) {
+  switch (row.form) {
+    case FlagForm::integer:
+    case FlagForm::blocks:
+      return "1";
+    case FlagForm::number:
+      return row.field == "policy.tiers.dram.capacity_over_gpu" ? "2" : "0.5";
+    case FlagForm::bytes:
+      return row.unit_bytes == 1 ? "1e9" : "1";
+    case FlagForm::words:
+    case FlagForm::tier:
+    case FlagForm::storage: {
+      const std::vector<Word> words = words_of(row.words);
+      const auto one =
+          std::find_if(words.begin(), words.end(), [](const Word& word) { return !word.value.empty(); });
+      return one->word == "*" ? "2" : std::string(one->word);
+    }
+    case FlagForm::model:
+      return "Qwen/Qwen3-8B";
+    case FlagForm::present:
+    case FlagForm::yaml_file:
+    case FlagForm::text:
+      break;
+  }
+  return "";
+}
+
+// Each row alone, on the line of an engine that reads it: a field that no scenario has would be refused.
+TEST(FlagTable, SetsFieldsThatScenariosHave) {
+  std::set<std::string> seen;
+  for (const FlagRow& row : flag_table()) {
+    if (row.effect != FlagEffect::sets || row.field.empty()) continue;
+    EXPECT_FALSE(source_text(row.source).empty()) << row.names;
+    const bool is_variable = !row.names.starts_with("-");
+    const char* program = row.stack == Stack::sglang   ? "sglang serve"
+                          : row.stack == Stack::trtllm ? "trtllm-serve"
+                                                       : "vllm serve";
+    const std::string flag(first_name(row)), value = value_for(row);
+    std::string line = std::string(program) + " Qwen/Qwen3-30B-A3B";
+    if (is_variable) {
+      line = flag + "=" + value + " " + line;
+    } else if (row.form == FlagForm::present) {
+      line += " " + flag;
+    } else {
+      line += " " + flag + " " + value;
+    }
+    LaunchLine read;
+    ASSERT_NO_THROW(read = read_launch_line(line)) << line;
+    EXPECT_TRUE(read.notes.empty()) << line << ": " << (read.notes.empty() ? "" : read.notes.front());
+    const std::string path(row.field);
+    // Some belong to a whole: tiers and policies are given with others, speculation needs its method.
+    if (path.starts_with("policy") || path.starts_with("serving.speculative") || path == "model") continue;
+    const bool is_set = std::any_of(read.overrides.begin(), read.overrides.end(),
+                                    [&](const std::string& one) { return one.starts_with(path + "="); });
+    EXPECT_TRUE(is_set) << line;
+    try {
+      scenario_of(line);
+    } catch (const InputError& error) {
+      // What is set may not fit this machine or model, but the field is there.
+      EXPECT_EQ(std::string(error.what()).find("unknown key"), std::string::npos) << line << error.what();
+    }
+    seen.insert(path);
+  }
+  EXPECT_GT(seen.size(), 15U);
+}
+
+TEST(FlagTable, NamesEveryFlagOfAStackOnce) {
+  for (const Stack stack : {Stack::vllm, Stack::sglang, Stack::trtllm, Stack::lmcache, Stack::dynamo}) {
+    std::set<std::string> names;
+    for (const FlagRow& row : flag_table()) {
+      if (row.stack != stack) continue;
+      for (const Word& one : words_of(row.names)) {
+        const std::string name = normal_flag(one.word) + " " + std::string(row.field);
+        EXPECT_TRUE(names.insert(name).second) << name;
+      }
+    }
+  }
+}
+
+TEST(FlagTable, ReadsTheNamesThatPoliciesHave) {
+  std::set<std::string_view> policies(policy_names().begin(), policy_names().end());
+  for (const FlagRow& row : flag_table()) {
+    EXPECT_TRUE(row.storage.empty() || policies.contains(row.storage)) << row.names;
+    if (row.form != FlagForm::storage) continue;
+    for (const Word& one : words_of(row.words)) {
+      EXPECT_TRUE(one.value.empty() || policies.contains(one.value)) << row.names << " " << one.value;
+    }
+  }
+}
+
+// ---- and back ----
+
+TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
+  const Texts lines = {
+      "vllm serve Qwen/Qwen3-32B -tp 2 --kv-offloading-size 100 --max-num-seqs 64",
+      "vllm serve Qwen/Qwen3-8B --no-enable-prefix-caching --max-model-len 4096",
+      "LMCACHE_MAX_LOCAL_CPU_SIZE=60 vllm serve Qwen/Qwen3-8B --kv-transfer-config "
+      "'{\"kv_connector\":\"LMCacheConnectorV1\",\"kv_role\":\"kv_both\"}'",
+      "DYN_KVBM_CPU_CACHE_GB=100 vllm serve Qwen/Qwen3-8B --kv-transfer-config "
+      "'{\"kv_connector\":\"DynamoConnector\",\"kv_role\":\"kv_both\"}'",
+      "sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-ratio 3 --page-size 32",
+      "sglang serve Qwen/Qwen3-32B --tp 2 --enable-hierarchical-cache --hicache-size 30",
+      "trtllm-serve Qwen/Qwen3-8B --max_batch_size 128 "
+      "--extra_llm_api_options.kv_cache_config.host_cache_size 10000000000",
+  };
+  for (const std::string& line : lines) {
+    const Scenario first = scenario_of(line);
+    const std::string back = launch_line_of(first);
+    ASSERT_FALSE(back.empty()) << line;
+    const Scenario second = scenario_of(back);
+    EXPECT_EQ(second.resolved_json, first.resolved_json) << line << "\n" << back;
+  }
+}
+
+TEST(LaunchLine, IsEmptyForWhatNoStackDoes) {
+  EXPECT_EQ(launch_line_of(scenario_of("vllm serve Qwen/Qwen3-8B", {"policy.name=hcache"})), "");
+}
+
+TEST(ChangedFlags, NameWhatIsAddedAndWhatIsDropped) {
+  const Scenario stock = scenario_of("vllm serve Qwen/Qwen3-8B");
+  const Scenario offload = scenario_of("vllm serve Qwen/Qwen3-8B --kv-offloading-size 100");
+  EXPECT_EQ(changed_flags(stock, offload), "--kv-offloading-size 100");
+  EXPECT_EQ(changed_flags(offload, stock), "without --kv-offloading-size");
+  EXPECT_EQ(changed_flags(stock, stock), "");
+  const Scenario larger = scenario_of("vllm serve Qwen/Qwen3-8B --kv-offloading-size 200");
+  EXPECT_EQ(changed_flags(offload, larger), "--kv-offloading-size 200");
+}
+
+// ---- anything at all ----
+
+TEST(LaunchLine, OfRandomWordsIsReadOrRefusedInOneLine) {
+  const char* const words[] = {"vllm",
+                               "serve",
+                               "sglang",
+                               "trtllm-serve",
+                               "Qwen/Qwen3-8B",
+                               "-tp",
+                               "2",
+                               "--",
+                               "-",
+                               "--max-num-seqs",
+                               "--kv-transfer-config",
+                               "{}",
+                               "'{\"kv_connector\":1}'",
+                               "'{\"a\":{\"b\":[{\"c\":null}]}}'",
+                               "--hicache-ratio",
+                               "nan",
+                               "1e999",
+                               "=",
+                               "--=",
+                               "A=",
+                               "LMCACHE_LOCAL_CPU=true",
+                               "--enable-hierarchical-cache",
+                               "'",
+                               "\\",
+                               "--no-enable-prefix-caching",
+                               "--no-",
+                               "--speculative-config",
+                               "[1]",
+                               "-1"};
+  const RandomStream random(7, "lines");
+  int read = 0;
+  for (uint64_t i = 0; i < 4000; ++i) {
+    std::string line = i % 2 == 0 ? "vllm serve Qwen/Qwen3-8B " : "";
+    const auto length = static_cast<uint64_t>(8 * random.uniform(i, 0));
+    for (uint64_t k = 1; k <= length; ++k) {
+      const auto which =
+          static_cast<std::size_t>(static_cast<double>(std::size(words)) * random.uniform(i, k));
+      line += std::string(words[which]) + " ";
+    }
+    const std::string message = error_of(line);
+    if (message == "accepted") {
+      ++read;
+    } else {
+      EXPECT_TRUE(message.starts_with("--from: ")) << line << "\n" << message;
+      EXPECT_EQ(message.find('\n'), std::string::npos) << line;
+    }
+  }
+  EXPECT_GT(read, 300);
+}
+
+}  // namespace
+}  // namespace kvcap
