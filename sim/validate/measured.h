@@ -29,5 +29,7 @@ std::vector<Check> silicon_checks(const std::string& folder);
 // A fleet of vLLM servers behind llm-d's router (`folder`/runs/llmd_ladders.csv): output tokens a second and
 // mean TTFT over a ladder of request rates, with two ways of routing.
 std::vector<Check> llmd_checks(const std::string& folder);
+// The same ladder with the router's approximate index, and with SGLang's servers (suite stacks).
+std::vector<Check> llmd_stack_checks(const std::string& folder);
 
 }  // namespace kvcap

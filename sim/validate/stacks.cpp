@@ -14,6 +14,7 @@
 
 #include "base/random.h"
 #include "validate/lab.h"
+#include "validate/measured.h"
 #include "validate/measured_run.h"
 #include "validate/published_stacks.h"
 #include "validate/reduced.h"
@@ -208,7 +209,9 @@ std::vector<Check> stacks_checks(const SuiteOptions& options) {
   for (const std::vector<Check>& more : throughputs) checks.insert(checks.end(), more.begin(), more.end());
   for (Check& check : checks) judge(check);
   if (options.quick) return checks;
-  for (Check& check : published_checks(options.data_folder)) checks.push_back(std::move(check));
+  for (const auto& more : {published_checks, llmd_stack_checks, pulse_checks}) {
+    for (Check& check : more(options.data_folder)) checks.push_back(std::move(check));
+  }
   return checks;
 }
 
