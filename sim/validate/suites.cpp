@@ -60,6 +60,8 @@ std::span<const std::string_view> headlines() {
                                                     "vllm.tpot.mean",
                                                     "vllm.e2el.mean",
                                                     "stacks.vllm_offload.load_50k",
+                                                    "stacks.published.near",
+                                                    "stacks.pulses.hit_rate",
                                                     "gemm.bfloat16.h100-sxm-8x.median",
                                                     "gemm.fp8.h100-sxm-8x.median",
                                                     "moe.bfloat16.h100-sxm-8x.median",
