@@ -56,7 +56,7 @@ TEST(Stacks, SpellWritePoliciesAsWhenStateIsSaved) {
   EXPECT_EQ(with_preset({.name = "hicache"}).save_at, SaveAt::step);
 }
 
-// 5 GB for each of two workers, but no more than there is.
+// 5 GiB for each of two workers, but no more than there is.
 TEST(Stacks, HaveTiersOfTheirOwnUnlessTheScenarioListsSome) {
   const Scenario two =
       parsed(R"("policy": "lmcache")", {"hardware.dram.capacity_bytes=20e9", "hardware.gpu.count=2",
@@ -64,7 +64,7 @@ TEST(Stacks, HaveTiersOfTheirOwnUnlessTheScenarioListsSome) {
                                         "serving.tensor_parallel_size=2"});
   ASSERT_EQ(two.policy.tiers->size(), 1U);
   EXPECT_EQ(two.policy.tiers->front().kind, Tier::dram);
-  EXPECT_EQ(two.policy.tiers->front().capacity_bytes, 10e9);
+  EXPECT_EQ(two.policy.tiers->front().capacity_bytes, 2 * 5 * 1073741824.0);
   const Scenario little = parsed(R"("policy": "lmcache")", {"hardware.dram.capacity_bytes=3e9"});
   EXPECT_EQ(little.policy.tiers->front().capacity_bytes, 3e9);
   const Scenario listed = parsed(R"("policy": {"name": "lmcache", "tiers": [{"kind": "ssd"}]})");
