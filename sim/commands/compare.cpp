@@ -223,6 +223,7 @@ void refuse_twice(const std::vector<Column>& columns, const char* option) {
 
 // As the name of a folder: "hcache", "hardware.ssd.count=8".
 std::string folder_name(const Column& column) {
+  if (column.is_launched) return "as_launched";
   std::string name;
   for (const std::string& change : column.overrides) {
     name += (name.empty() ? "" : ",") + (change.starts_with("policy.name=") ? column.label : change);
