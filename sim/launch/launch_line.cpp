@@ -38,22 +38,34 @@ bool is_variable(const std::string& word) {
 
 // "qwen3-32b" of "Qwen/Qwen3-32B": the catalogue's name of what is served, without what only says how it was
 // trained or packed.
-std::string model_of(const std::string& written) {
+struct NamedModel {
+  std::string name;
+  bool is_8bit = false;  // its weights are, and the catalogue's are not
+};
+
+NamedModel model_of(const std::string& written) {
   std::error_code ignored;
-  if (std::filesystem::exists(written, ignored)) return written;
+  if (std::filesystem::exists(written, ignored)) return {written};
   std::vector<std::string_view> names;
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) names.push_back(entry.name);
   std::string wanted = lower(written.substr(written.rfind('/') + 1));
   if (wanted.starts_with("meta-")) wanted.erase(0, 5);
   const std::string whole = wanted;
-  constexpr std::string_view kEndings[] = {"-instruct", "-2507",     "-chat", "-hf",   "-it", "-base",
-                                           "-bf16",     "-thinking", "-0528", "-v0.1", "-fp8"};
+  constexpr std::string_view kEndings[] = {"-instruct", "-2507", "-chat", "-hf",         "-it",
+                                           "-base",     "-bf16", "-v0.1", "-v0.2",       "-v0.3",
+                                           "-thinking", "-0528", "-fp8",  "-fp8-dynamic"};
+  const auto is_there = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  bool is_8bit = false;
   for (bool shorter = true; shorter;) {
-    if (std::find(names.begin(), names.end(), wanted) != names.end()) return wanted;
+    if (is_8bit && is_there(wanted + "-fp8")) return {wanted + "-fp8"};
+    if (is_there(wanted)) return {wanted, is_8bit};
     shorter = false;
     for (std::string_view ending : kEndings) {
       if (!wanted.ends_with(ending)) continue;
       wanted.resize(wanted.size() - ending.size());
+      is_8bit = is_8bit || ending.starts_with("-fp8");
       shorter = true;
     }
   }
@@ -132,6 +144,14 @@ class Reader {
     const std::vector<std::string_view> names = flag_names(engine);
     return std::any_of(names.begin(), names.end(),
                        [&](std::string_view name) { return normal_flag(name).starts_with(prefix); });
+  }
+
+  void name_model(const std::string& written) {
+    const NamedModel model = model_of(written);
+    line_.model = model.name;
+    if (!model.is_8bit) return;
+    said_.fields["model.weight_bytes_per_element"] = "1";
+    said_.fields["model.activation_bytes_per_element"] = "1";
   }
 
   void finish() {
@@ -230,9 +250,9 @@ class Reader {
         return;
       case FlagForm::model:
         if (row.field == "model") {
-          line_.model = model_of(value);
+          name_model(value);
         } else {
-          set(row, Json(model_of(value)).dump());
+          set(row, Json(model_of(value).name).dump());
         }
         return;
       case FlagForm::yaml_file:
@@ -282,7 +302,9 @@ std::size_t find_engine(const std::vector<std::string>& words, LaunchLine& line)
       line.engine = Stack::trtllm;
       return serves ? i + 2 : i + 1;
     }
-    if (program == "vllm.entrypoints.openai.api_server" || program == "dynamo.vllm") {
+    // docker run ... vllm/vllm-openai:latest --model MODEL
+    const bool is_image = program == "vllm-openai" || program.starts_with("vllm-openai:");
+    if (is_image || program == "vllm.entrypoints.openai.api_server" || program == "dynamo.vllm") {
       line.engine = Stack::vllm;
       return i + 1;
     }
@@ -349,7 +371,7 @@ LaunchLine read_launch_line(std::string_view text) {
     std::string flag = words[i];
     if (!flag.starts_with("-")) {
       if (line.model.empty()) {
-        line.model = model_of(flag);
+        reader.name_model(flag);
       } else {
         line.notes.push_back("\"" + flag + "\" belongs to no flag and changes nothing");
       }

@@ -109,6 +109,29 @@ TEST(LaunchLine, WithoutASizeHasTheStacksOwn) {
       scenario_of("python -m sglang.launch_server --model-path Qwen/Qwen3-8B --enable-hierarchical-cache");
   EXPECT_EQ(hicache.policy.tiers->front().capacity_over_gpu, 2);
   EXPECT_EQ(hicache.serving.block_size, 64);
+  EXPECT_EQ(scenario_of("sglang serve Qwen/Qwen3-8B").serving.block_size, 1);
+}
+
+TEST(LaunchLine, FindsTheModelBehindWhatSaysHowItWasTrainedAndPacked) {
+  const auto model_of = [](const std::string& name) { return scenario_of("vllm serve " + name).model; };
+  EXPECT_EQ(model_of("mistralai/Mistral-7B-Instruct-v0.3").name, "mistral-7b");
+  EXPECT_EQ(model_of("mistralai/Mixtral-8x7B-Instruct-v0.1").name, "mixtral-8x7b");
+  EXPECT_EQ(model_of("google/gemma-3-27b-it").name, "gemma-3-27b");
+  // 8-bit weights are the catalogue's where it has them.
+  EXPECT_EQ(model_of("RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic").name, "llama-3.1-8b-fp8");
+  EXPECT_EQ(model_of("Qwen/Qwen3-8B-FP8").name, "qwen3-8b");
+  EXPECT_EQ(model_of("Qwen/Qwen3-8B-FP8").weight_bytes_per_element, 1);
+  EXPECT_EQ(model_of("Qwen/Qwen3-8B").weight_bytes_per_element, 2);
+}
+
+TEST(LaunchLine, IsFoundBehindWhatADockerLineSaysBefore) {
+  const LaunchLine line = read_launch_line(
+      "docker run --gpus all -p 8000:8000 -v ~/.cache:/root/.cache vllm/vllm-openai:v0.11.0 --model "
+      "Qwen/Qwen3-8B --max-num-seqs 32");
+  EXPECT_EQ(line.model, "qwen3-8b");
+  EXPECT_TRUE(line.notes.empty());
+  EXPECT_NE(std::find(line.overrides.begin(), line.overrides.end(), "serving.max_num_seqs=32"),
+            line.overrides.end());
 }
 
 TEST(LaunchLine, OfSglangSetsWhatItsFlagsSay) {
