@@ -193,7 +193,8 @@ static std::string_view reason_of(const Arm& arm, bool of_tokens) {
                  ? "how much of prompts SGLang prefills beside decodes, and its overheads, are not known"
                  : "50 to 80 ms of router, API and tokenizer are not modelled";
     }
-    return of_tokens ? "not explained" : "the queue of an overloaded fleet: what a step takes too little adds up";
+    return of_tokens ? "not explained"
+                     : "the queue of an overloaded fleet: what a step takes too little adds up";
   }
   if (of_tokens) {
     return finds ? "at 40 and more requests/s the KV memory is full: sequences with one prefix may read its "

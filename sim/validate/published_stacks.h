@@ -18,7 +18,8 @@ namespace kvcap {
 
 struct StackRun {
   Case run;
-  // Of each entry that reads the run: its id, and the simulated figure in the entry's unit.
+  // Of each entry that reads the run: its id, and the simulated figure in the entry's unit. Runs that answer
+  // the same entry are draws of what is not said, and the entry's figure is their mean.
   std::vector<std::pair<std::string, std::function<double(const RunResult&)>>> answers;
 };
 
