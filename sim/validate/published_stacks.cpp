@@ -69,8 +69,8 @@ constexpr std::string_view kTritonAttention =
     "that SGLang computes attention with Triton, of which there are no measurements; its TTFT also grows by "
     "0.24 s for each 4,096 tokens that are found, which is not explained";
 constexpr std::string_view kPagesInAnyOrder =
-    "a cliff comes a round late: those caches evict pages wherever they stand in a context, here the end of "
-    "a context leaves first";
+    "the host cache's cliff comes a round late, and Mooncake's is less steep: Mooncake evicts pages wherever "
+    "they stand in a context, here the end of a context leaves first";
 constexpr std::string_view kSlowAtLowRates =
     "a token takes 26 ms here and 40 there where next to nothing waits: what that vLLM does between steps is "
     "not known, and its queue begins at a lower rate";
