@@ -149,6 +149,7 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
     notes_.emplace_back("prompts have no pieces: a session's whole history is found under its own key");
   }
   options_.match = match_;
+  divide_into_objects(scenario, !workload.piece_begin.empty());
   if (!has_texts(workload)) options_.calls = Calls::single;
   note_unused_keys(scenario.policy, workload);
 }
@@ -351,6 +352,18 @@ void Machine::choose_tiers(const Scenario& scenario) {
                       .evict_share = options.evict_share,
                       .lease_s = options.lease_s,
                       .after_uses = options.after_uses});
+  }
+}
+
+void Machine::divide_into_objects(const Scenario& scenario, bool has_pieces) {
+  const bool divides = has_pieces && options_.save_at != SaveAt::eviction;
+  for (StoreTier& tier : tiers_) {
+    if (!eviction_row(tier.eviction).by_object) continue;
+    if (!divides) {
+      tier.eviction = EvictionKind::lru;
+    } else if (!options_.chunk_tokens) {
+      options_.chunk_tokens = scenario.serving.block_size;
+    }
   }
 }
 

@@ -31,7 +31,7 @@ Arrivals::Arrivals(const Workload& workload)
   }
   if (workload.concurrency > 0) {
     released_ = 0;
-    for (int64_t i = 0; i < workload.concurrency; ++i) release(0);
+    release_together(0);
   }
   pass_waiting();
 }
@@ -88,6 +88,11 @@ void Arrivals::release(double now_s) {
   }
 }
 
+void Arrivals::release_together(double now_s) {
+  release(now_s);
+  for (int64_t i = 1; i < workload_.concurrency && !begins_round(); ++i) release(now_s);
+}
+
 void Arrivals::end_session(uint32_t session, double now_s) {
   --open_sessions_;
   if (workload_.concurrency == 0) return;
@@ -96,7 +101,8 @@ void Arrivals::end_session(uint32_t session, double now_s) {
     if (--open->second > 0) return;
     open_calls_.erase(open);
   }
-  release(now_s);
+  if (!begins_round()) return release(now_s);
+  if (open_sessions_ + released_ == workload_.sessions.size()) release_together(now_s);
 }
 
 // ---- sessions that branch ----

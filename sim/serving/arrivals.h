@@ -70,8 +70,11 @@ class Arrivals {
   void begin_branching(const Arrival& first);
   void drop_refused();
   void end_session(uint32_t session, double now_s);
-  // closed_loop: what was asked together has ended; the next session begins.
+  // closed_loop: what was asked together has ended; the next session begins, or a round.
   void release(double now_s);
+  // The first of a round or of all sessions begin.
+  void release_together(double now_s);
+  bool begins_round() const { return workload_.round_sessions > 0 && released_ % workload_.round_sessions == 0; }
 
   // Sessions that wait for others are not next by themselves.
   void pass_waiting();

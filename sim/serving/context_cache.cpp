@@ -242,7 +242,7 @@ std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
   return keep(first_parts(request.text.runs, tokens), request, now);
 }
 
-// Of the first `tokens` tokens of a sequence. A piece is found as a whole.
+// Of the first `tokens` tokens of a sequence. What is found wherever it stands is found as a whole.
 std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, int64_t tokens) const {
   std::vector<SequenceRun> runs;
   for (const SequenceRun& run : all) {
@@ -251,7 +251,7 @@ std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, in
     runs.back().tokens = std::min(run.tokens, tokens);
     tokens -= runs.back().tokens;
   }
-  if (!runs.empty() && runs.back().owner == TextOwner::piece &&
+  if (parts_.keeping.match == Match::chunk && !runs.empty() && runs.back().owner == TextOwner::piece &&
       runs.back().tokens < all[runs.size() - 1].tokens) {
     runs.pop_back();
   }

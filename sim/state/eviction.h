@@ -6,6 +6,7 @@
 //   fifo      in order of entry
 //   s3_fifo   three queues: newcomers pass through a small one, what is used again moves to the main one,
 //             what leaves unused is remembered and enters the main one when it comes back
+//   sharded_lru   least recently used of one of 1,024 shards, in turn
 //   next_use  the key whose next use is farthest away; before all others those without a known one, the least
 //             recently used first. Told of the waiting queue it looks ahead (CachedAttention 3.3.2), told of
 //             all that will come it is Belady's optimum

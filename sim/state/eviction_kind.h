@@ -11,12 +11,13 @@ namespace kvcap {
 
 class Eviction;
 
-enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, next_use, score, belady, none };
+enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, sharded_lru, next_use, score, belady, none };
 
 std::unique_ptr<Eviction> make_lru();
 std::unique_ptr<Eviction> make_lfu();
 std::unique_ptr<Eviction> make_fifo();
 std::unique_ptr<Eviction> make_s3_fifo();
+std::unique_ptr<Eviction> make_sharded_lru();
 std::unique_ptr<Eviction> make_next_use();
 std::unique_ptr<Eviction> make_score();
 std::unique_ptr<Eviction> make_none();
@@ -28,6 +29,7 @@ struct EvictionRow {
   std::unique_ptr<Eviction> (*make)();
   bool scores = false;       // it has to be told what uses are worth
   bool clairvoyant = false;  // it has to be told the workload's next uses: a bound
+  bool by_object = false;    // it knows of no context: pages leave wherever they stand in one
 };
 
 // In the order of the enumeration.
@@ -37,6 +39,11 @@ inline constexpr std::array kEvictions = {
     EvictionRow{EvictionKind::fifo, "fifo", "the oldest", make_fifo},
     EvictionRow{EvictionKind::s3_fifo, "s3_fifo",
                 "the oldest in a small queue that only what is used again gets out of", make_s3_fifo},
+    EvictionRow{.kind = EvictionKind::sharded_lru,
+                .name = "sharded_lru",
+                .summary = "the least recently used of one of 1,024 shards in turn (Mooncake Store)",
+                .make = make_sharded_lru,
+                .by_object = true},
     EvictionRow{EvictionKind::next_use, "next_use",
                 "what a waiting request needs latest, before it what none needs", make_next_use},
     EvictionRow{.kind = EvictionKind::score,

@@ -25,11 +25,15 @@ struct TierOptions {
   bool exclusive = false;  // hbm: what lies here takes no room in the first host tier
 };
 
-// Mooncake Store behind the other tiers: approximately least recently used first, 5 % at 90 %; a lease of 10
-// s after a read (docs/source/design/store/mooncake-store.md@3b5a594). Its soft pins are a wish of who
-// writes, and nobody here makes it.
+// Mooncake Store behind the other tiers: approximately least recently used first (sharded_lru.cpp), 5 % at
+// 90 %; a lease of 10 s after a read (docs/source/design/store/mooncake-store.md@3b5a594). Its soft pins are
+// a wish of who writes, and nobody here makes it.
 inline TierOptions mooncake_store() {
-  return {.kind = Tier::remote, .evict_at = 0.9, .evict_share = 0.05, .lease_s = 10};
+  return {.kind = Tier::remote,
+          .eviction = EvictionKind::sharded_lru,
+          .evict_at = 0.9,
+          .evict_share = 0.05,
+          .lease_s = 10};
 }
 
 }  // namespace kvcap

@@ -75,6 +75,9 @@ struct Workload {
   // So many sessions are active at any time: the first ones arrive at 0, each later one when a session ends.
   // 0: sessions arrive at their times, whatever has ended.
   int64_t concurrency = 0;
+  // With concurrency: so many sessions are a round, and none begins before all of the last round have ended.
+  // 0: there are no rounds.
+  uint32_t round_sessions = 0;
   double sessions_per_s = 0;  // offered, on average; 0 where the trace or `concurrency` says
   int64_t bad_rows_skipped = 0;
   std::vector<std::string> notes;  // assumptions made on the way (resampling, skipped rows, ...)

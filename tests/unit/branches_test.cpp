@@ -315,6 +315,32 @@ TEST(ClosedLoop, BeginsASessionWhenAnotherEnds) {
   EXPECT_EQ(arrivals.next_s(), kNever);
 }
 
+// Five sessions, two at a time, three a round.
+TEST(ClosedLoop, BeginsARoundWhenAllOfTheLastOneHaveEnded) {
+  Workload workload;
+  for (uint32_t i = 0; i < 5; ++i) {
+    workload.sessions.push_back({.first_turn = i, .turn_count = 1});
+    workload.turns.push_back({10, 10, 0});
+  }
+  workload.concurrency = 2;
+  workload.round_sessions = 3;
+  Arrivals arrivals(workload);
+  const Arrival a = arrivals.pop(), b = arrivals.pop();
+  EXPECT_EQ(arrivals.next_s(), kNever);
+  arrivals.answered(a, 1);
+  const Arrival c = arrivals.pop();
+  EXPECT_EQ(c.time_s, 1);
+  arrivals.answered(b, 2);
+  EXPECT_EQ(arrivals.next_s(), kNever) << "c is under way";
+  arrivals.answered(c, 5);
+  const Arrival d = arrivals.pop(), e = arrivals.pop();
+  EXPECT_EQ(d.session + e.session, 3u + 4u);
+  EXPECT_EQ(d.time_s + e.time_s, 10);
+  arrivals.answered(d, 6);
+  arrivals.answered(e, 7);
+  EXPECT_TRUE(arrivals.ended());
+}
+
 TEST(ClosedLoop, BeginsASessionWhenAnotherIsRefused) {
   const Workload workload = loop(1);
   Arrivals arrivals(workload);

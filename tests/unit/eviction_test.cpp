@@ -116,7 +116,7 @@ Outcome scan(const Trace& trace, std::size_t places,
 
 constexpr std::array<double, 3> kAlphas = {0.0, 0.8, 1.2};
 
-// ---- lru, fifo, lfu ----
+// ---- lru ----
 
 TEST(Lru, MissesExactlyTheUsesWhoseStackDistanceExceedsTheCache) {
   for (double alpha : kAlphas) {
@@ -137,6 +137,67 @@ TEST(Lru, MissesExactlyTheUsesWhoseStackDistanceExceedsTheCache) {
     }
   }
 }
+
+// ---- sharded_lru ----
+
+// Every shard a list of its own, the least recently used first; what gives room next is the first that has
+// something behind the one that gave last.
+Outcome by_shard(const Trace& trace, std::size_t places) {
+  std::array<std::vector<Key>, 1024> shards;
+  std::size_t stored = 0, turn = 0;
+  Outcome outcome;
+  for (Key key : trace) {
+    std::vector<Key>& own = shards[mixed(key) % shards.size()];
+    const auto at = std::find(own.begin(), own.end(), key);
+    outcome.hits.push_back(at != own.end());
+    if (at != own.end()) {
+      own.erase(at);
+    } else if (stored == places) {
+      while (shards[turn % shards.size()].empty()) ++turn;
+      std::vector<Key>& other = shards[turn++ % shards.size()];
+      other.erase(other.begin());
+    } else {
+      ++stored;
+    }
+    own.push_back(key);
+  }
+  for (const std::vector<Key>& shard : shards) outcome.stored.insert(shard.begin(), shard.end());
+  return outcome;
+}
+
+TEST(ShardedLru, AgreesWithAListForEachShard) {
+  for (double alpha : kAlphas) {
+    const Trace trace = random_trace(4, 20000, 4000, alpha);
+    for (std::size_t places : {1U, 50U, 2000U, 3500U}) {
+      EXPECT_EQ(run(EvictionKind::sharded_lru, trace, static_cast<int64_t>(places)), by_shard(trace, places));
+    }
+  }
+}
+
+TEST(ShardedLru, PassesHeldKeysByAndFindsThemInTheirPlaceAgain) {
+  // Slots 0, 1 and 2 in the first shard, 3 in a later one.
+  std::vector<Key> keys;
+  for (Key key = 1; keys.size() < 3; ++key) {
+    if (mixed(key) % 1024 == 0) keys.push_back(key);
+  }
+  keys.push_back(mixed(1) % 1024 == 0 ? 2 : 1);
+  const std::unique_ptr<Eviction> eviction = make_sharded_lru();
+  for (Slot slot = 0; slot < 4; ++slot) eviction->enter(slot, keys[slot]);
+  eviction->hold(0);
+  EXPECT_EQ(eviction->victim(), 1U);
+  eviction->hold(1);
+  eviction->hold(2);
+  EXPECT_EQ(eviction->victim(), 3U);
+  eviction->release(0);
+  eviction->release(2);
+  EXPECT_EQ(eviction->victim(), 0U);
+  eviction->leave(0, true);
+  EXPECT_EQ(eviction->victim(), 3U) << "the first shard has given";
+  eviction->leave(3, false);
+  EXPECT_EQ(eviction->victim(), 2U) << "nobody else has anything";
+}
+
+// ---- fifo, lfu ----
 
 TEST(Fifo, AgreesWithAScanForTheOldest) {
   for (double alpha : kAlphas) {

@@ -22,8 +22,7 @@ struct Facts {
 };
 
 std::string eviction_name(const testing::TestParamInfo<EvictionKind>& info) {
-  constexpr std::array kNames = {"lru", "lfu", "fifo", "s3_fifo", "next_use", "score"};
-  return kNames[static_cast<std::size_t>(info.param)];
+  return std::string(eviction_row(info.param).name);
 }
 
 class HeldKeys : public testing::TestWithParam<EvictionKind> {};

@@ -89,6 +89,7 @@ TEST(Stacks, TakeMooncakeStoreAsAKindOfRemoteTier) {
       {"hardware.remote={\"capacity_bytes\": 1e12, \"bandwidth_bytes_per_s\": 1e10}"});
   const TierOptions& tier = scenario.policy.tiers->front();
   EXPECT_EQ(tier.kind, Tier::remote);
+  EXPECT_EQ(tier.eviction, EvictionKind::sharded_lru);
   EXPECT_EQ(tier.evict_at, 0.9);
   EXPECT_EQ(tier.evict_share, 0.05);
   EXPECT_EQ(tier.lease_s, 5);
@@ -171,20 +172,9 @@ TEST(Stacks, PayForEveryReplica) {
 
 // ---- hicache ----
 
-// Two chats in turn, answers of one token; each round says one text of 64 tokens more. DRAM holds the five texts
-// of the longest prompt and one more, the remote tier everything: what a prefetch brings does not displace what
-// the same prompt needs, and what is computed beside loads is saved although its turn ends with it. Each
-// round finds all but the newest text: 0 + 1 + 2 + 3 + 4 of 1 + ... + 5, in both chats.
-TEST(Hicache, FindsAllThatChatsHaveSaidWhereTheFarthestTierHoldsIt) {
-  Scenario scenario = laws::scenario("hicache");
-  scenario.serving.schedule = StepOrder::prefill_first;
-  scenario.serving.kv_capacity_tokens = 384;
-  scenario.serving.max_model_len = 384;
-  scenario.serving.prefix_caching = true;
-  const double text_bytes = 64 * scenario.model.kv_bytes_per_token();
-  scenario.hardware.remote = Remote{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 1e10, .latency_s = 0};
-  scenario.policy.prefetch_on_arrival = PrefetchOnArrival::wait;
-  scenario.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 6 * text_bytes}, {.kind = Tier::remote}};
+// Two chats in turn, answers of one token; each round says one text of 64 tokens more. With `answers` the
+// answers are part of what is said next.
+Workload two_chats(bool answers) {
   Workload workload;
   workload.absolute_times = true;
   workload.piece_begin = {0};
@@ -192,13 +182,86 @@ TEST(Hicache, FindsAllThatChatsHaveSaidWhereTheFarthestTierHoldsIt) {
     for (uint64_t chat = 0; chat < 2; ++chat) {
       const auto turn = static_cast<uint32_t>(workload.turns.size());
       workload.sessions.push_back({.first_turn = turn, .turn_count = 1});
-      workload.turns.push_back({64 * (round + 1), 1, 10.0 * turn});
-      for (uint64_t text = 0; text <= round; ++text) workload.pieces.push_back({100 * chat + text, 64});
+      workload.turns.push_back({64 * (round + 1) + (answers ? round : 0), 1, 10.0 * turn});
+      for (uint64_t text = 0; text <= round; ++text) {
+        workload.pieces.push_back({100 * chat + text, 64});
+        if (answers) workload.pieces.push_back({100 * chat + 50 + text, 1});
+      }
       workload.piece_begin.push_back(workload.pieces.size());
     }
   }
-  const RunResult result = laws::run(scenario, workload);
+  return workload;
+}
+
+// DRAM holds the five texts of the longest prompt and one more, the remote tier everything: what a prefetch
+// brings does not displace what the same prompt needs, and what is computed beside loads is saved although
+// its turn ends with it.
+Scenario hicache_with_a_remote_tier() {
+  Scenario scenario = laws::scenario("hicache");
+  scenario.serving.schedule = StepOrder::prefill_first;
+  scenario.serving.kv_capacity_tokens = 384;
+  scenario.serving.max_model_len = 384;
+  scenario.serving.prefix_caching = true;
+  const double text_bytes = 65 * scenario.model.kv_bytes_per_token();
+  scenario.hardware.remote = Remote{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 1e10, .latency_s = 0};
+  scenario.policy.prefetch_on_arrival = PrefetchOnArrival::wait;
+  scenario.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 6 * text_bytes}, {.kind = Tier::remote}};
+  return scenario;
+}
+
+// Each round finds all but the newest text: 0 + 1 + 2 + 3 + 4 of 1 + ... + 5, in both chats.
+TEST(Hicache, FindsAllThatChatsHaveSaidWhereTheFarthestTierHoldsIt) {
+  const RunResult result = laws::run(hicache_with_a_remote_tier(), two_chats(false));
   EXPECT_DOUBLE_EQ(result.number("token_hit_rate"), 10.0 / 15);
+}
+
+// Texts end within blocks: of 65 r - 1 tokens the full blocks of 16 are 64 r. What is full of a text is found
+// although the text is not: 64 (0 + 1 + 2 + 3 + 4) of 64 (1 + ... + 5) + 0 + 1 + 2 + 3 + 4.
+TEST(Hicache, FindsTheFullBlocksOfATextThatEndsWithinOne) {
+  const Scenario scenario = hicache_with_a_remote_tier();
+  ASSERT_EQ(scenario.serving.block_size, 16);
+  const RunResult result = laws::run(scenario, two_chats(true));
+  EXPECT_DOUBLE_EQ(result.number("token_hit_rate"), 640.0 / 970);
+}
+
+// ---- mooncake_store ----
+
+TEST(MooncakeStore, KeepsPagesOfPiecesAndWholeContextsWhereThereAreNone) {
+  Scenario scenario = hicache_with_a_remote_tier();
+  scenario.policy.tiers->back() = mooncake_store();
+  const Machine pages(scenario, two_chats(false));
+  EXPECT_EQ(pages.tiers().back().eviction, EvictionKind::sharded_lru);
+  EXPECT_EQ(pages.tiers().front().eviction, EvictionKind::lru);
+  EXPECT_EQ(pages.options().chunk_tokens, 16);
+  const Machine contexts(scenario, laws::chats(5, 0.1));
+  EXPECT_EQ(contexts.tiers().back().eviction, EvictionKind::lru);
+  EXPECT_EQ(contexts.options().chunk_tokens, std::nullopt);
+  scenario.policy.chunk_tokens = 32;
+  EXPECT_EQ(Machine(scenario, two_chats(false)).options().chunk_tokens, 32);
+}
+
+// Twenty contexts of 64 pages where 1,198 find room: twice the tier is too full, and 60 pages leave. In order
+// of their last use these are the first context and most of the second; by shards they are pages of nearly
+// all, none of which is whole any more.
+TEST(MooncakeStore, DamagesManyContextsWhereOneWouldMakeRoom) {
+  const auto whole_contexts = [](EvictionKind kind) {
+    StoreTier tier = of_tokens(1200 * 16, Tier::remote);
+    tier.eviction = kind;
+    tier.evict_at = 0.999;
+    Store store({tier}, {});
+    for (Key context = 0; context < 20; ++context) {
+      for (Key page = 0; page < 64; ++page) put_all(store, 1 + 64 * context + page, 16, static_cast<Order>(context));
+    }
+    int whole = 0;
+    for (Key context = 0; context < 20; ++context) {
+      int64_t found = 0;
+      for (Key page = 0; page < 64; ++page) found += store.find(1 + 64 * context + page) ? 1 : 0;
+      whole += found == 64 ? 1 : 0;
+    }
+    return whole;
+  };
+  EXPECT_EQ(whole_contexts(EvictionKind::lru), 18);
+  EXPECT_LT(whole_contexts(EvictionKind::sharded_lru), 5);
 }
 
 }  // namespace
