@@ -304,7 +304,9 @@ constexpr std::array kPolicies = {
         "wins where DRAM is not much larger than the GPU's cache: tiers exclude each other, so that their "
         "sizes add up",
         Keep::kv, Restore::load, kTrtllmOffload,
-        "priorities of token ranges: all blocks have the default of 35, which is offloaded", kAllOfDram},
+        "priorities in the host cache: all blocks have the default of 35, which is offloaded "
+        "(serving.retain_first_tokens is a higher one in the GPU's cache)",
+        kAllOfDram},
 };
 
 constexpr auto kNames = [] {

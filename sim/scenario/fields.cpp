@@ -633,6 +633,10 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
   v.field("prefix_caching", o.prefix_caching,
           {.meaning = "KV blocks that no request holds stay cached for prompts that begin alike"});
   v.field("cache_generated", o.cache_generated, {.meaning = "blocks of answers are cached as well"});
+  v.field("retain_first_tokens", o.retain_first_tokens,
+          {.meaning = "so many tokens at the beginning of each prompt leave the prefix cache last",
+           .min = 0,
+           .max = kMaxCount});
   v.field("admission", o.admission,
           {.meaning = "what must fit before a request runs: its prompt, its first slice, its answer too, or "
                       "its answer and a share of the others'"});

@@ -16,6 +16,7 @@ GroupPoolOptions pool_options(const ContextCacheParts& parts) {
   // Slots of drafts that may be rejected, of the next step's, and those that a drafter writes ahead.
   if (serving.speculative) options.step_tokens += 3 * serving.speculative->draft_tokens;
   options.checkpoints = serving.recurrent_checkpoints;
+  options.retained_tokens = serving.retain_first_tokens;
   options.caching = serving.prefix_caching && parts.policy->traits().reuse != Reuse::everything;
   const KvLayout plain{.groups = {{.block_tokens = serving.block_size}}, .unit_tokens = serving.block_size};
   options.layout = parts.kv_layout.value_or(plain);

@@ -29,7 +29,8 @@ constexpr std::array kEngines = {
     EngineRow{EngineKind::trtllm, "trtllm",
               "TensorRT-LLM: prompt and answer are reserved before a request runs, blocks of 32 tokens",
               "docs/source/features/kvcache.md@0076e93, paged-attention-ifb-scheduler.md@0c6a62a",
-              "reuse inside a block (enable_partial_reuse), priorities of token ranges",
+              "reuse inside a block (enable_partial_reuse), priorities but of a range from token 0 on "
+              "(retain_first_tokens), their durations",
               [](ServingOptions& options) {
                 options.block_size = 32;
                 options.max_num_batched_tokens = 8192;

@@ -65,6 +65,8 @@ struct ServingOptions {
 
   bool prefix_caching = true;   // blocks that nobody holds stay cached under their names (block_pool.h)
   bool cache_generated = true;  // those of answers as well
+  // Blocks of so many tokens at the beginning of each prompt leave the prefix cache after all others.
+  int64_t retain_first_tokens = 0;
   // Where states of recurrent layers are kept for others to find (vLLM's mamba_cache_mode).
   Checkpoints recurrent_checkpoints = Checkpoints::align;
   Admission admission = Admission::full_prompt;

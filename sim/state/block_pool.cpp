@@ -51,11 +51,13 @@ std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_s
   return runs;
 }
 
-BlockPool::BlockPool(int64_t blocks, int64_t block_size, bool caching, uint32_t groups)
+BlockPool::BlockPool(int64_t blocks, int64_t block_size, bool caching, uint32_t groups,
+                     int64_t retained_blocks)
     : total_(blocks),
       block_size_(block_size),
       caching_(caching),
       groups_(groups),
+      retained_blocks_(retained_blocks),
       nameless_free_(blocks),
       nodes_(groups) {}
 
@@ -65,7 +67,7 @@ Key BlockPool::child_key(uint32_t parent, Key text, int64_t first) const {
   return chained(chained(text, static_cast<Key>(first)), parent);
 }
 
-uint32_t BlockPool::add_node(uint32_t parent, const BlockRun& run) {
+uint32_t BlockPool::add_node(uint32_t parent, const BlockRun& run, bool retained) {
   uint32_t node = static_cast<uint32_t>(nodes_.size());
   if (free_nodes_.empty()) {
     nodes_.emplace_back();
@@ -78,6 +80,7 @@ uint32_t BlockPool::add_node(uint32_t parent, const BlockRun& run) {
                   .part = run.part,
                   .part_first = run.part_first,
                   .blocks = static_cast<uint32_t>(run.blocks),
+                  .retained = retained,
                   .parent = parent};
   children_.set(child_key(parent, run.text, run.first), node);
   ++nodes_[parent].children;
@@ -132,7 +135,8 @@ uint32_t BlockPool::split(uint32_t node, int64_t blocks) {
   KVCAP_CHECK(0 < blocks && blocks < old.blocks);
   children_.erase(child_key(old.parent, old.text, old.first));
   --nodes_[old.parent].children;
-  const uint32_t upper = add_node(old.parent, {old.text, old.first, blocks, old.part, old.part_first});
+  const uint32_t upper =
+      add_node(old.parent, {old.text, old.first, blocks, old.part, old.part_first}, old.retained);
   Node& lower = nodes_[node];
   lower.first += tokens(blocks);
   lower.part_first += tokens(blocks);
@@ -153,10 +157,11 @@ uint32_t BlockPool::split(uint32_t node, int64_t blocks) {
 // ---- the order of eviction ----
 
 void BlockPool::link_last(uint32_t copy) {
-  copies_[copy].before = last_out_;
+  Ends& ends = out_[nodes_[copies_[copy].node].retained];
+  copies_[copy].before = ends.last;
   copies_[copy].behind = kNone;
-  (last_out_ == kNone ? first_out_ : copies_[last_out_].behind) = copy;
-  last_out_ = copy;
+  (ends.last == kNone ? ends.first : copies_[ends.last].behind) = copy;
+  ends.last = copy;
 }
 
 void BlockPool::link_behind(uint32_t copy, uint32_t where) {
@@ -164,13 +169,14 @@ void BlockPool::link_behind(uint32_t copy, uint32_t where) {
   copies_[copy].before = where;
   copies_[copy].behind = behind;
   copies_[where].behind = copy;
-  (behind == kNone ? last_out_ : copies_[behind].before) = copy;
+  (behind == kNone ? out_[nodes_[copies_[where].node].retained].last : copies_[behind].before) = copy;
 }
 
 void BlockPool::unlink(uint32_t copy) {
   const Copy& one = copies_[copy];
-  (one.before == kNone ? first_out_ : copies_[one.before].behind) = one.behind;
-  (one.behind == kNone ? last_out_ : copies_[one.behind].before) = one.before;
+  Ends& ends = out_[nodes_[one.node].retained];
+  (one.before == kNone ? ends.first : copies_[one.before].behind) = one.behind;
+  (one.behind == kNone ? ends.last : copies_[one.behind].before) = one.before;
 }
 
 void BlockPool::add_holder(uint32_t copy) {
@@ -188,7 +194,7 @@ void BlockPool::drop_holder(uint32_t copy) {
 
 void BlockPool::evict(int64_t blocks) {
   while (blocks > 0) {
-    const uint32_t copy = first_out_;
+    const uint32_t copy = first_out();
     KVCAP_CHECK(copy != kNone);
     const uint32_t node = copies_[copy].node;
     const int64_t gone = std::min<int64_t>(blocks, nodes_[node].blocks);
@@ -273,12 +279,14 @@ void BlockPool::name(std::span<const BlockRun> chain, int64_t blocks, Holding& h
   while (holding.named_ < blocks) {
     const BlockRun& run = next_run(chain, holding);
     const int64_t first = run.first + tokens(holding.in_run_);
+    const bool retained = holding.named_ < retained_blocks_;
     int64_t here = std::min(run.blocks - holding.in_run_, blocks - holding.named_);
+    if (retained) here = std::min(here, retained_blocks_ - holding.named_);  // nodes are whole in or out
     const uint32_t copy = holding.parts_.empty() ? kNone : holding.parts_.back().copy;
     const uint32_t parent = copy == kNone ? holding.group_ : copies_[copy].node;
     const Node& last = nodes_[parent];
     const bool goes_on = copy != kNone && copies_[copy].holders == 1 && last.children == 0 &&
-                         last.oldest == last.newest && last.text == run.text &&
+                         last.oldest == last.newest && last.retained == retained && last.text == run.text &&
                          last.first + tokens(last.blocks) == first;
     if (goes_on) {
       nodes_[parent].blocks += static_cast<uint32_t>(here);
@@ -286,7 +294,8 @@ void BlockPool::name(std::span<const BlockRun> chain, int64_t blocks, Holding& h
     } else {
       uint32_t node = child(parent, run.text, first);
       if (node == kNone) {
-        node = add_node(parent, {run.text, first, here, run.part, run.part_first + tokens(holding.in_run_)});
+        node = add_node(parent, {run.text, first, here, run.part, run.part_first + tokens(holding.in_run_)},
+                        retained);
       } else {
         here = std::min<int64_t>(here, nodes_[node].blocks);
         if (here < nodes_[node].blocks) node = split(node, here);
@@ -341,12 +350,16 @@ void BlockPool::check(std::span<const Holding* const> holdings) const {
   }
   int64_t listed = 0, listed_blocks = 0, unheld = 0, named_held = 0, nodes = 0;
   std::vector<uint32_t> children(nodes_.size());
-  for (uint32_t copy = first_out_; copy != kNone; copy = copies_[copy].behind) {
-    ++listed;
-    listed_blocks += nodes_[copies_[copy].node].blocks;
-    KVCAP_INVARIANT("INV-BLOCKS", copies_[copy].holders == 0);
-    const uint32_t behind = copies_[copy].behind;
-    KVCAP_INVARIANT("INV-TREE", behind == kNone ? last_out_ == copy : copies_[behind].before == copy);
+  for (const bool retained : {false, true}) {
+    const Ends& ends = out_[retained];
+    for (uint32_t copy = ends.first; copy != kNone; copy = copies_[copy].behind) {
+      ++listed;
+      listed_blocks += nodes_[copies_[copy].node].blocks;
+      KVCAP_INVARIANT("INV-BLOCKS", copies_[copy].holders == 0);
+      KVCAP_INVARIANT("INV-TREE", nodes_[copies_[copy].node].retained == retained);
+      const uint32_t behind = copies_[copy].behind;
+      KVCAP_INVARIANT("INV-TREE", behind == kNone ? ends.last == copy : copies_[behind].before == copy);
+    }
   }
   for (uint32_t node = groups_; node < nodes_.size(); ++node) {
     if (nodes_[node].oldest == kNone) continue;

@@ -11,6 +11,8 @@
 //   found.
 //   - A request gives its blocks back last block first. Nameless blocks are used first; then the named block
 //     that nobody has held for the longest time is evicted. So tails are evicted before heads.
+//   - The first so many blocks of every chain may be retained: they are evicted when nothing else is left
+//     (a range of tokens at the beginning of prompts with a higher retention priority in TensorRT-LLM).
 //
 // The pool keeps a radix tree. A node is a run of blocks of one text that are reached through the same chain;
 // its copies are the physical runs of blocks with that name, usually one. All blocks of a copy are held by
@@ -19,6 +21,7 @@
 // and hits and evicted blocks are those of a pool that keeps a record of every block.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -90,7 +93,8 @@ class BlockPool {
 
   // `caching` false: no block gets a name. `groups`: of layers; holdings and chains of one never meet
   // another's.
-  BlockPool(int64_t blocks, int64_t block_size, bool caching, uint32_t groups = 1);
+  BlockPool(int64_t blocks, int64_t block_size, bool caching, uint32_t groups = 1,
+            int64_t retained_blocks = 0);
   // Called for every eviction from now on.
   void on_eviction(Evicted evicted) { evicted_ = std::move(evicted); }
 
@@ -124,6 +128,7 @@ class BlockPool {
     Key part = 0;
     int64_t part_first = 0;
     uint32_t blocks = 0;
+    bool retained = false;
     uint32_t parent = kNone;
     uint32_t children = 0;
     uint32_t oldest = kNone, newest = kNone;  // copies
@@ -140,7 +145,7 @@ class BlockPool {
   uint32_t child(uint32_t parent, Key text, int64_t first) const {
     return children_.find(child_key(parent, text, first));
   }
-  uint32_t add_node(uint32_t parent, const BlockRun& run);
+  uint32_t add_node(uint32_t parent, const BlockRun& run, bool retained);
   void remove_node(uint32_t node);
   uint32_t add_copy(uint32_t node);
   void remove_copy(uint32_t copy);
@@ -151,18 +156,23 @@ class BlockPool {
   void link_last(uint32_t copy);
   void link_behind(uint32_t copy, uint32_t where);
   void unlink(uint32_t copy);
+  uint32_t first_out() const { return out_[0].first != kNone ? out_[0].first : out_[1].first; }
   void evict(int64_t blocks);
   int64_t tokens(int64_t blocks) const { return blocks * block_size_; }
 
   int64_t total_, block_size_;
   bool caching_;
   uint32_t groups_;  // the first nodes: where the chains of each group begin
+  int64_t retained_blocks_;
   int64_t nameless_free_, cached_ = 0;
   std::vector<Node> nodes_;
   std::vector<Copy> copies_;
   std::vector<uint32_t> free_nodes_, free_copies_;
   KeyMap<uint32_t, kNone> children_;
-  uint32_t first_out_ = kNone, last_out_ = kNone;  // the ends of the order of eviction
+  struct Ends {
+    uint32_t first = kNone, last = kNone;
+  };
+  std::array<Ends, 2> out_;  // of the order of eviction, and of that of what is retained
   Evicted evicted_;
 };
 

@@ -23,6 +23,7 @@ GroupPool::GroupPool(const GroupPoolOptions& options)
     : total_(options.blocks),
       unit_tokens_(options.layout.unit_tokens),
       hit_tokens_(options.layout.hit_tokens()),
+      retained_tokens_(options.retained_tokens),
       caching_(options.caching),
       blocks_(static_cast<std::size_t>(options.blocks)) {
   for (KvGroup is : options.layout.groups) {
@@ -50,16 +51,18 @@ void GroupPool::on_eviction(Evicted evicted) {
 // ---- the order of eviction ----
 
 void GroupPool::link_last(uint32_t block) {
-  blocks_[block].before = last_out_;
+  Ends& ends = out_[blocks_[block].retained];
+  blocks_[block].before = ends.last;
   blocks_[block].behind = kNone;
-  (last_out_ == kNone ? first_out_ : blocks_[last_out_].behind) = block;
-  last_out_ = block;
+  (ends.last == kNone ? ends.first : blocks_[ends.last].behind) = block;
+  ends.last = block;
 }
 
 void GroupPool::unlink(uint32_t block) {
   const Block& one = blocks_[block];
-  (one.before == kNone ? first_out_ : blocks_[one.before].behind) = one.behind;
-  (one.behind == kNone ? last_out_ : blocks_[one.behind].before) = one.before;
+  Ends& ends = out_[one.retained];
+  (one.before == kNone ? ends.first : blocks_[one.before].behind) = one.behind;
+  (one.behind == kNone ? ends.last : blocks_[one.behind].before) = one.before;
 }
 
 void GroupPool::add_holder(const Group& group, uint32_t block) {
@@ -86,7 +89,7 @@ void GroupPool::drop_holder(const Group& group, uint32_t block) {
 }
 
 uint32_t GroupPool::take() {
-  uint32_t block = first_out_;
+  uint32_t block = first_out();
   if (!nameless_.empty()) {
     block = nameless_.back();
     nameless_.pop_back();
@@ -103,7 +106,8 @@ uint32_t GroupPool::take() {
 
 // ---- names ----
 
-void GroupPool::set_name(std::size_t group, uint32_t block, Key name, const BlockRun& unit) {
+void GroupPool::set_name(std::size_t group, uint32_t block, Key name, const BlockRun& unit, bool retained) {
+  blocks_[block].retained = retained;
   blocks_[block].name = name;
   blocks_[block].group = static_cast<uint32_t>(group);
   if (evicted_) last_units_[block] = unit;
@@ -148,7 +152,8 @@ void GroupPool::name(std::span<const BlockRun> chain, int64_t tokens, Holding& h
       const auto position = static_cast<std::size_t>(holding.named_ / groups_[g].units - 1);
       const uint32_t block = holding.groups_[g].blocks[position];
       if (block == kNone || blocks_[block].passed || blocks_[block].group != kNone) continue;
-      set_name(g, block, holding.key_, unit);
+      const int64_t begin = static_cast<int64_t>(position) * groups_[g].is.block_tokens;
+      set_name(g, block, holding.key_, unit, begin < retained_tokens_);
     }
   }
 }

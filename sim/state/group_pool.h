@@ -17,6 +17,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -33,8 +34,9 @@ struct GroupPoolOptions {
   int64_t blocks = 0;
   KvLayout layout;
   Checkpoints checkpoints = Checkpoints::align;
-  int64_t step_tokens = 2048;  // at most so many of one request in a step
-  bool caching = true;         // false: no block gets a name
+  int64_t step_tokens = 2048;   // at most so many of one request in a step
+  bool caching = true;          // false: no block gets a name
+  int64_t retained_tokens = 0;  // blocks that begin within so many tokens of a chain leave after all others
 };
 
 class GroupPool {
@@ -134,6 +136,7 @@ class GroupPool {
     uint32_t newer = kNone;                   // the next block with its name
     uint32_t before = kNone, behind = kNone;  // in the order of eviction, where nobody holds it
     bool passed = false;                      // a state was carried past its end
+    bool retained = false;
   };
 
   void read_keys(std::span<const BlockRun> chain, int64_t units) const;
@@ -147,19 +150,23 @@ class GroupPool {
   uint32_t take();
   void add_holder(const Group& group, uint32_t block);
   void drop_holder(const Group& group, uint32_t block);
-  void set_name(std::size_t group, uint32_t block, Key name, const BlockRun& unit);
+  void set_name(std::size_t group, uint32_t block, Key name, const BlockRun& unit, bool retained);
   void forget_name(uint32_t block);
   void link_last(uint32_t block);
   void unlink(uint32_t block);
+  uint32_t first_out() const { return out_[0].first != kNone ? out_[0].first : out_[1].first; }
 
-  int64_t total_, unit_tokens_, hit_tokens_;
+  int64_t total_, unit_tokens_, hit_tokens_, retained_tokens_;
   bool caching_;
   std::vector<Group> groups_;
   std::vector<Block> blocks_;
   std::vector<BlockRun> last_units_;  // of each block, where evictions are reported
   std::vector<uint32_t> nameless_;
   int64_t cached_ = 0, shared_ = 0;
-  uint32_t first_out_ = kNone, last_out_ = kNone;  // the ends of the order of eviction
+  struct Ends {
+    uint32_t first = kNone, last = kNone;
+  };
+  std::array<Ends, 2> out_;  // of the order of eviction, and of that of what is retained
   Evicted evicted_;
   mutable std::vector<Key> keys_;  // of the chain that is looked up, one for each unit
 };

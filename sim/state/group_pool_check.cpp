@@ -29,11 +29,15 @@ void GroupPool::check(std::span<const Holding* const> holdings) const {
     KVCAP_INVARIANT("INV-BLOCKS", blocks == holding->blocks_);
   }
   int64_t listed = 0;
-  for (uint32_t block = first_out_; block != kNone; block = blocks_[block].behind) {
-    ++listed;
-    KVCAP_INVARIANT("INV-BLOCKS", blocks_[block].holders == 0 && blocks_[block].group != kNone);
-    const uint32_t behind = blocks_[block].behind;
-    KVCAP_INVARIANT("INV-BLOCKS", behind == kNone ? last_out_ == block : blocks_[behind].before == block);
+  for (const bool retained : {false, true}) {
+    const Ends& ends = out_[retained];
+    for (uint32_t block = ends.first; block != kNone; block = blocks_[block].behind) {
+      ++listed;
+      KVCAP_INVARIANT("INV-BLOCKS", blocks_[block].holders == 0 && blocks_[block].group != kNone);
+      KVCAP_INVARIANT("INV-BLOCKS", blocks_[block].retained == retained);
+      const uint32_t behind = blocks_[block].behind;
+      KVCAP_INVARIANT("INV-BLOCKS", behind == kNone ? ends.last == block : blocks_[behind].before == block);
+    }
   }
   std::vector<std::size_t> first_names(groups_.size());
   for (uint32_t block = 0; block < blocks_.size(); ++block) {

@@ -11,7 +11,8 @@ namespace kvcap {
 
 KvPool::KvPool(const GroupPoolOptions& options)
     : unit_tokens_(options.layout.unit_tokens),
-      runs_(options.layout.is_plain() ? options.blocks : 0, unit_tokens_, options.caching) {
+      runs_(options.layout.is_plain() ? options.blocks : 0, unit_tokens_, options.caching, 1,
+            (options.retained_tokens + unit_tokens_ - 1) / unit_tokens_) {
   if (options.layout.is_plain()) return;
   groups_.emplace(options);
   for (const KvGroup& group : options.layout.groups) {

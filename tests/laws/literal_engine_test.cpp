@@ -36,6 +36,7 @@ ServingOptions serving(const EngineOptions& options) {
   serving.prefix_caching = options.prefix_caching;
   serving.async_scheduling = options.async_scheduling;
   serving.cache_generated = options.cache_generated;
+  serving.retain_first_tokens = options.retain_first_tokens;
   serving.step_overhead_s = options.step_overhead_s;
   serving.step_overhead_per_sequence_s = options.step_overhead_per_sequence_s;
   serving.request_overhead_s = 0;
@@ -85,7 +86,10 @@ void compare(const RunResult& simulated, const EngineRun& literal) {
 
 std::vector<RandomCase> random_cases(uint64_t count) {
   std::vector<RandomCase> cases;
-  for (uint64_t number = 1; number <= count; ++number) cases.push_back(random_case(number));
+  for (uint64_t number = 1; number <= count; ++number) {
+    cases.push_back(random_case(number));
+    if (number % 3 == 0) cases.back().options.retain_first_tokens = static_cast<int64_t>(number);
+  }
   return cases;
 }
 

@@ -50,7 +50,8 @@ class LiteralEngine {
         gpu_s_(gpu_s),
         yields_(yields),
         groups_(groups_of(options)),
-        pool_(options.blocks, groups_, options.checkpoints, options.prefix_caching) {
+        pool_(options.blocks, groups_, options.checkpoints, options.prefix_caching,
+              options.retain_first_tokens) {
     run_.outcomes.resize(requests.size());
     sequences_.resize(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {

@@ -24,8 +24,10 @@ struct LiteralRequest {
 
 class LiteralGroups {
  public:
-  LiteralGroups(int64_t blocks, std::vector<KvGroup> groups, Checkpoints checkpoints, bool caching = true)
-      : pool_(blocks, caching), groups_(std::move(groups)), checkpoints_(checkpoints) {}
+  // Blocks that begin within the first `retained` tokens leave after all others.
+  LiteralGroups(int64_t blocks, std::vector<KvGroup> groups, Checkpoints checkpoints, bool caching = true,
+                int64_t retained = 0)
+      : pool_(blocks, caching), groups_(std::move(groups)), checkpoints_(checkpoints), retained_(retained) {}
 
   const LiteralPool& pool() const { return pool_; }
   struct Evicted {
@@ -137,7 +139,8 @@ class LiteralGroups {
         const bool is_full =
             static_cast<int64_t>(at + 1) * groups_[g].block_tokens <= tokens && request.kept[g][at];
         if (is_full && request.blocks[g][at] != LiteralPool::kNoBlock) {
-          pool_.name(request.blocks[g][at], names[g][at]);
+          const bool retained = static_cast<int64_t>(at) * groups_[g].block_tokens < retained_;
+          pool_.name(request.blocks[g][at], names[g][at], retained);
         }
       }
     }
@@ -201,6 +204,7 @@ class LiteralGroups {
   LiteralPool pool_;
   std::vector<KvGroup> groups_;
   Checkpoints checkpoints_;
+  int64_t retained_;
   Chains chains_;
 };
 

@@ -65,11 +65,11 @@ class LiteralPool {
     for (Block block = 0; block < blocks; ++block) record(block).place = free_.insert(free_.end(), block);
   }
 
-  int64_t free() const { return std::ssize(free_); }
+  int64_t free() const { return std::ssize(free_) + std::ssize(retained_); }
   int64_t held() const { return std::ssize(records_) - free(); }
   int64_t cached() const {
-    return std::count_if(free_.begin(), free_.end(),
-                         [this](Block block) { return chain_of(block) != kNoChain; });
+    return std::ssize(retained_) + std::count_if(free_.begin(), free_.end(),
+                                                 [this](Block block) { return chain_of(block) != kNoChain; });
   }
   bool is_free(Block block) const { return records_[static_cast<std::size_t>(block)].references == 0; }
   Chain chain_of(Block block) const { return records_[static_cast<std::size_t>(block)].chain; }
@@ -83,15 +83,16 @@ class LiteralPool {
   }
 
   void hold(Block block) {
-    if (is_free(block)) free_.erase(record(block).place);
+    if (is_free(block)) (record(block).retained ? retained_ : free_).erase(record(block).place);
     ++record(block).references;
   }
 
   // REQUIRES: free() > 0.
   Block take() {
-    KVCAP_CHECK(!free_.empty());
-    const Block block = free_.front();
-    free_.pop_front();
+    std::list<Block>& from = free_.empty() ? retained_ : free_;
+    KVCAP_CHECK(!from.empty());
+    const Block block = from.front();
+    from.pop_front();
     Record& taken = record(block);
     if (taken.chain != kNoChain) {
       evicted_.push_back(taken.chain);
@@ -101,12 +102,15 @@ class LiteralPool {
       taken.chain = kNoChain;
     }
     taken.references = 1;
+    taken.retained = false;
     return block;
   }
 
-  void name(Block block, Chain chain) {
+  // `retained`: it leaves after all that are not.
+  void name(Block block, Chain chain, bool retained = false) {
     if (!caching_ || chain_of(block) != kNoChain) return;
     record(block).chain = chain;
+    record(block).retained = retained;
     named_[chain].push_back(block);
   }
 
@@ -115,7 +119,8 @@ class LiteralPool {
     for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
       Record& given = record(*block);
       if (--given.references > 0) continue;
-      given.place = free_.insert(given.chain == kNoChain ? free_.begin() : free_.end(), *block);
+      std::list<Block>& to = given.retained ? retained_ : free_;
+      given.place = to.insert(given.chain == kNoChain ? to.begin() : to.end(), *block);
     }
   }
 
@@ -123,13 +128,14 @@ class LiteralPool {
   struct Record {
     int64_t references = 0;
     Chain chain = kNoChain;
-    std::list<Block>::iterator place;  // in free_, where nobody holds it
+    bool retained = false;
+    std::list<Block>::iterator place;  // in free_ or retained_, where nobody holds it
   };
   Record& record(Block block) { return records_[static_cast<std::size_t>(block)]; }
 
   bool caching_;
   std::vector<Record> records_;
-  std::list<Block> free_;                                // the first one is used first
+  std::list<Block> free_, retained_;                     // the first one is used first
   std::unordered_map<Chain, std::vector<Block>> named_;  // oldest name first
   std::vector<Chain> evicted_;
 };

@@ -35,8 +35,12 @@ std::vector<BlockName> names_of(const std::vector<BlockRun>& runs, int64_t block
 
 class Twins {
  public:
-  Twins(uint64_t seed, int64_t block_size, int64_t blocks, bool caching)
-      : dice_(seed), size_(block_size), pool_(blocks, block_size, caching), literal_(blocks, caching) {
+  Twins(uint64_t seed, int64_t block_size, int64_t blocks, bool caching, int64_t retained)
+      : dice_(seed),
+        size_(block_size),
+        retained_(retained),
+        pool_(blocks, block_size, caching, 1, retained),
+        literal_(blocks, caching) {
     pool_.on_eviction([this](const BlockRun& run) {
       for (int64_t i = run.blocks; i-- > 0;) evicted_.push_back({run.text, run.first + i * size_});
     });
@@ -165,7 +169,7 @@ class Twins {
           literal_.find(request.chains[at]) != LiteralPool::kNoBlock) {
         ++duplicates_;
       }
-      literal_.name(request.blocks[at], request.chains[at]);
+      literal_.name(request.blocks[at], request.chains[at], i < retained_);
     }
     pool_.name(request.runs, named, request.holding);
   }
@@ -195,7 +199,7 @@ class Twins {
   }
 
   std::mt19937_64 dice_;
-  int64_t size_;
+  int64_t size_, retained_;
   BlockPool pool_;
   LiteralPool literal_;
   Chains chains_;
@@ -210,10 +214,12 @@ class Twins {
 struct Setting {
   int64_t block_size, blocks;
   bool caching;
+  int64_t retained = 0;  // blocks at the beginning of each sequence
 };
 std::string called(const Setting& setting) {
   return "Of" + std::to_string(setting.blocks) + "BlocksOf" + std::to_string(setting.block_size) +
-         (setting.caching ? "Tokens" : "TokensWithoutNames");
+         (setting.caching ? "Tokens" : "TokensWithoutNames") +
+         (setting.retained > 0 ? std::to_string(setting.retained) + "Retained" : "");
 }
 std::ostream& operator<<(std::ostream& out, const Setting& setting) { return out << called(setting); }
 
@@ -225,7 +231,7 @@ TEST_P(BlockPoolAtRandom, DoesWhatARecordOfEveryBlockDoes) {
   int64_t hits = 0, duplicates = 0;
   for (uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Twins twins(seed, setting.block_size, setting.blocks, setting.caching);
+    Twins twins(seed, setting.block_size, setting.blocks, setting.caching, setting.retained);
     twins.run(150);
     evictions += twins.evictions();
     hits += twins.hits();
@@ -240,7 +246,9 @@ TEST_P(BlockPoolAtRandom, DoesWhatARecordOfEveryBlockDoes) {
 INSTANTIATE_TEST_SUITE_P(Pools, BlockPoolAtRandom,
                          testing::Values(Setting{1, 12, true}, Setting{1, 40, true}, Setting{1, 400, true},
                                          Setting{4, 10, true}, Setting{4, 40, true}, Setting{4, 400, true},
-                                         Setting{16, 12, true}, Setting{16, 60, true}, Setting{4, 40, false}),
+                                         Setting{16, 12, true}, Setting{16, 60, true}, Setting{4, 40, false},
+                                         Setting{1, 40, true, 3}, Setting{4, 10, true, 1},
+                                         Setting{4, 40, true, 2}, Setting{16, 60, true, 4}),
                          [](const testing::TestParamInfo<Setting>& test) { return called(test.param); });
 
 }  // namespace

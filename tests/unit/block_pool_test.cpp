@@ -95,8 +95,8 @@ class Story : public testing::Test {
     BlockPool::Holding holding;
   };
 
-  void open(int64_t blocks, bool caching = true) {
-    pool_ = std::make_unique<BlockPool>(blocks, 1, caching);
+  void open(int64_t blocks, bool caching = true, int64_t retained = 0) {
+    pool_ = std::make_unique<BlockPool>(blocks, 1, caching, 1, retained);
     pool_->on_eviction([this](const BlockRun& run) {
       for (int64_t i = run.blocks; i-- > 0;) evicted_.push_back({run.text, run.first + i});
     });
@@ -160,6 +160,14 @@ TEST_F(Story, BlocksThatAreUsedAgainBecomeTheYoungest) {
   give_back(compute({{2, 0, 2}}));
   give_back(hold({{1, 0, 2}}, 2));
   EXPECT_EQ(evict(4), (Names{{2, 1}, {2, 0}, {1, 1}, {1, 0}}));
+}
+
+TEST_F(Story, RetainedHeadsLeaveAfterYoungerBlocksThatAreNot) {
+  open(6, true, 2);
+  give_back(compute({{1, 0, 3}}));
+  give_back(compute({{2, 0, 3}}));
+  EXPECT_EQ(evict(5), (Names{{1, 2}, {2, 2}, {1, 1}, {1, 0}, {2, 1}}));
+  EXPECT_EQ(find({{2, 0, 3}}).blocks, 1);
 }
 
 TEST_F(Story, ASharedHeadIsAsYoungAsItsYoungestUse) {
