@@ -154,8 +154,15 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   cache_.load(request, found);
   const bool blocks = parts_.keeping.load == LoadMode::blocking && !request.fused;
   if (blocks) ++blocking_loads_;
-  // What computes the prompt as well is a step, whose host time the next one does not hide.
-  const double host = request.fused && !parts_.serving.async_scheduling ? host_s(1) : 0;
+  // What computes the prompt as well is a step: drafts follow, and the next step does not hide its host time.
+  double host = request.fused ? host_of_drafts_s() : 0;
+  if (request.fused && !parts_.serving.async_scheduling) host += host_s(1);
+  if (request.fused && parts_.speculation) {
+    const int64_t cached = tokens - request.unused_tokens;
+    const PrefillChunk prompt{request.known_tokens() - cached, cached};
+    restoration.work.push_back(
+        {.layers = 1, .form = LayerForm::head, .compute_s = parts_.speculation->drafter_s({&prompt, 1}, {})});
+  }
   parts_.restorer->start(
       std::move(restoration), [this, &request, now_s, first, blocks, host](RestoreTimes times) {
         const RestoreTimes on_gpu = times;

@@ -214,6 +214,17 @@ TEST_P(EverySpeculation, RepeatsItself) {
 }
 
 // An alone turn: its prefill is an idle engine's, the drafter's pass over the prompt included.
+// Also where a prompt is computed layer by layer beside the loads, and not by a step.
+TEST_P(EverySpeculation, DraftsAfterEveryPrompt) {
+  const std::vector<RunResult> results = run_all(
+      {{scenario(policy()), one_turn(4000, 100)}, {drafting(policy(), kLayers), one_turn(4000, 100)}});
+  const Scenario machine = scenario(policy());
+  const Speculation speculation(kLayers, machine.model, machine.hardware, 1, 1);
+  const PrefillChunk prompt{100, 0};
+  const double longer_s = results[1].turns[0].ttft_s - results[0].turns[0].ttft_s;
+  EXPECT_GE(longer_s, speculation.drafter_s({&prompt, 1}, {}) * (1 - 1e-9));
+}
+
 TEST_P(EverySpeculation, BatchesNothingWhereTurnsAreAlone) {
   Workload workload = chats(20, 0.2);
   for (std::size_t i = 0; i < workload.sessions.size(); ++i) {

@@ -121,7 +121,7 @@ bool any(const RunResult& result, bool (*has)(const TurnRecord&)) {
 // Null is an answer where there is nothing to take a mean of, or nobody has said a price.
 bool may_be_null(const RunResult& result, std::string_view name) {
   if (name == "request_goodput" || name == "offered_load" || name == "warmup.detected_turns" ||
-      name == "routing.imbalance")
+      name == "routing.imbalance" || name == "disaggregation.mean_transfer_ms")
     return true;
   for (std::string_view group : {"cost.", "energy.", "ssd_writes.", "kv_buffer.", "speculation."}) {
     if (name.starts_with(group)) return true;
