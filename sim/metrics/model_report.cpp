@@ -81,14 +81,20 @@ void add_sentence(const std::string& text, std::string& page, std::string_view i
 // Of what somebody could build.
 bool can_win(const RunResult& result) { return !result.is_bound && result.policy != "ideal"; }
 
-std::string ranking_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
-                         const ModelReport& report) {
+// With the least mean TTFT; results.size() where there is none.
+std::size_t best_of(const std::vector<RunResult>& results) {
   std::size_t best = results.size();
   for (std::size_t i = 0; i < results.size(); ++i) {
     const double value = results[i].number("mean_ttft_ms");
     if (!can_win(results[i]) || std::isnan(value)) continue;
     if (best == results.size() || value < results[best].number("mean_ttft_ms")) best = i;
   }
+  return best;
+}
+
+std::string ranking_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+                         const ModelReport& report) {
+  const std::size_t best = best_of(results);
   std::string text;
   for (std::size_t i = 0; i < results.size() && best < results.size(); ++i) {
     if (i == best || !can_win(results[i])) continue;
@@ -140,8 +146,16 @@ std::vector<ModelInterval> model_intervals(const RunResult& result, const RunRes
   return intervals;
 }
 
-std::vector<Ranking> rankings(const std::vector<std::string>& labels,
+double on_machine(double value, double nominal, double drawn) {
+  return nominal > 0 && value > 0 ? value * drawn / nominal : value + drawn - nominal;
+}
+
+std::vector<Ranking> rankings(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+                              const std::vector<RunResult>& nominal,
                               const std::vector<std::vector<RunResult>>& drawn) {
+  const auto value = [&](std::size_t s, std::size_t d, const char* metric) {
+    return on_machine(results[s].number(metric), nominal[s].number(metric), drawn[s][d].number(metric));
+  };
   KVCAP_CHECK(labels.size() == drawn.size());
   std::vector<Ranking> all;
   for (std::size_t a = 0; a < drawn.size(); ++a) {
@@ -150,7 +164,7 @@ std::vector<Ranking> rankings(const std::vector<std::string>& labels,
       for (const char* metric : kRanked) {
         double wins = 0, machines = 0;
         for (std::size_t d = 0; d < drawn[a].size(); ++d) {
-          const double one = drawn[a][d].number(metric), other = drawn[b][d].number(metric);
+          const double one = value(a, d, metric), other = value(b, d, metric);
           const bool one_runs = has_run(drawn[a][d]) && !std::isnan(one);
           const bool other_runs = has_run(drawn[b][d]) && !std::isnan(other);
           if (!one_runs && !other_runs) continue;
@@ -166,6 +180,21 @@ std::vector<Ranking> rankings(const std::vector<std::string>& labels,
     }
   }
   return all;
+}
+
+std::string reversed_ranking(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+                             const std::vector<RunResult>& nominal, int64_t sessions) {
+  const std::size_t best = best_of(results);
+  std::string others;
+  for (std::size_t i = 0; i < results.size() && best < results.size(); ++i) {
+    if (!can_win(results[i])) continue;
+    if (nominal[i].number("mean_ttft_ms") < nominal[best].number("mean_ttft_ms")) {
+      others += (others.empty() ? "" : ", ") + labels[i];
+    }
+  }
+  if (others.empty()) return "";
+  return "runs of " + format_count(sessions, "session") + " put " + others + " before " + labels[best] +
+         ", whole runs do not: what machines change in short runs need not be what they change in whole ones";
 }
 
 std::string machines_text(double share, int64_t draws) {

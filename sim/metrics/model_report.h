@@ -37,9 +37,19 @@ const std::vector<std::string>& model_metrics();
 std::vector<ModelInterval> model_intervals(const RunResult& result, const RunResult& nominal,
                                            const std::vector<RunResult>& drawn);
 
-// Of all pairs of settings; `drawn[s][d]` is setting s on machine d. Ties count as half.
-std::vector<Ranking> rankings(const std::vector<std::string>& labels,
+// What a metric is on a drawn machine whose runs may be shorter: its value times what the machine makes of
+// it.
+double on_machine(double value, double nominal, double drawn);
+
+// Of all pairs of settings, by what model intervals are made of: on_machine of `results[s]`, `nominal[s]` and
+// `drawn[s][d]`, which is setting s on machine d. Ties count as half.
+std::vector<Ranking> rankings(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+                              const std::vector<RunResult>& nominal,
                               const std::vector<std::vector<RunResult>>& drawn);
+
+// That shorter runs put others before the setting that has the least mean TTFT; "" where they do not.
+std::string reversed_ranking(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+                             const std::vector<RunResult>& nominal, int64_t sessions);
 
 // A table of model intervals, the share of machines in which the setting with the least mean TTFT beats each
 // other one, and what is outside of validation. "" without draws.

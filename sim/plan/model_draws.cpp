@@ -108,7 +108,7 @@ ModelReport model_report(const std::vector<std::string>& labels, const std::vect
   ModelReport report{.draws = draws.draws,
                      .sessions = draws.sessions,
                      .is_shortened = draws.is_shortened,
-                     .rankings = rankings(labels, draws.drawn),
+                     .rankings = rankings(labels, results, draws.nominal, draws.drawn),
                      .saturated = {},
                      .outside = {}};
   int64_t longest = 0;
@@ -121,6 +121,10 @@ ModelReport model_report(const std::vector<std::string>& labels, const std::vect
     longest = std::max(longest, longest_context(results[s]));
   }
   report.outside = outside_validation(scenarios, longest);
+  if (std::string reversed = reversed_ranking(labels, results, draws.nominal, draws.sessions);
+      draws.is_shortened && !reversed.empty()) {
+    report.outside.push_back(std::move(reversed));
+  }
   return report;
 }
 

@@ -5,6 +5,7 @@
 
 #include "drawn_scenario.h"
 #include "metrics/format.h"
+#include "metrics/model_report.h"
 #include "metrics/quantiles.h"
 #include "plan/plan_words.h"
 #include "plan/replicate.h"
@@ -79,10 +80,6 @@ std::vector<const Candidate*> finalists_of(const PlanResult& result) {
   if (dearer != result.judged.end()) add(*dearer);
   for (const Candidate* rival : result.rivals) add(rival);
   return finalists;
-}
-
-double on_machine(double value, double nominal, double drawn) {
-  return nominal > 0 && value > 0 ? value * drawn / nominal : value + drawn - nominal;
 }
 
 PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawOptions& options) {

@@ -28,9 +28,6 @@ struct PlanDraws {
 // The answer, what is not told apart from it, the next cheaper and the next dearer that was judged.
 std::vector<const Candidate*> finalists_of(const PlanResult& result);
 
-// What a machine makes of a value that was measured over several seeds: `drawn` and `nominal` are of one.
-double on_machine(double value, double nominal, double drawn);
-
 // Without an answer or with no draws nothing is run.
 PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawOptions& options);
 

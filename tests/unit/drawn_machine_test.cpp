@@ -306,7 +306,8 @@ TEST(ModelIntervals, AreTheResultTimesWhatMachinesMakeOfIt) {
 TEST(ModelIntervals, RankSettingsMachineByMachine) {
   const std::vector<std::vector<RunResult>> drawn = {{run_with(1), run_with(2), run_with(3), run_with(4)},
                                                      {run_with(2), run_with(2), run_with(1), {}}};
-  const std::vector<Ranking> all = rankings({"a", "b"}, drawn);
+  const std::vector<RunResult> whole = {run_with(2), run_with(2)};
+  const std::vector<Ranking> all = rankings({"a", "b"}, whole, whole, drawn);
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].setting, "a");
   EXPECT_EQ(all[0].metric, "mean_ttft_ms");
@@ -314,6 +315,21 @@ TEST(ModelIntervals, RankSettingsMachineByMachine) {
   EXPECT_DOUBLE_EQ(all[1].share, (0 + 0.5 + 1 + 0) / 4);
   EXPECT_EQ(machines_text(0.969, 32), "97 % of machines");
   EXPECT_EQ(machines_text(1, 32), "all 32 drawn machines");
+}
+
+// Short runs of 10 and 40 ms, whole ones of 100 and 50: machines that make a 0.4 and 0.6 times as slow leave
+// it at 40 and 60 ms, of which one is below b's 50.
+TEST(ModelIntervals, RankWholeRunsWhereShortOnesAreOtherwise) {
+  const std::vector<RunResult> whole = {run_with(100), run_with(50)}, nominal = {run_with(10), run_with(40)};
+  const std::vector<std::vector<RunResult>> drawn = {
+      {run_with(10), run_with(12), run_with(4), run_with(6)},
+      {run_with(40), run_with(30), run_with(40), run_with(40)}};
+  const std::vector<Ranking> all = rankings({"a", "b"}, whole, nominal, drawn);
+  EXPECT_DOUBLE_EQ(all[0].share, 0.25);
+  EXPECT_DOUBLE_EQ(all[1].share, 0.75);
+  EXPECT_NE(reversed_ranking({"a", "b"}, whole, nominal, 50).find("runs of 50 sessions put a before b"),
+            std::string::npos);
+  EXPECT_EQ(reversed_ranking({"a", "b"}, whole, {run_with(2), run_with(1)}, 50), "");
 }
 
 TEST(PlanDraws, ScaleWhatWasMeasuredOverSeeds) {
