@@ -251,7 +251,7 @@ std::string flags_text(const Scenario& scenario, const CapacityQuestion& questio
   if (!others.empty()) text += kFlagsTitle;
   for (const Alternative& one : others) {
     char gain[160];
-    std::snprintf(gain, sizeof gain, "      %s %s for %s%s\n", format_number(one.answer.load).c_str(),
+    std::snprintf(gain, sizeof gain, "      %s %s instead of %s%s\n", format_number(one.answer.load).c_str(),
                   question.closed_loop ? "active sessions" : "requests/s", format_number(answer.load).c_str(),
                   answer.load > 0
                       ? (" (" + format_number(100 * (one.answer.load / answer.load - 1)) + " %)").c_str()

@@ -18,6 +18,7 @@
 #include "commands/commands.h"
 #include "commands/launched.h"
 #include "commands/output.h"
+#include "metrics/format.h"
 #include "metrics/recorder.h"
 #include "metrics/write.h"
 #include "plan/model_draws.h"
@@ -304,7 +305,8 @@ std::string flags_of_columns(const std::vector<Column>& columns, const std::vect
     if (columns[i].is_bound) continue;
     const double after_ms = results[i].number("mean_ttft_ms");
     char gain[120];
-    std::snprintf(gain, sizeof gain, "      mean TTFT %.4g ms for %.4g (%+.0f %%)\n", after_ms, before_ms,
+    std::snprintf(gain, sizeof gain, "      mean TTFT %s ms instead of %s (%+.0f %%)\n",
+                  format_number(after_ms).c_str(), format_number(before_ms).c_str(),
                   100 * (after_ms / before_ms - 1));
     text += flags_line(columns[i].label, scenarios[0], scenarios[i]) + gain;
   }

@@ -5,13 +5,17 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/input_error.h"
+#include "policy/table.h"
+#include "scenario/json.h"
 #include "scenario/load.h"
+#include "spec/tiers.h"
 
 namespace kvcap {
 namespace {
@@ -165,6 +169,7 @@ class Reader {
       const std::vector<std::string> path = parts_of(row->field);
       said_.tiers[path[2]]["capacity_bytes"] = text_of(bytes * (row->is_per_rank ? gpus : 1));
     }
+    settle_sizes();
     overrides.push_back("policy.name=" + (said_.policy.empty() ? "recompute" : said_.policy));
     overrides.push_back("policy.tiers=" + tiers_text());
     for (const auto& [path, value] : said_.fields) overrides.push_back(path + "=" + value);
@@ -185,6 +190,21 @@ class Reader {
   }
 
   void note(std::string text) { line_.notes.push_back(std::move(text)); }
+
+  // A size decides before a ratio, and a size of 0 leaves it to the ratio (SGLang's server_args.py).
+  void settle_sizes() {
+    if (said_.policy != "hicache") return;
+    for (auto& [kind, tier] : said_.tiers) {
+      const auto size = tier.find("capacity_bytes");
+      if (size == tier.end()) continue;
+      if (number_of("--hicache-size", size->second) > 0) {
+        if (tier.erase("capacity_over_gpu") > 0) note("--hicache-size overrides --hicache-ratio");
+      } else {
+        tier.erase(size);
+        tier.try_emplace("capacity_over_gpu", "2");
+      }
+    }
+  }
 
   void take_object(const std::string& prefix, const Json& json) {
     for (const auto& [key, value] : json.items()) {
@@ -458,11 +478,13 @@ const Json* at(const Json& json, std::string_view path) {
 
 std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// "100" for 100 GiB.
+// "100" for 100 GiB. What has more digits is cut, not rounded: no tier may be larger than the hardware's.
 std::string size_text(double bytes, double unit_bytes) {
+  const double units = bytes / unit_bytes;
   char text[32];
-  std::snprintf(text, sizeof text, "%.9g", bytes / unit_bytes);
-  return text;
+  std::snprintf(text, sizeof text, "%.6g", units);
+  if (std::abs(std::strtod(text, nullptr) - units) <= 1e-12 * units) return text;
+  return text_of(units < 1 ? units : std::floor(100 * units) / 100);
 }
 
 using Words = std::vector<std::string>;  // each a flag with its value
@@ -499,12 +521,68 @@ void add_serving(const Scenario& scenario, Stack engine, Words& words) {
   }
 }
 
+// 0 where the tier is not there, or where the stack has a flag for what decides its size.
 double capacity_bytes(const Scenario& scenario, Tier kind) {
   if (!scenario.policy.tiers) return 0;
   for (const TierOptions& tier : *scenario.policy.tiers) {
-    if (tier.kind == kind) return tier.capacity_bytes.value_or(0);
+    if (tier.kind != kind || tier.capacity_over_gpu) continue;
+    const std::optional<TierFacts> whole = tier_facts(scenario.hardware, kind);
+    return tier.capacity_bytes.value_or(whole ? whole->capacity_bytes : 0);
   }
   return 0;
+}
+
+constexpr std::string_view kExtra = "--kv-transfer-config.kv_connector_extra_config.";
+
+// How a row writes a value; nothing where it has no word for it.
+std::optional<std::string> word_for(const FlagRow& row, const Json& value) {
+  if (row.form == FlagForm::integer || row.form == FlagForm::number) return plain(value);
+  if (row.form != FlagForm::words) return std::nullopt;
+  for (const Word& one : words_of(row.words)) {
+    if (!one.value.empty() && one.value == plain(value)) return std::string(one.word);
+  }
+  return std::nullopt;
+}
+
+// Options that the scenario gives and that are not the stack's own; `extra` gets what vLLM's connector reads.
+// False where the stack has no flag for one of them.
+bool add_options(const Scenario& scenario, Words& words, Words& variables, Json& extra) {
+  Scenario stock = scenario;
+  stock.policy = with_preset({.name = scenario.policy.name});
+  const Json standard = write_scenario(stock).at("policy"), given = write_scenario(scenario).at("policy");
+  const std::vector<const FlagRow*> rows = flags_of_policy(scenario.policy.name);
+  for (const auto& [key, value] : given.items()) {
+    if (key == "name" || key == "tiers" || value.is_null() || value == standard.at(key)) continue;
+    const std::string field = "policy." + key;
+    std::optional<std::string> word;
+    for (const FlagRow* row : rows) {
+      if (row->field != field || !(word = word_for(*row, value))) continue;
+      const std::string_view flag = first_name(*row);
+      if (flag.starts_with(kExtra)) {
+        const Json read = Json::parse(*word, nullptr, false);
+        extra[std::string(flag.substr(kExtra.size()))] = read.is_discarded() ? Json(*word) : read;
+      } else if (flag.starts_with("--")) {
+        words.push_back(std::string(flag) + " " + *word);
+      } else {
+        variables.push_back(std::string(flag) + "=" + *word);
+      }
+      break;
+    }
+    if (!word) return false;
+  }
+  return true;
+}
+
+bool has_kind(const Scenario& scenario, Tier kind) {
+  const std::optional<std::vector<TierOptions>>& tiers = scenario.policy.tiers;
+  return tiers && std::any_of(tiers->begin(), tiers->end(),
+                              [kind](const TierOptions& tier) { return tier.kind == kind; });
+}
+
+std::string transfer_config(const char* connector, const Json& extra) {
+  nlohmann::ordered_json config = {{"kv_connector", connector}, {"kv_role", "kv_both"}};
+  if (!extra.empty()) config["kv_connector_extra_config"] = extra;
+  return "--kv-transfer-config '" + config.dump() + "'";
 }
 
 // False where no stack of this engine does it.
@@ -512,51 +590,62 @@ bool add_storage(const Scenario& scenario, Stack engine, Words& words, Words& va
   constexpr double kGib = 1073741824, kGb = 1e9;
   const std::string& policy = scenario.policy.name;
   const double dram = capacity_bytes(scenario, Tier::dram), ssd = capacity_bytes(scenario, Tier::ssd);
+  const bool is_remote = has_kind(scenario, Tier::remote);
   const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
-  const auto connector = [&](const char* name) {
-    words.push_back("--kv-transfer-config '{\"kv_connector\":\"" + std::string(name) +
-                    "\",\"kv_role\":\"kv_both\"}'");
-  };
+  Json extra = Json::object();
+  Words options;
+  if (!add_options(scenario, options, variables, extra)) return false;
   if (policy == "recompute") return true;
   if (policy == "vllm_offload" && engine == Stack::vllm) {
-    if (dram > 0) words.push_back("--kv-offloading-size " + size_text(dram, kGib));
-    return true;
-  }
-  if (policy == "lmcache" && engine != Stack::trtllm) {
+    if (ssd > 0) extra["secondary_tiers"].push_back({{"type", "fs"}});
+    if (is_remote) extra["secondary_tiers"].push_back({{"type", "obj"}});
+    if (extra.empty()) {
+      words.push_back("--kv-offloading-size " + size_text(dram, kGib));
+    } else {
+      extra["cpu_bytes_to_use"] = std::llround(dram);
+      words.push_back(transfer_config("OffloadingConnector", extra));
+    }
+  } else if (policy == "lmcache" && engine != Stack::trtllm) {
     if (dram > 0) variables.push_back("LMCACHE_MAX_LOCAL_CPU_SIZE=" + size_text(dram / gpus, kGib));
     if (ssd > 0) {
       variables.push_back("LMCACHE_LOCAL_DISK=file:///mnt/kv");
       variables.push_back("LMCACHE_MAX_LOCAL_DISK_SIZE=" + size_text(ssd / gpus, kGib));
     }
-    engine == Stack::vllm ? connector("LMCacheConnectorV1") : words.push_back("--enable-lmcache");
-    return true;
-  }
-  if (policy == "kvbm" && engine == Stack::vllm) {
+    if (is_remote) variables.push_back("LMCACHE_REMOTE_URL=lm://HOST:65432");
+    words.push_back(engine == Stack::vllm ? transfer_config("LMCacheConnectorV1", {}) : "--enable-lmcache");
+  } else if (policy == "kvbm" && engine == Stack::vllm) {
+    if (is_remote) return false;
     if (dram > 0) variables.push_back("DYN_KVBM_CPU_CACHE_GB=" + size_text(dram, kGb));
     if (ssd > 0) variables.push_back("DYN_KVBM_DISK_CACHE_GB=" + size_text(ssd, kGb));
-    connector("DynamoConnector");
-    return true;
-  }
-  if (policy == "hicache" && engine == Stack::sglang) {
+    words.push_back(transfer_config("DynamoConnector", {}));
+  } else if (policy == "hicache" && engine == Stack::sglang) {
     words.push_back("--enable-hierarchical-cache");
     if (dram > 0) words.push_back("--hicache-size " + size_text(dram / gpus, kGb));
-    if (!scenario.policy.tiers) return true;
-    for (const TierOptions& tier : *scenario.policy.tiers) {
+    for (const TierOptions& tier : scenario.policy.tiers.value_or(std::vector<TierOptions>())) {
       if (tier.kind == Tier::dram && tier.capacity_over_gpu.value_or(2) != 2) {
         words.push_back("--hicache-ratio " + text_of(*tier.capacity_over_gpu));
       }
       if (tier.kind == Tier::ssd) words.push_back("--hicache-storage-backend file");
       if (tier.kind == Tier::remote) words.push_back("--hicache-storage-backend mooncake");
     }
-    return true;
+  } else if (policy == "trtllm_offload" && engine == Stack::trtllm) {
+    if (ssd > 0 || is_remote) return false;
+    words.push_back("--extra_llm_api_options.kv_cache_config.host_cache_size " + whole_of(dram / gpus));
+  } else {
+    return false;
   }
-  if (policy == "trtllm_offload" && engine == Stack::trtllm) {
-    if (dram > 0) {
-      words.push_back("--extra_llm_api_options.kv_cache_config.host_cache_size " + whole_of(dram / gpus));
-    }
-    return true;
+  words.insert(words.end(), options.begin(), options.end());
+  return true;
+}
+
+// Keys and values of 8 bits in a model whose weights have more.
+void add_kv_dtype(const Scenario& scenario, Stack engine, Words& words) {
+  if (scenario.model.kv_bytes_per_element != 1) return;
+  for (const FlagRow& row : flag_table()) {
+    if (row.stack != engine || row.field != "model.kv_bytes_per_element") continue;
+    words.push_back(std::string(first_name(row)) + " fp8");
+    return;
   }
-  return false;
 }
 
 struct Parts {
@@ -568,6 +657,7 @@ std::optional<Parts> parts_of(const Scenario& scenario) {
   Parts parts;
   if (!add_storage(scenario, engine, parts.words, parts.variables)) return std::nullopt;
   add_serving(scenario, engine, parts.words);
+  add_kv_dtype(scenario, engine, parts.words);
   return parts;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <set>
 #include <string>
@@ -293,6 +294,14 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
       "sglang serve Qwen/Qwen3-32B --tp 2 --enable-hierarchical-cache --hicache-size 30",
       "trtllm-serve Qwen/Qwen3-8B --max_batch_size 128 "
       "--extra_llm_api_options.kv_cache_config.host_cache_size 10000000000",
+      "LMCACHE_MAX_LOCAL_CPU_SIZE=60 LMCACHE_CHUNK_SIZE=512 LMCACHE_SAVE_DECODE_CACHE=true "
+      "LMCACHE_CACHE_POLICY=LFU LMCACHE_ENABLE_ASYNC_LOADING=true vllm serve Qwen/Qwen3-8B "
+      "--kv-cache-dtype fp8 --kv-transfer-config '{\"kv_connector\":\"LMCacheConnectorV1\"}'",
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"OffloadingConnector\","
+      "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":50000000000,\"store_threshold\":2,"
+      "\"offload_prompt_only\":false,\"secondary_tiers\":[{\"type\":\"fs\"}]}}'",
+      "sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-write-policy write_back "
+      "--hicache-storage-backend file --hicache-storage-prefetch-policy timeout",
   };
   for (const std::string& line : lines) {
     const Scenario first = scenario_of(line);
@@ -303,7 +312,34 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
   }
 }
 
+TEST(LaunchLine, OfAStackByItselfSaysHowLargeItsHostCacheIs) {
+  const Scenario vllm = scenario_of("vllm serve Qwen/Qwen3-8B", {"policy={}", "policy.name=vllm_offload"});
+  const double bytes = vllm.hardware.dram->capacity_bytes;
+  const double read_back = *scenario_of(launch_line_of(vllm)).policy.tiers->front().capacity_bytes;
+  EXPECT_LE(read_back, bytes);
+  EXPECT_NEAR(read_back, bytes, 0.01 * 1073741824);
+  const Scenario trtllm =
+      scenario_of("trtllm-serve Qwen/Qwen3-8B", {"policy={}", "policy.name=trtllm_offload"});
+  EXPECT_NE(launch_line_of(trtllm).find("kv_cache_config.host_cache_size " +
+                                        std::to_string(std::llround(trtllm.hardware.dram->capacity_bytes))),
+            std::string::npos);
+}
+
+TEST(LaunchLine, TakesASizeBeforeARatioAndARatioWhereTheSizeIsNone) {
+  const std::string line = "sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache ";
+  const TierOptions sized = scenario_of(line + "--hicache-ratio 3 --hicache-size 40").policy.tiers->front();
+  EXPECT_EQ(sized.capacity_bytes, 40e9);
+  EXPECT_FALSE(sized.capacity_over_gpu);
+  const TierOptions unsized = scenario_of(line + "--hicache-ratio 3 --hicache-size 0").policy.tiers->front();
+  EXPECT_EQ(unsized.capacity_over_gpu, 3);
+  EXPECT_EQ(scenario_of(line + "--hicache-size 0").policy.tiers->front().capacity_over_gpu, 2);
+}
+
 TEST(LaunchLine, IsEmptyForWhatNoStackDoes) {
+  const Scenario hidden =
+      scenario_of("vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"LMCacheConnectorV1\"}'",
+                  {"policy.keep=hidden", "policy.restore=project"});
+  EXPECT_EQ(launch_line_of(hidden), "");
   EXPECT_EQ(launch_line_of(scenario_of("vllm serve Qwen/Qwen3-8B", {"policy.name=hcache"})), "");
 }
 
