@@ -56,9 +56,15 @@ std::vector<std::string> overrides_beside(std::string_view policy) {
   return {"policy={}", "policy.name=" + std::string(policy)};
 }
 
+// TensorRT-LLM reads them from a file.
+static const char* place_of_keys(const std::string& flags) {
+  const bool has_keys = flags.find("--extra_llm_api_options.") != std::string::npos;
+  return has_keys ? " (what has a dot is a key of the YAML file of --extra_llm_api_options)" : "";
+}
+
 std::string launch_text(const Scenario& scenario) {
   const std::string line = launch_line_of(scenario);
-  return line.empty() ? "" : "Launch: " + line + "\n";
+  return line.empty() ? "" : "Launch: " + line + place_of_keys(line) + "\n";
 }
 
 std::string flags_line(const std::string& label, const Scenario& from, const Scenario& to) {
@@ -66,7 +72,7 @@ std::string flags_line(const std::string& label, const Scenario& from, const Sce
   if (launch_line_of(to).empty())
     return "  " + label + ": no flag of " + std::string(engine) + " does this\n";
   const std::string flags = changed_flags(from, to);
-  return "  " + label + ": " + (flags.empty() ? "the same flags" : flags) + "\n";
+  return "  " + label + ": " + (flags.empty() ? "the same flags" : flags + place_of_keys(flags)) + "\n";
 }
 
 }  // namespace kvcap

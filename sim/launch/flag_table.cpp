@@ -237,7 +237,7 @@ constexpr FlagRow kRows[] = {
      .names = "LMCACHE_LOCAL_DISK",
      .field = "policy.tiers",
      .form = tier,
-     .words = "*=ssd",
+     .words = "none= null= false= *=ssd",
      .storage = "lmcache",
      .engine_default = "none",
      .source = "l-cfg"},
@@ -573,7 +573,7 @@ constexpr FlagRow kRows[] = {
      .engine_default = "true",
      .source = "t-kv"},
     {.stack = trtllm,
-     .names = "--extra_llm_api_options.kv_cache_config.dtype",
+     .names = "--kv_cache_dtype --extra_llm_api_options.kv_cache_config.dtype",
      .field = "model.kv_bytes_per_element",
      .form = words,
      .words = kFp8Kv,
@@ -761,19 +761,20 @@ constexpr KnownFlags kKnown[] = {
      "--reasoning_parser --tool_parser --metadata_server_config_file --server_role --custom_module_dirs "
      "--num_postprocess_workers --otlp_traces_endpoint --chat_template --served_model_name "
      "--extra_llm_api_options.print_iter_log --extra_llm_api_options.enable_iter_perf_stats "
-     "--extra_llm_api_options.enable_chunked_prefill --extra_llm_api_options.trust_remote_code "
+     "--extra_llm_api_options.trust_remote_code "
      "--extra_llm_api_options.backend --extra_llm_api_options.num_postprocess_workers "
      "--extra_llm_api_options.stream_interval",
      "t-serve"},
-    {trtllm, none, false, "--trust_remote_code --enable_chunked_prefill --media_io_kwargs", "t-serve"},
+    {trtllm, none, false, "--trust_remote_code --media_io_kwargs", "t-serve"},
     {trtllm, not_simulated, true,
-     "--pp_size --cp_size --max_beam_width --kv_cache_dtype "
+     "--pp_size --cp_size --max_beam_width "
      "--extra_llm_api_options.pipeline_parallel_size --extra_llm_api_options.enable_attention_dp "
      "--extra_llm_api_options.cuda_graph_config.enable_padding "
      "--extra_llm_api_options.cuda_graph_config.max_batch_size "
      "--extra_llm_api_options.cuda_graph_config.batch_sizes "
      "--extra_llm_api_options.moe_config.backend --extra_llm_api_options.attn_backend "
      "--extra_llm_api_options.kv_cache_config.enable_partial_reuse "
+     "--extra_llm_api_options.enable_chunked_prefill "
      "--extra_llm_api_options.kv_cache_config.copy_on_partial_reuse "
      "--extra_llm_api_options.kv_cache_config.secondary_offload_min_priority "
      "--extra_llm_api_options.kv_cache_config.max_attention_window "
@@ -782,7 +783,8 @@ constexpr KnownFlags kKnown[] = {
      "--extra_llm_api_options.cache_transceiver_config.backend "
      "--extra_llm_api_options.cache_transceiver_config.max_tokens_in_buffer",
      "t-serve"},
-    {trtllm, not_simulated, false, "--fail_fast_on_attention_window_too_large", "t-serve"},
+    {trtllm, not_simulated, false, "--enable_chunked_prefill --fail_fast_on_attention_window_too_large",
+     "t-serve"},
 };
 
 struct Source {

@@ -44,15 +44,24 @@ bool is_variable(const std::string& word) {
 // trained or packed.
 struct NamedModel {
   std::string name;
-  bool is_8bit = false;  // its weights are, and the catalogue's are not
+  bool is_8bit = false;   // its weights are, and the catalogue's are not
+  int64_t positions = 0;  // more than the catalogue's; 0: as many
 };
+
+// Models whose config.json has the shapes of another of the catalogue.
+constexpr std::pair<std::string_view, std::string_view> kAlike[] = {
+    {"llama-3.3-70b", "llama-3.1-70b"}, {"deepseek-r1", "deepseek-v3"}, {"deepseek-v3-0324", "deepseek-v3"}};
+// max_position_embeddings of Qwen3's releases of July 2025 (Qwen/Qwen3-30B-A3B-Instruct-2507, config.json).
+constexpr int64_t kPositionsOf2507 = 262144;
 
 NamedModel model_of(const std::string& written) {
   std::error_code ignored;
   if (std::filesystem::exists(written, ignored)) return {written};
   std::vector<std::string_view> names;
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) names.push_back(entry.name);
-  std::string wanted = lower(written.substr(written.rfind('/') + 1));
+  std::string wanted = lower(written);
+  while (wanted.ends_with('/')) wanted.pop_back();
+  wanted.erase(0, wanted.rfind('/') + 1);
   if (wanted.starts_with("meta-")) wanted.erase(0, 5);
   const std::string whole = wanted;
   constexpr std::string_view kEndings[] = {"-instruct", "-2507", "-chat", "-hf",         "-it",
@@ -61,15 +70,25 @@ NamedModel model_of(const std::string& written) {
   const auto is_there = [&](const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
+  // "mistral-7b-instruct-v0.1" is "mistral-7b-v0.1".
+  const std::size_t tuned = wanted.find("-instruct-v");
+  if (tuned != std::string::npos && is_there(wanted.substr(0, tuned) + wanted.substr(tuned + 9))) {
+    return {wanted.substr(0, tuned) + wanted.substr(tuned + 9)};
+  }
   bool is_8bit = false;
+  int64_t positions = 0;
   for (bool shorter = true; shorter;) {
-    if (is_8bit && is_there(wanted + "-fp8")) return {wanted + "-fp8"};
-    if (is_there(wanted)) return {wanted, is_8bit};
+    for (const auto& [name, like] : kAlike) {
+      if (wanted == name) wanted = like;
+    }
+    if (is_8bit && is_there(wanted + "-fp8")) return {wanted + "-fp8", false, positions};
+    if (is_there(wanted)) return {wanted, is_8bit, positions};
     shorter = false;
     for (std::string_view ending : kEndings) {
       if (!wanted.ends_with(ending)) continue;
       wanted.resize(wanted.size() - ending.size());
       is_8bit = is_8bit || ending.starts_with("-fp8");
+      if (ending == "-2507") positions = kPositionsOf2507;
       shorter = true;
     }
   }
@@ -102,6 +121,12 @@ double number_of(std::string_view flag, const std::string& value) {
   return number * factor;
 }
 
+int64_t integer_of(std::string_view flag, const std::string& value) {
+  const double number = number_of(flag, value);
+  if (number != std::floor(number) || std::abs(number) > 1e15) fail(flag, value, "an integer");
+  return std::llround(number);
+}
+
 std::string text_of(double number) { return Json(number).dump(); }
 std::string whole_of(double number) { return std::to_string(std::llround(number)); }
 
@@ -124,6 +149,7 @@ struct Said {
   std::map<std::string, std::string> fields;  // JSON texts by path
   std::string policy;
   std::map<std::string, std::map<std::string, std::string>> tiers;
+  bool no_host_cache = false;                            // LMCACHE_LOCAL_CPU=False
   std::vector<std::pair<const FlagRow*, double>> bytes;  // of each rank
 };
 
@@ -139,6 +165,7 @@ class Reader {
   // A JSON value of a flag whose members are rows.
   bool take_members(const std::string& flag, const std::string& value) {
     const Json json = Json::parse(value, nullptr, false);
+    if (!json.is_object() && value.starts_with("{")) fail(flag, value, "JSON (in single quotes)");
     if (!json.is_object()) return false;
     take_object(flag, json);
     return true;
@@ -153,6 +180,9 @@ class Reader {
   void name_model(const std::string& written) {
     const NamedModel model = model_of(written);
     line_.model = model.name;
+    if (model.positions > 0) {
+      said_.fields["model.max_position_embeddings"] = std::to_string(model.positions);
+    }
     if (!model.is_8bit) return;
     said_.fields["model.weight_bytes_per_element"] = "1";
     said_.fields["model.activation_bytes_per_element"] = "1";
@@ -162,13 +192,24 @@ class Reader {
     std::vector<std::string>& overrides = line_.overrides;
     overrides.push_back("model=" + line_.model);
     overrides.push_back("serving.engine=" + std::string(name(line_.engine)));
-    double gpus = 1;
-    const auto tensor = said_.fields.find("serving.tensor_parallel_size");
-    if (tensor != said_.fields.end()) gpus = number_of("tensor parallelism", tensor->second);
+    // Each data parallel rank is an engine with a host cache of its own.
+    const double engines = count_of("serving.data_parallel_size");
+    const double ranks = engines * count_of("serving.tensor_parallel_size");
     for (const auto& [row, bytes] : said_.bytes) {
       const std::vector<std::string> path = parts_of(row->field);
-      said_.tiers[path[2]]["capacity_bytes"] = text_of(bytes * (row->is_per_rank ? gpus : 1));
+      said_.tiers[path[2]]["capacity_bytes"] = text_of(bytes * (row->is_per_rank ? ranks : engines));
     }
+    if (blocks_) {
+      const auto size = said_.fields.find("serving.block_size");
+      const int64_t tokens = size == said_.fields.end() ? 16 : integer_of("--block-size", size->second);
+      said_.fields["serving.kv_capacity_tokens"] = std::to_string(tokens * *blocks_);
+    }
+    const auto caching = said_.fields.find("serving.prefix_caching");
+    if (said_.policy == "hicache" && caching != said_.fields.end() && caching->second == "false") {
+      throw InputError(
+          "--from: found --disable-radix-cache beside --enable-hierarchical-cache, allowed: one of them");
+    }
+    note_sizes();
     settle_sizes();
     overrides.push_back("policy.name=" + (said_.policy.empty() ? "recompute" : said_.policy));
     overrides.push_back("policy.tiers=" + tiers_text());
@@ -190,6 +231,23 @@ class Reader {
   }
 
   void note(std::string text) { line_.notes.push_back(std::move(text)); }
+
+  double count_of(const std::string& field) const {
+    const auto found = said_.fields.find(field);
+    return found == said_.fields.end() ? 1 : number_of(field, found->second);
+  }
+
+  // Host caches that the line does not begin, and those whose size it does not say.
+  void note_sizes() {
+    if (said_.policy.empty() && !said_.tiers.empty()) {
+      note("sizes and tiers of a host cache change nothing without a connector that begins it");
+    }
+    const auto dram = said_.tiers.find("dram");
+    const bool is_sized = dram != said_.tiers.end() && !dram->second.empty();
+    if ((said_.policy == "vllm_offload" || said_.policy == "kvbm") && !is_sized) {
+      note("the line says no size of the host cache: all DRAM of the hardware is taken");
+    }
+  }
 
   // A size decides before a ratio, and a size of 0 leaves it to the ratio (SGLang's server_args.py).
   void settle_sizes() {
@@ -244,7 +302,7 @@ class Reader {
     if (row.effect != FlagEffect::sets) return;
     switch (row.form) {
       case FlagForm::integer:
-        return set(row, whole_of(number_of(flag, value)));
+        return set(row, std::to_string(integer_of(flag, value)));
       case FlagForm::number:
         return set(row, text_of(number_of(flag, value)));
       case FlagForm::words:
@@ -254,16 +312,16 @@ class Reader {
         if (row.field == "policy") return start(row.words);
         return set(row, std::string(row.words));
       case FlagForm::bytes:
-        said_.bytes.emplace_back(&row, number_of(flag, value) * row.unit_bytes);
-        if (row.starts_storage) start(row.storage);
-        if (row.stack == Stack::dynamo) start("kvbm");
-        return;
+        return take_bytes(row, flag, value);
       case FlagForm::blocks:
-        blocks_ = number_of(flag, value);
-        said_.fields["serving.kv_capacity_tokens"] = whole_of(16 * *blocks_);
+        blocks_ = integer_of(flag, value);
         return;
       case FlagForm::tier:
-        if (const std::optional<std::string> kind = word_value(row, value)) said_.tiers[*kind];
+        if (const std::optional<std::string> kind = word_value(row, value)) {
+          said_.tiers[*kind];
+        } else if (first_name(row) == "LMCACHE_LOCAL_CPU") {
+          said_.no_host_cache = true;
+        }
         return;
       case FlagForm::storage:
         if (const std::optional<std::string> policy = word_value(row, value)) said_.policy = *policy;
@@ -277,10 +335,24 @@ class Reader {
         return;
       case FlagForm::yaml_file:
         return note(flag + " " + value + " is not read: give its keys on the line, as in " +
-                    normal_flag(flag) + ".kv_cache_config.host_cache_size 68719476736");
+                    (row.stack == Stack::lmcache
+                         ? "LMCACHE_MAX_LOCAL_CPU_SIZE=60"
+                         : "--extra_llm_api_options.kv_cache_config.host_cache_size 68719476736"));
       case FlagForm::text:
         return;
     }
+  }
+
+  void take_bytes(const FlagRow& row, const std::string& flag, const std::string& value) {
+    // A unit behind a number that has one already is a slip.
+    if (row.unit_bytes != 1 && !value.empty() &&
+        std::isalpha(static_cast<unsigned char>(value.back())) != 0) {
+      fail(flag, value, std::string("a number of ") + (row.unit_bytes == 1e9 ? "GB" : "GiB"));
+    }
+    const double number = number_of(flag, value);
+    if (number == 0 && row.starts_storage && row.storage != "hicache") return;  // off
+    said_.bytes.emplace_back(&row, number * row.unit_bytes);
+    if (row.starts_storage) start(row.storage);
   }
 
   // From near to far; the policy's own where the line names none.
@@ -289,7 +361,9 @@ class Reader {
     std::string text;
     for (const char* kind : {"dram", "ssd", "remote", "mooncake_store"}) {
       auto tier = said_.tiers.find(kind);
-      const bool implied = std::string_view(kind) == "dram" && tier == said_.tiers.end();
+      const bool is_dram = std::string_view(kind) == "dram";
+      if (is_dram && said_.no_host_cache && said_.tiers.size() > 0) continue;
+      const bool implied = is_dram && tier == said_.tiers.end();
       if (tier == said_.tiers.end() && !implied) continue;
       text += (text.empty() ? "" : ",") + (R"({"kind":")" + std::string(kind)) + "\"";
       if (!implied) {
@@ -306,7 +380,7 @@ class Reader {
 
   LaunchLine& line_;
   Said said_;
-  std::optional<double> blocks_;
+  std::optional<int64_t> blocks_;
 };
 
 // Where the flags begin, and whose they are.
@@ -314,7 +388,9 @@ std::size_t find_engine(const std::vector<std::string>& words, LaunchLine& line)
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string program = words[i].substr(words[i].rfind('/') + 1);
     const bool serves = i + 1 < words.size() && words[i + 1] == "serve";
-    if (program == "vllm" || program == "sglang") {
+    // The word alone may be a container's name or the end of a path.
+    const bool is_last = i + 1 == words.size();
+    if ((program == "vllm" || program == "sglang") && (serves || is_last)) {
       line.engine = program == "vllm" ? Stack::vllm : Stack::sglang;
       return serves ? i + 2 : i + 1;
     }
@@ -383,9 +459,14 @@ LaunchLine read_launch_line(std::string_view text) {
   const std::size_t begin = find_engine(words, line);
   Reader reader(line);
   for (std::size_t i = 0; i < begin; ++i) {
-    if (!is_variable(words[i])) continue;
-    const std::size_t equals = words[i].find('=');
-    reader.take(words[i].substr(0, equals), words[i].substr(equals + 1));
+    // Also docker's --env=NAME=value, and a shell's export NAME=value;
+    std::string word = words[i].starts_with("--env=") ? words[i].substr(6) : words[i];
+    if (word.starts_with("--env-file"))
+      line.notes.push_back("--env-file is not read: give its variables with --env");
+    while (word.ends_with(';')) word.pop_back();
+    if (!is_variable(word)) continue;
+    const std::size_t equals = word.find('=');
+    reader.take(word.substr(0, equals), word.substr(equals + 1));
   }
   for (std::size_t i = begin; i < words.size(); ++i) {
     std::string flag = words[i];
@@ -413,7 +494,12 @@ LaunchLine read_launch_line(std::string_view text) {
         }
         continue;
       }
+      if (flag == "--no-enable-chunked-prefill")
+        line.notes.push_back(flag + " has an effect that is not simulated");
       if (!rows.empty()) continue;
+    }
+    if (value && !takes_value(line.engine, flag)) {
+      throw InputError("--from: " + flag + ": found \"" + *value + "\", allowed: no value");
     }
     const bool has_members = Reader::has_members(line.engine, flag);
     if (!value && (has_members || takes_value(line.engine, flag)) && i + 1 < words.size() &&
@@ -513,6 +599,8 @@ void add_serving(const Scenario& scenario, Stack engine, Words& words) {
         }
         if (one.value == text && is_default) break;
       }
+    } else if (row.form == FlagForm::blocks) {
+      words.push_back(flag + " " + std::to_string(value->get<int64_t>() / scenario.serving.block_size));
     } else if (row.form == FlagForm::integer || row.form == FlagForm::number) {
       if (row.engine_default.substr(0, row.engine_default.find_first_of(" ;,")) == text) continue;
       if (row.field == "serving.max_model_len" && *value == scenario.model.max_position_embeddings) continue;
@@ -591,7 +679,8 @@ bool add_storage(const Scenario& scenario, Stack engine, Words& words, Words& va
   const std::string& policy = scenario.policy.name;
   const double dram = capacity_bytes(scenario, Tier::dram), ssd = capacity_bytes(scenario, Tier::ssd);
   const bool is_remote = has_kind(scenario, Tier::remote);
-  const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
+  const auto engines = static_cast<double>(scenario.serving.data_parallel_size);
+  const double gpus = engines * static_cast<double>(scenario.serving.tensor_parallel_size);
   Json extra = Json::object();
   Words options;
   if (!add_options(scenario, options, variables, extra)) return false;
@@ -600,9 +689,9 @@ bool add_storage(const Scenario& scenario, Stack engine, Words& words, Words& va
     if (ssd > 0) extra["secondary_tiers"].push_back({{"type", "fs"}});
     if (is_remote) extra["secondary_tiers"].push_back({{"type", "obj"}});
     if (extra.empty()) {
-      words.push_back("--kv-offloading-size " + size_text(dram, kGib));
+      words.push_back("--kv-offloading-size " + size_text(dram / engines, kGib));
     } else {
-      extra["cpu_bytes_to_use"] = std::llround(dram);
+      extra["cpu_bytes_to_use"] = std::llround(dram / engines);
       words.push_back(transfer_config("OffloadingConnector", extra));
     }
   } else if (policy == "lmcache" && engine != Stack::trtllm) {
@@ -615,8 +704,8 @@ bool add_storage(const Scenario& scenario, Stack engine, Words& words, Words& va
     words.push_back(engine == Stack::vllm ? transfer_config("LMCacheConnectorV1", {}) : "--enable-lmcache");
   } else if (policy == "kvbm" && engine == Stack::vllm) {
     if (is_remote) return false;
-    if (dram > 0) variables.push_back("DYN_KVBM_CPU_CACHE_GB=" + size_text(dram, kGb));
-    if (ssd > 0) variables.push_back("DYN_KVBM_DISK_CACHE_GB=" + size_text(ssd, kGb));
+    if (dram > 0) variables.push_back("DYN_KVBM_CPU_CACHE_GB=" + size_text(dram / engines, kGb));
+    if (ssd > 0) variables.push_back("DYN_KVBM_DISK_CACHE_GB=" + size_text(ssd / engines, kGb));
     words.push_back(transfer_config("DynamoConnector", {}));
   } else if (policy == "hicache" && engine == Stack::sglang) {
     words.push_back("--enable-hierarchical-cache");

@@ -451,7 +451,9 @@ std::string wear_text(const Setting& setting) {
 
 std::string difference_text(double difference, double half_width, std::string_view unit) {
   const double size = std::abs(difference);
-  if (size == 0 && !(half_width > 0)) return "no different";
+  // What sums of floating point numbers differ by is no difference.
+  constexpr double kNothing = 1e-9;
+  if (size < kNothing && !(half_width >= kNothing)) return "no different";
   std::string text = format_interval(size, half_width);
   if (!unit.empty()) text += " " + std::string(unit);
   text += difference < 0 ? " lower" : " higher";

@@ -125,6 +125,68 @@ TEST(LaunchLine, FindsTheModelBehindWhatSaysHowItWasTrainedAndPacked) {
   EXPECT_EQ(model_of("Qwen/Qwen3-8B").weight_bytes_per_element, 2);
 }
 
+TEST(LaunchLine, FindsModelsOfOneShapeAndTheirPositions) {
+  const auto model_of = [](const std::string& name) { return scenario_of("vllm serve " + name).model; };
+  EXPECT_EQ(model_of("mistralai/Mistral-7B-Instruct-v0.1").name, "mistral-7b-v0.1");
+  EXPECT_EQ(model_of("meta-llama/Llama-3.3-70B-Instruct").name, "llama-3.1-70b");
+  EXPECT_EQ(model_of("Qwen/Qwen3-30B-A3B").max_position_embeddings, 40960);
+  EXPECT_EQ(model_of("Qwen/Qwen3-30B-A3B-Instruct-2507").max_position_embeddings, 262144);
+}
+
+// Sizes of an engine are each data parallel rank's, sizes of a GPU each rank's of both kinds.
+TEST(LaunchLine, OfDataParallelRanksHasAHostCacheForEach) {
+  const auto bytes_of = [](const std::string& line) {
+    return *scenario_of(line).policy.tiers->front().capacity_bytes;
+  };
+  EXPECT_EQ(bytes_of("vllm serve Qwen/Qwen3-8B -dp 2 --kv-offloading-size 40"), 2 * 40 * 1073741824.0);
+  EXPECT_EQ(
+      bytes_of("sglang serve Qwen/Qwen3-8B --tp 2 --dp 2 --enable-hierarchical-cache --hicache-size 30"),
+      4 * 30e9);
+  EXPECT_EQ(bytes_of("vllm serve Qwen/Qwen3-8B -dp 2 --kv-transfer-config.kv_connector LMCacheConnectorV1"),
+            2 * 5 * 1073741824.0);
+}
+
+TEST(LaunchLine, CountsBlocksOfTheSizeThatItSays) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B --num-gpu-blocks-override 1000 ";
+  EXPECT_EQ(scenario_of(line).serving.kv_capacity_tokens, 16000);
+  EXPECT_EQ(scenario_of(line + "--block-size 32").serving.kv_capacity_tokens, 32000);
+}
+
+TEST(LaunchLine, ReadsWhichOfLmcachesTiersThereAre) {
+  const std::string line = " vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector LMCacheConnectorV1";
+  const auto kinds = [&](const std::string& variables) {
+    std::vector<Tier> found;
+    const Scenario scenario = scenario_of(variables + line);
+    for (const TierOptions& tier : *scenario.policy.tiers) found.push_back(tier.kind);
+    return found;
+  };
+  EXPECT_EQ(kinds("LMCACHE_LOCAL_DISK=file:///x"), (std::vector{Tier::dram, Tier::ssd}));
+  EXPECT_EQ(kinds("LMCACHE_LOCAL_DISK=None"), std::vector{Tier::dram});
+  EXPECT_EQ(kinds("LMCACHE_LOCAL_CPU=False LMCACHE_LOCAL_DISK=file:///x"), std::vector{Tier::ssd});
+}
+
+TEST(LaunchLine, SaysWhereAHostCacheHasNoSizeOrNothingBeginsIt) {
+  EXPECT_EQ(read_launch_line("vllm serve Qwen/Qwen3-8B --kv-offloading-backend native").notes,
+            Texts{"the line says no size of the host cache: all DRAM of the hardware is taken"});
+  const LaunchLine alone =
+      read_launch_line("DYN_KVBM_CPU_CACHE_GB=100 python -m dynamo.vllm --model Qwen/Qwen3-8B");
+  EXPECT_EQ(alone.notes,
+            Texts{"sizes and tiers of a host cache change nothing without a connector that begins it"});
+  EXPECT_EQ(scenario_of("vllm serve Qwen/Qwen3-8B --kv-offloading-size 0").policy.name, "recompute");
+}
+
+TEST(LaunchLine, IsFoundBehindNamesThatEndLikeAProgram) {
+  const LaunchLine line = read_launch_line(
+      "docker run --name vllm -v /data/vllm --env=LMCACHE_MAX_LOCAL_CPU_SIZE=60 vllm/vllm-openai:v0.17.0 "
+      "--model "
+      "Qwen/Qwen3-8B --kv-transfer-config.kv_connector LMCacheConnectorV1");
+  EXPECT_EQ(line.model, "qwen3-8b");
+  EXPECT_TRUE(line.notes.empty());
+  EXPECT_NE(std::find(line.overrides.begin(), line.overrides.end(),
+                      "policy.tiers=[{\"kind\":\"dram\",\"capacity_bytes\":64424509440.0}]"),
+            line.overrides.end());
+}
+
 TEST(LaunchLine, IsFoundBehindWhatADockerLineSaysBefore) {
   const LaunchLine line = read_launch_line(
       "docker run --gpus all -p 8000:8000 -v ~/.cache:/root/.cache vllm/vllm-openai:v0.11.0 --model "
@@ -183,6 +245,16 @@ TEST(LaunchLine, ThatCannotBeReadIsRefusedInOneLine) {
       {"vllm serve Qwen/Qwen3-8B --kv-offloading-backend disk",
        "--from: --kv-offloading-backend: found \"disk\", allowed: native, lmcache"},
       {"vllm serve 'Qwen", "--from: found a quote ' that does not end"},
+      {"vllm serve Qwen/Qwen3-8B -tp 1.5", "--from: -tp: found \"1.5\", allowed: an integer"},
+      {"vllm serve Qwen/Qwen3-8B --enable-prefix-caching=false",
+       "--from: --enable-prefix-caching: found \"false\", allowed: no value"},
+      {"vllm serve Qwen/Qwen3-8B --kv-offloading-size 100G",
+       "--from: --kv-offloading-size: found \"100G\", allowed: a number of GiB"},
+      {"vllm serve Qwen/Qwen3-8B --kv-transfer-config {\"kv_connector\":\"LMCacheConnectorV1\"}",
+       "--from: --kv-transfer-config: found \"{kv_connector:LMCacheConnectorV1}\", allowed: JSON (in single "
+       "quotes)"},
+      {"sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --disable-radix-cache",
+       "--from: found --disable-radix-cache beside --enable-hierarchical-cache, allowed: one of them"},
   };
   for (const auto& [line, message] : cases) EXPECT_EQ(error_of(line), message);
 }
@@ -238,7 +310,9 @@ TEST(FlagTable, SetsFieldsThatScenariosHave) {
     }
     LaunchLine read;
     ASSERT_NO_THROW(read = read_launch_line(line)) << line;
-    EXPECT_TRUE(read.notes.empty()) << line << ": " << (read.notes.empty() ? "" : read.notes.front());
+    for (const std::string& note : read.notes) {
+      EXPECT_TRUE(note.find("host cache") != std::string::npos) << line << ": " << note;
+    }
     const std::string path(row.field);
     // Some belong to a whole: tiers and policies are given with others, speculation needs its method.
     if (path.starts_with("policy") || path.starts_with("serving.speculative") || path == "model") continue;
@@ -286,6 +360,7 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
   const Texts lines = {
       "vllm serve Qwen/Qwen3-32B -tp 2 --kv-offloading-size 100 --max-num-seqs 64",
       "vllm serve Qwen/Qwen3-8B --no-enable-prefix-caching --max-model-len 4096",
+      "vllm serve Qwen/Qwen3-8B -dp 2 --kv-offloading-size 40 --num-gpu-blocks-override 1000 --block-size 32",
       "LMCACHE_MAX_LOCAL_CPU_SIZE=60 vllm serve Qwen/Qwen3-8B --kv-transfer-config "
       "'{\"kv_connector\":\"LMCacheConnectorV1\",\"kv_role\":\"kv_both\"}'",
       "DYN_KVBM_CPU_CACHE_GB=100 vllm serve Qwen/Qwen3-8B --kv-transfer-config "

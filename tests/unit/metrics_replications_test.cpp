@@ -84,6 +84,7 @@ TEST(Replications, WhatRoundingMakesIsNoDifference) {
   ASSERT_NE(p99, differences.end());
   EXPECT_EQ(p99->difference, 0);
   EXPECT_EQ(difference_text(0, std::nan(""), "ms"), "no different");
+  EXPECT_EQ(difference_text(1e-14, 2e-14, "ms"), "no different");  // noise of sums
 }
 
 }  // namespace
