@@ -351,6 +351,7 @@ void Machine::choose_tiers(const Scenario& scenario) {
                       .evict_at = options.evict_at.value_or(0),
                       .evict_share = options.evict_share,
                       .lease_s = options.lease_s,
+                      .soft_pin_s = options.soft_pin_s,
                       .after_uses = options.after_uses});
   }
 }

@@ -992,6 +992,10 @@ static void describe(FieldVisitor& v, TierOptions& o) {
            .absent = "what leaves makes room for what comes"});
   v.field("evict_share", o.evict_share, share("of the capacity that leaves then"));
   v.field("lease_s", o.lease_s, not_negative("for which what was read does not leave", "s"));
+  v.field("soft_pin_s", o.soft_pin_s,
+          not_negative("after its last use for which what several sessions can share (documents, pieces of "
+                       "prompts) leaves only when nothing else can",
+                       "s"));
   v.field(
       "after_uses", o.after_uses,
       {.meaning = "uses of a context before it enters from a nearer tier; the turn that computes it is one",

@@ -209,7 +209,12 @@ std::vector<Move> ContextCache::keep(const std::vector<Part>& parts, const Reque
     for (const Part& part : parts) count_turn(part.key, request);
   }
   // What the GPU evicts is saved then.
-  if (parts_.keeping.save_at == SaveAt::eviction) return {};
+  if (parts_.keeping.save_at == SaveAt::eviction) {
+    for (const Part& part : parts) {
+      if (part.shared) shared_.insert(part.key);
+    }
+    return {};
+  }
   // The last part first, as in use().
   std::vector<Item> last_first(parts.rbegin(), parts.rend());
   if (parts_.keeping.store_after_hits > 0) {
@@ -272,7 +277,7 @@ std::vector<Part> ContextCache::prompt_parts(const Request& request) const {
 // still there.
 void ContextCache::note_evicted(const BlockRun& run) {
   const int64_t tokens = run.part_first + run.blocks * pool_.unit_tokens();
-  if (is_worth_saving(run.part)) evicted_.push_back({run.part, tokens});
+  if (is_worth_saving(run.part)) evicted_.push_back({run.part, tokens, shared_.contains(run.part)});
 }
 
 std::vector<Move> ContextCache::save_evicted(Order now) {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/key_map.h"
@@ -132,6 +133,7 @@ class ContextCache {
   std::vector<const KvHolding*> leased_;  // of requests that have ended
   std::unordered_map<Key, Left> left_;    // turns that have left a part, where it is saved after so many
   std::vector<Item> evicted_;             // from the GPU and not saved yet, in order
+  std::unordered_set<Key> shared_;        // parts that sessions share, where evictions are saved
   int64_t pool_checks_ = 0;
 };
 

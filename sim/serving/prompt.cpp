@@ -20,7 +20,8 @@ std::vector<Part> parts_of(std::span<const SequenceRun> runs, int64_t chunk_toke
     const int64_t step = divides ? chunk_tokens : run.tokens;
     for (int64_t first = 0; first < run.tokens; first += step) {
       const Key key = first == 0 ? run.part : chained(run.part, static_cast<Key>(first));
-      parts.push_back({{key, std::min(step, run.tokens - first)}, run.tokens, first});
+      const bool shared = run.owner != TextOwner::session;
+      parts.push_back({{key, std::min(step, run.tokens - first), shared}, run.tokens, first});
     }
   }
   return parts;

@@ -19,15 +19,17 @@ struct TierOptions {
   // Beyond this share of the capacity evict_share of it leaves at once; absent: what leaves makes room.
   std::optional<double> evict_at;
   double evict_share = 0.05;
-  double lease_s = 0;      // what was read so shortly ago does not leave
+  double lease_s = 0;  // what was read so shortly ago does not leave
+  double soft_pin_s =
+      0;  // what several sessions share stays so long after its last use, if something else can leave
   int64_t after_uses = 1;  // of a context before it enters this tier from a nearer one
   int64_t replicas = 1;    // copies of what is stored here
   bool exclusive = false;  // hbm: what lies here takes no room in the first host tier
 };
 
 // Mooncake Store behind the other tiers: approximately least recently used first (sharded_lru.cpp), 5 % at
-// 90 %; a lease of 10 s after a read (docs/source/design/store/mooncake-store.md@3b5a594). Its soft pins are
-// a wish of who writes, and nobody here makes it.
+// 90 %; a lease of 10 s after a read (docs/source/design/store/mooncake-store.md@3b5a594). Its soft pins,
+// which last 30 min after a use, are a wish of the client that writes: none unless soft_pin_s says so.
 inline TierOptions mooncake_store() {
   return {.kind = Tier::remote,
           .eviction = EvictionKind::sharded_lru,

@@ -119,6 +119,7 @@ void Store::touch(Key key, Order now) {
     if ((records_[slot].levels & (1U << i)) == 0) continue;
     levels_[i].eviction().touch(slot);
     levels_[i].lease(slot, now);
+    if (records_[slot].shared) levels_[i].soft_pin(slot, now);
   }
   ++records_[slot].uses;
   used(slot, now);

@@ -47,6 +47,7 @@ struct Hit {
 struct Item {
   Key key = 0;
   int64_t tokens = 0;
+  bool shared = false;  // other sessions may have it, too
 };
 
 struct StoreOptions {
@@ -153,6 +154,7 @@ class Store {
     bool weighed = false;   // its score is not 0
     bool aging = false;     // stands in age_
     bool in_use = false;    // the slot is taken
+    bool shared = false;    // several sessions may use it
   };
 
   Slot slot_of(Key key);

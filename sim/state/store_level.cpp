@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 #include "base/invariants.h"
@@ -28,6 +29,29 @@ StoreLevel::StoreLevel(const StoreTier& options)
           whole_tokens(options.capacity_bytes * (1 - options.free_fraction), options.bytes_per_token)),
       eviction_(eviction_row(options.eviction).make()) {
   KVCAP_CHECK(options.free_fraction >= 0 && options.free_fraction < 1);
+  if (options.soft_pin_s > 0) soft_pins_ = make_lru();
+}
+
+Slot StoreLevel::victim(Order now) {
+  if (!soft_pins_) return unleased(eviction_->victim(), now);
+  for (Slot oldest = soft_pins_->victim(); oldest != kNoSlot && entries_[oldest].pinned_until <= now;
+       oldest = soft_pins_->victim()) {
+    soft_pins_->leave(oldest, false);
+    entries_[oldest].soft_pinned = false;
+    eviction_->release(oldest);
+  }
+  const Slot first = unleased(eviction_->victim(), now);
+  return first != kNoSlot ? first : unleased(soft_pins_->victim(), now);
+}
+
+void StoreLevel::soft_pin(Slot slot, Order now) {
+  if (!soft_pins_) return;
+  Entry& entry = entries_[slot];
+  entry.pinned_until = now + options_.soft_pin_s;
+  if (std::exchange(entry.soft_pinned, true)) return soft_pins_->touch(slot);
+  eviction_->hold(slot);
+  soft_pins_->enter(slot, 0);
+  if (entry.held) soft_pins_->hold(slot);
 }
 
 int64_t StoreLevel::batch_tokens() const {
@@ -45,19 +69,19 @@ bool StoreLevel::choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tok
   const bool stays = own.tokens > 0 && !own.held;
   if (missing > free_to_leave_tokens_ - (stays ? own.tokens : 0)) return false;
 
-  if (stays) eviction_->hold(newcomer);
+  if (stays) order_of(newcomer).hold(newcomer);
   bool yields = true;
   while (missing > 0 && yields) {
     const Slot first = victim(now);
     yields = first != kNoSlot && eviction_->yields(first, newcomer, ahead);
     if (!yields) break;
-    eviction_->hold(first);
+    order_of(first).hold(first);
     victims_.push_back(first);
     missing -= entries_[first].tokens;
   }
-  if (stays) eviction_->release(newcomer);
+  if (stays) order_of(newcomer).release(newcomer);
   if (!yields) {
-    for (Slot victim : victims_) eviction_->release(victim);
+    for (Slot victim : victims_) order_of(victim).release(victim);
     victims_.clear();
   }
   spare_tokens_ = -missing;
@@ -88,6 +112,7 @@ void StoreLevel::leave(Slot slot, bool evicted) {
   used_tokens_ -= entry.tokens;
   left_tokens_ += entry.tokens;
   if (!entry.held) free_to_leave_tokens_ -= entry.tokens;
+  if (entry.soft_pinned) soft_pins_->leave(slot, false);
   entry = {};
   eviction_->leave(slot, evicted);
 }
@@ -100,7 +125,7 @@ void StoreLevel::trim(Slot slot, int64_t tokens) {
   used_tokens_ -= gone;
   left_tokens_ += gone;
   free_to_leave_tokens_ -= gone;
-  eviction_->release(slot);  // as a victim it was held there
+  order_of(slot).release(slot);  // as a victim it was held there
 }
 
 void StoreLevel::cut(Slot slot, int64_t tokens) {
@@ -145,10 +170,10 @@ void StoreLevel::settle(Slot slot, bool pinned) {
   entry.held = held;
   if (held) {
     free_to_leave_tokens_ -= entry.tokens;
-    eviction_->hold(slot);
+    order_of(slot).hold(slot);
   } else {
     free_to_leave_tokens_ += entry.tokens;
-    eviction_->release(slot);
+    order_of(slot).release(slot);
   }
 }
 

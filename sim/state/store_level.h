@@ -26,6 +26,7 @@ struct StoreTier {
   double evict_at = 0;
   double evict_share = 0;
   double lease_s = 0;      // what was read so shortly ago does not leave
+  double soft_pin_s = 0;   // what is shared stays so long after a use, if something else can leave
   int64_t after_uses = 1;  // of a context before it enters
 };
 
@@ -42,7 +43,9 @@ class StoreLevel {
     uint32_t cut = 0;                  // lost in front since it entered
     bool source = false;               // is being copied to a nearer tier
     bool held = false;                 // may not leave
+    bool soft_pinned = false;          // leaves after all that are not
     Order leased_until = 0;
+    Order pinned_until = 0;  // of the soft pin
     int64_t visible() const { return std::min(arrived, awaited_from); }
     bool complete() const { return visible() == tokens; }
   };
@@ -67,14 +70,13 @@ class StoreLevel {
   // leave.
   bool choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead, Order now);
   // Of those that may leave now the first, or kNoSlot.
-  Slot victim(Order now) {
-    const Slot first = eviction_->victim();
-    return first != kNoSlot && entries_[first].leased_until > now ? kNoSlot : first;
-  }
+  Slot victim(Order now);
   // The context was read: its lease begins anew.
   void lease(Slot slot, Order now) {
     if (options_.lease_s > 0) entries_[slot].leased_until = now + options_.lease_s;
   }
+  // The context, which several sessions share, was put or used: its soft pin begins anew.
+  void soft_pin(Slot slot, Order now);
   // Tokens that should leave by now.
   int64_t batch_tokens() const;
   std::span<const Slot> victims() const { return victims_; }
@@ -109,10 +111,17 @@ class StoreLevel {
  private:
   static const Entry kNone;
 
+  Slot unleased(Slot slot, Order now) const {
+    return slot != kNoSlot && entries_[slot].leased_until > now ? kNoSlot : slot;
+  }
+  // That it is held in until it may leave: the soft-pinned are held in the tier's own.
+  Eviction& order_of(Slot slot) { return entries_[slot].soft_pinned ? *soft_pins_ : *eviction_; }
+
   StoreTier options_;
   int64_t capacity_tokens_ = 0;
   int64_t target_tokens_ = 0;
   std::unique_ptr<Eviction> eviction_;
+  std::unique_ptr<Eviction> soft_pins_;  // of the soft-pinned, least recently used first; where there are any
   std::vector<Entry> entries_;
   std::vector<Slot> victims_;  // of the last choice
   int64_t spare_tokens_ = 0;

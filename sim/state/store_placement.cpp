@@ -23,6 +23,7 @@ void Store::reserve(std::size_t level, Slot slot, int64_t tokens) {
   const bool enters = !levels_[level].has(slot);
   levels_[level].reserve(slot, record.key, tokens, enters ? ++generation_ : 0);
   record.levels |= static_cast<uint8_t>(1U << level);
+  if (record.shared) levels_[level].soft_pin(slot, now_);
   note_change(slot);
 }
 
@@ -216,6 +217,7 @@ std::vector<Move> Store::put(std::span<const Item> items, Order now) {
   for (const Item& item : items) {
     if (item.tokens <= 0) continue;
     const Slot slot = slot_of(item.key);
+    records_[slot].shared |= item.shared;
     put_one(slot, item.tokens, now);
     forget_if_gone(slot);
   }

@@ -407,6 +407,11 @@ class Generator {
   Json common(Json tier) {
     if (dice_.chance(0.6)) tier["eviction"] = dice_.pick(kEvictionNames);
     if (dice_.chance(0.3)) tier["free_fraction"] = dice_.within(0, 0.9);
+    if (dice_.chance(0.15)) tier["evict_at"] = dice_.within(0.3, 1);
+    if (dice_.chance(0.15)) tier["evict_share"] = dice_.spread(0.001, 1);
+    if (dice_.chance(0.15)) tier["lease_s"] = dice_.spread(0.01, 100);
+    if (dice_.chance(0.15)) tier["soft_pin_s"] = dice_.spread(0.1, 1000);
+    if (dice_.chance(0.15)) tier["after_uses"] = dice_.chance(0.5) ? 2 : 3;
     return tier;
   }
 

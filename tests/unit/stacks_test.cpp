@@ -2,10 +2,14 @@
 // beside it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/random.h"
 #include "laws/machines.h"
 #include "machine.h"
 #include "policy/table.h"
@@ -133,6 +137,117 @@ TEST(StoreTiers, KeepWhatWasReadWhileItsLeaseLasts) {
   EXPECT_FALSE(store.find(1));
 }
 
+void put_shared(Store& store, Key key, int64_t tokens, Order now) {
+  const Item item{key, tokens, true};
+  for (const Move& move : store.put(std::span(&item, 1), now)) store.done(move);
+}
+
+// Of three contexts the oldest is shared: the others leave first, it once nobody else is left.
+TEST(StoreTiers, KeepSoftPinnedContextsWhileOthersCanLeave) {
+  StoreTier tier = of_tokens(30);
+  tier.soft_pin_s = 100;
+  Store store({tier}, {});
+  put_shared(store, 1, 10, 0);
+  put_all(store, 2, 10, 1);
+  put_all(store, 3, 10, 2);
+  put_all(store, 4, 20, 3);
+  EXPECT_TRUE(store.find(1));
+  EXPECT_FALSE(store.find(2));
+  EXPECT_FALSE(store.find(3));
+  put_all(store, 5, 30, 4);
+  EXPECT_FALSE(store.find(1));
+  EXPECT_TRUE(store.find(5));
+}
+
+// 100 s after its last use, not after it came.
+TEST(StoreTiers, ForgetASoftPinSoLongAfterTheLastUse) {
+  StoreTier tier = of_tokens(20);
+  tier.soft_pin_s = 100;
+  Store store({tier}, {});
+  put_shared(store, 1, 10, 0);
+  store.touch(1, 50);
+  put_all(store, 2, 10, 60);
+  put_all(store, 3, 10, 149);
+  EXPECT_TRUE(store.find(1));
+  EXPECT_FALSE(store.find(2));
+  put_all(store, 4, 10, 150);
+  EXPECT_FALSE(store.find(1));
+  EXPECT_TRUE(store.find(3));
+}
+
+// Beside a literal list: of all who are not pinned the least recently used leaves, else of all.
+TEST(StoreTiers, ChooseTheVictimsOfALiteralListAmongSoftPins) {
+  struct Known {
+    bool shared = false;
+    Order used = 0;
+  };
+  constexpr int64_t kPlaces = 12;
+  constexpr double kPin_s = 40;
+  const RandomStream random(3, "soft pins");
+  StoreTier tier = of_tokens(kPlaces);
+  tier.soft_pin_s = kPin_s;
+  Store store({tier}, {});
+  std::map<Key, Known> here;
+  int64_t pinned_victims = 0;
+  for (uint64_t step = 0; step < 20000; ++step) {
+    const auto now = static_cast<Order>(step);
+    const auto key = static_cast<Key>(30 * random.uniform(step, 0));
+    const bool shared = key < 20;
+    if (here.contains(key)) {
+      store.touch(key, now);
+      here[key].used = now;
+    } else {
+      if (here.size() == kPlaces) {
+        const auto leaves_before = [&](const auto& a, const auto& b) {
+          const auto pinned = [&](const Known& one) { return one.shared && one.used + kPin_s > now; };
+          if (pinned(a.second) != pinned(b.second)) return pinned(b.second);
+          return a.second.used < b.second.used;
+        };
+        const auto victim = std::min_element(here.begin(), here.end(), leaves_before);
+        pinned_victims += victim->second.shared && victim->second.used + kPin_s > now;
+        here.erase(victim);
+      }
+      here[key] = {shared, now};
+      shared ? put_shared(store, key, 1, now) : put_all(store, key, 1, now);
+    }
+    for (Key one = 0; one < 30; ++one) {
+      ASSERT_EQ(store.find(one).has_value(), here.contains(one)) << "step " << step << ", context " << one;
+    }
+    store.check();
+  }
+  EXPECT_GT(pinned_victims, 0);
+}
+
+// A document that 20 chats once read stays in DRAM behind later chats, and is found by one more.
+TEST(Stacks, KeepSoftPinnedDocumentsBehindChats) {
+  Scenario scenario = laws::scenario("kv_offload");
+  scenario.serving.prefix_caching = false;
+  Workload workload;
+  workload.absolute_times = true;
+  workload.piece_begin = {0};
+  const auto ask = [&](Key document, double at_s) {
+    workload.sessions.push_back(
+        {.first_turn = static_cast<uint32_t>(workload.turns.size()), .turn_count = 2});
+    for (const double time_s : {at_s, at_s + 1}) {
+      workload.turns.push_back({time_s == at_s ? 200U : 100U, 10, time_s});
+      if (document > 0 && time_s == at_s) workload.pieces.push_back({document, 100});
+      workload.piece_begin.push_back(workload.pieces.size());
+    }
+  };
+  ask(1, 0);
+  for (int chat = 1; chat <= 5; ++chat) ask(0, 100.0 * chat);
+  ask(1, 1000);
+  const double bytes = scenario.model.kv_bytes_per_token();
+  const auto hits_of = [&](double soft_pin_s) {
+    scenario.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 900 * bytes, .soft_pin_s = soft_pin_s}};
+    const RunResult run = laws::run_all({{scenario, workload}}).front();
+    return run.turns[run.turns.size() - 2].hit_tokens;
+  };
+  EXPECT_EQ(hits_of(0), 0);
+  EXPECT_EQ(hits_of(100), 0);
+  EXPECT_EQ(hits_of(1800), 100);
+}
+
 TEST(StoreTiers, TakeFromNearerOnesOnlyWhatWasUsedOftenEnough) {
   StoreTier ssd = of_tokens(100, Tier::ssd);
   ssd.after_uses = 2;
@@ -250,7 +365,8 @@ TEST(MooncakeStore, DamagesManyContextsWhereOneWouldMakeRoom) {
     tier.evict_at = 0.999;
     Store store({tier}, {});
     for (Key context = 0; context < 20; ++context) {
-      for (Key page = 0; page < 64; ++page) put_all(store, 1 + 64 * context + page, 16, static_cast<Order>(context));
+      for (Key page = 0; page < 64; ++page)
+        put_all(store, 1 + 64 * context + page, 16, static_cast<Order>(context));
     }
     int whole = 0;
     for (Key context = 0; context < 20; ++context) {

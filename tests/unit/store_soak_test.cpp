@@ -28,6 +28,14 @@ StoreTier exclusive(StoreTier tier) {
   return tier;
 }
 
+StoreTier soft_pinned(StoreTier tier) {
+  tier.soft_pin_s = 50;
+  tier.lease_s = 3;
+  tier.evict_at = 0.9;
+  tier.evict_share = 0.05;
+  return tier;
+}
+
 class StoreSoak : public testing::TestWithParam<Make> {};
 
 // What is known without knowing the store: a copy is never longer than its context, moves are reported as
@@ -80,7 +88,7 @@ TEST_P(StoreSoak, HoldsItsSumsThroughRandomOperations) {
         for (uint64_t i = 0; i < 6; ++i) {
           const auto one = static_cast<Key>(40 + 60 * random.uniform(step, 20 + i));
           length[one] = 8;
-          items.push_back({one, 8});
+          items.push_back({one, 8, one % 2 == 0});
         }
         issue(store.put(items, now_s));
         break;
@@ -214,6 +222,12 @@ const std::vector<Make>& makes() {
        {.inclusive = true, .ttl_s = 200}},
       {"exclusive_throughout",
        {exclusive(tier(Tier::hbm, 3000, lru)), tier(Tier::dram, 1500, lru), tier(Tier::ssd, 6000, lru)}},
+      {"soft_pins",
+       {soft_pinned(tier(Tier::dram, 3000, lru)), soft_pinned(tier(Tier::ssd, 8000, sharded_lru))},
+       {.inclusive = true}},
+      {"soft_pins_of_one_copy",
+       {soft_pinned(tier(Tier::dram, 3000, lfu, 0.1)), soft_pinned(tier(Tier::ssd, 5000, next_use))},
+       {.unit_tokens = 4, .ttl_s = 300}},
       {"ssd_and_remote", {tier(Tier::ssd, 3000, lru), tier(Tier::remote, 6000, lru)}},
       {"one_tier", {tier(Tier::ssd, 5000, next_use)}},
   };
