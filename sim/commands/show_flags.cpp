@@ -31,6 +31,8 @@ std::string meaning(const FlagRow& row) {
     case FlagForm::tier:
     case FlagForm::storage:
       return std::string(row.words);
+    case FlagForm::ranks:
+      return "each rank has its share of the tensor parallel GPUs";
     case FlagForm::present:
       return "the flag alone: " + std::string(row.words);
     case FlagForm::integer:

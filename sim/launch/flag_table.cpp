@@ -344,6 +344,12 @@ constexpr FlagRow kRows[] = {
      .engine_default = "1",
      .source = "s-args"},
     {.stack = sglang,
+     .names = "--enable-dp-attention",
+     .field = "serving.data_parallel_size",
+     .form = ranks,
+     .engine_default = "off",
+     .source = "s-args"},
+    {.stack = sglang,
      .names = "--ep-size --expert-parallel-size --ep",
      .field = "serving.expert_parallel",
      .form = words,
@@ -378,7 +384,8 @@ constexpr FlagRow kRows[] = {
      .names = "--chunked-prefill-size",
      .field = "serving.max_num_batched_tokens",
      .form = integer,
-     .engine_default = "by memory: 2048 below 35 GB, 4096 to 60, 8192 to 160, 16384 beyond",
+     .engine_default =
+         "by memory: 2048 below 35 GB, 4096 to 60, 8192 to 160, 16384 beyond; -1: whole prompts",
      .source = "s-args"},
     {.stack = sglang,
      .names = "--enable-mixed-chunk",
@@ -527,6 +534,13 @@ constexpr FlagRow kRows[] = {
      .form = words,
      .words = "1=false *=true",
      .engine_default = "1",
+     .source = "t-serve"},
+    {.stack = trtllm,
+     .names = "--extra_llm_api_options.enable_attention_dp",
+     .field = "serving.data_parallel_size",
+     .form = ranks,
+     .words = kYesNo,
+     .engine_default = "false",
      .source = "t-serve"},
     {.stack = trtllm,
      .names = "--max_batch_size --extra_llm_api_options.max_batch_size",
@@ -748,7 +762,7 @@ constexpr KnownFlags kKnown[] = {
      "--attn-cp-size --moe-dense-tp-size",
      "s-args"},
     {sglang, not_simulated, false,
-     "--enable-dp-attention --enable-dp-lm-head --enable-lora --enable-torch-compile --disable-cuda-graph "
+     "--enable-dp-lm-head --enable-lora --enable-torch-compile --disable-cuda-graph "
      "--disable-cuda-graph-padding --enable-two-batch-overlap --enable-single-batch-overlap --enable-eplb "
      "--enable-priority-scheduling --disable-custom-all-reduce --disable-chunked-prefix-cache "
      "--enable-dynamic-chunking --disable-hybrid-swa-memory --enable-deterministic-inference "
@@ -768,7 +782,7 @@ constexpr KnownFlags kKnown[] = {
     {trtllm, none, false, "--trust_remote_code --media_io_kwargs", "t-serve"},
     {trtllm, not_simulated, true,
      "--pp_size --cp_size --max_beam_width "
-     "--extra_llm_api_options.pipeline_parallel_size --extra_llm_api_options.enable_attention_dp "
+     "--extra_llm_api_options.pipeline_parallel_size "
      "--extra_llm_api_options.cuda_graph_config.enable_padding "
      "--extra_llm_api_options.cuda_graph_config.max_batch_size "
      "--extra_llm_api_options.cuda_graph_config.batch_sizes "

@@ -29,6 +29,7 @@ enum class FlagForm : uint8_t {
   present,    // takes no value: the flag alone sets what FlagRow::words says
   bytes,      // times FlagRow::unit_bytes, for an engine or for each of its ranks
   blocks,     // KV blocks, as tokens
+  ranks,      // the GPUs of tensor parallelism are divided among data parallel ranks; words: as of present
   tier,       // words say which tier the value adds
   storage,    // words say which policy the value stands for
   model,      // a name on Hugging Face or a path

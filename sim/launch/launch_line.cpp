@@ -192,6 +192,8 @@ class Reader {
     std::vector<std::string>& overrides = line_.overrides;
     overrides.push_back("model=" + line_.model);
     overrides.push_back("serving.engine=" + std::string(name(line_.engine)));
+    settle_ranks();
+    settle_chunks();
     // Each data parallel rank is an engine with a host cache of its own.
     const double engines = count_of("serving.data_parallel_size");
     const double ranks = engines * count_of("serving.tensor_parallel_size");
@@ -264,6 +266,43 @@ class Reader {
     }
   }
 
+  // Attention of data parallel ranks divides the line's tensor parallel GPUs, and its chunks of prompts;
+  // without it each of SGLang's ranks is a model of its own, where vLLM's share experts.
+  void settle_ranks() {
+    const int64_t gpus = std::llround(count_of("serving.tensor_parallel_size"));
+    int64_t ranks = std::llround(count_of("serving.data_parallel_size"));
+    if (divides_gpus_) {
+      if (line_.engine == Stack::trtllm) ranks = gpus;
+      if (ranks < 1 || gpus % ranks != 0) {
+        fail("--dp-size", std::to_string(ranks), "a divisor of --tp-size with --enable-dp-attention");
+      }
+      said_.fields["serving.tensor_parallel_size"] = std::to_string(gpus / ranks);
+      said_.fields["serving.data_parallel_size"] = std::to_string(ranks);
+      line_.attention_ranks = ranks;
+    } else if (line_.engine == Stack::sglang && ranks > 1 && load_model(line_.model).experts) {
+      said_.fields.erase("serving.data_parallel_size");
+      said_.fields["fleet.replicas"] = std::to_string(ranks);
+      note("--dp-size without --enable-dp-attention: " + std::to_string(ranks) +
+           " servers of their own, which share no experts");
+    }
+  }
+
+  void settle_chunks() {
+    const auto chunk = said_.fields.find("serving.max_num_batched_tokens");
+    if (chunk == said_.fields.end() || line_.engine != Stack::sglang) return;
+    int64_t tokens = integer_of("--chunked-prefill-size", chunk->second);
+    if (tokens == -1) {
+      const auto length = said_.fields.find("serving.max_model_len");
+      tokens = length != said_.fields.end() ? integer_of("--context-length", length->second)
+                                            : load_model(line_.model).max_position_embeddings;
+      note("--chunked-prefill-size -1: a step computes up to " + std::to_string(tokens) +
+           " tokens of prompts");
+    } else {
+      tokens = std::max<int64_t>(1, tokens / line_.attention_ranks);
+    }
+    chunk->second = std::to_string(tokens);
+  }
+
   void take_object(const std::string& prefix, const Json& json) {
     for (const auto& [key, value] : json.items()) {
       const std::string flag = prefix + "." + key;
@@ -307,6 +346,9 @@ class Reader {
         return set(row, text_of(number_of(flag, value)));
       case FlagForm::words:
         if (const std::optional<std::string> said = word_value(row, value)) set(row, *said);
+        return;
+      case FlagForm::ranks:
+        divides_gpus_ = row.words.empty() || word_value(row, value) == "true";
         return;
       case FlagForm::present:
         if (row.field == "policy") return start(row.words);
@@ -381,6 +423,7 @@ class Reader {
   LaunchLine& line_;
   Said said_;
   std::optional<int64_t> blocks_;
+  bool divides_gpus_ = false;
 };
 
 // Where the flags begin, and whose they are.
@@ -416,7 +459,9 @@ std::size_t find_engine(const std::vector<std::string>& words, LaunchLine& line)
 
 bool takes_value(Stack engine, const std::string& flag) {
   const std::vector<const FlagRow*> rows = find_flags(engine, flag);
-  return rows.empty() || rows.front()->form != FlagForm::present;
+  if (rows.empty()) return true;
+  const bool is_switch = rows.front()->form == FlagForm::ranks && rows.front()->words.empty();
+  return rows.front()->form != FlagForm::present && !is_switch;
 }
 
 }  // namespace
@@ -536,7 +581,7 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
     // sequence of the largest CUDA graph are left to activations and graphs.
     const double chunk = gib < 35 ? 2048 : gib < 60 ? 4096 : gib < 160 ? 8192 : 16384;
     const double graph = gib < 20 ? 8 : gib < 35 ? 24 : gib < 60 ? 32 : gib < 160 ? 256 : 512;
-    add("serving.max_num_batched_tokens", whole_of(chunk));
+    add("serving.max_num_batched_tokens", whole_of(chunk / static_cast<double>(line.attention_ranks)));
     const double share = 1 - (1.5 * chunk + 2 * graph) / (1024 * gib);
     add("serving.gpu_memory_utilization", text_of(std::round(1000 * share) / 1000));
     const bool tiered = std::find(line.overrides.begin(), line.overrides.end(), "policy.name=hicache") !=
@@ -575,9 +620,27 @@ std::string size_text(double bytes, double unit_bytes) {
 
 using Words = std::vector<std::string>;  // each a flag with its value
 
+// Whether the engine's line divides its tensor parallel GPUs among the ranks.
+bool divides_gpus(const Scenario& scenario, Stack engine) {
+  const bool shares_experts = scenario.serving.data_parallel_size > 1 && scenario.model.experts.has_value();
+  return shares_experts && engine != Stack::vllm;
+}
+bool has_line_for_ranks(const Scenario& scenario, Stack engine) {
+  if (scenario.serving.data_parallel_size == 1 || engine != Stack::trtllm) return true;
+  return divides_gpus(scenario, engine) && scenario.serving.tensor_parallel_size == 1;
+}
+
 // Flags of fields of `serving` that are not what the engine has by itself.
 void add_serving(const Scenario& scenario, Stack engine, Words& words) {
-  const Json json = Json::parse(scenario.resolved_json);
+  Json json = Json::parse(scenario.resolved_json);
+  const int64_t ranks = divides_gpus(scenario, engine) ? scenario.serving.data_parallel_size : 1;
+  if (ranks > 1) {
+    Json& serving = json["serving"];
+    serving["tensor_parallel_size"] = ranks * scenario.serving.tensor_parallel_size;
+    if (engine == Stack::sglang) {
+      serving["max_num_batched_tokens"] = ranks * scenario.serving.max_num_batched_tokens;
+    }
+  }
   for (const FlagRow& row : flag_table()) {
     const bool is_plain = row.stack == engine && row.effect == FlagEffect::sets &&
                           row.field.starts_with("serving.") && row.names.starts_with("--") &&
@@ -585,7 +648,9 @@ void add_serving(const Scenario& scenario, Stack engine, Words& words) {
     const Json* value = is_plain ? at(json, row.field) : nullptr;
     if (!value) continue;
     const std::string flag(first_name(row)), text = plain(*value);
-    if (row.form == FlagForm::present) {
+    if (row.form == FlagForm::ranks) {
+      if (ranks > 1) words.push_back(flag + (row.words.empty() ? "" : " true"));
+    } else if (row.form == FlagForm::present) {
       const bool is_default_on = row.engine_default == "on";
       if (text == row.words && !is_default_on) words.push_back(flag);
       if (text != row.words && is_default_on) words.push_back("--no-" + flag.substr(2));
@@ -593,8 +658,11 @@ void add_serving(const Scenario& scenario, Stack engine, Words& words) {
       for (const Word& one : words_of(row.words)) {
         const bool is_default =
             row.engine_default.substr(0, row.engine_default.find_first_of(" ;")) == one.word;
-        if (one.value == text && one.word != "*" && !is_default) {
-          words.push_back(flag + " " + std::string(one.word));
+        if (one.value == text && !is_default) {
+          // Any other word stands for a number of GPUs: all of the line's.
+          words.push_back(
+              flag + " " +
+              (one.word == "*" ? plain(*at(json, "serving.tensor_parallel_size")) : std::string(one.word)));
           break;
         }
         if (one.value == text && is_default) break;
@@ -744,6 +812,7 @@ struct Parts {
 std::optional<Parts> parts_of(const Scenario& scenario) {
   const auto engine = static_cast<Stack>(scenario.serving.engine);
   Parts parts;
+  if (!has_line_for_ranks(scenario, engine)) return std::nullopt;
   if (!add_storage(scenario, engine, parts.words, parts.variables)) return std::nullopt;
   add_serving(scenario, engine, parts.words);
   add_kv_dtype(scenario, engine, parts.words);

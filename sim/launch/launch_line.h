@@ -22,6 +22,7 @@ namespace kvcap {
 struct LaunchLine {
   Stack engine = Stack::vllm;
   std::string model;                   // a name of the catalogue, or a path
+  int64_t attention_ranks = 1;         // that share a chunk of prompts: data parallel attention
   std::vector<std::string> overrides;  // "serving.max_num_seqs=64", for --set
   std::vector<std::string> notes;
 };

@@ -146,6 +146,42 @@ TEST(LaunchLine, OfDataParallelRanksHasAHostCacheForEach) {
             2 * 5 * 1073741824.0);
 }
 
+// Eight GPUs, not 64: each rank has one, and an eighth of the chunk of 8,192 tokens.
+TEST(LaunchLine, OfDataParallelAttentionDividesTheGpusOfTensorParallelism) {
+  const std::string line = "sglang serve Qwen/Qwen3-30B-A3B --tp 8 ";
+  const ServingOptions eight = scenario_of(line + "--dp 8 --enable-dp-attention").serving;
+  EXPECT_EQ(eight.tensor_parallel_size, 1);
+  EXPECT_EQ(eight.data_parallel_size, 8);
+  EXPECT_EQ(eight.max_num_batched_tokens, 1024);
+  const ServingOptions two =
+      scenario_of(line + "--dp 2 --enable-dp-attention --chunked-prefill-size 4096").serving;
+  EXPECT_EQ(two.tensor_parallel_size, 4);
+  EXPECT_EQ(two.max_num_batched_tokens, 2048);
+  EXPECT_EQ(scenario_of(line + "--enable-dp-attention").serving.tensor_parallel_size, 8);
+  EXPECT_EQ(error_of(line + "--dp 3 --enable-dp-attention"),
+            "--from: --dp-size: found \"3\", allowed: a divisor of --tp-size with --enable-dp-attention");
+  const std::string trtllm =
+      "trtllm-serve Qwen/Qwen3-30B-A3B --tp_size 4 --extra_llm_api_options.enable_attention_dp ";
+  EXPECT_EQ(scenario_of(trtllm + "true").serving.data_parallel_size, 4);
+  EXPECT_EQ(scenario_of(trtllm + "true").serving.tensor_parallel_size, 1);
+  EXPECT_EQ(scenario_of(trtllm + "false").serving.tensor_parallel_size, 4);
+}
+
+// SGLang's copies of a model with experts share none of them; vLLM's do.
+TEST(LaunchLine, OfCopiesThatShareNoExpertsStartsServersOfTheirOwn) {
+  const Scenario sglang = scenario_of("sglang serve Qwen/Qwen3-30B-A3B --tp 2 --dp 3");
+  EXPECT_EQ(sglang.fleet.replicas, 3);
+  EXPECT_EQ(sglang.serving.data_parallel_size, 1);
+  EXPECT_EQ(scenario_of("sglang serve Qwen/Qwen3-8B --tp 2 --dp 3").serving.data_parallel_size, 3);
+  EXPECT_EQ(scenario_of("vllm serve Qwen/Qwen3-30B-A3B -tp 2 -dp 3").serving.data_parallel_size, 3);
+}
+
+TEST(LaunchLine, WithoutChunksComputesWholePrompts) {
+  const std::string line = "sglang serve Qwen/Qwen3-8B --chunked-prefill-size -1";
+  EXPECT_EQ(scenario_of(line).serving.max_num_batched_tokens, 40960);
+  EXPECT_EQ(scenario_of(line + " --context-length 20000").serving.max_num_batched_tokens, 20000);
+}
+
 TEST(LaunchLine, CountsBlocksOfTheSizeThatItSays) {
   const std::string line = "vllm serve Qwen/Qwen3-8B --num-gpu-blocks-override 1000 ";
   EXPECT_EQ(scenario_of(line).serving.kv_capacity_tokens, 16000);
@@ -271,6 +307,8 @@ std::string value_for(const FlagRow& row) {
       return row.field == "policy.tiers.dram.capacity_over_gpu" ? "2" : "0.5";
     case FlagForm::bytes:
       return row.unit_bytes == 1 ? "1e9" : "1";
+    case FlagForm::ranks:
+      return row.words.empty() ? "" : "true";
     case FlagForm::words:
     case FlagForm::tier:
     case FlagForm::storage: {
@@ -377,6 +415,9 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
       "\"offload_prompt_only\":false,\"secondary_tiers\":[{\"type\":\"fs\"}]}}'",
       "sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-write-policy write_back "
       "--hicache-storage-backend file --hicache-storage-prefetch-policy timeout",
+      "sglang serve Qwen/Qwen3-30B-A3B --tp 8 --dp 4 --enable-dp-attention --ep 8 --chunked-prefill-size "
+      "4096",
+      "trtllm-serve Qwen/Qwen3-30B-A3B --tp_size 4 --extra_llm_api_options.enable_attention_dp true",
   };
   for (const std::string& line : lines) {
     const Scenario first = scenario_of(line);
