@@ -167,7 +167,8 @@ void add_a100(std::vector<StackRun>& experiments, uint64_t number) {
                     {"hardware.gpu.memory_bytes=41.77e9", "hardware.gpu.memory_bandwidth_bytes_per_s=1555e9",
                      // Two HDR ports; five NVMe.
                      on_ssd ? "hardware.remote={\"capacity_bytes\": 14e12, \"bandwidth_bytes_per_s\": 27e9}"
-                            : "hardware.remote={\"capacity_bytes\": 85899345920, \"bandwidth_bytes_per_s\": 50e9}"}),
+                            : "hardware.remote={\"capacity_bytes\": 85899345920, \"bandwidth_bytes_per_s\": "
+                              "50e9}"}),
                 chats_in_rounds(number, rounds)},
         .answers = {}};
     add_totals(one, "moonssd", arm.total, rounds, 0.9);
@@ -183,9 +184,9 @@ void add_a100(std::vector<StackRun>& experiments, uint64_t number) {
 }
 
 void add_a10(std::vector<StackRun>& experiments, uint64_t number) {
-  const std::string waits = R"("name": "hicache", "prefetch_on_arrival": "wait", "tiers": [)" +
-                            std::string(kHostCache) +
-                            R"(, {"kind": "mooncake_store", "evict_at": 0.95, "capacity_bytes": 161061273600}])";
+  const std::string waits =
+      R"("name": "hicache", "prefetch_on_arrival": "wait", "tiers": [)" + std::string(kHostCache) +
+      R"(, {"kind": "mooncake_store", "evict_at": 0.95, "capacity_bytes": 161061273600}])";
   const std::vector<Arm> arms = {
       {"", "GPU_only", R"("name": "recompute")"},
       {"", "+L2", R"("name": "hicache", "tiers": [)" + std::string(kHostCache) + "]"},

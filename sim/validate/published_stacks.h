@@ -62,7 +62,7 @@ std::vector<StackRun> offload_experiments();   // vLLM's connector on an H100 (s
 std::vector<StackRun> hicache_experiments();   // rounds of chats under SGLang's HiCache
 std::vector<StackRun> tier_experiments();      // llm-d's tiers of eight servers
 std::vector<StackRun> handover_experiments();  // KV between servers for prompts and for answers
-std::vector<StackRun> pressure_experiments();  // vLLM short of KV blocks; Dynamo's disks
+std::vector<StackRun> pressure_experiments();  // vLLM short of KV blocks; Dynamo's disk
 
 // Every entry of data/stacks.json as a check, with cliffs, orders and the sums of them all. Empty where the
 // file is not there, with a line that says so.

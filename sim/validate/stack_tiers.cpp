@@ -1,11 +1,12 @@
 // llm-d's tiered prefix cache: Qwen3-32B on eight servers of two H100s each behind its router, vLLM with and
 // without its CPU tier (guides/tiered-prefix-cache README@05126b7, cpu/README@35b5cfb). Capacities are the
-// published ones: 2,384,000 tokens on all GPUs, 9,271 blocks of a server; 200 GiB and 100 GB of DRAM a
-// server.
+// published ones: 2,384,000 tokens on all GPUs and 200 GiB of DRAM a server; 9,271 blocks on the GPUs of a
+// server and 41,000 in its DRAM, which the guide takes for 100 GB at 160 KiB a token (the model has 256).
 //
-//   A ladder of 5, 10, 20 and 40 requests/s, 60 s each: 250 groups x 5 prompts, 16,000 + 256 tokens, 256 out.
-//   A closed loop of 45: 45 groups, 30,000 or 8,000 + 256 tokens, 1,024 out. How many prompts a group has is
-//   not said, nor how long it warms up; ten, sent twice, of which the second time counts.
+//   A ladder of 5, 10, 15, ... 40 requests/s, 60 s each, of which 5, 10, 20 and 40 are printed: 250 groups x
+//   5 prompts, 16,000 + 256 tokens, 256 out (guide_tiered-prefix-cache_1.yaml of llm-d-benchmark@c90f8c9).
+//   A closed loop of 45: 45 groups x 10 prompts, 30,000 or 8,000 + 256 tokens, 1,024 out. How many requests
+//   it sends is not said: each prompt once, to servers that have cached nothing.
 //
 // The router weighs queue, KV in use, GPU prefix, CPU prefix and no hit alike; the CPU's prefixes are those
 // of the GPU and more, so that what lies on the GPU counts twice.
@@ -18,7 +19,7 @@
 namespace kvcap {
 namespace {
 
-constexpr uint32_t kLoopPrompts = 10;  // of a group, in the closed loop
+constexpr double kKvBytesPerToken = 262144;  // of Qwen3-32B
 
 Scenario servers(int64_t kv_tokens, double dram_bytes) {
   const std::string policy =
@@ -37,7 +38,8 @@ Scenario servers(int64_t kv_tokens, double dram_bytes) {
 }
 
 void add_ladder(std::vector<StackRun>& experiments) {
-  const std::vector<Stage> stages = {{5, 60}, {10, 60}, {20, 60}, {40, 60}};
+  const std::vector<Stage> stages = {{5, 60},  {10, 60}, {15, 60}, {20, 60},
+                                     {25, 60}, {30, 60}, {35, 60}, {40, 60}};
   for (const bool has_cpu : {false, true}) {
     std::vector<Window> windows;
     Workload workload = ladder_of({250, 5, 16000, 256, 256}, stages, windows);
@@ -60,31 +62,22 @@ void add_ladder(std::vector<StackRun>& experiments) {
   }
 }
 
-Window second_half(const RunResult& run) {
-  std::vector<double> dates_s;
-  for (const TurnRecord& turn : run.turns) dates_s.push_back(turn.arrival_s);
-  std::sort(dates_s.begin(), dates_s.end());
-  return {.from_s = dates_s[dates_s.size() / 2]};
-}
-
 void add_loops(std::vector<StackRun>& experiments) {
   for (const uint32_t shared_tokens : {30000U, 8000U}) {
     for (const bool has_cpu : {false, true}) {
-      const SharedPrefixes prompts{45, kLoopPrompts, shared_tokens, 256, 1024};
+      const SharedPrefixes prompts{45, 10, shared_tokens, 256, 1024};
       const std::string set = shared_tokens == 8000 ? "lld-cpu-low-" : "lld-cpu-";
       const std::string arm = has_cpu ? "-on" : "-off";
-      StackRun one{.run = {servers(9271 * 16, has_cpu ? 100e9 : 0),
-                           closed_loop_of(prompts, 2 * 45 * kLoopPrompts, 45)},
+      StackRun one{.run = {servers(9271 * 16, has_cpu ? 41000 * 16 * kKvBytesPerToken : 0),
+                           closed_loop_of(prompts, 450, 45)},
                    .answers = {}};
       auto& answers = one.answers;
-      answers.emplace_back(set + "ttft_mean" + arm,
-                           [](const RunResult& run) { return mean_ttft_s(run, second_half(run)); });
+      answers.emplace_back(set + "ttft_mean" + arm, [](const RunResult& run) { return mean_ttft_s(run); });
       answers.emplace_back(set + "ttft_p90" + arm,
-                           [](const RunResult& run) { return ttft_quantile_s(run, 0.9, second_half(run)); });
-      answers.emplace_back(set + "e2e_mean" + arm,
-                           [](const RunResult& run) { return mean_e2el_s(run, second_half(run)); });
+                           [](const RunResult& run) { return ttft_quantile_s(run, 0.9); });
+      answers.emplace_back(set + "e2e_mean" + arm, [](const RunResult& run) { return mean_e2el_s(run); });
       answers.emplace_back(set + "total_throughput" + arm,
-                           [](const RunResult& run) { return tokens_per_s(run, true, second_half(run)); });
+                           [](const RunResult& run) { return tokens_per_s(run, true); });
       experiments.push_back(std::move(one));
     }
   }
