@@ -1,6 +1,7 @@
 #include "serving/context_cache.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -61,7 +62,10 @@ FoundContext ContextCache::find(const Request& request) const {
 
 FoundParts ContextCache::find_below(const Request& request, int64_t resident) const {
   if (parts_.policy->traits().reuse == Reuse::everything) return find_seen(request);
-  const FoundEnds ends{.block_tokens = parts_.serving.prefix_caching ? pool_.hit_tokens() : 1,
+  // Chunks are known by all that stands before their end, so that a part of one is not found.
+  const int64_t chunk = parts_.keeping.save_at == SaveAt::step ? parts_.keeping.save_chunk_tokens : 0;
+  const int64_t block = parts_.serving.prefix_caching ? pool_.hit_tokens() : 1;
+  const FoundEnds ends{.block_tokens = std::lcm(block, std::max<int64_t>(1, chunk)),
                        .checkpoint_tokens = parts_.policy->traits().checkpoint_tokens};
   FoundParts found = find_parts(*parts_.store, request.text.prompt, parts_.keeping.match, resident, ends);
   if (parts_.keeping.loads_first_tier_only) {

@@ -285,6 +285,30 @@ TEST(Stacks, PayForEveryReplica) {
   EXPECT_DOUBLE_EQ(runs[1].number("written_bytes.remote"), 2 * runs[0].number("written_bytes.remote"));
 }
 
+// Prompts of two texts of 300 tokens, of which the first is the same: 256 tokens of it are a whole chunk, and
+// of a prompt that comes again 512.
+TEST(Stacks, FindWholeChunksOfLmcache) {
+  Scenario scenario = laws::scenario("lmcache");
+  scenario.serving.prefix_caching = false;
+  Workload workload;
+  workload.absolute_times = true;
+  workload.piece_begin = {0};
+  for (const Key second : {2, 3, 2}) {
+    const auto turn = static_cast<uint32_t>(workload.turns.size());
+    workload.sessions.push_back({.first_turn = turn, .turn_count = 1});
+    workload.turns.push_back({600, 1, 100.0 * turn});
+    workload.pieces.push_back({1, 300});
+    workload.pieces.push_back({second, 300});
+    workload.piece_begin.push_back(workload.pieces.size());
+  }
+  const RunResult run = laws::run_all({{scenario, workload}}).front();
+  EXPECT_EQ(run.turns[0].hit_tokens, 0);
+  EXPECT_EQ(run.turns[1].hit_tokens, 256);
+  EXPECT_EQ(run.turns[2].hit_tokens, 512);
+  scenario.policy.chunk_tokens = 100;
+  EXPECT_EQ(laws::run_all({{scenario, workload}}).front().turns[1].hit_tokens, 300);
+}
+
 // ---- hicache ----
 
 // Two chats in turn, answers of one token; each round says one text of 64 tokens more. With `answers` the
