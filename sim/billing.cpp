@@ -47,6 +47,17 @@ void bill_unsized(const Scenario& scenario, Tier tier, RunFacts& facts) {
                         (is_whole ? "" : ", and billing.storage=filled bills what the run fills"));
 }
 
+// Of an engine, with all copies: without bounds what there would be with them.
+double provisioned_bytes(const Scenario& scenario, const StoreTier& tier) {
+  TierOptions options{.kind = tier.kind};
+  for (const TierOptions& one : scenario.policy.tiers.value_or(std::vector<TierOptions>())) {
+    if (one.kind == tier.kind) options = one;
+  }
+  const auto copies = static_cast<double>(options.replicas);
+  if (!scenario.policy.unbounded || tier.kind == Tier::hbm) return copies * tier.capacity_bytes;
+  return options.capacity_bytes.value_or(tier_facts(scenario.hardware, tier.kind)->capacity_bytes);
+}
+
 void add_energy(const HardwareProfile& hardware, RunFacts& facts) {
   if (!hardware.gpu.power_busy_w) return;
   facts.gpu_idle_w = hardware.gpu.power_idle_w;
@@ -77,7 +88,7 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
     const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
     const double nodes = is_shared ? 1 : static_cast<double>(storing);
     const double ranks = is_shared ? 1 : static_cast<double>(scenario.serving.data_parallel_size);
-    const double node_bytes = ranks * tier.capacity_bytes;
+    const double node_bytes = ranks * provisioned_bytes(scenario, tier);
     const std::size_t which = index(tier.kind);
     facts.tier_bytes[which] = nodes * node_bytes;
     facts.tier_usd_per_hour[which] = nodes * tier_usd_per_hour(hardware, tier.kind, node_bytes);

@@ -306,6 +306,10 @@ bool Machine::keeps_scores() const {
                      [](const StoreTier& tier) { return eviction_row(tier.eviction).scores; });
 }
 
+bool Machine::soft_pins() const {
+  return std::any_of(tiers_.begin(), tiers_.end(), [](const StoreTier& tier) { return tier.soft_pin_s > 0; });
+}
+
 bool Machine::clairvoyant() const {
   return std::any_of(tiers_.begin(), tiers_.end(),
                      [](const StoreTier& tier) { return eviction_row(tier.eviction).clairvoyant; });

@@ -76,9 +76,11 @@ class Machine {
   bool uses(Tier tier) const;
   // True iff some tier keeps the highest scores.
   bool keeps_scores() const;
+  // True iff some tier keeps what is shared for longer.
+  bool soft_pins() const;
   // True iff some tier evicts by what only a bound can know.
-  double remote_copies() const { return remote_copies_; }  // of what is written to a remote tier
   bool clairvoyant() const;
+  double remote_copies() const { return remote_copies_; }  // of what is written to a remote tier
   const KvLayout& kv_layout() const { return kv_layout_; }
   int64_t kv_capacity_tokens() const { return kv_capacity_tokens_; }
   // Sequences of so many tokens that KV capacity holds at once.
@@ -101,8 +103,8 @@ class Machine {
   std::vector<TierShare> planned_tiers(const Scenario& scenario, const Expected& expected,
                                        double bytes_per_token) const;
   void choose_memory(const Scenario& scenario);
-  // Tiers that evict by objects hold pieces of prompts page by page. A context that is no piece is one object,
-  // and such tiers evict the least recently used one.
+  // Tiers that evict by objects hold pieces of prompts page by page. A context that is no piece is one
+  // object, and such tiers evict the least recently used one.
   void divide_into_objects(const Scenario& scenario, bool has_pieces);
   void note_unused_keys(const PolicyOptions& given, const Workload& workload);
 

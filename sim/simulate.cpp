@@ -132,7 +132,8 @@ void preload(const Workload& workload, const Machine& machine, std::span<NodeSto
     const Key key = context_text(workload, static_cast<uint32_t>(i));
     const int64_t tokens = workload.sessions[i].context_tokens;
     NodeStore& store = stores[home_of(workload.context_key(i), stores.size())];
-    if (tokens > 0 && !store.find(key)) store.preload(key, tokens);
+    const bool shared = workload.sessions[i].document != kOwnContext;
+    if (tokens > 0 && !store.find(key)) store.preload(key, tokens, shared);
   }
   if (workload.piece_begin.empty()) return;
   struct Used {
@@ -153,7 +154,7 @@ void preload(const Workload& workload, const Machine& machine, std::span<NodeSto
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Used& a, const Used& b) { return a.score > b.score; });
   for (NodeStore& store : stores) {
-    for (const Used& part : parts) store.preload(part.item.key, part.item.tokens);
+    for (const Used& part : parts) store.preload(part.item.key, part.item.tokens, part.item.shared);
   }
 }
 
@@ -168,6 +169,7 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .expires = options.ttl_s.has_value(),
           .chunk_tokens = options.chunk_tokens.value_or(0),
           .weighs = machine.keeps_scores(),
+          .soft_pins = machine.soft_pins(),
           .blocking_save = options.save == SaveMode::blocking,
           // Chunks that are taken from anywhere know nothing of the chain before them.
           .exact = *options.restore != Restore::blend && options.retention.value_or(1) == 1 &&

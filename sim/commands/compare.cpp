@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -260,9 +261,10 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Column>& col
   add("infinite", {"policy.unbounded=true"});
   add("belady", {"policy.look_ahead=false", "policy.eviction=belady"});
   if (!last->policy.tiers) return;
-  for (std::size_t tier = 0; tier < last->policy.tiers->size(); ++tier) {
-    columns.back().overrides.push_back("policy.tiers." + std::to_string(tier) + ".eviction=belady");
-  }
+  // Also where no scenario lists them: those that the policy's name stands for.
+  nlohmann::json tiers = nlohmann::json::parse(last->resolved_json).at("policy").at("tiers");
+  for (nlohmann::json& tier : tiers) tier["eviction"] = "belady";
+  columns.back().overrides.push_back("policy.tiers=" + tiers.dump());
 }
 
 // Setting `one` against setting `other`, by their labels.

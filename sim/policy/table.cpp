@@ -64,11 +64,17 @@ constexpr int64_t kLmcacheChunkTokens = 256;
 constexpr int64_t kHicacheLoadMinTokens = 10;
 constexpr double kHicacheTimeout_s_per_token = 0.25 / 1024;
 
+// Blocks of all layers, unless each layer is loaded by itself.
+void prefer_cross_layer(PolicyOptions& options) {
+  const bool by_layer = options.load == LoadMode::layerwise || options.preload == Preload::layerwise;
+  if (!by_layer) prefer(options.block_layout, BlockLayout::cross_layer);
+}
+
 constexpr auto kVllmOffload = [](PolicyOptions& options) {
   prefer(options.save_at, SaveAt::step);
   prefer(options.save_generated, false);
   prefer(options.load, LoadMode::parked);
-  prefer(options.block_layout, BlockLayout::cross_layer);
+  prefer_cross_layer(options);
   prefer(options.write, WriteMode::through);
 };
 constexpr auto kLmcache = [](PolicyOptions& options) {
@@ -76,14 +82,14 @@ constexpr auto kLmcache = [](PolicyOptions& options) {
   prefer(options.save_at, SaveAt::step);
   prefer(options.save_generated, false);
   prefer(options.load, LoadMode::blocking);
-  prefer(options.block_layout, BlockLayout::cross_layer);
+  prefer_cross_layer(options);
   prefer(options.write, WriteMode::through);
   prefer(options.eviction_unit, EvictionUnit::block);
 };
 constexpr auto kHicache = [](PolicyOptions& options) {
   prefer(options.write_policy, WritePolicy::write_through);
   prefer(options.load, LoadMode::layerwise);
-  prefer(options.preload, Preload::layerwise);
+  if (options.load == LoadMode::layerwise) prefer(options.preload, Preload::layerwise);
   prefer(options.write, WriteMode::through);
   prefer(options.prefetch_on_arrival, PrefetchOnArrival::best_effort);
   prefer(options.prefetch_timeout_s, 1.0);
@@ -100,7 +106,7 @@ constexpr auto kTrtllmOffload = [](PolicyOptions& options) {
   prefer(options.save_at, SaveAt::eviction);
   prefer(options.inclusive, false);
   prefer(options.load, LoadMode::blocking);
-  prefer(options.block_layout, BlockLayout::cross_layer);
+  prefer_cross_layer(options);
 };
 
 // HiCache's names of two options.
@@ -401,6 +407,7 @@ PolicyOptions with_preset(PolicyOptions options) {
   prefer(options.keep, row.keep);
   prefer(options.restore, row.restore);
   if (options.load == LoadMode::layerwise) prefer(options.preload, Preload::layerwise);
+  settle_write_policy(options);  // what the user says goes before what the name stands for
   row.preset(options);
   settle_write_policy(options);
   restore_row(*options.restore).preset(options);

@@ -711,13 +711,18 @@ static void describe(FieldVisitor& v, RouterOptions& o) {
           weight("dynamo: of tokens to prefill, against those that decode"));
   v.field("temperature", o.temperature, weight("dynamo: 0 takes the cheapest node, more draws one"));
   v.field("cache_threshold", o.cache_threshold,
-          {.meaning = "cache_aware: share of a prompt from which on its place counts", .min = 0, .max = 1});
+          {.meaning = "cache_aware: cached share of a prompt above which the router follows the cache",
+           .min = 0,
+           .max = 1});
   v.field("balance_abs", o.balance_abs,
-          {.meaning = "cache_aware: difference of loads up to which places count",
+          {.meaning = "cache_aware: difference of loads up to which the router follows the cache",
            .unit = "turns",
            .min = 0,
            .max = kMaxCount});
-  v.field("balance_rel", o.balance_rel, {.meaning = "cache_aware: and their ratio", .min = 1, .max = 1e6});
+  v.field("balance_rel", o.balance_rel,
+          {.meaning = "cache_aware: ratio of loads up to which the router follows the cache",
+           .min = 1,
+           .max = 1e6});
 }
 
 static void describe(FieldVisitor& v, PoolOptions& o) {

@@ -74,7 +74,9 @@ class Arrivals {
   void release(double now_s);
   // The first of a round or of all sessions begin.
   void release_together(double now_s);
-  bool begins_round() const { return workload_.round_sessions > 0 && released_ % workload_.round_sessions == 0; }
+  bool begins_round() const {
+    return workload_.round_sessions > 0 && released_ % workload_.round_sessions == 0;
+  }
 
   // Sessions that wait for others are not next by themselves.
   void pass_waiting();

@@ -33,8 +33,22 @@ ContextCache::ContextCache(const ContextCacheParts& parts) : parts_(parts), pool
   if (!saves && !parts.evicted) return;
   pool_.on_eviction([this, saves](const BlockRun& run) {
     if (saves) note_evicted(run);
-    if (parts_.evicted) parts_.evicted(run.part, run.part_first);
+    if (parts_.evicted) report_evicted(run);
   });
+}
+
+// By the names that parts have in prompts: of a piece that is kept in chunks every chunk has one. What is
+// left before the first whole block is of no use.
+void ContextCache::report_evicted(const BlockRun& run) const {
+  const int64_t first = run.part_first < pool_.unit_tokens() ? 0 : run.part_first;
+  parts_.evicted(run.part, first);
+  const int64_t chunk = parts_.keeping.chunk_tokens;
+  if (chunk == 0) return;
+  const int64_t end = run.part_first + run.blocks * pool_.unit_tokens();
+  for (int64_t begin = std::max(chunk, first / chunk * chunk); begin < end; begin += chunk) {
+    const int64_t left = first - begin < pool_.unit_tokens() ? 0 : first - begin;
+    parts_.evicted(chained(run.part, static_cast<Key>(begin)), left);
+  }
 }
 
 // ---- what is there ----
@@ -126,10 +140,11 @@ std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& te
 
 // The last part first: of parts that are equally recent the last leaves first, and what is before it stays of
 // use.
-void ContextCache::use(const Request& request, Order now) {
+void ContextCache::use(Request& request, Order now) {
   for (const Part& part : request.text.prompt) parts_.store->pin(part.key);
+  const bool again = std::exchange(request.used_tiers, true);
   for (auto part = request.text.prompt.rbegin(); part != request.text.prompt.rend(); ++part) {
-    parts_.store->touch(part->key, now);
+    parts_.store->touch(part->key, now, again);
   }
 }
 
@@ -177,7 +192,7 @@ std::vector<Move> ContextCache::prefetch(const Request& request, Order now) {
   // What is there already is needed with what comes: it makes no room for it, and is as recent.
   for (const Part& part : request.text.prompt) parts_.store->pin(part.key);
   for (auto part = request.text.prompt.rbegin(); part != request.text.prompt.rend(); ++part) {
-    parts_.store->touch(part->key, now);
+    parts_.store->touch(part->key, now, true);
   }
   for (const Part& part : request.text.prompt) {
     const std::optional<Hit> hit = parts_.store->find(part.key);
@@ -215,7 +230,7 @@ std::vector<Move> ContextCache::keep(const std::vector<Part>& parts, const Reque
   // What the GPU evicts is saved then.
   if (parts_.keeping.save_at == SaveAt::eviction) {
     for (const Part& part : parts) {
-      if (part.shared) shared_.insert(part.key);
+      if (parts_.keeping.soft_pins && part.shared) shared_.insert(part.key);
     }
     return {};
   }

@@ -77,7 +77,7 @@ class ContextCache {
   // ---- what is in use ----
 
   // The request uses what there is of its prompt, which does not leave before release().
-  void use(const Request& request, Order now);
+  void use(Request& request, Order now);
   void release(const Request& request);
   // One more use of every part, where a tier keeps the highest scores.
   void weigh(const Request& request);
@@ -126,6 +126,7 @@ class ContextCache {
   void count_turn(Key key, const Request& request);
   bool is_worth_saving(Key key) const;
   void note_evicted(const BlockRun& run);
+  void report_evicted(const BlockRun& run) const;
 
   ContextCacheParts parts_;
   KvPool pool_;

@@ -197,11 +197,13 @@ void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> 
     facts.decode_tokens = engine.decode_tokens;
     if (looks) {
       facts.found_tokens = instance.found_tokens(text);
-      facts.indexed_tokens = engine.cached_tokens;
     } else {
       facts.found_tokens[index(Tier::hbm)] = index_.believed_tokens(node, prompt, now_s);
-      facts.indexed_tokens = index_.indexed_tokens(node);
     }
+    // Caches that are full are equally full: only what was sent to a node tells one from another, or what
+    // runs there.
+    const bool knows_sent = parts_.options.router.index == IndexKind::approximate;
+    facts.indexed_tokens = knows_sent ? index_.indexed_tokens(node) : engine.held_tokens;
   }
 }
 

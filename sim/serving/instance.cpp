@@ -251,28 +251,43 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
 }
 
 // Blocks of several groups of layers are counted by their share of the capacity.
-double Instance::held_tokens() const {
+double Instance::tokens_of(int64_t blocks) const {
   const KvPool& pool = cache_.pool();
-  const auto held = static_cast<double>(pool.held());
-  if (!parts_.kv_layout || parts_.kv_layout->is_plain())
-    return held * static_cast<double>(pool.unit_tokens());
-  return held / static_cast<double>(pool.total()) * static_cast<double>(parts_.kv_capacity_tokens);
+  if (!parts_.kv_layout || parts_.kv_layout->is_plain()) {
+    return static_cast<double>(blocks) * static_cast<double>(pool.unit_tokens());
+  }
+  return static_cast<double>(blocks) / static_cast<double>(pool.total()) *
+         static_cast<double>(parts_.kv_capacity_tokens);
 }
+
+double Instance::held_tokens() const { return tokens_of(cache_.pool().held()); }
 
 EngineFacts Instance::facts() const {
   EngineFacts facts{.waiting = waiting()};
   const KvPool& pool = cache_.pool();
   facts.held_share = static_cast<double>(pool.held()) / static_cast<double>(pool.total());
-  facts.cached_tokens = (pool.total() - pool.free()) * pool.unit_tokens();
-  for (const RequestPtr& request : inbox_) facts.prefill_tokens += request->prompt_tokens();
-  for (const RequestPtr& request : scheduler_.waiting()) facts.prefill_tokens += request->known_tokens();
-  for (const RequestPtr& request : scheduler_.running()) {
-    if (request->computed < request->prompt_end) {
-      facts.prefill_tokens += request->prompt_end - request->computed;
-    } else {
-      facts.decode_tokens += request->known_tokens();
+  facts.held_tokens = std::llround(held_tokens());
+  const auto add = [&facts](const Request& request) {
+    // A prompt that another node computes comes to decode; what is being loaded need not be computed.
+    int64_t left = 0;
+    if (!request.handover) {
+      left =
+          request.phase == RequestPhase::running
+              ? request.prompt_end - request.computed
+              : request.known_tokens() -
+                    std::max<int64_t>(request.computed,
+                                      request.phase == RequestPhase::loading ? request.record.hit_tokens : 0);
     }
-  }
+    if (left > 0) {
+      facts.prefill_tokens += left;
+    } else {
+      facts.decode_tokens += request.known_tokens();
+    }
+  };
+  for (const RequestPtr& request : inbox_) add(*request);
+  for (const RequestPtr& request : scheduler_.waiting()) add(*request);
+  for (const RequestPtr& request : scheduler_.loading()) add(*request);
+  for (const RequestPtr& request : scheduler_.running()) add(*request);
   return facts;
 }
 

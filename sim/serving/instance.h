@@ -47,8 +47,7 @@ namespace kvcap {
 struct FleetCallbacks {
   std::function<void(const Arrival&)> ended;    // the turn was answered or refused
   std::function<void(Key key)> lost_its_front;  // what other nodes have of the context is void
-  // For a router's index: parts that the GPU has computed, and one of which it has only the first tokens
-  // left.
+  // For a router's index: parts that the GPU has computed, and a part of which only the first tokens remain.
   std::function<void(std::span<const Part> parts)> stored = nullptr;
   std::function<void(Key part, int64_t first_token)> evicted = nullptr;
   // Of a node that computes prompts for others: the turn needs one that decodes, and whether some of those
@@ -61,7 +60,7 @@ struct FleetCallbacks {
 struct EngineFacts {
   int64_t waiting = 0;         // turns that are not admitted yet
   double held_share = 0;       // of the KV blocks, those that requests hold
-  int64_t cached_tokens = 0;   // that nobody holds
+  int64_t held_tokens = 0;     // of KV, by requests
   int64_t prefill_tokens = 0;  // of prompts, not computed yet
   int64_t decode_tokens = 0;   // of sequences that decode
 };
@@ -144,6 +143,7 @@ class Instance : private Admissions {
   void check_ended() const;
   void record_levels(double now_s);
   double held_tokens() const;
+  double tokens_of(int64_t blocks) const;
 
  private:
   // Two dates closer than this are one: the World resolves no finer.
@@ -235,6 +235,9 @@ class Instance : private Admissions {
   void perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves = nullptr);
   double save_s(const Move& move) const;
   double requests_of(const Move& move) const;
+  // Of what is stored in a tier, all copies.
+  double copies_in(Tier tier) const;
+  double bytes_in(Tier tier, int64_t tokens) const;
 
   // turns that one node computes and another decodes (disaggregation.cpp)
   bool pushes() const { return parts_.handover && parts_.handover->options.transfer == KvTransfer::push; }

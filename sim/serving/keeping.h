@@ -17,6 +17,7 @@ struct KeepingOptions {
   bool expires = false;              // the store has a TTL
   int64_t chunk_tokens = 0;          // pieces are kept in chunks of so many tokens; 0: whole
   bool weighs = false;               // some tier keeps the highest scores
+  bool soft_pins = false;            // some tier keeps what is shared for longer
   bool blocking_save = false;        // the GPU waits at the end of a turn until its state has been copied out
 
   // What a restoration brings back is the KV that a prefill computes, so that its blocks may have names.

@@ -59,6 +59,7 @@ struct Request {
   // up.
   std::shared_ptr<Handover> handover;
 
+  bool used_tiers = false;  // its use of what the tiers hold has been counted
   bool restored = false;    // since its admission: what the tiers hold of it has come back
   bool fused = false;       // its restoration computes its prompt as well
   double looked_up_s = -1;  // when the index of a remote tier was asked

@@ -8,17 +8,16 @@
 //                     which is believed to hold most tokens of the prompt; the least loaded of equals
 //   cache_aware       SGLang's: the least loaded where loads differ by more than balance_abs turns and by a
 //                     factor of more than balance_rel; else the node believed to hold most of the prompt, if
-//                     that is more than cache_threshold of it; else the one believed to hold least of
-//                     anything
+//                     that is more than cache_threshold of it; else the one to which least was sent, as far
+//                     as it is remembered (without an approximate index: on which least KV is in use)
 //   dynamo            the lowest of prefill_scale x max(tokens it has still to prefill + the prompt's -
 //                     overlap_credit x (GPU + dram_credit x DRAM + far_credit x farther tokens), 0) + tokens
 //                     of sequences that decode; with a temperature one is drawn, by exp(-cost / temperature)
 //                     of costs between 0 and 1
 //   weighted          llm-d's: the highest sum of weights x scores. Prefix: share of the prompt by where it
-//   lies,
-//                     times that tier's weight; KV: share of the blocks that nobody holds; queue: half of
-//                     1 - waiting turns / 128; no hit: of a prompt that nobody has, the node that got such a
-//                     one longest ago
+//                     lies, times that tier's weight; KV: share of the blocks that nobody holds; queue: half
+//                     of 1 - waiting turns / 128; no hit: of a prompt that nobody has, the node that got
+//                     such a one longest ago
 //
 // Load is counted in turns, since nobody knows the length of an answer before it ends. What nodes hold is
 // what the router believes (router_index.h), which may be stale or wrong.

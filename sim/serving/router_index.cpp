@@ -75,9 +75,9 @@ void RouterIndex::keep(Node& node, Key part, int64_t tokens, double now_s) {
 void RouterIndex::cut(Node& node, Key part, int64_t tokens) {
   const auto found = node.places.find(part);
   if (found == node.places.end() || found->second->tokens <= tokens) return;
+  if (tokens == 0) return drop(node, found->second);
   node.tokens -= found->second->tokens - tokens;
   found->second->tokens = tokens;
-  if (tokens == 0) drop(node, found->second);
 }
 
 void RouterIndex::drop(Node& node, std::list<Entry>::iterator entry) {

@@ -71,8 +71,9 @@ void Instance::save(std::vector<Move> moves, Request& request) {
 bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued) {
   if (parts_.keeping.write_queue_s <= 0) return true;
   const auto seconds = [&](int64_t of_tokens) {
-    const double bytes = static_cast<double>(of_tokens) * parts_.policy->traits().stored_bytes_per_token;
-    return of_tokens > 0 ? parts_.route(from, to).seconds(bytes, parts_.policy->save_requests(of_tokens)) : 0;
+    if (of_tokens == 0) return 0.0;
+    const double requests = copies_in(to) * parts_.policy->save_requests(of_tokens);
+    return parts_.route(from, to).seconds(bytes_in(to, of_tokens), requests);
   };
   const double waiting_s = parts_.node->lane(from, to).pending_s() + seconds(issued);
   const bool fits = waiting_s <= kResolution_s || waiting_s + seconds(tokens) <= parts_.keeping.write_queue_s;
@@ -82,10 +83,8 @@ bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued) {
 
 void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves) {
   for (Move& move : moves) {
-    const double copies = move.to == Tier::remote ? parts_.keeping.remote_copies : 1;
-    const double bytes =
-        copies * static_cast<double>(move.tokens) * parts_.policy->traits().stored_bytes_per_token;
-    const double requests = copies * requests_of(move);
+    const double bytes = bytes_in(move.to, move.tokens);
+    const double requests = copies_in(move.to) * requests_of(move);
     const Route& route = parts_.route(move.from, move.to);
     Lane& lane = parts_.node->lane(move.from, move.to);
     const std::shared_ptr<Saves> held = move.from == Tier::hbm ? saves : nullptr;
@@ -130,8 +129,16 @@ void Instance::take_returned() {
 
 // Out of the GPU, wherever it goes from there.
 double Instance::save_s(const Move& move) const {
-  const double bytes = static_cast<double>(move.tokens) * parts_.policy->traits().stored_bytes_per_token;
-  return parts_.route(move.from, move.to).seconds(bytes, requests_of(move));
+  return parts_.route(move.from, move.to)
+      .seconds(bytes_in(move.to, move.tokens), copies_in(move.to) * requests_of(move));
+}
+
+double Instance::copies_in(Tier tier) const {
+  return tier == Tier::remote ? parts_.keeping.remote_copies : 1;
+}
+
+double Instance::bytes_in(Tier tier, int64_t tokens) const {
+  return copies_in(tier) * static_cast<double>(tokens) * parts_.policy->traits().stored_bytes_per_token;
 }
 
 // Every item begins a chunk of its own.

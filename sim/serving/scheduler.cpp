@@ -100,7 +100,7 @@ void Scheduler::note_decodes(int64_t steps) {
       std::max(least, output_share_ - static_cast<double>(steps) * (first - least) / kStepsOfFall);
 }
 
-// Of its answer, and its prompt: what it holds or will come to hold, as far as its admission is about.
+// Tokens of KV that admission reserves for the request.
 int64_t Scheduler::reserved_tokens(const Request& request) const {
   const int64_t all = request.prompt_tokens() + request.output_tokens;
   if (options_.admission == Admission::reserve_output) return most_slots(all);

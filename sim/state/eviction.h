@@ -54,6 +54,9 @@ class Eviction {
   virtual void hold(Slot slot) = 0;
   virtual void release(Slot slot) = 0;
 
+  // The victim leaves next, together with others that are chosen before it does.
+  virtual void chosen(Slot) {}
+
   // Whether `victim` may leave for `newcomer`; `ahead`: which is brought before somebody asks for it.
   virtual bool yields(Slot /*victim*/, Slot /*newcomer*/, bool /*ahead*/) const { return true; }
 };

@@ -29,9 +29,9 @@ std::vector<Move> NodeStore::put(std::span<const Item> items, Order now) {
   return moves;
 }
 
-void NodeStore::preload(Key key, int64_t tokens) {
-  own_.preload(key, tokens);
-  if (shared_ && !shared_->find(key)) shared_->preload(key, tokens);
+void NodeStore::preload(Key key, int64_t tokens, bool shared) {
+  own_.preload(key, tokens, shared);
+  if (shared_ && !shared_->find(key)) shared_->preload(key, tokens, shared);
 }
 
 std::vector<Move> NodeStore::promote(Key key, Order now) {

@@ -39,7 +39,7 @@ class NodeStore {
     return shared_ ? longer(near, shared_->find(key)) : near;
   }
   std::vector<Move> put(std::span<const Item> items, Order now);
-  void preload(Key key, int64_t tokens);
+  void preload(Key key, int64_t tokens, bool shared = false);
   std::vector<Move> promote(Key key, Order now);
   std::vector<Move> prefetch(Key key, Order now);
   bool fetching(Key key) const { return own_.fetching(key) || fetching_.contains(key); }
@@ -52,9 +52,9 @@ class NodeStore {
     own_.unpin(key);
     if (shared_) shared_->unpin(key);
   }
-  void touch(Key key, Order now) {
-    own_.touch(key, now);
-    if (shared_) shared_->touch(key, now);
+  void touch(Key key, Order now, bool again = false) {
+    own_.touch(key, now, again);
+    if (shared_) shared_->touch(key, now, again);
   }
   void expect(Key key, Order next_use) {
     own_.expect(key, next_use);

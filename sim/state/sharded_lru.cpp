@@ -49,6 +49,7 @@ class ShardedLru : public SetAside {
     leaves(slot);
     if (evicted) queue_.turn_to(queue_.shard(slot) + 1);
   }
+  void chosen(Slot slot) override { queue_.turn_to(queue_.shard(slot) + 1); }
   void touch(Slot slot) override {
     take(queue_, slot);
     queue_.insert(slot, queue_.shard(slot), ++uses_);

@@ -112,7 +112,7 @@ void Store::unpin(Key key) {
   tidy(slot);
 }
 
-void Store::touch(Key key, Order now) {
+void Store::touch(Key key, Order now, bool again) {
   const Slot slot = slots_.find(key);
   if (slot == kNoSlot || records_[slot].levels == 0) return;
   for (std::size_t i = 0; i < levels_.size(); ++i) {
@@ -121,7 +121,7 @@ void Store::touch(Key key, Order now) {
     levels_[i].lease(slot, now);
     if (records_[slot].shared) levels_[i].soft_pin(slot, now);
   }
-  ++records_[slot].uses;
+  if (!again) ++records_[slot].uses;
   used(slot, now);
 }
 

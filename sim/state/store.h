@@ -80,7 +80,7 @@ class Store {
   std::vector<Move> put(Key key, int64_t tokens, Order now);
   // Puts a context where it would lie after a long time, with no moves (a warm start): into the first host
   // tier that has room, in an inclusive store into those below as well.
-  void preload(Key key, int64_t tokens);
+  void preload(Key key, int64_t tokens, bool shared = false);
   // A context in a farther host tier is being read: it moves up into DRAM if room can be made.
   // Its own bytes travel with the read; returns the demotions.
   std::vector<Move> promote(Key key, Order now);
@@ -104,8 +104,8 @@ class Store {
   // A pinned context is in use and may not be evicted; pins nest.
   void pin(Key key);
   void unpin(Key key);
-  // A use of a stored context.
-  void touch(Key key, Order now);
+  // A use of a stored context; again by the same turn: it is as recent, but not used once more.
+  void touch(Key key, Order now, bool again = false);
   // When a context will be used next, stored or not; holds until told otherwise. kNever: not known.
   void expect(Key key, Order next_use);
   // From now on, contexts whose next use is known and of which something enters, arrives or leaves are

@@ -32,16 +32,33 @@ StoreLevel::StoreLevel(const StoreTier& options)
   if (options.soft_pin_s > 0) soft_pins_ = make_lru();
 }
 
-Slot StoreLevel::victim(Order now) {
-  if (!soft_pins_) return unleased(eviction_->victim(), now);
-  for (Slot oldest = soft_pins_->victim(); oldest != kNoSlot && entries_[oldest].pinned_until <= now;
-       oldest = soft_pins_->victim()) {
-    soft_pins_->leave(oldest, false);
-    entries_[oldest].soft_pinned = false;
-    eviction_->release(oldest);
+// ---- who may leave ----
+
+void StoreLevel::hold_or_release(Slot slot) {
+  const Entry& entry = entries_[slot];
+  const bool stays = entry.held || entry.leased;
+  stays || entry.soft_pinned ? eviction_->hold(slot) : eviction_->release(slot);
+  if (!entry.soft_pinned) return;
+  stays ? soft_pins_->hold(slot) : soft_pins_->release(slot);
+}
+
+void StoreLevel::lease(Slot slot, Order now) {
+  if (options_.lease_s <= 0) return;
+  end_leases(now);
+  Entry& entry = entries_[slot];
+  entry.leased_until = now + options_.lease_s;
+  leases_.push_back({entry.leased_until, slot});
+  if (!std::exchange(entry.leased, true)) hold_or_release(slot);
+}
+
+void StoreLevel::end_leases(Order now) {
+  for (; !leases_.empty() && leases_.front().until <= now; leases_.pop_front()) {
+    const Slot slot = leases_.front().slot;
+    Entry& entry = entries_[slot];
+    if (!entry.leased || entry.leased_until > now) continue;
+    entry.leased = false;
+    hold_or_release(slot);
   }
-  const Slot first = unleased(eviction_->victim(), now);
-  return first != kNoSlot ? first : unleased(soft_pins_->victim(), now);
 }
 
 void StoreLevel::soft_pin(Slot slot, Order now) {
@@ -49,9 +66,25 @@ void StoreLevel::soft_pin(Slot slot, Order now) {
   Entry& entry = entries_[slot];
   entry.pinned_until = now + options_.soft_pin_s;
   if (std::exchange(entry.soft_pinned, true)) return soft_pins_->touch(slot);
-  eviction_->hold(slot);
   soft_pins_->enter(slot, 0);
-  if (entry.held) soft_pins_->hold(slot);
+  hold_or_release(slot);
+}
+
+void StoreLevel::end_soft_pins(Order now) {
+  if (!soft_pins_) return;
+  for (Slot oldest = soft_pins_->victim(); oldest != kNoSlot && entries_[oldest].pinned_until <= now;
+       oldest = soft_pins_->victim()) {
+    soft_pins_->leave(oldest, false);
+    entries_[oldest].soft_pinned = false;
+    hold_or_release(oldest);
+  }
+}
+
+Slot StoreLevel::victim(Order now) {
+  end_leases(now);
+  end_soft_pins(now);
+  const Slot first = eviction_->victim();
+  return first == kNoSlot && soft_pins_ ? soft_pins_->victim() : first;
 }
 
 int64_t StoreLevel::batch_tokens() const {
@@ -69,19 +102,24 @@ bool StoreLevel::choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tok
   const bool stays = own.tokens > 0 && !own.held;
   if (missing > free_to_leave_tokens_ - (stays ? own.tokens : 0)) return false;
 
-  if (stays) order_of(newcomer).hold(newcomer);
+  const auto hold = [this](Slot slot) {
+    eviction_->hold(slot);
+    if (entries_[slot].soft_pinned) soft_pins_->hold(slot);
+  };
+  if (stays) hold(newcomer);
   bool yields = true;
   while (missing > 0 && yields) {
     const Slot first = victim(now);
     yields = first != kNoSlot && eviction_->yields(first, newcomer, ahead);
     if (!yields) break;
-    order_of(first).hold(first);
+    hold(first);
+    eviction_->chosen(first);
     victims_.push_back(first);
     missing -= entries_[first].tokens;
   }
-  if (stays) order_of(newcomer).release(newcomer);
+  if (stays) hold_or_release(newcomer);
   if (!yields) {
-    for (Slot victim : victims_) order_of(victim).release(victim);
+    for (Slot victim : victims_) hold_or_release(victim);
     victims_.clear();
   }
   spare_tokens_ = -missing;
@@ -125,7 +163,7 @@ void StoreLevel::trim(Slot slot, int64_t tokens) {
   used_tokens_ -= gone;
   left_tokens_ += gone;
   free_to_leave_tokens_ -= gone;
-  order_of(slot).release(slot);  // as a victim it was held there
+  hold_or_release(slot);  // as a victim it was held
 }
 
 void StoreLevel::cut(Slot slot, int64_t tokens) {
@@ -168,13 +206,8 @@ void StoreLevel::settle(Slot slot, bool pinned) {
   const bool held = pinned || entry.source || !entry.complete();
   if (held == entry.held) return;
   entry.held = held;
-  if (held) {
-    free_to_leave_tokens_ -= entry.tokens;
-    order_of(slot).hold(slot);
-  } else {
-    free_to_leave_tokens_ += entry.tokens;
-    order_of(slot).release(slot);
-  }
+  free_to_leave_tokens_ += held ? -static_cast<int64_t>(entry.tokens) : entry.tokens;
+  hold_or_release(slot);
 }
 
 void StoreLevel::check_room() const {
@@ -194,6 +227,8 @@ void StoreLevel::check(int64_t contexts) const {
     used_tokens += entry.tokens;
     if (!entry.held) free_to_leave_tokens += entry.tokens;
     KVCAP_INVARIANT("INV-HELD", entry.held || entry.complete());
+    KVCAP_INVARIANT("INV-HELD", !entry.soft_pinned || (soft_pins_ && entry.tokens > 0));
+    KVCAP_INVARIANT("INV-HELD", !entry.leased || entry.tokens > 0);
   }
   KVCAP_INVARIANT("INV-INDEX", found == contexts);
   KVCAP_INVARIANT("INV-CAPACITY", used_tokens == used_tokens_);

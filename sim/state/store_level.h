@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <span>
@@ -44,6 +45,7 @@ class StoreLevel {
     bool source = false;               // is being copied to a nearer tier
     bool held = false;                 // may not leave
     bool soft_pinned = false;          // leaves after all that are not
+    bool leased = false;               // was read so shortly ago that it does not leave
     Order leased_until = 0;
     Order pinned_until = 0;  // of the soft pin
     int64_t visible() const { return std::min(arrived, awaited_from); }
@@ -69,12 +71,10 @@ class StoreLevel {
   // no way, by room or because some victim does not yield, or has a lease. The chosen are held until they
   // leave.
   bool choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead, Order now);
-  // Of those that may leave now the first, or kNoSlot.
+  // The next victim that may leave now, or kNoSlot.
   Slot victim(Order now);
   // The context was read: its lease begins anew.
-  void lease(Slot slot, Order now) {
-    if (options_.lease_s > 0) entries_[slot].leased_until = now + options_.lease_s;
-  }
+  void lease(Slot slot, Order now);
   // The context, which several sessions share, was put or used: its soft pin begins anew.
   void soft_pin(Slot slot, Order now);
   // Tokens that should leave by now.
@@ -111,17 +111,22 @@ class StoreLevel {
  private:
   static const Entry kNone;
 
-  Slot unleased(Slot slot, Order now) const {
-    return slot != kNoSlot && entries_[slot].leased_until > now ? kNoSlot : slot;
-  }
-  // That it is held in until it may leave: the soft-pinned are held in the tier's own.
-  Eviction& order_of(Slot slot) { return entries_[slot].soft_pinned ? *soft_pins_ : *eviction_; }
+  struct Lease {
+    Order until = 0;
+    Slot slot = 0;
+  };
+
+  // Holds the context in both orders, or lets it leave by the one that it stands in.
+  void hold_or_release(Slot slot);
+  void end_leases(Order now);
+  void end_soft_pins(Order now);
 
   StoreTier options_;
   int64_t capacity_tokens_ = 0;
   int64_t target_tokens_ = 0;
   std::unique_ptr<Eviction> eviction_;
-  std::unique_ptr<Eviction> soft_pins_;  // of the soft-pinned, least recently used first; where there are any
+  std::unique_ptr<Eviction> soft_pins_;  // of the soft-pinned, least recently used first; none without such
+  std::deque<Lease> leases_;             // by their end, also those that a later one has taken the place of
   std::vector<Entry> entries_;
   std::vector<Slot> victims_;  // of the last choice
   int64_t spare_tokens_ = 0;

@@ -91,7 +91,8 @@ void Store::evict_victims(std::size_t level) {
 // Down to the next level that takes it, or out: but for the first `spare_tokens`, if it may lose its end.
 void Store::evict(std::size_t level, Slot slot, int64_t spare_tokens) {
   const int64_t kept = kept_tokens(slot);
-  if (host_level(slot) == level) move_down(slot, levels_[level].tokens(slot));
+  // What was written through lies below, or has left there already.
+  if (host_level(slot) == level && !options_.write_through) move_down(slot, levels_[level].tokens(slot));
   if (levels_[level].options().exclusive) return_to_host(slot);
   if (levels_[level].has(slot)) {
     const int64_t unit = options_.unit_tokens;
@@ -179,6 +180,7 @@ void Store::put_one(Slot slot, int64_t tokens, Order now) {
   const int64_t kept = kept_tokens(slot);
   if (tokens <= kept) {
     levels_[*at].eviction().renew(slot);
+    if (record.shared) levels_[*at].soft_pin(slot, now);
   } else if (at) {
     const bool complete = levels_[*at].entry(slot).complete();
     const Placed placed = place(*at, slot, tokens, std::nullopt);
@@ -229,9 +231,11 @@ std::vector<Move> Store::put(Key key, int64_t tokens, Order now) {
   return put({&item, 1}, now);
 }
 
-void Store::preload(Key key, int64_t tokens) {
+void Store::preload(Key key, int64_t tokens, bool shared) {
+  now_ = 0;
   const Slot slot = slot_of(key);
   KVCAP_CHECK(records_[slot].levels == 0 && tokens > 0);
+  records_[slot].shared |= shared;
   for (std::size_t i = first_host(); i < levels_.size(); ++i) {
     if (levels_[i].used_tokens() + tokens > levels_[i].target_tokens()) continue;
     if (records_[slot].levels == 0) entered_tokens_ += tokens;

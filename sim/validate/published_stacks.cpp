@@ -29,10 +29,10 @@ struct Entry {
   double value = 0;
 };
 
-constexpr std::string_view kInputs =
-    "an input: the copy curve of the profile h100-sxm is what these blocks of figures 3 and 4 gave";
 constexpr std::array kNotExpressed = {
-    NotExpressed{"copy-", kInputs},
+    NotExpressed{"copy-",
+                 "the copy curve of the profile h100-sxm is what these blocks of figures 3 and 4 gave",
+                 Role::input},
     NotExpressed{"kernel-copy-cost", "copies by kernels that take multiprocessors from the engine's own"},
     NotExpressed{"kimi-",
                  "the 610 recorded sessions are not public, nor is Kimi-K2.5 in NVFP4 in the catalogue"},
@@ -49,20 +49,19 @@ constexpr std::array kNotExpressed = {
         "what made Dynamo 0.7.0 slower than 0.6.1 with the same disk: the issue compares versions and "
         "not, as the entry has it, a disk with none"},
     NotExpressed{"i27220",
-                 "slots of states that a request holds beside its own (1 + 2 + 2), and the GPU is not "
-                 "named"},
+                 "slots of states that a request holds beside its own (1 + 2 + 2), and the GPU is not named"},
     NotExpressed{"i27557", "DeepSeek-V4-Flash: compressed attention beside a window is not in the catalogue"},
-    NotExpressed{"te-", "an input: a transfer engine alone, without a model"},
-    NotExpressed{"3fs", "an input: what a network file system gives"},
-    NotExpressed{"weka", "an input, and a vendor's claim"},
+    NotExpressed{"te-", "a transfer engine alone, without a model", Role::input},
+    NotExpressed{"3fs", "what a network file system gives", Role::input},
+    NotExpressed{"weka", "a vendor's claim of what a network file system gives", Role::input},
     NotExpressed{"cmx", "a vendor's claim against storage that it does not name"},
     NotExpressed{"trt-", "the largest ratio of an unnamed set of prompts"}};
 
-std::string_view missing_of(const std::string& id) {
+NotExpressed not_expressed(const std::string& id) {
   for (const NotExpressed& one : kNotExpressed) {
-    if (id.starts_with(one.prefix)) return one.missing;
+    if (id.starts_with(one.prefix)) return one;
   }
-  return "nobody has looked at it";
+  return {"", "not examined yet"};
 }
 
 // Why entries are not inside, by how their ids begin and end; the first that fits counts. Written after the
@@ -186,8 +185,9 @@ Check begin(const std::string& id, const std::string& what) {
 Check check_of(const Entry& entry, std::optional<double> simulated) {
   Check check = begin(entry.id, entry.metric + ", " + entry.unit + ": " + entry.setting);
   if (!simulated) {
-    check.reason = "not expressed: " + std::string(missing_of(entry.id));
-    if (check.reason.find("an input") != std::string::npos) check.role = Role::input;
+    const NotExpressed one = not_expressed(entry.id);
+    check.role = one.role;
+    check.reason = (one.role == Role::input ? "an input: " : "not expressed: ") + std::string(one.missing);
     return check;
   }
   const bool is_hit_rate = entry.metric == "hit_rate";
@@ -441,7 +441,7 @@ std::vector<Check> published_checks(const std::string& data) {
   Check share =
       begin("published.near", "share of the entries simulated untuned that is neither inside nor near");
   share.claim = Claim::at_most;
-  share.simulated = {all.missing() / static_cast<double>(all.of)};
+  share.simulated = {all.missing() / static_cast<double>(std::max<int64_t>(1, all.of))};
   share.reference = {1 - kLeastNear};
   share.reason = missing_text(all, of_hicache);
   for (const auto& [id, value] : simulated) {

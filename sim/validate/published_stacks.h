@@ -1,5 +1,5 @@
-// Published measurements of production stacks, one by one: what is simulated of each, untuned, from the
-// catalogue, and of each that is not which concept is missing.
+// Published measurements of production stacks, one by one: what is simulated of each from the catalogue,
+// untuned but where an entry's check says so, and of each that is not which concept is missing.
 //
 // A StackRun is a run and the ids of the entries that read it; one file builds those of a kind. Tolerances
 // stand in published_stacks.cpp and were set before the first run.
@@ -45,7 +45,8 @@ struct SharedPrefixes {
 };
 // `count` of them, `concurrency` at any time.
 Workload closed_loop_of(const SharedPrefixes& prompts, std::size_t count, int64_t concurrency);
-// Stages of Poisson arrivals with pauses in which all is answered; `windows` gets the stages.
+// Stages of so many arrivals as a rate means, at dates drawn evenly, with pauses in which all is answered;
+// `windows` gets the stages.
 struct Stage {
   double rate = 0, lasts_s = 0;
 };
@@ -55,6 +56,7 @@ Workload ladder_of(const SharedPrefixes& prompts, const std::vector<Stage>& stag
 // What is not simulated: ids that begin with `prefix`, and why.
 struct NotExpressed {
   std::string_view prefix, missing;
+  Role role = Role::test;  // input: the simulator was given it
 };
 
 // One file each.

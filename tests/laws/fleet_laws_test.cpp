@@ -468,5 +468,42 @@ TEST(Fleet, RoutersBelieveWhatTheirIndexHasHeard) {
   for (const RunResult& run : runs) expect_each_turn_once(run, workload);
 }
 
+// What SGLang's router sends where nobody has a prompt does not pile up on one node, whatever its index.
+TEST(Fleet, RoutersOfEveryIndexSpreadColdPrompts) {
+  const Workload workload = chats(300, 1);
+  for (const IndexKind index : {IndexKind::exact, IndexKind::events, IndexKind::approximate}) {
+    Scenario scenario = believing({.index = index});
+    scenario.fleet.routing = Routing::cache_aware;
+    const RunResult result = run_all({{scenario, workload}}).front();
+    std::array<int64_t, 3> cold{};
+    for (const TurnRecord& turn : result.turns) cold.at(turn.node) += turn.turn == 0;
+    for (const int64_t of_node : cold) EXPECT_NEAR(static_cast<double>(of_node), 100, 35);
+  }
+}
+
+// Questions about 60 documents of 1,500 tokens, kept whole and in chunks, of which three nodes hold a part:
+// what is evicted of a document is reported under the names that its chunks have.
+TEST(Fleet, RoutersHearOfEveryChunkThatIsEvicted) {
+  Workload workload;
+  workload.absolute_times = true;
+  workload.piece_begin = {0};
+  const RandomStream random(8, "documents");
+  for (uint32_t i = 0; i < 600; ++i) {
+    workload.sessions.push_back({.first_turn = i, .turn_count = 1});
+    workload.turns.push_back({1550, 5, 2.0 * i});
+    workload.pieces.push_back({static_cast<Key>(60 * random.uniform(i, 0)), 1500});
+    workload.pieces.push_back({Key{1000} + i, 50});
+    workload.piece_begin.push_back(workload.pieces.size());
+  }
+  Scenario whole = believing({.index = IndexKind::events});
+  Scenario chunked = whole;
+  chunked.policy.chunk_tokens = 256;
+  for (const RunResult& run : run_all({{whole, workload}, {chunked, workload}})) {
+    const double found = run.number("routing.found_tokens");
+    EXPECT_GT(found, 1e5);
+    EXPECT_NEAR(run.number("routing.believed_tokens"), found, 0.02 * found);
+  }
+}
+
 }  // namespace
 }  // namespace kvcap::laws

@@ -226,10 +226,15 @@ TEST_F(Cli, CountsTheOperationsOfEveryWayToRestore) {
 }
 
 TEST_F(Cli, ABoundsResultHoldsTheScenarioThatReproducesIt) {
-  for (const char* tiers : {R"([{"kind": "dram", "capacity_bytes": 2e10, "eviction": "fifo"}])", R"(null)"}) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"cached_attention", R"([{"kind": "dram", "capacity_bytes": 2e10, "eviction": "fifo"}])"},
+      {"cached_attention", "null"},
+      {"lmcache", "null"}};
+  for (const auto& [policy, tiers] : cases) {
     write("tight.json", read_file(path("chat.json")));
-    const Outcome outcome = kvcap({"compare", path("tight.json"), "--policies", "cached_attention,ideal",
-                                   "--bounds", "--set", std::string("policy.tiers=") + tiers, "--json"});
+    const Outcome outcome =
+        kvcap({"compare", path("tight.json"), "--policies", std::string(policy) + ",ideal", "--bounds",
+               "--set", std::string("policy.tiers=") + tiers, "--json"});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const Json results = Json::parse(outcome.out)["results"];
     ASSERT_EQ(results.size(), 5U);
@@ -454,7 +459,8 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
         "hcach"},
        "kvcap: --policy: found \"hcach\", allowed: all, " + policies + "; did you mean \"hcache\"?\n"},
       {{"show", "modles"},
-       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, flags, memory, schema; did "
+       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, flags, memory, "
+       "schema; did "
        "you mean "
        "\"models\"?\n"},
       {{"run", path("chat.json"), "--out", path("chat.json")},

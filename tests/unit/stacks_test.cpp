@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/key_map.h"
 #include "base/random.h"
 #include "laws/machines.h"
 #include "machine.h"
@@ -58,6 +60,18 @@ TEST(Stacks, SpellWritePoliciesAsWhenStateIsSaved) {
   EXPECT_EQ(of(WritePolicy::write_through_selective).store_after_hits, 1);
   EXPECT_EQ(of(WritePolicy::write_back).save_at, SaveAt::eviction);
   EXPECT_EQ(with_preset({.name = "hicache"}).save_at, SaveAt::step);
+}
+
+// What the user says of writes goes before when the stack saves, and layers by themselves are no blocks of
+// all.
+TEST(Stacks, TakeWhatUsersSayBeforeWhatTheirNamesStandFor) {
+  EXPECT_EQ(with_preset({.name = "vllm_offload", .write_policy = WritePolicy::write_back}).save_at,
+            SaveAt::eviction);
+  EXPECT_EQ(with_preset({.name = "lmcache", .load = LoadMode::layerwise}).preload, Preload::layerwise);
+  EXPECT_FALSE(with_preset({.name = "lmcache", .load = LoadMode::layerwise}).block_layout);
+  EXPECT_EQ(with_preset({.name = "hicache", .load = LoadMode::parked}).preload.value_or(Preload::none),
+            Preload::none);
+  EXPECT_NO_THROW(parsed(R"("policy": {"name": "lmcache", "load": "layerwise"})"));
 }
 
 // 5 GiB for each of two workers, but no more than there is.
@@ -175,50 +189,64 @@ TEST(StoreTiers, ForgetASoftPinSoLongAfterTheLastUse) {
   EXPECT_TRUE(store.find(3));
 }
 
-// Beside a literal list: of all who are not pinned the least recently used leaves, else of all.
-TEST(StoreTiers, ChooseTheVictimsOfALiteralListAmongSoftPins) {
+// Beside a literal list: what was read within the lease stays; of all others who are not pinned the least
+// recently used leaves, else of all others.
+TEST(StoreTiers, ChooseTheVictimsOfALiteralListAmongLeasesAndSoftPins) {
   struct Known {
     bool shared = false;
-    Order used = 0;
+    Order used = 0, read = -1e9;
   };
-  constexpr int64_t kPlaces = 12;
+  constexpr std::size_t kPlaces = 12;
   constexpr double kPin_s = 40;
-  const RandomStream random(3, "soft pins");
-  StoreTier tier = of_tokens(kPlaces);
-  tier.soft_pin_s = kPin_s;
-  Store store({tier}, {});
-  std::map<Key, Known> here;
-  int64_t pinned_victims = 0;
-  for (uint64_t step = 0; step < 20000; ++step) {
-    const auto now = static_cast<Order>(step);
-    const auto key = static_cast<Key>(30 * random.uniform(step, 0));
-    const bool shared = key < 20;
-    if (here.contains(key)) {
-      store.touch(key, now);
-      here[key].used = now;
-    } else {
-      if (here.size() == kPlaces) {
-        const auto leaves_before = [&](const auto& a, const auto& b) {
-          const auto pinned = [&](const Known& one) { return one.shared && one.used + kPin_s > now; };
-          if (pinned(a.second) != pinned(b.second)) return pinned(b.second);
-          return a.second.used < b.second.used;
-        };
-        const auto victim = std::min_element(here.begin(), here.end(), leaves_before);
-        pinned_victims += victim->second.shared && victim->second.used + kPin_s > now;
-        here.erase(victim);
+  int64_t pinned_victims = 0, refused = 0;
+  for (const double lease_s : {0.0, 6.0, 30.0}) {
+    const RandomStream random(3, "soft pins");
+    StoreTier tier = of_tokens(kPlaces);
+    tier.soft_pin_s = kPin_s;
+    tier.lease_s = lease_s;
+    Store store({tier}, {});
+    std::map<Key, Known> here;
+    for (uint64_t step = 0; step < 10000; ++step) {
+      const auto now = static_cast<Order>(step);
+      const auto key = static_cast<Key>(30 * random.uniform(step, 0));
+      const bool shared = key < 20;
+      const auto pinned = [&](const Known& one) { return one.shared && one.used + kPin_s > now; };
+      const auto leased = [&](const Known& one) { return one.read + lease_s > now; };
+      if (here.contains(key)) {
+        store.touch(key, now);
+        here[key].used = here[key].read = now;
+      } else {
+        bool has_room = here.size() < kPlaces;
+        if (!has_room) {
+          auto victim = here.end();
+          for (auto one = here.begin(); one != here.end(); ++one) {
+            if (leased(one->second)) continue;
+            const bool sooner = victim == here.end() || (pinned(one->second) != pinned(victim->second)
+                                                             ? pinned(victim->second)
+                                                             : one->second.used < victim->second.used);
+            if (sooner) victim = one;
+          }
+          has_room = victim != here.end();
+          if (has_room) {
+            pinned_victims += pinned(victim->second);
+            here.erase(victim);
+          }
+        }
+        refused += !has_room;
+        if (has_room) here[key] = {.shared = shared, .used = now};
+        shared ? put_shared(store, key, 1, now) : put_all(store, key, 1, now);
       }
-      here[key] = {shared, now};
-      shared ? put_shared(store, key, 1, now) : put_all(store, key, 1, now);
+      for (Key one = 0; one < 30; ++one) {
+        ASSERT_EQ(store.find(one).has_value(), here.contains(one)) << "step " << step << ", context " << one;
+      }
+      store.check();
     }
-    for (Key one = 0; one < 30; ++one) {
-      ASSERT_EQ(store.find(one).has_value(), here.contains(one)) << "step " << step << ", context " << one;
-    }
-    store.check();
   }
   EXPECT_GT(pinned_victims, 0);
+  EXPECT_GT(refused, 0);
 }
 
-// A document that 20 chats once read stays in DRAM behind later chats, and is found by one more.
+// A document that one chat read stays in DRAM behind five later chats, and is found by one more.
 TEST(Stacks, KeepSoftPinnedDocumentsBehindChats) {
   Scenario scenario = laws::scenario("kv_offload");
   scenario.serving.prefix_caching = false;
@@ -246,6 +274,81 @@ TEST(Stacks, KeepSoftPinnedDocumentsBehindChats) {
   EXPECT_EQ(hits_of(0), 0);
   EXPECT_EQ(hits_of(100), 0);
   EXPECT_EQ(hits_of(1800), 100);
+}
+
+// 20 contexts of 10 tokens through DRAM for 10 and an SSD for 5 of them: each is written once to both,
+// nothing again when DRAM evicts it, and what the SSD has is in DRAM as well.
+TEST(StoreTiers, WriteNothingWhenTheyEvictWhatWasWrittenThrough) {
+  Store store({of_tokens(100), of_tokens(50, Tier::ssd)}, {.inclusive = true, .write_through = true});
+  for (Key key = 1; key <= 20; ++key) put_all(store, key, 10, static_cast<Order>(key));
+  EXPECT_EQ(store.came_bytes(Tier::ssd), 200);
+  int64_t found = 0;
+  for (Key key = 1; key <= 20; ++key) found += store.find(key).has_value();
+  EXPECT_EQ(found, 10);
+}
+
+// One context was read, the other only put: it leaves, although the first is older.
+TEST(StoreTiers, PassOverWhatHasALease) {
+  for (const EvictionKind eviction : {EvictionKind::lru, EvictionKind::sharded_lru}) {
+    StoreTier tier = of_tokens(20);
+    tier.eviction = eviction;
+    tier.lease_s = 10;
+    Store store({tier}, {});
+    put_all(store, 1, 10, 0);
+    store.touch(1, 1);
+    put_all(store, 2, 10, 2);
+    put_all(store, 3, 10, 3);
+    EXPECT_TRUE(store.find(1));
+    EXPECT_FALSE(store.find(2));
+    EXPECT_TRUE(store.find(3));
+  }
+}
+
+// A put that renews: 100 s count from 90 on.
+TEST(StoreTiers, BeginASoftPinAnewWithEveryPut) {
+  StoreTier tier = of_tokens(20);
+  tier.soft_pin_s = 100;
+  Store store({tier}, {});
+  put_shared(store, 1, 10, 0);
+  put_shared(store, 1, 10, 90);
+  put_all(store, 2, 10, 100);
+  put_all(store, 3, 10, 189);
+  EXPECT_TRUE(store.find(1));
+  EXPECT_FALSE(store.find(2));
+}
+
+// 64 pages leave for one context of 64 tokens: no two of one shard while every shard has some.
+TEST(StoreTiers, TakeTheVictimsOfOneContextFromShardsInTurn) {
+  StoreTier tier = of_tokens(20000);
+  tier.eviction = EvictionKind::sharded_lru;
+  Store store({tier}, {});
+  for (Key key = 1; key <= 20000; ++key) put_all(store, key, 1, 0);
+  put_all(store, 50000, 64, 1);
+  std::set<Key> shards;
+  int64_t victims = 0;
+  for (Key key = 1; key <= 20000; ++key) {
+    if (store.find(key)) continue;
+    ++victims;
+    shards.insert(mixed(key) % 1024);
+  }
+  EXPECT_EQ(victims, 64);
+  EXPECT_EQ(shards.size(), 64U);
+}
+
+// A turn that waits for its prefetch, and is preempted, has used its context once.
+TEST(StoreTiers, CountOneUseOfATurn) {
+  StoreTier ssd = of_tokens(100, Tier::ssd);
+  ssd.after_uses = 3;
+  Store store({of_tokens(100), ssd}, {.inclusive = true, .write_through = true});
+  put_all(store, 1, 10, 0);
+  store.touch(1, 1, true);
+  store.touch(1, 1);
+  store.touch(1, 2, true);
+  put_all(store, 1, 12, 3);
+  EXPECT_EQ(store.occupied_bytes(Tier::ssd), 0);
+  store.touch(1, 4);
+  put_all(store, 1, 14, 5);
+  EXPECT_EQ(store.occupied_bytes(Tier::ssd), 14);
 }
 
 TEST(StoreTiers, TakeFromNearerOnesOnlyWhatWasUsedOftenEnough) {
@@ -283,6 +386,7 @@ TEST(Stacks, PayForEveryReplica) {
   const std::vector<RunResult> runs = laws::run_all({{scenario, workload}, {twice, workload}});
   EXPECT_GT(runs[0].number("written_bytes.remote"), 0);
   EXPECT_DOUBLE_EQ(runs[1].number("written_bytes.remote"), 2 * runs[0].number("written_bytes.remote"));
+  EXPECT_DOUBLE_EQ(runs[1].number("cost.usd_per_hour"), runs[0].number("cost.usd_per_hour"));
 }
 
 // Prompts of two texts of 300 tokens, of which the first is the same: 256 tokens of it are a whole chunk, and
