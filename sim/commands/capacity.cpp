@@ -237,17 +237,17 @@ std::vector<Alternative> alternatives(const CapacityArgs& args, const std::vecto
   std::vector<Alternative> found;
   for (const std::string& policy : stacks_beside(read_launch_line(args.from))) {
     if (policy == scenario.policy.name) continue;
-    Scenario other =
-        load_scenario(args.scenario_path, overrides_of(args, launched, overrides_beside(policy)));
+    Scenario other = load_scenario(args.scenario_path,
+                                   overrides_of(args, launched, overrides_beside(policy, args.overrides)));
     CapacityAnswer answer = find_capacity(question, simulated_loads(other, question.meet));
     found.push_back({policy, std::move(other), std::move(answer)});
   }
   return found;
 }
 
-std::string flags_text(const Scenario& scenario, const CapacityQuestion& question,
+std::string flags_text(const Scenario& scenario, const std::string& model, const CapacityQuestion& question,
                        const CapacityAnswer& answer, const std::vector<Alternative>& others) {
-  std::string text = "\n" + launch_text(scenario);
+  std::string text = "\n" + launch_text(scenario, model);
   if (!others.empty()) text += kFlagsTitle;
   for (const Alternative& one : others) {
     char gain[160];
@@ -299,7 +299,8 @@ void capacity(const CapacityArgs& args) {
     std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
     for (const std::string& line : wrap(sentence_of(question, answer), kColumns)) text += line + "\n";
     if (!answer.curve.empty()) text += "\n" + curve_text(question, answer);
-    text += flags_text(scenario, question, answer, others);
+    const std::string model = args.from.empty() ? "" : read_launch_line(args.from).written_model;
+    text += flags_text(scenario, model, question, answer, others);
     std::fputs(text.c_str(), stdout);
   }
   if (!(answer.load > 0)) throw CheckFailed(args.scenario_path + ": no load meets the targets");

@@ -170,7 +170,8 @@ std::vector<Column> columns_of(const CompareArgs& args) {
       // Its own stack is what it is already.
       if (std::find(line.overrides.begin(), line.overrides.end(), own) != line.overrides.end()) continue;
       Column column = column_of_policy(name);
-      const std::vector<std::string> beside = overrides_beside(name.substr(0, name.find(':')));
+      const std::vector<std::string> beside =
+          overrides_beside(name.substr(0, name.find(':')), args.overrides);
       column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
       columns.push_back(std::move(column));
     }

@@ -15,6 +15,11 @@ static HardwareProfile hardware_of(const std::string& scenario_path, const std::
     return load_scenario(scenario_path, all).hardware;
   } catch (const InputError& error) {
     const std::string message = error.what();
+    if (message.find("found \"remote\"") != std::string::npos) {
+      throw InputError(
+          "--from: the line stores remotely and the hardware has no remote store; describe it: --set "
+          "'hardware.remote={\"capacity_bytes\": 1e12, \"bandwidth_bytes_per_s\": 5e10}'");
+    }
     for (const std::string& one : launched) {
       const std::string place = "--set " + one + ":";
       if (message.starts_with(place)) throw InputError("--from: " + one + ":" + message.substr(place.size()));
@@ -52,8 +57,13 @@ std::vector<std::string> stacks_beside(const LaunchLine& line) {
   return {"recompute", "vllm_offload", "lmcache"};
 }
 
-std::vector<std::string> overrides_beside(std::string_view policy) {
-  return {"policy={}", "policy.name=" + std::string(policy)};
+std::vector<std::string> overrides_beside(std::string_view policy, const std::vector<std::string>& given) {
+  std::vector<std::string> overrides = {"policy={}", "policy.name=" + std::string(policy)};
+  for (const std::string& one : given) {
+    const bool is_own = one.starts_with("policy.name=") || one.starts_with("policy.tiers");
+    if (one.starts_with("policy.") && !is_own) overrides.push_back(one);
+  }
+  return overrides;
 }
 
 // TensorRT-LLM reads them from a file.
@@ -62,8 +72,8 @@ static const char* place_of_keys(const std::string& flags) {
   return has_keys ? " (what has a dot is a key of the YAML file of --extra_llm_api_options)" : "";
 }
 
-std::string launch_text(const Scenario& scenario) {
-  const std::string line = launch_line_of(scenario);
+std::string launch_text(const Scenario& scenario, const std::string& model) {
+  const std::string line = launch_line_of(scenario, model);
   return line.empty() ? "" : "Launch: " + line + place_of_keys(line) + "\n";
 }
 

@@ -21,10 +21,10 @@ std::vector<std::string> launched_overrides(const std::string& from, const std::
 // Policies to hold against a line: its engine with the prefix cache alone, and what its stacks do.
 std::vector<std::string> stacks_beside(const LaunchLine& line);
 // Overrides of such a policy over the line's own: tiers as the stack has them by itself.
-std::vector<std::string> overrides_beside(std::string_view policy);
+std::vector<std::string> overrides_beside(std::string_view policy, const std::vector<std::string>& given);
 
 // "Launch: vllm serve ...", with a line end; empty where no engine has flags for the scenario.
-std::string launch_text(const Scenario& scenario);
+std::string launch_text(const Scenario& scenario, const std::string& model = "");
 // "hicache: --enable-hierarchical-cache", what to change on the way from one to another; or that it cannot
 // be.
 std::string flags_line(const std::string& label, const Scenario& from, const Scenario& to);

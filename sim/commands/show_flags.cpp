@@ -29,6 +29,7 @@ std::string meaning(const FlagRow& row) {
       return "blocks of tokens";
     case FlagForm::words:
     case FlagForm::tier:
+    case FlagForm::host_cache:
     case FlagForm::storage:
       return std::string(row.words);
     case FlagForm::ranks:
@@ -71,6 +72,7 @@ void print_stack(Stack stack) {
     }
     std::printf("    %s\n", std::string(source_text(row->source)).c_str());
   }
+  print_names("Known, and refused for more than 1", stack, FlagEffect::only_one);
   print_names("Known, with effects that are not simulated", stack, FlagEffect::not_simulated);
   print_names("Known, and nothing that is simulated depends on them", stack, FlagEffect::none);
 }
@@ -79,7 +81,7 @@ Json stack_json(Stack stack) {
   Json list = Json::array();
   for (const FlagRow& row : flag_table()) {
     if (row.stack != stack) continue;
-    constexpr const char* kEffects[] = {"sets", "none", "not_simulated"};
+    constexpr const char* kEffects[] = {"sets", "none", "not_simulated", "only_one"};
     list.push_back({{"flags", row.names},
                     {"effect", kEffects[static_cast<std::size_t>(row.effect)]},
                     {"field", row.field.empty() ? Json() : Json(row.field)},

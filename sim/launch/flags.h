@@ -3,7 +3,8 @@
 // change nothing that is simulated are rows, too, so that only a flag that is in no row is called unknown.
 //
 // A key of a JSON flag or of a YAML file is named as vLLM's own dotted syntax names it:
-// --kv-transfer-config.kv_connector is the member kv_connector of --kv-transfer-config '{...}'.
+// --kv-transfer-config.kv_connector is the member kv_connector of --kv-transfer-config '{...}'. Members of
+// the elements of a list are named without the element's index.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +20,24 @@ enum class Stack : uint8_t { vllm, sglang, trtllm, lmcache, dynamo };
 inline constexpr std::string_view kStackNames[] = {"vllm", "sglang", "trtllm", "lmcache", "dynamo"};
 constexpr std::string_view name(Stack stack) { return kStackNames[static_cast<std::size_t>(stack)]; }
 
-enum class FlagEffect : uint8_t { sets, none, not_simulated };
+// only_one: not simulated, and refused for more than 1, which would be another machine.
+enum class FlagEffect : uint8_t { sets, none, not_simulated, only_one };
 
 // How a value is written on the line, and what it means in the unit of the field.
 enum class FlagForm : uint8_t {
-  integer,    // 8192; vLLM's 8k is 8000 and 8K is 8192
-  number,     // 0.92
-  words,      // FlagRow::words says which word is which value
-  present,    // takes no value: the flag alone sets what FlagRow::words says
-  bytes,      // times FlagRow::unit_bytes, for an engine or for each of its ranks
-  blocks,     // KV blocks, as tokens
-  ranks,      // the GPUs of tensor parallelism are divided among data parallel ranks; words: as of present
-  tier,       // words say which tier the value adds
-  storage,    // words say which policy the value stands for
-  model,      // a name on Hugging Face or a path
-  yaml_file,  // whose keys are not read from it
-  text        // is not looked at
+  integer,     // 8192; vLLM's 8k is 8000 and 8K is 8192
+  number,      // 0.92
+  words,       // FlagRow::words says which word is which value
+  present,     // takes no value: the flag alone sets what FlagRow::words says
+  bytes,       // times FlagRow::unit_bytes, for an engine or for each of its ranks
+  blocks,      // KV blocks, as tokens
+  ranks,       // the GPUs of tensor parallelism are divided among data parallel ranks; words: as of present
+  tier,        // words say which tier the value adds
+  host_cache,  // words say whether the stack has a DRAM tier
+  storage,     // words say which policy the value stands for
+  model,       // a name on Hugging Face or a path
+  yaml_file,   // a file that is not read
+  text         // a value that is not looked at
 };
 
 struct FlagRow {
@@ -44,11 +47,14 @@ struct FlagRow {
   // "serving.max_num_seqs"; of a tier "policy.tiers.dram.capacity_bytes".
   std::string_view field = {};
   FlagForm form = FlagForm::text;
-  // Separated by spaces, "fp8=1 auto=": nothing behind = leaves the field alone; * is any other word.
+  // Separated by spaces, "fp8=1 auto=": nothing behind = leaves the field alone; a word that ends with * is
+  // any word that begins as it does.
   std::string_view words = {};
   double unit_bytes = 1;
   bool is_per_rank = false;       // bytes: of each tensor-parallel rank
-  std::string_view storage = {};  // policy that the flag belongs to; with starts_storage turns it on
+  std::string_view storage = {};  // the policy that reads the flag; empty: every policy
+  // The flag turns a policy on: `storage`, or with the form storage what `words` say. A flag of that form
+  // that does not start a policy only chooses which one another flag starts.
   bool starts_storage = false;
   std::string_view engine_default = {};  // as the engine's pages print it
   std::string_view source = {};          // key of source_text()

@@ -5,11 +5,13 @@
 //   python -m sglang.launch_server  --model-path MODEL ...        sglang serve ...
 //   trtllm-serve [serve] MODEL ...
 //
-// Variables may stand in front (LMCACHE_..., DYN_KVBM_...). Flags that are in no row of the table (flags.h)
-// and flags whose effect is not simulated are told in notes. What the engine decides by the GPU's memory
-// where the line does not say, it decides here, too.
+// Variables may stand in front (LMCACHE_..., DYN_KVBM_...). Notes name flags that no row of the table
+// (flags.h) reads and flags whose effect is not simulated. Where the line leaves open what the engine derives
+// from the GPU's memory, defaults_on derives it as the engine does.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,22 +24,25 @@ namespace kvcap {
 struct LaunchLine {
   Stack engine = Stack::vllm;
   std::string model;                   // a name of the catalogue, or a path
-  int64_t attention_ranks = 1;         // that share a chunk of prompts: data parallel attention
+  std::string written_model;           // as the line names it
+  std::string engine_version;          // where an image's tag says it
+  int64_t attention_ranks = 1;         // ranks of data parallel attention, which divide a chunk of prompts
   std::vector<std::string> overrides;  // "serving.max_num_seqs=64", for --set
   std::vector<std::string> notes;
-};
 
-// Words as a shell splits them: quotes, backslashes, line ends behind a backslash. Throws InputError for a
-// quote that does not end.
-std::vector<std::string> shell_words(std::string_view line);
+  // The tokens that one rank computes of a chunk of so many.
+  int64_t rank_chunk(int64_t tokens) const { return std::max<int64_t>(1, tokens / attention_ranks); }
+};
 
 // Throws InputError where no engine is found, the model is not in the catalogue or a value cannot be read.
 LaunchLine read_launch_line(std::string_view line);
-// What the engine takes by default on these GPUs, of what the line leaves open: "path=value".
+// The defaults of the engine on these GPUs for fields that the line leaves open: "path=value".
 std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware);
 
-// The line that a scenario stands for; empty where its policy is none that a stack has.
-std::string launch_line_of(const Scenario& scenario);
+// The line that a scenario stands for. Empty where no flags of its engine say what the policy and its tiers
+// say.
+// `model`: the name that engines know, where it is not the catalogue's.
+std::string launch_line_of(const Scenario& scenario, const std::string& model = "");
 // The words of `to` that `from` does not have: "--kv-offloading-size 100". Words of `from` alone are named as
 // dropped. Empty where one of them has no line.
 std::string changed_flags(const Scenario& from, const Scenario& to);

@@ -8,10 +8,12 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/input_error.h"
 #include "base/random.h"
+#include "launch/shell_words.h"
 #include "policy/table.h"
 #include "scenario/load.h"
 #include "unit/cli.h"
@@ -26,7 +28,9 @@ Scenario scenario_of(const std::string& line, const Texts& more = {}) {
   const LaunchLine read = read_launch_line(line);
   Texts overrides = {"serving={}", "policy={}", "hardware=h100-sxm-8x-s3"};
   overrides.insert(overrides.end(), read.overrides.begin(), read.overrides.end());
-  const Scenario first = parse_scenario(sample_scenario(), "chat.json", overrides);
+  Texts all = overrides;
+  all.insert(all.end(), more.begin(), more.end());
+  const Scenario first = parse_scenario(sample_scenario(), "chat.json", all);
   const Texts defaults = defaults_on(read, first.hardware);
   overrides.insert(overrides.end(), defaults.begin(), defaults.end());
   overrides.insert(overrides.end(), more.begin(), more.end());
@@ -40,6 +44,11 @@ std::string error_of(const std::string& line) {
     return error.what();
   }
   return "accepted";
+}
+
+bool has_note(const LaunchLine& line, const std::string& part) {
+  return std::any_of(line.notes.begin(), line.notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
 // ---- words ----
@@ -86,8 +95,6 @@ TEST(LaunchLine, OfVllmTakesFromTheGpuWhatItDoesNotSay) {
   HardwareProfile small;
   small.gpu.memory_bytes = 24e9;
   const Texts defaults = defaults_on(line, small);
-  EXPECT_NE(std::find(defaults.begin(), defaults.end(), "serving.max_num_batched_tokens=2048"),
-            defaults.end());
   EXPECT_TRUE(std::none_of(defaults.begin(), defaults.end(), [](const std::string& one_default) {
     return one_default.starts_with("serving.max_num_seqs");
   })) << "the line says it";
@@ -174,12 +181,77 @@ TEST(LaunchLine, OfCopiesThatShareNoExpertsStartsServersOfTheirOwn) {
   EXPECT_EQ(sglang.serving.data_parallel_size, 1);
   EXPECT_EQ(scenario_of("sglang serve Qwen/Qwen3-8B --tp 2 --dp 3").serving.data_parallel_size, 3);
   EXPECT_EQ(scenario_of("vllm serve Qwen/Qwen3-30B-A3B -tp 2 -dp 3").serving.data_parallel_size, 3);
+  EXPECT_EQ(
+      read_launch_line("sglang serve Qwen/Qwen3-30B-A3B --tp 2 --dp 3").notes,
+      Texts{"--dp-size 3 without --enable-dp-attention: SGLang's ranks share no experts and are 3 servers "
+            "here, each with the DRAM, the SSDs and the price of one"});
 }
 
 TEST(LaunchLine, WithoutChunksComputesWholePrompts) {
   const std::string line = "sglang serve Qwen/Qwen3-8B --chunked-prefill-size -1";
   EXPECT_EQ(scenario_of(line).serving.max_num_batched_tokens, 40960);
   EXPECT_EQ(scenario_of(line + " --context-length 20000").serving.max_num_batched_tokens, 20000);
+  // The positions of what is served, not those of the catalogue's model.
+  const std::string longer = "sglang serve Qwen/Qwen3-30B-A3B-Instruct-2507 --chunked-prefill-size -1";
+  EXPECT_EQ(scenario_of(longer).serving.max_num_batched_tokens, 262144);
+}
+
+// 8192 / 3 and 8000 / 3: a default and a flag are rounded alike.
+TEST(LaunchLine, DividesEveryChunkWithoutARemainder) {
+  const std::string line = "sglang serve Qwen/Qwen3-30B-A3B --tp 6 --dp 3 --enable-dp-attention ";
+  EXPECT_EQ(scenario_of(line).serving.max_num_batched_tokens, 2730);
+  EXPECT_EQ(scenario_of(line + "--chunked-prefill-size 8192").serving.max_num_batched_tokens, 2730);
+  EXPECT_EQ(scenario_of(line + "--chunked-prefill-size 2").serving.max_num_batched_tokens, 1);
+}
+
+bool has_note(const std::string& line, const std::string& part) {
+  const Texts notes = read_launch_line(line).notes;
+  return std::any_of(notes.begin(), notes.end(),
+                     [&](const std::string& note) { return note.find(part) != std::string::npos; });
+}
+
+// 0.11 took 0.9 of the memory and planned steps one after the other; 0.19 takes 0.92.
+TEST(LaunchLine, OfAnImageHasTheDefaultsOfItsVersion) {
+  const ServingOptions old =
+      scenario_of("docker run --gpus all vllm/vllm-openai:v0.11.0 --model Qwen/Qwen3-8B").serving;
+  EXPECT_EQ(old.engine_version, "0.11.0");
+  EXPECT_EQ(old.gpu_memory_utilization, 0.9);
+  EXPECT_FALSE(old.async_scheduling);
+  const ServingOptions latest =
+      scenario_of("docker run vllm/vllm-openai:latest --model Qwen/Qwen3-8B").serving;
+  EXPECT_EQ(latest.gpu_memory_utilization, 0.92);
+  EXPECT_EQ(latest.max_num_batched_tokens, 8192);
+  EXPECT_TRUE(latest.async_scheduling);
+}
+
+TEST(LaunchLine, RefusesWhatWouldBeAnotherMachine) {
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B -tp 4 -pp 2"),
+            "--from: -pp: found \"2\", allowed: 1 (pipelines and parallel contexts are not simulated)");
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --pipeline-parallel-size 1"), "accepted");
+  EXPECT_NE(error_of("trtllm-serve Qwen/Qwen3-8B --cp_size 2"), "accepted");
+}
+
+TEST(LaunchLine, SaysWhereHandoversAreSimulated) {
+  const std::string line =
+      R"(vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"kv_both"}')";
+  EXPECT_EQ(scenario_of(line).policy.name, "recompute");
+  EXPECT_TRUE(has_note(line, "fleet.disaggregation"));
+}
+
+TEST(LaunchLine, DraftsByAnotherLayerForHeadsThatAreInNoCatalogue) {
+  const std::string line =
+      R"(vllm serve Qwen/Qwen3-8B --speculative-config '{"method":"eagle3","model":"yuhuili/EAGLE3-Q","num_speculative_tokens":3}')";
+  EXPECT_TRUE(has_note(line, "one more layer"));
+  EXPECT_NE(
+      error_of(
+          R"(vllm serve Qwen/Qwen3-8B --speculative-config '{"method":"draft_model","model":"nobody/has-it"}')"),
+      "accepted");
+}
+
+TEST(LaunchLine, IsPrintedWithTheModelThatTheEngineKnows) {
+  const Scenario scenario = scenario_of("vllm serve meta-llama/Llama-3.1-8B-Instruct");
+  EXPECT_TRUE(launch_line_of(scenario, "meta-llama/Llama-3.1-8B-Instruct")
+                  .starts_with("vllm serve meta-llama/Llama-3.1-8B-Instruct"));
 }
 
 TEST(LaunchLine, CountsBlocksOfTheSizeThatItSays) {
@@ -199,16 +271,130 @@ TEST(LaunchLine, ReadsWhichOfLmcachesTiersThereAre) {
   EXPECT_EQ(kinds("LMCACHE_LOCAL_DISK=file:///x"), (std::vector{Tier::dram, Tier::ssd}));
   EXPECT_EQ(kinds("LMCACHE_LOCAL_DISK=None"), std::vector{Tier::dram});
   EXPECT_EQ(kinds("LMCACHE_LOCAL_CPU=False LMCACHE_LOCAL_DISK=file:///x"), std::vector{Tier::ssd});
+  EXPECT_EQ(kinds("LMCACHE_LOCAL_CPU=False LMCACHE_MAX_LOCAL_CPU_SIZE=60 LMCACHE_LOCAL_DISK=file:///x"),
+            std::vector{Tier::ssd});
+}
+
+TEST(LaunchLine, GivesLmcachesHostCacheItsOwnSizeWhereALineOnlyTurnsItOn) {
+  const std::string line =
+      " vllm serve Qwen/Qwen3-8B -tp 2 --kv-transfer-config.kv_connector LMCacheConnectorV1";
+  for (const char* variables :
+       {"", "LMCACHE_LOCAL_CPU=True", "LMCACHE_LOCAL_CPU=True LMCACHE_LOCAL_DISK=/x"}) {
+    const Scenario scenario = scenario_of(variables + line);
+    EXPECT_EQ(scenario.policy.tiers->front().kind, Tier::dram) << variables;
+    EXPECT_EQ(scenario.policy.tiers->front().capacity_bytes, 2 * 5 * 1073741824.0) << variables;
+  }
+}
+
+// A store without tiers would be refused; one that keeps nothing is the engine alone.
+TEST(LaunchLine, OfLmcacheWithoutAnyTierKeepsNothing) {
+  const std::string line =
+      "LMCACHE_LOCAL_CPU=False LMCACHE_CHUNK_SIZE=512 vllm serve Qwen/Qwen3-8B "
+      "--kv-transfer-config.kv_connector LMCacheConnectorV1";
+  EXPECT_EQ(read_launch_line(line).notes,
+            Texts{"LMCACHE_LOCAL_CPU=False leaves LMCache no tier, so that it keeps nothing"});
+  EXPECT_EQ(scenario_of(line).policy.name, "recompute");
+  EXPECT_FALSE(scenario_of(line).policy.chunk_tokens);
+}
+
+TEST(LaunchLine, OfVllmsBackendAloneTurnsNothingOn) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B ";
+  for (const char* off : {"--kv-offloading-backend native", "--kv-offloading-backend lmcache",
+                          "--kv-offloading-size 0 --kv-offloading-backend native"}) {
+    EXPECT_EQ(scenario_of(line + off).policy.name, "recompute") << off;
+    EXPECT_EQ(read_launch_line(line + off).notes,
+              Texts{"host cache settings are ignored: the line enables no connector"})
+        << off;
+  }
+  EXPECT_EQ(scenario_of(line + "--kv-offloading-size 0").policy.name, "recompute");
+  EXPECT_TRUE(read_launch_line(line + "--kv-offloading-size 0").notes.empty());
+  EXPECT_EQ(scenario_of(line + "--kv-offloading-backend native --kv-offloading-size 40").policy.name,
+            "vllm_offload");
+  // Of all ranks together, as with the native backend.
+  const Scenario lmcache =
+      scenario_of(line + "-tp 2 --kv-offloading-size 40 --kv-offloading-backend lmcache");
+  EXPECT_EQ(lmcache.policy.name, "lmcache");
+  EXPECT_EQ(lmcache.policy.tiers->front().capacity_bytes, 40 * 1073741824.0);
+}
+
+// A store of several nodes, and no DRAM of the engine's own.
+TEST(LaunchLine, OfMooncakesConnectorHasNoHostCache) {
+  const std::string line =
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector MooncakeStoreConnector";
+  const Scenario scenario = scenario_of(line);
+  EXPECT_EQ(scenario.policy.name, "vllm_offload");
+  ASSERT_EQ(scenario.policy.tiers->size(), 1U);
+  EXPECT_EQ(scenario.policy.tiers->front().kind, Tier::remote);
+  EXPECT_EQ(scenario.policy.tiers->front().eviction, EvictionKind::sharded_lru);
+  EXPECT_EQ(read_launch_line(line).notes,
+            Texts{"the line says no size of Mooncake Store: all remote storage of the hardware is taken"});
+}
+
+TEST(LaunchLine, TellsMooncakesUrlFromOtherServersOfLmcache) {
+  const auto eviction = [](const std::string& url) {
+    return scenario_of("LMCACHE_REMOTE_URL=" + url +
+                       " vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector LMCacheConnectorV1")
+        .policy.tiers->back()
+        .eviction;
+  };
+  EXPECT_EQ(eviction("mooncakestore://host:50051/"), EvictionKind::sharded_lru);
+  EXPECT_FALSE(eviction("lm://host:65432"));
+}
+
+// vLLM's file and object tiers are cleaned by others; SGLang's file backend is a cache.
+TEST(LaunchLine, OfVllmsSecondaryTiersNeverEvicts) {
+  const Scenario scenario = scenario_of(
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"OffloadingConnector\","
+      "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":50000000000,\"secondary_tiers\":["
+      "{\"type\":\"fs\",\"root_dir\":\"/mnt\"},{\"type\":\"obj\"}]}}'");
+  ASSERT_EQ(scenario.policy.tiers->size(), 3U);
+  const std::vector<TierOptions>& tiers = *scenario.policy.tiers;
+  EXPECT_FALSE(tiers[0].eviction);
+  EXPECT_EQ(tiers[1].kind, Tier::ssd);
+  EXPECT_EQ(tiers[1].eviction, EvictionKind::none);
+  EXPECT_EQ(tiers[2].kind, Tier::remote);
+  EXPECT_EQ(tiers[2].eviction, EvictionKind::none);
+  EXPECT_FALSE(scenario_of("sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-storage-backend "
+                           "file")
+                   .policy.tiers->back()
+                   .eviction);
+}
+
+TEST(LaunchLine, IgnoresSettingsOfStacksThatItDoesNotTurnOn) {
+  const std::string line = "LMCACHE_CHUNK_SIZE=512 LMCACHE_LOCAL_CPU=False vllm serve Qwen/Qwen3-8B";
+  EXPECT_FALSE(scenario_of(line).policy.chunk_tokens);
+  const Scenario offload = scenario_of(line + " --kv-offloading-size 40");
+  EXPECT_FALSE(offload.policy.chunk_tokens);
+  EXPECT_EQ(offload.policy.tiers->front().kind, Tier::dram);
+  EXPECT_EQ(read_launch_line(line + " --kv-offloading-size 40").notes,
+            (Texts{"LMCACHE_CHUNK_SIZE is ignored: the line enables vllm_offload",
+                   "LMCACHE_LOCAL_CPU is ignored: the line enables vllm_offload"}));
+}
+
+TEST(LaunchLine, TakesNoFlagForAValue) {
+  const LaunchLine line = read_launch_line("vllm serve Qwen/Qwen3-8B --new-switch -tp 4 --other -q=fp8");
+  EXPECT_EQ(line.notes, (Texts{"--new-switch is not known and changes nothing",
+                               "--other is not known and changes nothing"}));
+  const auto says = [&](const char* one) {
+    return std::find(line.overrides.begin(), line.overrides.end(), one) != line.overrides.end();
+  };
+  EXPECT_TRUE(says("serving.tensor_parallel_size=4"));
+  EXPECT_TRUE(says("model.weight_bytes_per_element=1"));
+  // A negative number is a value.
+  EXPECT_TRUE(has_note(read_launch_line("vllm serve Qwen/Qwen3-8B --new-number -1"),
+                       "--new-number -1 is not known and changes nothing"));
+  EXPECT_EQ(
+      error_of("vllm serve Qwen/Qwen3-8B --max-num-seqs -tp 4"),
+      "--from: --max-num-seqs: found \"\", allowed: a number, perhaps with k, K, m, M, g or G behind it");
 }
 
 TEST(LaunchLine, SaysWhereAHostCacheHasNoSizeOrNothingBeginsIt) {
-  EXPECT_EQ(read_launch_line("vllm serve Qwen/Qwen3-8B --kv-offloading-backend native").notes,
+  EXPECT_EQ(read_launch_line("vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector OffloadingConnector")
+                .notes,
             Texts{"the line says no size of the host cache: all DRAM of the hardware is taken"});
   const LaunchLine alone =
       read_launch_line("DYN_KVBM_CPU_CACHE_GB=100 python -m dynamo.vllm --model Qwen/Qwen3-8B");
-  EXPECT_EQ(alone.notes,
-            Texts{"sizes and tiers of a host cache change nothing without a connector that begins it"});
-  EXPECT_EQ(scenario_of("vllm serve Qwen/Qwen3-8B --kv-offloading-size 0").policy.name, "recompute");
+  EXPECT_EQ(alone.notes, Texts{"host cache settings are ignored: the line enables no connector"});
 }
 
 TEST(LaunchLine, IsFoundBehindNamesThatEndLikeAProgram) {
@@ -297,75 +483,112 @@ TEST(LaunchLine, ThatCannotBeReadIsRefusedInOneLine) {
 
 // ---- the table ----
 
-// A value that a row reads.
-std::string value_for(const FlagRow& row) {
+// Values that a row reads: each of its words, else one.
+Texts values_for(const FlagRow& row) {
   switch (row.form) {
     case FlagForm::integer:
     case FlagForm::blocks:
-      return "1";
+      return {"1"};
     case FlagForm::number:
-      return row.field == "policy.tiers.dram.capacity_over_gpu" ? "2" : "0.5";
+      return {row.field == "policy.tiers.dram.capacity_over_gpu" ? "2" : "0.5"};
     case FlagForm::bytes:
-      return row.unit_bytes == 1 ? "1e9" : "1";
+      return {row.unit_bytes == 1 ? "1e9" : "1"};
     case FlagForm::ranks:
-      return row.words.empty() ? "" : "true";
+      return {row.words.empty() ? "" : "true"};
     case FlagForm::words:
     case FlagForm::tier:
     case FlagForm::storage: {
-      const std::vector<Word> words = words_of(row.words);
-      const auto one =
-          std::find_if(words.begin(), words.end(), [](const Word& word) { return !word.value.empty(); });
-      return one->word == "*" ? "2" : std::string(one->word);
+      Texts values;
+      for (const Word& one : words_of(row.words)) {
+        if (!one.value.empty()) values.push_back(one.word == "*" ? "2" : std::string(one.word));
+      }
+      return values;
     }
+    case FlagForm::host_cache:
+      return {"true"};
     case FlagForm::model:
-      return "Qwen/Qwen3-8B";
+      return {"Qwen/Qwen3-8B"};
     case FlagForm::present:
     case FlagForm::yaml_file:
     case FlagForm::text:
       break;
   }
+  return {""};
+}
+
+// The flags without which a row's flag says nothing.
+std::string flags_beside(const FlagRow& row) {
+  if (row.names == "--all2all-backend") return " --enable-expert-parallel -dp 2";
+  if (row.names == "--kv-offloading-backend") return " --kv-offloading-size 1";
+  if (row.field == "serving.speculative.draft_model") {
+    return row.stack == Stack::vllm ? " --speculative-config.method draft_model"
+                                    : " --speculative-algorithm STANDALONE";
+  }
+  if (row.names == "--kv-transfer-config.kv_connector" || row.starts_storage) return "";
+  const std::string connector = " --kv-transfer-config.kv_connector ";
+  if (row.storage == "vllm_offload") return connector + "OffloadingConnector";
+  if (row.storage == "lmcache") return connector + "LMCacheConnectorV1";
+  if (row.storage == "kvbm") return connector + "DynamoConnector";
+  if (row.storage == "hicache") return " --enable-hierarchical-cache";
   return "";
 }
 
-// Each row alone, on the line of an engine that reads it: a field that no scenario has would be refused.
+// Overrides for what no engine's line says, or another of its flags.
+Texts overrides_beside(const FlagRow& row, const std::string& value) {
+  if (row.field == "serving.speculative.draft_tokens") return {"serving.speculative.acceptance_length=1.5"};
+  const bool is_model = value == "draft_model" || value == "STANDALONE" || value == "DraftTarget";
+  return is_model ? Texts{"serving.speculative.draft_model=qwen3-8b"} : Texts{};
+}
+
+// A line of an engine that reads the row, with the row's flag.
+std::string line_with(const FlagRow& row, const std::string& value) {
+  const std::string flag(first_name(row));
+  const char* program = row.stack == Stack::sglang   ? "sglang serve"
+                        : row.stack == Stack::trtllm ? "trtllm-serve"
+                                                     : "vllm serve";
+  std::string line = std::string(program) + " Qwen/Qwen3-30B-A3B" + flags_beside(row);
+  if (!flag.starts_with("-")) return flag + "=" + value + " " + line;
+  return line + " " + flag + (row.form == FlagForm::present ? "" : " " + value);
+}
+
+// Whether the overrides of a line with a row's flag set the row's field.
+bool sets_field(const LaunchLine& line, const FlagRow& row) {
+  const std::string field(row.field);
+  std::string start = field + "=", part;
+  constexpr std::string_view kTiers = "policy.tiers.";
+  if (field == "policy") start = "policy.name=";
+  if (field.starts_with(kTiers)) {
+    start = "policy.tiers=";
+    part = "\"" + field.substr(field.rfind('.') + 1) + "\":";
+  }
+  return std::any_of(line.overrides.begin(), line.overrides.end(), [&](const std::string& one) {
+    return one.starts_with(start) && one.find(part) != std::string::npos && one != "policy.name=recompute";
+  });
+}
+
+// Each row on a line of an engine that reads it. A field that no scenario has is refused.
 TEST(FlagTable, SetsFieldsThatScenariosHave) {
-  std::set<std::string> seen;
+  std::set<std::string_view> seen;
   for (const FlagRow& row : flag_table()) {
     if (row.effect != FlagEffect::sets || row.field.empty()) continue;
     EXPECT_FALSE(source_text(row.source).empty()) << row.names;
-    const bool is_variable = !row.names.starts_with("-");
-    const char* program = row.stack == Stack::sglang   ? "sglang serve"
-                          : row.stack == Stack::trtllm ? "trtllm-serve"
-                                                       : "vllm serve";
-    const std::string flag(first_name(row)), value = value_for(row);
-    std::string line = std::string(program) + " Qwen/Qwen3-30B-A3B";
-    if (is_variable) {
-      line = flag + "=" + value + " " + line;
-    } else if (row.form == FlagForm::present) {
-      line += " " + flag;
-    } else {
-      line += " " + flag + " " + value;
+    for (const std::string& value : values_for(row)) {
+      const std::string line = line_with(row, value);
+      try {
+        const LaunchLine read = read_launch_line(line);
+        for (const std::string& note : read.notes) {
+          EXPECT_TRUE(note.find("says no size") != std::string::npos) << line << ": " << note;
+        }
+        // True is what LMCache has without the variable.
+        EXPECT_TRUE(sets_field(read, row) || row.form == FlagForm::host_cache) << line;
+        scenario_of(line, overrides_beside(row, value));
+      } catch (const InputError& error) {
+        ADD_FAILURE() << line << "\n" << error.what();
+      }
     }
-    LaunchLine read;
-    ASSERT_NO_THROW(read = read_launch_line(line)) << line;
-    for (const std::string& note : read.notes) {
-      EXPECT_TRUE(note.find("host cache") != std::string::npos) << line << ": " << note;
-    }
-    const std::string path(row.field);
-    // Some belong to a whole: tiers and policies are given with others, speculation needs its method.
-    if (path.starts_with("policy") || path.starts_with("serving.speculative") || path == "model") continue;
-    const bool is_set = std::any_of(read.overrides.begin(), read.overrides.end(),
-                                    [&](const std::string& one) { return one.starts_with(path + "="); });
-    EXPECT_TRUE(is_set) << line;
-    try {
-      scenario_of(line);
-    } catch (const InputError& error) {
-      // What is set may not fit this machine or model, but the field is there.
-      EXPECT_EQ(std::string(error.what()).find("unknown key"), std::string::npos) << line << error.what();
-    }
-    seen.insert(path);
+    seen.insert(row.field);
   }
-  EXPECT_GT(seen.size(), 15U);
+  EXPECT_GT(seen.size(), 30U);
 }
 
 TEST(FlagTable, NamesEveryFlagOfAStackOnce) {
@@ -418,6 +641,21 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
       "sglang serve Qwen/Qwen3-30B-A3B --tp 8 --dp 4 --enable-dp-attention --ep 8 --chunked-prefill-size "
       "4096",
       "trtllm-serve Qwen/Qwen3-30B-A3B --tp_size 4 --extra_llm_api_options.enable_attention_dp true",
+      "LMCACHE_LOCAL_CPU=False LMCACHE_LOCAL_DISK=/x LMCACHE_MAX_LOCAL_DISK_SIZE=800 vllm serve "
+      "Qwen/Qwen3-8B --kv-transfer-config "
+      "'{\"kv_connector\":\"LMCacheConnectorV1\"}'",
+      "LMCACHE_REMOTE_URL=mooncakestore://h:50051 vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector "
+      "LMCacheConnectorV1",
+      "LMCACHE_MAX_LOCAL_CPU_SIZE=60 LMCACHE_REMOTE_URL=lm://h:65432 sglang serve Qwen/Qwen3-8B "
+      "--enable-lmcache",
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector MooncakeStoreConnector",
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"OffloadingConnector\","
+      "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":50000000000,"
+      "\"secondary_tiers\":[{\"type\":\"fs\"},{\"type\":\"obj\"}]}}'",
+      "sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-storage-backend mooncake",
+      "sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-storage-backend eic",
+      "DYN_KVBM_CPU_CACHE_GB=100 DYN_KVBM_DISK_CACHE_GB=800 vllm serve Qwen/Qwen3-8B --kv-transfer-config "
+      "'{\"kv_connector\":\"DynamoConnector\"}'",
   };
   for (const std::string& line : lines) {
     const Scenario first = scenario_of(line);
@@ -457,6 +695,58 @@ TEST(LaunchLine, IsEmptyForWhatNoStackDoes) {
                   {"policy.keep=hidden", "policy.restore=project"});
   EXPECT_EQ(launch_line_of(hidden), "");
   EXPECT_EQ(launch_line_of(scenario_of("vllm serve Qwen/Qwen3-8B", {"policy.name=hcache"})), "");
+}
+
+// Options of tiers and sizes that reading the line would not give back.
+TEST(LaunchLine, IsEmptyForTiersThatNoFlagDescribes) {
+  const std::string vllm = "vllm serve Qwen/Qwen3-8B ", sglang = "sglang serve Qwen/Qwen3-8B ";
+  const auto line_of = [](const std::string& line, const std::string& policy, const std::string& tiers) {
+    return launch_line_of(scenario_of(line, {"policy={}", "policy.name=" + policy, "policy.tiers=" + tiers}));
+  };
+  for (const char* option :
+       {R"("eviction":"fifo")", R"("soft_pin_s":60)", R"("lease_s":5)", R"("evict_at":0.9)",
+        R"("after_uses":2)", R"("replicas":2)", R"("free_fraction":0.1)", R"("capacity_over_gpu":3)"}) {
+    EXPECT_EQ(line_of(vllm, "vllm_offload", R"([{"kind":"dram",)" + std::string(option) + "}]"), "")
+        << option;
+  }
+  const std::tuple<std::string, const char*, const char*> none[] = {
+      {vllm, "vllm_offload", R"([{"kind":"ssd","eviction":"none"}])"},
+      {vllm, "vllm_offload", R"([{"kind":"dram"},{"kind":"ssd"}])"},
+      {vllm, "vllm_offload", R"([{"kind":"dram"},{"kind":"ssd","eviction":"none","capacity_bytes":1e12}])"},
+      {vllm, "vllm_offload", R"([{"kind":"dram"},{"kind":"mooncake_store"}])"},
+      {vllm, "vllm_offload", R"([{"kind":"mooncake_store","evict_at":0.95}])"},
+      {vllm, "vllm_offload", R"([{"kind":"hbm"},{"kind":"dram"}])"},
+      {vllm, "lmcache", R"([{"kind":"dram"},{"kind":"remote","capacity_bytes":1e12}])"},
+      {vllm, "lmcache", R"([{"kind":"dram"},{"kind":"remote","lease_s":10}])"},
+      {vllm, "lmcache", R"([{"kind":"dram","capacity_over_gpu":2}])"},
+      {vllm, "kvbm", R"([{"kind":"dram"},{"kind":"ssd"}])"},
+      {vllm, "kvbm", R"([{"kind":"dram"},{"kind":"remote"}])"},
+      {sglang, "hicache", R"([{"kind":"dram"},{"kind":"ssd"},{"kind":"remote"}])"},
+      {sglang, "hicache", R"([{"kind":"dram"},{"kind":"ssd","eviction":"none"}])"},
+      {sglang, "hicache", R"([{"kind":"dram"},{"kind":"ssd","capacity_bytes":1e12}])"},
+      {sglang, "hicache", R"([{"kind":"dram"},{"kind":"mooncake_store","soft_pin_s":1800}])"},
+  };
+  for (const auto& [line, policy, tiers] : none)
+    EXPECT_EQ(line_of(line, policy, tiers), "") << policy << tiers;
+  // The stacks' own options and those that a tier has anyway have a line.
+  EXPECT_NE(line_of(vllm, "vllm_offload", R"([{"kind":"dram","eviction":"lru"}])"), "");
+  EXPECT_NE(line_of(vllm, "kvbm", R"([{"kind":"dram"},{"kind":"ssd","after_uses":2}])"), "");
+  EXPECT_NE(line_of(vllm, "recompute", R"([{"kind":"dram","eviction":"fifo"}])"), "");
+  EXPECT_NE(launch_line_of(scenario_of(vllm, {"policy={}", "policy.name=kvbm"})), "");
+  EXPECT_NE(launch_line_of(scenario_of(vllm, {"policy={}", "policy.name=lmcache"})), "");
+  EXPECT_NE(launch_line_of(scenario_of(sglang, {"policy={}", "policy.name=hicache"})), "");
+}
+
+TEST(LaunchLine, NamesMooncakeForItsStoreAlone) {
+  const auto line_of = [](const std::string& kind) {
+    return launch_line_of(
+        scenario_of("sglang serve Qwen/Qwen3-8B",
+                    {"policy={}", "policy.name=hicache",
+                     R"(policy.tiers=[{"kind":"dram","capacity_over_gpu":2},{"kind":")" + kind + "\"}]"}));
+  };
+  EXPECT_NE(line_of("mooncake_store").find(" --hicache-storage-backend mooncake"), std::string::npos);
+  EXPECT_NE(line_of("remote").find(" --hicache-storage-backend hf3fs"), std::string::npos);
+  EXPECT_NE(line_of("ssd").find(" --hicache-storage-backend file"), std::string::npos);
 }
 
 TEST(ChangedFlags, NameWhatIsAddedAndWhatIsDropped) {

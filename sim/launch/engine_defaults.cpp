@@ -1,0 +1,38 @@
+// Defaults that engines derive from the GPU's memory.
+#include <algorithm>
+#include <cmath>
+
+#include "launch/launch_line.h"
+#include "launch/values.h"
+
+namespace kvcap {
+
+std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware) {
+  std::vector<std::string> defaults;
+  const auto says = [&](const std::string& start) {
+    return std::any_of(line.overrides.begin(), line.overrides.end(),
+                       [&](const std::string& one) { return one.starts_with(start); });
+  };
+  const auto add = [&](const std::string& path, const std::string& value) {
+    if (!says(path + "=")) defaults.push_back(path + "=" + value);
+  };
+  const double gib = hardware.gpu.memory_bytes / 1073741824;
+  if (line.engine == Stack::vllm) {
+    // vllm/engine/arg_utils.py: the API server's. What else it decides by the GPU, scenarios have by default.
+    const bool is_large = gib >= 70 && hardware.gpu.name.find("A100") == std::string::npos;
+    add("serving.max_num_seqs", is_large ? "1024" : "256");
+  }
+  if (line.engine == Stack::sglang) {
+    // python/sglang/srt/server_args.py: chunks by memory; 1.5 MB for each token of a chunk and 2 MB for each
+    // sequence of the largest CUDA graph are left to activations and graphs.
+    const int64_t chunk = gib < 35 ? 2048 : gib < 60 ? 4096 : gib < 160 ? 8192 : 16384;
+    const double graph = gib < 20 ? 8 : gib < 35 ? 24 : gib < 60 ? 32 : gib < 160 ? 256 : 512;
+    add("serving.max_num_batched_tokens", std::to_string(line.rank_chunk(chunk)));
+    const double share = 1 - (1.5 * static_cast<double>(chunk) + 2 * graph) / (1024 * gib);
+    add("serving.gpu_memory_utilization", number_json(std::round(1000 * share) / 1000));
+    if (says("policy.name=hicache")) add("serving.block_size", "64");
+  }
+  return defaults;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,28 @@
+// The parts of the table of flags, one file each. flag_table.cpp puts them together.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "launch/flags.h"
+
+namespace kvcap {
+
+std::span<const FlagRow> vllm_flags();
+std::span<const FlagRow> kv_store_flags();  // LMCache's and Dynamo's
+std::span<const FlagRow> sglang_flags();
+std::span<const FlagRow> trtllm_flags();
+// Flags that set no field: engines read them, but nothing that is simulated depends on them, or their effect
+// is not simulated.
+std::vector<FlagRow> known_flags();
+
+// Fields, units and words that rows of several stacks share.
+inline constexpr double kGibBytes = 1073741824, kGbBytes = 1e9;
+inline constexpr std::string_view kDramBytes = "policy.tiers.dram.capacity_bytes";
+inline constexpr std::string_view kSsdBytes = "policy.tiers.ssd.capacity_bytes";
+inline constexpr std::string_view kKvDtypes =
+    "auto= bfloat16=2 bf16=2 float16=2 fp8=1 fp8_e4m3=1 fp8_e5m2=1 fp8_ds_mla=";
+inline constexpr std::string_view kYesNo = "true=true false=false";
+
+}  // namespace kvcap

@@ -1,0 +1,75 @@
+#include "launch/named_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/input_error.h"
+#include "launch/values.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+// Models with the shapes of another model of the catalogue.
+constexpr std::pair<std::string_view, std::string_view> kAlike[] = {
+    {"llama-3.3-70b", "llama-3.1-70b"}, {"deepseek-r1", "deepseek-v3"}, {"deepseek-v3-0324", "deepseek-v3"}};
+// max_position_embeddings of Qwen3's releases of July 2025 (Qwen/Qwen3-30B-A3B-Instruct-2507, config.json).
+constexpr int64_t kPositionsOf2507 = 262144;
+// Endings of names that say how a model was trained or packed. They do not change its shapes.
+constexpr std::string_view kEndings[] = {"-instruct", "-2507", "-chat", "-hf",         "-it",
+                                         "-base",     "-bf16", "-v0.1", "-v0.2",       "-v0.3",
+                                         "-thinking", "-0528", "-fp8",  "-fp8-dynamic"};
+
+// "qwen3-8b" of "Qwen/Qwen3-8B/".
+std::string short_name(const std::string& written) {
+  std::string name = lower_case(written);
+  while (name.ends_with('/')) name.pop_back();
+  name.erase(0, name.rfind('/') + 1);
+  if (name.starts_with("meta-")) name.erase(0, 5);
+  return name;
+}
+
+}  // namespace
+
+NamedModel named_model(const std::string& written) {
+  std::error_code ignored;
+  if (std::filesystem::exists(written, ignored)) return {.name = written};
+  std::vector<std::string_view> names;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::models)) names.push_back(entry.name);
+  const auto is_there = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const std::string whole = short_name(written);
+  std::string wanted = whole;
+  // "mistral-7b-instruct-v0.1" is "mistral-7b-v0.1".
+  const std::size_t tuned = wanted.find("-instruct-v");
+  if (tuned != std::string::npos && is_there(wanted.substr(0, tuned) + wanted.substr(tuned + 9))) {
+    return {.name = wanted.substr(0, tuned) + wanted.substr(tuned + 9)};
+  }
+  bool is_8bit = false;
+  int64_t positions = 0;
+  for (bool shorter = true; shorter;) {
+    for (const auto& [name, like] : kAlike) {
+      if (wanted == name) wanted = like;
+    }
+    if (is_8bit && is_there(wanted + "-fp8")) return {wanted + "-fp8", false, positions};
+    if (is_there(wanted)) return {wanted, is_8bit, positions};
+    shorter = false;
+    for (std::string_view ending : kEndings) {
+      if (!wanted.ends_with(ending)) continue;
+      wanted.resize(wanted.size() - ending.size());
+      is_8bit = is_8bit || ending.starts_with("-fp8");
+      if (ending == "-2507") positions = kPositionsOf2507;
+      shorter = true;
+    }
+  }
+  std::string near = suggestion(wanted, names);
+  if (near.empty()) near = suggestion(whole, names);
+  throw InputError("--from: found model \"" + written +
+                   "\", allowed: a name of kvcap show models or the path of a config.json" + near);
+}
+
+}  // namespace kvcap

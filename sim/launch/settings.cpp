@@ -1,0 +1,320 @@
+#include "launch/settings.h"
+
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/input_error.h"
+#include "launch/named_model.h"
+#include "launch/stack_tiers.h"
+#include "launch/values.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::string_view kTierPrefix = "policy.tiers.";
+
+// Bytes of a flag, which the ranks multiply later.
+struct Bytes {
+  const FlagRow* row;
+  double bytes;
+};
+
+double bytes_of(const Setting& setting) {
+  const FlagRow& row = *setting.row;
+  const std::string& value = setting.value;
+  // A unit behind a number that has one already is a slip.
+  if (row.unit_bytes != 1 && !value.empty() && std::isalpha(static_cast<unsigned char>(value.back())) != 0) {
+    refuse_value(setting.flag, value, std::string("a number of ") + (row.unit_bytes == 1e9 ? "GB" : "GiB"));
+  }
+  return number_value(setting.flag, value) * row.unit_bytes;
+}
+
+// The policy that the settings turn on; empty where they turn none on.
+std::string policy_of(std::span<const Setting> settings) {
+  std::string connector, backend, started;
+  for (const Setting& one : settings) {
+    const FlagRow& row = *one.row;
+    if (row.form == FlagForm::storage) {
+      const std::optional<std::string> policy = word_value(row, one.value);
+      if (policy) (row.starts_storage ? connector : backend) = *policy;
+    } else if (row.starts_storage && started.empty()) {
+      // A host cache of no bytes is off.
+      if (row.form != FlagForm::bytes || bytes_of(one) > 0) started = row.storage;
+    }
+  }
+  if (started.empty()) return connector;
+  return backend.empty() ? started : backend;
+}
+
+class Overrides {
+ public:
+  Overrides(LaunchLine& line, std::span<const Setting> settings) : line_(line), policy_(policy_of(settings)) {
+    std::set<std::string_view> read;
+    for (const Setting& one : settings) {
+      if (!is_read(*one.row)) continue;
+      apply(one);
+      read.insert(one.flag);
+    }
+    // Of a flag with several rows one may be read.
+    for (const Setting& one : settings) {
+      if (!read.contains(one.flag)) ignored_.push_back(one.flag);
+    }
+  }
+
+  void finish() {
+    if (line_.model.empty()) throw InputError("--from: found no model, allowed: a line that names one");
+    settle_ranks();
+    settle_chunks();
+    settle_blocks();
+    settle_bytes();
+    settle_tiers();
+    std::vector<std::string>& overrides = line_.overrides;
+    overrides.push_back("model=" + line_.model);
+    overrides.push_back("serving.engine=" + std::string(name(line_.engine)));
+    if (!line_.engine_version.empty()) {
+      overrides.push_back("serving.engine_version=\"" + line_.engine_version + "\"");
+    }
+    overrides.push_back("policy.name=" + (policy_.empty() ? "recompute" : policy_));
+    overrides.push_back("policy.tiers=" + tiers_json());
+    for (const auto& [path, value] : fields_) overrides.push_back(path + "=" + value);
+  }
+
+ private:
+  bool is_read(const FlagRow& row) const {
+    if (row.form == FlagForm::storage) return row.starts_storage || !policy_.empty();
+    return row.storage.empty() || row.starts_storage || row.storage == policy_;
+  }
+
+  void note(std::string text) { line_.notes.push_back(std::move(text)); }
+
+  void set(const FlagRow& row, const std::string& json) {
+    if (!row.field.starts_with(kTierPrefix)) {
+      fields_[std::string(row.field)] = json;
+      return;
+    }
+    const std::string place(row.field.substr(kTierPrefix.size()));
+    const std::size_t dot = place.find('.');
+    tiers_[place.substr(0, dot)][place.substr(dot + 1)] = json;
+  }
+
+  void apply(const Setting& setting) {
+    const FlagRow& row = *setting.row;
+    const std::string &flag = setting.flag, &value = setting.value;
+    switch (row.form) {
+      case FlagForm::integer:
+        return set(row, std::to_string(integer_value(flag, value)));
+      case FlagForm::number:
+        return set(row, number_json(number_value(flag, value)));
+      case FlagForm::words:
+        if (const std::optional<std::string> said = word_value(row, value)) set(row, *said);
+        return;
+      case FlagForm::present:
+        if (row.field == "policy") return;  // policy_of has read it
+        if (setting.is_negated) return set(row, row.words == "true" ? "false" : "true");
+        return set(row, std::string(row.words));
+      case FlagForm::bytes:
+        bytes_.push_back({&row, bytes_of(setting)});
+        return;
+      case FlagForm::blocks:
+        blocks_ = integer_value(flag, value);
+        return;
+      case FlagForm::ranks:
+        divides_gpus_ = row.words.empty() || word_value(row, value) == "true";
+        return;
+      case FlagForm::tier:
+        if (const std::optional<std::string> kind = word_value(row, value)) tiers_[*kind];
+        return;
+      case FlagForm::host_cache:
+        has_host_cache_ = word_value(row, value) == "true";
+        return;
+      case FlagForm::model:
+        if (row.field == "model") return take_model(value);
+        return take_drafter(setting);
+      case FlagForm::yaml_file:
+        return note(flag + " " + value + " is not read: give its keys on the line, as in " +
+                    (row.stack == Stack::lmcache
+                         ? "LMCACHE_MAX_LOCAL_CPU_SIZE=60"
+                         : "--extra_llm_api_options.kv_cache_config.host_cache_size 68719476736"));
+      case FlagForm::storage:  // policy_of has read it
+        if (value == "NixlConnector" || value == "MooncakeConnector" || value == "P2pNcclConnector") {
+          note(value + " moves KV between servers: fleet.disaggregation simulates that");
+        }
+        return;
+      case FlagForm::text:
+        return;
+    }
+  }
+
+  void take_model(const std::string& written) {
+    const NamedModel model = named_model(written);
+    line_.model = model.name;
+    line_.written_model = written;
+    if (model.positions > 0) fields_["model.max_position_embeddings"] = std::to_string(model.positions);
+    if (!model.is_8bit) return;
+    fields_["model.weight_bytes_per_element"] = "1";
+    fields_["model.activation_bytes_per_element"] = "1";
+  }
+
+  // Heads that draft for a model are in no catalogue: `layers` drafts by one more layer of the model.
+  void take_drafter(const Setting& setting) {
+    try {
+      set(*setting.row, nlohmann::json(named_model(setting.value).name).dump());
+    } catch (const InputError&) {
+      const auto method = fields_.find("serving.speculative.method");
+      if (method != fields_.end() && method->second == "draft_model") throw;
+      note(setting.flag + " " + setting.value +
+           " is not in the catalogue: drafts take one more layer of the model");
+    }
+  }
+
+  std::optional<int64_t> integer_of(const std::string& field) const {
+    const auto found = fields_.find(field);
+    if (found == fields_.end()) return std::nullopt;
+    return integer_value(field, found->second);
+  }
+  int64_t count_of(const std::string& field) const { return integer_of(field).value_or(1); }
+
+  // Attention of data parallel ranks divides the line's tensor parallel GPUs. Without it each of SGLang's
+  // ranks has all experts of the model; ranks of one engine share them in this simulator, as vLLM's do.
+  void settle_ranks() {
+    const int64_t gpus = count_of("serving.tensor_parallel_size");
+    int64_t ranks = count_of("serving.data_parallel_size");
+    if (divides_gpus_) {
+      if (line_.engine == Stack::trtllm) ranks = gpus;
+      if (ranks < 1 || gpus % ranks != 0) {
+        refuse_value("--dp-size", std::to_string(ranks), "a divisor of --tp-size with --enable-dp-attention");
+      }
+      fields_["serving.tensor_parallel_size"] = std::to_string(gpus / ranks);
+      fields_["serving.data_parallel_size"] = std::to_string(ranks);
+      line_.attention_ranks = ranks;
+    } else if (line_.engine == Stack::sglang && ranks > 1 && load_model(line_.model).experts) {
+      fields_.erase("serving.data_parallel_size");
+      fields_["fleet.replicas"] = std::to_string(ranks);
+      const std::string count = std::to_string(ranks);
+      note("--dp-size " + count + " without --enable-dp-attention: SGLang's ranks share no experts and are " +
+           count + " servers here, each with the DRAM, the SSDs and the price of one");
+    }
+  }
+
+  void settle_chunks() {
+    const std::optional<int64_t> said = integer_of("serving.max_num_batched_tokens");
+    if (!said || line_.engine != Stack::sglang) return;
+    int64_t tokens = line_.rank_chunk(*said);
+    if (*said == -1) {
+      tokens = longest_prompt();
+      note("--chunked-prefill-size -1: a step computes up to " + std::to_string(tokens) +
+           " tokens of prompts");
+    }
+    fields_["serving.max_num_batched_tokens"] = std::to_string(tokens);
+  }
+  int64_t longest_prompt() const {
+    for (const char* field : {"serving.max_model_len", "model.max_position_embeddings"}) {
+      if (const std::optional<int64_t> tokens = integer_of(field)) return *tokens;
+    }
+    return load_model(line_.model).max_position_embeddings;
+  }
+
+  void settle_blocks() {
+    if (!blocks_) return;
+    const int64_t tokens = integer_of("serving.block_size").value_or(16);
+    fields_["serving.kv_capacity_tokens"] = std::to_string(tokens * *blocks_);
+  }
+
+  // Each data parallel rank is an engine with a host cache of its own.
+  void settle_bytes() {
+    const int64_t engines = count_of("serving.data_parallel_size");
+    const int64_t gpus = engines * count_of("serving.tensor_parallel_size");
+    for (const Bytes& one : bytes_) {
+      const auto holders = static_cast<double>(one.row->is_per_rank ? gpus : engines);
+      if (one.bytes > 0 || !one.row->starts_storage) set(*one.row, number_json(one.bytes * holders));
+    }
+  }
+
+  void settle_tiers() {
+    note_ignored();
+    if (policy_ == "hicache") settle_hicache();
+    if (policy_ == "vllm_offload" && tiers_.contains("mooncake_store")) {
+      has_host_cache_ = false;
+      note("the line says no size of Mooncake Store: all remote storage of the hardware is taken");
+    }
+    if (!has_host_cache_) tiers_.erase("dram");
+    if (policy_ == "lmcache" && !has_host_cache_ && tiers_.empty()) {
+      policy_.clear();
+      std::erase_if(fields_, [](const auto& field) { return field.first.starts_with("policy."); });
+      note("LMCACHE_LOCAL_CPU=False leaves LMCache no tier, so that it keeps nothing");
+    }
+    const auto dram = tiers_.find("dram");
+    const bool is_sized = dram != tiers_.end() && !dram->second.empty();
+    if ((policy_ == "vllm_offload" || policy_ == "kvbm") && has_host_cache_ && !is_sized) {
+      note("the line says no size of the host cache: all DRAM of the hardware is taken");
+    }
+  }
+
+  // A size decides before a ratio, and a size of 0 leaves it to the ratio (SGLang's server_args.py).
+  void settle_hicache() {
+    const auto caching = fields_.find("serving.prefix_caching");
+    if (caching != fields_.end() && caching->second == "false") {
+      throw InputError(
+          "--from: found --disable-radix-cache beside --enable-hierarchical-cache, allowed: one of them");
+    }
+    const auto dram = tiers_.find("dram");
+    if (dram == tiers_.end()) return;
+    const auto size = dram->second.find("capacity_bytes");
+    if (size == dram->second.end()) return;
+    if (number_value("--hicache-size", size->second) > 0) {
+      if (dram->second.erase("capacity_over_gpu") > 0) note("--hicache-size overrides --hicache-ratio");
+    } else {
+      dram->second.erase(size);
+    }
+  }
+
+  void note_ignored() {
+    if (ignored_.empty()) return;
+    if (policy_.empty()) {
+      note("host cache settings are ignored: the line enables no connector");
+      return;
+    }
+    for (const std::string& flag : ignored_) note(flag + " is ignored: the line enables " + policy_);
+  }
+
+  // From near to far; null leaves it to the policy.
+  std::string tiers_json() {
+    if (policy_.empty() || (tiers_.empty() && has_host_cache_)) return "null";
+    if (has_host_cache_) tiers_["dram"];
+    std::string text;
+    for (const char* kind : {"dram", "ssd", "remote", "mooncake_store"}) {
+      const auto said = tiers_.find(kind);
+      if (said == tiers_.end()) continue;
+      const StackTier* tier = stack_tier(policy_, kind);
+      KVCAP_CHECK(tier != nullptr);
+      text += (text.empty() ? "" : ",") + tier_json(*tier, said->second);
+    }
+    return "[" + text + "]";
+  }
+
+  LaunchLine& line_;
+  std::string policy_;
+  std::map<std::string, std::string> fields_;                        // JSON texts by path
+  std::map<std::string, std::map<std::string, std::string>> tiers_;  // JSON texts by kind and key
+  bool has_host_cache_ = true;
+  bool divides_gpus_ = false;
+  std::vector<Bytes> bytes_;
+  std::optional<int64_t> blocks_;
+  std::vector<std::string> ignored_;  // flags of policies that the line does not turn on
+};
+
+}  // namespace
+
+void apply_settings(std::span<const Setting> settings, LaunchLine& line) {
+  Overrides(line, settings).finish();
+}
+
+}  // namespace kvcap

@@ -1,0 +1,94 @@
+// Writes the flags of `serving`.
+#include <algorithm>
+#include <optional>
+
+#include "launch/line_parts.h"
+#include "launch/values.h"
+
+namespace kvcap {
+namespace {
+
+// nullptr where the path leads to nothing or to null.
+const Json* at(const Json& json, std::string_view path) {
+  const Json* node = &json;
+  while (!path.empty()) {
+    const std::size_t dot = std::min(path.find('.'), path.size());
+    const auto found = node->is_object() ? node->find(std::string(path.substr(0, dot))) : node->end();
+    if (!node->is_object() || found == node->end() || found->is_null()) return nullptr;
+    node = &*found;
+    path.remove_prefix(std::min(dot + 1, path.size()));
+  }
+  return node;
+}
+
+// The first word of the engine's default: "1024" of "1024; 256 below 70 GiB".
+std::string_view default_word(const FlagRow& row) {
+  return row.engine_default.substr(0, row.engine_default.find_first_of(" ;,"));
+}
+
+// The flag of a field of `serving`; nothing where the engine has the value by itself.
+std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_of_line,
+                                        const Scenario& scenario) {
+  const Json& value = *at(serving_of_line, row.field);
+  const std::string flag(first_name(row)), text = plain_text(value);
+  switch (row.form) {
+    case FlagForm::present:
+      if (row.engine_default == "on") {
+        return text == row.words ? std::nullopt : std::optional("--no-" + flag.substr(2));
+      }
+      return text == row.words ? std::optional(flag) : std::nullopt;
+    case FlagForm::words: {
+      const std::optional<std::string> word = word_for(row, text);
+      if (!word || *word == default_word(row)) return std::nullopt;
+      // Any other word stands for a number of GPUs: all of the line's.
+      return flag + " " +
+             (*word == "*" ? plain_text(*at(serving_of_line, "serving.tensor_parallel_size")) : *word);
+    }
+    case FlagForm::blocks:
+      return flag + " " + std::to_string(value.get<int64_t>() / scenario.serving.block_size);
+    case FlagForm::integer:
+    case FlagForm::number:
+      if (default_word(row) == text) return std::nullopt;
+      if (row.field == "serving.max_model_len" && value == scenario.model.max_position_embeddings) {
+        return std::nullopt;
+      }
+      return flag + " " + text;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+bool divides_gpus(const Scenario& scenario, Stack engine) {
+  const bool shares_experts = scenario.serving.data_parallel_size > 1 && scenario.model.experts.has_value();
+  return shares_experts && engine != Stack::vllm;
+}
+std::string plain_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void add_serving(const Scenario& scenario, Stack engine, LineParts& parts) {
+  Json json = Json::parse(scenario.resolved_json);
+  const int64_t ranks = divides_gpus(scenario, engine) ? scenario.serving.data_parallel_size : 1;
+  if (ranks > 1) {
+    Json& serving = json["serving"];
+    serving["tensor_parallel_size"] = ranks * scenario.serving.tensor_parallel_size;
+    if (engine == Stack::sglang) {
+      serving["max_num_batched_tokens"] = ranks * scenario.serving.max_num_batched_tokens;
+    }
+  }
+  for (const FlagRow& row : flag_table()) {
+    const bool is_plain = row.stack == engine && row.effect == FlagEffect::sets &&
+                          row.field.starts_with("serving.") && row.names.starts_with("--") &&
+                          row.field != "serving.speculative.draft_model";
+    if (!is_plain || !at(json, row.field)) continue;
+    if (row.form == FlagForm::ranks) {
+      if (ranks > 1) parts.words.push_back(std::string(first_name(row)) + (row.words.empty() ? "" : " true"));
+    } else if (const std::optional<std::string> flag = serving_flag(row, json, scenario)) {
+      parts.words.push_back(*flag);
+    }
+  }
+}
+
+}  // namespace kvcap
