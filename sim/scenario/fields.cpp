@@ -607,9 +607,13 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
            .max = kMaxCount,
            .absent = "any number"});
   v.field("max_num_batched_tokens", o.max_num_batched_tokens,
-          {.meaning = "budget of one step", .unit = "tokens", .min = 1, .max = 1e9});
+          {.meaning = "budget of one step; vllm: 8192 on GPUs of 70 GiB and more but A100",
+           .unit = "tokens",
+           .min = 1,
+           .max = 1e9});
   v.field("block_size", o.block_size, {.meaning = "of a KV block", .unit = "tokens", .min = 1, .max = 65536});
-  v.field("gpu_memory_utilization", o.gpu_memory_utilization, share("share of GPU memory that is used"));
+  v.field("gpu_memory_utilization", o.gpu_memory_utilization,
+          share("share of GPU memory that is used; vllm from 0.16 on 0.92"));
   v.field("max_model_len", o.max_model_len,
           {.meaning = "longest sequence",
            .unit = "tokens",
@@ -627,7 +631,7 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
                       "(gpu_memory_utilization) of what these leave free",
            .absent = "engine where hardware.gpu.reported_memory_bytes is known, else simple"});
   v.field("engine_version", o.engine_version,
-          {.meaning = "of vLLM; what it takes from GPU memory beside KV"});
+          {.meaning = "of vLLM; what it takes from GPU memory, and whether it schedules asynchronously"});
   v.field("overflow", o.overflow,
           {.meaning = "of a prompt beyond max_model_len: drop the oldest half, or reject"});
   v.field("prefix_caching", o.prefix_caching,
@@ -661,7 +665,9 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
       {.meaning = "where states of recurrent layers are kept for other requests: nowhere, where a step ends "
                   "with a block (prefill slices are cut so that they do), or at the end of every block"});
   v.field("async_scheduling", o.async_scheduling,
-          {.meaning = "the next step is planned while one runs; host time is hidden behind the GPU's"});
+          {.meaning =
+               "the next step is planned while one runs; host time is hidden behind the GPU's; vllm before "
+               "0.14: false"});
   v.field("speculative", o.speculative,
           {.meaning = "speculative decoding: drafts that one step verifies", .absent = "none"});
   v.field("step_overhead_s", o.step_overhead_s, not_negative("host time of a step", "s"));

@@ -11,6 +11,7 @@
 #include "scenario/check.h"
 #include "scenario/data_files.h"
 #include "scenario/json.h"
+#include "serving/engines.h"
 #include "spec/tiers.h"
 #include "workload/sources_table.h"
 
@@ -86,6 +87,21 @@ std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) 
   return unsized;
 }
 
+// What vLLM decides by its version and the GPU, of what nobody has said.
+void settle_engine(Scenario& scenario, const Document& document) {
+  ServingOptions& serving = scenario.serving;
+  const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
+  if (serving.engine != EngineKind::vllm || !version) return;
+  const auto given = document.json.find("serving");
+  const auto is_open = [&](const char* key) {
+    return given == document.json.end() || !given->contains(key) || given->at(key).is_null();
+  };
+  const VllmDefaults defaults = vllm_defaults(*version, scenario.hardware.gpu);
+  if (is_open("max_num_batched_tokens")) serving.max_num_batched_tokens = defaults.max_num_batched_tokens;
+  if (is_open("gpu_memory_utilization")) serving.gpu_memory_utilization = defaults.gpu_memory_utilization;
+  if (is_open("async_scheduling")) serving.async_scheduling = defaults.async_scheduling;
+}
+
 // Tiers that the policy's name stands for, and sizes that depend on the engine's GPUs, as plain numbers.
 void settle_tiers(Scenario& scenario) {
   PolicyOptions& policy = scenario.policy;
@@ -126,6 +142,7 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
   Scenario scenario = read_scenario(document);
   if (scenario.name.empty()) scenario.name = name_of(file);
   scenario.file = file;
+  settle_engine(scenario, document);
   if (!scenario.serving.max_model_len) {
     scenario.serving.max_model_len = scenario.model.max_position_embeddings;
   }

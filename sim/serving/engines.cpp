@@ -47,6 +47,16 @@ constexpr std::array kEngines = {
 std::span<const EngineRow> engine_table() { return kEngines; }
 const EngineRow& engine_row(EngineKind engine) { return kEngines[static_cast<std::size_t>(engine)]; }
 
+// Budgets of the API server: vllm/engine/arg_utils.py (vllm#17885). Memory:
+// docs/design/prefix_caching.md@01ff8bf. Scheduling: vllm#27614, in 0.14.0.
+VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu) {
+  constexpr double kGib = 1073741824;
+  const bool is_large = gpu.memory_bytes >= 70 * kGib && gpu.name.find("A100") == std::string::npos;
+  return {.max_num_batched_tokens = is_large ? 8192 : 2048,
+          .gpu_memory_utilization = version >= EngineVersion{0, 16} ? 0.92 : 0.9,
+          .async_scheduling = version >= EngineVersion{0, 14}};
+}
+
 ServingOptions options_of(EngineKind engine) {
   ServingOptions options;
   options.engine = engine;

@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "serving/options.h"
+#include "spec/engine_version.h"
+#include "spec/hardware_profile.h"
 
 namespace kvcap {
 
@@ -26,5 +28,13 @@ const EngineRow& engine_row(EngineKind engine);
 
 // The options of an engine of which nothing is given.
 ServingOptions options_of(EngineKind engine);
+
+// What vLLM decides by its version and by the GPU where nobody says otherwise.
+struct VllmDefaults {
+  int64_t max_num_batched_tokens = 2048;
+  double gpu_memory_utilization = 0.9;
+  bool async_scheduling = true;
+};
+VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu);
 
 }  // namespace kvcap

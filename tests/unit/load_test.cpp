@@ -134,13 +134,31 @@ TEST(Override, ThatIsWrongIsNamedAsThePlace) {
   }
 }
 
+// 8,192 tokens a step on a GPU of 80 GiB that is no A100; 0.92 of the memory from 0.16 on, asynchronous
+// scheduling from 0.14 on. What is said stays.
+TEST(Scenario, TakesTheDefaultsOfVllmsVersionAndOfTheGpu) {
+  const auto serving = [](std::vector<std::string> overrides) {
+    return parse_scenario(sample_scenario(), "chat.json", overrides).serving;
+  };
+  EXPECT_EQ(serving({"hardware=h100-sxm"}).max_num_batched_tokens, 8192);
+  EXPECT_EQ(serving({"hardware=a100-80g-sxm"}).max_num_batched_tokens, 2048);
+  EXPECT_EQ(serving({"hardware=l40s"}).max_num_batched_tokens, 2048);
+  EXPECT_EQ(serving({"hardware=h100-sxm", "serving.max_num_batched_tokens=512"}).max_num_batched_tokens, 512);
+  EXPECT_EQ(serving({"serving.engine_version=\"0.15.1\""}).gpu_memory_utilization, 0.9);
+  EXPECT_EQ(serving({"serving.engine_version=\"0.16\""}).gpu_memory_utilization, 0.92);
+  EXPECT_TRUE(serving({"serving.engine_version=\"0.14\""}).async_scheduling);
+  EXPECT_FALSE(serving({"serving.engine_version=\"0.13.2\""}).async_scheduling);
+  EXPECT_TRUE(serving({"serving.engine_version=\"0.13\"", "serving.async_scheduling=true"}).async_scheduling);
+  EXPECT_EQ(serving({"serving.engine=trtllm"}).gpu_memory_utilization, 0.9);
+}
+
 TEST(Scenario, TakesTheDocumentedDefaults) {
   const Scenario scenario = parse();
   EXPECT_EQ(scenario.serving.tensor_parallel_size, 1);
   EXPECT_EQ(scenario.serving.max_num_seqs, 256);
   EXPECT_EQ(scenario.serving.max_num_batched_tokens, 2048);
   EXPECT_EQ(scenario.serving.block_size, 16);
-  EXPECT_EQ(scenario.serving.gpu_memory_utilization, 0.9);
+  EXPECT_EQ(scenario.serving.gpu_memory_utilization, 0.92);
   EXPECT_EQ(scenario.serving.max_model_len, 2048);
   EXPECT_FALSE(scenario.serving.kv_capacity_tokens);
   EXPECT_EQ(scenario.policy.name, "hcache");
