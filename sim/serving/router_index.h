@@ -4,9 +4,8 @@
 //                used leaves first) or it was not sent again for so long. It never learns what a node has
 //                evicted, nor what it holds of answers.
 //   events       what a node has reported, a delay ago: parts of prompts when they were computed, contexts
-//   when
-//                turns end, and what its GPU evicts. It is late, and does not know what tiers below the GPU
-//                still hold.
+//                when turns end, and what its GPU evicts. It is late, and does not know what tiers below the
+//                GPU still hold.
 //
 // A part (prompt.h) is believed from its beginning: so many of its first tokens. A prompt is believed as far
 // as its parts reach without a gap.
