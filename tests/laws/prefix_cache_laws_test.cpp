@@ -129,8 +129,8 @@ std::string line_of(const std::string& name, double value) {
 std::string text_of(const std::vector<TurnRecord>& turns) {
   std::string text;
   for (const TurnRecord& turn : turns) {
-    text += line_of("arrival", turn.arrival_s) + line_of("ttft", turn.ttft_s) +
-            line_of("e2el", turn.e2el_s) + line_of("hit", turn.hit_tokens);
+    text += line_of("arrival", turn.arrival_s) + line_of("ttft", turn.ttft_s) + line_of("e2el", turn.e2el_s) +
+            line_of("hit", turn.hit_tokens);
   }
   return text;
 }

@@ -418,8 +418,9 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
   EXPECT_NE(help.find("  serving.tensor_parallel_size\n"
                       "      an integer from 1 to 1024 [GPUs], default 1: GPUs that share every layer\n"),
             std::string::npos);
-  EXPECT_NE(help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, sharded_lru, next_use, score"),
-            std::string::npos);
+  EXPECT_NE(
+      help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, sharded_lru, next_use, score"),
+      std::string::npos);
   EXPECT_NE(help.find("  workload.source.kind\n      " + joined(source_names()) + ", required: "),
             std::string::npos);
 }
