@@ -6,8 +6,8 @@
 //    deviation and the mean, over pairs of a program and a GPU, of the mean of each.
 // 2. Do model intervals contain what was measured? On whole runs of real servers, none of which any error was
 //    taken from, 80 % intervals should contain 70 to 90 % of the measured means. Runs of which it is known
-//    what the model lacks are counted apart. Means of one machine and engine err together, so that a family
-//    is less evidence than its number of means suggests.
+//    what the model lacks, or only that their steps take longer, are in a second share over all runs. Means of
+//    one machine and engine err together, so that a family is less evidence than its number of means suggests.
 #include "validate/uncertainty.h"
 
 #include <algorithm>
