@@ -269,13 +269,7 @@ std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
 
 // Of the first `tokens` tokens of a sequence. What is found wherever it stands is found as a whole.
 std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, int64_t tokens) const {
-  std::vector<SequenceRun> runs;
-  for (const SequenceRun& run : all) {
-    if (tokens <= 0) break;
-    runs.push_back(run);
-    runs.back().tokens = std::min(run.tokens, tokens);
-    tokens -= runs.back().tokens;
-  }
+  std::vector<SequenceRun> runs = first_tokens(all, tokens);
   if (parts_.keeping.match == Match::chunk && !runs.empty() && runs.back().owner == TextOwner::piece &&
       runs.back().tokens < all[runs.size() - 1].tokens) {
     runs.pop_back();

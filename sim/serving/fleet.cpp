@@ -171,15 +171,8 @@ void Fleet::route_arrivals(double now_s) {
 
 // The parts of a turn's prompt, new tokens included.
 std::vector<Part> Fleet::prompt_parts(const TurnText& text) const {
-  int64_t left = text.history_tokens + text.input_tokens;
-  std::vector<SequenceRun> runs;
-  for (const SequenceRun& run : text.runs) {
-    if (left <= 0) break;
-    runs.push_back(run);
-    runs.back().tokens = std::min(run.tokens, left);
-    left -= runs.back().tokens;
-  }
-  return parts_of(runs, parts_.instance.keeping.chunk_tokens);
+  return parts_of(first_tokens(text.runs, text.history_tokens + text.input_tokens),
+                  parts_.instance.keeping.chunk_tokens);
 }
 
 // What the router knows of each node, and believes to lie on it of this prompt.

@@ -13,6 +13,17 @@ void name_parts(std::span<SequenceRun> runs, PieceKeys piece_keys, Match match) 
   }
 }
 
+std::vector<SequenceRun> first_tokens(std::span<const SequenceRun> runs, int64_t tokens) {
+  std::vector<SequenceRun> first;
+  for (const SequenceRun& run : runs) {
+    if (tokens <= 0) break;
+    first.push_back(run);
+    first.back().tokens = std::min(run.tokens, tokens);
+    tokens -= first.back().tokens;
+  }
+  return first;
+}
+
 std::vector<Part> parts_of(std::span<const SequenceRun> runs, int64_t chunk_tokens) {
   std::vector<Part> parts;
   for (const SequenceRun& run : runs) {

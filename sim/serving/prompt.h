@@ -39,6 +39,8 @@ struct SequenceRun : TextRun {
 
 // Says of each run of a sequence under which part tiers hold it.
 void name_parts(std::span<SequenceRun> runs, PieceKeys piece_keys, Match match);
+// The first `tokens` tokens of a sequence, the last run of them cut.
+std::vector<SequenceRun> first_tokens(std::span<const SequenceRun> runs, int64_t tokens);
 // The parts of a sequence, in order. `chunk_tokens`: pieces are kept in chunks of at most so many tokens, the
 // first of which has its piece's name (0: whole). REQUIRES: they have been named.
 std::vector<Part> parts_of(std::span<const SequenceRun> runs, int64_t chunk_tokens);

@@ -20,8 +20,8 @@ struct TierOptions {
   std::optional<double> evict_at;
   double evict_share = 0.05;
   double lease_s = 0;  // what was read so shortly ago does not leave
-  double soft_pin_s =
-      0;  // what several sessions share stays so long after its last use, if something else can leave
+  // What several sessions share stays so long after its last use, if something else can leave.
+  double soft_pin_s = 0;
   int64_t after_uses = 1;  // of a context before it enters this tier from a nearer one
   int64_t replicas = 1;    // copies of what is stored here
   bool exclusive = false;  // hbm: what lies here takes no room in the first host tier
