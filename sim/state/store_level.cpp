@@ -36,10 +36,15 @@ StoreLevel::StoreLevel(const StoreTier& options)
 
 void StoreLevel::hold_or_release(Slot slot) {
   const Entry& entry = entries_[slot];
-  const bool stays = entry.held || entry.leased;
+  const bool stays = entry.held || entry.leased || entry.chosen;
   stays || entry.soft_pinned ? eviction_->hold(slot) : eviction_->release(slot);
   if (!entry.soft_pinned) return;
   stays ? soft_pins_->hold(slot) : soft_pins_->release(slot);
+}
+
+void StoreLevel::choose(Slot slot, bool chosen) {
+  entries_[slot].chosen = chosen;
+  hold_or_release(slot);
 }
 
 void StoreLevel::lease(Slot slot, Order now) {
@@ -83,6 +88,10 @@ void StoreLevel::end_soft_pins(Order now) {
 Slot StoreLevel::victim(Order now) {
   end_leases(now);
   end_soft_pins(now);
+  return next_victim();
+}
+
+Slot StoreLevel::next_victim() {
   const Slot first = eviction_->victim();
   return first == kNoSlot && soft_pins_ ? soft_pins_->victim() : first;
 }
@@ -102,24 +111,22 @@ bool StoreLevel::choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tok
   const bool stays = own.tokens > 0 && !own.held;
   if (missing > free_to_leave_tokens_ - (stays ? own.tokens : 0)) return false;
 
-  const auto hold = [this](Slot slot) {
-    eviction_->hold(slot);
-    if (entries_[slot].soft_pinned) soft_pins_->hold(slot);
-  };
-  if (stays) hold(newcomer);
+  end_leases(now);
+  end_soft_pins(now);
+  if (stays) choose(newcomer, true);
   bool yields = true;
   while (missing > 0 && yields) {
-    const Slot first = victim(now);
+    const Slot first = next_victim();
     yields = first != kNoSlot && eviction_->yields(first, newcomer, ahead);
     if (!yields) break;
-    hold(first);
+    choose(first, true);
     eviction_->chosen(first);
     victims_.push_back(first);
     missing -= entries_[first].tokens;
   }
-  if (stays) hold_or_release(newcomer);
+  if (stays) choose(newcomer, false);
   if (!yields) {
-    for (Slot victim : victims_) hold_or_release(victim);
+    for (Slot victim : victims_) choose(victim, false);
     victims_.clear();
   }
   spare_tokens_ = -missing;
@@ -163,7 +170,7 @@ void StoreLevel::trim(Slot slot, int64_t tokens) {
   used_tokens_ -= gone;
   left_tokens_ += gone;
   free_to_leave_tokens_ -= gone;
-  hold_or_release(slot);  // as a victim it was held
+  choose(slot, false);
 }
 
 void StoreLevel::cut(Slot slot, int64_t tokens) {
@@ -227,6 +234,7 @@ void StoreLevel::check(int64_t contexts) const {
     used_tokens += entry.tokens;
     if (!entry.held) free_to_leave_tokens += entry.tokens;
     KVCAP_INVARIANT("INV-HELD", entry.held || entry.complete());
+    KVCAP_INVARIANT("INV-HELD", !entry.chosen);
     KVCAP_INVARIANT("INV-HELD", !entry.soft_pinned || (soft_pins_ && entry.tokens > 0));
     KVCAP_INVARIANT("INV-HELD", !entry.leased || entry.tokens > 0);
   }

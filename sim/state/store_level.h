@@ -44,8 +44,9 @@ class StoreLevel {
     uint32_t cut = 0;                  // lost in front since it entered
     bool source = false;               // is being copied to a nearer tier
     bool held = false;                 // may not leave
+    bool chosen = false;               // by a search: as the newcomer until it ends, as a victim until it leaves
     bool soft_pinned = false;          // leaves after all that are not
-    bool leased = false;               // was read so shortly ago that it does not leave
+    bool leased = false;               // was read within lease_s: it does not leave
     Order leased_until = 0;
     Order pinned_until = 0;  // of the soft pin
     int64_t visible() const { return std::min(arrived, awaited_from); }
@@ -71,7 +72,7 @@ class StoreLevel {
   // no way, by room or because some victim does not yield, or has a lease. The chosen are held until they
   // leave.
   bool choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead, Order now);
-  // The next victim that may leave now, or kNoSlot.
+  // The next victim, or kNoSlot. Leases and soft pins that have ended by `now` no longer count.
   Slot victim(Order now);
   // The context was read: its lease begins anew.
   void lease(Slot slot, Order now);
@@ -116,8 +117,10 @@ class StoreLevel {
     Slot slot = 0;
   };
 
-  // Holds the context in both orders, or lets it leave by the one that it stands in.
+  // The only place that holds a context in the orders or releases it there, by all of its marks.
   void hold_or_release(Slot slot);
+  void choose(Slot slot, bool chosen);
+  Slot next_victim();
   void end_leases(Order now);
   void end_soft_pins(Order now);
 
