@@ -12,13 +12,13 @@ struct Heads {
 };
 
 // Whole models and their shares on several GPUs: Llama-2-7B, Llama-3-8B, 70B on one and on eight.
-constexpr Heads kHeads[] = {{32, 32, 128}, {32, 8, 128}, {64, 8, 128}, {8, 1, 128}};
+constexpr Heads kAttentionHeads[] = {{32, 32, 128}, {32, 8, 128}, {64, 8, 128}, {8, 1, 128}};
 
-struct Operands {
+struct AttentionOperands {
   Buffer q, kv, out;
 };
 
-Attention attention_of(const AttentionTime& one, const Operands& operands, int64_t kv_offset_bytes) {
+Attention attention_of(const AttentionTime& one, const AttentionOperands& operands, int64_t kv_offset_bytes) {
   Attention at{one.format,      one.batch,    one.new_tokens, one.cached_tokens,
                one.query_heads, one.kv_heads, one.head_dim};
   at.q_stride = at.out_stride = one.query_heads * one.head_dim;
@@ -41,7 +41,7 @@ int64_t q_bytes(const AttentionTime& one) {
 
 std::vector<AttentionTime> wanted(Format format) {
   std::vector<AttentionTime> all;
-  for (const Heads& heads : kHeads) {
+  for (const Heads& heads : kAttentionHeads) {
     const auto add = [&](int64_t batch, int64_t new_tokens, int64_t cached) {
       all.push_back(
           {format, batch, new_tokens, cached, heads.query_heads, heads.kv_heads, heads.head_dim, {}});
@@ -90,9 +90,9 @@ std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_
     query_bytes = std::max(query_bytes, q_bytes(one));
   }
   if (taken.empty()) return {};
-  const Operands operands{bench.backend().allocate(Place::device, query_bytes),
-                          bench.backend().allocate(Place::device, kv_pool_bytes),
-                          bench.backend().allocate(Place::device, query_bytes)};
+  const AttentionOperands operands{bench.backend().allocate(Place::device, query_bytes),
+                                   bench.backend().allocate(Place::device, kv_pool_bytes),
+                                   bench.backend().allocate(Place::device, query_bytes)};
   bench.stream().fill_random(format, operands.q.data(), operands.q.bytes() / bytes_of(format), 3);
   bench.stream().fill_random(format, operands.kv.data(), operands.kv.bytes() / bytes_of(format), 4);
   bench.stream().synchronize();

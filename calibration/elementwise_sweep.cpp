@@ -8,7 +8,7 @@ namespace {
 // One kernel over `tokens` rows of a model 4096 wide with 32 heads of 128, whose FFN is 11008 wide.
 constexpr int64_t kWidth = 4096;
 constexpr int64_t kFfnWidth = 11008;
-constexpr int64_t kHeads = 32;
+constexpr int64_t kRopeHeads = 32;
 constexpr int64_t kHeadDim = 128;
 
 struct Kernel {
@@ -31,9 +31,9 @@ const std::vector<Kernel>& kernels() {
        [](Stream& stream, std::byte* data, std::byte* out, Format format, int64_t tokens) {
          stream.add({format, tokens * kWidth, data, data + tokens * kWidth * bytes_of(format), out});
        }},
-      {"rope", 2 * kHeads * kHeadDim,
+      {"rope", 2 * kRopeHeads * kHeadDim,
        [](Stream& stream, std::byte* data, std::byte*, Format format, int64_t tokens) {
-         stream.rope({format, tokens, kHeads, kHeadDim, kHeads * kHeadDim, 0, data});
+         stream.rope({format, tokens, kRopeHeads, kHeadDim, kRopeHeads * kHeadDim, 0, data});
        }},
       {"snapshot", 2 * kWidth,
        [](Stream& stream, std::byte* data, std::byte* out, Format format, int64_t tokens) {

@@ -28,10 +28,10 @@ struct Rates {
   }
 };
 
-// Operands of all points: weights are taken from a pool in turn, so that none is in a cache.
-class Operands {
+// GemmOperands of all points: weights are taken from a pool in turn, so that none is in a cache.
+class GemmOperands {
  public:
-  Operands(Backend& backend, Stream& stream, int64_t weight_bytes, int64_t a_bytes, int64_t c_bytes)
+  GemmOperands(Backend& backend, Stream& stream, int64_t weight_bytes, int64_t a_bytes, int64_t c_bytes)
       : weights_(backend.allocate(Place::device, weight_bytes)),
         a_(backend.allocate(Place::device, a_bytes)),
         c_(backend.allocate(Place::device, c_bytes)),
@@ -63,7 +63,7 @@ Rates probe(const Sweep& sweep, Format format) {
   for (const int64_t side : {1024, 8192}) {
     const Sample gemm = sweep.journal.sample("probe/gemm/" + std::to_string(side), [&] {
       const int64_t bytes = side * side * bytes_of(format);
-      Operands operands(bench.backend(), bench.stream(), bytes, bytes, bytes);
+      GemmOperands operands(bench.backend(), bench.stream(), bytes, bytes, bytes);
       operands.fill(format);
       return bench.time(
           [&](Stream& stream, int64_t i) {
@@ -186,7 +186,7 @@ GemmSweep sweep_gemms(const Sweep& sweep) {
     c_bytes = std::max(c_bytes, shape.rows.back() * shape.shape.n * element_bytes);
     most_rows = std::max(most_rows, shape.rows.back());
   }
-  Operands operands(backend, bench.stream(), weight_bytes, a_bytes, c_bytes);
+  GemmOperands operands(backend, bench.stream(), weight_bytes, a_bytes, c_bytes);
 
   std::vector<Point> points;
   const auto add = [&](Format format, Launch launch, const Shape& shape, int64_t m) {

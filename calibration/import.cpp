@@ -209,7 +209,7 @@ Gpu gpu_of(const Json& json) {
   return gpu;
 }
 
-double rounded(double value) {
+double rounded_to_4(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
   return std::stod(text);
@@ -223,9 +223,9 @@ std::string percent(double share) {
 
 Json smooth_json(const Efficiency& fit) {
   return {{"model", "smooth_max"},
-          {"efficiency", rounded(std::min(fit.efficiency, 1.0))},
-          {"bandwidth_efficiency", rounded(std::min(fit.bandwidth_efficiency, 1.0))},
-          {"constant_s", rounded(fit.constant_s)}};
+          {"efficiency", rounded_to_4(std::min(fit.efficiency, 1.0))},
+          {"bandwidth_efficiency", rounded_to_4(std::min(fit.bandwidth_efficiency, 1.0))},
+          {"constant_s", rounded_to_4(fit.constant_s)}};
 }
 
 Efficiency gemm_model(const Gpu& gpu, const std::vector<GemmPoint>& points, bool smooth) {
@@ -273,7 +273,7 @@ std::string files_text(const ImportOptions& options) {
 }
 
 Json point_json(const GemmPoint& point) {
-  Json json = {{"m", point.m}, {"n", point.n}, {"k", point.k}, {"time_s", rounded(point.time_s)}};
+  Json json = {{"m", point.m}, {"n", point.n}, {"k", point.k}, {"time_s", rounded_to_4(point.time_s)}};
   if (point.activation_bytes_per_element != 2) {
     json["activation_bytes_per_element"] = point.activation_bytes_per_element;
   }
@@ -336,7 +336,7 @@ void set_attention(Json* gpu_json, const std::vector<AttentionTime>& times, cons
 Json collective_json(const std::vector<CollectivePoint>& points) {
   Json json = Json::array();
   for (const CollectivePoint& point : points) {
-    json.push_back({{"gpus", point.gpus}, {"bytes", point.bytes}, {"time_s", rounded(point.time_s)}});
+    json.push_back({{"gpus", point.gpus}, {"bytes", point.bytes}, {"time_s", rounded_to_4(point.time_s)}});
   }
   return json;
 }

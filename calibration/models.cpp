@@ -11,21 +11,19 @@
 namespace kvcap::calibration {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr int64_t kMaxRows = 16384;
 constexpr int64_t kMaxHeadRows = 512;  // sequences that are decoded at once
 
-std::optional<Experts> experts_of(const Json& file) {
+std::optional<Experts> experts_of(const nlohmann::json& file) {
   if (!file.contains("experts") || file["experts"].is_null()) return std::nullopt;
-  const Json& json = file["experts"];
+  const nlohmann::json& json = file["experts"];
   Experts experts{json.at("count"), json.at("active"), json.value("shared", int64_t{0}),
                   json.at("intermediate_size"), json.value("dense_layers", int64_t{0})};
   experts.shared_intermediate_size = json.value("shared_intermediate_size", int64_t{0});
   return experts;
 }
 
-std::optional<LatentAttention> latent_of(const Json& file) {
+std::optional<LatentAttention> latent_of(const nlohmann::json& file) {
   if (!file.contains("kv_lora_rank") || file["kv_lora_rank"].is_null()) return std::nullopt;
   LatentAttention latent;
   latent.kv_lora_rank = file["kv_lora_rank"];
@@ -45,7 +43,7 @@ AttentionKind kind_of(const std::string& name) {
   return found == kinds.end() ? AttentionKind::full : found->second;
 }
 
-RecurrentState state_of(const Json& json) {
+RecurrentState state_of(const nlohmann::json& json) {
   RecurrentState state;
   const auto number = [&](const char* key, int64_t& value) { value = json.value(key, value); };
   number("heads", state.heads);
@@ -58,7 +56,7 @@ RecurrentState state_of(const Json& json) {
 }
 
 // What decides shapes of GEMMs; an indexer has some of its own.
-LayerGroup group_of(const Json& json) {
+LayerGroup group_of(const nlohmann::json& json) {
   LayerGroup group{.layers = json.at("layers"), .attention = kind_of(json.value("attention", "full"))};
   const auto number = [&](const char* key, int64_t& value) { value = json.value(key, value); };
   number("window_tokens", group.window_tokens);
@@ -70,7 +68,7 @@ LayerGroup group_of(const Json& json) {
   if (json.contains("latent")) group.latent = latent_of(json["latent"]);
   if (json.contains("recurrent")) group.recurrent = state_of(json["recurrent"]);
   if (json.contains("indexer")) {
-    const Json& from = json["indexer"];
+    const nlohmann::json& from = json["indexer"];
     Indexer indexer;
     indexer.layers = from.value("layers", indexer.layers);
     indexer.heads = from.value("heads", indexer.heads);
@@ -102,7 +100,7 @@ ModelSpec llama_like(const std::string& name, int64_t layers, int64_t hidden, in
 }  // namespace
 
 ModelSpec read_model(std::string_view json) {
-  const Json file = Json::parse(json);
+  const nlohmann::json file = nlohmann::json::parse(json);
   ModelSpec model;
   model.name = file.value("name", "");
   model.num_hidden_layers = file.at("num_hidden_layers");
@@ -115,7 +113,7 @@ ModelSpec read_model(std::string_view json) {
   model.ffn = file.value("ffn", "gated") == "plain" ? FfnKind::plain : FfnKind::gated;
   model.experts = experts_of(file);
   model.latent = latent_of(file);
-  for (const Json& group : file.value("layer_groups", Json::array())) {
+  for (const nlohmann::json& group : file.value("layer_groups", nlohmann::json::array())) {
     model.layer_groups.push_back(group_of(group));
   }
   if (file.contains("feed_forward_layers")) model.ffn_layers = file["feed_forward_layers"];

@@ -37,7 +37,7 @@ struct CapacityArgs {
   bool json = false;
 };
 
-constexpr std::size_t kColumns = 100;
+constexpr std::size_t kCapacityColumns = 100;
 
 // Else the highest load that meets a target is not where a search from below ends.
 bool worsens_with_load(const std::string& metric) {
@@ -104,44 +104,45 @@ std::string padded(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-struct Column {
+struct CapacityColumn {
   const char* name;
   const char* unit;
   const char* metric;
   double scale = 1;
   bool is_alarm = false;  // shown where it is not 0
 };
-constexpr Column kCurveColumns[] = {{"TTFT mean", "ms", "mean_ttft_ms"},
-                                    {"p99", "ms", "p99_ttft_ms"},
-                                    {"TPOT p99", "ms", "p99_tpot_ms"},
-                                    {"rejected", "%", "rejected_share", 100, true},
-                                    {"truncated", "%", "truncated_share", 100, true},
-                                    {"output", "tokens/s", "output_throughput"}};
+constexpr CapacityColumn kCurveColumns[] = {{"TTFT mean", "ms", "mean_ttft_ms"},
+                                            {"p99", "ms", "p99_ttft_ms"},
+                                            {"TPOT p99", "ms", "p99_tpot_ms"},
+                                            {"rejected", "%", "rejected_share", 100, true},
+                                            {"truncated", "%", "truncated_share", 100, true},
+                                            {"output", "tokens/s", "output_throughput"}};
 
 // One row a load; the bar is what is served, and behind it what is not met.
 std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& answer) {
   constexpr std::size_t kWidth = 11, kLongestMark = 12;
-  std::vector<Column> columns;
-  for (const Column& one : kCurveColumns) {
+  std::vector<CapacityColumn> columns;
+  for (const CapacityColumn& one : kCurveColumns) {
     const bool is_shown =
         !one.is_alarm || std::any_of(answer.curve.begin(), answer.curve.end(),
                                      [&](const LoadPoint& at) { return at.metric(one.metric).mean > 0; });
     if (is_shown) columns.push_back(one);
   }
   const std::size_t taken = kWidth * (columns.size() + 2) + 2 + kLongestMark;
-  const double bar = std::min(20.0, static_cast<double>(kColumns - std::min(kColumns, taken)));
+  const double bar =
+      std::min(20.0, static_cast<double>(kCapacityColumns - std::min(kCapacityColumns, taken)));
   double most = 0;
   for (const LoadPoint& one : answer.curve) most = std::max(most, served_per_s(one));
   std::string names = padded(question.closed_loop ? "sessions" : "requests", kWidth);
   std::string units = padded(question.closed_loop ? "active" : "/s", kWidth);
-  for (const Column& one : columns) {
+  for (const CapacityColumn& one : columns) {
     names += padded(one.name, kWidth);
     units += padded(one.unit, kWidth);
   }
   std::string text = names + padded("good", kWidth) + '\n' + units + padded("requests/s", kWidth) + '\n';
   for (const LoadPoint& one : answer.curve) {
     text += padded(format_number(one.load), kWidth);
-    for (const Column& column : columns)
+    for (const CapacityColumn& column : columns)
       text += padded(format_number(one.metric(column.metric).mean * column.scale), kWidth);
     text += padded(format_number(served_per_s(one)), kWidth) + "  ";
     text += std::string(static_cast<std::size_t>(std::lround(most > 0 ? bar * served_per_s(one) / most : 0)),
@@ -297,7 +298,7 @@ void capacity(const CapacityArgs& args) {
     std::fputs(json.c_str(), stdout);
   } else {
     std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
-    for (const std::string& line : wrap(sentence_of(question, answer), kColumns)) text += line + "\n";
+    for (const std::string& line : wrap(sentence_of(question, answer), kCapacityColumns)) text += line + "\n";
     if (!answer.curve.empty()) text += "\n" + curve_text(question, answer);
     const std::string model = args.from.empty() ? "" : read_launch_line(args.from).written_model;
     text += flags_text(scenario, model, question, answer, others);

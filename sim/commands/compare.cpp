@@ -76,7 +76,7 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 // One column: its label, and what is set for it.
-struct Column {
+struct Compared {
   std::string label;
   std::vector<std::string> overrides;
   bool is_bound = false;
@@ -102,9 +102,10 @@ std::string label_of(const std::string& path, const std::string& value) {
 }
 
 // "hcache", or with the tiers that it shall use "kv_offload:dram+ssd".
-Column column_of_policy(const std::string& item) {
+Compared column_of_policy(const std::string& item) {
   const std::size_t colon = item.find(':');
-  Column column{.label = item, .overrides = {"policy.name=" + item.substr(0, colon)}, .from_policies = true};
+  Compared column{
+      .label = item, .overrides = {"policy.name=" + item.substr(0, colon)}, .from_policies = true};
   if (colon == std::string::npos) return column;
   std::string tiers;
   for (std::size_t begin = colon + 1; begin <= item.size();) {
@@ -123,7 +124,7 @@ Column column_of_policy(const std::string& item) {
 }
 
 // "4": that many nodes, each of which does both; "1+3": one that computes prompts and three that decode.
-Column column_of_layout(const std::string& item) {
+Compared column_of_layout(const std::string& item) {
   const std::size_t plus = item.find('+');
   const auto nodes = [&](const std::string& text) {
     int64_t count = 0;
@@ -158,18 +159,18 @@ constexpr std::size_t kMostSettings = 500;
 }
 
 // Every combination of the values of several fields.
-std::vector<Column> columns_of(const CompareArgs& args) {
+std::vector<Compared> columns_of(const CompareArgs& args) {
   if (!args.from.empty()) {
     if (!args.over.empty() || !args.layouts.empty()) {
       throw InputError("compare: found --from with --over or --layouts, allowed: with --policies");
     }
     const LaunchLine line = read_launch_line(args.from);
-    std::vector<Column> columns = {{.label = kLaunched, .overrides = {}, .is_launched = true}};
+    std::vector<Compared> columns = {{.label = kLaunched, .overrides = {}, .is_launched = true}};
     for (const std::string& name : split(args.policies.empty() ? policies_beside(line) : args.policies)) {
       const std::string own = "policy.name=" + name;
       // Its own stack is what it is already.
       if (std::find(line.overrides.begin(), line.overrides.end(), own) != line.overrides.end()) continue;
-      Column column = column_of_policy(name);
+      Compared column = column_of_policy(name);
       const std::vector<std::string> beside =
           overrides_beside(name.substr(0, name.find(':')), args.overrides);
       column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
@@ -181,18 +182,18 @@ std::vector<Column> columns_of(const CompareArgs& args) {
     throw InputError("compare: give one of --policies a,b,c, --over PATH=v1,v2,... and --layouts 4,1+3");
   }
   if (!args.layouts.empty()) {
-    std::vector<Column> columns;
+    std::vector<Compared> columns;
     for (const std::string& item : split(args.layouts)) columns.push_back(column_of_layout(item));
     if (columns.size() > kMostSettings) refuse_more_settings();
     return columns;
   }
   if (!args.policies.empty()) {
-    std::vector<Column> columns;
+    std::vector<Compared> columns;
     for (const std::string& name : split(args.policies)) columns.push_back(column_of_policy(name));
     if (columns.size() > kMostSettings) refuse_more_settings();
     return columns;
   }
-  std::vector<Column> columns = {{}};
+  std::vector<Compared> columns = {{}};
   for (const std::string& over : args.over) {
     const std::size_t equals = over.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == over.size()) {
@@ -200,10 +201,10 @@ std::vector<Column> columns_of(const CompareArgs& args) {
                        "\", allowed: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4");
     }
     const std::string path = over.substr(0, equals);
-    std::vector<Column> finer;
-    for (const Column& column : columns) {
+    std::vector<Compared> finer;
+    for (const Compared& column : columns) {
       for (const std::string& value : split(over.substr(equals + 1))) {
-        Column more = column;
+        Compared more = column;
         more.label += (more.label.empty() ? "" : " ") + label_of(path, value);
         more.overrides.push_back(std::string(path).append("=").append(value));
         finer.push_back(std::move(more));
@@ -215,7 +216,7 @@ std::vector<Column> columns_of(const CompareArgs& args) {
   return columns;
 }
 
-void refuse_twice(const std::vector<Column>& columns, const char* option) {
+void refuse_twice(const std::vector<Compared>& columns, const char* option) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     for (std::size_t other = 0; other < i; ++other) {
       if (columns[other].overrides != columns[i].overrides) continue;
@@ -225,7 +226,7 @@ void refuse_twice(const std::vector<Column>& columns, const char* option) {
 }
 
 // As the name of a folder: "hcache", "hardware.ssd.count=8".
-std::string folder_name(const Column& column) {
+std::string folder_name(const Compared& column) {
   if (column.is_launched) return "as_launched";
   std::string name;
   for (const std::string& change : column.overrides) {
@@ -244,7 +245,7 @@ std::string folder_name(const Column& column) {
 
 // What the last setting that stores anything could gain: nothing kept, everything kept, and eviction that
 // knows the future. Each is a setting that --set could make, so that its result reproduces it.
-void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Column>& columns) {
+void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& columns) {
   const auto stores = [](const Scenario& scenario) { return kvcap::stores(with_preset(scenario.policy)); };
   const auto last = std::find_if(scenarios.rbegin(), scenarios.rend(), stores);
   if (last == scenarios.rend()) {
@@ -254,7 +255,7 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Column>& col
   const std::vector<std::string> base =
       columns[static_cast<std::size_t>(scenarios.rend() - last) - 1].overrides;
   const auto add = [&](const char* label, std::initializer_list<const char*> changes) {
-    Column& column = columns.emplace_back(Column{label, base, true});
+    Compared& column = columns.emplace_back(Compared{label, base, true});
     column.overrides.insert(column.overrides.end(), changes.begin(), changes.end());
   };
   add("no cache",
@@ -269,7 +270,7 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Column>& col
 }
 
 // Setting `one` against setting `other`, by their labels.
-std::vector<Difference> differences_of(const std::vector<Column>& columns,
+std::vector<Difference> differences_of(const std::vector<Compared>& columns,
                                        const std::vector<std::vector<RunResult>>& runs, std::size_t one,
                                        std::size_t other) {
   std::vector<Difference> differences = paired_differences(runs[other], runs[one]);
@@ -281,7 +282,7 @@ std::vector<Difference> differences_of(const std::vector<Column>& columns,
 }
 
 // What a column sets is an override to the loader; its user has written --policies or --over.
-std::string as_it_was_given(const std::string& message, const Column& column) {
+std::string as_it_was_given(const std::string& message, const Compared& column) {
   for (const std::string& change : column.overrides) {
     const std::string place = "--set " + change;
     if (!message.starts_with(place) || column.is_bound) continue;
@@ -296,7 +297,7 @@ std::string as_it_was_given(const std::string& message, const Column& column) {
 }
 
 // A line a setting; empty where none is a matter of flags.
-std::string flags_of_columns(const std::vector<Column>& columns, const std::vector<Scenario>& scenarios,
+std::string flags_of_columns(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
                              const std::vector<RunResult>& results) {
   const bool has_flags = std::any_of(scenarios.begin(), scenarios.end(), [&](const Scenario& one) {
     return !changed_flags(scenarios[0], one).empty();
@@ -317,7 +318,7 @@ std::string flags_of_columns(const std::vector<Column>& columns, const std::vect
 }
 
 void compare(const CompareArgs& args) {
-  std::vector<Column> columns = columns_of(args);
+  std::vector<Compared> columns = columns_of(args);
   const std::vector<std::string> launched = launched_overrides(args.from, args.scenario_path, args.overrides);
   refuse_twice(columns, !args.policies.empty() || !args.from.empty() ? "--policies"
                         : args.over.empty()                          ? "--layouts"
@@ -331,7 +332,7 @@ void compare(const CompareArgs& args) {
       std::vector<std::string> overrides = launched;
       const std::vector<std::string> given = with_prices(args.prices, args.overrides);
       overrides.insert(overrides.end(), given.begin(), given.end());
-      const Column& column = columns[scenarios.size()];
+      const Compared& column = columns[scenarios.size()];
       overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
       try {
         scenarios.push_back(load_scenario(args.scenario_path, overrides));
@@ -351,7 +352,8 @@ void compare(const CompareArgs& args) {
       for (std::string& file : files_of(scenario)) inputs.push_back(std::move(file));
     }
     refuse_to_replace_in("--out", args.out, names, inputs);
-    for (const Column& column : columns) refuse_to_replace_run(args.out + "/" + folder_name(column), inputs);
+    for (const Compared& column : columns)
+      refuse_to_replace_run(args.out + "/" + folder_name(column), inputs);
   }
   const std::vector<std::vector<RunResult>> runs = run_replications(scenarios, {.keep_turns = true});
 

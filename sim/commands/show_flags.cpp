@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kColumns = 100;
+constexpr std::size_t kFlagColumns = 100;
 
 std::string_view shown_default(const FlagRow& row) {
   return row.engine_default.empty() ? "none" : row.engine_default;
@@ -60,7 +60,7 @@ void print_names(const char* title, Stack stack, FlagEffect effect) {
   for (const FlagRow* row : rows_of(stack, effect)) names += std::string(row->names) + " ";
   if (names.empty()) return;
   std::printf("\n%s:\n", title);
-  for (const std::string& line : wrap(names, kColumns - 2)) std::printf("  %s\n", line.c_str());
+  for (const std::string& line : wrap(names, kFlagColumns - 2)) std::printf("  %s\n", line.c_str());
 }
 
 void print_stack(Stack stack) {
@@ -68,7 +68,7 @@ void print_stack(Stack stack) {
     std::printf("%s\n    %s; default %s\n", std::string(row->names).c_str(), std::string(row->field).c_str(),
                 std::string(shown_default(*row)).c_str());
     if (const std::string values = meaning(*row); !values.empty()) {
-      for (const std::string& line : wrap(values, kColumns - 4)) std::printf("    %s\n", line.c_str());
+      for (const std::string& line : wrap(values, kFlagColumns - 4)) std::printf("    %s\n", line.c_str());
     }
     std::printf("    %s\n", std::string(source_text(row->source)).c_str());
   }

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kColumns = 80, kNameColumns = 31, kSourceColumns = 37;
+constexpr std::size_t kMemoryColumns = 80, kNameColumns = 31, kSourceColumns = 37;
 
 // With --model and --hardware alone: vLLM's defaults, no workload to speak of.
 Scenario scenario_of(const ShowMemoryArgs& args) {
@@ -76,11 +76,11 @@ GpuMemory simple_memory(const Scenario& scenario) {
   return memory;
 }
 
-struct Row {
+struct MemoryRow {
   std::string name, number, source;
 };
 
-void print(const Row& row) {
+void print(const MemoryRow& row) {
   const std::vector<std::string> lines = wrap(row.source, kSourceColumns);
   std::printf("%-*s %8s%s%s\n", static_cast<int>(kNameColumns), row.name.c_str(), row.number.c_str(),
               lines.empty() ? "" : "  ", lines.empty() ? "" : lines.front().c_str());
@@ -90,7 +90,7 @@ void print(const Row& row) {
 }
 
 void print_wrapped(const std::string& text) {
-  for (const std::string& line : wrap(text, kColumns)) std::printf("%s\n", line.c_str());
+  for (const std::string& line : wrap(text, kMemoryColumns)) std::printf("%s\n", line.c_str());
 }
 
 std::string gib(double bytes) {

@@ -116,14 +116,14 @@ void print_notes(const std::vector<std::string>& notes, FILE* file) {
 
 // ---- stats ----
 
-struct Row {
+struct FigureRow {
   const char* name;  // in JSON after mean_, median_, ...
   const char* label;
   const char* unit;
   const TraceFigure* figure;
 };
 
-std::vector<Row> rows_of(const TraceStats& stats) {
+std::vector<FigureRow> rows_of(const TraceStats& stats) {
   const bool pieces = stats.pieces > 0;
   return {{"turns", "turns of a session", "", &stats.turns},
           {"input_tokens", "new input of a request", "tokens", &stats.input_tokens},
@@ -153,7 +153,7 @@ std::string stats_json(const TraceStats& stats, const std::vector<std::string>& 
                {"unique_pieces", stats.unique_pieces},
                {"total_context_tokens", stats.total_context_tokens},
                {"reuses", stats.reuses}};
-  for (const Row& row : rows_of(stats)) {
+  for (const FigureRow& row : rows_of(stats)) {
     const std::string name = row.name;
     json["mean_" + name] = number(row.figure->mean);
     json["median_" + name] = number(row.figure->median);
@@ -179,7 +179,7 @@ void print_table(const std::string& name, const TraceStats& stats, const std::ve
     if (*stats.duration_s > 0) std::printf(", %s requests/s", format_number(rate_per_s).c_str());
   }
   std::printf("\n\n%-24s%8s%11s%11s%11s%11s%11s\n", "", "", "mean", "p50", "p90", "p99", "max");
-  for (const Row& row : rows_of(stats)) {
+  for (const FigureRow& row : rows_of(stats)) {
     const TraceFigure& one = *row.figure;
     std::printf("%-24s%8s", row.label, row.unit);
     for (double value : {one.mean, one.median, one.p90, one.p99, one.max}) {

@@ -53,7 +53,7 @@ void validate_run(const ValidateArgs& args) {
   std::fputs((args.json ? json : run_comparison_table(comparison)).c_str(), stdout);
   std::string outside;
   for (const Check& one : comparison.checks) {
-    if (one.verdict == Verdict::outside) outside += (outside.empty() ? "" : ", ") + one.id;
+    if (one.verdict == Agreement::outside) outside += (outside.empty() ? "" : ", ") + one.id;
   }
   if (!outside.empty()) throw CheckFailed("the simulation does not agree with " + args.run + ": " + outside);
 }

@@ -11,7 +11,6 @@
 #include "cost/layer_shapes.h"
 
 namespace kvcap {
-namespace {
 
 // A function of a token count, computed once per argument. Arguments beyond the limit are computed anew,
 // so that one long request does not make a vector of a million entries.
@@ -59,6 +58,8 @@ class CollectiveTable {
  private:
   std::vector<CollectivePoint> points_;
 };
+
+namespace {
 
 // The layers' GEMMs, and the vocabulary projection, which may have kept wider weights: it then multiplies in
 // their precision.

@@ -7,7 +7,7 @@ namespace {
 using enum Stack;
 using enum FlagForm;
 
-constexpr FlagRow kRows[] = {
+constexpr FlagRow kKvStoreRows[] = {
     // ---- LMCache's variables ----
     {.stack = lmcache,
      .names = "LMCACHE_LOCAL_CPU",
@@ -126,6 +126,6 @@ constexpr FlagRow kRows[] = {
 
 }  // namespace
 
-std::span<const FlagRow> kv_store_flags() { return kRows; }
+std::span<const FlagRow> kv_store_flags() { return kKvStoreRows; }
 
 }  // namespace kvcap

@@ -14,8 +14,6 @@
 namespace kvcap {
 namespace {
 
-using Json = nlohmann::json;
-
 bool is_variable(const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0) return false;
@@ -168,19 +166,19 @@ class Reader {
 
   // A JSON value of a flag whose members are rows. False where the value is no JSON object.
   bool take_members(const std::string& flag, const std::string& value) {
-    const Json json = Json::parse(value, nullptr, false);
+    const nlohmann::json json = nlohmann::json::parse(value, nullptr, false);
     if (!json.is_object() && value.starts_with("{")) refuse_value(flag, value, "JSON (in single quotes)");
     if (!json.is_object()) return false;
     take_object(flag, json);
     return true;
   }
-  void take_object(const std::string& prefix, const Json& json) {
+  void take_object(const std::string& prefix, const nlohmann::json& json) {
     for (const auto& [key, value] : json.items()) {
       const std::string flag = prefix + "." + key;
       if (value.is_object()) {
         take_object(flag, value);
       } else if (value.is_array() && !value.empty() && value.front().is_object()) {
-        for (const Json& element : value) take_object(flag, element);
+        for (const nlohmann::json& element : value) take_object(flag, element);
       } else {
         take(flag, value.is_string() ? value.get<std::string>() : value.dump());
       }

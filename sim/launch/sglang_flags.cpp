@@ -7,7 +7,7 @@ namespace {
 using enum Stack;
 using enum FlagForm;
 
-constexpr FlagRow kRows[] = {
+constexpr FlagRow kSglangRows[] = {
     {.stack = sglang, .names = "--model-path --model", .field = "model", .form = model, .source = "s-args"},
     {.stack = sglang,
      .names = "--tp-size --tensor-parallel-size --tp",
@@ -201,6 +201,6 @@ constexpr FlagRow kRows[] = {
 
 }  // namespace
 
-std::span<const FlagRow> sglang_flags() { return kRows; }
+std::span<const FlagRow> sglang_flags() { return kSglangRows; }
 
 }  // namespace kvcap

@@ -7,7 +7,7 @@ namespace {
 using enum Stack;
 using enum FlagForm;
 
-constexpr FlagRow kRows[] = {
+constexpr FlagRow kTrtllmRows[] = {
     {.stack = trtllm, .names = "--model", .field = "model", .form = model, .source = "t-serve"},
     {.stack = trtllm,
      .names = "--tp_size --extra_llm_api_options.tensor_parallel_size",
@@ -126,6 +126,6 @@ constexpr FlagRow kRows[] = {
 
 }  // namespace
 
-std::span<const FlagRow> trtllm_flags() { return kRows; }
+std::span<const FlagRow> trtllm_flags() { return kTrtllmRows; }
 
 }  // namespace kvcap

@@ -7,7 +7,7 @@ namespace {
 using enum Stack;
 using enum FlagForm;
 
-constexpr FlagRow kRows[] = {
+constexpr FlagRow kVllmRows[] = {
     {.stack = vllm, .names = "--model", .field = "model", .form = model, .source = "v-args"},
     {.stack = vllm,
      .names = "--tensor-parallel-size -tp",
@@ -218,6 +218,6 @@ constexpr FlagRow kRows[] = {
 
 }  // namespace
 
-std::span<const FlagRow> vllm_flags() { return kRows; }
+std::span<const FlagRow> vllm_flags() { return kVllmRows; }
 
 }  // namespace kvcap

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kBatches[] = {30, 20, 15, 10};
 constexpr double kNormal90 = 1.2815515655446004;  // 0.9 quantile of the normal distribution
-constexpr double kRounding = 1e-12;
+constexpr double kBatchRounding = 1e-12;
 
 std::vector<double> batches_of(std::span<const double> errors, std::size_t count) {
   std::vector<double> batches(count, 0);
@@ -71,7 +71,7 @@ std::vector<double> Stretches::errors() const {
   errors.reserve(sums_.size());
   for (const Sums& one : sums_) {
     const double error = one.value - mean * one.weight;
-    errors.push_back(std::abs(error) <= kRounding * std::abs(one.value) ? 0 : error / weight);
+    errors.push_back(std::abs(error) <= kBatchRounding * std::abs(one.value) ? 0 : error / weight);
   }
   return errors;
 }

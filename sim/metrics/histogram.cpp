@@ -6,11 +6,10 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/float_values.h"
 
 namespace kvcap {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Bins by the leading bits of an IEEE double: its exponent and the first 8 bits of its fraction. From
 // 2^-30 s (1 ns) to 2^14 s (4.5 h); bin 0 holds what is shorter, the last bin what is longer.
@@ -18,12 +17,12 @@ constexpr int kFractionBits = 8;
 constexpr int kShift = 52 - kFractionBits;
 constexpr int kLeastExponent = -30;
 constexpr int kOctaves = 44;
-constexpr int64_t kBins = (int64_t{kOctaves} << kFractionBits) + 1;
+constexpr int64_t kHistogramBins = (int64_t{kOctaves} << kFractionBits) + 1;
 constexpr int64_t kOffset = (int64_t{1023 + kLeastExponent} << kFractionBits) - 1;
 
 int64_t bin_of(double gap_s) {
   const auto leading = static_cast<int64_t>(std::bit_cast<uint64_t>(gap_s) >> kShift);
-  return std::clamp<int64_t>(leading - kOffset, 0, kBins - 1);
+  return std::clamp<int64_t>(leading - kOffset, 0, kHistogramBins - 1);
 }
 
 // The least gap in `bin` > 0; the end of the bin before.
@@ -34,7 +33,7 @@ double middle_of(int64_t bin) { return bin == 0 ? 0 : 0.5 * (begin_of(bin) + beg
 }  // namespace
 
 GapHistogram::GapHistogram()
-    : bins_(kBins, 0), least_s_(std::numeric_limits<double>::infinity()), greatest_s_(0) {}
+    : bins_(kHistogramBins, 0), least_s_(std::numeric_limits<double>::infinity()), greatest_s_(0) {}
 
 void GapHistogram::join(double count, double sum_s, double squares_s2) {
   const auto before = static_cast<double>(count_);

@@ -10,18 +10,18 @@
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kColumns = 100;
-constexpr std::size_t kNameWidth = 26;
+constexpr std::size_t kModelColumns = 100;
+constexpr std::size_t kSettingWidth = 26;
 constexpr const char* kRanked[] = {"mean_ttft_ms", "p99_ttft_ms", "cost.usd_per_million_output_tokens"};
 
-struct Row {
+struct ModelRow {
   const char* name;
   const char* metric;
 };
-constexpr Row kRows[] = {{"TTFT mean             ms", "mean_ttft_ms"},
-                         {"     p99              ms", "p99_ttft_ms"},
-                         {"ITL  p99              ms", "p99_itl_ms"},
-                         {"cost          $/M tokens", "cost.usd_per_million_output_tokens"}};
+constexpr ModelRow kModelRows[] = {{"TTFT mean             ms", "mean_ttft_ms"},
+                                   {"     p99              ms", "p99_ttft_ms"},
+                                   {"ITL  p99              ms", "p99_itl_ms"},
+                                   {"cost          $/M tokens", "cost.usd_per_million_output_tokens"}};
 
 // A machine that could not run the scenario has no turns.
 bool has_run(const RunResult& result) { return result.turn_count > 0; }
@@ -38,7 +38,7 @@ std::string cell(const RunResult& result, const char* metric) {
   return "-";
 }
 
-std::string right(const std::string& text, std::size_t width) {
+std::string padded(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
@@ -47,27 +47,28 @@ void add_table(const std::vector<std::string>& labels, const std::vector<RunResu
                std::string& page) {
   std::size_t width = 12;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    width = std::max(width, std::min<std::size_t>(labels[i].size(), kColumns - kNameWidth - 2));
-    for (const Row& row : kRows) width = std::max(width, cell(results[i], row.metric).size());
+    width = std::max(width, std::min<std::size_t>(labels[i].size(), kModelColumns - kSettingWidth - 2));
+    for (const ModelRow& row : kModelRows) width = std::max(width, cell(results[i], row.metric).size());
   }
   width += 2;
-  const std::size_t most = std::max<std::size_t>(1, (kColumns - kNameWidth) / width);
+  const std::size_t most = std::max<std::size_t>(1, (kModelColumns - kSettingWidth) / width);
   for (std::size_t first = 0; first < results.size(); first += most) {
     const std::size_t last = std::min(results.size(), first + most);
-    page += '\n' + std::string(kNameWidth, ' ');
+    page += '\n' + std::string(kSettingWidth, ' ');
     for (std::size_t i = first; i < last; ++i) {
       const std::string& label = labels[i];
-      page += right(label.size() + 2 > width ? "..." + label.substr(label.size() + 5 - width) : label, width);
+      page +=
+          padded(label.size() + 2 > width ? "..." + label.substr(label.size() + 5 - width) : label, width);
     }
     page += '\n';
-    for (const Row& row : kRows) {
+    for (const ModelRow& row : kModelRows) {
       std::string line = row.name;
-      line.resize(kNameWidth, ' ');
+      line.resize(kSettingWidth, ' ');
       bool any = false;
       for (std::size_t i = first; i < last; ++i) {
         const std::string text = cell(results[i], row.metric);
         any = any || text != "-";
-        line += right(text, width);
+        line += padded(text, width);
       }
       if (any) page += line + '\n';
     }
@@ -75,7 +76,7 @@ void add_table(const std::vector<std::string>& labels, const std::vector<RunResu
 }
 
 void add_sentence(const std::string& text, std::string& page, std::string_view indent = "") {
-  for (const std::string& line : wrap(text, kColumns, indent)) page += line + '\n';
+  for (const std::string& line : wrap(text, kModelColumns, indent)) page += line + '\n';
 }
 
 // Of what somebody could build.

@@ -29,15 +29,15 @@ struct Part {
   const char* name;
   const char* doing;
 };
-constexpr Part kParts[] = {{"queue", "queueing"},
-                           {"lookup", "looking up"},
-                           {"load", "loading"},
-                           {"restore_compute", "projecting or recomputing"},
-                           {"prefill", "prefilling"},
-                           {"batching", "sharing steps with others"},
-                           {"decode_queue", "waiting for a decode node"},
-                           {"transfer", "moving KV"},
-                           {"first_step", "waiting for the first decode step"}};
+constexpr Part kTtftParts[] = {{"queue", "queueing"},
+                               {"lookup", "looking up"},
+                               {"load", "loading"},
+                               {"restore_compute", "projecting or recomputing"},
+                               {"prefill", "prefilling"},
+                               {"batching", "sharing steps with others"},
+                               {"decode_queue", "waiting for a decode node"},
+                               {"transfer", "moving KV"},
+                               {"first_step", "waiting for the first decode step"}};
 
 double metric(const Setting& setting, std::string_view name) { return setting.result->number(name); }
 bool is_ideal(const Setting& setting) { return setting.result->policy == "ideal"; }
@@ -173,7 +173,8 @@ std::string storage_text(const Setting& winner, const std::vector<Setting>& othe
 std::string parts_between(const Setting& one, const Setting& other, double difference_ms,
                           const char* positive) {
   std::vector<std::pair<double, const char*>> parts;
-  for (const Part& part : kParts) parts.emplace_back(part_ms(one, part) - part_ms(other, part), part.doing);
+  for (const Part& part : kTtftParts)
+    parts.emplace_back(part_ms(one, part) - part_ms(other, part), part.doing);
   return parts_text(parts, difference_ms, positive);
 }
 
@@ -318,7 +319,7 @@ std::string hits_text(const Setting& setting) {
 std::string breakdown_text(const Setting& setting) {
   const double ttft_ms = metric(setting, "mean_ttft_ms");
   std::vector<std::pair<double, const char*>> parts;
-  for (const Part& part : kParts) parts.emplace_back(part_ms(setting, part), part.doing);
+  for (const Part& part : kTtftParts) parts.emplace_back(part_ms(setting, part), part.doing);
   const std::string shares = parts_text(parts, ttft_ms);
   return shares.empty() ? "" : "Mean TTFT of " + format_number(ttft_ms) + " ms: " + shares + ".";
 }

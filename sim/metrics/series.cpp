@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kBins = 2048;
+constexpr std::size_t kLevelBins = 2048;
 constexpr double kFirstWidth_s = 1.0 / (1 << 20);  // a power of two: bin edges stay exact
 
 }  // namespace
@@ -23,22 +23,22 @@ void TimeSeries::add_at(double amount, double at_s) {
 void TimeSeries::grow(double to_s) {
   KVCAP_CHECK(to_s >= 0 && to_s < 1e30);
   if (partial_.empty()) {
-    partial_.assign(kBins + 1, 0);
-    rise_.assign(kBins + 1, 0);
+    partial_.assign(kLevelBins + 1, 0);
+    rise_.assign(kLevelBins + 1, 0);
     width_s_ = kFirstWidth_s;
-    end_s_ = kBins * width_s_;
+    end_s_ = kLevelBins * width_s_;
   }
   // Whole stretches become parts, so that two neighbours can be one bin.
   double rate = 0;
-  for (std::size_t k = 0; k <= kBins; ++k) {
+  for (std::size_t k = 0; k <= kLevelBins; ++k) {
     rate += rise_[k];
-    if (k < kBins) partial_[k] += rate * width_s_;
+    if (k < kLevelBins) partial_[k] += rate * width_s_;
     rise_[k] = 0;
   }
   while (to_s > end_s_) {
-    for (std::size_t k = 0; k < kBins / 2; ++k) partial_[k] = partial_[2 * k] + partial_[2 * k + 1];
-    partial_[kBins / 2] = partial_[kBins];
-    std::fill(partial_.begin() + kBins / 2 + 1, partial_.end(), 0.0);
+    for (std::size_t k = 0; k < kLevelBins / 2; ++k) partial_[k] = partial_[2 * k] + partial_[2 * k + 1];
+    partial_[kLevelBins / 2] = partial_[kLevelBins];
+    std::fill(partial_.begin() + kLevelBins / 2 + 1, partial_.end(), 0.0);
     width_s_ *= 2;
     end_s_ *= 2;
   }
@@ -50,7 +50,7 @@ std::vector<double> TimeSeries::cumulative() const {
   double rate = 0;
   for (std::size_t k = 0; k < partial_.size(); ++k) {
     rate += rise_[k];
-    sums.push_back(sums.back() + partial_[k] + (k < kBins ? rate * width_s_ : 0));
+    sums.push_back(sums.back() + partial_[k] + (k < kLevelBins ? rate * width_s_ : 0));
   }
   return sums;
 }

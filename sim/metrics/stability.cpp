@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-constexpr int kParts = 16;
+constexpr int kRunParts = 16;
 constexpr double kStable = 0.11;    // of S: less than a walk strays by
 constexpr double kSaturated = 2.8;  // of S: more than a walk grows by
 // Where gaps and work hardly vary S would be 0, and every stray a sign.
@@ -104,7 +104,7 @@ double Chance::scale() const {
 
 Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool rate_varies) {
   Chance chance;
-  std::vector<double> counts(kParts);
+  std::vector<double> counts(kRunParts);
   if (!(window.length_s() > 0)) return chance;
   std::vector<double> gaps_s, served_s;
   double before_s = -1, inside_s = 0, covered_s = 0;
@@ -116,15 +116,15 @@ Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool r
     ++chance.sessions;
     if (before_s >= 0) gaps_s.push_back(one.began_s - before_s);
     before_s = one.began_s;
-    const double part = kParts * (one.began_s - window.from_s) / window.length_s();
-    counts[std::min<std::size_t>(static_cast<std::size_t>(part), kParts - 1)] += 1;
+    const double part = kRunParts * (one.began_s - window.from_s) / window.length_s();
+    counts[std::min<std::size_t>(static_cast<std::size_t>(part), kRunParts - 1)] += 1;
     inside_s += one.inside_s;
     covered_s += one.covered_s;
     if (!one.rejected) served_s.push_back(one.served_s);
   }
   chance.gap_variation = squared_variation(gaps_s);
   // Index of dispersion for counts: 1 where sessions begin independently.
-  const double mean_count = static_cast<double>(chance.sessions) / kParts;
+  const double mean_count = static_cast<double>(chance.sessions) / kRunParts;
   if (rate_varies)
     chance.gap_variation = std::max(chance.gap_variation, squared_variation(counts) * mean_count);
   chance.work_variation = squared_variation(served_s);
@@ -141,15 +141,16 @@ Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, 
   if (!window.is_filled) {
     return {Verdict::undecided, "sessions last longer than half of the time in which they begin: run longer"};
   }
-  std::vector<double> inside = waiting.means(kParts, window.from_s, window.to_s);
-  const std::vector<double> run = running.means(kParts, window.from_s, window.to_s);
+  std::vector<double> inside = waiting.means(kRunParts, window.from_s, window.to_s);
+  const std::vector<double> run = running.means(kRunParts, window.from_s, window.to_s);
   double mean = 0;
-  for (int part = 0; part < kParts; ++part) mean += (inside[part] += run[part]) / kParts;
+  for (int part = 0; part < kRunParts; ++part) mean += (inside[part] += run[part]) / kRunParts;
   double squares = 0;
   for (double one : inside) squares += (one - mean) * (one - mean);
-  const double strays = std::sqrt(squares / (kParts - 1));
+  const double strays = std::sqrt(squares / (kRunParts - 1));
   const double grew = inside.back() - inside.front();
-  const bool rising = inside[kParts - 4] + inside[kParts - 3] < inside[kParts - 2] + inside[kParts - 1];
+  const bool rising =
+      inside[kRunParts - 4] + inside[kRunParts - 3] < inside[kRunParts - 2] + inside[kRunParts - 1];
   const double scale = chance.scale();
   const std::string from_to =
       " from " + format_number(inside.front()) + " to " + format_number(inside.back());

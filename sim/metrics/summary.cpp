@@ -2,12 +2,12 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "base/float_values.h"
 #include "metrics/cost.h"
 #include "metrics/quantiles.h"
 #include "metrics/recorded.h"
@@ -18,7 +18,6 @@
 namespace kvcap {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr int kSeriesBins = 200;
 // Of a window, for the busiest resource at a time.
 constexpr int kBottleneckParts = 1000;

@@ -12,14 +12,14 @@
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kColumns = 100;
-constexpr std::size_t kNameWidth = 16;
+constexpr std::size_t kTableColumns = 100;
+constexpr std::size_t kMetricWidth = 16;
 constexpr std::size_t kUnitWidth = 10;
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastCellWidth = 12;
 constexpr std::size_t kLines = 24;  // of a terminal; rows that explain more give way to it
 
-struct Row {
+struct TableRow {
   const char* name;
   const char* unit;
   const char* metric;
@@ -28,7 +28,7 @@ struct Row {
   bool is_essential;
   bool is_alarm = false;  // shown whenever it is not 0
 };
-constexpr Row kRows[] = {
+constexpr TableRow kTableRows[] = {
     {"TTFT mean", "ms", "mean_ttft_ms", 1, false, true},
     {"     p50", "ms", "median_ttft_ms", 1, false, false},
     {"     p99", "ms", "p99_ttft_ms", 1, false, true},
@@ -50,7 +50,7 @@ constexpr Row kRows[] = {
     {"energy", "J/token", "energy.joules_per_output_token", 1, true, false},
 };
 
-std::string cell(const RunResult& result, const Row& row) {
+std::string cell(const RunResult& result, const TableRow& row) {
   if (row.is_real_only && result.is_bound) return "-";
   double half_width = std::numeric_limits<double>::quiet_NaN();
   for (const Interval& interval : result.intervals)
@@ -60,7 +60,7 @@ std::string cell(const RunResult& result, const Row& row) {
   return format_interval(result.number(row.metric) * row.scale, half_width);
 }
 
-std::string right(std::string_view text, std::size_t width) {
+std::string right_aligned(std::string_view text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + std::string(text);
 }
 
@@ -70,19 +70,19 @@ std::string left(std::string_view text, std::size_t width) {
 
 // The end tells settings of one path apart: "hardware.ssd.count=8".
 std::string shortened(const std::string& label) {
-  const std::size_t most = kColumns - kNameWidth - kUnitWidth - kGap;
+  const std::size_t most = kTableColumns - kMetricWidth - kUnitWidth - kGap;
   return label.size() <= most ? label : "..." + label.substr(label.size() - (most - 3));
 }
 
 // Whether some setting has a value that is worth a row: prices and powers that no profile states have none.
-bool is_known(const std::vector<Setting>& settings, const Row& row) {
+bool is_known(const std::vector<Setting>& settings, const TableRow& row) {
   return std::any_of(settings.begin(), settings.end(), [&row](const Setting& setting) {
     return !(row.is_real_only && setting.result->is_bound) && setting.result->number(row.metric) != 0 &&
            !std::isnan(setting.result->number(row.metric));
   });
 }
 
-bool is_shown(const std::vector<Setting>& settings, const Row& row, bool is_short) {
+bool is_shown(const std::vector<Setting>& settings, const TableRow& row, bool is_short) {
   return row.is_essential || ((row.is_alarm || !is_short) && is_known(settings, row));
 }
 
@@ -91,13 +91,15 @@ using Lines = std::vector<std::string>;
 // One block of columns [first, last).
 void add_block(const std::vector<Setting>& settings, std::size_t first, std::size_t last,
                std::size_t cell_width, bool is_short, Lines& lines) {
-  std::string heading(kNameWidth + kUnitWidth, ' ');
-  for (std::size_t i = first; i < last; ++i) heading += right(shortened(settings[i].label), cell_width);
+  std::string heading(kMetricWidth + kUnitWidth, ' ');
+  for (std::size_t i = first; i < last; ++i)
+    heading += right_aligned(shortened(settings[i].label), cell_width);
   lines.push_back(heading);
-  for (const Row& row : kRows) {
+  for (const TableRow& row : kTableRows) {
     if (!is_shown(settings, row, is_short)) continue;
-    std::string line = left(row.name, kNameWidth) + right(row.unit, kUnitWidth);
-    for (std::size_t i = first; i < last; ++i) line += right(cell(*settings[i].result, row), cell_width);
+    std::string line = left(row.name, kMetricWidth) + right_aligned(row.unit, kUnitWidth);
+    for (std::size_t i = first; i < last; ++i)
+      line += right_aligned(cell(*settings[i].result, row), cell_width);
     lines.push_back(line);
   }
 }
@@ -107,13 +109,13 @@ Lines table_lines(const std::vector<Setting>& settings, bool is_short) {
   std::size_t widest = kLeastCellWidth;
   for (const Setting& setting : settings) {
     widest = std::max(widest, shortened(setting.label).size());
-    for (const Row& row : kRows) {
+    for (const TableRow& row : kTableRows) {
       if (is_shown(settings, row, is_short)) widest = std::max(widest, cell(*setting.result, row).size());
     }
   }
   const std::size_t cell_width = widest + kGap;
   const std::size_t columns_per_block =
-      std::max<std::size_t>(1, (kColumns - kNameWidth - kUnitWidth) / cell_width);
+      std::max<std::size_t>(1, (kTableColumns - kMetricWidth - kUnitWidth) / cell_width);
   Lines lines;
   for (std::size_t first = 0; first < settings.size(); first += columns_per_block) {
     if (first > 0) lines.emplace_back();
@@ -133,7 +135,7 @@ Lines legend_lines(const std::vector<Setting>& settings) {
     seen.push_back(policy);
     std::string text = policy + " = " + setting.result->policy_summary;
     if (!setting.result->quality_note.empty()) text += "; " + setting.result->quality_note;
-    for (std::string& line : wrap(text, kColumns, "    ")) lines.push_back(std::move(line));
+    for (std::string& line : wrap(text, kTableColumns, "    ")) lines.push_back(std::move(line));
   }
   return lines;
 }
@@ -141,7 +143,7 @@ Lines legend_lines(const std::vector<Setting>& settings) {
 Lines sentence_lines(const std::vector<Setting>& settings, const std::vector<Difference>& differences) {
   Lines lines;
   for (const std::string& paragraph : sentences(settings, differences))
-    for (std::string& line : wrap(paragraph, kColumns)) lines.push_back(std::move(line));
+    for (std::string& line : wrap(paragraph, kTableColumns)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -150,7 +152,7 @@ Lines sentence_lines(const std::vector<Setting>& settings, const std::vector<Dif
 std::vector<ResultRow> result_rows(const std::vector<RunResult>& results) {
   std::vector<ResultRow> rows;
   std::string_view head;  // "TTFT" of the rows below "TTFT mean" that leave it out
-  for (const Row& row : kRows) {
+  for (const TableRow& row : kTableRows) {
     std::string name = row.name;
     if (name.front() == ' ') {
       name = std::string(head) + " " + name.substr(name.find_first_not_of(' '));
@@ -171,7 +173,7 @@ std::string result_table(const std::vector<std::string>& labels, const std::vect
   std::vector<Setting> settings;
   for (std::size_t i = 0; i < results.size(); ++i) settings.push_back({labels[i], &results[i]});
 
-  const Lines head = wrap(header, kColumns);
+  const Lines head = wrap(header, kTableColumns);
   const Lines legend = legend_lines(settings);
   const Lines text = sentence_lines(settings, differences);
   Lines table = table_lines(settings, false);

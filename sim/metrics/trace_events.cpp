@@ -18,9 +18,9 @@ int levels_of(std::size_t node) { return node == 0 ? kLevels : machine_of(node) 
 constexpr int kTracksOfResource = 100;
 
 // Appends events; nothing but the list's commas is between them.
-class Writer {
+class EventWriter {
  public:
-  explicit Writer(const std::string& title) {
+  explicit EventWriter(const std::string& title) {
     text_ = R"({"displayTimeUnit":"ms","otherData":{"title":)" + quoted(title) + R"(},"traceEvents":[)";
   }
 
@@ -100,7 +100,7 @@ class Writer {
   bool first_ = true;
 };
 
-void write_turn(Writer& writer, std::size_t id, const TurnRecord& turn) {
+void write_turn(EventWriter& writer, std::size_t id, const TurnRecord& turn) {
   const std::string name = "session " + std::to_string(turn.session) + ", turn " + std::to_string(turn.turn);
   const std::string args = R"("history_tokens":)" + std::to_string(turn.history_tokens) +
                            R"(,"input_tokens":)" + std::to_string(turn.input_tokens) +
@@ -142,7 +142,7 @@ void TraceEvents::level(Level which, double value, double now_s, std::size_t nod
 }
 
 std::string TraceEvents::json(const std::string& name, const std::vector<TurnRecord>& turns) const {
-  Writer writer(name);
+  EventWriter writer(name);
   std::size_t nodes = 1;
   for (const Slice& slice : slices_) nodes = std::max(nodes, slice.node + 1);
   for (const Count& count : counts_) nodes = std::max(nodes, count.node + 1);

@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kMostBytes = 64'000'000;
+constexpr std::size_t kMostPageBytes = 64'000'000;
 
 std::string reason_of(httplib::Error error, double timeout_s) {
   switch (error) {
@@ -22,7 +22,7 @@ std::string reason_of(httplib::Error error, double timeout_s) {
     case httplib::Error::Read:
       return "the server did not answer, or not within " + format_number(timeout_s) + " s";
     case httplib::Error::Canceled:
-      return "the answer is larger than " + std::to_string(kMostBytes / 1'000'000) +
+      return "the answer is larger than " + std::to_string(kMostPageBytes / 1'000'000) +
              " MB, or not there after " + format_number(timeout_s) + " s";
     case httplib::Error::SSLConnection:
     case httplib::Error::SSLServerVerification:
@@ -75,7 +75,7 @@ HttpAnswer http_get(const HttpAddress& address, double timeout_s) {
   HttpAnswer answer;
   const auto take = [&](const char* data, std::size_t size) {
     answer.body.append(data, size);
-    return answer.body.size() <= kMostBytes && std::chrono::steady_clock::now() < deadline;
+    return answer.body.size() <= kMostPageBytes && std::chrono::steady_clock::now() < deadline;
   };
   const httplib::Result result =
       client.Get(address.path, {{"Accept", "text/plain;version=0.0.4"}, {"User-Agent", "kvcap"}}, take);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/float_values.h"
 #include "base/input_error.h"
 #include "base/json_error.h"
 
@@ -15,7 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "kvcap.observed/1";
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 template <std::size_t n>
 Json named(const std::array<double, n>& values, const std::string_view (&names)[n]) {
@@ -27,7 +27,7 @@ Json named(const std::array<double, n>& values, const std::string_view (&names)[
 }
 
 // The last bound, infinity, is none in JSON: it goes without saying.
-Json object_of(const Buckets& buckets) {
+Json counts_of(const Buckets& buckets) {
   Json bounds = buckets.bounds;
   bounds.erase(bounds.size() - 1);
   return {{"bounds", bounds}, {"counts", buckets.counts}, {"sum", buckets.sum}};
@@ -40,7 +40,7 @@ struct BadField {
 
 double number_in(const Json& object, const std::string& key, bool required = true) {
   const auto found = object.find(key);
-  if (found == object.end() && !required) return kNone;
+  if (found == object.end() && !required) return kNaN;
   if (found == object.end() || !found->is_number() || !std::isfinite(found->get<double>())) {
     throw BadField{key + ": " + (found == object.end() ? "missing" : "found " + found->dump()) +
                    ", allowed: a number"};
@@ -167,7 +167,7 @@ std::string log_header(const std::string& address, double every_s, const Snapsho
 std::string log_line(const Snapshot& snapshot) {
   Json spreads = Json::object();
   for (std::size_t i = 0; i < snapshot.spreads.size(); ++i) {
-    if (!snapshot.spreads[i].empty()) spreads[std::string(kSpreadNames[i])] = object_of(snapshot.spreads[i]);
+    if (!snapshot.spreads[i].empty()) spreads[std::string(kSpreadNames[i])] = counts_of(snapshot.spreads[i]);
   }
   return Json{{"unix_s", snapshot.unix_s},
               {"counters", named(snapshot.counters, kCounterNames)},

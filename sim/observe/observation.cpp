@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/float_values.h"
 #include "metrics/format.h"
 
 namespace kvcap {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double or_zero(double value) { return std::isnan(value) ? 0 : value; }
 
@@ -67,7 +65,7 @@ void add_gauges(Observation& total, const std::vector<Snapshot>& samples) {
       most = count == 0 ? one.gauges[i] : std::max(most, one.gauges[i]);
       ++count;
     }
-    total.gauges[i] = {count > 0 ? sum / count : kNone, count > 0 ? most : kNone};
+    total.gauges[i] = {count > 0 ? sum / count : kNaN, count > 0 ? most : kNaN};
   }
 }
 
@@ -104,7 +102,7 @@ void note(Observation& total, const ObservedLog& log) {
 
 }  // namespace
 
-double mean_of(const Buckets& buckets) { return buckets.count() > 0 ? buckets.sum / buckets.count() : kNone; }
+double mean_of(const Buckets& buckets) { return buckets.count() > 0 ? buckets.sum / buckets.count() : kNaN; }
 
 QuantileRange quantile_of(const Buckets& buckets, double q) {
   const double rank = q * buckets.count();
@@ -137,7 +135,7 @@ Observation observation_of(const ObservedLog& log) {
   total.engines = last.engines;
   total.scrapes = std::ssize(log.samples);
   total.failed = std::ssize(log.failures);
-  total.counters.fill(kNone);
+  total.counters.fill(kNaN);
   total.block_size = last.block_size();
   total.kv_capacity_tokens = last.kv_capacity_tokens();
   total.from_unix_s = first.unix_s;
@@ -146,8 +144,7 @@ Observation observation_of(const ObservedLog& log) {
   if (log.samples.size() == 1) {
     add_growth(total, nullptr, last);
     total.from_unix_s = last.started_s.value_or(last.unix_s);
-    total.duration_s =
-        last.started_s && *last.started_s < last.unix_s ? last.unix_s - *last.started_s : kNone;
+    total.duration_s = last.started_s && *last.started_s < last.unix_s ? last.unix_s - *last.started_s : kNaN;
   }
   for (std::size_t i = 1; i < log.samples.size(); ++i) {
     const Snapshot &before = log.samples[i - 1], &after = log.samples[i];
@@ -166,7 +163,7 @@ Observation observation_of(const ObservedLog& log) {
 }
 
 double Observation::requests_per_s() const {
-  return duration_s > 0 ? (*this)[Counter::requests] / duration_s : kNone;
+  return duration_s > 0 ? (*this)[Counter::requests] / duration_s : kNaN;
 }
 
 double Observation::mean_prompt_tokens() const {
@@ -181,11 +178,11 @@ double Observation::mean_output_tokens() const {
 
 double Observation::hit_rate(Counter tier) const {
   const double queried = (*this)[Counter::queried_tokens];
-  return queried > 0 ? (*this)[tier] / queried : kNone;
+  return queried > 0 ? (*this)[tier] / queried : kNaN;
 }
 
 double Observation::token_hit_rate() const {
-  double total = kNone;
+  double total = kNaN;
   for (const Counter tier : {Counter::hbm_hit_tokens, Counter::host_hit_tokens, Counter::storage_hit_tokens,
                              Counter::external_hit_tokens}) {
     const double share = hit_rate(tier);

@@ -92,7 +92,7 @@ std::string duration_text(double seconds) {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Json object_of(const Buckets& buckets) {
+Json quantiles_of(const Buckets& buckets) {
   if (!(buckets.count() > 0)) return nullptr;
   Json object = {{"count", buckets.count()}, {"mean", number(mean_of(buckets))}};
   for (const double q : kQuantiles) {
@@ -175,7 +175,7 @@ std::string observation_json(const Observation& o) {
                                                      {"most", number(o.gauges[i].most)}};
   }
   for (std::size_t i = 0; i < o.spreads.size(); ++i)
-    object["histograms"][std::string(kSpreadNames[i])] = object_of(o.spreads[i]);
+    object["histograms"][std::string(kSpreadNames[i])] = quantiles_of(o.spreads[i]);
   return object.dump(2) + "\n";
 }
 

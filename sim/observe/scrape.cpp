@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kMostBytes = 2'000'000'000;  // of a log of weeks
+constexpr int64_t kMostLogBytes = 2'000'000'000;  // of a log of weeks
 
 double unix_now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -88,7 +88,7 @@ ObservedLog scrape(const std::string& address, const ScrapeOptions& options) {
 ObservedLog read_scrapes(const std::vector<std::string>& files) {
   ObservedLog log;
   for (const std::string& file : files) {
-    const std::string text = read_file(file, kMostBytes);
+    const std::string text = read_file(file, kMostLogBytes);
     if (is_observed_log(text)) {
       if (files.size() > 1)
         throw InputError(file + ": is the log of an observation, allowed: that file alone");

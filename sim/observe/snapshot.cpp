@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
+#include "base/float_values.h"
 #include "base/input_error.h"
 #include "observe/engine_metrics.h"
 
 namespace kvcap {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 template <class Meter>
 constexpr std::size_t index(Meter meter) {
@@ -58,15 +55,15 @@ void for_each_figure(const std::vector<MetricSample>& samples, std::span<const E
 }
 
 double number_of(const std::string& text) {
-  double value = kNone;
+  double value = kNaN;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : kNone;
+  return error == std::errc() && end == text.data() + text.size() ? value : kNaN;
 }
 
 void add(double& total, double value) { total = std::isnan(total) ? value : total + value; }
 
 void read_counters(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
-  snapshot.counters.fill(kNone);
+  snapshot.counters.fill(kNaN);
   for_each_figure(samples, counter_metrics(), snapshot.engine, "",
                   [&](Counter which, const MetricSample& one) {
                     if (std::isfinite(one.value)) add(snapshot.counters[index(which)], one.value);
@@ -75,7 +72,7 @@ void read_counters(const std::vector<MetricSample>& samples, Snapshot& snapshot)
 
 // Shares are means over engines, the others sums.
 void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
-  snapshot.gauges.fill(kNone);
+  snapshot.gauges.fill(kNaN);
   std::array<double, std::size(kGaugeNames)> seen{};
   for_each_figure(samples, gauge_metrics(), snapshot.engine, "", [&](Gauge which, const MetricSample& one) {
     // Engines say "none yet" with -1.
@@ -124,7 +121,7 @@ void read_spreads(const std::vector<MetricSample>& samples, Snapshot& snapshot) 
 
 // The number in a label, summed over the engines that export their configuration.
 double config_number(const std::vector<const MetricSample*>& configs, const char* label) {
-  double total = kNone;
+  double total = kNaN;
   for (const MetricSample* one : configs) {
     const double value = number_of(std::string(one->label(label)));
     if (!std::isnan(value)) add(total, value);
@@ -155,7 +152,7 @@ void read_config(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
 
 void read_identity(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   const std::string_view prefix = metric_prefix(snapshot.engine);
-  double stated_s = kNone, process_s = kNone;
+  double stated_s = kNaN, process_s = kNaN;
   for (const MetricSample& one : samples) {
     if (one.unix_s) stated_s = std::isnan(stated_s) ? *one.unix_s : std::max(stated_s, *one.unix_s);
     if (one.name == "process_start_time_seconds" && std::isfinite(one.value)) process_s = one.value;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
+#include "base/float_values.h"
 #include "base/input_error.h"
 #include "machine.h"
 #include "metrics/format.h"
@@ -15,8 +15,6 @@
 
 namespace kvcap {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // What is asked of one policy at one pair of values.
 struct Duel {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include "base/check.h"
+#include "base/float_values.h"
 #include "base/input_error.h"
 #include "metrics/percentile_share.h"
 #include "metrics/serialize.h"
@@ -22,10 +22,9 @@
 namespace kvcap {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kError = 0.05;  // of all targets of a load together
+constexpr double kLoadError = 0.05;  // of all targets of a load together
 // A target that is missed by so much more than its bound is missed in the long run too: a share of the bound.
-constexpr double kByFar = 0.5;
+constexpr double kByFarOfLoads = 0.5;
 // Of a seed: 100 of them are beyond a 99th percentile. Sessions differ in their turns, hence the tolerance.
 constexpr int64_t kFewestTurns = 10'000;
 constexpr double kTolerance = 1.1;
@@ -82,7 +81,7 @@ void judge(LoadPoint& point, const std::vector<Target>& meet) {
   for (const RunResult& run : point.runs) {
     if (const std::string_view missing = unserved(run, meet); !missing.empty()) add({true, true}, missing);
   }
-  const double confidence = 1 - kError / static_cast<double>(std::max<std::size_t>(1, meet.size()));
+  const double confidence = 1 - kLoadError / static_cast<double>(std::max<std::size_t>(1, meet.size()));
   for (const Target& target : meet) add(of_target(target, point, confidence), target.metric);
   add(of_stability(point), "stable");
   point.verdict = sure_miss ? Judgement::misses : is_sure ? Judgement::meets : Judgement::unclear;
@@ -94,20 +93,20 @@ bool misses_by_far(const RunResult& run, const std::vector<Target>& meet) {
   if (run.number("rates.steady") == 0) return false;
   return std::any_of(meet.begin(), meet.end(), [&](const Target& target) {
     // A hit rate may rise as caches fill.
-    return std::isfinite(target.max) && violation(target, run.number(target.metric)) > kByFar;
+    return std::isfinite(target.max) && violation(target, run.number(target.metric)) > kByFarOfLoads;
   });
 }
 
 bool meets_by_far(const RunResult& run, const std::vector<Target>& meet) {
   return std::all_of(meet.begin(), meet.end(), [&](const Target& target) {
     const Target share = as_share(target, run);
-    return slack(share, run.number(share.metric)) > kByFar;
+    return slack(share, run.number(share.metric)) > kByFarOfLoads;
   });
 }
 
-class Search {
+class CapacitySearch {
  public:
-  Search(const CapacityQuestion& question, const RunLoads& run) : question_(question), run_(run) {}
+  CapacitySearch(const CapacityQuestion& question, const RunLoads& run) : question_(question), run_(run) {}
 
   CapacityAnswer find() {
     CapacityAnswer answer;
@@ -319,7 +318,7 @@ Verdict LoadPoint::stability() const {
 
 CapacityAnswer find_capacity(const CapacityQuestion& question, const RunLoads& run) {
   KVCAP_CHECK(question.seeds >= 1 && question.guess > 0);
-  return Search(question, run).find();
+  return CapacitySearch(question, run).find();
 }
 
 std::vector<Target> targets_of(const SloOptions& slo) {

@@ -14,7 +14,7 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kLeastSessions = 50;  // fewer show little
+constexpr int64_t kLeastDrawSessions = 50;  // fewer show little
 // A shorter run has to come to the load of the whole one: so many times as long as that takes to become
 // steady, or so many times the sessions of a closed loop; at the price of so many times the turns.
 constexpr double kTimesToSteady = 3;
@@ -48,7 +48,7 @@ Lengths lengths_of(const std::vector<Scenario>& scenarios, const std::vector<Run
     const double telling = std::min(telling_share(scenarios[s], result), kMostBeyond * share);
     const double part = std::min(1.0, std::max(share, telling)) * static_cast<double>(all);
     lengths.sessions.push_back(
-        std::min(all, std::max(kLeastSessions, static_cast<int64_t>(std::ceil(part)))));
+        std::min(all, std::max(kLeastDrawSessions, static_cast<int64_t>(std::ceil(part)))));
     lengths.is_shortened = lengths.is_shortened || lengths.sessions.back() < all;
     lengths.turns += (options.draws + 1) * result.turn_count * lengths.sessions.back() / all;
   }

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostFinalists = 5;
 
 // Of one finalist on one machine.
-struct Verdict {
+struct DrawVerdict {
   bool meets = false;
   double objective = 0;
 };
@@ -31,7 +31,7 @@ class Judged {
     return on_machine(candidate_.metric(metric).mean, nominal_.number(metric), drawn.number(metric));
   }
 
-  Verdict on(const RunResult& drawn) const {
+  DrawVerdict on(const RunResult& drawn) const {
     if (drawn.turn_count == 0) return {};  // the machine cannot run it
     const bool meets = std::all_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
       return violation(target, value(target.metric, drawn)) == 0;
@@ -98,19 +98,19 @@ PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawO
                   .still_best = 0,
                   .finalists = {},
                   .outside = outside_validation({scenarios.front()}, longest_context(lengths.front()))};
-  std::vector<std::vector<Verdict>> verdicts;  // [finalist][draw]
+  std::vector<std::vector<DrawVerdict>> verdicts;  // [finalist][draw]
   for (std::size_t f = 0; f < candidates.size(); ++f) {
     const Judged judged(plan, *candidates[f], runs.nominal[f]);
-    std::vector<Verdict>& of_machines = verdicts.emplace_back();
+    std::vector<DrawVerdict>& of_machines = verdicts.emplace_back();
     for (const RunResult& drawn : runs.drawn[f]) of_machines.push_back(judged.on(drawn));
-    const auto met =
-        std::count_if(of_machines.begin(), of_machines.end(), [](const Verdict& one) { return one.meets; });
+    const auto met = std::count_if(of_machines.begin(), of_machines.end(),
+                                   [](const DrawVerdict& one) { return one.meets; });
     draws.finalists.push_back({candidates[f], static_cast<double>(met) / static_cast<double>(runs.draws),
                                judged.intervals(runs.drawn[f])});
   }
   int64_t still_best = 0;
   for (std::size_t d = 0; d < static_cast<std::size_t>(runs.draws); ++d) {
-    const Verdict& best = verdicts.front()[d];
+    const DrawVerdict& best = verdicts.front()[d];
     const bool beaten = std::any_of(verdicts.begin() + 1, verdicts.end(), [&](const auto& of_machines) {
       return of_machines[d].meets && of_machines[d].objective < best.objective;
     });

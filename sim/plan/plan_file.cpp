@@ -17,7 +17,7 @@ namespace kvcap {
 namespace {
 
 constexpr std::string_view kPlanSchema = "kvcap.plan/1";
-constexpr std::size_t kMostValues = 10'000;        // of one range
+constexpr std::size_t kMostRangeValues = 10'000;   // of one range
 constexpr std::size_t kMostCombinations = 20'000;  // of list values, and of all ranges but the longest
 constexpr std::string_view kPlanKeys[] = {"schema",     "name",  "base",     "search",
                                           "meet",       "notes", "minimize", "max_replications",
@@ -109,8 +109,8 @@ std::vector<double> range_values(const Reader& range) {
         steps ? low + static_cast<double>(i) * by : low * std::pow(by, static_cast<double>(i));
     if (value > high + kRounding * (steps ? by : high)) break;
     values.push_back(std::min(value, high));
-    if (values.size() > kMostValues) {
-      throw InputError(range.at("") + ": found more than " + std::to_string(kMostValues) +
+    if (values.size() > kMostRangeValues) {
+      throw InputError(range.at("") + ": found more than " + std::to_string(kMostRangeValues) +
                        " values, allowed: a larger " + (steps ? "step" : "factor"));
     }
   }

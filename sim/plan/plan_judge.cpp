@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/check.h"
+#include "base/float_values.h"
 #include "metrics/unserved.h"
 #include "plan/replicate.h"
 
 namespace kvcap {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kFirstReplications = 3;
-constexpr double kError = 0.05;  // of all looks at one configuration
+constexpr double kConfigurationError = 0.05;  // of all looks at one configuration
 // Misses a target by so much under one seed that others need not be asked: a share of the bound.
 constexpr double kHopeless = 1;
 
@@ -62,7 +61,7 @@ Judge::Judge(const Plan& plan, Evaluator& evaluator)
     : plan_(plan),
       evaluator_(evaluator),
       looks_(looks_up_to(plan.max_replications)),
-      confidence_(1 - kError / static_cast<double>(looks_.size())) {}
+      confidence_(1 - kConfigurationError / static_cast<double>(looks_.size())) {}
 
 std::vector<Answer> Judge::glance(const std::vector<Changes>& wanted, double share) {
   std::vector<Ask> asks;

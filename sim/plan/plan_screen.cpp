@@ -1,16 +1,16 @@
 #include "plan/plan_screen.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
+
+#include "base/float_values.h"
 
 namespace kvcap {
 namespace {
 
-constexpr double kShares[] = {kShortestShare, 1.0 / 4};
+constexpr double kScreenShares[] = {kShortestShare, 1.0 / 4};
 // Misses a target by so much more than the best on the same short workload: a share of the bound.
 constexpr double kWidely = 0.5;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<Combination> all_combinations(const Plan& plan) {
   const auto is_list = [&](std::size_t d) { return !plan.search[d].is_range; };
@@ -101,7 +101,7 @@ std::vector<Changes> changes_of(const Plan& plan, const std::vector<Point>& poin
 
 Screening screen(const Plan& plan, Judge& judge) {
   Screening screening{.left = all_combinations(plan), .gone = {}, .cannot_run_reason = {}};
-  for (double share : kShares) {
+  for (double share : kScreenShares) {
     glance(plan, judge, share, screening.left);
     drop_what_cannot_run(screening);
     halve(plan, screening);

@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "base/float_values.h"
 #include "plan/plan_screen.h"
 
 namespace kvcap {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // How well a short workload tells the objective of a long one, before the two have been compared: a share.
 constexpr double kObjectiveError = 0.1;
 constexpr std::size_t kWave = 8;  // combinations that are searched side by side
@@ -39,9 +38,9 @@ std::vector<T> non_dominated(std::vector<T> all, const X& x, const Y& y) {
   return front;
 }
 
-class Search {
+class PlanSearch {
  public:
-  Search(const Plan& plan, Judge& judge) : plan_(plan), judge_(judge) {
+  PlanSearch(const Plan& plan, Judge& judge) : plan_(plan), judge_(judge) {
     result_.confidence = judge.confidence();
     std::size_t longest = 0;
     for (std::size_t d = 0; d < plan.search.size(); ++d) {
@@ -537,6 +536,6 @@ class Search {
 
 }  // namespace
 
-PlanResult find_plan(const Plan& plan, Judge& judge) { return Search(plan, judge).run(); }
+PlanResult find_plan(const Plan& plan, Judge& judge) { return PlanSearch(plan, judge).run(); }
 
 }  // namespace kvcap

@@ -20,7 +20,7 @@ namespace kvcap {
 namespace {
 
 // A part of a workload shows little when only a few sessions are in it.
-constexpr double kLeastSessions = 50;
+constexpr double kLeastPlanSessions = 50;
 
 constexpr char kRan = 'R';
 constexpr char kRefused = 'X';
@@ -33,7 +33,7 @@ Workload part_of(const Scenario& scenario, double share, const Sources& sources)
   const double wanted = std::ceil(share * sessions);
   WorkloadOptions options = scenario.workload;
   options.sessions =
-      static_cast<int64_t>(share > 1 ? wanted : std::min(sessions, std::max(kLeastSessions, wanted)));
+      static_cast<int64_t>(share > 1 ? wanted : std::min(sessions, std::max(kLeastPlanSessions, wanted)));
   return sources.workload(scenario, options);
 }
 

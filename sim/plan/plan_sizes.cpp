@@ -12,7 +12,7 @@
 namespace kvcap {
 namespace {
 
-constexpr double kShares[] = {1.0 / 64, 1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1};
+constexpr double kSizeShares[] = {1.0 / 64, 1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1};
 
 std::string setting(std::string_view part, std::string_view key, double value) {
   return "hardware." + std::string(part) + "." + std::string(key) + "=" + number_text(value);
@@ -91,7 +91,7 @@ Changes size_changes(const Plan& plan, const Point& point, const Changes& others
   for (std::size_t d = 0; d < plan.search.size(); ++d) {
     const std::optional<Tier> tier = plan.search[d].size_of;
     if (!tier || std::find(open.begin(), open.end(), *tier) == open.end()) continue;
-    const Changes settings = size_settings(*hardware, *tier, kShares[point[d]]);
+    const Changes settings = size_settings(*hardware, *tier, kSizeShares[point[d]]);
     changes.insert(changes.end(), settings.begin(), settings.end());
   }
   return changes;
@@ -123,7 +123,7 @@ void add_size_ladders(Plan& plan) {
     Dimension ladder{
         .paths = {"size of " + std::string(name(tier))}, .values = {}, .numbers = {}, .is_range = true};
     ladder.size_of = tier;
-    for (double share : kShares) ladder.values.push_back(number_text(share));
+    for (double share : kSizeShares) ladder.values.push_back(number_text(share));
     plan.search.push_back(std::move(ladder));
   }
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kWholeWorkload = 1;
 // Misses by so much that what lies between two such configurations is not looked at: a share of the bound.
-constexpr double kByFar = 1;
+constexpr double kByFarOfSeeds = 1;
 constexpr int64_t kMostRuns = 1000;  // of configurations that others rule out
 
 struct Box {
@@ -104,7 +104,7 @@ class Verifier {
     for (std::size_t i = 0; i < fresh_.size(); ++i) {
       if (!better[i]) continue;
       found_.run.push_back(fresh_[i]);
-      if (room(fresh_[i]) < -kByFar) continue;
+      if (room(fresh_[i]) < -kByFarOfSeeds) continue;
       promising.push_back(fresh_[i]);
       for (Point& other : verdicts_.ruling_out(fresh_[i])) {
         if (!answers_.contains(other)) ruling.push_back(std::move(other));
@@ -151,7 +151,7 @@ class Verifier {
       found_.same += between;
       return true;
     }
-    if (room(box.low) < -kByFar && room(box.high) < -kByFar) {
+    if (room(box.low) < -kByFarOfSeeds && room(box.high) < -kByFarOfSeeds) {
       found_.not_looked_at += between;
       return true;
     }

@@ -36,7 +36,7 @@ constexpr int kPatience_ms = 5'000;  // with others that hold the file
   throw std::system_error(full ? ENOSPC : EIO, std::generic_category(), path + ": " + what);
 }
 
-std::string quoted(const std::string& name) {
+std::string sql_quoted(const std::string& name) {
   std::string text = "\"";
   for (char c : name) text += c == '"' ? "\"\"" : std::string(1, c);
   return text + "\"";
@@ -248,7 +248,7 @@ void ResultsFile::make_tables() {
   Statement(database_, path_, "PRAGMA user_version = " + std::to_string(kFormat)).run();
   std::string sql;
   for (const auto& [name, type] : point_columns())
-    sql += (sql.empty() ? "" : ", ") + quoted(name) + " " + type;
+    sql += (sql.empty() ? "" : ", ") + sql_quoted(name) + " " + type;
   Statement(database_, path_, "CREATE TABLE points (" + sql + ")").run();
   transaction.commit();
 }
@@ -275,12 +275,12 @@ void ResultsFile::set_swept(const std::vector<std::string>& paths, std::size_t p
   Statement(database_, path_, "DROP TABLE IF EXISTS swept").run();
   std::string columns, values, view = "swept.point, swept.key";
   for (const std::string& path : paths) {
-    columns += ", " + quoted(path);
+    columns += ", " + sql_quoted(path);
     values += ", json_extract(?, '$')";
-    view += ", swept." + quoted(path);
+    view += ", swept." + sql_quoted(path);
   }
   for (const auto& [name, type] : point_columns()) {
-    if (name != "key") view += ", points." + quoted(name);
+    if (name != "key") view += ", points." + sql_quoted(name);
   }
   Statement(database_, path_,
             "CREATE TABLE swept (point INTEGER PRIMARY KEY, key TEXT NOT NULL" + columns + ")")

@@ -61,7 +61,7 @@ Ran run_program(const std::vector<std::string>& command) {
 }
 
 // As one word of a shell.
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   std::string word = "'";
   for (char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
   return word + "'";
@@ -120,8 +120,8 @@ std::string slurm_list(const std::vector<std::size_t>& shards) {
 }
 
 std::string slurm_script(const SlurmArray& array, const std::string& program) {
-  std::string text = "#!/bin/sh\nexec " + quoted(program);
-  for (const std::string& argument : array.arguments) text += " " + quoted(argument);
+  std::string text = "#!/bin/sh\nexec " + shell_quoted(program);
+  for (const std::string& argument : array.arguments) text += " " + shell_quoted(argument);
   return text + " --shard \"$SLURM_ARRAY_TASK_ID/" + std::to_string(array.shards) +
          "\" --jobs \"${SLURM_CPUS_PER_TASK:-1}\"\n";
 }

@@ -9,19 +9,19 @@
 namespace kvcap {
 namespace {
 
-struct Column {
+struct ViewColumn {
   const char* head;
   const char* metric;
   double scale = 1;
   bool is_alarm = false;  // shown where it is not 0
 };
-constexpr Column kColumns[] = {{"mean TTFT ms", "mean_ttft_ms"},
-                               {"p99 TTFT ms", "p99_ttft_ms"},
-                               {"p99 TPOT ms", "p99_tpot_ms"},
-                               {"rejected %", "rejected_share", 100, true},
-                               {"truncated %", "truncated_share", 100, true},
-                               {"output tokens/s", "output_throughput"},
-                               {"goodput requests/s", "request_goodput"}};
+constexpr ViewColumn kColumns[] = {{"mean TTFT ms", "mean_ttft_ms"},
+                                   {"p99 TTFT ms", "p99_ttft_ms"},
+                                   {"p99 TPOT ms", "p99_tpot_ms"},
+                                   {"rejected %", "rejected_share", 100, true},
+                                   {"truncated %", "truncated_share", 100, true},
+                                   {"output tokens/s", "output_throughput"},
+                                   {"goodput requests/s", "request_goodput"}};
 
 double metric_of(const Json& point, const char* metric) {
   return number_of(value_of(point, "metrics"), metric);
@@ -83,8 +83,8 @@ std::vector<std::string> capacity_sentences(const Json& capacity) {
 
 CapacityTable capacity_table(const Json& capacity) {
   const Json& curve = list_of(capacity, "curve");
-  std::vector<Column> columns;
-  for (const Column& one : kColumns) {
+  std::vector<ViewColumn> columns;
+  for (const ViewColumn& one : kColumns) {
     const bool happens = std::any_of(curve.begin(), curve.end(),
                                      [&](const Json& point) { return metric_of(point, one.metric) > 0; });
     if (!one.is_alarm || happens) columns.push_back(one);
@@ -92,12 +92,13 @@ CapacityTable capacity_table(const Json& capacity) {
   const bool closed_loop = is_closed_loop(capacity);
   CapacityTable table;
   table.head = {closed_loop ? "active sessions" : "requests/s"};
-  for (const Column& one : columns) table.head.emplace_back(one.head);
+  for (const ViewColumn& one : columns) table.head.emplace_back(one.head);
   table.head.emplace_back("misses");
   for (const Json& point : curve) {
     std::vector<std::string>& row = table.rows.emplace_back();
     row.push_back(format_number(number_of(point, closed_loop ? "concurrency" : "requests_per_s")));
-    for (const Column& one : columns) row.push_back(format_number(one.scale * metric_of(point, one.metric)));
+    for (const ViewColumn& one : columns)
+      row.push_back(format_number(one.scale * metric_of(point, one.metric)));
     const std::string missed = text_of(point, "missed");
     const std::string stable = text_of(point, "stable");
     row.push_back(stable == "stable" || stable.empty() ? missed : stable);

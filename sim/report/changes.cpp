@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
+#include "base/float_values.h"
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
 #include "metrics/sentences.h"
@@ -13,8 +13,6 @@
 
 namespace kvcap {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Figure {
   const char* metric;

@@ -1,15 +1,13 @@
 #include <charconv>
 #include <cmath>
-#include <limits>
 
+#include "base/float_values.h"
 #include "report/json_values.h"
 #include "report/read_result.h"
 #include "report/text_views.h"
 
 namespace kvcap {
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // RFC 4180: quotes around what has a comma, a quote or a line's end. What a spreadsheet would take for a
 // formula begins with an apostrophe.

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <limits>
 #include <map>
 
+#include "base/float_values.h"
 #include "metrics/format.h"
 #include "metrics/write.h"
 #include "report/capacity_views.h"
@@ -214,7 +214,6 @@ void add_trace(Page& page, const ReportInput& input) {
 }
 
 void add_changes(Page& page, const Report& report) {
-  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   std::vector<Cells> rows;
   for (const Change& change : changes(report.inputs)) {
     if (change.is_same()) continue;

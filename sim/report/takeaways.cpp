@@ -167,7 +167,7 @@ std::vector<std::string> restoration_sentences(const Json& restore) {
 
 // ---- sweeps ----
 
-struct Column {
+struct SettingColumn {
   std::string name;
   const Json* values = nullptr;
 };
@@ -186,14 +186,14 @@ std::vector<std::size_t> good_rows(const Json& sweep, const Json& values) {
   return rows;
 }
 
-std::string point_text(const std::vector<Column>& parameters, std::size_t row) {
+std::string point_text(const std::vector<SettingColumn>& parameters, std::size_t row) {
   std::vector<std::string> parts;
-  for (const Column& one : parameters)
+  for (const SettingColumn& one : parameters)
     if (row < one.values->size()) parts.push_back(one.name + "=" + text_or_json((*one.values)[row]));
   return parts.empty() ? "the only point" : joined(parts, " ");
 }
 
-std::string best_text(const Json& sweep, const std::vector<Column>& parameters, const char* metric,
+std::string best_text(const Json& sweep, const std::vector<SettingColumn>& parameters, const char* metric,
                       const char* what, const char* unit) {
   const Json& values = list_of(value_of(sweep, "columns"), metric);
   const std::vector<std::size_t> rows = good_rows(sweep, values);
@@ -210,13 +210,13 @@ std::string best_text(const Json& sweep, const std::vector<Column>& parameters, 
 }
 
 // The parameter between whose values the medians of the metric lie farthest apart, as a ratio.
-std::string strongest_text(const Json& sweep, const std::vector<Column>& parameters, const char* metric,
-                           const char* what, const char* unit) {
+std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& parameters,
+                           const char* metric, const char* what, const char* unit) {
   const Json& values = list_of(value_of(sweep, "columns"), metric);
   const std::vector<std::size_t> rows = good_rows(sweep, values);
   double greatest = kNoticeable;
   std::string text;
-  for (const Column& parameter : parameters) {
+  for (const SettingColumn& parameter : parameters) {
     std::map<std::string, std::vector<double>> by_value;
     for (std::size_t row : rows)
       if (row < parameter.values->size())
@@ -238,7 +238,7 @@ std::string strongest_text(const Json& sweep, const std::vector<Column>& paramet
 
 std::vector<std::string> sweep_sentences(const Json& sweep) {
   const Json& columns = value_of(sweep, "columns");
-  std::vector<Column> parameters;
+  std::vector<SettingColumn> parameters;
   for (const std::string& name : texts_of(list_of(sweep, "parameters")))
     parameters.push_back({name, &list_of(columns, name)});
   std::map<std::string, int64_t> statuses;

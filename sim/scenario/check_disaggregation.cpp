@@ -7,7 +7,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kPath = "fleet.disaggregation";
+constexpr std::string_view kDisaggregation = "fleet.disaggregation";
 
 class DisaggregationCheck {
  public:
@@ -27,7 +27,7 @@ class DisaggregationCheck {
                          const std::string& allowed) const {
     throw InputError(places_.at(path) + ": found " + found + ", allowed: " + allowed);
   }
-  static std::string own(std::string_view name) { return below(kPath, name); }
+  static std::string own(std::string_view name) { return below(kDisaggregation, name); }
 
   void check_pools() const {
     const int64_t replicas = scenario_.fleet.replicas;

@@ -6,7 +6,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kPath = "serving.speculative";
+constexpr std::string_view kSpeculative = "serving.speculative";
 
 class SpeculativeCheck {
  public:
@@ -25,7 +25,7 @@ class SpeculativeCheck {
 
  private:
   [[noreturn]] void fail(std::string_view name, const std::string& found, const std::string& allowed) const {
-    throw InputError(places_.at(below(kPath, name)) + ": found " + found + ", allowed: " + allowed);
+    throw InputError(places_.at(below(kSpeculative, name)) + ": found " + found + ", allowed: " + allowed);
   }
 
   void check_method() const {
@@ -47,7 +47,7 @@ class SpeculativeCheck {
                " (one follows from the other)");
     }
     if (options_.draft_tokens > 0 && !options_.acceptance_length && !options_.acceptance_rate) {
-      throw InputError(places_.at(below(kPath, "acceptance_length")) +
+      throw InputError(places_.at(below(kSpeculative, "acceptance_length")) +
                        ": missing, required where draft_tokens is more than 0, or acceptance_rate");
     }
     const auto most = static_cast<double>(options_.draft_tokens + 1);
@@ -58,7 +58,7 @@ class SpeculativeCheck {
   }
 
   void check_draft_model(const ModelSpec& drafter) const {
-    check_model(drafter, places_, below(kPath, "draft_model"));
+    check_model(drafter, places_, below(kSpeculative, "draft_model"));
     if (!drafter.is_uniform()) {
       fail("draft_model.layer_groups", std::to_string(drafter.layer_groups.size()) + " groups",
            "none (a drafter's layers are alike)");

@@ -9,14 +9,14 @@
 namespace kvcap {
 namespace {
 
-std::string lower(std::string text) {
+std::string lower_name(std::string text) {
   for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return text;
 }
 
 // Without its organisation and what its tuning is called.
 std::string base_name(const std::string& served_name) {
-  std::string name = lower(served_name.substr(served_name.rfind('/') + 1));
+  std::string name = lower_name(served_name.substr(served_name.rfind('/') + 1));
   if (name.starts_with("meta-")) name.erase(0, 5);
   for (const char* ending : {"-hf", "-v0.1", "-v0.2", "-v0.3", "-chat", "-instruct", "-it"}) {
     if (name.ends_with(ending)) name.resize(name.size() - std::string_view(ending).size());
@@ -44,7 +44,7 @@ std::string source_name(const CatalogueEntry& entry) {
 std::string catalogue_model(const std::string& served_name) {
   const std::string wanted = base_name(served_name);
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
-    if (entry.name == lower(served_name) || entry.name == wanted) return std::string(entry.name);
+    if (entry.name == lower_name(served_name) || entry.name == wanted) return std::string(entry.name);
   }
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
     if (!wanted.empty() && base_name(source_name(entry)) == wanted) return std::string(entry.name);

@@ -7,7 +7,7 @@
 namespace kvcap {
 namespace {
 
-constexpr double kResolution_s = 2e-9;
+constexpr double kRankResolution_s = 2e-9;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::optional<double> Fleet::finish(Slot unit, double now_s) {
     const std::optional<double> until_s = member.instance->busy_until_s(now_s);
     if (until_s) end_s = std::max(*until_s, end_s.value_or(0));
   }
-  if (end_s && *end_s > now_s + kResolution_s) return end_s;
+  if (end_s && *end_s > now_s + kRankResolution_s) return end_s;
   for (Member& member : members) member.instance->finish(now_s);
   return std::nullopt;
 }

@@ -12,7 +12,7 @@
 namespace kvcap {
 namespace {
 
-const std::vector<std::string> kGemm = {"a40: gpu.gemm.efficiency", "a40: gpu.attention.efficiency"};
+const std::vector<std::string> kBlendGemm = {"a40: gpu.gemm.efficiency", "a40: gpu.attention.efficiency"};
 const std::vector<std::string> kLoads = {"a40: gpu.gemm.efficiency", "a40: gpu.attention.efficiency",
                                          "a40: ssd.read_bandwidth_bytes_per_s"};
 const std::vector<std::string> kBlends = {"a40: gpu.gemm.efficiency", "a40: gpu.attention.efficiency",
@@ -48,7 +48,7 @@ void layers(Sheet& sheet) {
     return sheet.lab().machine(kLayers, model + roomy, kContext).cost().prefill_s({kContext, 0});
   };
   sheet.add("blend.2.prefill_4k", "s to prefill 4K tokens on one A40: Yi-34B, Llama-2-70B, both in 8 bits",
-            {prefill_s(yi_34b()), prefill_s(with_8_bits("llama-2-70b", "a40-1tb", "1"))}, kGemm,
+            {prefill_s(yi_34b()), prefill_s(with_8_bits("llama-2-70b", "a40-1tb", "1"))}, kBlendGemm,
             "printed with one digit; the 34B model is Yi's here");
 
   const auto times = [&](const std::string& id, const std::string& what, const Overrides& model,

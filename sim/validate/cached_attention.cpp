@@ -17,8 +17,8 @@
 namespace kvcap {
 namespace {
 
-const std::vector<std::string> kGemm = {"a100-80g-2gpu-10tb: gpu.gemm.efficiency",
-                                        "a100-80g-4gpu-10tb: gpu.gemm.efficiency"};
+const std::vector<std::string> kAttentionGemm = {"a100-80g-2gpu-10tb: gpu.gemm.efficiency",
+                                                 "a100-80g-4gpu-10tb: gpu.gemm.efficiency"};
 const std::vector<std::string> kServed = {"served chats on two GPUs: gpu.gemm.efficiency 0.091",
                                           "served chats on four GPUs: gpu.gemm.efficiency 0.147"};
 constexpr const char* kEndToEnd = "cached_attention/figures_13_to_17";
@@ -37,7 +37,7 @@ Overrides served(const std::string& model, int gpus, int window) {
          Overrides{std::string("hardware.gpu.gemm.efficiency=") + (gpus == 2 ? "0.091" : "0.147")};
 }
 Overrides llama_13b() { return served("llama-2-13b", 2, 4096); }
-std::vector<Overrides> models() {
+std::vector<Overrides> attention_models() {
   return {llama_13b(), served("llama-65b", 4, 2048), served("llama-2-70b", 4, 4096),
           served("falcon-40b", 4, 4096)};
 }
@@ -64,12 +64,12 @@ void sizes(Sheet& sheet) {
   const double prefill_s = big.cost().prefill_s({kTokens, 0});
   sheet.add("ca.2.4.prefill_65b", "65B: s to prefill 2K tokens on four GPUs, GiB of their KV, s to load them",
             {prefill_s, kv_bytes / (1024 * kMiB), kv_bytes / big.hardware().pcie.h2d_bandwidth_bytes_per_s},
-            kGemm, "5.0 GB are GiB: the printed time to load takes them for 1e9 bytes");
+            kAttentionGemm, "5.0 GB are GiB: the printed time to load takes them for 1e9 bytes");
   const double free_bytes =
       static_cast<double>(big.kv_capacity_tokens()) * big.cost().model().kv_bytes_per_token();
   sheet.add("ca.2.4.kv_rate", "65B: GB/s of KV that prefill makes, GB free beside the weights, s until full",
-            {kv_bytes / prefill_s / 1e9, free_bytes / 1e9, free_bytes / (kv_bytes / prefill_s)}, kGemm,
-            "free memory is 0.9 of four GPUs less weights and activations");
+            {kv_bytes / prefill_s / 1e9, free_bytes / 1e9, free_bytes / (kv_bytes / prefill_s)},
+            kAttentionGemm, "free memory is 0.9 of four GPUs less weights and activations");
   sheet.add("ca.2.1.gpt3", "MiB of KV a token of GPT-3",
             {sheet.lab()
                  .scenario(kEndToEnd,
@@ -81,7 +81,7 @@ void sizes(Sheet& sheet) {
              kMiB},
             {});
   Numbers per_token;
-  for (const Overrides& model : models()) {
+  for (const Overrides& model : attention_models()) {
     per_token.push_back(sheet.lab().scenario(kEndToEnd, model).model.kv_bytes_per_token() / kMiB);
   }
   sheet.add("ca.4.2.kv_bytes", "MiB of KV a token: 13B, 65B, 70B, Falcon-40B", std::move(per_token), {},
@@ -116,7 +116,7 @@ void sizes(Sheet& sheet) {
 
 void end_to_end(Sheet& sheet) {
   Numbers hits, ttft, throughput, gpu_time, saving, storage;
-  for (const Overrides& model : models()) {
+  for (const Overrides& model : attention_models()) {
     const auto of = [&](const std::string& name, const std::string& metric) {
       return sheet.lab().metric(kEndToEnd, model + policy(name), metric);
     };
@@ -190,7 +190,7 @@ void overlap(Sheet& sheet) {
       "ca.f18.crossover",
       "loading beats recomputing from 500/500 to 900/100 (history/new); at 900/100 it takes longer than "
       "prefill: s of each",
-      {load_s(most), compute_s(most)}, faster && load_s(most) > compute_s(most), kGemm);
+      {load_s(most), compute_s(most)}, faster && load_s(most) > compute_s(most), kAttentionGemm);
 
   const LayerWork layer = batch_layer(machine, 1000, 100);
   const double apart_s = load_s(layer) + compute_s(layer);
@@ -204,7 +204,7 @@ void overlap(Sheet& sheet) {
   const double with_s = std::max(compute_s(layer), loads_s + layer.compute_s);
   sheet.add_share("ca.f19.preload",
                   "prefill time saved by layer-wise preload: without a buffer, with one of 15 layers",
-                  {1 - without_s / apart_s, 1 - with_s / apart_s}, kGemm,
+                  {1 - without_s / apart_s, 1 - with_s / apart_s}, kAttentionGemm,
                   "without a buffer one layer loads while one computes: 0.38 in closed form");
 
   // What a blocking save adds: the batch's KV at PCIe's rate after its last step.
@@ -219,7 +219,7 @@ void overlap(Sheet& sheet) {
   }
   sheet.add("ca.f20.async_save",
             "time saved by saving behind the computation: 1K, 1.3K and 1.6K tokens, 20 steps",
-            std::move(saved), kGemm,
+            std::move(saved), kAttentionGemm,
             "a batch that is prefilled at once at the rate of Fig. 19 takes longer than the paper's, beside "
             "which the save is shorter");
 }
@@ -269,7 +269,7 @@ void evictions(Sheet& sheet) {
 
 void settings(Sheet& sheet) {
   Numbers drop, media;
-  for (const Overrides& model : models()) {
+  for (const Overrides& model : attention_models()) {
     const auto hits = [&](const std::string& file, const Overrides& more) {
       return sheet.lab().metric(file, model + more, "request_hit_rate");
     };

@@ -15,9 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kColumns = 100;
+constexpr std::size_t kCheckColumns = 100;
 
-std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
+std::string_view name(Agreement verdict) { return kAgreementNames[static_cast<std::size_t>(verdict)]; }
 
 double distance(double simulated, double low, double high) {
   if (simulated >= low && simulated <= high) return 0;
@@ -107,11 +107,11 @@ std::string tuned_text(const Check& check) {
   return std::to_string(check.tuned.size());
 }
 
-bool judged(const Check& check) { return check.verdict != Verdict::not_comparable; }
+bool judged(const Check& check) { return check.verdict != Agreement::not_comparable; }
 
 // Tests are judged; what was fitted or given is only counted.
 struct Tally {
-  std::array<int, std::size(kVerdictNames)> counts{};
+  std::array<int, std::size(kAgreementNames)> counts{};
   int fitted = 0, inputs = 0;
   const Check* worst = nullptr;
   std::vector<double> errors;  // relative ones of single numbers
@@ -147,7 +147,7 @@ Json number_or_list(const std::vector<double>& numbers) {
 void judge(Check& check) {
   check.error = 0;
   if (check.claim == Claim::order) {
-    check.verdict = check.holds ? Verdict::inside : Verdict::outside;
+    check.verdict = check.holds ? Agreement::inside : Agreement::outside;
     return;
   }
   KVCAP_CHECK(!check.simulated.empty());
@@ -155,7 +155,7 @@ void judge(Check& check) {
     KVCAP_CHECK(check.simulated.size() == 1 && check.reference.size() == 1);
     check.tolerance = 0;
     check.error = check.simulated.front();
-    check.verdict = check.error <= check.reference.front() ? Verdict::inside : Verdict::outside;
+    check.verdict = check.error <= check.reference.front() ? Agreement::inside : Agreement::outside;
     return;
   }
   KVCAP_CHECK(check.reference.size() == (check.claim == Claim::range ? 2 : check.simulated.size()));
@@ -169,16 +169,16 @@ void judge(Check& check) {
   }
   const double inside = check.claim == Claim::exact ? check.exact_tolerance : 0;
   if (beyond <= inside) {
-    check.verdict = Verdict::inside;
+    check.verdict = Agreement::inside;
   } else {
-    check.verdict = beyond <= check.tolerance ? Verdict::near : Verdict::outside;
+    check.verdict = beyond <= check.tolerance ? Agreement::near : Agreement::outside;
   }
 }
 
 std::string broken_promises(const std::vector<Check>& checks) {
   std::string ids;
   for (const Check& check : checks) {
-    if (check.promised && check.verdict == Verdict::outside) ids += (ids.empty() ? "" : ", ") + check.id;
+    if (check.promised && check.verdict == Agreement::outside) ids += (ids.empty() ? "" : ", ") + check.id;
   }
   return ids;
 }
@@ -206,7 +206,8 @@ std::string validation_json(const std::vector<Check>& checks) {
   }
   Json summary = Json::object();
   for (const auto& [suite, tally] : tallies(checks)) {
-    for (std::size_t i = 0; i < tally.counts.size(); ++i) summary[suite][kVerdictNames[i]] = tally.counts[i];
+    for (std::size_t i = 0; i < tally.counts.size(); ++i)
+      summary[suite][kAgreementNames[i]] = tally.counts[i];
     summary[suite]["fitted"] = tally.fitted;
     summary[suite]["input"] = tally.inputs;
     if (tally.worst) summary[suite]["worst"] = tally.worst->id;
@@ -223,19 +224,20 @@ std::string validation_table(const std::vector<Check>& checks) {
   }
   text += "\n";
   for (const Check& check : checks) {
-    if (check.promised && check.verdict == Verdict::outside) {
+    if (check.promised && check.verdict == Agreement::outside) {
       for (const std::string& part :
-           wrap(check.id + ": README promises to be near: " + check.what, kColumns, "  "))
+           wrap(check.id + ": README promises to be near: " + check.what, kCheckColumns, "  "))
         text += part + "\n";
     }
-    if (check.verdict == Verdict::inside || check.reason.empty()) continue;
-    for (const std::string& part : wrap(check.id + ": " + check.reason, kColumns, "  ")) text += part + "\n";
+    if (check.verdict == Agreement::inside || check.reason.empty()) continue;
+    for (const std::string& part : wrap(check.id + ": " + check.reason, kCheckColumns, "  "))
+      text += part + "\n";
   }
   for (const auto& [suite, tally] : tallies(checks)) {
     std::string sentence = suite + ":";
     for (std::size_t i = 0; i < tally.counts.size(); ++i) {
       sentence +=
-          (i == 0 ? " " : ", ") + std::to_string(tally.counts[i]) + " " + std::string(kVerdictNames[i]);
+          (i == 0 ? " " : ", ") + std::to_string(tally.counts[i]) + " " + std::string(kAgreementNames[i]);
     }
     if (tally.fitted + tally.inputs > 0) {
       sentence += "; no tests: " + std::to_string(tally.fitted) + " fitted, " + std::to_string(tally.inputs) +
@@ -243,7 +245,7 @@ std::string validation_table(const std::vector<Check>& checks) {
     }
     if (tally.worst) sentence += "; worst " + tally.worst->id + ", " + error_text(*tally.worst);
     text += "\n";
-    for (const std::string& part : wrap(sentence, kColumns, "  ")) text += part + "\n";
+    for (const std::string& part : wrap(sentence, kCheckColumns, "  ")) text += part + "\n";
   }
   return text;
 }
@@ -315,9 +317,10 @@ std::string validation_markdown(const std::vector<Check>& checks,
               "\n\n| number | simulated | reference | error | fitted to it | verdict |\n"
               "| --- | --- | --- | --- | --- | --- |\n";
     }
-    text += markdown_row(check) + " " + std::string(name(check.verdict)) +
-            (check.reason.empty() || check.verdict == Verdict::inside ? "" : ": " + in_a_cell(check.reason)) +
-            " |\n";
+    text +=
+        markdown_row(check) + " " + std::string(name(check.verdict)) +
+        (check.reason.empty() || check.verdict == Agreement::inside ? "" : ": " + in_a_cell(check.reason)) +
+        " |\n";
   }
   return text;
 }

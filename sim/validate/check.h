@@ -21,8 +21,8 @@ enum class Claim : uint8_t { exact, range, order, at_most };
 enum class Role : uint8_t { test, fitted, input };
 inline constexpr std::string_view kRoleNames[] = {"test", "fitted", "input"};
 
-enum class Verdict : uint8_t { inside, near, outside, not_comparable };
-inline constexpr std::string_view kVerdictNames[] = {"inside", "near", "outside", "not comparable"};
+enum class Agreement : uint8_t { inside, near, outside, not_comparable };
+inline constexpr std::string_view kAgreementNames[] = {"inside", "near", "outside", "not comparable"};
 
 struct Check {
   std::string id;  // that of the published number
@@ -43,7 +43,7 @@ struct Check {
   std::vector<double> half_width;
   double error = 0;  // distance of the worst number, as it is; 0 inside a range
   std::vector<std::string> tuned;
-  Verdict verdict = Verdict::not_comparable;
+  Agreement verdict = Agreement::not_comparable;
   std::string reason;  // why it is not inside or cannot be compared
   // What a summary sums up, for charts: pairs of single figures in one unit.
   struct Case {

@@ -16,8 +16,8 @@ namespace kvcap {
 namespace {
 
 constexpr double kStage_s = 600;  // of one rate
-using Means = std::array<double, kTimes.size()>;
-using StageMeans = std::array<Means, 2>;
+using TimeMeans = std::array<double, kTimes.size()>;
+using StageMeans = std::array<TimeMeans, 2>;
 
 // Mean TTFT, TPOT and end-to-end latency of the requests of each rate.
 StageMeans means_of(const FitRun& run, const std::vector<RequestTimes>& times) {
@@ -63,14 +63,14 @@ double median_of(std::vector<double> values) {
   return quantile_of_sorted(values, 0.5);
 }
 
-std::string triple(const Means& means) {
+std::string triple(const TimeMeans& means) {
   char text[80];
   std::snprintf(text, sizeof text, "%.1f / %.2f / %.0f", 1e3 * means[0], 1e3 * means[1], 1e3 * means[2]);
   return text;
 }
 
-Check stage_check(const FitRun& run, const std::string& other, std::size_t stage, const Means& measured,
-                  const Means& base, const Means& fitted) {
+Check stage_check(const FitRun& run, const std::string& other, std::size_t stage, const TimeMeans& measured,
+                  const TimeMeans& base, const TimeMeans& fitted) {
   const std::string order = stage == 0 ? "lower" : "higher";
   Check check = begin(run.scenario.model.name + "." + run.name.substr(run.name.find(' ') + 1) + "." + order,
                       run.name + ", the " + order + " rate, fitted to " + other +
@@ -83,7 +83,7 @@ Check stage_check(const FitRun& run, const std::string& other, std::size_t stage
     check.cases.push_back({check.simulated[k], check.reference[k]});
   }
   judge(check);
-  if (check.verdict != Verdict::inside && stage == 1 && fitted[0] > 1.5 * measured[0]) {
+  if (check.verdict != Agreement::inside && stage == 1 && fitted[0] > 1.5 * measured[0]) {
     check.reason =
         "at this rate all places are taken at times, and a TPOT that is a few per cent off moves that queue";
   }
@@ -127,8 +127,8 @@ std::vector<Check> fit_checks(const SuiteOptions& options) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const StageMeans measured = means_of(runs[i], measured_times(runs[i]));
     for (std::size_t stage = 0; stage < 2; ++stage) {
-      const Means& base = simulated[2 * i][stage];
-      const Means& fit = simulated[2 * i + 1][stage];
+      const TimeMeans& base = simulated[2 * i][stage];
+      const TimeMeans& fit = simulated[2 * i + 1][stage];
       checks.push_back(stage_check(runs[i], runs[i ^ 1].name, stage, measured[stage], base, fit));
       for (std::size_t k = 0; k < kTimes.size(); ++k) {
         untuned[k].push_back(std::abs(base[k] / measured[stage][k] - 1));

@@ -16,16 +16,17 @@ struct Testbed {
   Overrides overrides;
 };
 
-Testbed on(const std::string& model, const std::string& hardware, const std::string& gpus = "1") {
+Testbed testbed_on(const std::string& model, const std::string& hardware, const std::string& gpus = "1") {
   return {model, {"model=" + model, "hardware=" + hardware, "serving.tensor_parallel_size=" + gpus}};
 }
-Testbed llama_7b() { return on("llama-2-7b", "a100-40g-4x-pm9a3"); }
-Testbed llama_13b() { return on("llama-2-13b", "a100-40g-4x-pm9a3"); }
-Testbed opt_30b() { return on("opt-30b", "a100-40g-4gpu-4x-pm9a3", "4"); }
-std::vector<Testbed> testbeds() { return {llama_7b(), llama_13b(), opt_30b()}; }
+Testbed llama_7b() { return testbed_on("llama-2-7b", "a100-40g-4x-pm9a3"); }
+Testbed testbed_13b() { return testbed_on("llama-2-13b", "a100-40g-4x-pm9a3"); }
+Testbed opt_30b() { return testbed_on("opt-30b", "a100-40g-4gpu-4x-pm9a3", "4"); }
+std::vector<Testbed> testbeds() { return {llama_7b(), testbed_13b(), opt_30b()}; }
 
-const std::vector<std::string> kGemm = {"a100-40g: gpu.gemm.efficiency"};
-const std::vector<std::string> kGpus = {"a100-40g: gpu.gemm.efficiency", "h800-dram: gpu.gemm.efficiency"};
+const std::vector<std::string> kHcacheGemm = {"a100-40g: gpu.gemm.efficiency"};
+const std::vector<std::string> kHcacheGpus = {"a100-40g: gpu.gemm.efficiency",
+                                              "h800-dram: gpu.gemm.efficiency"};
 const std::vector<std::string> kWrites = {"a100-40g: gpu.gemm.efficiency", "a100-40g: ssd.sync_write_s"};
 
 constexpr const char* kMixedTasks =
@@ -91,7 +92,7 @@ void machines(Sheet& sheet) {
         sheet.lab().machine("hcache/figure_9", testbed.overrides, 1024).kv_capacity_tokens());
   };
   sheet.add("hcache.2.4.capacity", "KV tokens that fit beside the weights: 13B, 7B",
-            {capacity(llama_13b()), capacity(llama_7b())}, {},
+            {capacity(testbed_13b()), capacity(llama_7b())}, {},
             "both are 0.9 of 40 GiB less weights and activations; no one share of memory "
             "gives both printed numbers");
 
@@ -127,12 +128,12 @@ void closed_forms(Sheet& sheet) {
             "the paper counts attention as n^2 D a layer; causal attention is 2 n^2 D",
             {6 + static_cast<double>(kTokens) / (4 * hidden_size)});
 
-  const Machine machine = sheet.lab().machine("hcache/table_3", llama_13b().overrides, kTokens);
+  const Machine machine = sheet.lab().machine("hcache/table_3", testbed_13b().overrides, kTokens);
   const double hidden_bytes = machine.cost().model().hidden_bytes_per_token_layer() * kTokens;
   const double layer_s = machine.cost().prefill_layer_s({kTokens, 0});
   sheet.add("hcache.6.3.3.snapshot",
             "13B prefill of 1,024 tokens: MB of hidden states and ms a layer, GB/s of the snapshot",
-            {hidden_bytes / 1e6, layer_s * 1e3, hidden_bytes / layer_s / 1e9}, kGemm,
+            {hidden_bytes / 1e6, layer_s * 1e3, hidden_bytes / layer_s / 1e9}, kHcacheGemm,
             "printed with one digit: 10 MB are 10.49, and 3 ms stand for 2.5 to 3.5");
 
   Numbers balance;
@@ -143,7 +144,7 @@ void closed_forms(Sheet& sheet) {
   }
   sheet.add(
       "hcache.6.1.3.balance_bw", "GB/s at which loading keeps up with projecting: 7B, 13B, 30B",
-      std::move(balance), kGemm,
+      std::move(balance), kHcacheGemm,
       "one GEMM efficiency for three models: the printed figures imply 0.63 (7B), 0.69 (13B) and, with four "
       "GPUs, 0.42 (30B), whose narrower projections and all-gather the paper does not separate");
 }
@@ -160,9 +161,9 @@ void history_on_the_gpu(Sheet& sheet) {
     offload.push_back(over_ideal("kv_offload"));
   }
   sheet.add("hcache.f4.recompute_vs_ideal", "L-Eval TTFT over ideal: recompute; 7B, 13B, 30B",
-            std::move(recompute), kGemm, kFastRecompute);
+            std::move(recompute), kHcacheGemm, kFastRecompute);
   sheet.add("hcache.f4.offload_vs_ideal", "L-Eval TTFT over ideal: kv_offload; 7B, 13B, 30B",
-            std::move(offload), kGemm);
+            std::move(offload), kHcacheGemm);
 }
 
 void chats(Sheet& sheet) {
@@ -185,17 +186,18 @@ void chats(Sheet& sheet) {
     rates.push_back(sheet.ratio("hcache/figure_9", flood, "hcache", "kv_offload", "request_throughput"));
   }
   sheet.add("hcache.f9.ttft_vs_offload", "chat TTFT, kv_offload over hcache: three models, two rates",
-            std::move(all), kGemm, kShortChats);
-  sheet.add("hcache.f9.ttft_vs_offload_7b13b", "the same, 7B and 13B", std::move(small), kGemm, kShortChats);
+            std::move(all), kHcacheGemm, kShortChats);
+  sheet.add("hcache.f9.ttft_vs_offload_7b13b", "the same, 7B and 13B", std::move(small), kHcacheGemm,
+            kShortChats);
   sheet.add("hcache.f9.ttft_vs_recompute", "chat TTFT, recompute over hcache: three models, two rates",
-            std::move(recompute), kGemm, kFastRecompute);
+            std::move(recompute), kHcacheGemm, kFastRecompute);
   sheet.add("hcache.f9.throughput_vs_offload",
             "chat requests/s of a saturated machine, hcache over kv_offload: 7B and 30B", std::move(rates),
-            kGemm,
+            kHcacheGemm,
             "a saturated machine is short of GPU time here, of which projecting takes some and loading none");
   sheet.add("hcache.f9.tbt_vs_ideal",
             "chat mean time between tokens, hcache over ideal: three models, two rates", std::move(gaps),
-            kGemm,
+            kHcacheGemm,
             "13B: its memory holds few sequences, and how many decode together differs between the two runs");
 }
 
@@ -213,10 +215,10 @@ void documents(Sheet& sheet) {
   }
   sheet.add("hcache.f10.ttft_vs_offload",
             "L-Eval TTFT, kv_offload over hcache: three models, four sets of tasks", std::move(offload),
-            kGemm, "13B below and 30B above: see 6.1.3.balance_bw");
+            kHcacheGemm, "13B below and 30B above: see 6.1.3.balance_bw");
   sheet.add("hcache.f10.ttft_vs_recompute",
             "L-Eval TTFT, recompute over hcache: three models, four sets of tasks", std::move(recompute),
-            kGemm, kFastRecompute);
+            kHcacheGemm, kFastRecompute);
 }
 
 // ---- Table 3: schedules ----
@@ -240,10 +242,10 @@ void schedules(Sheet& sheet) {
               "an element",
               {static_cast<double>(schedule.hidden_layers), static_cast<double>(schedule.kv_layers),
                static_cast<double>(schedule.recompute_layers), hcache_bytes / 2048, offload_bytes / 2048},
-              kGemm, reason);
+              kHcacheGemm, reason);
   };
   row("hcache.t3.7b", llama_7b(), "");
-  row("hcache.t3.13b", llama_13b(),
+  row("hcache.t3.13b", testbed_13b(),
       "36 H + 4 KV needs a GEMM efficiency of 0.67 or more, 31 H + 1 KV for 7B at most 0.64; and the row "
       "does not "
       "add up: 36 x 5 KiB + 4 x 10 KiB are 220, not 210");
@@ -252,11 +254,11 @@ void schedules(Sheet& sheet) {
       "has 27.6, with which the same formula leaves 2 to 4 layers to recompute and "
       "gives the 2.05 to 2.09 over kv_offload that 6.2.2 prints");
   sheet.add("hcache.6.1.3.space_ratio", "bytes a token, kv_offload over hcache: 7B, 13B, 30B",
-            std::move(space), kGemm,
+            std::move(space), kHcacheGemm,
             "1.92 is no row's ratio: Table 3 gives 1.94, 1.90 (as printed) and 2.40");
   const double least = *std::min_element(hidden_share.begin(), hidden_share.end());
   sheet.add_order("hcache.6.1.3.hidden_share", "share of layers by hidden states is above 0.80: 7B, 13B, 30B",
-                  std::move(hidden_share), least > 0.8, kGemm);
+                  std::move(hidden_share), least > 0.8, kHcacheGemm);
 }
 
 // ---- Fig. 11: GPUs, SSDs, lengths ----
@@ -265,7 +267,7 @@ void gpus(Sheet& sheet) {
   const std::string file = "hcache/figure_11_gpus";
   Numbers offload, recompute;
   const auto both = [&](const std::string& model, const std::string& hardware) {
-    const Testbed testbed = on(model, hardware);
+    const Testbed testbed = testbed_on(model, hardware);
     offload.push_back(speedup(sheet, file, testbed.overrides, "kv_offload"));
     recompute.push_back(speedup(sheet, file, testbed.overrides, "recompute"));
     return offload.back();
@@ -280,20 +282,20 @@ void gpus(Sheet& sheet) {
   const double h800 = both("llama-2-13b", "h800-dram");
   sheet.add("hcache.f11.gpu_vs_offload",
             "restoration from DRAM, kv_offload over hcache: 7B on five GPUs, 13B on three",
-            std::move(offload), kGpus,
+            std::move(offload), kHcacheGpus,
             "7B is nearly balanced on the A100 and the H800, 13B compute-bound on the L20; "
             "the paper prints no value for these");
   sheet.add("hcache.f11.gpu_vs_recompute", "restoration from DRAM, recompute over hcache, the same",
-            std::move(recompute), kGpus,
+            std::move(recompute), kHcacheGpus,
             "slow GPUs (L20): where projecting takes longer than loading, part of the layers "
             "come as KV, and recomputation falls behind by more than its sixfold work. The "
             "paper's 1.33 over kv_offload on the A30 implies 10 over recomputation where "
             "whole layers are as efficient as projections");
-  sheet.add("hcache.f11.a30_7b", "7B on the A30, kv_offload over hcache", {a30}, kGemm,
+  sheet.add("hcache.f11.a30_7b", "7B on the A30, kv_offload over hcache", {a30}, kHcacheGemm,
             "no A30 was measured: it has the A100's efficiency; 1.33 would take 0.49 of its "
             "peak");
-  sheet.add("hcache.f11.a100_13b", "13B on the A100, kv_offload over hcache", {a100}, kGemm, "");
-  sheet.add("hcache.f11.h800_13b", "13B on the H800, kv_offload over hcache", {h800}, kGpus,
+  sheet.add("hcache.f11.a100_13b", "13B on the A100, kv_offload over hcache", {a100}, kHcacheGemm, "");
+  sheet.add("hcache.f11.h800_13b", "13B on the H800, kv_offload over hcache", {h800}, kHcacheGpus,
             "tuned to the closed form of 6.2.1; whole layers round 1.77 to 1.71");
 }
 
@@ -319,24 +321,24 @@ void disks_and_lengths(Sheet& sheet) {
     }
   }
   sheet.add("hcache.f11.ssd_vs_offload", "restoration of 1,024 tokens, kv_offload over hcache: 1 to 16 SSDs",
-            std::move(all), kGemm,
+            std::move(all), kHcacheGemm,
             "the printed span is the loose one: the same section gives 1.33 to 2.66 when its parts are put "
             "together");
-  sheet.add("hcache.f11.ssd1_vs_offload", "the same, one SSD a GPU", std::move(one_each), kGemm,
+  sheet.add("hcache.f11.ssd1_vs_offload", "the same, one SSD a GPU", std::move(one_each), kHcacheGemm,
             "7B with one SSD: recomputed layers take over more of the transfer than in the paper");
   sheet.add("hcache.f11.ssd_vs_recompute", "restoration of 1,024 tokens, recompute over hcache: 1 to 16 SSDs",
-            std::move(all_recompute), kGemm, kWideTensorParallel);
+            std::move(all_recompute), kHcacheGemm, kWideTensorParallel);
   sheet.add("hcache.f11.ssdN_vs_offload", "kv_offload over hcache where SSDs saturate PCIe", std::move(many),
-            kGemm,
+            kHcacheGemm,
             "7B at PCIe's 26 GB/s is nearly balanced, which doubles the speed; 13B and 30B are inside");
   sheet.add("hcache.f11.ssdN_vs_recompute", "recompute over hcache where SSDs saturate PCIe",
-            std::move(many_recompute), kGemm, kWideTensorParallel);
+            std::move(many_recompute), kHcacheGemm, kWideTensorParallel);
 
   const double short_s = restore_s(sheet, file, llama_7b().overrides, "recompute", 1024);
   const double long_s = restore_s(sheet, file, llama_7b().overrides, "recompute", 16384);
   sheet.add("hcache.f11.length_recompute_drop",
             "7B: recomputed tokens per second lost from 1K to 16K of history", {1 - 16 * short_s / long_s},
-            kGemm,
+            kHcacheGemm,
             "attention's measured efficiency of 0.54 beside 0.64 for GEMMs; 0.28 would take "
             "0.49");
 }
@@ -345,10 +347,10 @@ void disks_and_lengths(Sheet& sheet) {
 
 void scheduler(Sheet& sheet) {
   const std::string file = "hcache/figure_12";
-  const Overrides balanced = llama_13b().overrides;
+  const Overrides balanced = testbed_13b().overrides;
   const Overrides compute_rich = balanced + ssds(1);
   const Overrides io_rich =
-      on("llama-2-7b", "a30-dram").overrides + Overrides{R"(policy.tiers=[{"kind":"dram"}])"};
+      testbed_on("llama-2-7b", "a30-dram").overrides + Overrides{R"(policy.tiers=[{"kind":"dram"}])"};
   const auto with = [](const Overrides& setting, const std::string& split) {
     return setting + Overrides{"policy.split=" + split};
   };
@@ -360,8 +362,8 @@ void scheduler(Sheet& sheet) {
     offload.push_back(speedup(sheet, file, setting, "kv_offload"));
   }
   sheet.add("hcache.f12.vs_naive_hybrid", "naive hybrid over hcache: balanced, compute-rich, I/O-rich",
-            std::move(hybrid), kGemm, "the three settings are not printed; ours are in figure_12.json");
-  sheet.add("hcache.f12.vs_offload", "kv_offload over hcache, the same", std::move(offload), kGemm,
+            std::move(hybrid), kHcacheGemm, "the three settings are not printed; ours are in figure_12.json");
+  sheet.add("hcache.f12.vs_offload", "kv_offload over hcache, the same", std::move(offload), kHcacheGemm,
             "the three settings are not printed; ours are in figure_12.json");
   sheet.add("hcache.f12.hcache_only_vs_offload_io_rich",
             "speed of hidden states alone over kv_offload, I/O-rich",
@@ -372,13 +374,13 @@ void scheduler(Sheet& sheet) {
     gain.push_back(hcache_s(with(setting, "hidden_only")) / hcache_s(setting));
   }
   sheet.add("hcache.f12.scheduler_gain", "hidden states alone over hcache: compute-rich, I/O-rich",
-            std::move(gain), kGemm, "the three settings are not printed; ours are in figure_12.json");
+            std::move(gain), kHcacheGemm, "the three settings are not printed; ours are in figure_12.json");
 }
 
 void partitions(Sheet& sheet) {
   constexpr int64_t kTokens = 1024;
   const std::string file = "hcache/figure_13";
-  const Overrides setting = llama_13b().overrides + ssds(1);
+  const Overrides setting = testbed_13b().overrides + ssds(1);
   const auto schedule = [&](const std::string& split) {
     return sheet.lab()
         .machine(file, setting + Overrides{"policy.split=" + split}, kTokens)
@@ -393,12 +395,13 @@ void partitions(Sheet& sheet) {
       {static_cast<double>(layers.hidden_layers), static_cast<double>(layers.recompute_layers), hidden_tokens,
        static_cast<double>(kTokens) - hidden_tokens,
        static_cast<double>(schedule("token_rounded").hidden_tokens)},
-      kGemm);
+      kHcacheGemm);
   const auto hcache_s = [&](const std::string& split) {
     return restore_s(sheet, file, setting + Overrides{"policy.split=" + split}, "hcache");
   };
   sheet.add("hcache.f13.token_partition_penalty", "speed over layer-wise: token-wise, rounded",
-            {hcache_s("paper") / hcache_s("token"), hcache_s("paper") / hcache_s("token_rounded")}, kGemm,
+            {hcache_s("paper") / hcache_s("token"), hcache_s("paper") / hcache_s("token_rounded")},
+            kHcacheGemm,
             "the penalty is that of odd GEMM sizes, which a constant efficiency does not "
             "have; a measured table (gemm: table) does");
 }
@@ -410,7 +413,7 @@ void saving(Sheet& sheet) {
   };
   sheet.add("hcache.f14.directio_tbt",
             "time between tokens, saving on the critical path over ideal: 7B at batch 16, 13B at batch 32",
-            {over_ideal(llama_7b(), 16), over_ideal(llama_13b(), 32)}, kWrites,
+            {over_ideal(llama_7b(), 16), over_ideal(testbed_13b(), 32)}, kWrites,
             "one time of a small write for both: the printed +34 % and +13 % would take 32 and 25 us each",
             {1.34, 1.13});
 }
@@ -432,15 +435,16 @@ void gpu_cache(Sheet& sheet) {
             {hits("0"), hits("2")}, {}, "the documents are assumed, see figure_15.json");
   sheet.add("hcache.f15.ttft_vs_offload", "TTFT, kv_offload over hcache: uniform, Zipf 2.0",
             {ttft("0", "kv_offload") / ttft("0", "hcache"), ttft("2", "kv_offload") / ttft("2", "hcache")},
-            kGemm, "the documents are assumed, see figure_15.json");
+            kHcacheGemm, "the documents are assumed, see figure_15.json");
   sheet.add("hcache.f15.ttft_vs_recompute_skewed", "TTFT, recompute over hcache: Zipf 2.0",
-            {ttft("2", "recompute") / ttft("2", "hcache")}, kGemm,
+            {ttft("2", "recompute") / ttft("2", "hcache")}, kHcacheGemm,
             "the documents are assumed, see figure_15.json");
   Numbers gain;
   for (const char* name : {"recompute", "kv_offload", "hcache"})
     gain.push_back(ttft("0", name) / ttft("2", name));
   sheet.add("hcache.f15.cache_gain", "TTFT, uniform over Zipf 2.0: recompute, kv_offload, hcache",
-            std::move(gain), kGemm, "the documents are assumed: longer ones would gain more and hit less");
+            std::move(gain), kHcacheGemm,
+            "the documents are assumed: longer ones would gain more and hit less");
 }
 
 }  // namespace

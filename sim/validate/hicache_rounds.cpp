@@ -127,7 +127,7 @@ double round_ttft_s(const RunResult& run, uint32_t round) {
   return sum_s / kClients;
 }
 
-struct Arm {
+struct HicacheArm {
   std::string rounds, total;  // as entries call it
   std::string policy;
 };
@@ -148,7 +148,7 @@ constexpr const char* kHostCache = R"({"kind": "dram", "capacity_over_gpu": 2})"
 void add_a100(std::vector<StackRun>& experiments, uint64_t number) {
   const std::string waits =
       R"("name": "hicache", "prefetch_on_arrival": "wait", "tiers": [)" + std::string(kHostCache) + ", ";
-  const std::vector<Arm> arms = {
+  const std::vector<HicacheArm> arms = {
       {"gpu", "GPU_only", R"("name": "recompute")"},
       {"l2", "+L2_(ratio_2)", R"("name": "hicache", "tiers": [)" + std::string(kHostCache) + "]"},
       {"moon", "+Mooncake_80GB",
@@ -156,7 +156,7 @@ void add_a100(std::vector<StackRun>& experiments, uint64_t number) {
       // What leaves Mooncake's memory stays on its SSDs: one tier as large as these, as fast as they read.
       {"ssd", "+Mooncake+SSD", waits + R"({"kind": "remote", "eviction": "none"}])"}};
   const Rounds rounds{.count = 9, .input_tokens = 4096, .output_tokens = 1, .barrier = true};
-  for (const Arm& arm : arms) {
+  for (const HicacheArm& arm : arms) {
     const bool on_ssd = arm.rounds == "ssd";
     StackRun one{
         .run = {stack_scenario(
@@ -187,12 +187,12 @@ void add_a10(std::vector<StackRun>& experiments, uint64_t number) {
   const std::string waits =
       R"("name": "hicache", "prefetch_on_arrival": "wait", "tiers": [)" + std::string(kHostCache) +
       R"(, {"kind": "mooncake_store", "evict_at": 0.95, "capacity_bytes": 161061273600}])";
-  const std::vector<Arm> arms = {
+  const std::vector<HicacheArm> arms = {
       {"", "GPU_only", R"("name": "recompute")"},
       {"", "+L2", R"("name": "hicache", "tiers": [)" + std::string(kHostCache) + "]"},
       {"", "+Mooncake_150GB", waits},
       {"", "populated_Mooncake", waits}};
-  for (const Arm& arm : arms) {
+  for (const HicacheArm& arm : arms) {
     // Populated: the same chats went before, and are no part of the figures.
     const Rounds rounds{.count = 10,
                         .input_tokens = 2048,

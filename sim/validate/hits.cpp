@@ -16,7 +16,7 @@
 namespace kvcap {
 namespace {
 
-constexpr const char* kSuite = "hits";
+constexpr const char* kHitsSuite = "hits";
 
 struct Trace {
   const char* id;
@@ -143,7 +143,7 @@ std::vector<Check> short_traces() {
       otherwise += hit != (found[k] == 'x');
     }
     checks.push_back(exact_check(
-        kSuite, kTraces[i].id,
+        kHitsSuite, kTraces[i].id,
         std::string(kTraces[i].what) + ", " + std::to_string(found.size()) +
             " references: misses, and references of which hit or miss is not as worked out by hand",
         {misses, otherwise}, {expected, 0}, 0));
@@ -187,10 +187,11 @@ std::vector<Check> prefixes() {
     blocks.emplace_back();
     for (const TurnRecord& turn : run.turns) blocks.back().push_back(turn.hit_tokens / 64.0);
   }
-  return {exact_check(kSuite, "lru.prefixes_4", "blocks found of seven prompts, LRU, 4 places", blocks[0],
-                      {0, 2, 1, 2, 2, 0, 2}, 0),
-          exact_check(kSuite, "unbounded.prefixes", "blocks found of the same prompts where nothing leaves",
-                      blocks[1], {0, 2, 1, 3, 3, 0, 3}, 0)};
+  return {
+      exact_check(kHitsSuite, "lru.prefixes_4", "blocks found of seven prompts, LRU, 4 places", blocks[0],
+                  {0, 2, 1, 2, 2, 0, 2}, 0),
+      exact_check(kHitsSuite, "unbounded.prefixes", "blocks found of the same prompts where nothing leaves",
+                  blocks[1], {0, 2, 1, 3, 3, 0, 3}, 0)};
 }
 
 // ---- Mooncake ----
@@ -260,8 +261,8 @@ std::vector<Check> mooncake(const std::string& data_folder) {
                                    {kSizes[0].id, kSizes[0].what},
                                    {kSizes[1].id, kSizes[1].what}}) {
       Check check;
-      check.id = std::string(kSuite) + "." + id;
-      check.suite = kSuite;
+      check.id = std::string(kHitsSuite) + "." + id;
+      check.suite = kHitsSuite;
       check.what = all + ", " + what;
       check.promised = true;
       check.reason = path + " is not there: the trace is no part of the project (traces/README.md)";
@@ -275,7 +276,7 @@ std::vector<Check> mooncake(const std::string& data_folder) {
   for (const Size& size : kSizes) cases.push_back(mooncake_case(workload, size.tokens));
   const std::vector<RunResult> runs = run_cases(cases);
   // 37.4 % is a fact of the trace, counted by another program.
-  checks.push_back(exact_check(kSuite, "mooncake.unbounded", all + ", a store that keeps everything",
+  checks.push_back(exact_check(kHitsSuite, "mooncake.unbounded", all + ", a store that keeps everything",
                                {runs[0].number("token_hit_rate")}, {0.374}, 0.0005 / 0.374));
   double prompt_tokens = 0;
   for (const Turn& turn : workload.turns) prompt_tokens += turn.input_tokens;
@@ -286,7 +287,7 @@ std::vector<Check> mooncake(const std::string& data_folder) {
       tokens += static_cast<double>(found[turn]);
       otherwise += runs[i + 1].turns[turn].hit_tokens != found[turn];
     }
-    checks.push_back(exact_check(kSuite, kSizes[i].id, all + ", " + kSizes[i].what + against,
+    checks.push_back(exact_check(kHitsSuite, kSizes[i].id, all + ", " + kSizes[i].what + against,
                                  {runs[i + 1].number("token_hit_rate"), otherwise},
                                  {tokens / prompt_tokens, 0}, 1e-12));
   }

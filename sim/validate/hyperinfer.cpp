@@ -14,7 +14,7 @@
 namespace kvcap {
 namespace {
 
-const std::string kGemm = "a100-80g-2tb: gpu.gemm.efficiency";
+const std::string kHyperinferGemm = "a100-80g-2tb: gpu.gemm.efficiency";
 const std::string kReuse = "workload.source.reuse_sigma";
 // cost/importance.h: all eight parameters of the model, fitted to Figs. 4, 5a, 8, 20 and 21.
 const std::vector<std::string> kImportance = {
@@ -22,7 +22,7 @@ const std::vector<std::string> kImportance = {
     "importance: head_freedom",       "importance: stable_share",      "importance: asked_probability",
     "importance: asked_importance",   "importance: layer_correlation"};
 const std::vector<std::string> kTuned = [] {
-  std::vector<std::string> tuned = {kGemm,
+  std::vector<std::string> tuned = {kHyperinferGemm,
                                     kReuse,
                                     "a100-80g-2tb-flexgen: pcie.h2d_bandwidth_bytes_per_s",
                                     "a100-80g-2tb-flexgen: pcie.request_overhead_s",
@@ -34,8 +34,8 @@ const std::vector<std::string> kTuned = [] {
 
 constexpr const char* kFigures = "hyperinfer/figure_17";
 constexpr const char* kTtft = "mean_service_ttft_ms";
-constexpr const char* kLoad = "ttft_breakdown_ms.load";
-const std::vector<std::string> kModels = {"opt-6.7b", "opt-13b", "opt-30b"};
+constexpr const char* kLoadOfTtft = "ttft_breakdown_ms.load";
+const std::vector<std::string> kOptModels = {"opt-6.7b", "opt-13b", "opt-30b"};
 const std::vector<std::string> kDatasets = {"piqa", "rte", "copa", "openbookqa"};
 const std::vector<std::string> kBaselines = {"as_like", "h2o_lru", "h2o_lfu"};
 
@@ -77,7 +77,7 @@ double gain(Sheet& sheet, const std::string& file, const Overrides& setting, con
 
 // ---- sizes and closed forms ----
 
-void sizes(Sheet& sheet) {
+void cache_sizes(Sheet& sheet) {
   const ModelSpec opt_30b = sheet.lab().scenario(kFigures, {"model=opt-30b"}).model;
   sheet.add("hyper.2.3.kv30b", "OPT-30B: GB of keys and values of 2,600 tokens",
             {2600 * opt_30b.kv_bytes_per_token() / 1e9}, {}, "3.58 GB are 3.33 GiB");
@@ -86,7 +86,7 @@ void sizes(Sheet& sheet) {
   const double growth = engine.cost().prefill_s({2600 + 750, 0}) / engine.cost().prefill_s({750, 0});
   sheet.add("hyper.2b.lengths",
             "OPT-30B: TTFT of a 2,600-token prefix and a 750-token query over that of the query alone",
-            {growth}, {kGemm},
+            {growth}, {kHyperinferGemm},
             "the prompt is 4.5 times as long, and attention adds little; 9 would take an "
             "engine that slows down to half its speed in between",
             {9});
@@ -226,15 +226,15 @@ void io_share(Sheet& sheet) {
 
 // ---- Fig. 17, 18, 22: whole runs ----
 
-void end_to_end(Sheet& sheet) {
+void dataset_latencies(Sheet& sheet) {
   Numbers ttft, loads, hits = {0, 0};
   bool shorter = true;
   Numbers by_model;
-  for (const std::string& model : kModels) {
+  for (const std::string& model : kOptModels) {
     for (const std::string& dataset : kDatasets) {
       const Overrides setting = on(model, dataset);
       ttft.push_back(gain(sheet, kFigures, setting, dataset, kTtft));
-      loads.push_back(gain(sheet, kFigures, setting, dataset, kLoad));
+      loads.push_back(gain(sheet, kFigures, setting, dataset, kLoadOfTtft));
       // Keys and values that requests need: important tokens', and the keys of all in the heads that are
       // read.
       const auto on_gpu = [&](const std::string& name, double all_keys, double values) {
@@ -345,11 +345,11 @@ void ablations(Sheet& sheet) {
 
 std::vector<Check> hyperinfer_checks(Lab& lab) {
   Sheet sheet(lab, 0.15);
-  sizes(sheet);
+  cache_sizes(sheet);
   importance(sheet);
   identification(sheet);
   io_share(sheet);
-  end_to_end(sheet);
+  dataset_latencies(sheet);
   ablations(sheet);
   return sheet.take();
 }

@@ -2,7 +2,13 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
+
+#include "workload/csv.h"
 
 namespace kvcap {
 
@@ -17,5 +23,13 @@ struct KernelTime {
   double error() const { return std::abs(modelled_s / measured_s - 1); }
   double log_ratio() const { return std::log(measured_s / modelled_s); }
 };
+
+using TakeKernelRow = std::function<void(const CsvRow& row, const std::vector<double>& numbers)>;
+
+// Rows of the table `path`: the first `texts` columns as text, the others as numbers.
+void for_each_kernel_row(const std::string& path, const std::vector<CsvColumn>& columns, std::size_t texts,
+                         const TakeKernelRow& take);
+
+inline int64_t whole(double number) { return static_cast<int64_t>(number); }
 
 }  // namespace kvcap

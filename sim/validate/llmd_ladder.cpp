@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::string_view kVllm = "qwen3-32b_8xTP2_H100_v1", kSglang = "sglang_qwen3-32b_8xTP2_H100",
                            kHybrid = "qwen3.5-4b_2xTP1_RTXPRO6000";
-struct Arm {
+struct LadderArm {
   std::string_view ladder, name, routing, router = "{}";
 
   bool publishes_90th() const { return ladder != kVllm; }
@@ -40,14 +40,14 @@ struct Arm {
 // (llm-d-router@ebab687).
 constexpr std::string_view kApproximate =
     R"({"index": "approximate", "index_tokens": 2000000, "prefix_weight": 2, "kv_weight": 1, "queue_weight": 1})";
-constexpr std::array kArms = {Arm{kVllm, "round_robin", "round_robin"},
-                              Arm{kVllm, "precise_prefix", "prefix_aware"}};
-constexpr std::array kStackArms = {Arm{kVllm, "approx_prefix", "weighted", kApproximate},
-                                   Arm{kSglang, "round_robin", "round_robin"},
-                                   Arm{kSglang, "approx_prefix", "weighted", kApproximate},
-                                   Arm{kHybrid, "approx_prefix", "weighted", kApproximate}};
+constexpr std::array kArms = {LadderArm{kVllm, "round_robin", "round_robin"},
+                              LadderArm{kVllm, "precise_prefix", "prefix_aware"}};
+constexpr std::array kStackArms = {LadderArm{kVllm, "approx_prefix", "weighted", kApproximate},
+                                   LadderArm{kSglang, "round_robin", "round_robin"},
+                                   LadderArm{kSglang, "approx_prefix", "weighted", kApproximate},
+                                   LadderArm{kHybrid, "approx_prefix", "weighted", kApproximate}};
 constexpr uint32_t kGroups = 150, kPromptsOfGroup = 5;
-constexpr uint32_t kSharedTokens = 6000, kOwnTokens = 1200, kOutputTokens = 1000;
+constexpr uint32_t kGroupTokens = 6000, kOwnPromptTokens = 1200, kOutputTokens = 1000;
 constexpr double kPause_s = 600;  // between stages: long enough for every one to end
 
 struct Rung {
@@ -56,7 +56,7 @@ struct Rung {
 };
 
 // The rates of an arm, and of all arms of its ladder.
-std::map<std::string, std::vector<Rung>> ladder_of(const std::string& path, const Arm& arm) {
+std::map<std::string, std::vector<Rung>> ladder_of(const std::string& path, const LadderArm& arm) {
   static constexpr std::array kColumns = {
       CsvColumn{"ladder"}, CsvColumn{"arm"},         CsvColumn{"rate_rps"},   CsvColumn{"stage_s"},
       CsvColumn{"tok_s"},  CsvColumn{"ttft_mean_s"}, CsvColumn{"ttft_p90_s"}, CsvColumn{"failures"}};
@@ -103,9 +103,9 @@ Ladder arrivals_of(const std::vector<Rung>& rungs) {
       const auto turn = static_cast<uint32_t>(workload.turns.size());
       const uint32_t prompt = order[turn % order.size()];
       workload.sessions.push_back({.first_turn = turn, .turn_count = 1});
-      workload.turns.push_back({kSharedTokens + kOwnTokens, kOutputTokens, date_s});
-      workload.pieces.push_back({prompt / kPromptsOfGroup, kSharedTokens});
-      workload.pieces.push_back({kGroups + prompt, kOwnTokens});
+      workload.turns.push_back({kGroupTokens + kOwnPromptTokens, kOutputTokens, date_s});
+      workload.pieces.push_back({prompt / kPromptsOfGroup, kGroupTokens});
+      workload.pieces.push_back({kGroups + prompt, kOwnPromptTokens});
       workload.piece_begin.push_back(workload.pieces.size());
     }
     begin_s += stage.stage_s + kPause_s;
@@ -113,7 +113,7 @@ Ladder arrivals_of(const std::vector<Rung>& rungs) {
   return ladder;
 }
 
-Scenario scenario_of(const Arm& arm) {
+Scenario scenario_of(const LadderArm& arm) {
   const bool is_hybrid = arm.ladder == kHybrid;
   return parse_scenario(
       R"({"schema": "kvcap.scenario/1", "name": "llm-d", "model": ")" +
@@ -149,7 +149,7 @@ Rung rung_of(const RunResult& result, double begin_s, double end_s, bool of_90th
   return rung;
 }
 
-Check begin(const Arm& arm, const std::string& id, const std::string& what) {
+Check begin(const LadderArm& arm, const std::string& id, const std::string& what) {
   std::string servers = "eight vLLM servers on 16 H100s";
   if (arm.ladder == kSglang) servers = "eight SGLang servers on 16 H100s";
   if (arm.ladder == kHybrid) servers = "two vLLM servers of Qwen3.5-4B on two RTX PRO 6000";
@@ -175,7 +175,7 @@ std::vector<MeasuredRun> llmd_runs(const std::string& data) {
   if (!std::filesystem::exists(path)) return {};
   const std::map<std::string, std::vector<Rung>> measured = ladder_of(path, kArms[0]);
   std::vector<MeasuredRun> runs;
-  for (const Arm& arm : kArms) {
+  for (const LadderArm& arm : kArms) {
     const std::vector<Rung>& rungs = measured.at(std::string(arm.name));
     Ladder ladder = arrivals_of(rungs);
     MeasuredRun run{
@@ -198,7 +198,7 @@ std::vector<MeasuredRun> llmd_runs(const std::string& data) {
   return runs;
 }
 
-static std::string_view reason_of(const Arm& arm, bool of_tokens) {
+static std::string_view reason_of(const LadderArm& arm, bool of_tokens) {
   if (arm.ladder == kHybrid) {
     return of_tokens
                ? "the GPU's kernels are of its attention and GEMMs; those of recurrent layers are not "
@@ -227,10 +227,10 @@ static std::string_view reason_of(const Arm& arm, bool of_tokens) {
                : "the queue of an overloaded fleet: what a step takes too little adds up";
 }
 
-static std::vector<Check> ladder_checks(const std::string& data, std::span<const Arm> arms,
+static std::vector<Check> ladder_checks(const std::string& data, std::span<const LadderArm> arms,
                                         const std::string& suite) {
   const std::string path = data + "/runs/llmd_ladders.csv";
-  const auto begin_in_suite = [&](const Arm& arm, const std::string& id, const std::string& what) {
+  const auto begin_in_suite = [&](const LadderArm& arm, const std::string& id, const std::string& what) {
     Check check = begin(arm, id, what);
     if (suite == "stacks") check.id = "stacks." + check.id;
     check.suite = suite;
@@ -242,7 +242,7 @@ static std::vector<Check> ladder_checks(const std::string& data, std::span<const
     return {missing};
   }
   std::vector<std::vector<Rung>> measured;
-  for (const Arm& arm : arms) measured.push_back(ladder_of(path, arm).at(std::string(arm.name)));
+  for (const LadderArm& arm : arms) measured.push_back(ladder_of(path, arm).at(std::string(arm.name)));
   const std::vector<std::string> results =
       run_in_workers(arms.size(), [&](std::size_t i, std::atomic<int64_t>& done) {
         return serialize(
@@ -250,7 +250,7 @@ static std::vector<Check> ladder_checks(const std::string& data, std::span<const
       });
   std::vector<Check> checks;
   for (std::size_t which = 0; which < arms.size(); ++which) {
-    const Arm& arm = arms[which];
+    const LadderArm& arm = arms[which];
     const bool of_90th = arm.publishes_90th();
     const std::vector<Rung>& rungs = measured[which];
     const std::vector<double> begins_s = arrivals_of(rungs).begins_s;

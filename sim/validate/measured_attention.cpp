@@ -12,7 +12,7 @@
 #include "cost/cost_model.h"
 #include "metrics/quantiles.h"
 #include "scenario/load.h"
-#include "workload/csv.h"
+#include "validate/kernel_times.h"
 
 namespace kvcap {
 namespace {
@@ -23,8 +23,8 @@ constexpr double kElementBytes = 2;
 constexpr double kLargeBytes = 256e6;
 
 // Relative errors of rows that were not fitted, up to which the project vouches for a profile.
-constexpr double kMedian = 0.12;
-constexpr double kP90 = 0.40;
+constexpr double kAttentionMedian = 0.12;
+constexpr double kAttentionP90 = 0.40;
 
 struct Gpus {
   std::string id;  // after "prefill." and "decode."
@@ -111,23 +111,6 @@ std::string long_name(const std::string& short_name) {
 // From somebody's copy of the measurements, by hand: what kernel they are of is not known.
 bool is_transcribed(std::string_view source) { return source.find("transcribed") != std::string_view::npos; }
 
-using Take = std::function<void(const CsvRow& row, const std::vector<double>& numbers)>;
-
-// Rows of `path`: the first `texts` columns as text, the others as numbers.
-void for_each_row(const std::string& path, const std::vector<CsvColumn>& columns, std::size_t texts,
-                  const Take& take) {
-  std::vector<double> numbers(columns.size() - texts);
-  for_each_csv_row(path, BadRow::skip, columns, true, [&](const CsvRow& row) {
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      numbers[i] = std::strtod(std::string(row.text(texts + i)).c_str(), nullptr);
-    }
-    take(row, numbers);
-    return true;
-  });
-}
-
-int64_t whole(double number) { return static_cast<int64_t>(number); }
-
 class CallReader {
  public:
   CallReader(std::string data, const Gpus& gpus) : data_(std::move(data)), gpus_(gpus) {}
@@ -137,13 +120,14 @@ class CallReader {
     read_aic("/hardware/attn_prefill_aic.csv", "isl", false);
     read_device("/device/attn_context.csv", "new_tokens", false);
     if (!gpus_.other_name.empty()) {
-      for_each_row(data_ + "/hardware/attn_chunked_prefill.csv",
-                   {{"device"}, {"source"}, {"q_heads"}, {"kv_heads"}, {"chunk"}, {"cached_kv"}, {"t_ms"}}, 2,
-                   [&](const CsvRow& row, const std::vector<double>& x) {
-                     if (row.text(0) != gpus_.other_name || is_transcribed(row.text(1))) return;
-                     calls_.push_back(
-                         {whole(x[0]), whole(x[1]), 1, whole(x[2]), whole(x[3]), x[4] * 1e-3, false, true});
-                   });
+      for_each_kernel_row(
+          data_ + "/hardware/attn_chunked_prefill.csv",
+          {{"device"}, {"source"}, {"q_heads"}, {"kv_heads"}, {"chunk"}, {"cached_kv"}, {"t_ms"}}, 2,
+          [&](const CsvRow& row, const std::vector<double>& x) {
+            if (row.text(0) != gpus_.other_name || is_transcribed(row.text(1))) return;
+            calls_.push_back(
+                {whole(x[0]), whole(x[1]), 1, whole(x[2]), whole(x[3]), x[4] * 1e-3, false, true});
+          });
     }
     return calls_;
   }
@@ -154,14 +138,14 @@ class CallReader {
     for (Call& call : calls_) mark(call);
     if (!gpus_.other_name.empty()) {
       const bool warm = calls_.empty();  // where this source is beside another, its times are of memory
-      for_each_row(data_ + "/hardware/attn_decode_other.csv",
-                   {{"device"}, {"q_heads"}, {"kv_heads"}, {"batch"}, {"ctx"}, {"t_ms"}}, 1,
-                   [&](const CsvRow& row, const std::vector<double>& x) {
-                     if (row.text(0) != gpus_.other_name) return;
-                     Call call{whole(x[0]), whole(x[1]), whole(x[2]), 0, whole(x[3]), x[4] * 1e-3};
-                     if (warm) mark(call);
-                     calls_.push_back(call);
-                   });
+      for_each_kernel_row(data_ + "/hardware/attn_decode_other.csv",
+                          {{"device"}, {"q_heads"}, {"kv_heads"}, {"batch"}, {"ctx"}, {"t_ms"}}, 1,
+                          [&](const CsvRow& row, const std::vector<double>& x) {
+                            if (row.text(0) != gpus_.other_name) return;
+                            Call call{whole(x[0]), whole(x[1]), whole(x[2]), 0, whole(x[3]), x[4] * 1e-3};
+                            if (warm) mark(call);
+                            calls_.push_back(call);
+                          });
     }
     return calls_;
   }
@@ -185,17 +169,17 @@ class CallReader {
 
   void read_aic(const std::string& file, std::string_view length, bool decode) {
     if (gpus_.aic_name.empty()) return;
-    for_each_row(data_ + file,
-                 {{"device"}, {"stack"}, {"q_heads"}, {"kv_heads"}, {"batch"}, {length}, {"t_ms"}}, 2,
-                 [&](const CsvRow& row, const std::vector<double>& x) {
-                   if (row.text(0) != gpus_.aic_name || !row.text(1).starts_with("vllm")) return;
-                   add(whole(x[0]), whole(x[1]), x[2], x[3], x[4], decode);
-                 });
+    for_each_kernel_row(data_ + file,
+                        {{"device"}, {"stack"}, {"q_heads"}, {"kv_heads"}, {"batch"}, {length}, {"t_ms"}}, 2,
+                        [&](const CsvRow& row, const std::vector<double>& x) {
+                          if (row.text(0) != gpus_.aic_name || !row.text(1).starts_with("vllm")) return;
+                          add(whole(x[0]), whole(x[1]), x[2], x[3], x[4], decode);
+                        });
   }
 
   void read_device(const std::string& file, std::string_view length, bool decode) {
     if (gpus_.device_name.empty()) return;
-    for_each_row(
+    for_each_kernel_row(
         data_ + file, {{"gpu"}, {"kv_dtype"}, {"q_kv_heads"}, {"batch"}, {length}, {"t_ms"}}, 3,
         [&](const CsvRow& row, const std::vector<double>& x) {
           if (row.text(0) != gpus_.device_name || (row.text(1) != "bfloat16" && row.text(1) != "fp8")) return;
@@ -250,8 +234,8 @@ void add_rows(std::vector<Check>& checks, const Check& about, std::vector<double
     judge(one);
     checks.push_back(std::move(one));
   };
-  quantile("median", 0.5, kMedian);
-  quantile("p90", 0.9, kP90);
+  quantile("median", 0.5, kAttentionMedian);
+  quantile("p90", 0.9, kAttentionP90);
 }
 
 HardwareProfile hardware_of(const Gpus& gpus) {

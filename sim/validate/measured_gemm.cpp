@@ -14,16 +14,16 @@
 #include "cost/gemm.h"
 #include "metrics/quantiles.h"
 #include "scenario/load.h"
-#include "workload/csv.h"
+#include "validate/kernel_times.h"
 
 namespace kvcap {
 namespace {
 
 // Of rows that were not fitted: what the project vouches for, and what it states beside it.
 constexpr double kGemmMedian = 0.08;
-constexpr double kExpertsMedian = 0.12;
+constexpr double kMeasuredExpertsMedian = 0.12;
 constexpr double kCollectiveMedian = 0.20;
-constexpr double kP90 = 0.25;
+constexpr double kGemmP90 = 0.25;
 constexpr int64_t kFewRows = 64;  // below, a GEMM streams its weights
 const std::string kSource = "aiconfigurator";
 
@@ -36,7 +36,7 @@ const Format kFormats[] = {{"bfloat16", 2, 2, "gpu.gemm", "gpu.grouped_gemm"},
                            {"fp8", 1, 1, "gpu.gemm_fp8", "gpu.grouped_gemm_fp8"},
                            {"nvfp4", 0.5, 0.5625, "gpu.gemm_fp4", "gpu.grouped_gemm_fp4"}};
 
-struct Machine {
+struct GemmMachine {
   std::string profile;  // of a whole server
   std::string gpu;      // as the files call it
   // Formats, of GEMMs and of experts, whose error is larger than what is vouched for, and why.
@@ -50,7 +50,7 @@ const std::string kAllPlaces =
     "element-wise kernels also walk the places of rows that went to other GPUs' experts, which is not "
     "charged: "
     "with it 10 to 15 % on Hopper";
-const Machine kMachines[] = {
+const GemmMachine kGemmMachines[] = {
     {"h100-sxm-8x", "h100_sxm", {{"moe.bfloat16.expert_parallel", kAllPlaces}}, "fp8_block"},
     {"h200-sxm-8x",
      "h200_sxm",
@@ -72,23 +72,6 @@ const Collective kCollectives[] = {
     {"all_reduce", "all_reduce", "vllm_graph", &CostModel::all_reduce_s, &Collectives::all_reduce},
     {"all_gather", "all_gather", "NCCL", &CostModel::all_gather_s, &Collectives::all_gather},
     {"all_to_all", "alltoall", "NCCL", &CostModel::all_to_all_s, &Collectives::all_to_all}};
-
-using Take = std::function<void(const CsvRow& row, const std::vector<double>& numbers)>;
-
-// Rows of `path`: the first `texts` columns as text, the others as numbers.
-void for_each_row(const std::string& path, const std::vector<CsvColumn>& columns, std::size_t texts,
-                  const Take& take) {
-  std::vector<double> numbers(columns.size() - texts);
-  for_each_csv_row(path, BadRow::skip, columns, true, [&](const CsvRow& row) {
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      numbers[i] = std::strtod(std::string(row.text(texts + i)).c_str(), nullptr);
-    }
-    take(row, numbers);
-    return true;
-  });
-}
-
-int64_t whole(double number) { return static_cast<int64_t>(number); }
 
 struct About {
   std::string id, what;
@@ -118,7 +101,7 @@ void add(std::vector<Check>& checks, const About& about, std::vector<double> err
     checks.push_back(std::move(check));
   };
   quantile("median", 0.5, about.median, true);
-  quantile("p90", 0.9, kP90, false);
+  quantile("p90", 0.9, kGemmP90, false);
 }
 
 // Every second shape, in their order, from the first on: what the profiles were fitted to.
@@ -133,7 +116,7 @@ std::set<Shape> fitted_shapes(const std::set<Shape>& shapes) {
   return fitted;
 }
 
-std::string reason_of(const Machine& machine, const std::string& set) {
+std::string reason_of(const GemmMachine& machine, const std::string& set) {
   const auto found = machine.unpromised.find(set);
   return found == machine.unpromised.end() ? "" : found->second;
 }
@@ -145,15 +128,16 @@ struct GemmRow {
   std::pair<int64_t, int64_t> order() const { return {shape.n, shape.k}; }
 };
 
-std::vector<KernelTime> gemm_times(const Machine& machine, const Format& format, const std::string& path) {
+std::vector<KernelTime> gemm_times(const GemmMachine& machine, const Format& format,
+                                   const std::string& path) {
   std::vector<GemmRow> rows;
   std::set<std::pair<int64_t, int64_t>> shapes;
-  for_each_row(path, {{"gpu"}, {"n"}, {"k"}, {"m"}, {"t_ms"}}, 1,
-               [&](const CsvRow& row, const std::vector<double>& x) {
-                 if (row.text(0) != machine.gpu) return;
-                 rows.push_back({whole(x[2]), {whole(x[0]), whole(x[1])}, x[3] * 1e-3});
-                 shapes.insert(rows.back().order());
-               });
+  for_each_kernel_row(path, {{"gpu"}, {"n"}, {"k"}, {"m"}, {"t_ms"}}, 1,
+                      [&](const CsvRow& row, const std::vector<double>& x) {
+                        if (row.text(0) != machine.gpu) return;
+                        rows.push_back({whole(x[2]), {whole(x[0]), whole(x[1])}, x[3] * 1e-3});
+                        shapes.insert(rows.back().order());
+                      });
   const std::set<std::pair<int64_t, int64_t>> fitted_to = fitted_shapes(shapes);
   const Gpu gpu = load_hardware(machine.profile).gpu;
   const Gemms gemms(gpu, {format.activation_bytes, format.weight_bytes, 2});
@@ -169,7 +153,7 @@ std::vector<KernelTime> gemm_times(const Machine& machine, const Format& format,
   return times;
 }
 
-void add_gemms(std::vector<Check>& checks, const Machine& machine, const Format& format,
+void add_gemms(std::vector<Check>& checks, const GemmMachine& machine, const Format& format,
                const std::string& path) {
   std::vector<double> fitted, held, few, many;
   for (const KernelTime& one : gemm_times(machine, format, path)) {
@@ -244,9 +228,10 @@ double experts_s(const Gpu& gpu, const Gemms& gemms, const ExpertsRow& row) {
 }
 
 // `whole_experts`: of GPUs that share experts as wholes; else of those that have a slice of each.
-std::vector<ExpertsRow> experts_rows(const Machine& machine, const std::string& path, bool whole_experts) {
+std::vector<ExpertsRow> experts_rows(const GemmMachine& machine, const std::string& path,
+                                     bool whole_experts) {
   std::vector<ExpertsRow> rows;
-  for_each_row(
+  for_each_kernel_row(
       path, {{"gpu"}, {"distribution"}, {"hidden/inter/topk/experts"}, {"tp"}, {"ep"}, {"tokens"}, {"t_ms"}},
       3, [&](const CsvRow& row, const std::vector<double>& x) {
         if (row.text(0) != machine.gpu || row.text(1) != "balanced" || (x[1] > 1) != whole_experts) return;
@@ -261,7 +246,8 @@ std::vector<ExpertsRow> experts_rows(const Machine& machine, const std::string& 
   return rows;
 }
 
-std::vector<KernelTime> experts_times(const Machine& machine, const Format& format, const std::string& path) {
+std::vector<KernelTime> experts_times(const GemmMachine& machine, const Format& format,
+                                      const std::string& path) {
   const std::vector<ExpertsRow> rows = experts_rows(machine, path, false);
   std::set<std::tuple<int64_t, int64_t, int64_t, int64_t>> shapes;
   for (const ExpertsRow& row : rows) shapes.insert(row.order());
@@ -276,7 +262,7 @@ std::vector<KernelTime> experts_times(const Machine& machine, const Format& form
   return times;
 }
 
-void add_experts(std::vector<Check>& checks, const Machine& machine, const Format& format,
+void add_experts(std::vector<Check>& checks, const GemmMachine& machine, const Format& format,
                  const std::string& path) {
   std::vector<double> fitted, held;
   for (const KernelTime& one : experts_times(machine, format, path)) {
@@ -286,12 +272,13 @@ void add_experts(std::vector<Check>& checks, const Machine& machine, const Forma
   const std::string id = set + "." + machine.profile;
   const std::string what = "layers of experts in " + format.name + ", profile " + machine.profile;
   const std::string reason = reason_of(machine, set);
-  add(checks, {.id = id, .what = what + ", shapes not fitted", .median = kExpertsMedian, .reason = reason},
+  add(checks,
+      {.id = id, .what = what + ", shapes not fitted", .median = kMeasuredExpertsMedian, .reason = reason},
       held);
   add(checks,
       {.id = id + ".fitted",
        .what = what + ", the fitted shapes",
-       .median = kExpertsMedian,
+       .median = kMeasuredExpertsMedian,
        .fitted_field = format.experts_field,
        .reason = "no test: the profile was fitted to these rows"},
       fitted);
@@ -304,12 +291,12 @@ void add_experts(std::vector<Check>& checks, const Machine& machine, const Forma
   add(checks,
       {.id = id + ".expert_parallel",
        .what = what + ", whole experts on one of 2 to 8 GPUs",
-       .median = kExpertsMedian,
+       .median = kMeasuredExpertsMedian,
        .reason = reason_of(machine, set + ".expert_parallel")},
       whole_experts);
 }
 
-std::vector<KernelTime> collective_times(const Machine& machine, const Collective& collective,
+std::vector<KernelTime> collective_times(const GemmMachine& machine, const Collective& collective,
                                          const std::string& path) {
   const HardwareProfile hardware = load_hardware(machine.profile);
   if (!hardware.collectives) return {};
@@ -324,18 +311,19 @@ std::vector<KernelTime> collective_times(const Machine& machine, const Collectiv
     held_by_profile.insert({point.gpus, point.bytes});
   }
   std::vector<KernelTime> times;
-  for_each_row(path, {{"gpu"}, {"impl"}, {"op"}, {"num_gpus"}, {"bytes"}, {"t_ms"}}, 3,
-               [&](const CsvRow& row, const std::vector<double>& x) {
-                 if (row.text(0) != machine.gpu || row.text(1) != collective.impl) return;
-                 if (row.text(2) != collective.op || held_by_profile.contains({whole(x[0]), x[1]})) return;
-                 const CostModel cost(model, hardware, whole(x[0]));
-                 times.push_back({machine.profile, "collectives", kSource, (cost.*collective.time_s)(x[1]),
-                                  x[2] * 1e-3, false, collective.name});
-               });
+  for_each_kernel_row(
+      path, {{"gpu"}, {"impl"}, {"op"}, {"num_gpus"}, {"bytes"}, {"t_ms"}}, 3,
+      [&](const CsvRow& row, const std::vector<double>& x) {
+        if (row.text(0) != machine.gpu || row.text(1) != collective.impl) return;
+        if (row.text(2) != collective.op || held_by_profile.contains({whole(x[0]), x[1]})) return;
+        const CostModel cost(model, hardware, whole(x[0]));
+        times.push_back({machine.profile, "collectives", kSource, (cost.*collective.time_s)(x[1]),
+                         x[2] * 1e-3, false, collective.name});
+      });
   return times;
 }
 
-void add_collectives(std::vector<Check>& checks, const Machine& machine, const Collective& collective,
+void add_collectives(std::vector<Check>& checks, const GemmMachine& machine, const Collective& collective,
                      const std::string& path) {
   std::vector<double> errors;
   for (const KernelTime& one : collective_times(machine, collective, path)) errors.push_back(one.error());
@@ -353,7 +341,7 @@ std::vector<KernelTime> gemm_kernel_times(const std::string& data) {
   const auto add = [&times](const std::vector<KernelTime>& more) {
     times.insert(times.end(), more.begin(), more.end());
   };
-  for (const Machine& machine : kMachines) {
+  for (const GemmMachine& machine : kGemmMachines) {
     for (const Format& format : kFormats) {
       const std::string kind = format.name == "fp8" ? machine.fp8_experts : format.name;
       add(gemm_times(machine, format, data + "/device/gemm_" + format.name + ".csv"));
@@ -380,9 +368,9 @@ std::vector<Check> gemm_checks(const std::string& data) {
   for (const Format& format : kFormats) {
     const std::string gemms = data + "/device/gemm_" + format.name + ".csv";
     if (found(gemms, "gemm." + format.name)) {
-      for (const Machine& machine : kMachines) add_gemms(checks, machine, format, gemms);
+      for (const GemmMachine& machine : kGemmMachines) add_gemms(checks, machine, format, gemms);
     }
-    for (const Machine& machine : kMachines) {
+    for (const GemmMachine& machine : kGemmMachines) {
       const std::string kind = format.name == "fp8" ? machine.fp8_experts : format.name;
       const std::string experts = data + "/device/moe_" + kind + ".csv";
       if (found(experts, "moe." + format.name)) add_experts(checks, machine, format, experts);
@@ -391,7 +379,8 @@ std::vector<Check> gemm_checks(const std::string& data) {
   const std::string collectives = data + "/device/comm.csv";
   if (found(collectives, "collectives")) {
     for (const Collective& collective : kCollectives) {
-      for (const Machine& machine : kMachines) add_collectives(checks, machine, collective, collectives);
+      for (const GemmMachine& machine : kGemmMachines)
+        add_collectives(checks, machine, collective, collectives);
     }
   }
   return checks;

@@ -6,11 +6,11 @@
 #include "cost/cost_model.h"
 #include "metrics/quantiles.h"
 #include "scenario/load.h"
+#include "validate/kernel_times.h"
 #include "validate/measured.h"
 #include "validate/measured_attention.h"
 #include "validate/measured_gemm.h"
 #include "validate/measured_mla.h"
-#include "workload/csv.h"
 
 namespace kvcap {
 namespace {
@@ -42,44 +42,25 @@ const KernelSet kPrefixes[] = {
     {"prefix.h100-sxm", "h100-sxm", "attn_chunked_prefill.csv", "h100", 0.09, 0.26,
      "16 heads, FlashAttention-2 of vLLM 0; the profile has FlashAttention-3 over whole prompts"},
 };
-// The columns of one row as numbers, after the text ones.
-struct Columns {
-  std::vector<CsvColumn> names;
-  std::size_t texts = 0;
-};
-
-using Take = std::function<void(const CsvRow& row, const std::vector<double>& numbers)>;
-
-void for_each_row(const std::string& path, const Columns& columns, const Take& take) {
-  std::vector<double> numbers(columns.names.size() - columns.texts);
-  for_each_csv_row(path, BadRow::skip, columns.names, true, [&](const CsvRow& row) {
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      numbers[i] = std::strtod(std::string(row.text(columns.texts + i)).c_str(), nullptr);
-    }
-    take(row, numbers);
-    return true;
-  });
-}
-
-int64_t whole(double number) { return static_cast<int64_t>(number); }
 
 std::vector<double> gemm_errors(const KernelSet& set, const std::string& folder) {
   const Gpu gpu = load_hardware(set.profile).gpu;
   std::vector<double> errors;
-  for_each_row(folder + set.file, {{{"device"}, {"tokens"}, {"n"}, {"k"}, {"t_ms"}}, 1},
-               [&](const CsvRow& row, const std::vector<double>& x) {
-                 if (row.text(0) != set.device || x[0] < kLeastTokens) return;
-                 const double modelled_s = gemm_s(gpu.gemm, gpu, whole(x[0]), whole(x[1]), whole(x[2]), 2, 2);
-                 errors.push_back(std::abs(modelled_s / (x[3] * 1e-3) - 1));
-               });
+  for_each_kernel_row(folder + set.file, {{"device"}, {"tokens"}, {"n"}, {"k"}, {"t_ms"}}, 1,
+                      [&](const CsvRow& row, const std::vector<double>& x) {
+                        if (row.text(0) != set.device || x[0] < kLeastTokens) return;
+                        const double modelled_s =
+                            gemm_s(gpu.gemm, gpu, whole(x[0]), whole(x[1]), whole(x[2]), 2, 2);
+                        errors.push_back(std::abs(modelled_s / (x[3] * 1e-3) - 1));
+                      });
   return errors;
 }
 
 std::vector<double> prefix_errors(const KernelSet& set, const std::string& folder) {
   const Gpu gpu = load_hardware(set.profile).gpu;
   std::vector<double> errors;
-  for_each_row(
-      folder + set.file, {{{"device"}, {"chunk"}, {"cached_kv"}, {"q_heads"}, {"kv_heads"}, {"t_ms"}}, 1},
+  for_each_kernel_row(
+      folder + set.file, {{"device"}, {"chunk"}, {"cached_kv"}, {"q_heads"}, {"kv_heads"}, {"t_ms"}}, 1,
       [&](const CsvRow& row, const std::vector<double>& x) {
         if (row.text(0) != set.device || x[1] == 0) return;
         const double modelled_s =

@@ -23,10 +23,10 @@ namespace kvcap {
 namespace {
 
 // Those of attention kernels that nothing is fitted to (measured_attention.cpp), set before the first run.
-constexpr double kMedian = 0.12;
-constexpr double kP90 = 0.40;
+constexpr double kMlaMedian = 0.12;
+constexpr double kMlaP90 = 0.40;
 
-struct Gpus {
+struct MlaGpus {
   std::string name;  // in the file
   std::string profile;
   double l2_bytes = 0;           // between a sixteenth and nine tenths of it decodes read from there
@@ -35,7 +35,7 @@ struct Gpus {
   double peak_flops = 0;         // 0: the profile's
   double bandwidth_bytes_per_s = 0;
 };
-const Gpus kGpus[] = {
+const MlaGpus kMlaGpus[] = {
     {"h100_sxm", "h100-sxm", 50e6},
     {"h200_sxm", "h200-sxm", 50e6},
     {"rtx_pro_6000_server", "rtx-pro-6000", 250e6, false,
@@ -57,7 +57,7 @@ struct MlaCall {
   double kv_bytes() const { return static_cast<double>(batch * context * (512 + 64)) * element_bytes; }
 };
 
-std::vector<MlaCall> calls_of(const std::string& path, const Gpus& gpus) {
+std::vector<MlaCall> calls_of(const std::string& path, const MlaGpus& gpus) {
   std::vector<MlaCall> calls;
   std::set<std::tuple<bool, double, int64_t, int64_t, int64_t, int64_t>> seen;  // rows are repeated
   const std::vector<CsvColumn> columns = {{"gpu"},   {"phase"},      {"kv_dtype"},          {"heads"},
@@ -81,7 +81,7 @@ std::vector<MlaCall> calls_of(const std::string& path, const Gpus& gpus) {
   return calls;
 }
 
-std::string kind_of(const MlaCall& call, const Gpus& gpus) {
+std::string kind_of(const MlaCall& call, const MlaGpus& gpus) {
   const std::string phase = call.decodes ? "decode" : "prefill";
   if (call.element_bytes < 2) return phase + ".fp8";
   if (!call.decodes) return phase + (call.new_tokens < 128 ? ".short" : "");
@@ -90,7 +90,7 @@ std::string kind_of(const MlaCall& call, const Gpus& gpus) {
   return phase + (bytes >= gpus.l2_bytes / 16 && bytes < 0.9 * gpus.l2_bytes ? ".l2" : "");
 }
 
-double modelled_s(const MlaCall& call, const Gpus& gpus, const HardwareProfile& hardware) {
+double modelled_s(const MlaCall& call, const MlaGpus& gpus, const HardwareProfile& hardware) {
   const ModelSpec model{.num_hidden_layers = 1,
                         .hidden_size = 7168,
                         .num_attention_heads = call.heads,
@@ -116,7 +116,7 @@ double modelled_s(const MlaCall& call, const Gpus& gpus, const HardwareProfile& 
          hardware.gpu.kernel_overhead_s;
 }
 
-std::string reason_of(const std::string& kind, const Gpus& gpus) {
+std::string reason_of(const std::string& kind, const MlaGpus& gpus) {
   if (!gpus.reason.empty()) return gpus.reason;
   if (kind.ends_with(".l2")) return "the collector's latents stay in L2, an engine's come from memory";
   if (kind.ends_with(".tiny") || kind.ends_with(".short")) {
@@ -147,7 +147,7 @@ std::vector<Check> mla_checks(const std::string& data) {
     return {about};
   }
   std::vector<Check> checks;
-  for (const Gpus& gpus : kGpus) {
+  for (const MlaGpus& gpus : kMlaGpus) {
     HardwareProfile hardware = load_hardware(gpus.profile);
     if (gpus.peak_flops > 0) hardware.gpu.peak_flops = gpus.peak_flops;
     if (gpus.bandwidth_bytes_per_s > 0) {
@@ -160,7 +160,7 @@ std::vector<Check> mla_checks(const std::string& data) {
     for (auto& [kind, of_kind] : errors) {
       std::sort(of_kind.begin(), of_kind.end());
       for (const auto& [which, share, most] :
-           {std::tuple{"median", 0.5, kMedian}, std::tuple{"p90", 0.9, kP90}}) {
+           {std::tuple{"median", 0.5, kMlaMedian}, std::tuple{"p90", 0.9, kMlaP90}}) {
         Check one = about;
         one.id = "mla." + kind + "." + gpus.profile + "." + which;
         one.what = "latent attention, " + kind + " of " + gpus.name + ", profile " + gpus.profile +

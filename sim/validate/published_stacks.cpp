@@ -19,7 +19,7 @@ namespace {
 
 // Set before the first run. Hit rates in points; all else relative.
 constexpr double kInsideHits = 0.01, kNearHits = 0.03;
-constexpr double kInside = 0.1, kNear = 0.25;
+constexpr double kInside = 0.1, kNearLatencies = 0.25;
 // Of the entries: how many are expressed at least, and the share of these that is inside or near.
 constexpr int64_t kLeastExpressed = 200;
 constexpr double kLeastNear = 0.7;
@@ -87,7 +87,7 @@ constexpr std::string_view kHostCacheIsLarger =
 constexpr std::string_view kSlowAtLowRates =
     "a token takes 26 ms here and 40 there where next to nothing waits: what that vLLM does between steps is "
     "not known, and its queue begins at a lower rate";
-constexpr std::array kReasons = {
+constexpr std::array kStackReasons = {
     Reason{"vllm-off-tput-hit", "",
            "loads of different requests hide behind computation here and less there: "
            "not explained"},
@@ -148,19 +148,19 @@ std::string missing_text(const Share& all, const Share& of_hicache) {
 struct Fit {
   std::string_view begins, ends, what;
 };
-constexpr std::array kFits = {Fit{"mpd-", "-transfer", "hardware.nic to the other six lengths"},
-                              Fit{"mpd-", "-bandwidth", "hardware.nic to the other six lengths"}};
+constexpr std::array kStackFits = {Fit{"mpd-", "-transfer", "hardware.nic to the other six lengths"},
+                                   Fit{"mpd-", "-bandwidth", "hardware.nic to the other six lengths"}};
 
 std::vector<std::string> fits_of(const std::string& id) {
   std::vector<std::string> fits;
-  for (const Fit& one : kFits) {
+  for (const Fit& one : kStackFits) {
     if (id.starts_with(one.begins) && id.ends_with(one.ends)) fits.emplace_back(one.what);
   }
   return fits;
 }
 
 std::string reason_of(const std::string& id) {
-  for (const Reason& one : kReasons) {
+  for (const Reason& one : kStackReasons) {
     if (id.starts_with(one.begins) && id.ends_with(one.ends)) return std::string(one.text);
   }
   return "";
@@ -178,12 +178,12 @@ std::vector<Entry> entries_of(const std::string& path) {
   return entries;
 }
 
-Check begin(const std::string& id, const std::string& what) {
+Check begin_stack(const std::string& id, const std::string& what) {
   return {.id = "stacks." + id, .suite = "stacks", .what = what};
 }
 
 Check check_of(const Entry& entry, std::optional<double> simulated) {
-  Check check = begin(entry.id, entry.metric + ", " + entry.unit + ": " + entry.setting);
+  Check check = begin_stack(entry.id, entry.metric + ", " + entry.unit + ": " + entry.setting);
   if (!simulated) {
     const NotExpressed one = not_expressed(entry.id);
     check.role = one.role;
@@ -196,7 +196,7 @@ Check check_of(const Entry& entry, std::optional<double> simulated) {
   check.reference = {scale * entry.value};
   check.absolute = is_hit_rate;
   check.exact_tolerance = is_hit_rate ? kInsideHits : kInside;
-  check.tolerance = is_hit_rate ? kNearHits : kNear;
+  check.tolerance = is_hit_rate ? kNearHits : kNearLatencies;
   check.reason = reason_of(entry.id);
   check.tuned = fits_of(entry.id);
   return check;
@@ -205,7 +205,7 @@ Check check_of(const Entry& entry, std::optional<double> simulated) {
 using Figures = std::map<std::string, double>;
 
 Check order(const std::string& id, const std::string& what, std::vector<double> simulated, bool holds) {
-  Check check = begin(id, what);
+  Check check = begin_stack(id, what);
   check.claim = Claim::order;
   check.simulated = std::move(simulated);
   check.holds = holds;
@@ -394,7 +394,7 @@ double tokens_per_s(const RunResult& run, bool with_answers, const Window& windo
 std::vector<Check> published_checks(const std::string& data) {
   const std::string path = data + "/stacks.json";
   if (!std::filesystem::exists(path)) {
-    Check missing = begin("published", "published measurements, one by one");
+    Check missing = begin_stack("published", "published measurements, one by one");
     missing.reason = "no " + path + " (--data)";
     return {missing};
   }
@@ -426,7 +426,8 @@ std::vector<Check> published_checks(const std::string& data) {
     judge(checks.back());
     ++expressed;
     if (!checks.back().tuned.empty()) continue;
-    const bool is_near = checks.back().verdict == Verdict::inside || checks.back().verdict == Verdict::near;
+    const bool is_near =
+        checks.back().verdict == Agreement::inside || checks.back().verdict == Agreement::near;
     all.add(is_near);
     if (entry.id.starts_with("moonssd-")) of_hicache.add(is_near);
   }
@@ -439,7 +440,7 @@ std::vector<Check> published_checks(const std::string& data) {
                          {static_cast<double>(expressed), static_cast<double>(measured.size())},
                          expressed >= kLeastExpressed));
   Check share =
-      begin("published.near", "share of the entries simulated untuned that is neither inside nor near");
+      begin_stack("published.near", "share of the entries simulated untuned that is neither inside nor near");
   share.claim = Claim::at_most;
   share.simulated = {all.missing() / static_cast<double>(std::max<int64_t>(1, all.of))};
   share.reference = {1 - kLeastNear};

@@ -121,7 +121,7 @@ double largest_difference(const std::vector<double>& ours, const std::vector<dou
   return most;
 }
 
-Check begin(const std::string& id, const std::string& what) {
+Check begin_pulse(const std::string& id, const std::string& what) {
   Check check{.id = "stacks.pulses." + id,
               .suite = "stacks",
               .what = "300 requests in six pulses to " + what + ", every 10 s; largest difference"};
@@ -138,10 +138,10 @@ constexpr std::string_view kServer = R"("model": "llama-3.1-8b", "hardware": "l4
 std::vector<Check> pulse_checks(const std::string& data) {
   const std::string folder = data + "/runs/llmservingsim-ispass26";
   const std::string path = folder + "/workload_fig7_pulse_req50_n6.jsonl.gz";
-  Check alone = begin("hit_rate", "vLLM: share of prompt tokens found again since the first request");
-  Check own =
-      begin("shared.own", "two vLLM with one LMCache: share of each server's prompt tokens found on its GPU");
-  Check connected = begin(
+  Check alone = begin_pulse("hit_rate", "vLLM: share of prompt tokens found again since the first request");
+  Check own = begin_pulse("shared.own",
+                          "two vLLM with one LMCache: share of each server's prompt tokens found on its GPU");
+  Check connected = begin_pulse(
       "shared.lmcache", "two vLLM with one LMCache: share of each server's prompt tokens that LMCache found");
   if (!std::filesystem::exists(path)) {
     for (Check* check : {&alone, &own, &connected}) check->reason = "no " + path + " (--data)";

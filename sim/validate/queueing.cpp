@@ -13,7 +13,7 @@
 namespace kvcap {
 namespace {
 
-constexpr const char* kSuite = "queueing";
+constexpr const char* kQueueingSuite = "queueing";
 // At which a wait is no wait: the clock resolves a nanosecond, records have seven digits.
 constexpr double kNoWait = 1e-5;
 
@@ -224,7 +224,7 @@ std::vector<Check> queueing_checks(const SuiteOptions& options) {
   for (const auto& more : {link_experiments(options), reference_experiments(options)}) {
     experiments.insert(experiments.end(), more.begin(), more.end());
   }
-  std::vector<Check> checks = run_experiments(kSuite, experiments, options.quick ? 16 : 32);
+  std::vector<Check> checks = run_experiments(kQueueingSuite, experiments, options.quick ? 16 : 32);
   const std::vector<Check> transfers = transfer_checks();
   checks.insert(checks.end(), transfers.begin(), transfers.end());
   return checks;

@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-constexpr const char* kSuite = "queueing";
+constexpr const char* kTransfersSuite = "queueing";
 
 // ---- links ----
 
@@ -35,7 +35,8 @@ Check first_come_first_served() {
     sum_s += one * scenario.model.kv_bytes_per_token() / scenario.hardware.ssd->read_bandwidth_bytes_per_s;
     expected_s.push_back(sum_s);
   }
-  return exact_check(kSuite, "link.fifo", "restoration, s, of four contexts on an SSD asked for at once",
+  return exact_check(kTransfersSuite, "link.fifo",
+                     "restoration, s, of four contexts on an SSD asked for at once",
                      restores_s(run_cases({{scenario, at_once(tokens)}}).front()), expected_s, 1e-6);
 }
 
@@ -65,7 +66,7 @@ Check max_min() {
   for (const RunResult& run : run_cases(cases)) {
     for (double seconds : restores_s(run)) simulated_s.push_back(seconds);
   }
-  return exact_check(kSuite, "link.max_min",
+  return exact_check(kTransfersSuite, "link.max_min",
                      "loads, s, from DRAM and from an SSD of 2, 4 and 8 GB/s at once over PCIe of 10 GB/s",
                      simulated_s, expected_s, 1e-6);
 }
@@ -121,7 +122,7 @@ Check flow_shop() {
   }
   std::vector<double> simulated_s;
   for (const RunResult& run : run_cases(cases)) simulated_s.push_back(restores_s(run).front());
-  return exact_check(kSuite, "pipeline.flow_shop",
+  return exact_check(kTransfersSuite, "pipeline.flow_shop",
                      "restoration, s, of hidden states with SSDs of 4, 16 and 48 GB/s, layer by layer on the "
                      "clock, against Johnson's longest way through the same layers",
                      simulated_s, expected_s, 1e-6);
@@ -150,7 +151,7 @@ Check read_buffer() {
   std::vector<double> simulated_s;
   for (const RunResult& run : run_cases(cases)) simulated_s.push_back(run.turns.front().service_ttft_s);
   return exact_check(
-      kSuite, "pipeline.buffer",
+      kTransfersSuite, "pipeline.buffer",
       "first token, s, of layer-wise preloading with SSDs of 16 and 48 GB/s and read buffers of "
       "1, 2 and 8 layers",
       simulated_s, expected_s, 1e-6);

@@ -15,9 +15,9 @@
 namespace kvcap {
 namespace {
 
-constexpr double kConfidence = 0.99;
+constexpr double kReducedConfidence = 0.99;
 constexpr double kIdentityTolerance = 1e-6;
-constexpr uint32_t kPieceTokens = 64;
+constexpr uint32_t kReducedPieceTokens = 64;
 
 std::string bytes_of(const std::vector<double>& numbers) {
   std::string bytes(numbers.size() * sizeof(double), '\0');
@@ -122,7 +122,7 @@ Scenario server_scenario(int servers) {
 
 Scenario cache_scenario(EvictionKind eviction, std::size_t pieces) {
   Scenario scenario = reduced_scenario("kv_offload");
-  const double piece_bytes = kPieceTokens * scenario.model.kv_bytes_per_token();
+  const double piece_bytes = kReducedPieceTokens * scenario.model.kv_bytes_per_token();
   scenario.policy.tiers = {{.kind = Tier::dram,
                             .capacity_bytes = static_cast<double>(pieces) * piece_bytes,
                             .eviction = eviction}};
@@ -170,8 +170,8 @@ Workload reference_workload(std::span<const double> arrivals_s, std::span<const 
   Workload workload = turns_alone(arrivals_s, [](uint64_t) { return 1; });
   workload.piece_begin.push_back(0);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    workload.turns[i].input_tokens = kPieceTokens + 1;
-    workload.pieces.push_back({.key = keys[i], .tokens = kPieceTokens});
+    workload.turns[i].input_tokens = kReducedPieceTokens + 1;
+    workload.pieces.push_back({.key = keys[i], .tokens = kReducedPieceTokens});
     workload.piece_begin.push_back(i + 1);
   }
   return workload;
@@ -222,7 +222,7 @@ std::vector<Check> run_experiments(const std::string& suite, const std::vector<E
     for (std::size_t r = 0; r < runs; ++r) measured.push_back(numbers_of(results[e * runs + r]));
     std::size_t at = 0;
     for (const Prediction& prediction : experiments[e].predictions) {
-      checks.push_back(judged(suite, prediction, measured, at, 1 - (1 - kConfidence) / means));
+      checks.push_back(judged(suite, prediction, measured, at, 1 - (1 - kReducedConfidence) / means));
       at += prediction.theory ? 1 : 2;
     }
     KVCAP_CHECK(at == measured.front().size());

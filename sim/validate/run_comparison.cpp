@@ -18,10 +18,10 @@
 namespace kvcap {
 namespace {
 
-constexpr double kConfidence = 1.96;
+constexpr double kComparisonDeviations = 1.96;
 
 Check check_of(const std::string& id, const std::string& what) {
-  return {.id = "run." + id, .suite = "run", .what = what, .verdict = Verdict::not_comparable};
+  return {.id = "run." + id, .suite = "run", .what = what, .verdict = Agreement::not_comparable};
 }
 
 Check hit_rate_check(const RunEvidence& e) {
@@ -47,8 +47,8 @@ Check hit_rate_check(const RunEvidence& e) {
 
 // What a mean of so many requests may be off by chance.
 double half_width(const LatencyEvidence& latency, const Both& requests) {
-  const double width =
-      kConfidence * latency.simulated_std_ms * std::sqrt(1 / requests.simulated + 1 / requests.measured);
+  const double width = kComparisonDeviations * latency.simulated_std_ms *
+                       std::sqrt(1 / requests.simulated + 1 / requests.measured);
   return std::isfinite(width) ? width : 0;
 }
 
@@ -59,7 +59,7 @@ void add_latency(const std::string& id, const std::string& name, const LatencyEv
     if (latency.is_measured) {
       judge(check);
       // Near is what the tolerance is for.
-      if (check.verdict == Verdict::near) check.verdict = Verdict::inside;
+      if (check.verdict == Agreement::near) check.verdict = Agreement::inside;
     } else {
       check.simulated.clear();
       check.reference.clear();
@@ -118,7 +118,7 @@ void give_reasons(const std::vector<Cause>& causes, std::vector<Check>& checks) 
     for (const FigureGroup group : cause.groups) {
       for (Check& check : checks) {
         const bool is_of_group = check.id.starts_with(kIds[static_cast<std::size_t>(group)]);
-        if (is_of_group && check.verdict == Verdict::outside) check.reason = cause.text;
+        if (is_of_group && check.verdict == Agreement::outside) check.reason = cause.text;
       }
     }
   }
@@ -136,7 +136,7 @@ std::vector<Check> run_checks(const RunEvidence& evidence) {
 Outside outside_of(const std::vector<Check>& checks) {
   Outside outside;
   for (const Check& one : checks) {
-    if (one.verdict != Verdict::outside) continue;
+    if (one.verdict != Agreement::outside) continue;
     if (one.id.starts_with("run.token_hit_rate")) outside.hit_rate = true;
     if (one.id.starts_with("run.ttft")) outside.ttft = true;
     if (one.id.starts_with("run.itl")) outside.itl = true;

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kColumns = 100;
+constexpr std::size_t kComparisonColumns = 100;
 
 // What both sides show beside the judged figures.
 struct EvidenceRow {
@@ -90,7 +90,7 @@ std::string check_line(const Check& check) {
   const bool is_given = check.role == Role::input;
   return line(name, simulated, measured_text(check, scale), difference_text(check),
               is_given ? "-" : allowed_text(check),
-              is_given ? "given" : kVerdictNames[static_cast<std::size_t>(check.verdict)]);
+              is_given ? "given" : kAgreementNames[static_cast<std::size_t>(check.verdict)]);
 }
 
 std::string groups_text(const Cause& cause) {
@@ -102,15 +102,15 @@ std::string groups_text(const Cause& cause) {
 
 std::string wrapped(const std::string& text) {
   std::string lines;
-  for (const std::string& one : wrap(text, kColumns, "  ")) lines += one + "\n";
+  for (const std::string& one : wrap(text, kComparisonColumns, "  ")) lines += one + "\n";
   return lines;
 }
 
 std::string conclusion(const std::vector<Check>& checks) {
   int inside = 0, outside = 0;
   for (const Check& one : checks) {
-    inside += one.verdict == Verdict::inside;
-    outside += one.verdict == Verdict::outside;
+    inside += one.verdict == Agreement::inside;
+    outside += one.verdict == Agreement::outside;
   }
   const std::string judged = format_count(inside + outside, "judged figure");
   if (inside + outside == 0) return "Nothing in the log can be judged.";
@@ -140,7 +140,7 @@ std::string run_comparison_table(const RunComparison& comparison) {
                     (one.field.empty() ? "" : " [" + one.field + "]"));
   }
   for (const Check& one : comparison.checks) {
-    if (one.verdict == Verdict::not_comparable && !one.reason.empty() && !one.id.ends_with("p50") &&
+    if (one.verdict == Agreement::not_comparable && !one.reason.empty() && !one.id.ends_with("p50") &&
         !one.id.ends_with("p90") && !one.id.ends_with("p99")) {
       text += wrapped("Not compared: " + one.what + ": " + one.reason + ".");
     }

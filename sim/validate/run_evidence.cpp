@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-constexpr double kConfidence = 1.96;  // standard deviations of a 95 % interval
+constexpr double kEvidenceDeviations = 1.96;  // standard deviations of a 95 % interval
 constexpr const char* kQuantileNames[] = {"median", "p90", "p99"};
 
 double mean_level(const RunResult& result, std::string_view series) {
@@ -38,7 +38,7 @@ double hit_rate_of(const RunResult& result, bool on_the_gpu) {
 // Requests are independent of each other, their tokens are not: a sampled quantile lies within so much of the
 // true one.
 double margin_of(double q, const Both& requests) {
-  return kConfidence * std::sqrt(q * (1 - q) * (1 / requests.simulated + 1 / requests.measured));
+  return kEvidenceDeviations * std::sqrt(q * (1 - q) * (1 / requests.simulated + 1 / requests.measured));
 }
 
 LatencyEvidence latency_of(const Buckets& buckets, const RunResult& result, const std::string& metric,

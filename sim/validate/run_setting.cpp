@@ -21,8 +21,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostRates = 60;
 constexpr int64_t kMostRequests = 50'000;
-constexpr int64_t kPieceTokens = 64;  // of the text that the prompts are made to share, at least
-constexpr double kMostPieces = 4e6;   // of all prompts, beyond which pieces are larger
+constexpr int64_t kSharedPieceTokens = 64;  // of the text that the prompts are made to share, at least
+constexpr double kMostPieces = 4e6;         // of all prompts, beyond which pieces are larger
 constexpr double kMostBlockSize = 65536;
 constexpr double kMostTokens = 1e7;  // of a prompt or an answer
 constexpr uint64_t kSeed = 1;
@@ -109,7 +109,7 @@ MadeUpRequests requests_of(const Observation& observed, int64_t count, double hi
   const std::vector<int64_t> prompts =
       lengths_of(observed[Spread::prompt_tokens], observed.mean_prompt_tokens(), count, "observed prompts");
   const double all_tokens = std::accumulate(prompts.begin(), prompts.end(), 0.0);
-  const int64_t least = std::max(kPieceTokens, static_cast<int64_t>(all_tokens / kMostPieces));
+  const int64_t least = std::max(kSharedPieceTokens, static_cast<int64_t>(all_tokens / kMostPieces));
   const int64_t piece_tokens = (least + block_size - 1) / block_size * block_size;
   const std::vector<int64_t> answers =
       lengths_of(observed[Spread::output_tokens], observed.mean_output_tokens(), count, "observed answers");

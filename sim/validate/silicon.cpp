@@ -46,24 +46,25 @@ struct Known {
   bool has_experts = false;
   bool is_fp8_of_16_bit = false;  // here is the model in 16 bit
 };
-constexpr std::array kModels = {Known{"meta-llama/Llama-3.1-70B", "fp8", "llama-3.1-70b-fp8", 0.8},
-                                Known{"nvidia/Llama-3.1-8B-Instruct-FP8", "fp8", "llama-3.1-8b-fp8"},
-                                // M2.5 has the dimensions of M2.
-                                Known{"MiniMaxAI/MiniMax-M2.5", "fp8", "minimax-m2", 0.8, true},
-                                Known{"Qwen/Qwen3-235B-A22B-FP8", "fp8", "qwen3-235b-a22b", 1, true, true}};
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kGpus = {
+constexpr std::array kSiliconModels = {
+    Known{"meta-llama/Llama-3.1-70B", "fp8", "llama-3.1-70b-fp8", 0.8},
+    Known{"nvidia/Llama-3.1-8B-Instruct-FP8", "fp8", "llama-3.1-8b-fp8"},
+    // M2.5 has the dimensions of M2.
+    Known{"MiniMaxAI/MiniMax-M2.5", "fp8", "minimax-m2", 0.8, true},
+    Known{"Qwen/Qwen3-235B-A22B-FP8", "fp8", "qwen3-235b-a22b", 1, true, true}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSiliconGpus = {
     std::pair{"h100_sxm", "h100-sxm-8x"}, {"h200_sxm", "h200-sxm-8x"}, {"b200_sxm", "b200-sxm-8x"}};
 
-constexpr double kMedian = 0.06;  // error up to which README vouches for a group
+constexpr double kSiliconMedian = 0.06;  // error up to which README vouches for a group
 // Of models with experts: set before the first run of these rows.
-constexpr double kExpertsMedian = 0.15;
+constexpr double kServedExpertsMedian = 0.15;
 // Of groups that nothing is promised of.
 constexpr std::string_view kMiniMaxSteps =
     "not explained: small batches take 2 to 4 ms a step longer, with experts whole or divided; the norm of "
     "queries and keys over all heads, which GPUs have to exchange in every layer, is not simulated";
 constexpr std::string_view kQwenSteps =
     "not explained: these steps take 10 to 30 ms longer than the kernels, on two GPUs more than on four";
-const std::map<std::string, std::string_view, std::less<>> kReasons = {
+const std::map<std::string, std::string_view, std::less<>> kSiliconReasons = {
     {"minimax-m2.b200_sxm", kMiniMaxSteps},
     {"minimax-m2.b200_sxm.expert_parallel", kMiniMaxSteps},
     {"minimax-m2.h200_sxm", kMiniMaxSteps},
@@ -109,14 +110,14 @@ std::vector<Served> served_by_vllm(const std::string& path) {
 }
 
 const Known* known_model(const Served& row) {
-  const auto known = std::find_if(kModels.begin(), kModels.end(), [&](const Known& one) {
+  const auto known = std::find_if(kSiliconModels.begin(), kSiliconModels.end(), [&](const Known& one) {
     return one.model == row.model && one.precision == row.precision;
   });
-  return known == kModels.end() ? nullptr : &*known;
+  return known == kSiliconModels.end() ? nullptr : &*known;
 }
 
 std::string_view profile_of(const Served& row) {
-  for (const auto& [gpu, profile] : kGpus) {
+  for (const auto& [gpu, profile] : kSiliconGpus) {
     if (gpu == row.gpu) return profile;
   }
   return {};
@@ -176,7 +177,7 @@ Workload workload_of(const Served& row) {
   return workload;
 }
 
-Check begin(const std::string& id, const std::string& what) {
+Check begin_silicon(const std::string& id, const std::string& what) {
   return {.id = "silicon." + id, .suite = "measured", .what = "vLLM at a closed-loop concurrency: " + what};
 }
 
@@ -208,13 +209,13 @@ std::vector<MeasuredRun> silicon_runs(const std::string& data) {
   std::vector<MeasuredRun> runs;
   for (const Served& row : served_by_vllm(path)) {
     if (!why_not(row).empty()) continue;
-    const auto known = kReasons.find(group_of(row));
+    const auto known = kSiliconReasons.find(group_of(row));
     runs.push_back({.family = "silicon." + group_of(row),
                     .scenario = scenario_of(row),
                     .workload = workload_of(row),
                     .measured = {row.tpot_s},
                     .simulated = [](const RunResult& result) { return std::vector{means_of(result).tpot_s}; },
-                    .gap = known == kReasons.end() ? "" : std::string(known->second)});
+                    .gap = known == kSiliconReasons.end() ? "" : std::string(known->second)});
   }
   return runs;
 }
@@ -222,7 +223,7 @@ std::vector<MeasuredRun> silicon_runs(const std::string& data) {
 std::vector<Check> silicon_checks(const std::string& data) {
   const std::string path = data + "/runs/silicon_agg.csv.gz";
   if (!std::filesystem::exists(path)) {
-    Check missing = begin("rows", "means of many servers");
+    Check missing = begin_silicon("rows", "means of many servers");
     missing.reason = "no " + path + " (--data)";
     return {missing};
   }
@@ -263,7 +264,7 @@ std::vector<Check> silicon_checks(const std::string& data) {
   const auto add = [&](const std::string& id, const std::string& what, std::vector<double> errors,
                        double most, const std::string& reason, const std::vector<Check::Case>& cases) {
     std::sort(errors.begin(), errors.end());
-    Check check = begin(id, what + ", error of the mean, median of " + std::to_string(errors.size()));
+    Check check = begin_silicon(id, what + ", error of the mean, median of " + std::to_string(errors.size()));
     check.claim = Claim::at_most;
     check.simulated = {quantile_of_sorted(errors, 0.5)};
     check.reference = {most};
@@ -274,12 +275,14 @@ std::vector<Check> silicon_checks(const std::string& data) {
     checks.push_back(std::move(check));
   };
   for (const auto& [name, group] : groups) {
-    const auto known = kReasons.find(name);
-    const std::string reason = known == kReasons.end() ? "" : std::string(known->second);
-    add(name, name + ", TPOT", group.tpot, group.has_experts ? kExpertsMedian : kMedian, reason, group.cases);
+    const auto known = kSiliconReasons.find(name);
+    const std::string reason = known == kSiliconReasons.end() ? "" : std::string(known->second);
+    add(name, name + ", TPOT", group.tpot, group.has_experts ? kServedExpertsMedian : kSiliconMedian, reason,
+        group.cases);
   }
-  add("tpot", "TPOT of all that is expressible", together.tpot, kMedian, counts, together.cases);
-  Check ttft = begin("ttft", "TTFT of all that is expressible, median error of the mean (not judged)");
+  add("tpot", "TPOT of all that is expressible", together.tpot, kSiliconMedian, counts, together.cases);
+  Check ttft =
+      begin_silicon("ttft", "TTFT of all that is expressible, median error of the mean (not judged)");
   std::sort(together.ttft.begin(), together.ttft.end());
   ttft.simulated = {quantile_of_sorted(together.ttft, 0.5)};
   ttft.reason = "how the bursts began is not known";

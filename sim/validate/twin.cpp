@@ -204,8 +204,8 @@ std::vector<Check> checks_of_table(const std::string& text, const std::string& p
 
 }  // namespace
 
-Ranking rank(const std::vector<TwinOutcome>& outcomes) {
-  Ranking ranking;
+TwinRanking rank(const std::vector<TwinOutcome>& outcomes) {
+  TwinRanking ranking;
   const auto noise_s = [](const TwinOutcome& one) {
     return one.measured_s * std::max(one.spread, kLeastNoise);
   };
@@ -246,7 +246,7 @@ std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOut
     checks.push_back(in_range(name + ".bias." + policy, "median of predicted / measured - 1",
                               quantile_of(errors_of(some, true), 0.5), -kMostBias, kMostBias));
   }
-  const Ranking ranking = rank(quiet);
+  const TwinRanking ranking = rank(quiet);
   checks.push_back(in_range(name + ".ranking",
                             "pairs of policies in the right order, of those that differ by more than noise",
                             ranking.share(), kRightlyRanked, 1));

@@ -38,12 +38,12 @@ inline constexpr double kRightlyRanked = 0.95;  // of the pairs of policies that
 
 // Pairs of policies in the same setting whose measured difference exceeds both cases' noise, and how many of
 // them the simulator has in the right order.
-struct Ranking {
+struct TwinRanking {
   int pairs = 0;
   int right = 0;
   double share() const { return pairs == 0 ? 1 : static_cast<double>(right) / pairs; }
 };
-Ranking rank(const std::vector<TwinOutcome>& outcomes);
+TwinRanking rank(const std::vector<TwinOutcome>& outcomes);
 
 // The checks of one table; `name`: its machine.
 std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOutcome>& outcomes,

@@ -6,8 +6,9 @@
 //    deviation and the mean, over pairs of a program and a GPU, of the mean of each.
 // 2. Do model intervals contain what was measured? On whole runs of real servers, none of which any error was
 //    taken from, 80 % intervals should contain 70 to 90 % of the measured means. Runs of which it is known
-//    what the model lacks, or only that their steps take longer, are in a second share over all runs. Means of
-//    one machine and engine err together, so that a family is less evidence than its number of means suggests.
+//    what the model lacks, or only that their steps take longer, are in a second share over all runs. Means
+//    of one machine and engine err together, so that a family is less evidence than its number of means
+//    suggests.
 #include "validate/uncertainty.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@
 namespace kvcap {
 namespace {
 
-constexpr const char* kSuite = "uncertainty";
+constexpr const char* kUncertaintySuite = "uncertainty";
 constexpr int64_t kDraws = 32, kQuickDraws = 8;
 // What is stated has three decimals.
 constexpr double kRounding = 0.0015;
@@ -102,7 +103,7 @@ const RegimeError* stated(const HardwareProfile& hardware, std::string_view regi
 
 Check stated_check(const std::string& id, const std::string& what, double computed, double stated) {
   Check check{.id = "errors." + id,
-              .suite = kSuite,
+              .suite = kUncertaintySuite,
               .what = what,
               .claim = Claim::range,
               .role = Role::input,
@@ -208,7 +209,7 @@ Check coverage_check(const std::string& id, const Coverage& coverage, bool is_ju
   const int64_t above = coverage.means - coverage.contained - coverage.below;
   const auto per_cent = [](double share) { return std::to_string(std::lround(100 * share)) + " %"; };
   Check check{.id = "coverage." + id,
-              .suite = kSuite,
+              .suite = kUncertaintySuite,
               .what = "share of " + std::to_string(coverage.means) +
                       " measured means that 80 % model intervals contain; half width " +
                       per_cent(std::expm1(quantile_of_sorted(widths, 0.5) / 2)) + " in the median",
@@ -250,7 +251,7 @@ std::vector<Check> uncertainty_checks(const SuiteOptions& options) {
                            "/hardware/gemm_vidur.csv", "/runs/silicon_agg.csv.gz"}) {
     if (std::filesystem::exists(options.data_folder + file)) continue;
     return {{.id = "errors",
-             .suite = kSuite,
+             .suite = kUncertaintySuite,
              .what = "errors that the profiles state, and what their intervals contain",
              .reason = "no " + options.data_folder + file + " (--data)"}};
   }

@@ -45,7 +45,7 @@ constexpr std::array kRuns = {
     Run{"20260218-130541-mixtral-8x7b-v0-1-tp2-general", "mixtral-8x7b", 2, "general", 248, {"8", "20"}},
     Run{"20260218-150956-codellama-34b-tp2-codegen", "codellama-34b", 2, "codegen", 247, {"5", "10"}},
     Run{"20260218-150304-codellama-34b-tp2-general", "codellama-34b", 2, "general", 248, {"8", "20"}}};
-constexpr double kStage_s = 600;
+constexpr double kRateStage_s = 600;
 constexpr uint32_t kSystemTokens = 100;  // that all prompts begin with
 constexpr uint64_t kSystem = 1000000;
 
@@ -128,7 +128,7 @@ Scenario scenario_of(const Run& run, const Engine& engine) {
                          "hardware.gpu.elementwise.constant_s=" + text_of(engine.elementwise_constant_s)});
 }
 
-struct Means {
+struct H100Means {
   double ttft_s = 0, tpot_s = 0, e2el_s = 0;
   double median_ttft_s = 0;
 };
@@ -141,7 +141,7 @@ class Stage {
     ttfts_s_.push_back(ttft_s);
     e2el_s_ += e2el_s;
   }
-  Means means() {
+  H100Means means() {
     const Distribution ttft = describe(ttfts_s_);
     const double e2el_s = e2el_s_ / static_cast<double>(ttfts_s_.size());
     return {ttft.mean, (e2el_s - ttft.mean) / gaps_, e2el_s, ttft.median};
@@ -153,11 +153,11 @@ class Stage {
   double e2el_s_ = 0;
 };
 
-using Stages = std::array<Means, 2>;
+using Stages = std::array<H100Means, 2>;
 
 Stages stages_of(const auto& records, uint32_t output_tokens) {
   std::array stages = {Stage(output_tokens), Stage(output_tokens)};
-  for (const auto& one : records) stages[one.arrival_s < kStage_s ? 0 : 1].add(one.ttft_s, one.e2el_s);
+  for (const auto& one : records) stages[one.arrival_s < kRateStage_s ? 0 : 1].add(one.ttft_s, one.e2el_s);
   return {stages[0].means(), stages[1].means()};
 }
 
@@ -175,7 +175,7 @@ std::vector<Stages> simulate_runs(const std::vector<std::vector<Request>>& reque
   return stages;
 }
 
-double median_of(std::vector<double> values) {
+double h100_median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return quantile_of_sorted(values, 0.5);
 }
@@ -188,7 +188,7 @@ std::vector<Engine> fitted_engines(const std::vector<std::vector<Request>>& requ
   const std::vector<Stages> low = simulate_runs(requests, std::vector<Engine>(kRuns.size()));
   const std::vector<Stages> high =
       simulate_runs(requests, std::vector<Engine>(kRuns.size(), {.elementwise_constant_s = kHigh_s}));
-  const auto between = [&](double Means::*time, std::size_t run, std::size_t stage, double constant_s) {
+  const auto between = [&](double H100Means::*time, std::size_t run, std::size_t stage, double constant_s) {
     const double at_low = low[run][stage].*time;
     return at_low + (high[run][stage].*time - at_low) * constant_s / kHigh_s;
   };
@@ -199,7 +199,7 @@ std::vector<Engine> fitted_engines(const std::vector<std::vector<Request>>& requ
       if (kRuns[i].model == run.model) continue;
       for (std::size_t s = 0; s < 2; ++s) values.push_back(value(i, s));
     }
-    return median_of(values);
+    return h100_median(values);
   };
   std::vector<Engine> engines;
   for (const Run& run : kRuns) {
@@ -210,7 +210,8 @@ std::vector<Engine> fitted_engines(const std::vector<std::vector<Request>>& requ
       double squares = 0;
       for (std::size_t i = 0; i < kRuns.size(); ++i) {
         for (std::size_t s = 0; s < 2 && kRuns[i].model != run.model; ++s) {
-          squares += std::pow(std::log(between(&Means::tpot_s, i, s, constant_s) / measured[i][s].tpot_s), 2);
+          squares +=
+              std::pow(std::log(between(&H100Means::tpot_s, i, s, constant_s) / measured[i][s].tpot_s), 2);
         }
       }
       if (squares >= least) continue;
@@ -219,7 +220,7 @@ std::vector<Engine> fitted_engines(const std::vector<std::vector<Request>>& requ
     }
     best.api_s = std::max(0.0, median_over_others(run, [&](std::size_t i, std::size_t s) {
                             return measured[i][s].median_ttft_s -
-                                   between(&Means::median_ttft_s, i, s, best.elementwise_constant_s);
+                                   between(&H100Means::median_ttft_s, i, s, best.elementwise_constant_s);
                           }));
     engines.push_back(best);
   }
@@ -232,7 +233,7 @@ std::string tenths(double number) {
   return text;
 }
 
-Check begin(const std::string& id, const std::string& what) {
+Check begin_h100(const std::string& id, const std::string& what) {
   return {.id = "vllm-h100." + id,
           .suite = "measured",
           .what = "vLLM 0.15.1 on H100s: " + what,
@@ -296,7 +297,7 @@ std::vector<Check> vllm_h100_checks(const std::string& data) {
   for (const Run& run : kRuns) {
     const std::string path = path_of(data, run);
     if (!std::filesystem::exists(path)) {
-      Check missing = begin("runs", "eight runs");
+      Check missing = begin_h100("runs", "eight runs");
       missing.reason = "no " + path + " (--data)";
       return {missing};
     }
@@ -311,21 +312,21 @@ std::vector<Check> vllm_h100_checks(const std::string& data) {
   std::map<std::string, std::vector<double>> errors;
   for (std::size_t i = 0; i < kRuns.size(); ++i) {
     for (std::size_t s = 0; s < 2; ++s) {
-      const Means& ours = simulated[i][s];
-      const Means& theirs = measured[i][s];
+      const H100Means& ours = simulated[i][s];
+      const H100Means& theirs = measured[i][s];
       const std::string rate(kRuns[i].rates[s]);
-      Check check =
-          begin(std::string(kRuns[i].model) + "." + rate,
-                std::string(kRuns[i].model) + ", " + std::string(kRuns[i].workload) + ", " + rate +
-                    " requests/s: mean TTFT, TPOT and end to end, ms; API " + tenths(1e3 * engines[i].api_s) +
-                    " ms, an element-wise kernel " + tenths(1e6 * engines[i].elementwise_constant_s) + " us");
+      Check check = begin_h100(std::string(kRuns[i].model) + "." + rate,
+                               std::string(kRuns[i].model) + ", " + std::string(kRuns[i].workload) + ", " +
+                                   rate + " requests/s: mean TTFT, TPOT and end to end, ms; API " +
+                                   tenths(1e3 * engines[i].api_s) + " ms, an element-wise kernel " +
+                                   tenths(1e6 * engines[i].elementwise_constant_s) + " us");
       check.simulated = {1e3 * ours.ttft_s, 1e3 * ours.tpot_s, 1e3 * ours.e2el_s};
       check.reference = {1e3 * theirs.ttft_s, 1e3 * theirs.tpot_s, 1e3 * theirs.e2el_s};
       check.exact_tolerance = 0.05;
       check.tolerance = 0.2;
       for (std::size_t k = 0; k < 3; ++k) check.cases.push_back({check.simulated[k], check.reference[k]});
       judge(check);
-      if (check.verdict != Verdict::inside && theirs.ttft_s > 1.15 * theirs.median_ttft_s) {
+      if (check.verdict != Agreement::inside && theirs.ttft_s > 1.15 * theirs.median_ttft_s) {
         check.reason = s == 0
                            ? "a server that has just started takes up to 2 s for its first requests"
                            : "at times all 128 places are taken, and a TPOT that is 2 % off moves that queue";
@@ -339,7 +340,7 @@ std::vector<Check> vllm_h100_checks(const std::string& data) {
     }
   }
   const auto promise = [&](const std::string& id, const std::string& what, double error, double most) {
-    Check check = begin(id, what);
+    Check check = begin_h100(id, what);
     check.claim = Claim::at_most;
     check.promised = true;
     check.simulated = {error};
@@ -348,9 +349,9 @@ std::vector<Check> vllm_h100_checks(const std::string& data) {
     checks.push_back(std::move(check));
   };
   const std::string over = ", error of the mean, median over 16 stages";
-  promise("ttft", "TTFT" + over, median_of(errors["ttft"]), 0.1);
-  promise("tpot", "TPOT" + over, median_of(errors["tpot"]), 0.03);
-  promise("e2el", "end to end" + over, median_of(errors["e2el"]), 0.04);
+  promise("ttft", "TTFT" + over, h100_median(errors["ttft"]), 0.1);
+  promise("tpot", "TPOT" + over, h100_median(errors["tpot"]), 0.03);
+  promise("e2el", "end to end" + over, h100_median(errors["e2el"]), 0.04);
   promise("e2el.worst", "end to end, error of the mean, worst of 16 stages",
           *std::max_element(errors["e2el"].begin(), errors["e2el"].end()), 0.2);
   return checks;

@@ -18,7 +18,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kTablePath = "traces/agents.json";
+constexpr std::string_view kAgentsTable = "traces/agents.json";
 constexpr Key kSessionTexts = 0x6167656e7473;  // "agents"
 constexpr Key kToolSets = 0x746f6f6c20736574;  // "tool set"
 constexpr Key kSubAgentTools = ~Key{0};
@@ -59,8 +59,8 @@ struct SubAgents {
   Quantiles first_user, requests, growth, output, think_time_s;
 };
 
-struct Tables {
-  explicit Tables(const Table& table)
+struct AgentTables {
+  explicit AgentTables(const Table& table)
       : own_tool_set(table, "own_tool_set_tokens"),
         first_user(table, "first_user_tokens"),
         turns(table, "turns"),
@@ -97,7 +97,7 @@ struct Tables {
 };
 
 struct Streams {
-  Streams(uint64_t seed, const Tables& tables)
+  Streams(uint64_t seed, const AgentTables& tables)
       : growth(seed, "agents.growth", tables.growth_correlation),
         output(seed, "agents.output", tables.output_correlation),
         think_time(seed, "agents.think_time", tables.think_correlation),
@@ -143,7 +143,8 @@ class Prompt {
 
 class AgentSession {
  public:
-  AgentSession(const Tables& tables, const Streams& streams, const SourceOptions& options, uint64_t number)
+  AgentSession(const AgentTables& tables, const Streams& streams, const SourceOptions& options,
+               uint64_t number)
       : tables_(tables), streams_(streams), options_(options), number_(number), prompt_(key(), tools()) {}
 
   void generate(Source& source) {
@@ -260,7 +261,7 @@ class AgentSession {
     think_times_s_.push_back(think_s);
   }
 
-  const Tables& tables_;
+  const AgentTables& tables_;
   const Streams& streams_;
   const SourceOptions& options_;
   uint64_t number_;
@@ -277,7 +278,7 @@ class AgentSession {
 }  // namespace
 
 Source generate_agents(const SourceOptions& options, int64_t count, uint64_t seed) {
-  const Tables tables{Table(kTablePath)};
+  const AgentTables tables{Table(kAgentsTable)};
   const Streams streams(seed, tables);
   Source source;
   for (uint64_t i = 0; i < static_cast<uint64_t>(count); ++i) {
@@ -285,7 +286,7 @@ Source generate_agents(const SourceOptions& options, int64_t count, uint64_t see
   }
   source.histories.assign(source.sessions.size(), History::context);
   source.notes.push_back("coding agents are drawn from statistics of the Weka trace (" +
-                         std::string(kTablePath) + "); a prompt is compacted at " +
+                         std::string(kAgentsTable) + "); a prompt is compacted at " +
                          std::to_string(options.max_prompt_tokens.value_or(tables.large_window)) +
                          " tokens at the latest");
   source.notes.push_back(options.shared_tools

@@ -11,9 +11,9 @@
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kId = 0, kSession = 1, kRound = 2, kGroup = 3, kPrefix = 4, kInput = 5,
-                      kServerInput = 6, kOutput = 7, kArrival = 8, kSend = 9, kFirst = 10, kLast = 11,
-                      kStatus = 12;
+constexpr std::size_t kId = 0, kSessionId = 1, kRound = 2, kGroup = 3, kPrefix = 4, kInputTokens = 5,
+                      kServerInput = 6, kOutputTokens = 7, kArrivalTime = 8, kSend = 9, kFirst = 10,
+                      kLast = 11, kStatus = 12;
 constexpr LogColumn kColumns[] = {{"request_id"},
                                   {"session_id"},
                                   {"round_index"},
@@ -42,8 +42,9 @@ class Beginnings {
  public:
   void take(const LogRow& row, int64_t time_ns, bool has_prefix) {
     const uint32_t round = row.tokens(kRound, 0);
-    Beginning& one = sessions_.try_emplace(std::string(row.text(kSession)), Beginning{time_ns, round, false})
-                         .first->second;
+    Beginning& one =
+        sessions_.try_emplace(std::string(row.text(kSessionId)), Beginning{time_ns, round, false})
+            .first->second;
     if (time_ns < one.time_ns) {
       one.time_ns = time_ns;
       one.round = round;
@@ -80,11 +81,11 @@ class Records {
     LogClock clock("us", TimeUnit::us);
     // When it was sent, after the client's own queue.
     const bool sent = row.says(kSend) && row.text(kSend) != "0";
-    LoggedRequest request{.time_ns = row.time_ns(sent ? kSend : kArrival, clock),
-                          .output_tokens = row.tokens(kOutput, 0)};
+    LoggedRequest request{.time_ns = row.time_ns(sent ? kSend : kArrivalTime, clock),
+                          .output_tokens = row.tokens(kOutputTokens, 0)};
     const uint32_t server = row.says(kServerInput) ? row.tokens(kServerInput, 0) : 0;
     const uint32_t prefix = row.says(kGroup) ? row.tokens(kPrefix, 0) : 0;
-    request.input_tokens = row.tokens(kInput) + prefix;
+    request.input_tokens = row.tokens(kInputTokens) + prefix;
     // The server counts the chat template too, and any prefix.
     if (server > 0) request.input_tokens = std::max(server, prefix + 1);
     request.measured = {since_s(row, kFirst, *request.time_ns), since_s(row, kLast, *request.time_ns)};
@@ -94,9 +95,9 @@ class Records {
       pieces.push_back({key, prefix});
       known_.take(pieces, "prefix_length");
     }
-    if (row.says(kSession)) {
+    if (row.says(kSessionId)) {
       if (request.output_tokens > 0) begin_.take(row, *request.time_ns, !pieces.empty());
-      log_.add_turn(row.text(kSession), request, std::move(pieces));
+      log_.add_turn(row.text(kSessionId), request, std::move(pieces));
     } else {
       log_.add(request, row.text(kId), std::move(pieces));
     }

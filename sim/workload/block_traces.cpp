@@ -131,7 +131,8 @@ Source read_mooncake(const SourceOptions& options, std::optional<int64_t> most) 
 }
 
 Source read_vllm(const SourceOptions& options, std::optional<int64_t> most) {
-  constexpr std::size_t kArrival = 0, kInput = 1, kOutput = 2, kId = 3, kTtft = 4, kE2el = 5;
+  constexpr std::size_t kArrivalColumn = 0, kInputColumn = 1, kOutputColumn = 2, kId = 3, kTtftColumn = 4,
+                        kE2elColumn = 5;
   const bool with_blocks = !options.hash_ids.empty();
   const LogColumn columns[] = {
       {"arrival_s"},           {"input_tokens"},
@@ -143,11 +144,11 @@ Source read_vllm(const SourceOptions& options, std::optional<int64_t> most) {
   LogClock clock("arrival_s");
   const auto take = [&](const LogRow& row) {
     const LoggedRequest request{
-        .time_ns = row.time_ns(kArrival, clock),
-        .input_tokens = row.tokens(kInput),
-        .output_tokens = row.tokens(kOutput, 0),
-        .measured = {row.duration_s(kTtft, TimeUnit::s), row.duration_s(kE2el, TimeUnit::s)}};
-    log.add(request, {}, blocks ? blocks->of(row, kId, kInput, kOutput) : std::vector<Piece>());
+        .time_ns = row.time_ns(kArrivalColumn, clock),
+        .input_tokens = row.tokens(kInputColumn),
+        .output_tokens = row.tokens(kOutputColumn, 0),
+        .measured = {row.duration_s(kTtftColumn, TimeUnit::s), row.duration_s(kE2elColumn, TimeUnit::s)}};
+    log.add(request, {}, blocks ? blocks->of(row, kId, kInputColumn, kOutputColumn) : std::vector<Piece>());
     return true;
   };
   const BadRows bad = for_each_csv_row(options.path, options.on_bad_row, columns, true, take);

@@ -13,9 +13,9 @@
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kTablePath = "traces/chat.json";
+constexpr std::string_view kChatTable = "traces/chat.json";
 
-struct Tables {
+struct ChatTables {
   std::vector<double> turns_cumulative;  // share of sessions with at most 1, 2, ... turns
   std::vector<double> probabilities;     // of the quantiles below, from 0 to 1
   std::vector<double> first_input_tokens, later_input_tokens, output_tokens;
@@ -23,9 +23,9 @@ struct Tables {
   int64_t max_session_tokens = 0;
 };
 
-Tables load_tables() {
-  const Table file(kTablePath);
-  Tables tables;
+ChatTables load_chat_tables() {
+  const Table file(kChatTable);
+  ChatTables tables;
   file.get("turns_cumulative", tables.turns_cumulative);
   file.get("probabilities", tables.probabilities);
   file.get("first_input_tokens", tables.first_input_tokens);
@@ -40,7 +40,7 @@ Tables load_tables() {
 }  // namespace
 
 Source generate_chats(int64_t count, uint64_t seed) {
-  const Tables tables = load_tables();
+  const ChatTables tables = load_chat_tables();
   const RandomStream turn_counts(seed, "chat.turns");
   const StyledDraws inputs(seed, "chat.input", tables.input_correlation);
   const StyledDraws outputs(seed, "chat.output", tables.output_correlation);
@@ -67,7 +67,7 @@ Source generate_chats(int64_t count, uint64_t seed) {
     }
     source.sessions.push_back(session);
   }
-  source.notes.push_back("chats are drawn from statistics of ShareGPT (" + std::string(kTablePath) +
+  source.notes.push_back("chats are drawn from statistics of ShareGPT (" + std::string(kChatTable) +
                          "); sessions end at " + std::to_string(tables.max_session_tokens) + " tokens");
   return source;
 }

@@ -15,7 +15,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kTablePath = "traces/few_shot.json";
+constexpr std::string_view kFewShotTable = "traces/few_shot.json";
 
 struct Dataset {
   std::string name;
@@ -23,7 +23,7 @@ struct Dataset {
   double mean_query_tokens = 0;
 };
 
-struct Tables {
+struct FewShotTables {
   int64_t prefixes = 0;
   double reuse_sigma = 0;     // in prefixes, were there so many
   double shortest_share = 0;  // of the longest prefix
@@ -34,9 +34,9 @@ struct Tables {
   std::vector<Dataset> datasets;
 };
 
-Tables load_tables() {
-  const Table file(kTablePath);
-  Tables tables;
+FewShotTables load_few_shot_tables() {
+  const Table file(kFewShotTable);
+  FewShotTables tables;
   file.get("prefixes", tables.prefixes);
   file.get("reuse_sigma", tables.reuse_sigma);
   file.get("shortest_share", tables.shortest_share);
@@ -55,7 +55,7 @@ Tables load_tables() {
   return tables;
 }
 
-const Dataset& dataset_of(const Tables& tables, const std::string& name) {
+const Dataset& dataset_of(const FewShotTables& tables, const std::string& name) {
   const auto found = std::find_if(tables.datasets.begin(), tables.datasets.end(),
                                   [&name](const Dataset& one) { return one.name == name; });
   KVCAP_CHECK(found != tables.datasets.end());
@@ -75,7 +75,7 @@ std::vector<double> normal_weights(std::size_t count, double sigma) {
 
 // Uniform from the shortest to the longest, and spread so that neighbours, which are about as popular, differ
 // (multiples of the golden ratio modulo 1); then scaled to the data set's mean over requests, and cut.
-std::vector<uint32_t> prefix_lengths(const Tables& tables, const Dataset& dataset,
+std::vector<uint32_t> prefix_lengths(const FewShotTables& tables, const Dataset& dataset,
                                      const std::vector<double>& popularity, int64_t max_tokens,
                                      uint64_t seed) {
   const double golden = (std::sqrt(5.0) - 1) / 2;
@@ -98,8 +98,8 @@ std::vector<uint32_t> prefix_lengths(const Tables& tables, const Dataset& datase
 }
 
 // The nodes of each prefix; the last one is cut.
-std::vector<std::vector<Piece>> draw_prefixes(const Tables& tables, const std::vector<uint32_t>& lengths,
-                                              uint64_t seed) {
+std::vector<std::vector<Piece>> draw_prefixes(const FewShotTables& tables,
+                                              const std::vector<uint32_t>& lengths, uint64_t seed) {
   const RandomStream length(seed, "few_shot.node");
   std::vector<std::vector<Piece>> prefixes(lengths.size());
   uint64_t key = 0;
@@ -121,7 +121,7 @@ std::string note_on(const Dataset& dataset, const std::vector<uint32_t>& lengths
   std::snprintf(text, sizeof text,
                 "%s is drawn from what HyperInfer says of it (%s): %zu prefixes of %lld tokens in all, reuse "
                 "normal with a standard deviation of %g prefixes",
-                dataset.name.c_str(), std::string(kTablePath).c_str(), lengths.size(),
+                dataset.name.c_str(), std::string(kFewShotTable).c_str(), lengths.size(),
                 static_cast<long long>(total), sigma);
   return text;
 }
@@ -130,12 +130,12 @@ std::string note_on(const Dataset& dataset, const std::vector<uint32_t>& lengths
 
 std::vector<std::string> few_shot_datasets() {
   std::vector<std::string> names;
-  for (const Dataset& dataset : load_tables().datasets) names.push_back(dataset.name);
+  for (const Dataset& dataset : load_few_shot_tables().datasets) names.push_back(dataset.name);
   return names;
 }
 
 Source generate_few_shot(const SourceOptions& options, int64_t count, uint64_t seed) {
-  const Tables tables = load_tables();
+  const FewShotTables tables = load_few_shot_tables();
   const Dataset& dataset = dataset_of(tables, options.dataset);
   const int64_t prefix_count = options.prefixes.value_or(tables.prefixes);
   const double scale = static_cast<double>(prefix_count) / static_cast<double>(tables.prefixes);

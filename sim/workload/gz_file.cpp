@@ -16,15 +16,15 @@
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 18;
-
-struct CloseGz {
-  void operator()(gzFile_s* file) const { gzclose(file); }
-};
+constexpr std::size_t kGzBufferBytes = 1 << 18;
 
 }  // namespace
 
 struct GzFile::State {
+  struct CloseGz {
+    void operator()(gzFile_s* file) const { gzclose(file); }
+  };
+
   std::string path;
   std::unique_ptr<gzFile_s, CloseGz> file;
   Progress progress;
@@ -59,7 +59,7 @@ std::size_t GzFile::read(std::span<char> buffer) {
   return static_cast<std::size_t>(bytes);
 }
 
-GzStreambuf::GzStreambuf(const std::string& path) : path_(path), file_(path), buffer_(kBufferBytes) {}
+GzStreambuf::GzStreambuf(const std::string& path) : path_(path), file_(path), buffer_(kGzBufferBytes) {}
 
 void GzStreambuf::follow_strings(std::string_view part) {
   constexpr std::size_t kLongestBytes = 64 << 20;
@@ -90,7 +90,7 @@ std::string gzip(std::string_view text) {
   KVCAP_CHECK(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kWindowBits, kMemoryLevel,
                            Z_DEFAULT_STRATEGY) == Z_OK);
   std::string packed;
-  std::vector<char> buffer(kBufferBytes);
+  std::vector<char> buffer(kGzBufferBytes);
   constexpr std::size_t kPieceBytes = 1 << 30;  // zlib counts in 32 bits
   int code = Z_OK;
   do {

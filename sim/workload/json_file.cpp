@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t kDeepest = 100;
 
 // One document, as its parser goes through it.
-class Document : public nlohmann::json_sax<Json> {
+class JsonDocument : public nlohmann::json_sax<Json> {
  public:
-  Document(const std::string& path, const std::vector<std::string_view>& left_out)
+  JsonDocument(const std::string& path, const std::vector<std::string_view>& left_out)
       : path_(path), left_out_(left_out) {}
 
   Json take() { return std::move(root_); }
@@ -93,7 +93,7 @@ void for_each_json_document(const std::string& path, const std::vector<std::stri
   std::istream stream(&buffer);
   stream.exceptions(std::istream::badbit);  // what the buffer throws comes through
   while ((stream >> std::ws) && stream.peek() != std::istream::traits_type::eof()) {
-    Document document(path, left_out);
+    JsonDocument document(path, left_out);
     Json::sax_parse(stream, &document, Json::input_format_t::json, false);
     take(document.take());
   }

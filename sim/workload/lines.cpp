@@ -8,7 +8,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 18;
+constexpr std::size_t kLineBufferBytes = 1 << 18;
 // Far above any session; a file without line ends is not one of ours.
 constexpr std::size_t kLongestLineBytes = 64 << 20;
 
@@ -22,7 +22,7 @@ struct LineReader::State {
   std::string line;
   int64_t number = 0;
 
-  explicit State(const std::string& name) : path(name), file(name), buffer(kBufferBytes) {}
+  explicit State(const std::string& name) : path(name), file(name), buffer(kLineBufferBytes) {}
 
   // Takes the byte order mark off the first line.
   void begin() {

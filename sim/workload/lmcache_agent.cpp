@@ -15,9 +15,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kBlockTokens = 16;
+constexpr int64_t kLmcacheBlockTokens = 16;
 
-struct AgentSession {
+struct LmcacheSession {
   std::string id;  // as JSON
   int64_t last_number = 0;
   double last_s = 0;
@@ -26,7 +26,7 @@ struct AgentSession {
   std::vector<double> think_times_s;
 };
 
-struct Counts {
+struct LmcacheCounts {
   int64_t without_prompt = 0, without_answer = 0;
 };
 
@@ -56,9 +56,9 @@ std::vector<Piece> read_blocks(const Json& row, int64_t input_tokens, int64_t bl
 }
 
 // The sessions in the order of their first rows.
-class SessionRows {
+class LmcacheRows {
  public:
-  SessionRows(int64_t block_tokens, std::optional<int64_t> most) : block_tokens_(block_tokens), most_(most) {}
+  LmcacheRows(int64_t block_tokens, std::optional<int64_t> most) : block_tokens_(block_tokens), most_(most) {}
 
   bool take(const Json& row) {
     const Json& id = required(row, "session", "");
@@ -68,8 +68,8 @@ class SessionRows {
     const bool is_new = known == numbers_.end();
     // Later rows may go on with the sessions that are wanted.
     if (is_new && most_ && std::ssize(sessions_) >= *most_) return true;
-    AgentSession first{.id = name};
-    AgentSession& session = is_new ? first : sessions_[known->second];
+    LmcacheSession first{.id = name};
+    LmcacheSession& session = is_new ? first : sessions_[known->second];
     read(row, session);
     if (is_new && !first.turns.empty()) {
       numbers_.emplace(name, sessions_.size());
@@ -78,11 +78,11 @@ class SessionRows {
     return true;
   }
 
-  const std::vector<AgentSession>& sessions() const { return sessions_; }
-  const Counts& counts() const { return counts_; }
+  const std::vector<LmcacheSession>& sessions() const { return sessions_; }
+  const LmcacheCounts& counts() const { return counts_; }
 
  private:
-  void read(const Json& row, AgentSession& session) {
+  void read(const Json& row, LmcacheSession& session) {
     const uint32_t number = token_count(required(row, "turn", ""), "turn", 1);
     if (number <= session.last_number) {
       bad_value("turn", row["turn"], "more than " + std::to_string(session.last_number) + ", the one before");
@@ -106,21 +106,21 @@ class SessionRows {
 
   int64_t block_tokens_;
   std::optional<int64_t> most_;
-  std::vector<AgentSession> sessions_;
+  std::vector<LmcacheSession> sessions_;
   std::map<std::string, std::size_t> numbers_;
   KnownPieces known_{PieceKeys::prefix};
-  Counts counts_;
+  LmcacheCounts counts_;
 };
 
 }  // namespace
 
 Source read_lmcache_agent(const SourceOptions& options, std::optional<int64_t> most) {
   refuse_growing_history(options);
-  SessionRows rows(options.block_tokens.value_or(kBlockTokens), most);
+  LmcacheRows rows(options.block_tokens.value_or(kLmcacheBlockTokens), most);
   const BadRows bad = for_each_row(options.path, options.on_bad_row,
                                    [&](const Json& row, int64_t) { return rows.take(row); });
   Source source;
-  for (const AgentSession& session : rows.sessions()) {
+  for (const LmcacheSession& session : rows.sessions()) {
     source.add({}, session.turns, session.pieces);
     source.add_think_times(session.think_times_s);
     source.labels.push_back({session.id, ""});

@@ -15,7 +15,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kTablePath = "traces/long_context.json";
+constexpr std::string_view kLongContextTable = "traces/long_context.json";
 
 struct Task {
   std::string name;
@@ -24,14 +24,14 @@ struct Task {
   std::vector<double> context_tokens, input_tokens, output_tokens;
 };
 
-struct Tables {
+struct LongContextTables {
   std::vector<double> probabilities;
   std::vector<Task> tasks;
 };
 
-Tables load_tables() {
-  const Table file(kTablePath);
-  Tables tables;
+LongContextTables load_long_context_tables() {
+  const Table file(kLongContextTable);
+  LongContextTables tables;
   file.get("probabilities", tables.probabilities);
   for (const Table& one : file.tables("tasks")) {
     Task& task = tables.tasks.emplace_back();
@@ -58,7 +58,7 @@ struct Document {
   uint32_t tokens = 0;
 };
 
-std::vector<Document> draw_documents(const Tables& tables, std::size_t count, uint64_t seed) {
+std::vector<Document> draw_documents(const LongContextTables& tables, std::size_t count, uint64_t seed) {
   const RandomStream task_of(seed, "long_context.task"), length(seed, "long_context.context");
   std::vector<double> weights;
   for (const Task& task : tables.tasks) weights.push_back(static_cast<double>(task.documents));
@@ -73,11 +73,11 @@ std::vector<Document> draw_documents(const Tables& tables, std::size_t count, ui
   return documents;
 }
 
-void add_notes(const Tables& tables, std::size_t documents, double alpha, Source& source) {
+void add_notes(const LongContextTables& tables, std::size_t documents, double alpha, Source& source) {
   char text[200];
   std::snprintf(text, sizeof text,
                 "questions on %zu documents are drawn from statistics of L-Eval (%s), popularity Zipf(%g)",
-                documents, std::string(kTablePath).c_str(), alpha);
+                documents, std::string(kLongContextTable).c_str(), alpha);
   source.notes.emplace_back(text);
   std::string estimated;
   for (const Task& task : tables.tasks) {
@@ -90,7 +90,7 @@ void add_notes(const Tables& tables, std::size_t documents, double alpha, Source
 
 std::vector<std::string> long_context_tasks() {
   std::vector<std::string> names;
-  for (const Task& task : load_tables().tasks) names.push_back(task.name);
+  for (const Task& task : load_long_context_tables().tasks) names.push_back(task.name);
   return names;
 }
 
@@ -108,7 +108,7 @@ std::vector<std::string> split_names(std::string_view text) {
 }
 
 Source generate_long_context(const SourceOptions& options, int64_t count, uint64_t seed) {
-  Tables tables = load_tables();
+  LongContextTables tables = load_long_context_tables();
   keep_only(split_names(options.tasks), tables.tasks);
   int64_t known = 0;
   for (const Task& task : tables.tasks) known += task.documents;

@@ -18,9 +18,9 @@ namespace {
 using Json = nlohmann::json;
 
 // The names of older conventions and of vLLM's own spans come after those of today.
-constexpr std::array<const char*, 2> kInput = {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"};
-constexpr std::array<const char*, 2> kOutput = {"gen_ai.usage.output_tokens",
-                                                "gen_ai.usage.completion_tokens"};
+constexpr std::array<const char*, 2> kInputKeys = {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"};
+constexpr std::array<const char*, 2> kOutputKeys = {"gen_ai.usage.output_tokens",
+                                                    "gen_ai.usage.completion_tokens"};
 constexpr std::array<const char*, 3> kTtft = {"gen_ai.response.time_to_first_chunk",
                                               "gen_ai.server.time_to_first_token",
                                               "gen_ai.latency.time_to_first_token"};
@@ -60,12 +60,12 @@ class Spans {
     const Json attributes = !own ? span : own->is_array() ? plain_attributes(*own) : *own;
     const std::string operation = name_at(attributes, "gen_ai.operation.name");
     std::string input, output, start;
-    if (!first_of(attributes, kInput, input) ||
+    if (!first_of(attributes, kInputKeys, input) ||
         (!operation.empty() && std::find(kCalls.begin(), kCalls.end(), operation) == kCalls.end())) {
       ++others_;
       return;
     }
-    if (!first_of(attributes, kOutput, output) || count(attributes, output, 0) == 0) {
+    if (!first_of(attributes, kOutputKeys, output) || count(attributes, output, 0) == 0) {
       ++unanswered_;
       return;
     }

@@ -16,7 +16,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kTablePath = "traces/rag.json";
+constexpr std::string_view kRagTable = "traces/rag.json";
 
 // The options, where absent those of the table.
 struct Settings {
@@ -32,7 +32,7 @@ struct Settings {
 };
 
 Settings settings_of(const SourceOptions& options) {
-  const Table table(kTablePath);
+  const Table table(kRagTable);
   const auto count = [&table](const std::optional<int64_t>& option, const char* key) {
     return option ? static_cast<std::size_t>(*option) : static_cast<std::size_t>(table.number(key));
   };
@@ -111,7 +111,7 @@ std::string note_on(const Settings& settings) {
       text, sizeof text,
       "questions on %zu chunks are drawn as CacheBlend describes them (%s): %zu base queries with %zu "
       "paraphrases each, overlap %g, popularity Zipf(%g)",
-      settings.corpus_chunks, std::string(kTablePath).c_str(), settings.base_queries, settings.paraphrases,
+      settings.corpus_chunks, std::string(kRagTable).c_str(), settings.base_queries, settings.paraphrases,
       settings.overlap, settings.zipf_alpha);
   return text;
 }

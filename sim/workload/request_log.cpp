@@ -107,10 +107,9 @@ Source RequestLog::finish(const std::string& path, const BadRows& bad, History h
     source.add({}, turns, pieces);
     if (history != History::automatic) source.histories.push_back(history);
     if (labels_.empty()) continue;
-    using Json = nlohmann::json;
     const std::string& label = labels_[number[one]];
-    const Json id = label.empty() ? Json(one) : Json(label);
-    source.labels.push_back({id.dump(-1, ' ', false, Json::error_handler_t::replace), ""});
+    const nlohmann::json id = label.empty() ? nlohmann::json(one) : nlohmann::json(label);
+    source.labels.push_back({id.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), ""});
   }
   if (!is_measured) source.measured.clear();
   source.measured_itls_s = std::move(itls_s);

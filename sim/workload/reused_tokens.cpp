@@ -34,7 +34,7 @@ Sample sample_of(const Workload& workload, std::size_t max_turns) {
   return sample;
 }
 
-struct Access {
+struct TokenAccess {
   double time_s = 0;
   uint32_t session = 0;
   uint32_t turn = 0;           // of the workload
@@ -42,11 +42,11 @@ struct Access {
 };
 
 // In the order of their arrivals.
-std::vector<Access> accesses_of(const Workload& workload, const Sample& sample) {
-  std::vector<Access> accesses;
+std::vector<TokenAccess> token_accesses_of(const Workload& workload, const Sample& sample) {
+  std::vector<TokenAccess> accesses;
   for (uint32_t i : sample.sessions) {
     const Session& session = workload.sessions[i];
-    Access access{.session = i, .turn = session.first_turn, .context_tokens = session.context_tokens};
+    TokenAccess access{.session = i, .turn = session.first_turn, .context_tokens = session.context_tokens};
     for (const Turn& turn : workload.turns_of(session)) {
       const bool after = access.turn > session.first_turn && !workload.absolute_times;
       access.time_s = after ? access.time_s + turn.time_s : turn.time_s;
@@ -56,7 +56,7 @@ std::vector<Access> accesses_of(const Workload& workload, const Sample& sample) 
     }
   }
   std::stable_sort(accesses.begin(), accesses.end(),
-                   [](const Access& a, const Access& b) { return a.time_s < b.time_s; });
+                   [](const TokenAccess& a, const TokenAccess& b) { return a.time_s < b.time_s; });
   return accesses;
 }
 
@@ -106,7 +106,7 @@ class Follow {
       : workload_(workload),
         options_(options),
         warm_(workload.warm_start ? sample.sessions.size() : 0),
-        accesses_(accesses_of(workload, sample)),
+        accesses_(token_accesses_of(workload, sample)),
         stack_(warm_ + accesses_.size(), sample.share) {
     for (std::size_t i = 0; i < warm_; ++i) fill(sample.sessions[warm_ - 1 - i], i);
   }
@@ -131,13 +131,13 @@ class Follow {
                [&](uint64_t key, int64_t piece_tokens, bool) { stack_.use(key, piece_tokens, step, 0); });
   }
 
-  void use_context(const Access& access, std::size_t step) {
+  void use_context(const TokenAccess& access, std::size_t step) {
     const uint64_t key = workload_.context_key(access.session);
     if (stack_.has(key)) reused_.push_back(stack_.find(key, step, access.time_s));
     stack_.use(key, truncated(access.context_tokens), step, access.time_s);
   }
 
-  void use_pieces(const Access& access, std::size_t step) {
+  void use_pieces(const TokenAccess& access, std::size_t step) {
     for_pieces(access.turn, [&](uint64_t key, int64_t, bool in_prompt) {
       if (in_prompt && stack_.has(key)) reused_.push_back(stack_.find(key, step, access.time_s));
     });
@@ -162,7 +162,7 @@ class Follow {
   const Workload& workload_;
   ReuseOptions options_;
   std::size_t warm_;  // steps before the first turn
-  std::vector<Access> accesses_;
+  std::vector<TokenAccess> accesses_;
   LruStack stack_;
   std::vector<ReusedTokens> reused_;
 };

@@ -27,7 +27,7 @@ constexpr uint64_t kLargestId = uint64_t{1} << 62;
 constexpr int64_t kMaxBlockTokens = 65536;
 
 // A session's turns, and what there is to say of them.
-struct AgentSession {
+struct WekaSession {
   std::string id;
   int64_t block_tokens = 0;
   std::vector<Turn> turns;
@@ -135,7 +135,7 @@ class SessionReader {
   SessionReader(uint64_t number, bool shares_tools)
       : space_(chained(kSessionSpace, number)), shares_tools_(shares_tools) {}
 
-  AgentSession read(const Json& row) {
+  WekaSession read(const Json& row) {
     const Json& id = required(row, "id", "");
     if (!id.is_string() && !id.is_number_integer()) bad_value("id", id, "a string or an integer");
     session_.id = id.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -265,16 +265,16 @@ class SessionReader {
 
   uint64_t space_;
   bool shares_tools_;
-  AgentSession session_;
+  WekaSession session_;
   std::vector<std::string> paths_;               // of the prompts' blocks
   std::map<uint64_t, SharedText> shared_texts_;  // by their first block
 };
 
-struct Counts {
+struct WekaCounts {
   int64_t duplicates = 0, without_answer = 0, without_duration = 0;
 };
 
-void add_notes(const Counts& counts, bool shares_tools, Source& source) {
+void add_notes(const WekaCounts& counts, bool shares_tools, Source& source) {
   const auto note = [&source](int64_t count, const std::string& text) {
     if (count > 0) source.notes.push_back(std::to_string(count) + " " + text);
   };
@@ -291,7 +291,7 @@ void add_notes(const Counts& counts, bool shares_tools, Source& source) {
   source.notes.push_back("prompts find blocks of earlier prompts; the trace names no blocks of answers");
 }
 
-void add_session(const AgentSession& session, RangeBorders& borders, Source& source) {
+void add_session(const WekaSession& session, RangeBorders& borders, Source& source) {
   std::vector<std::vector<Piece>> pieces;
   for (const std::vector<BlockRange>& prompt : session.prompts) {
     pieces.push_back(pieces_of_ranges(borders.divided(prompt), session.block_tokens));
@@ -305,8 +305,8 @@ void add_session(const AgentSession& session, RangeBorders& borders, Source& sou
 
 Source read_weka(const SourceOptions& options, std::optional<int64_t> most) {
   refuse_growing_history(options);
-  std::vector<AgentSession> sessions;
-  Counts counts;
+  std::vector<WekaSession> sessions;
+  WekaCounts counts;
   const auto take = [&](const Json& row, int64_t number) {
     const auto duplicate = row.find("dup_of_earlier");
     if (duplicate != row.end() && *duplicate == true) {
@@ -320,11 +320,11 @@ Source read_weka(const SourceOptions& options, std::optional<int64_t> most) {
   };
   const BadRows bad = for_each_row(options.path, options.on_bad_row, take);
   RangeBorders borders;
-  for (const AgentSession& session : sessions) {
+  for (const WekaSession& session : sessions) {
     for (const std::vector<BlockRange>& prompt : session.prompts) borders.add(prompt);
   }
   Source source;
-  for (const AgentSession& session : sessions) add_session(session, borders, source);
+  for (const WekaSession& session : sessions) add_session(session, borders, source);
   source.histories.assign(source.sessions.size(), History::context);
   report_bad_rows(options.path, bad, source);
   add_notes(counts, options.shared_tools, source);

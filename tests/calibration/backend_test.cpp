@@ -6,7 +6,7 @@
 
 #include "calibration/check.h"
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::backend_test {
 namespace {
 
 void expect_all_right(Backend& backend) {
@@ -67,4 +67,4 @@ TEST(Backend, TwoEventsTimeTheWorkBetweenThem) {
 }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::backend_test

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::case_run_test {
 namespace {
 
 ModelSpec small_model(int64_t kv_heads = 8) {
@@ -192,4 +192,4 @@ INSTANTIATE_TEST_SUITE_P(Tiers, Restored,
                          });
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::case_run_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::datasheet_test {
 namespace {
 
 TEST(Datasheet, KnowsGpusByTheNamesOfTheirDrivers) {
@@ -27,4 +27,4 @@ TEST(Datasheet, DoesNotTakeAGpuForOneWhoseNameItsOwnBeginsOrEndsWith) {
 TEST(Datasheet, AWordThatIsThereLaterIsFound) { EXPECT_TRUE(has_words("A4000 beside an A40", "A40")); }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::datasheet_test

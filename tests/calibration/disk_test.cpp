@@ -12,7 +12,7 @@
 #include "base/input_error.h"
 #include "calibration/backend.h"
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::disk_test {
 namespace {
 
 class Disk : public testing::TestWithParam<bool> {
@@ -114,4 +114,4 @@ TEST_F(Disk, NamesTheFileSystem) {
 }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::disk_test

@@ -4,7 +4,7 @@
 
 #include "cost/cost_model.h"
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::fit_test {
 namespace {
 
 Gpu gpu() { return {.peak_flops = 1e15, .memory_bandwidth_bytes_per_s = 4e12, .sm_count = 100}; }
@@ -125,4 +125,4 @@ TEST(Fit, LeastSquaresFollowsABentValley) {
 }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::fit_test

@@ -10,7 +10,7 @@
 #include "cost/cost_model.h"
 #include "scenario/load.h"
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::import_test {
 namespace {
 
 class Import : public testing::Test {
@@ -155,4 +155,4 @@ TEST_F(Import, NamesWhatItCannotUse) {
 }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::import_test

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::measure_test {
 namespace {
 
 TEST(Measure, ASpreadIsTheDistanceOfTheQuartilesOverTheMedian) {
@@ -29,4 +29,4 @@ TEST(Measure, TheTimeOfABatchIsSharedAmongItsCalls) {
 }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::measure_test

@@ -7,7 +7,7 @@
 #include "cost/layer_shapes.h"
 #include "scenario/load.h"
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::models_test {
 namespace {
 
 void expect_same(const std::vector<GemmShape>& a, const std::vector<GemmShape>& b) {
@@ -64,4 +64,4 @@ TEST(Models, RowsShowBothSidesOfATile) {
 }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::models_test

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::outputs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ TEST_F(CalibrateOutputs, AreNoneWhereATableIsAPipeWithoutAWriter) {
 }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::outputs_test

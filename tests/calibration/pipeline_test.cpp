@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::pipeline_test {
 namespace {
 
 // A context whose loads take a while, and one that throws while the first of them is under way.
@@ -105,4 +105,4 @@ TEST_F(FailingPipeline, IsQuietWhenALoadThrows) {
 }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::pipeline_test

@@ -17,7 +17,7 @@
 #include "unit/programs.h"
 #include "unit/shell_word.h"
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::profile_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -313,4 +313,4 @@ TEST_F(Profile, TheProgramNamesWhatItWasGiven) {
 }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::profile_test

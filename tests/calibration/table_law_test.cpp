@@ -6,7 +6,7 @@
 #include "cost/cost_model.h"
 #include "scenario/load.h"
 
-namespace kvcap {
+namespace kvcap::table_law_test {
 namespace {
 
 // H100's numbers, with an FP8 peak.
@@ -89,4 +89,4 @@ TEST(GemmTableLaw, ATableOfOneModelPredictsTheOthersToo) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::table_law_test

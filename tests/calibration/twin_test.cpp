@@ -14,7 +14,7 @@
 #include "unit/programs.h"
 #include "unit/shell_word.h"
 
-namespace kvcap::calibration {
+namespace kvcap::calibration::twin_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -120,4 +120,4 @@ TEST_F(TwinProgram, AGpuPerformsTheSame) {
 }
 
 }  // namespace
-}  // namespace kvcap::calibration
+}  // namespace kvcap::calibration::twin_test

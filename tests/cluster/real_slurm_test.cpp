@@ -20,7 +20,7 @@
 
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::real_slurm_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -209,4 +209,4 @@ TEST_F(SlurmSweep, GivesTheRowsOfALocalRunThoughATaskIsKilledAndTheNodeDrained) 
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::real_slurm_test

@@ -15,7 +15,7 @@
 #include "faults/faults.h"
 #include "workload/gz_file.h"
 
-namespace kvcap {
+namespace kvcap::input_faults_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -294,4 +294,4 @@ TEST_F(InputFaults, WithMorePointsThanASweepCanHaveAreRefused) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::input_faults_test

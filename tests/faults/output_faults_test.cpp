@@ -17,7 +17,7 @@
 #include "unit/programs.h"
 #include "unit/shell_word.h"
 
-namespace kvcap {
+namespace kvcap::output_faults_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -348,4 +348,4 @@ TEST_F(OutputFaults, OfCtrlCLeaveWholeFiles) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::output_faults_test

@@ -16,7 +16,7 @@
 
 #include "faults/faults.h"
 
-namespace kvcap {
+namespace kvcap::result_faults_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -286,4 +286,4 @@ TEST(Clocks, AreSteady) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::result_faults_test

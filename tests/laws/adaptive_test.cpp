@@ -6,7 +6,7 @@
 
 #include "laws/machines.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::adaptive_test {
 namespace {
 
 // Models with and without grouped queries, slow and fast links, long and short contexts.
@@ -188,4 +188,4 @@ TEST(Adaptive, IsWithin2PercentOfTheBestOtherUnderLoad) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::adaptive_test

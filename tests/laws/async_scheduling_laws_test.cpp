@@ -10,7 +10,7 @@
 #include "laws/machines.h"
 #include "laws/paired.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::async_scheduling_laws_test {
 namespace {
 
 using Setting = std::tuple<std::string_view, bool>;
@@ -93,4 +93,4 @@ TEST_P(AsyncScheduling, LowersTpotAndRaisesThroughputWhereTheHostIsSlow) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::async_scheduling_laws_test

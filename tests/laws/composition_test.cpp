@@ -6,7 +6,7 @@
 #include "metrics/serialize.h"
 #include "workload/workload.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::composition_test {
 namespace {
 
 // The demo's chats.
@@ -204,4 +204,4 @@ TEST(Composition, RestoresHiddenStatesUnderCachedAttentionsPlacement) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::composition_test

@@ -15,7 +15,7 @@
 #include "reference/literal_pair.h"
 #include "serving/handover.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::disaggregation_laws_test {
 namespace {
 
 constexpr double kNear_s = 1e-7;  // SimGrid takes dates that are closer than 1e-9 s for one
@@ -445,4 +445,4 @@ TEST(Disaggregation, WhatNoDecodeNodeCanHoldIsRefused) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::disaggregation_laws_test

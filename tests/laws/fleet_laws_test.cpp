@@ -10,7 +10,7 @@
 #include "metrics/serialize.h"
 #include "validate/theory.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::fleet_laws_test {
 namespace {
 
 constexpr Routing kRoutings[] = {Routing::round_robin,  Routing::least_loaded, Routing::session_affinity,
@@ -506,4 +506,4 @@ TEST(Fleet, RoutersHearOfEveryChunkThatIsEvicted) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::fleet_laws_test

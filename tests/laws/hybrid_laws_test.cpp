@@ -9,7 +9,7 @@
 #include "laws/machines.h"
 #include "policy/group_rules.h"
 
-namespace kvcap {
+namespace kvcap::hybrid_laws_test {
 namespace {
 using namespace laws;
 
@@ -169,4 +169,4 @@ TEST_P(HybridModel, RepeatsItself) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::hybrid_laws_test

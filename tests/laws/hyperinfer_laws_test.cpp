@@ -3,7 +3,7 @@
 
 #include "laws/machines.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::hyperinfer_laws_test {
 namespace {
 
 Workload few_shot(const std::string& dataset, int64_t sessions) {
@@ -181,4 +181,4 @@ TEST(HyperInferLaws, StoresWhatItHadToCompute) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::hyperinfer_laws_test

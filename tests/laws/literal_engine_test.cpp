@@ -15,7 +15,7 @@
 #include "reference/request_workload.h"
 #include "serving/step_time.h"
 
-namespace kvcap::reference {
+namespace kvcap::reference::literal_engine_test {
 namespace {
 
 constexpr uint64_t kCases = 200;
@@ -293,4 +293,4 @@ INSTANTIATE_TEST_SUITE_P(Of, SpeculativeEngineLaws, testing::ValuesIn(kDraftings
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
-}  // namespace kvcap::reference
+}  // namespace kvcap::reference::literal_engine_test

@@ -6,7 +6,7 @@
 
 #include "laws/machines.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::planned_tiers_test {
 namespace {
 
 // DRAM holds every context that is found again, but by far not all that were ever seen.
@@ -118,4 +118,4 @@ TEST(PlannedTiers, AMixOfTiersIsPlannedByTheExpectedTime) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::planned_tiers_test

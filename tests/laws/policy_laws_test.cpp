@@ -9,7 +9,7 @@
 #include "laws/machines.h"
 #include "metrics/serialize.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::policy_laws_test {
 namespace {
 
 class EveryPolicy : public testing::TestWithParam<std::string_view> {
@@ -518,4 +518,4 @@ TEST(Bounds, InfiniteRoomIsBehindTheGpu) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::policy_laws_test

@@ -12,7 +12,7 @@
 #include "laws/paired.h"
 #include "workload/trace_stats.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::prefix_cache_laws_test {
 namespace {
 
 using Setting = std::tuple<std::string_view, bool>;
@@ -240,4 +240,4 @@ TEST(PrefixCacheCapacity, FindsDocumentsAndBranchesInAPoolWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::prefix_cache_laws_test

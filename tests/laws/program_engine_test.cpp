@@ -27,7 +27,7 @@
 #include "reference/request_workload.h"
 #include "unit/cli.h"
 
-namespace kvcap::reference {
+namespace kvcap::reference::program_engine_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -561,4 +561,4 @@ TEST_P(ProgramAgainst, ServesChatsAlike) {
 }
 
 }  // namespace
-}  // namespace kvcap::reference
+}  // namespace kvcap::reference::program_engine_test

@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-namespace kvcap {
+namespace kvcap::queueing_test {
 namespace {
 
 void expect_inside(const std::vector<Check>& checks) {
   for (const Check& one : checks) {
-    EXPECT_EQ(one.verdict, Verdict::inside)
+    EXPECT_EQ(one.verdict, Agreement::inside)
         << one.id << ": " << one.simulated[0] << " against " << one.reference[0];
     EXPECT_TRUE(one.promised);
     if (!one.half_width.empty()) {
@@ -45,10 +45,10 @@ TEST(Queueing, AWrongTheoryIsOutside) {
   ASSERT_EQ(experiments[0].predictions[1].theory, 0.4);
   experiments[0].predictions[1].theory = 0.42;
   const std::vector<Check> checks = run_experiments("queueing", experiments, 12);
-  EXPECT_EQ(checks[0].verdict, Verdict::inside);
-  EXPECT_EQ(checks[1].verdict, Verdict::outside);
+  EXPECT_EQ(checks[0].verdict, Agreement::inside);
+  EXPECT_EQ(checks[1].verdict, Agreement::outside);
   EXPECT_NE(broken_promises(checks), "");
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::queueing_test

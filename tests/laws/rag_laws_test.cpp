@@ -5,7 +5,7 @@
 #include "laws/machines.h"
 #include "workload/workload.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::rag_laws_test {
 namespace {
 
 constexpr uint32_t kChunkSize = 512, kQuestion = 32;
@@ -268,4 +268,4 @@ TEST_P(RagPolicy, AgreesAcrossFidelities) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::rag_laws_test

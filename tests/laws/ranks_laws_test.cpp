@@ -7,7 +7,7 @@
 #include "laws/machines.h"
 #include "metrics/serialize.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::ranks_laws_test {
 namespace {
 
 // 32 experts of 1,024, evenly loaded, on a node of two GPUs with room for all.
@@ -190,4 +190,4 @@ TEST(Ranks, ServeEveryTurnUnderEveryPolicyAndSayTheSameTwice) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::ranks_laws_test

@@ -7,7 +7,7 @@
 
 #include "laws/machines.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::restore_closed_form_test {
 namespace {
 
 // Times of one layer for n tokens, from first principles.
@@ -313,4 +313,4 @@ TEST(HCache, SavingFromTheCriticalPathStallsDecodingByTheWritesOfALayer) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::restore_closed_form_test

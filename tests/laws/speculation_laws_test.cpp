@@ -8,7 +8,7 @@
 #include "offered_load.h"
 #include "serving/step_time.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::speculation_laws_test {
 namespace {
 
 Scenario drafting(const std::string& policy, const SpeculativeOptions& options) {
@@ -235,4 +235,4 @@ TEST_P(EverySpeculation, BatchesNothingWhereTurnsAreAlone) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::speculation_laws_test

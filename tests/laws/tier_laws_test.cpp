@@ -12,7 +12,7 @@
 #include "laws/machines.h"
 #include "laws/paired.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::tier_laws_test {
 namespace {
 
 // A policy of the table, with the engine's prefix cache or without it.
@@ -398,4 +398,4 @@ TEST(VictimCache, FindsHistoriesBehindDocumentsAndTextsBehindTexts) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::tier_laws_test

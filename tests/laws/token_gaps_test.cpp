@@ -4,7 +4,7 @@
 
 #include "laws/machines.h"
 
-namespace kvcap::laws {
+namespace kvcap::laws::token_gaps_test {
 namespace {
 
 void expect_gaps_of_answers(const RunResult& result) {
@@ -67,4 +67,4 @@ TEST(TokenGaps, OfWarmUpTurnsAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace kvcap::laws
+}  // namespace kvcap::laws::token_gaps_test

@@ -9,9 +9,9 @@
 namespace kvcap::reference {
 namespace {
 
-class Generator {
+class RequestGenerator {
  public:
-  explicit Generator(uint64_t number) : dice_(number * 7919 + 17), number_(number) {}
+  explicit RequestGenerator(uint64_t number) : dice_(number * 7919 + 17), number_(number) {}
 
   RandomCase generate() {
     options_.block_size = dice_.pick({1, 4, 16});
@@ -144,7 +144,7 @@ class Generator {
 
 }  // namespace
 
-RandomCase random_case(uint64_t number) { return Generator(number).generate(); }
+RandomCase random_case(uint64_t number) { return RequestGenerator(number).generate(); }
 
 std::string describe(const EngineOptions& options) {
   std::ostringstream text;

@@ -30,8 +30,8 @@ namespace {
 constexpr std::size_t kBases = 4096;
 constexpr std::size_t kMostChanges = 6;
 constexpr int64_t kMostSessions = 6;
-constexpr rlim_t kMostCpu_s = 60;   // with sanitizers
-constexpr double kTimeout_s = 600;  // on a loaded machine
+constexpr rlim_t kMostCpu_s = 60;       // with sanitizers
+constexpr double kEdgeTimeout_s = 600;  // on a loaded machine
 // What a run may take. It is estimated before the run, so that one that takes too long is a finding.
 constexpr double kMostSteps = 50'000;
 constexpr double kMostBlocks = 30'000;
@@ -286,7 +286,7 @@ EdgeTally run_edges(const std::vector<std::string>& all_bytes, const EdgeOptions
     }
   };
   run_each_in_worker(all_bytes.size(), job, ended,
-                     {.at_once = options.at_once, .timeout_s = kTimeout_s, .label = "soaking"});
+                     {.at_once = options.at_once, .timeout_s = kEdgeTimeout_s, .label = "soaking"});
   if (options.reduces) {
     for (EdgeFinding& finding : tally.findings) finding = reduced(finding, options);
   }

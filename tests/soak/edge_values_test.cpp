@@ -6,7 +6,7 @@
 #include "base/input_error.h"
 #include "laws/machines.h"
 
-namespace kvcap::soak {
+namespace kvcap::soak::edge_values_test {
 namespace {
 
 TEST(EdgeValues, AreRefusedOrBreakNoLaw) {
@@ -39,4 +39,4 @@ TEST(EdgeValues, LetARunOfADecadeKeepItsInvariants) {
 }
 
 }  // namespace
-}  // namespace kvcap::soak
+}  // namespace kvcap::soak::edge_values_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kvcap::soak {
+namespace kvcap::soak::plans_test {
 namespace {
 
 TEST(RandomPlans, AreBoughtAsExhaustiveSearchOn20TimesTheSessionsBuysThem) {
@@ -20,4 +20,4 @@ TEST(RandomPlans, AreTheSameOfTheSameNumber) {
 }
 
 }  // namespace
-}  // namespace kvcap::soak
+}  // namespace kvcap::soak::plans_test

@@ -150,7 +150,7 @@ std::string different(const RunResult& one, const RunResult& other, const char* 
 
 using Results = std::map<Way, RunResult>;
 
-std::string broken_law(const Results& results) {
+std::string broken_law_between(const Results& results) {
   const auto of = [&results](Way way) {
     const auto found = results.find(way);
     return found == results.end() ? nullptr : &found->second;
@@ -254,7 +254,7 @@ Tally soak(uint64_t first, uint64_t count, const std::function<void(const Findin
     if (of_scenario.contains(Way::plain)) {
       ++tally.ran;
       tally.turns += std::ssize(of_scenario.at(Way::plain).turns);
-      if (const std::string what = broken_law(of_scenario); !what.empty()) find(number, what);
+      if (const std::string what = broken_law_between(of_scenario); !what.empty()) find(number, what);
     }
     const auto finding = findings.find(number);
     if (finding == findings.end()) return;

@@ -7,7 +7,7 @@
 #include "scenario/load.h"
 #include "soak/scenario_generator.h"
 
-namespace kvcap::soak {
+namespace kvcap::soak::soak_test {
 namespace {
 
 TEST(Soak, FortyRandomScenariosBreakNoLaw) {
@@ -35,4 +35,4 @@ TEST(Soak, NumbersStandForScenariosOfWhichFewAreRefused) {
 }
 
 }  // namespace
-}  // namespace kvcap::soak
+}  // namespace kvcap::soak::soak_test

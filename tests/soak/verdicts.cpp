@@ -28,9 +28,9 @@ constexpr double kBelow = 0.97, kAbove = 1.05;  // where that is confirmed
 constexpr double kUndecided = 0.03;             // from the limit, as a share of it
 constexpr int64_t kFirstSessions = 500;
 
-class Dice {
+class LoadDice {
  public:
-  explicit Dice(uint64_t number) : stream_(number, "verdicts") {}
+  explicit LoadDice(uint64_t number) : stream_(number, "verdicts") {}
   double within(double low, double high) { return low + (high - low) * stream_.uniform(next_++); }
   double spread(double low, double high) { return low * std::pow(high / low, within(0, 1)); }
   bool chance(double share) { return within(0, 1) < share; }
@@ -253,7 +253,7 @@ double VerdictCase::distance() const {
 }
 
 std::string verdict_scenario(uint64_t number) {
-  Dice dice(number);
+  LoadDice dice(number);
   struct Machine {
     const char *model, *hardware;
   };

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kvcap::soak {
+namespace kvcap::soak::verdicts_test {
 namespace {
 
 TEST(VerdictCase, IsWrongOnTheOtherSideOfTheLimitOnly) {
@@ -30,4 +30,4 @@ TEST(Verdicts, OfSixRandomSettingsAreRight) {
 }
 
 }  // namespace
-}  // namespace kvcap::soak
+}  // namespace kvcap::soak::verdicts_test

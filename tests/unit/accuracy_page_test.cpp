@@ -11,7 +11,7 @@
 #include "unit/cli.h"
 #include "unit/shared_data.h"
 
-namespace kvcap {
+namespace kvcap::accuracy_page_test {
 namespace {
 
 // A number as it is printed has three digits, of which libraries of mathematics may round the last one
@@ -159,4 +159,4 @@ INSTANTIATE_TEST_SUITE_P(Of, AccuracyPage,
                          });
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::accuracy_page_test

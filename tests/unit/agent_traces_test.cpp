@@ -14,7 +14,7 @@
 #include "workload/sources_table.h"
 #include "workload/trace_stats.h"
 
-namespace kvcap {
+namespace kvcap::agent_traces_test {
 namespace {
 
 using Tokens = std::vector<uint32_t>;
@@ -329,4 +329,4 @@ TEST_F(AgentTrace, OfLmcacheHasTheFiguresOfItsData) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::agent_traces_test

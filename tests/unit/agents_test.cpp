@@ -12,7 +12,7 @@
 #include "workload/source.h"
 #include "workload/trace_stats.h"
 
-namespace kvcap {
+namespace kvcap::agents_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -184,4 +184,4 @@ TEST(Agents, WaitForTheSubAgentsThatTheyLaunch) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::agents_test

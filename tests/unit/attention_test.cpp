@@ -13,7 +13,7 @@
 #include "serving/step_time.h"
 #include "unit/cost_examples.h"
 
-namespace kvcap {
+namespace kvcap::attention_test {
 namespace {
 
 // 100 SMs, so that one block does 300e12 x 0.5 / 100 = 1.5e12 flops/s, and a key of 64 rows and 128
@@ -304,4 +304,4 @@ TEST(DecodeAttention, OfLatentsLastsAsLongAsItsFlopsWhereTheyTakeLongerThanItsBy
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::attention_test

@@ -10,7 +10,7 @@
 #include "metrics/intervals.h"
 #include "metrics/turn_means.h"
 
-namespace kvcap {
+namespace kvcap::batch_means_test {
 namespace {
 
 TEST(Stretches, KeepTheSumsOfAnyLengthInConstantMemory) {
@@ -181,4 +181,4 @@ TEST(PairedTurns, TellNothingOfOtherWorkloads) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::batch_means_test

@@ -9,7 +9,7 @@
 #include "plan/replicate.h"
 #include "scenario/load.h"
 
-namespace kvcap {
+namespace kvcap::billing_test {
 namespace {
 
 Scenario load(std::vector<std::string> overrides) {
@@ -151,4 +151,4 @@ TEST(Billing, OfRentedSsdsNamesTheirWearAndLeavesItToTheLandlord) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::billing_test

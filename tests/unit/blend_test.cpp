@@ -10,7 +10,7 @@
 #include "laws/machines.h"
 #include "policy/restoration.h"
 
-namespace kvcap {
+namespace kvcap::blend_test {
 namespace {
 
 // ---- decisions ----
@@ -235,4 +235,4 @@ TEST(RagBaselines, SayThatTheirAnswersSuffer) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::blend_test

@@ -14,7 +14,7 @@
 #include "reference/literal_pool.h"
 #include "state/block_pool.h"
 
-namespace kvcap {
+namespace kvcap::block_pool_random_test {
 namespace {
 
 using reference::Chain;
@@ -252,4 +252,4 @@ INSTANTIATE_TEST_SUITE_P(Pools, BlockPoolAtRandom,
                          [](const testing::TestParamInfo<Setting>& test) { return called(test.param); });
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::block_pool_random_test

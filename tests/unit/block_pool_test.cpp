@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace kvcap {
+namespace kvcap::block_pool_test {
 namespace {
 
 using BlockName = std::pair<Key, int64_t>;  // the text and the first token
@@ -342,4 +342,4 @@ TEST(BlockPoolDeathTest, StopsWhenSomebodyHoldsWhatNobodyKnows) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::block_pool_test

@@ -14,7 +14,7 @@
 #include "workload/sources_table.h"
 #include "workload/trace_stats.h"
 
-namespace kvcap {
+namespace kvcap::branches_test {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -434,4 +434,4 @@ TEST_F(Branches, LeaveThePiecesOfTheirAnswers) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::branches_test

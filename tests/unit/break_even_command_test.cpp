@@ -7,7 +7,7 @@
 
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::break_even_command_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -95,4 +95,4 @@ TEST_F(BreakEvenCommand, RefusesAPlanWithoutABreakEven) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::break_even_command_test

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-namespace kvcap {
+namespace kvcap::build_id_test {
 namespace {
 
 TEST(BuildId, IsWhatTheLinkerHasWrittenIntoThisProgram) {
@@ -21,4 +21,4 @@ TEST(BuildId, IsWhatTheLinkerHasWrittenIntoThisProgram) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::build_id_test

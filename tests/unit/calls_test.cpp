@@ -8,7 +8,7 @@
 #include "metrics/calls.h"
 #include "serving/arrivals.h"
 
-namespace kvcap {
+namespace kvcap::calls_test {
 namespace {
 
 // Two questions of 30 tokens, at 0 and 1 s, and at 2 s one without chunks.
@@ -162,4 +162,4 @@ TEST(Calls, MergeIntoATurnThatIsAnsweredWhenTheLastHasEnded) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::calls_test

@@ -14,7 +14,7 @@
 #include "unit/cli.h"
 #include "workload/workload.h"
 
-namespace kvcap {
+namespace kvcap::capacity_test {
 namespace {
 
 RunResult result_of(const LoadAsk& ask, const char* verdict, double p99_ttft_ms) {
@@ -335,4 +335,4 @@ TEST_F(CapacityCommand, ExitsWith2AndOneLineForBadInput) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::capacity_test

@@ -7,7 +7,7 @@
 
 #include "scenario/load.h"
 
-namespace kvcap {
+namespace kvcap::catalogue_figures_test {
 namespace {
 
 // Parameters as the model cards on Hugging Face count them (safetensors), which is the whole shape in one
@@ -247,4 +247,4 @@ TEST(CatalogueFigures, OfLinksAreThoseThatWereWrittenDown) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::catalogue_figures_test

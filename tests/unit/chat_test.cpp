@@ -11,7 +11,7 @@
 #include "unit/shared_data.h"
 #include "workload/workload.h"
 
-namespace kvcap {
+namespace kvcap::chat_test {
 namespace {
 
 struct Figures {
@@ -147,4 +147,4 @@ TEST(Chat, DefaultsToAThousandSessionsAndSaysWhereTheyComeFrom) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::chat_test

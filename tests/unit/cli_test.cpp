@@ -13,7 +13,7 @@
 
 #include "policy/table.h"
 
-namespace kvcap {
+namespace kvcap::cli_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -573,4 +573,4 @@ TEST_F(Cli, NamesTheFileOfWhatOnlyAMachineCanTell) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::cli_test

@@ -7,7 +7,7 @@
 #include "cost/gemm.h"
 #include "unit/cost_examples.h"
 
-namespace kvcap {
+namespace kvcap::cost_kernels_test {
 namespace {
 
 double per_token_s(const Efficiency& efficiency, int64_t m) {
@@ -264,4 +264,4 @@ TEST(DecodeAttention, PaysItsConstantOncePerBatch) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::cost_kernels_test

@@ -17,7 +17,7 @@
 #include "cost/cost_model.h"
 #include "unit/shared_data.h"
 
-namespace kvcap {
+namespace kvcap::cost_measured_test {
 namespace {
 
 using Row = std::map<std::string, std::string>;
@@ -407,4 +407,4 @@ TEST_F(MeasuredLayer, IsWithinTenPercentInTheMedianWithElementwiseWork) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::cost_measured_test

@@ -6,7 +6,7 @@
 #include "cost/cost_model.h"
 #include "unit/cost_examples.h"
 
-namespace kvcap {
+namespace kvcap::cost_test {
 namespace {
 
 TEST(CostModel, GivesTheClosedFormOfRecomputationForGptShapes) {
@@ -388,4 +388,4 @@ TEST(KvCapacity, CountsReplicatedLatentsOnEveryGpu) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::cost_test

@@ -14,7 +14,7 @@
 #include "unit/scenario_samples.h"
 #include "workload/workload.h"
 
-namespace kvcap {
+namespace kvcap::data_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -156,4 +156,4 @@ TEST_F(DataFiles, OfShippedScenariosHaveStandIns) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::data_files_test

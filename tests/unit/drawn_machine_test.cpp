@@ -21,7 +21,7 @@
 #include "unit/shared_data.h"
 #include "validate/uncertainty.h"
 
-namespace kvcap {
+namespace kvcap::drawn_machine_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -359,7 +359,7 @@ TEST(StatedErrors, FollowFromTheMeasuredKernels) {
   const std::vector<Check> checks = stated_error_checks(shared_data());
   EXPECT_GE(checks.size(), 40U);
   for (const Check& check : checks) {
-    EXPECT_EQ(check.verdict, Verdict::inside) << check.id << " " << check.simulated[0];
+    EXPECT_EQ(check.verdict, Agreement::inside) << check.id << " " << check.simulated[0];
     EXPECT_EQ(check.role, Role::input) << check.id;
   }
 }
@@ -471,4 +471,4 @@ TEST_F(DrawsOfCompare, SayInHowManyMachinesAPlanStillHolds) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::drawn_machine_test

@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "state/store.h"
 
-namespace kvcap {
+namespace kvcap::eviction_test {
 namespace {
 
 using Trace = std::vector<Key>;
@@ -472,4 +472,4 @@ TEST(Score, KeepsTheChunkThatSavesMoreTransfers) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::eviction_test

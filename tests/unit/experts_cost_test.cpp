@@ -11,7 +11,7 @@
 #include "cost/layer_shapes.h"
 #include "unit/cost_examples.h"
 
-namespace kvcap {
+namespace kvcap::experts_cost_test {
 namespace {
 
 // 64 experts of 1,024, 4 of them active, beside attention of 16 heads.
@@ -216,4 +216,4 @@ TEST(ExpertParallel, KeepsItsShareOfTheExpertsInMemory) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::experts_cost_test

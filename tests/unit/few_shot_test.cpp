@@ -11,7 +11,7 @@
 
 #include "workload/source.h"
 
-namespace kvcap {
+namespace kvcap::few_shot_test {
 namespace {
 
 WorkloadOptions of(const std::string& dataset, int64_t sessions) {
@@ -161,4 +161,4 @@ TEST(FewShot, SaysWhereItComesFrom) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::few_shot_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace kvcap {
+namespace kvcap::fields_test {
 namespace {
 
 // Walks the whole table; `path_` is where it is.
@@ -60,4 +60,4 @@ TEST(Fields, AllHaveALeastAndAMost) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::fields_test

@@ -19,7 +19,7 @@
 #include "base/json_error.h"
 #include "base/utf8.h"
 
-namespace kvcap {
+namespace kvcap::files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -185,4 +185,4 @@ TEST(JsonText, IsTooDeepByItsOpenBracketsAlone) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::files_test

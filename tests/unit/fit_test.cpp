@@ -22,7 +22,7 @@
 #include "simulate.h"
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::fit_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -396,4 +396,4 @@ TEST_F(FitCommand, RefusesWhatItCannotUseBeforeAnythingRuns) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::fit_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kvcap {
+namespace kvcap::forecast_test {
 namespace {
 
 // DRAM for three contexts of 10 tokens, an SSD for nine. Turns of one piece each: what a turn leaves is
@@ -221,4 +221,4 @@ TEST_F(ForecastTest, KnowsNothingBeforeATurnHasEndedOrWhenNotAsked) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::forecast_test

@@ -10,7 +10,7 @@
 #include "workload/source.h"
 #include "workload/sources_table.h"
 
-namespace kvcap {
+namespace kvcap::format_readers_test {
 namespace {
 
 using Turns = std::vector<std::array<double, 3>>;  // time, input, output
@@ -295,4 +295,4 @@ TEST_F(ForeignLog, IsOpenedWhenCompressedAndRefusedWhenBroken) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::format_readers_test

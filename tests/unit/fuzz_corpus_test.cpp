@@ -12,7 +12,7 @@
 
 #include "fuzz/targets.h"
 
-namespace kvcap {
+namespace kvcap::fuzz_corpus_test {
 namespace {
 
 std::vector<std::string> corpus_of(std::string_view target) {
@@ -88,4 +88,4 @@ TEST_P(FuzzCorpus, IsReadOrRefusedHoweverItIsDamaged) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::fuzz_corpus_test

@@ -8,7 +8,7 @@
 
 #include "cli.h"
 
-namespace kvcap {
+namespace kvcap::golden_results_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -60,4 +60,4 @@ TEST_F(GoldenResults, AreThoseThatAreStored) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::golden_results_test

@@ -18,7 +18,7 @@
 #include "unit/cost_examples.h"
 #include "unit/shared_data.h"
 
-namespace kvcap {
+namespace kvcap::gpu_memory_test {
 namespace {
 
 double term(const GpuMemory& memory, const std::string& name) {
@@ -298,4 +298,4 @@ TEST(GpuMemory, ComesWithinFivePercentOfTheMeasuredRunsOfTheSharedData) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::gpu_memory_test

@@ -11,7 +11,7 @@
 
 #include "reference/literal_groups.h"
 
-namespace kvcap {
+namespace kvcap::group_pool_test {
 namespace {
 
 using reference::LiteralGroups;
@@ -272,4 +272,4 @@ INSTANTIATE_TEST_SUITE_P(Of, GroupPoolAtRandom, testing::ValuesIn(kModels),
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::group_pool_test

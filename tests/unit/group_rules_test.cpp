@@ -9,7 +9,7 @@
 #include "policy/stored_layers.h"
 #include "policy/table.h"
 
-namespace kvcap {
+namespace kvcap::group_rules_test {
 namespace {
 
 using laws::a100;
@@ -151,4 +151,4 @@ TEST(GroupRules, ARecurrentStateCannotLoseItsFrontNorStandForAChunk) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::group_rules_test

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "state/eviction.h"
 
-namespace kvcap {
+namespace kvcap::held_keys_test {
 namespace {
 
 // One tier's records as plain facts.
@@ -141,4 +141,4 @@ TEST(S3Fifo, SkipsHeldKeysAndFindsThemInTheirPlaceAgain) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::held_keys_test

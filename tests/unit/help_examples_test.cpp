@@ -12,7 +12,7 @@
 #include "report/page.h"
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::help_examples_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -123,4 +123,4 @@ TEST_F(HelpExamples, EveryExampleOfTheCalibrationRuns) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::help_examples_test

@@ -6,7 +6,7 @@
 #include "unit/shared_data.h"
 #include "validate/suites.h"
 
-namespace kvcap {
+namespace kvcap::hits_test {
 namespace {
 
 bool is_of_mooncake(const Check& check) { return check.id.starts_with("hits.mooncake."); }
@@ -18,7 +18,7 @@ TEST(Hits, AreThoseWorkedOutByHandOnEveryShortTrace) {
     ++traces;
     EXPECT_TRUE(one.promised) << one.id;
     EXPECT_EQ(one.simulated, one.reference) << one.id;
-    EXPECT_EQ(one.verdict, Verdict::inside) << one.id;
+    EXPECT_EQ(one.verdict, Agreement::inside) << one.id;
   }
   EXPECT_EQ(traces, 15);
 }
@@ -26,7 +26,7 @@ TEST(Hits, AreThoseWorkedOutByHandOnEveryShortTrace) {
 TEST(Hits, OfMooncakeAreThoseOfItsStackDistances) {
   KVCAP_NEEDS_SHARED_DATA("traces/mooncake_conversation_trace.jsonl.gz");
   for (const Check& one : hits_checks({.data_folder = shared_data()}))
-    EXPECT_EQ(one.verdict, Verdict::inside) << one.id;
+    EXPECT_EQ(one.verdict, Agreement::inside) << one.id;
 }
 
 TEST(Hits, CannotBeComparedWithATraceThatIsNotThere) {
@@ -34,11 +34,11 @@ TEST(Hits, CannotBeComparedWithATraceThatIsNotThere) {
   EXPECT_EQ(std::count_if(checks.begin(), checks.end(), is_of_mooncake), 3);
   for (const Check& one : checks) {
     if (!is_of_mooncake(one)) continue;
-    EXPECT_EQ(one.verdict, Verdict::not_comparable);
+    EXPECT_EQ(one.verdict, Agreement::not_comparable);
     EXPECT_NE(one.reason.find("nowhere/traces/mooncake"), std::string::npos) << one.reason;
   }
   EXPECT_EQ(broken_promises(checks), "");
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::hits_test

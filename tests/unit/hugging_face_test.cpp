@@ -10,7 +10,7 @@
 #include "scenario/load.h"
 #include "spec/model_spec.h"
 
-namespace kvcap {
+namespace kvcap::hugging_face_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -203,4 +203,4 @@ TEST(HuggingFaceConfigs, OfGptOssKeepFourBitsInTheirExpertsAlone) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::hugging_face_test

@@ -6,7 +6,7 @@
 #include "policy/table.h"
 #include "unit/cost_examples.h"
 
-namespace kvcap {
+namespace kvcap::hyperinfer_test {
 namespace {
 
 constexpr double kTokenBytes = 16384;  // keys and values of one token at one layer: 2 x 32 heads x 128 x 2
@@ -215,4 +215,4 @@ TEST_F(HyperInfer, SaysWhatItCostsInQuality) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::hyperinfer_test

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace kvcap {
+namespace kvcap::identification_test {
 namespace {
 
 TEST(Identification, ReadsTheVectorsOfFigure9) {
@@ -85,4 +85,4 @@ TEST(ChunkScore, FollowsTheLastUses) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::identification_test

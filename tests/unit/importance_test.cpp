@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-namespace kvcap {
+namespace kvcap::importance_test {
 namespace {
 
 constexpr int64_t kChunk = 64;
@@ -234,4 +234,4 @@ TEST(RestoreStatistics, HoldAtTheEndsOfTheirOptions) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::importance_test

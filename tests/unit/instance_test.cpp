@@ -10,7 +10,7 @@
 #include "serving/step_time.h"
 #include "unit/fake_world.h"
 
-namespace kvcap {
+namespace kvcap::instance_test {
 namespace {
 
 using laws::one_turn;
@@ -623,4 +623,4 @@ TEST(Instance, TellsTheSameStoryOnTheFakeWorldAndOnSimGrid) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::instance_test

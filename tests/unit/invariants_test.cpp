@@ -16,7 +16,7 @@
 #include "laws/machines.h"
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::invariants_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -146,4 +146,4 @@ TEST_F(FinishedRunDeathTest, TurnsStayLongerThanTheirLatencies) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::invariants_test

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 
-namespace kvcap {
+namespace kvcap::key_map_test {
 namespace {
 
 TEST(KeyMap, AgreesWithTheStandardMapThroughRandomChanges) {
@@ -44,4 +44,4 @@ TEST(KeySet, TellsNewKeysFromOldOnes) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::key_map_test

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace kvcap {
+namespace kvcap::kv_groups_test {
 namespace {
 
 KvLayers full(int64_t layers, double bytes) {
@@ -151,4 +151,4 @@ TEST(KvGroups, AGroupNeedsTheBlocksThatItsRuleNames) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::kv_groups_test

@@ -5,7 +5,7 @@
 
 #include "scenario/load.h"
 
-namespace kvcap {
+namespace kvcap::kv_layers_test {
 namespace {
 
 ModelSpec config(const std::string& name) {
@@ -48,4 +48,4 @@ TEST(KvLayersOfModels, KeepALatentOnEveryGpu) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::kv_layers_test

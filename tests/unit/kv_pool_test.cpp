@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace kvcap {
+namespace kvcap::kv_pool_test {
 namespace {
 
 constexpr int64_t kBlock = 4;
@@ -86,4 +86,4 @@ TEST(KvPool, ManyStepsAtOnceAreAsManySingleOnes) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::kv_pool_test

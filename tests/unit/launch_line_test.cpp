@@ -19,7 +19,7 @@
 #include "unit/cli.h"
 #include "unit/scenario_samples.h"
 
-namespace kvcap {
+namespace kvcap::launch_line_test {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -813,4 +813,4 @@ TEST(LaunchLine, OfRandomWordsIsReadOrRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::launch_line_test

@@ -7,7 +7,7 @@
 
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::launched_command_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -99,4 +99,4 @@ TEST_F(Launched, FlagsOfAStackAreShownWithFieldDefaultAndSource) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::launched_command_test

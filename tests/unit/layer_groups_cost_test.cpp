@@ -3,7 +3,7 @@
 
 #include "cost_examples.h"
 
-namespace kvcap {
+namespace kvcap::layer_groups_cost_test {
 namespace {
 
 // 24 layers of 32 heads of 128, in groups.
@@ -126,4 +126,4 @@ TEST(Experts, MayHaveNarrowerWeightsThanTheRestOfTheirLayers) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::layer_groups_cost_test

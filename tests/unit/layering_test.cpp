@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-namespace kvcap {
+namespace kvcap::layering_test {
 namespace {
 
 const std::map<std::string, std::set<std::string>> kMayInclude = {
@@ -90,4 +90,4 @@ TEST(Layering, CalibrationNeedsNoSimulator) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::layering_test

@@ -14,7 +14,7 @@
 #include "scenario/load.h"
 #include "spec/rate_curve.h"
 
-namespace kvcap {
+namespace kvcap::links_test {
 namespace {
 
 constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
@@ -346,4 +346,4 @@ TEST(SsdRequests, AreDividedOverTheDrives) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::links_test

@@ -11,7 +11,7 @@
 #include "reference/engine_model.h"
 #include "reference/random_requests.h"
 
-namespace kvcap::reference {
+namespace kvcap::reference::literal_engine_test {
 namespace {
 
 // ---- by hand ----
@@ -184,4 +184,4 @@ TEST(RandomRequests, CoverWhatTheEnginesDifferIn) {
 }
 
 }  // namespace
-}  // namespace kvcap::reference
+}  // namespace kvcap::reference::literal_engine_test

@@ -14,7 +14,7 @@
 #include "unit/scenario_samples.h"
 #include "workload/sources_table.h"
 
-namespace kvcap {
+namespace kvcap::load_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -426,4 +426,4 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::load_test

@@ -13,7 +13,7 @@
 #include "workload/sources_table.h"
 #include "workload/vllm_bench.h"
 
-namespace kvcap {
+namespace kvcap::log_readers_test {
 namespace {
 
 using Turns = std::vector<std::array<double, 3>>;  // time, input, output
@@ -396,4 +396,4 @@ TEST_F(LogFile, OfVllmBenchIsRefusedWithPlaceAndReason) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::log_readers_test

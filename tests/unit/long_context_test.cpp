@@ -15,7 +15,7 @@
 #include "workload/source.h"
 #include "workload/trace_stats.h"
 
-namespace kvcap {
+namespace kvcap::long_context_test {
 namespace {
 
 WorkloadOptions about(const std::string& tasks, int64_t sessions, double alpha) {
@@ -164,4 +164,4 @@ TEST(LongContext, SaysWhereItComesFrom) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::long_context_test

@@ -15,7 +15,7 @@
 #include "scenario/load.h"
 #include "workload/csv.h"
 
-namespace kvcap {
+namespace kvcap::measured_sample_test {
 namespace {
 
 constexpr int64_t kHeadDim = 128;
@@ -99,4 +99,4 @@ TEST(MeasuredSample, DecodeAttentionIsWithinTwelvePercentInTheMedian) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::measured_sample_test

@@ -4,7 +4,7 @@
 
 #include "metrics/cost.h"
 
-namespace kvcap {
+namespace kvcap::metrics_cost_test {
 namespace {
 
 constexpr Served kServed = {.input_tokens = 3'000'000, .output_tokens = 1'000'000, .hit_turns = 500};
@@ -159,4 +159,4 @@ TEST(Cost, CountsEnergyOfIdleAndBusyGpusAndOfProvisionedTiers) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::metrics_cost_test

@@ -8,7 +8,7 @@
 #include "metrics/intervals.h"
 #include "metrics/quantiles.h"
 
-namespace kvcap {
+namespace kvcap::metrics_quantiles_test {
 namespace {
 
 TEST(Quantile, InterpolatesBetweenOrderStatisticsAsNumpyDoes) {
@@ -171,4 +171,4 @@ TEST(MeanInterval, IsTheMeanAndTTimesItsStandardError) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::metrics_quantiles_test

@@ -4,7 +4,7 @@
 
 #include "unit/recorded_turns.h"
 
-namespace kvcap {
+namespace kvcap::metrics_recorder_test {
 namespace {
 
 TEST(Recorder, CountsTokensAndRatesOverTheWholeRun) {
@@ -427,4 +427,4 @@ TEST(Recorder, CountsPreemptionsAndReloads) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::metrics_recorder_test

@@ -7,7 +7,7 @@
 #include "metrics/sentences.h"
 #include "unit/recorded_turns.h"
 
-namespace kvcap {
+namespace kvcap::metrics_replications_test {
 namespace {
 
 RunResult replication(double ttft_ms, const std::string& verdict, double quantile) {
@@ -88,4 +88,4 @@ TEST(Replications, WhatRoundingMakesIsNoDifference) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::metrics_replications_test

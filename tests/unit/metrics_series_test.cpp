@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "metrics/series.h"
 
-namespace kvcap {
+namespace kvcap::metrics_series_test {
 namespace {
 
 TEST(TimeSeries, MeansOfBinsFollowAStep) {
@@ -98,4 +98,4 @@ TEST(BinnedMeans, WeighsTheValuesOfEachBin) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::metrics_series_test

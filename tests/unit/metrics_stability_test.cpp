@@ -9,7 +9,7 @@
 #include "metrics/stability.h"
 #include "unit/recorded_turns.h"
 
-namespace kvcap {
+namespace kvcap::metrics_stability_test {
 namespace {
 
 // One server, sessions of one turn at rate 1, exponential service with mean `load`: M/M/1, whose capacity is
@@ -318,4 +318,4 @@ TEST(Recorder, TheOfferedLoadIsThatOfTheBusiestResource) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::metrics_stability_test

@@ -8,7 +8,7 @@
 #include "metrics/format.h"
 #include "metrics/write.h"
 
-namespace kvcap {
+namespace kvcap::metrics_table_test {
 namespace {
 
 const double kNaN = std::nan("");
@@ -375,4 +375,4 @@ TEST(ResultTable, SaysWhoRejectsTurnsAndNamesThemNoWinner) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::metrics_table_test

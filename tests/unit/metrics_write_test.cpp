@@ -9,7 +9,7 @@
 #include "metrics/write.h"
 #include "unit/recorded_turns.h"
 
-namespace kvcap {
+namespace kvcap::metrics_write_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -185,4 +185,4 @@ TEST(Serialize, RefusesWhatIsNotOneWholeResult) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::metrics_write_test

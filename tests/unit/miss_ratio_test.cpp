@@ -10,7 +10,7 @@
 #include "workload/trace_stats.h"
 #include "workload/workload.h"
 
-namespace kvcap {
+namespace kvcap::miss_ratio_test {
 namespace {
 
 TEST(MissRatio, EndsWhereALargerStoreFindsNothingMore) {
@@ -101,4 +101,4 @@ TEST(MissRatio, IsThatOfAnLruStoreOfEveryCapacity) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::miss_ratio_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kvcap {
+namespace kvcap::model_spec_test {
 namespace {
 
 ModelSpec llama(int64_t layers, int64_t hidden, int64_t heads, int64_t kv_heads, int64_t intermediate,
@@ -106,4 +106,4 @@ TEST(ModelSpec, TakesEachElementSizeWhereItBelongs) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::model_spec_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace kvcap {
+namespace kvcap::node_store_test {
 namespace {
 
 StoreTier tier(Tier kind, double tokens) {
@@ -145,4 +145,4 @@ TEST(NodeStore, AloneIsAStore) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::node_store_test

@@ -4,7 +4,7 @@
 #include "base/input_error.h"
 #include "laws/machines.h"
 
-namespace kvcap {
+namespace kvcap::npu_buffers_test {
 namespace {
 
 using laws::one_turn;
@@ -112,4 +112,4 @@ TEST(NpuBuffers, ThatDoNotFitAreRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::npu_buffers_test

@@ -8,7 +8,7 @@
 
 #include "base/input_error.h"
 
-namespace kvcap {
+namespace kvcap::observation_test {
 namespace {
 
 // A server that has answered `requests` in `time_s`, each in 0.05 s but one in ten in 0.15 s.
@@ -204,4 +204,4 @@ TEST(ObservedLog, WhatIsWrongIsNamedWithItsLine) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::observation_test

@@ -11,7 +11,7 @@
 #include "unit/cli.h"
 #include "unit/metrics_server.h"
 
-namespace kvcap {
+namespace kvcap::observe_command_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -196,4 +196,4 @@ TEST_F(ObserveCommand, RedirectionsAreFollowed) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::observe_command_test

@@ -10,7 +10,7 @@
 #include "workload/source.h"
 #include "workload/sources_table.h"
 
-namespace kvcap {
+namespace kvcap::odd_logs_test {
 namespace {
 
 using Turns = std::vector<std::array<double, 3>>;  // time, input, output
@@ -348,4 +348,4 @@ TEST_F(OddLog, OfBlisHasItsFirstRoundFirst) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::odd_logs_test

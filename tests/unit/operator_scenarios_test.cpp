@@ -6,7 +6,7 @@
 #include "launch/launch_line.h"
 #include "scenario/load.h"
 
-namespace kvcap {
+namespace kvcap::operator_scenarios_test {
 namespace {
 
 struct Start {
@@ -53,4 +53,4 @@ TEST(OperatorScenarios, NameTheCommandThatHoldsThemAgainstTheEngineAlone) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::operator_scenarios_test

@@ -9,7 +9,7 @@
 #include "workload/source.h"
 #include "workload/trace_stats.h"
 
-namespace kvcap {
+namespace kvcap::pieces_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -266,4 +266,4 @@ TEST(TraceOfVllm, HasTheFiguresOfItsDescription) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::pieces_test

@@ -15,7 +15,7 @@
 #include "metrics/intervals.h"
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::plan_command_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -277,4 +277,4 @@ TEST_F(PlanCommand, ExitsWith130AndLeavesNothingBehindWhenInterrupted) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::plan_command_test

@@ -12,7 +12,7 @@
 #include "plan/plan_search.h"
 #include "plan/plan_simulate.h"
 
-namespace kvcap {
+namespace kvcap::plan_file_test {
 namespace {
 
 class PlanFile : public testing::Test {
@@ -299,4 +299,4 @@ TEST_F(PlanFile, ReachesTheEndOfARangeBelowZero) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::plan_file_test

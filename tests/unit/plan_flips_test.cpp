@@ -9,7 +9,7 @@
 
 #include "plan/plan_why.h"
 
-namespace kvcap {
+namespace kvcap::plan_flips_test {
 namespace {
 
 // A machine with n SSDs costs 3 $ for its GPU and 2 $ an SSD; its p99 TTFT is 100 ms x rate x scale^2 / n,
@@ -219,4 +219,4 @@ TEST(PlanWhy, ListsBottlenecksFromTheLargestWithNoneLast) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::plan_flips_test

@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "plan/plan_screen.h"
 
-namespace kvcap {
+namespace kvcap::plan_search_test {
 namespace {
 
 using Values = std::map<std::string, double>;
@@ -547,4 +547,4 @@ TEST(PlanSearch, AsksFurtherSeedsOfWhatMayBeSaturatedUntilItClearlyMisses) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::plan_search_test

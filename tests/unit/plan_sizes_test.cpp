@@ -15,7 +15,7 @@
 #include "scenario/load.h"
 #include "spec/tiers.h"
 
-namespace kvcap {
+namespace kvcap::plan_sizes_test {
 namespace {
 
 class PlanSizes : public testing::Test {
@@ -173,4 +173,4 @@ TEST_F(PlanSizes, AndThePricesThatMakeThemCheapAreNamed) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::plan_sizes_test

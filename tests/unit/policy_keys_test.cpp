@@ -12,7 +12,7 @@
 #include "scenario/load.h"
 #include "unit/scenario_samples.h"
 
-namespace kvcap {
+namespace kvcap::policy_keys_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -248,4 +248,4 @@ TEST(PolicyForms, SayThatChunksTakenAsTheyAreSpoilAnswers) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::policy_keys_test

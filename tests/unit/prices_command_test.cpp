@@ -8,7 +8,7 @@
 
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::prices_command_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ TEST_F(PricesCommand, RestoreAndValidateWriteIntoAFolder) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::prices_command_test

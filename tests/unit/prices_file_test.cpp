@@ -11,7 +11,7 @@
 #include "scenario/load.h"
 #include "unit/scenario_samples.h"
 
-namespace kvcap {
+namespace kvcap::prices_file_test {
 namespace {
 
 class PricesFile : public testing::Test {
@@ -150,4 +150,4 @@ TEST_F(PricesFile, IsRefusedWithOneLineThatSaysWhere) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::prices_file_test

@@ -8,7 +8,7 @@
 #include "scenario/load.h"
 #include "unit/scenario_samples.h"
 
-namespace kvcap {
+namespace kvcap::prices_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -106,4 +106,4 @@ TEST(Prices, OfEveryShippedProfileHaveADateAndASourceAndWattsHaveASource) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::prices_test

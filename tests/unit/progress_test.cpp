@@ -15,7 +15,7 @@
 
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::progress_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -105,4 +105,4 @@ TEST_F(Terminal, ShowsThatALargeTraceIsBeingRead) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::progress_test

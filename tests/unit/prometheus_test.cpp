@@ -7,7 +7,7 @@
 
 #include "base/input_error.h"
 
-namespace kvcap {
+namespace kvcap::prometheus_test {
 namespace {
 
 MetricSample only(const std::string& text) {
@@ -75,4 +75,4 @@ TEST(Prometheus, WhatIsNoSampleIsRefusedWithItsLine) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::prometheus_test

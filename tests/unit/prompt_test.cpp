@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace kvcap {
+namespace kvcap::prompt_test {
 namespace {
 
 // One prompt of 150 and 64 tokens in pieces, 16 without, and an answer that completes 30 more.
@@ -89,4 +89,4 @@ TEST(Prompt, OfASessionIsFoundUpToWhereItsLastTurnEnded) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::prompt_test

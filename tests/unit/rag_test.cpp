@@ -10,7 +10,7 @@
 
 #include "workload/source.h"
 
-namespace kvcap {
+namespace kvcap::rag_test {
 namespace {
 
 WorkloadOptions rag() {
@@ -175,4 +175,4 @@ TEST(Rag, SaysWhereItComesFrom) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::rag_test

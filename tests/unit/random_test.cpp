@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-namespace kvcap {
+namespace kvcap::random_test {
 namespace {
 
 constexpr uint64_t kDraws = 200000;
@@ -116,4 +116,4 @@ TEST(NormalQuantile, InvertsTheDistributionFunction) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::random_test

@@ -8,7 +8,7 @@
 #include "workload/source.h"
 #include "workload/sources_table.h"
 
-namespace kvcap {
+namespace kvcap::raw_readers_test {
 namespace {
 
 TEST(Estimate, AddsCharactersAndWords) {
@@ -264,4 +264,4 @@ TEST_F(Guess, LooksAtHowTheFileBegins) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::raw_readers_test

@@ -13,7 +13,7 @@
 #include "unit/cli.h"
 #include "unit/shell_word.h"
 
-namespace kvcap {
+namespace kvcap::report_command_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -198,4 +198,4 @@ TEST_F(ReportCommand, RefusesADatabaseThatIsDamaged) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::report_command_test

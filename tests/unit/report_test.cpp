@@ -19,7 +19,7 @@
 #include "report/text_views.h"
 #include "unit/report_documents.h"
 
-namespace kvcap {
+namespace kvcap::report_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -402,4 +402,4 @@ TEST(ReportCsv, OfACapacityHasItsIntervalAndLoadsAsSettings) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::report_test

@@ -13,7 +13,7 @@
 #include "reference/random_requests.h"
 #include "unit/cost_examples.h"
 
-namespace kvcap::reference {
+namespace kvcap::reference::request_workload_test {
 namespace {
 
 std::vector<std::pair<uint64_t, uint32_t>> pieces_of(const Workload& workload, std::size_t turn) {
@@ -91,4 +91,4 @@ TEST(RequestWorkload, StepsLastWhatTheCostModelSays) {
 }
 
 }  // namespace
-}  // namespace kvcap::reference
+}  // namespace kvcap::reference::request_workload_test

@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 
-namespace kvcap {
+namespace kvcap::restoration_test {
 namespace {
 
 constexpr std::size_t kSsd = index(Tier::ssd);
@@ -163,4 +163,4 @@ TEST(Route, OfAGroupIsAsWideAsItsGpus) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::restoration_test

@@ -5,7 +5,7 @@
 
 #include "unit/fake_world.h"
 
-namespace kvcap {
+namespace kvcap::restorer_test {
 namespace {
 
 constexpr std::size_t kSsd = index(Tier::ssd);
@@ -119,4 +119,4 @@ TEST(Restorer, WhenIsTheDateAtWhichAStepHasHadItsSeconds) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::restorer_test

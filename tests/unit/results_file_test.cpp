@@ -14,7 +14,7 @@
 
 #include "base/input_error.h"
 
-namespace kvcap {
+namespace kvcap::results_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -192,4 +192,4 @@ TEST_F(ResultsFiles, ThatAreNoFilesAreRefused) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::results_file_test

@@ -8,7 +8,7 @@
 
 #include "laws/machines.h"
 
-namespace kvcap {
+namespace kvcap::reused_tokens_test {
 namespace {
 
 Workload two_sessions() {
@@ -89,4 +89,4 @@ TEST(ReusedTokens, OfASampleOfTheSessionsLieAsFarAsAllOfThem) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::reused_tokens_test

@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "serving/router_index.h"
 
-namespace kvcap {
+namespace kvcap::router_test {
 namespace {
 
 using Nodes = std::vector<NodeFacts>;
@@ -238,4 +238,4 @@ TEST(RouterIndex, RemembersWhatWasSentAsAPlainListDoes) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::router_test

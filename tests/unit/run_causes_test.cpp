@@ -11,7 +11,7 @@
 
 #include "validate/run_comparison.h"
 
-namespace kvcap {
+namespace kvcap::run_causes_test {
 namespace {
 
 LatencyEvidence latency(double mean_ms, double p50, double p90, double p99) {
@@ -173,7 +173,7 @@ const std::vector<Case>& cases() {
 
 TEST(RunCauses, AgreementHasNone) {
   const RunEvidence e = agreement();
-  for (const Check& one : run_checks(e)) EXPECT_EQ(one.verdict, Verdict::inside) << one.id;
+  for (const Check& one : run_checks(e)) EXPECT_EQ(one.verdict, Agreement::inside) << one.id;
   EXPECT_TRUE(likely_causes(e, outside_of(run_checks(e))).empty());
 }
 
@@ -236,23 +236,23 @@ TEST(RunCauses, TheHostTimeToTryDependsOnScheduling) {
 TEST(RunChecks, AHitRateIsInsideWithinFivePoints) {
   RunEvidence e = agreement();
   e.token_hit_rate.measured = 0.549;
-  EXPECT_EQ(run_checks(e)[0].verdict, Verdict::inside);
+  EXPECT_EQ(run_checks(e)[0].verdict, Agreement::inside);
   e.token_hit_rate.measured = 0.551;
-  EXPECT_EQ(run_checks(e)[0].verdict, Verdict::outside);
+  EXPECT_EQ(run_checks(e)[0].verdict, Agreement::outside);
 }
 
 TEST(RunChecks, AMeanIsInsideWithin15PercentOrWhatChanceLeaves) {
   RunEvidence e = agreement();
   e.ttft.mean_ms.measured = 86;  // the simulated mean is 16 % more
-  EXPECT_EQ(run_checks(e)[1].verdict, Verdict::outside);
+  EXPECT_EQ(run_checks(e)[1].verdict, Agreement::outside);
   e.ttft.mean_ms.measured = 88;  // 14 %
-  EXPECT_EQ(run_checks(e)[1].verdict, Verdict::inside);
+  EXPECT_EQ(run_checks(e)[1].verdict, Agreement::inside);
   // 1.96 x 300 ms x sqrt(2 / 1000) = 26 ms.
   e.ttft.simulated_std_ms = 300;
   e.ttft.mean_ms.measured = 75;
-  EXPECT_EQ(run_checks(e)[1].verdict, Verdict::inside);
+  EXPECT_EQ(run_checks(e)[1].verdict, Agreement::inside);
   e.ttft.mean_ms.measured = 73;
-  EXPECT_EQ(run_checks(e)[1].verdict, Verdict::outside);
+  EXPECT_EQ(run_checks(e)[1].verdict, Agreement::outside);
 }
 
 TEST(RunChecks, AQuantileIsInsideWithin15PercentOfItsBucket) {
@@ -262,10 +262,10 @@ TEST(RunChecks, AQuantileIsInsideWithin15PercentOfItsBucket) {
     e.ttft.simulated_ms[0] = simulated_ms;
     return run_checks(e)[2].verdict;
   };
-  EXPECT_EQ(verdict(34.1), Verdict::inside);  // 40 x 0.85 = 34
-  EXPECT_EQ(verdict(33.9), Verdict::outside);
-  EXPECT_EQ(verdict(68.9), Verdict::inside);  // 60 x 1.15 = 69
-  EXPECT_EQ(verdict(69.1), Verdict::outside);
+  EXPECT_EQ(verdict(34.1), Agreement::inside);  // 40 x 0.85 = 34
+  EXPECT_EQ(verdict(33.9), Agreement::outside);
+  EXPECT_EQ(verdict(68.9), Agreement::inside);  // 60 x 1.15 = 69
+  EXPECT_EQ(verdict(69.1), Agreement::outside);
 }
 
 TEST(RunChecks, WhatTheLogDoesNotSayIsNotCompared) {
@@ -273,9 +273,9 @@ TEST(RunChecks, WhatTheLogDoesNotSayIsNotCompared) {
   e.token_hit_rate.measured = NAN;
   e.itl = {};
   const std::vector<Check> checks = run_checks(e);
-  EXPECT_EQ(checks[0].verdict, Verdict::not_comparable);
-  EXPECT_EQ(checks[1].verdict, Verdict::inside);
-  EXPECT_EQ(checks.back().verdict, Verdict::not_comparable);
+  EXPECT_EQ(checks[0].verdict, Agreement::not_comparable);
+  EXPECT_EQ(checks[1].verdict, Agreement::inside);
+  EXPECT_EQ(checks.back().verdict, Agreement::not_comparable);
   EXPECT_EQ(checks.back().reason, "the log has no histogram of it");
 }
 
@@ -284,9 +284,9 @@ TEST(RunChecks, AGivenHitRateIsNoTest) {
   e.hits_are_given = true;
   e.token_hit_rate.measured = 0.9;
   const Check check = run_checks(e)[0];
-  EXPECT_EQ(check.verdict, Verdict::not_comparable);
+  EXPECT_EQ(check.verdict, Agreement::not_comparable);
   EXPECT_EQ(check.role, Role::input);
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::run_causes_test

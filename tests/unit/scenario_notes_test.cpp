@@ -14,7 +14,7 @@
 #include "policy/keys.h"
 #include "state/eviction_kind.h"
 
-namespace kvcap {
+namespace kvcap::scenario_notes_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,4 +91,4 @@ TEST(ScenarioNotes, AndEveryKeyOfAPolicyAndEveryEvictionOrderStandsInTheReadme) 
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::scenario_notes_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace kvcap {
+namespace kvcap::scheduler_test {
 namespace {
 
 constexpr int64_t kBlock = 4;  // tokens
@@ -668,4 +668,4 @@ TEST(Scheduler, ReservesLessWithEveryDecodeStep) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::scheduler_test

@@ -23,7 +23,7 @@
 #define KVCAP_HAS_VALIJSON 1
 #endif
 
-namespace kvcap {
+namespace kvcap::schema_test {
 namespace {
 
 using nlohmann::json;
@@ -115,4 +115,4 @@ TEST(ScenarioSchema, IsJudgedByValijson) { GTEST_SKIP() << "needs valijson (Debi
 #endif
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::schema_test

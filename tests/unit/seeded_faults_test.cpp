@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace kvcap {
+namespace kvcap::seeded_faults_test {
 namespace {
 
 std::vector<std::string> fields_of(const std::string& line) {
@@ -43,4 +43,4 @@ TEST(SeededFaults, ReplaceWhatStandsOnceInTheirFiles) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::seeded_faults_test

@@ -12,7 +12,7 @@
 #include "unit/programs.h"
 #include "unit/shell_word.h"
 
-namespace kvcap {
+namespace kvcap::shell_texts_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,4 +110,4 @@ TEST(Completion, TheProgramDescribesItself) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::shell_texts_test

@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-namespace kvcap {
+namespace kvcap::show_model_test {
 namespace {
 
 std::string config(const std::string& name) {
@@ -46,4 +46,4 @@ TEST_F(ShowModel, HasTheSizesInJson) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::show_model_test

@@ -10,7 +10,7 @@
 #include "des/world.h"
 #include "unit/cost_examples.h"
 
-namespace kvcap {
+namespace kvcap::simgrid_world_test {
 namespace {
 
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
@@ -199,4 +199,4 @@ TEST_F(SimgridWorld, TellsNothingOfWhatWasLostWithItsNode) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::simgrid_world_test

@@ -12,7 +12,7 @@
 #include "base/input_error.h"
 #include "unit/shell_word.h"
 
-namespace kvcap {
+namespace kvcap::slurm_test {
 namespace {
 
 TEST(Slurm, TakesShardsAsRanges) {
@@ -82,4 +82,4 @@ TEST_F(FakeSlurm, MayRefuse) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::slurm_test

@@ -9,7 +9,7 @@
 #include "base/input_error.h"
 #include "observe/engine_metrics.h"
 
-namespace kvcap {
+namespace kvcap::snapshot_test {
 namespace {
 
 Snapshot read(const std::string& text) { return snapshot_of(parse_metrics(text, "page"), 100, "page"); }
@@ -204,4 +204,4 @@ TEST(EngineMetrics, EveryFigureHasANameInEachEngineThatExportsIt) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::snapshot_test

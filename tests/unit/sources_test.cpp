@@ -11,7 +11,7 @@
 #include "base/input_error.h"
 #include "scenario/load.h"
 
-namespace kvcap {
+namespace kvcap::sources_test {
 namespace {
 
 TEST(Sources, AreReadOnceForAllWorkloadsOfAFile) {
@@ -51,4 +51,4 @@ TEST(Sources, AreReadOnceForAllWorkloadsOfAFile) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::sources_test

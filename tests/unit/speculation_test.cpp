@@ -13,7 +13,7 @@
 #include "laws/machines.h"
 #include "serving/step_time.h"
 
-namespace kvcap {
+namespace kvcap::speculation_test {
 namespace {
 
 using laws::a100;
@@ -223,4 +223,4 @@ TEST(DraftMemory, BesideGroupsOfLayersCountsTheTokensOfTheCapacity) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::speculation_test

@@ -11,7 +11,7 @@
 #include "scenario/load.h"
 #include "unit/scenario_samples.h"
 
-namespace kvcap {
+namespace kvcap::speculative_scenario_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -107,4 +107,4 @@ TEST(SpeculativeScenario, RefusesDraftersThatDoNotFitTheModelOrTheGpus) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::speculative_scenario_test

@@ -6,7 +6,7 @@
 
 #include "serving/scheduler.h"
 
-namespace kvcap {
+namespace kvcap::speculative_scheduler_test {
 namespace {
 
 constexpr int64_t kBlock = 4;  // tokens
@@ -254,4 +254,4 @@ TEST(SpeculativeScheduler, NamesBlocksOfTokensThatAreKnown) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::speculative_scheduler_test

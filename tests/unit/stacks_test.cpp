@@ -20,7 +20,7 @@
 #include "state/store.h"
 #include "unit/scenario_samples.h"
 
-namespace kvcap {
+namespace kvcap::stacks_test {
 namespace {
 
 Scenario parsed(const std::string& members, const std::vector<std::string>& overrides = {}) {
@@ -509,4 +509,4 @@ TEST(MooncakeStore, DamagesManyContextsWhereOneWouldMakeRoom) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::stacks_test

@@ -4,7 +4,7 @@
 
 #include "spec/model_spec.h"
 
-namespace kvcap {
+namespace kvcap::state_sizes_test {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
@@ -209,4 +209,4 @@ TEST(StateSizes, OfHybridsAgreeWithWhatIsPublished) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::state_sizes_test

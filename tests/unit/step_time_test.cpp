@@ -5,7 +5,7 @@
 #include "laws/machines.h"
 #include "serving/arrivals.h"
 
-namespace kvcap {
+namespace kvcap::step_time_test {
 namespace {
 
 CostModel cost_model() { return CostModel(laws::llama_2_7b(), laws::a100(), 1); }
@@ -100,4 +100,4 @@ TEST(Arrivals, OfARefusedTurnEndItsSession) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::step_time_test

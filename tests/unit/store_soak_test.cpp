@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "state/store.h"
 
-namespace kvcap {
+namespace kvcap::store_soak_test {
 namespace {
 
 struct Make {
@@ -15,7 +15,7 @@ struct Make {
   StoreOptions options = {};
 };
 
-StoreTier tier(Tier kind, double capacity_bytes, EvictionKind eviction, double free_fraction = 0) {
+StoreTier soak_tier(Tier kind, double capacity_bytes, EvictionKind eviction, double free_fraction = 0) {
   return {.kind = kind,
           .capacity_bytes = capacity_bytes,
           .eviction = eviction,
@@ -187,49 +187,55 @@ TEST_P(StoreSoak, HoldsItsSumsThroughRandomOperations) {
 const std::vector<Make>& makes() {
   using enum EvictionKind;
   static const std::vector<Make> kMakes = {
-      {"lru", {tier(Tier::dram, 3000, lru), tier(Tier::ssd, 8000, lru)}},
-      {"lfu_then_fifo", {tier(Tier::dram, 3000, lfu), tier(Tier::ssd, 8000, fifo)}},
-      {"s3_fifo", {tier(Tier::dram, 3000, s3_fifo, 0.2), tier(Tier::ssd, 8000, s3_fifo)}},
-      {"next_use", {tier(Tier::dram, 3000, next_use, 0.1), tier(Tier::ssd, 8000, next_use)}, {.ttl_s = 300}},
-      {"score", {tier(Tier::dram, 3000, score), tier(Tier::ssd, 8000, score)}},
-      {"inclusive", {tier(Tier::dram, 3000, lru), tier(Tier::ssd, 8000, lru)}, {.inclusive = true}},
+      {"lru", {soak_tier(Tier::dram, 3000, lru), soak_tier(Tier::ssd, 8000, lru)}},
+      {"lfu_then_fifo", {soak_tier(Tier::dram, 3000, lfu), soak_tier(Tier::ssd, 8000, fifo)}},
+      {"s3_fifo", {soak_tier(Tier::dram, 3000, s3_fifo, 0.2), soak_tier(Tier::ssd, 8000, s3_fifo)}},
+      {"next_use",
+       {soak_tier(Tier::dram, 3000, next_use, 0.1), soak_tier(Tier::ssd, 8000, next_use)},
+       {.ttl_s = 300}},
+      {"score", {soak_tier(Tier::dram, 3000, score), soak_tier(Tier::ssd, 8000, score)}},
+      {"inclusive", {soak_tier(Tier::dram, 3000, lru), soak_tier(Tier::ssd, 8000, lru)}, {.inclusive = true}},
       {"write_through",
-       {tier(Tier::dram, 3000, lru), tier(Tier::ssd, 8000, lru)},
+       {soak_tier(Tier::dram, 3000, lru), soak_tier(Tier::ssd, 8000, lru)},
        {.inclusive = true, .write_through = true}},
       {"tails",
-       {tier(Tier::dram, 3000, lru), tier(Tier::ssd, 8000, lru)},
+       {soak_tier(Tier::dram, 3000, lru), soak_tier(Tier::ssd, 8000, lru)},
        {.inclusive = true, .unit_tokens = 4}},
       {"tails_of_one_copy",
-       {tier(Tier::dram, 3000, next_use, 0.1), tier(Tier::ssd, 8000, s3_fifo)},
+       {soak_tier(Tier::dram, 3000, next_use, 0.1), soak_tier(Tier::ssd, 8000, s3_fifo)},
        {.unit_tokens = 1, .ttl_s = 300}},
       {"tails_written_through",
-       {tier(Tier::hbm, 2000, lru), tier(Tier::dram, 3000, lfu), tier(Tier::ssd, 5000, fifo, 0.2)},
+       {soak_tier(Tier::hbm, 2000, lru), soak_tier(Tier::dram, 3000, lfu),
+        soak_tier(Tier::ssd, 5000, fifo, 0.2)},
        {.inclusive = true, .write_through = true, .unit_tokens = 3}},
       {"four_tiers",
-       {tier(Tier::hbm, 3000, lru), tier(Tier::dram, 1500, next_use, 0.25), tier(Tier::ssd, 4000, lru),
-        tier(Tier::remote, 6000, score, 0.1)},
+       {soak_tier(Tier::hbm, 3000, lru), soak_tier(Tier::dram, 1500, next_use, 0.25),
+        soak_tier(Tier::ssd, 4000, lru), soak_tier(Tier::remote, 6000, score, 0.1)},
        {.ttl_s = 200}},
       {"inclusive_four_tiers",
-       {tier(Tier::hbm, 3000, score), tier(Tier::dram, 1500, score), tier(Tier::ssd, 4000, s3_fifo, 0.1),
-        tier(Tier::remote, 6000, lfu)},
+       {soak_tier(Tier::hbm, 3000, score), soak_tier(Tier::dram, 1500, score),
+        soak_tier(Tier::ssd, 4000, s3_fifo, 0.1), soak_tier(Tier::remote, 6000, lfu)},
        {.inclusive = true, .ttl_s = 200}},
       {"exclusive",
-       {exclusive(tier(Tier::hbm, 3000, lru)), tier(Tier::dram, 1500, lru), tier(Tier::ssd, 6000, lru)},
+       {exclusive(soak_tier(Tier::hbm, 3000, lru)), soak_tier(Tier::dram, 1500, lru),
+        soak_tier(Tier::ssd, 6000, lru)},
        {.inclusive = true}},
       {"exclusive_by_score",
-       {exclusive(tier(Tier::hbm, 3000, score, 0.1)), tier(Tier::dram, 1500, score, 0.2),
-        tier(Tier::ssd, 4000, score), tier(Tier::remote, 6000, lru)},
+       {exclusive(soak_tier(Tier::hbm, 3000, score, 0.1)), soak_tier(Tier::dram, 1500, score, 0.2),
+        soak_tier(Tier::ssd, 4000, score), soak_tier(Tier::remote, 6000, lru)},
        {.inclusive = true, .ttl_s = 200}},
       {"exclusive_throughout",
-       {exclusive(tier(Tier::hbm, 3000, lru)), tier(Tier::dram, 1500, lru), tier(Tier::ssd, 6000, lru)}},
+       {exclusive(soak_tier(Tier::hbm, 3000, lru)), soak_tier(Tier::dram, 1500, lru),
+        soak_tier(Tier::ssd, 6000, lru)}},
       {"soft_pins",
-       {soft_pinned(tier(Tier::dram, 3000, lru)), soft_pinned(tier(Tier::ssd, 8000, sharded_lru))},
+       {soft_pinned(soak_tier(Tier::dram, 3000, lru)), soft_pinned(soak_tier(Tier::ssd, 8000, sharded_lru))},
        {.inclusive = true}},
       {"soft_pins_of_one_copy",
-       {soft_pinned(tier(Tier::dram, 3000, lfu, 0.1)), soft_pinned(tier(Tier::ssd, 5000, next_use))},
+       {soft_pinned(soak_tier(Tier::dram, 3000, lfu, 0.1)),
+        soft_pinned(soak_tier(Tier::ssd, 5000, next_use))},
        {.unit_tokens = 4, .ttl_s = 300}},
-      {"ssd_and_remote", {tier(Tier::ssd, 3000, lru), tier(Tier::remote, 6000, lru)}},
-      {"one_tier", {tier(Tier::ssd, 5000, next_use)}},
+      {"ssd_and_remote", {soak_tier(Tier::ssd, 3000, lru), soak_tier(Tier::remote, 6000, lru)}},
+      {"one_tier", {soak_tier(Tier::ssd, 5000, next_use)}},
   };
   return kMakes;
 }
@@ -239,4 +245,4 @@ std::string make_name(const testing::TestParamInfo<Make>& info) { return info.pa
 INSTANTIATE_TEST_SUITE_P(OfManyMakes, StoreSoak, testing::ValuesIn(makes()), make_name);
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::store_soak_test

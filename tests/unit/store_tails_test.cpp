@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "stores.h"
 
-namespace kvcap {
+namespace kvcap::store_tails_test {
 namespace {
 
 TEST(TailsFirst, TheEndOfTheFirstToLeaveMakesTheRoom) {
@@ -137,4 +137,4 @@ TEST(WarmStart, LeavesTheShareFreeThatEvictionsKeepFree) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::store_tails_test

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "unit/stores.h"
 
-namespace kvcap {
+namespace kvcap::store_test {
 namespace {
 
 TEST(Store, ShowsAContextWhenItsSaveIsDone) {
@@ -365,4 +365,4 @@ TEST(Store, AgreesWithABruteForceLruOnRandomUses) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::store_test

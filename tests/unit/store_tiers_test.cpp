@@ -3,7 +3,7 @@
 
 #include "unit/stores.h"
 
-namespace kvcap {
+namespace kvcap::store_tiers_test {
 namespace {
 
 // ---- full write queues ----
@@ -374,4 +374,4 @@ TEST(Store, WritesThroughOnlyWhereThereIsRoom) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::store_tiers_test

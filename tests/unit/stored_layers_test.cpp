@@ -6,7 +6,7 @@
 #include "laws/machines.h"
 #include "machine.h"
 
-namespace kvcap {
+namespace kvcap::stored_layers_test {
 namespace {
 
 using laws::a100;
@@ -165,4 +165,4 @@ TEST(StoredBits, SayThatAnswersChange) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::stored_layers_test

@@ -17,7 +17,7 @@
 
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::sweep_command_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -366,4 +366,4 @@ TEST_F(SweepCommand, GivesTheSameRowsFromShards) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::sweep_command_test

@@ -14,7 +14,7 @@
 #include "plan/results_file.h"
 #include "plan/sample.h"
 
-namespace kvcap {
+namespace kvcap::sweep_test {
 namespace {
 
 const std::string kBase =
@@ -232,4 +232,4 @@ TEST(PointKey, IsThatOfWhatIsSimulated) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::sweep_test

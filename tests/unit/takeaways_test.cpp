@@ -10,7 +10,7 @@
 #include "report/changes.h"
 #include "unit/report_documents.h"
 
-namespace kvcap {
+namespace kvcap::takeaways_test {
 namespace {
 
 std::vector<std::string> said(const std::vector<ReportInput>& inputs, const std::string& page) {
@@ -267,4 +267,4 @@ TEST(Changes, SaySoWhereNothingMatches) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::takeaways_test

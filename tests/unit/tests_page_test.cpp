@@ -9,7 +9,7 @@
 
 #include "unit/cli.h"
 
-namespace kvcap {
+namespace kvcap::tests_page_test {
 namespace {
 
 // "Suite.Name" of every test, and of those whose bodies need public data.
@@ -74,4 +74,4 @@ TEST(TestsPage, ListsEveryTestThatNeedsPublicData) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::tests_page_test

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 
-namespace kvcap {
+namespace kvcap::theory_test {
 namespace {
 
 TEST(ErlangB, TurnsAwayWhatTheSumSays) {
@@ -102,4 +102,4 @@ TEST(LruStack, CountsWhatAListInOrderOfUseCounts) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::theory_test

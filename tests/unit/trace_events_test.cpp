@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace kvcap {
+namespace kvcap::trace_events_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -84,4 +84,4 @@ TEST(TraceEvents, ATitleCannotBreakOutOfItsString) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::trace_events_test

@@ -6,7 +6,7 @@
 #include "workload/gz_file.h"
 #include "workload/source.h"
 
-namespace kvcap {
+namespace kvcap::trace_readers_test {
 namespace {
 
 class TraceFile : public RawFiles {
@@ -304,4 +304,4 @@ TEST_F(TraceFile, IsRefusedWhenItsCompressionIsCutOff) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::trace_readers_test

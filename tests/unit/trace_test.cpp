@@ -15,7 +15,7 @@
 #include "workload/sources_table.h"
 #include "workload/trace_stats.h"
 
-namespace kvcap {
+namespace kvcap::trace_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -397,4 +397,4 @@ TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::trace_test

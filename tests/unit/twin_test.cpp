@@ -11,7 +11,7 @@
 #include "machine.h"
 #include "scenario/load.h"
 
-namespace kvcap {
+namespace kvcap::twin_test {
 namespace {
 
 // Every policy 1 s apart in `count` settings, predicted with a relative error.
@@ -37,7 +37,7 @@ TEST(Twin, ErrorsWithinThePromiseAreInside) {
   const std::vector<Check> checks = judge_twin("m", outcomes(20, 0.08), kCpuPromise);
   for (const Check& check : checks) {
     if (check.promised) {
-      EXPECT_EQ(check.verdict, Verdict::inside) << check.id;
+      EXPECT_EQ(check.verdict, Agreement::inside) << check.id;
     }
   }
   EXPECT_NEAR(of(checks, "m.median_error").simulated[0], 0.08, 1e-12);
@@ -47,8 +47,8 @@ TEST(Twin, ErrorsWithinThePromiseAreInside) {
 
 TEST(Twin, ABiasBeyondATenthIsBroken) {
   const std::vector<Check> checks = judge_twin("m", outcomes(20, -0.11), kCpuPromise);
-  EXPECT_EQ(of(checks, "m.median_error").verdict, Verdict::inside);
-  EXPECT_EQ(of(checks, "m.bias.a").verdict, Verdict::outside);
+  EXPECT_EQ(of(checks, "m.median_error").verdict, Agreement::inside);
+  EXPECT_EQ(of(checks, "m.bias.a").verdict, Agreement::outside);
 }
 
 TEST(Twin, DisturbedCasesAreLeftOutAndCounted) {
@@ -58,7 +58,7 @@ TEST(Twin, DisturbedCasesAreLeftOutAndCounted) {
   const std::vector<Check> checks = judge_twin("m", list, kCpuPromise);
   EXPECT_EQ(of(checks, "m.noisy").simulated[0], 1);
   EXPECT_EQ(of(checks, "m.cases").simulated[0], 59);
-  EXPECT_EQ(of(checks, "m.cases").verdict, Verdict::outside) << "60 were promised";
+  EXPECT_EQ(of(checks, "m.cases").verdict, Agreement::outside) << "60 were promised";
   EXPECT_EQ(of(checks, "m.p90_error").simulated[0], 0);
 }
 
@@ -67,17 +67,17 @@ TEST(Twin, OnlyDifferencesBeyondNoiseAreRanked) {
     return TwinOutcome{policy, setting, measured_s, 0.05, predicted_s};
   };
   // 1.00 and 1.04 are the same; 1.00 and 2.00 are not, and lie in the wrong order.
-  const Ranking ranking =
+  const TwinRanking ranking =
       rank({one("a", "m/1/dram", 1, 3), one("b", "m/1/dram", 1.04, 1), one("c", "m/1/dram", 2, 2)});
   EXPECT_EQ(ranking.pairs, 2);
   EXPECT_EQ(ranking.right, 1);
 }
 
 TEST(Twin, RecomputationStandsBesideThePoliciesOfEveryTier) {
-  const Ranking ranking = rank({{"recompute", "m/1/", 3, 0, 3},
-                                {"a", "m/1/dram", 1, 0, 1},
-                                {"a", "m/1/ssd", 2, 0, 2},
-                                {"a", "m/2/ssd", 2, 0, 2}});
+  const TwinRanking ranking = rank({{"recompute", "m/1/", 3, 0, 3},
+                                    {"a", "m/1/dram", 1, 0, 1},
+                                    {"a", "m/1/ssd", 2, 0, 2},
+                                    {"a", "m/2/ssd", 2, 0, 2}});
   EXPECT_EQ(ranking.pairs, 2);
   EXPECT_EQ(ranking.right, 2);
 }
@@ -143,4 +143,4 @@ TEST(Twin, KeepsEveryCaseOfAPolicyForCharts) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::twin_test

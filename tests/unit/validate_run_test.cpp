@@ -19,7 +19,7 @@
 #include "validate/run_setting.h"
 #include "workload/csv.h"
 
-namespace kvcap {
+namespace kvcap::validate_run_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -209,4 +209,4 @@ TEST(CatalogueModel, IsFoundByItsNameOnHuggingFace) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::validate_run_test

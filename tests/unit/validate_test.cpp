@@ -13,7 +13,7 @@
 #include "validate/papers.h"
 #include "validate/suites.h"
 
-namespace kvcap {
+namespace kvcap::validate_test {
 namespace {
 
 Check check(Claim claim, std::vector<double> simulated, std::vector<double> reference) {
@@ -28,50 +28,50 @@ Check check(Claim claim, std::vector<double> simulated, std::vector<double> refe
 }
 
 TEST(Check, ARangeIsMeasuredFromItsNearerEnd) {
-  EXPECT_EQ(check(Claim::range, {1.3, 1.6}, {1.27, 1.6}).verdict, Verdict::inside);
+  EXPECT_EQ(check(Claim::range, {1.3, 1.6}, {1.27, 1.6}).verdict, Agreement::inside);
   EXPECT_EQ(check(Claim::range, {1.3, 1.6}, {1.27, 1.6}).error, 0);
   const Check below = check(Claim::range, {1.5, 1.2}, {1.25, 1.6});
   EXPECT_NEAR(below.error, 1 - 1.2 / 1.25, 1e-12);  // 4 %
-  EXPECT_EQ(below.verdict, Verdict::near);
+  EXPECT_EQ(below.verdict, Agreement::near);
   const Check above = check(Claim::range, {2.0}, {1.25, 1.6});
   EXPECT_NEAR(above.error, 0.25, 1e-12);
-  EXPECT_EQ(above.verdict, Verdict::outside);
+  EXPECT_EQ(above.verdict, Agreement::outside);
 }
 
 TEST(Check, ExactNumbersAreComparedOneByOneAndTheWorstCounts) {
-  EXPECT_EQ(check(Claim::exact, {31, 9}, {31, 9}).verdict, Verdict::inside);
-  EXPECT_EQ(check(Claim::exact, {0, 9}, {0, 9}).verdict, Verdict::inside);
+  EXPECT_EQ(check(Claim::exact, {31, 9}, {31, 9}).verdict, Agreement::inside);
+  EXPECT_EQ(check(Claim::exact, {0, 9}, {0, 9}).verdict, Agreement::inside);
   const Check worst = check(Claim::exact, {100, 105, 99}, {100, 100, 100});
   EXPECT_NEAR(worst.error, 0.05, 1e-12);
-  EXPECT_EQ(worst.verdict, Verdict::near);
+  EXPECT_EQ(worst.verdict, Agreement::near);
 }
 
 TEST(Check, NotANumberIsNeverInside) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(check(Claim::exact, {nan}, {1}).verdict, Verdict::outside);
-  EXPECT_EQ(check(Claim::range, {1.5, nan, 1.5}, {1, 2}).verdict, Verdict::outside);
+  EXPECT_EQ(check(Claim::exact, {nan}, {1}).verdict, Agreement::outside);
+  EXPECT_EQ(check(Claim::range, {1.5, nan, 1.5}, {1, 2}).verdict, Agreement::outside);
 }
 
 TEST(Check, AMeanIsInsideWithinItsHalfWidth) {
   Check mean = check(Claim::exact, {1.3}, {1.2});
-  EXPECT_EQ(mean.verdict, Verdict::near);
+  EXPECT_EQ(mean.verdict, Agreement::near);
   mean.half_width = {0.11};
   judge(mean);
-  EXPECT_EQ(mean.verdict, Verdict::inside);
+  EXPECT_EQ(mean.verdict, Agreement::inside);
   EXPECT_NE(validation_table({mean}).find("1.30 +-0.11"), std::string::npos);
   mean.half_width = {0.09};
   judge(mean);
-  EXPECT_EQ(mean.verdict, Verdict::near);
+  EXPECT_EQ(mean.verdict, Agreement::near);
 }
 
 TEST(Check, AnErrorIsPrintedAsItIsAndHeldAgainstItsLimit) {
   const Check close = check(Claim::at_most, {0.063}, {0.09});
-  EXPECT_EQ(close.verdict, Verdict::inside);
+  EXPECT_EQ(close.verdict, Agreement::inside);
   EXPECT_EQ(close.error, 0.063);
   EXPECT_NE(validation_table({close}).find("6.30 %"), std::string::npos);
-  EXPECT_EQ(check(Claim::at_most, {0.091}, {0.09}).verdict, Verdict::outside);
+  EXPECT_EQ(check(Claim::at_most, {0.091}, {0.09}).verdict, Agreement::outside);
   EXPECT_EQ(check(Claim::at_most, {std::numeric_limits<double>::quiet_NaN()}, {0.09}).verdict,
-            Verdict::outside);
+            Agreement::outside);
 }
 
 TEST(Check, WhatWasFittedOrGivenIsCountedApart) {
@@ -99,10 +99,10 @@ TEST(Check, AnOrderHoldsOrNot) {
   order.simulated = {1, 2};
   order.holds = true;
   judge(order);
-  EXPECT_EQ(order.verdict, Verdict::inside);
+  EXPECT_EQ(order.verdict, Agreement::inside);
   order.holds = false;
   judge(order);
-  EXPECT_EQ(order.verdict, Verdict::outside);
+  EXPECT_EQ(order.verdict, Agreement::outside);
 }
 
 TEST(Suites, DataThatSomebodyHasNamedAndThatIsNotThereIsRefused) {
@@ -147,7 +147,7 @@ TEST(MeasuredSuite, KeepsWhatReadmePromisesAndSaysWhyOfTheRest) {
   EXPECT_GT(checks.size(), 40U);
   EXPECT_EQ(broken_promises(checks), "") << validation_table(checks);
   for (const Check& check : checks) {
-    EXPECT_TRUE(check.verdict != Verdict::outside || !check.reason.empty()) << check.id;
+    EXPECT_TRUE(check.verdict != Agreement::outside || !check.reason.empty()) << check.id;
   }
 }
 
@@ -157,7 +157,7 @@ TEST(StacksSuite, LoadsFromDramAreWithinTenPercentAndWhatIsOutsideSaysWhy) {
   int loads = 0;
   double before_ms = 0;
   for (const Check& check : checks) {
-    EXPECT_TRUE(check.verdict != Verdict::outside || !check.reason.empty()) << check.id;
+    EXPECT_TRUE(check.verdict != Agreement::outside || !check.reason.empty()) << check.id;
     if (check.id.find("load_") == std::string::npos || check.simulated.size() != 1) continue;
     ++loads;
     EXPECT_LT(check.error, 0.1) << check.id;
@@ -178,7 +178,7 @@ TEST(StacksSuite, CountsWhatWasChosenForItsNumbersAsTuned) {
 TEST(MeasuredSuite, ComparesNothingWithoutTheMeasurements) {
   const std::vector<Check> checks = run_suites({"measured"}, {.data_folder = "/nowhere"});
   for (const Check& check : checks) {
-    EXPECT_EQ(check.verdict, Verdict::not_comparable) << check.id;
+    EXPECT_EQ(check.verdict, Agreement::not_comparable) << check.id;
     EXPECT_NE(check.reason.find("/nowhere"), std::string::npos) << check.id;
   }
   EXPECT_NE(validation_table(checks).find("not comparable"), std::string::npos);
@@ -188,7 +188,7 @@ TEST(MeasuredSuite, ComparesNothingWithoutTheMeasurements) {
 
 TEST(NpuPaper, IsMetToTheByte) {
   for (const Check& one : checks_of(papers().last(1))) {
-    EXPECT_EQ(one.verdict, Verdict::inside) << one.id;
+    EXPECT_EQ(one.verdict, Agreement::inside) << one.id;
     EXPECT_EQ(one.error, 0) << one.id;
   }
 }
@@ -203,7 +203,7 @@ class HCachePaper : public testing::Test {
 
 TEST_F(HCachePaper, WhatIsNotInsideSaysWhy) {
   for (const Check& one : checks()) {
-    EXPECT_TRUE(one.verdict == Verdict::inside || !one.reason.empty()) << one.id;
+    EXPECT_TRUE(one.verdict == Agreement::inside || !one.reason.empty()) << one.id;
     for (double number : one.simulated) EXPECT_TRUE(std::isfinite(number)) << one.id;
   }
 }
@@ -228,7 +228,8 @@ TEST_F(HCachePaper, TheTableFitsAHundredColumnsAndTheJsonHasEveryCheck) {
                           "verdict", "reason"}) {
     EXPECT_TRUE(json["checks"][0].contains(key)) << key;
   }
-  EXPECT_EQ(json["checks"][0]["verdict"], std::string(kVerdictNames[static_cast<int>(checks()[0].verdict)]));
+  EXPECT_EQ(json["checks"][0]["verdict"],
+            std::string(kAgreementNames[static_cast<int>(checks()[0].verdict)]));
 }
 
 TEST(CacheBlendPaper, HasItsMainRatiosInsideAndReasonsForTheRest) {
@@ -236,14 +237,14 @@ TEST(CacheBlendPaper, HasItsMainRatiosInsideAndReasonsForTheRest) {
   ASSERT_EQ(paper.prefix, "blend");
   const std::vector<Check> checks = checks_of({&paper, 1});
   for (const Check& one : checks) {
-    EXPECT_TRUE(one.verdict == Verdict::inside || !one.reason.empty()) << one.id;
+    EXPECT_TRUE(one.verdict == Agreement::inside || !one.reason.empty()) << one.id;
     for (double number : one.simulated) EXPECT_TRUE(std::isfinite(number)) << one.id;
     for (const char* main : {"blend.f12.ttft_vs_recompute", "blend.f14.throughput",
                              "blend.7.prefix_throughput", "blend.f17.order"}) {
-      EXPECT_TRUE(one.id != main || one.verdict == Verdict::inside) << one.id;
+      EXPECT_TRUE(one.id != main || one.verdict == Agreement::inside) << one.id;
     }
   }
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::validate_test

@@ -9,7 +9,7 @@
 
 #include "metrics/recorder.h"
 
-namespace kvcap {
+namespace kvcap::warmup_test {
 namespace {
 
 WarmupDetector::Found found_in(const std::vector<double>& values) {
@@ -152,4 +152,4 @@ TEST(Warmup, OfARunThatHasNotSettledIsSaidAndNotCut) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::warmup_test

@@ -13,7 +13,7 @@
 
 #include "base/input_error.h"
 
-namespace kvcap {
+namespace kvcap::workers_test {
 namespace {
 
 std::string number(std::size_t job) { return "result " + std::to_string(job); }
@@ -168,4 +168,4 @@ TEST(Workers, DoNotOutliveTheirParent) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::workers_test

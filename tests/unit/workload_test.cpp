@@ -12,7 +12,7 @@
 #include "base/input_error.h"
 #include "unit/shared_data.h"
 
-namespace kvcap {
+namespace kvcap::workload_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -493,4 +493,4 @@ TEST(ShareGptFile, HasTheTurnsThatItsReadmeCounts) {
 }
 
 }  // namespace
-}  // namespace kvcap
+}  // namespace kvcap::workload_test

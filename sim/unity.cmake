@@ -1,0 +1,28 @@
+# Unity builds: a few files of one folder are compiled as one, since headers cost more than what follows them.
+# File-local names are therefore unique within their folder, and tests have a namespace each.
+option(KVCAP_UNITY "Compile files of a folder together" ON)
+
+# `most`: files of a folder that are compiled together.
+function(kvcap_unity target most)
+  if(NOT KVCAP_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  list(SORT sources)
+  set(before "")
+  foreach(source ${sources})
+    cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE path)
+    cmake_path(GET path PARENT_PATH folder)
+    if(NOT folder STREQUAL before)
+      set(count 0)
+      set(before ${folder})
+    endif()
+    math(EXPR batch "${count} / ${most}")
+    math(EXPR count "${count} + 1")
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
+    string(MAKE_C_IDENTIFIER "${name}_${batch}" group)
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+  endforeach()
+endfunction()
