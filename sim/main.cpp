@@ -90,6 +90,13 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
                           kvcap::suggestion(argv[1], candidates));
 }
 
+// What the user can do where the machine has run out of something.
+std::string remedy(const std::error_code& code) {
+  if (code == std::errc::too_many_files_open) return " (ulimit -n raises their number)";
+  if (code == std::errc::resource_unavailable_try_again) return " (ulimit -u raises the number of processes)";
+  return "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -139,7 +146,7 @@ int main(int argc, char** argv) {
     return report(130, error.what());
   } catch (const std::system_error& error) {
     // A full disk, a lost folder, no more processes: the machine's state, not our bug.
-    return report(2, error.what());
+    return report(2, error.what() + remedy(error.code()));
   } catch (const std::bad_alloc&) {
     return report(2, "out of memory");
   } catch (const std::exception& error) {

@@ -34,6 +34,7 @@ struct CapacityArgs {
   std::vector<std::string> meet;
   int seeds = 8;
   std::string out;
+  bool resume = false;
   bool json = false;
 };
 
@@ -234,13 +235,14 @@ std::vector<std::string> overrides_of(const CapacityArgs& args, const std::vecto
 
 // What the line's engine bears with its prefix cache alone and with its stacks.
 std::vector<Alternative> alternatives(const CapacityArgs& args, const std::vector<std::string>& launched,
-                                      const Scenario& scenario, const CapacityQuestion& question) {
+                                      const Scenario& scenario, const CapacityQuestion& question,
+                                      const FinishedRuns& finished) {
   std::vector<Alternative> found;
   for (const std::string& policy : stacks_beside(read_launch_line(args.from))) {
     if (policy == scenario.policy.name) continue;
     Scenario other = load_scenario(args.scenario_path,
                                    overrides_of(args, launched, overrides_beside(policy, args.overrides)));
-    CapacityAnswer answer = find_capacity(question, simulated_loads(other, question.meet));
+    CapacityAnswer answer = find_capacity(question, simulated_loads(other, question.meet, finished));
     found.push_back({policy, std::move(other), std::move(answer)});
   }
   return found;
@@ -275,13 +277,15 @@ void capacity(const CapacityArgs& args) {
                                   .closed_loop = process == ArrivalProcess::closed_loop,
                                   .seeds = args.seeds,
                                   .guess = load_of(scenario)};
-  prepare_folder(args.out);
+  refuse_resume_without_folder("capacity", args.resume, args.out);
+  const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {
     refuse_to_replace_in("--out", args.out, std::vector<std::string>{"capacity.json"}, files_of(scenario));
   }
-  const CapacityAnswer answer = find_capacity(question, simulated_loads(scenario, question.meet));
+  const FinishedRuns finished(args.out, args.resume);
+  const CapacityAnswer answer = find_capacity(question, simulated_loads(scenario, question.meet, finished));
   std::vector<Alternative> others;
-  if (!args.from.empty()) others = alternatives(args, launched, scenario, question);
+  if (!args.from.empty()) others = alternatives(args, launched, scenario, question, finished);
   Json object = answer_object(scenario, question, answer);
   const std::string launch = launch_line_of(scenario);
   object["launch"] = launch.empty() ? Json() : Json(launch);
@@ -294,6 +298,7 @@ void capacity(const CapacityArgs& args) {
   }
   const std::string json = object.dump(2) + "\n";
   if (!args.out.empty()) write_file(args.out + "/capacity.json", json);
+  finished.discard();
   if (args.json) {
     std::fputs(json.c_str(), stdout);
   } else {
@@ -322,6 +327,8 @@ void add_capacity(CLI::App& app) {
       .with_default()
       .within(1, 100);
   command.value("--out", args->out, "folder for capacity.json");
+  command.flag("--resume", args->resume,
+               "repeat no simulation that an interrupted command with this --out has finished");
   command.flag("--json", args->json, "print everything as JSON");
   command.footer(
       "The load is requests a second, or with workload.arrivals.process closed_loop the sessions that are\n"

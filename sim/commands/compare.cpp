@@ -42,6 +42,7 @@ struct CompareArgs {
   bool bounds = false;
   std::optional<int64_t> draws;  // absent: the default, none for many settings
   std::string out;
+  bool resume = false;
   bool json = false;
 };
 
@@ -344,7 +345,8 @@ void compare(const CompareArgs& args) {
   load_columns();
   if (args.bounds) add_bounds(scenarios, columns);
   load_columns();
-  prepare_folder(args.out);
+  refuse_resume_without_folder("compare", args.resume, args.out);
+  const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {
     const std::vector<std::string> names = {"compare.json", "table.txt"};
     std::vector<std::string> inputs;
@@ -355,7 +357,9 @@ void compare(const CompareArgs& args) {
     for (const Compared& column : columns)
       refuse_to_replace_run(args.out + "/" + folder_name(column), inputs);
   }
-  const std::vector<std::vector<RunResult>> runs = run_replications(scenarios, {.keep_turns = true});
+  const FinishedRuns finished(args.out, args.resume);
+  const std::vector<std::vector<RunResult>> runs =
+      run_replications(scenarios, {.keep_turns = true, .finished = &finished});
 
   std::vector<std::string> labels;
   std::vector<RunResult> results;
@@ -392,6 +396,7 @@ void compare(const CompareArgs& args) {
     files.add(args.out + "/table.txt", table);
     files.add(args.out + "/compare.json", compare_json(results, differences, pairs, model));
     files.commit();
+    finished.discard();
   }
   std::fputs(args.json ? compare_json(results, differences, pairs, model).c_str() : table.c_str(), stdout);
 }
@@ -423,6 +428,8 @@ void add_compare(CLI::App& app) {
   command.repeated("--set", args->overrides, "override a field in all settings: path=value");
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for compare.json, table.txt and a folder a setting");
+  command.flag("--resume", args->resume,
+               "repeat no simulation that an interrupted command with this --out has finished");
   command.flag("--json", args->json, "print the comparison as JSON");
   command.footer(
       "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal --out "

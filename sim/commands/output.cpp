@@ -62,19 +62,39 @@ std::vector<std::string> with_prices(const std::string& prices, std::vector<std:
   return overrides;
 }
 
-void prepare_folder(const std::string& folder, const std::string& option) {
-  if (folder.empty()) return;
+MadeFolders::~MadeFolders() {
+  std::error_code none;
+  for (const std::filesystem::path& folder : made_) {
+    if (std::filesystem::is_empty(folder, none)) std::filesystem::remove(folder, none);
+  }
+}
+
+MadeFolders prepare_folder(const std::string& folder, const std::string& option) {
+  if (folder.empty()) return {};
   std::error_code error;
+  std::vector<std::filesystem::path> missing;
+  for (std::filesystem::path one = folder; !one.empty() && !std::filesystem::exists(one, error);
+       one = one.parent_path()) {
+    missing.push_back(one);
+  }
+  error.clear();
+  MadeFolders made(std::move(missing));
   std::filesystem::create_directories(folder, error);
   if (!error && !std::filesystem::is_directory(folder))
     error = std::make_error_code(std::errc::not_a_directory);
   if (!error && access(folder.c_str(), W_OK) != 0) error = std::make_error_code(std::errc::permission_denied);
   if (error) throw InputError(option + ": " + folder + " cannot be written: " + error.message());
+  return made;
 }
 
 std::vector<std::string> files_of(const Scenario& scenario) {
   const SourceOptions& source = scenario.workload.source;
   return {scenario.file, scenario.prices_file, source.path, source.token_counts, source.hash_ids};
+}
+
+void refuse_resume_without_folder(const std::string& command, bool resume, const std::string& out) {
+  if (resume && out.empty())
+    throw InputError(command + ": --resume needs --out, the folder that holds the finished runs");
 }
 
 void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -25,9 +26,25 @@ std::vector<std::string> files_of(const Scenario& scenario);
 // write.
 void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs);
 
+// Folders that a command has made: those that are still empty at its end go again.
+class MadeFolders {
+ public:
+  MadeFolders() = default;
+  explicit MadeFolders(std::vector<std::filesystem::path> made) : made_(std::move(made)) {}
+  MadeFolders(MadeFolders&& other) noexcept : made_(std::exchange(other.made_, {})) {}
+  MadeFolders& operator=(MadeFolders&&) = delete;
+  ~MadeFolders();
+
+ private:
+  std::vector<std::filesystem::path> made_;  // the innermost first
+};
+
 // Makes the folder of an option, if one is given, before anything runs. Throws InputError when nothing can be
 // written there.
-void prepare_folder(const std::string& folder, const std::string& option = "--out");
+[[nodiscard]] MadeFolders prepare_folder(const std::string& folder, const std::string& option = "--out");
+
+// Throws InputError for --resume without --out.
+void refuse_resume_without_folder(const std::string& command, bool resume, const std::string& out);
 
 // The files of add_run_files().
 std::vector<std::filesystem::path> files_of_run(const std::string& folder);

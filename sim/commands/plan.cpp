@@ -33,6 +33,7 @@ struct PlanArgs {
   std::string out;
   int64_t draws = kDefaultDraws;
   bool break_even = false;
+  bool resume = false;
   bool json = false;
 };
 
@@ -278,18 +279,21 @@ void plan(const PlanArgs& args) {
   refuse_read_once(args.path, ", and a plan reads it for every configuration; allowed: a file");
   const Plan plan = load_plan(args.path, with_prices(args.prices, args.overrides));
   const std::vector<std::string> names = {args.break_even ? "break_even.json" : "plan_result.json"};
-  prepare_folder(args.out);
+  refuse_resume_without_folder("plan", args.resume, args.out);
+  const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {
     refuse_to_replace_in("--out", args.out, names, std::vector<std::string>{args.path, args.prices});
   }
   const std::string out = args.out.empty() ? "" : args.out + "/" + names.front();
   if (args.break_even) {
+    if (args.resume) throw InputError("plan: found --resume with --break-even, allowed: one of them");
     break_even(args, plan, out);
     return;
   }
   if (plan.search.empty()) throw InputError(args.path + ": search: missing, required");
   check_values(plan, args.path);
-  Simulator simulator(plan);
+  const FinishedRuns finished(args.out, args.resume);
+  Simulator simulator(plan, finished);
   Judge judge(plan, simulator);
   PlanReport report{.plan = &plan, .result = find_plan(plan, judge)};
   if (report.result.best) {
@@ -305,6 +309,7 @@ void plan(const PlanArgs& args) {
   report.simulations = simulator.simulations();
   const PlanDraws draws = draw_finalists(plan, report.result, {.draws = args.draws});
   if (!out.empty()) write_file(out, report_object(report, draws).dump(2) + "\n");
+  finished.discard();
   if (args.json) {
     std::printf("%s\n", report_object(report, draws).dump(2).c_str());
   } else {
@@ -323,6 +328,8 @@ void add_plan(CLI::App& app) {
                    "set a field of every configuration: path=value, e.g. workload.arrivals.sessions_per_s=2");
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for plan_result.json, or break_even.json");
+  command.flag("--resume", args->resume,
+               "repeat no simulation that an interrupted command with this --out has finished");
   command
       .value("--draws", args->draws, "machines to draw within what was measured, for the finalists; 0: none")
       .with_default()

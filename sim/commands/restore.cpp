@@ -267,7 +267,7 @@ void restore(const RestoreArgs& args) {
     const std::vector<std::string> left_out = leave_out_refusing(scenario, policies);
     notes.insert(notes.end(), left_out.begin(), left_out.end());
   }
-  prepare_folder(args.out);
+  const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {
     refuse_to_replace_in("--out", args.out, std::vector<std::string>{"restore.json"},
                          std::vector<std::string>{args.model, args.hardware});

@@ -51,7 +51,7 @@ void run(const RunArgs& args) {
   require_writable_place(args.perfetto);
   const std::vector<std::string> inputs = files_of(scenario);
   if (!args.perfetto.empty()) refuse_to_replace("--perfetto", args.perfetto, inputs);
-  prepare_folder(args.out);
+  const MadeFolders made = prepare_folder(args.out);
   refuse_to_replace_run(args.out, inputs);
   if (!args.perfetto.empty() && !args.out.empty()) {
     for (const std::filesystem::path& file : files_of_run(args.out))

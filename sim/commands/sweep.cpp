@@ -119,10 +119,10 @@ void launch_on_slurm(const CheckedSweep& checked, const SweepArgs& args) {
   if (!args.prices.empty())
     array.arguments.insert(array.arguments.end(), {"--prices", absolute(args.prices)});
   if (!args.cache.empty()) array.arguments.insert(array.arguments.end(), {"--cache", absolute(args.cache)});
-  prepare_folder(array.folder);
+  const MadeFolders of_slurm = prepare_folder(array.folder);
   const std::vector<std::string> inputs = {args.sweep_path};
   refuse_to_replace("--out", array.folder + "/array.sh", inputs, "#!/bin/sh\nexec '");
-  prepare_folder(args.out + "/shards");
+  const MadeFolders of_shards = prepare_folder(args.out + "/shards");
   const std::vector<std::size_t> missing = run_on_slurm(array, [&](std::size_t index) {
     const Shard shard{index, array.shards};
     return shard_has_ended(checked, shard, shard_path(args.out, shard));
@@ -145,18 +145,16 @@ void sweep(const SweepArgs& args) {
   const Shard shard = args.shard.empty() ? Shard{} : shard_of(args.shard);
   const Sweep asked = load_sweep(args.sweep_path, with_prices(args.prices, args.overrides));
   const CheckedSweep checked = check_sweep(asked, slurm ? 0 : args.jobs);
-  prepare_folder(args.out);
-  prepare_folder(args.cache, "--cache");
+  const MadeFolders made = prepare_folder(args.out);
+  const MadeFolders cache = prepare_folder(args.cache, "--cache");
   std::string results = args.out + "/results.sqlite";
   std::size_t bad = 0;  // points that failed
   if (slurm) launch_on_slurm(checked, args);
   if (args.collect) {
     collect(checked, args, results);
   } else if (!slurm) {
-    if (!args.shard.empty()) {
-      prepare_folder(args.out + "/shards");
-      results = shard_path(args.out, shard);
-    }
+    const MadeFolders shards = prepare_folder(args.shard.empty() ? "" : args.out + "/shards");
+    if (!args.shard.empty()) results = shard_path(args.out, shard);
     const int at_once = args.jobs > 0 ? args.jobs : core_count();
     if (journal_mode_at(results) == JournalMode::rollback) {
       std::fprintf(stderr,

@@ -42,7 +42,7 @@ void refuse_mixed_options(const ValidateArgs& args) {
 }
 
 void validate_run(const ValidateArgs& args) {
-  prepare_folder(args.out);
+  const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {
     refuse_to_replace_in("--out", args.out, std::vector<std::string>{"validation.json"},
                          std::vector<std::string>{args.run, args.scenario, args.hardware});
@@ -70,7 +70,7 @@ std::vector<Check> checks_for(const ValidateArgs& args) {
 void validate(const ValidateArgs& args) {
   refuse_mixed_options(args);
   if (!args.run.empty()) return validate_run(args);
-  prepare_folder(args.out);
+  const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {
     refuse_to_replace_in("--out", args.out, std::vector<std::string>{"validation.json"},
                          std::vector<std::string>{args.twin, args.hardware});

@@ -1,6 +1,8 @@
+#include <signal.h>
 #include <xbt/log.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <map>
@@ -249,12 +251,29 @@ class SimgridNode : public Node {
   SimgridComputeQueue compute_;
 };
 
+// SimGrid's engine takes some signals for itself and reports on its state when they come. Ctrl-C and faults
+// stay what the caller made of them: these are its handlers from before the engine.
+class SignalHandlers {
+ public:
+  SignalHandlers() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], nullptr, &before_[i]);
+  }
+  void restore() const {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  }
+
+ private:
+  static constexpr std::array kSignals = {SIGINT, SIGSEGV, SIGBUS};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
 class SimgridWorld : public World {
  public:
   SimgridWorld(const HardwareProfile& hardware, int64_t tensor_parallel_size,
                std::vector<LinkObserver> observers, bool shared_remote,
                const std::optional<Interconnect>& interconnect)
       : engine_(std::string("kvcap")) {
+    caller_.restore();
     // CM02 without the TCP window and without cross traffic: a flow gets its max-min share of the links, no
     // more and no less.
     xbt_log_control_set("root.thresh:warning");
@@ -373,6 +392,7 @@ class SimgridWorld : public World {
                 [this] { next_call_s_ - now_s() <= kResolution_s ? call() : set_alarm(); });
   }
 
+  const SignalHandlers caller_;
   sg4::Engine engine_;
   Agenda agenda_;
   std::vector<std::unique_ptr<SimgridNode>> nodes_;

@@ -300,6 +300,21 @@ Scenario at_load(Scenario scenario, const LoadAsk& ask) {
   return in_steady_state(std::move(scenario));
 }
 
+std::string key_of(const LoadAsk& ask) {
+  char text[96];
+  std::snprintf(text, sizeof text, " load %.17g seed %lld sessions %lld", ask.load,
+                static_cast<long long>(ask.seed), static_cast<long long>(ask.sessions));
+  return text;
+}
+
+std::string name_of(const Scenario& scenario, const LoadAsk& ask) {
+  const bool is_loop = scenario.workload.arrivals.process == ArrivalProcess::closed_loop;
+  char load[64];
+  std::snprintf(load, sizeof load, is_loop ? "%.0f sessions at once" : "%g requests/s", ask.load);
+  return "the simulation of " + scenario.name + " at " + load + ", seed " +
+         std::to_string(scenario.seed + static_cast<uint64_t>(ask.seed));
+}
+
 }  // namespace
 
 MeanInterval LoadPoint::metric(const std::string& name, double confidence) const {
@@ -343,27 +358,38 @@ double load_of(const Scenario& scenario) {
   return most;
 }
 
-RunLoads simulated_loads(Scenario scenario, const std::vector<Target>& meet) {
+RunLoads simulated_loads(Scenario scenario, const std::vector<Target>& meet, const FinishedRuns& finished) {
   scenario.workload.sessions.reset();  // of a file, all there are
   const auto sources = std::make_shared<Sources>();
   sources->read(scenario);
-  return [scenario, sources, meet](const std::vector<LoadAsk>& asks) {
-    const std::vector<std::string> messages =
-        run_in_workers(asks.size(),
-                       [&](std::size_t job, std::atomic<int64_t>& done_units) {
-                         const Scenario one = at_load(scenario, asks[job]);
-                         Scenario seeded = scenario;
-                         seeded.seed = one.seed;
-                         RunResult result = simulate(one, sources->workload(seeded, one.workload));
-                         for (const Target& target : meet) {
-                           if (!allowed_share(target.metric)) continue;
-                           result.metrics.push_back({beyond_share_name(target.metric),
-                                                     share_beyond(result.turns, target.metric, target.max)});
-                         }
-                         ++done_units;
-                         return serialize(without_curves(std::move(result)));
-                       },
-                       {.total_units = static_cast<int64_t>(asks.size()), .label = "simulating"});
+  std::string key = finished.key_of(scenario);
+  for (const Target& target : meet) {
+    if (allowed_share(target.metric)) key += " " + target.metric + " " + std::to_string(target.max);
+  }
+  return [scenario, sources, meet, finished, key](const std::vector<LoadAsk>& asks) {
+    const std::vector<std::string> messages = run_in_workers(
+        asks.size(),
+        [&](std::size_t job, std::atomic<int64_t>& done_units) {
+          const auto simulated = [&] {
+            const Scenario one = at_load(scenario, asks[job]);
+            Scenario seeded = scenario;
+            seeded.seed = one.seed;
+            RunResult result = simulate(one, sources->workload(seeded, one.workload));
+            for (const Target& target : meet) {
+              if (!allowed_share(target.metric)) continue;
+              result.metrics.push_back(
+                  {beyond_share_name(target.metric), share_beyond(result.turns, target.metric, target.max)});
+            }
+            return serialize(without_curves(std::move(result)));
+          };
+          const std::string message = finished.get(key + key_of(asks[job]), simulated);
+          ++done_units;
+          return message;
+        },
+        {.total_units = static_cast<int64_t>(asks.size()),
+         .label = "simulating",
+         .name = [&](std::size_t job) { return name_of(scenario, asks[job]); },
+         .hint = finished.hint()});
     std::vector<RunResult> results;
     results.reserve(messages.size());
     for (const std::string& one : messages) results.push_back(deserialize(one));

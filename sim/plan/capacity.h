@@ -22,6 +22,7 @@
 #include "metrics/intervals.h"
 #include "metrics/result.h"
 #include "metrics/stability.h"
+#include "plan/finished_runs.h"
 #include "plan/plan.h"
 #include "plan/plan_judge.h"
 #include "scenario/scenario.h"
@@ -79,6 +80,7 @@ std::vector<Target> targets_of(const SloOptions& slo);
 double load_of(const Scenario& scenario);
 // In workers: the scenario at each load, measured over the steady window, with the shares of turns beyond the
 // percentiles of `meet` among the metrics. A file's sessions are drawn again where a run is longer than it.
-RunLoads simulated_loads(Scenario scenario, const std::vector<Target>& meet);
+RunLoads simulated_loads(Scenario scenario, const std::vector<Target>& meet,
+                         const FinishedRuns& finished = FinishedRuns("", false));
 
 }  // namespace kvcap

@@ -87,7 +87,10 @@ ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vect
           return serialize(RunResult{});
         }
       },
-      {.total_units = lengths.turns, .label = "drawing machines"});
+      {.total_units = lengths.turns, .label = "drawing machines", .name = [&](std::size_t job) {
+         return "the simulation of " + scenarios[job / runs].name + " on drawn machine " +
+                std::to_string(job % runs) + ", seed " + std::to_string(scenarios[job / runs].seed);
+       }});
   ModelDraws draws{.draws = options.draws,
                    .sessions = *std::min_element(lengths.sessions.begin(), lengths.sessions.end()),
                    .is_shortened = lengths.is_shortened,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/finished_runs.h"
 #include "plan/plan_judge.h"
 #include "plan/sources.h"
 
@@ -12,7 +13,8 @@ namespace kvcap {
 
 class Simulator : public Evaluator {
  public:
-  explicit Simulator(const Plan& plan) : plan_(plan) {}
+  explicit Simulator(const Plan& plan, const FinishedRuns& finished = FinishedRuns("", false))
+      : plan_(plan), finished_(finished) {}
   // Results come without their turns and texts. A scenario that is refused is an answer with its reason.
   // Configurations that differ in nothing but storage that neither uses are run once.
   std::vector<Answer> run(const std::vector<Ask>& asks) override;
@@ -20,6 +22,7 @@ class Simulator : public Evaluator {
 
  private:
   const Plan& plan_;
+  FinishedRuns finished_;
   int64_t simulations_ = 0;
   Sources sources_;
   std::map<std::string, Answer> answers_;  // by what the simulation depends on

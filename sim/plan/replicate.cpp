@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/files.h"
@@ -68,19 +69,41 @@ class Replications {
   }
 
   void simulate_all(const std::vector<Run>& round) {
-    WorkerOptions workers{.label = "simulating"};
+    WorkerOptions workers{.label = "simulating",
+                          .name = [&](std::size_t job) { return name_of(round[job]); }};
     for (const Run& run : round) {
       workers.total_units += static_cast<int64_t>(workload_of(run).turns.size());
     }
+    const FinishedRuns none("", false);
+    const FinishedRuns& finished = options_.finished ? *options_.finished : none;
+    workers.hint = finished.hint();
+    std::vector<std::string> keys;
+    for (const Run& run : round) keys.push_back(key_of(run, finished));
     const std::vector<std::string> results = run_in_workers(
         round.size(),
         [&](std::size_t job, std::atomic<int64_t>& done_units) {
-          return serialize(simulate_one(round[job], done_units));
+          return finished.get(keys[job], [&] { return serialize(simulate_one(round[job], done_units)); });
         },
         workers);
     for (std::size_t i = 0; i < round.size(); ++i) {
       grouped_[round[i].scenario][round[i].replication] = deserialize(results[i]);
     }
+  }
+
+  std::string name_of(const Run& run) const {
+    const Scenario& scenario = scenarios_[run.scenario];
+    const std::string setting = scenarios_.size() > 1
+                                    ? "setting " + std::to_string(run.scenario + 1) + " of " +
+                                          std::to_string(scenarios_.size()) + ", policy "
+                                    : "policy ";
+    return "the simulation of " + scenario.name + " (" + setting + scenario.policy.name + ", seed " +
+           std::to_string(scenario.seed + run.replication) + ")";
+  }
+
+  std::string key_of(const Run& run, const FinishedRuns& finished) const {
+    const std::optional<int64_t> sessions = options_of(run).sessions;
+    return finished.key_of(scenarios_[run.scenario]) + " " + std::to_string(run.replication) + " " +
+           std::to_string(sessions.value_or(0)) + (options_.keep_turns ? " turns" : "");
   }
 
   RunResult simulate_one(const Run& run, std::atomic<int64_t>& done_units) const {

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "metrics/result.h"
+#include "plan/finished_runs.h"
 #include "scenario/scenario.h"
 
 namespace kvcap {
@@ -15,6 +16,7 @@ struct ReplicationOptions {
   NewFile* timeline = nullptr;  // gets the timeline of the first run
   NewFile* requests = nullptr;  // gets requests.csv of the first run
   bool keep_turns = false;      // in the result of each scenario's first run
+  const FinishedRuns* finished = nullptr;
 };
 
 // A run is made longer up to so many turns, about 15 s of simulation; one of a search, which makes hundreds,

@@ -32,8 +32,9 @@ constexpr int kPatience_ms = 5'000;  // with others that hold the file
   if (database && sqlite3_extended_errcode(database) == SQLITE_READONLY_ROLLBACK) {
     throw InputError(path + ": its sweep was stopped while it wrote; kvcap sweep --resume mends it");
   }
-  const bool full = code == SQLITE_FULL;
-  throw std::system_error(full ? ENOSPC : EIO, std::generic_category(), path + ": " + what);
+  const int cause = database ? sqlite3_system_errno(database) : 0;
+  const int fallback = code == SQLITE_FULL ? ENOSPC : EIO;
+  throw std::system_error(cause != 0 ? cause : fallback, std::generic_category(), path + ": " + what);
 }
 
 std::string sql_quoted(const std::string& name) {

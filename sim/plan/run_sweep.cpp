@@ -133,7 +133,8 @@ class Runner {
            .timeout_s = checked_.sweep.limits().timeout_s,
            .memory_bytes = checked_.sweep.limits().memory_bytes,
            .label = "sweeping",
-           .remark = [this] { return remark(); }});
+           .remark = [this] { return remark(); },
+           .name = [this](std::size_t job) { return name_of(jobs_[job]); }});
       jobs_ = std::exchange(longer_, {});
     }
     writer_.finish();
@@ -157,6 +158,11 @@ class Runner {
   static Scenario source_of(Scenario scenario) {
     if (scenario.workload.run_length == RunLength::steady) scenario.workload.sessions.reset();
     return scenario;
+  }
+
+  std::string name_of(const Job& job) const {
+    const uint64_t seed = checked_.sweep.scenario(job.point).seed + static_cast<uint64_t>(job.run);
+    return "the simulation of point " + std::to_string(job.point + 1) + ", seed " + std::to_string(seed);
   }
 
   // In the worker.

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -168,13 +169,17 @@ class Pool {
   void run() {
     const auto at_once = static_cast<std::size_t>(options_.at_once > 0 ? options_.at_once : core_count());
     std::size_t next = 0;
-    while (next < jobs_ || !workers_.empty() || !ended_.empty()) {
+    while (next < jobs_ || !again_.empty() || !workers_.empty() || !ended_.empty()) {
+      while (!interrupted && !again_.empty() && workers_.size() < at_once) {
+        start(again_.back());
+        again_.pop_back();
+      }
       while (!interrupted && next < jobs_ && workers_.size() < at_once) start(next++);
       on_outcomes_(std::exchange(ended_, {}));
       if (interrupted) throw Interrupted();
       if (!workers_.empty()) listen();
       stop_late_ones();
-      bar_.show(share_of(next - workers_.size()), options_.remark ? options_.remark() : "");
+      bar_.show(share_of(next - workers_.size() - again_.size()), options_.remark ? options_.remark() : "");
     }
   }
 
@@ -185,16 +190,19 @@ class Pool {
                : static_cast<double>(ended) / static_cast<double>(jobs_);
   }
 
+  std::string name_of(std::size_t job) const { return options_.name ? options_.name(job) : "a simulation"; }
+
   void start(std::size_t which) {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+    if (pipe2(ends, O_CLOEXEC) != 0)
+      throw std::system_error(errno, std::generic_category(), "a simulation's pipe");
     std::fflush(nullptr);
     const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid < 0) {
       close(ends[0]);
       close(ends[1]);
-      throw std::system_error(errno, std::generic_category(), "fork");
+      throw std::system_error(errno, std::generic_category(), "a simulation's process");
     }
     if (pid == 0) {
       // A worker does not outlive its parent, however that ends.
@@ -260,20 +268,30 @@ class Pool {
     const auto seconds = [](const timeval& time) {
       return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
     };
+    // The kernel kills where memory is short: with fewer beside it the job may end. A failed check is no such
+    // case.
+    const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) != SIGABRT;
+    if (!late && was_killed && killed_.insert(worker.job).second) {
+      counters_[worker.job] = 0;
+      again_.push_back(worker.job);
+      return;
+    }
     JobOutcome& outcome = ended_.emplace_back();
     outcome.job = worker.job;
     outcome.cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime);
     if (late) {
       char text[80];
-      std::snprintf(text, sizeof text, "a simulation took longer than %g s", options_.timeout_s);
+      std::snprintf(text, sizeof text, " took longer than %g s", options_.timeout_s);
       outcome.end = JobEnd::timed_out;
-      outcome.text = text;
+      outcome.text = name_of(worker.job) + text;
     } else if (WIFSIGNALED(status)) {
       outcome.end = JobEnd::failed;
-      outcome.text = "a simulation died: " + std::string(strsignal(WTERMSIG(status)));
+      outcome.text = name_of(worker.job) + (was_killed ? " died twice: " : " died: ") +
+                     strsignal(WTERMSIG(status)) +
+                     (WTERMSIG(status) == SIGKILL ? " (memory may be short)" : "");
     } else if (worker.message.empty()) {
       outcome.end = JobEnd::failed;
-      outcome.text = "a simulation ended without a result";
+      outcome.text = name_of(worker.job) + " ended without a result";
     } else {
       outcome.end = end_of(worker.message.front());
       outcome.text = std::move(worker.message);
@@ -289,7 +307,9 @@ class Pool {
   SharedCounters counters_;
   Progress bar_;
   std::vector<Worker> workers_;
-  std::vector<JobOutcome> ended_;  // and not told yet
+  std::vector<JobOutcome> ended_;   // and not told yet
+  std::vector<std::size_t> again_;  // were killed, and start once more
+  std::set<std::size_t> killed_;
 };
 
 }  // namespace
@@ -303,10 +323,10 @@ int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_co
 
 std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options) {
   std::vector<std::string> results(jobs);
-  const auto keep = [&results](std::vector<JobOutcome> ended) {
+  const auto keep = [&](std::vector<JobOutcome> ended) {
     for (JobOutcome& outcome : ended) {
       if (outcome.end == JobEnd::bad_input) throw InputError(outcome.text);
-      if (outcome.end != JobEnd::done) throw std::runtime_error(outcome.text);
+      if (outcome.end != JobEnd::done) throw std::runtime_error(outcome.text + options.hint);
       results[outcome.job] = std::move(outcome.text);
     }
   };

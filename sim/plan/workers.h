@@ -27,14 +27,18 @@ struct WorkerOptions {
   int64_t total_units = 0;   // what the jobs' counters add up to when all is done; 0: the bar counts jobs
   std::string label;         // in front of the bar; empty: no bar
   std::function<std::string()> remark = nullptr;  // behind the bar
+  // What messages call a job: its setting and seed. Absent: "a simulation".
+  std::function<std::string(std::size_t job)> name = nullptr;
+  std::string hint = "";  // behind the error that a job which died is
 };
 
 // A job returns bytes and counts its finished units in `done_units` for the progress bar (drawn on stderr
 // when it is a terminal and the work takes over a second).
 using Job = std::function<std::string(std::size_t job, std::atomic<int64_t>& done_units)>;
 
-// Returns what each job returned, in order. An InputError thrown by a job is thrown here again; a job that
-// dies throws std::runtime_error with what it died of; the other workers are stopped in both cases.
+// Returns what each job returned, in order. An InputError thrown by a job is thrown here again. A job whose
+// process is killed runs once more; if that is killed too, std::runtime_error names the job and the signal.
+// The other workers are stopped in both cases.
 std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options = {});
 
 enum class JobEnd : uint8_t { done, bad_input, failed, timed_out };

@@ -325,7 +325,8 @@ TEST_F(OutputFaults, OfNamesDoNotLeadOutOfTheFolder) {
   EXPECT_EQ(settings, 4);
 }
 
-// Whatever the moment, a file is the old one or the new one, and nothing lies beside it.
+// Whatever the moment, a file is the old one or the new one, and nothing lies beside it but what --resume
+// takes.
 TEST_F(OutputFaults, OfCtrlCLeaveWholeFiles) {
   write_old_results();
   const auto old = files_of("made");
@@ -342,6 +343,7 @@ TEST_F(OutputFaults, OfCtrlCLeaveWholeFiles) {
       const Outcome outcome = finish(pid);
       EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 130 || outcome.exit_code == 128 + SIGTERM)
           << outcome.exit_code;
+      fs::remove_all(path("made/.finished"));
       EXPECT_EQ(files_of("made"), old) << command[0] << " in round " << round;
     }
   }

@@ -122,12 +122,15 @@ TEST_F(ResultFaults, OfKilledWorkersCostTheirPointsOnlyAndAreMendedByAResume) {
   command.insert(command.end(), {"--jobs", "1"});
   const pid_t pid = start(command);
   kill_worker_of(pid);  // the second point
+  kill_worker_of(pid);  // which runs once more
   Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_NE(outcome.err.find("kvcap: 1 point without a result: rows say why"), std::string::npos)
       << outcome.err;
   EXPECT_NE(outcome.err.find("3 points: 2 ok, 1 failed; "), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find("sweep: the first failure: a simulation died: Killed\n"), std::string::npos)
+  EXPECT_NE(
+      outcome.err.find("sweep: the first failure: the simulation of point 2, seed 1 died twice: Killed"),
+      std::string::npos)
       << outcome.err;
   const Json before = rows();
   EXPECT_EQ(before[1]["status"], "failed");
@@ -263,14 +266,63 @@ TEST_F(ResultFaults, OfMoreSettingsThanAreComparedAreRefusedBeforeTheyAreMade) {
   }
 }
 
-TEST_F(ResultFaults, OfAKilledWorkerAreOneLineForARun) {
-  const pid_t pid = start({"run", path("chat.json"), "--out", path("made"), "--set",
+TEST_F(ResultFaults, OfAKilledWorkerAreOneLineForARunAndLeaveNoFolder) {
+  const pid_t pid = start({"run", path("chat.json"), "--out", path("made/of/folders"), "--set",
                            "workload.sessions=20000", "--set", "fidelity=layer"});
+  kill_worker_of(pid);
   kill_worker_of(pid);
   const Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_EQ(outcome.err, "kvcap: a simulation died: Killed\n");
-  EXPECT_TRUE(fs::is_empty(path("made")));
+  EXPECT_EQ(
+      outcome.err,
+      "kvcap: the simulation of chat (policy hcache, seed 1) died twice: Killed (memory may be short)\n");
+  EXPECT_FALSE(fs::exists(path("made")));
+}
+
+// Of two settings the second never ends: the first is kept, and --resume takes it from there.
+TEST_F(ResultFaults, OfAKilledComparisonAreKeptForAResume) {
+  std::vector<std::string> command = {"compare", path("chat.json"),
+                                      "--out",   path("made"),
+                                      "--draws", "0",
+                                      "--over",  "workload.sessions=20,20000",
+                                      "--set",   "fidelity=layer"};
+  const pid_t pid = start(command);
+  const auto has_one = [&] {
+    return fs::exists(path("made/.finished")) && !fs::is_empty(path("made/.finished"));
+  };
+  for (int i = 0; i < 600 && !has_one(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  kill_worker_of(pid);
+  kill_worker_of(pid);
+  const Outcome outcome = finish(pid);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.err.find("setting 2 of 2"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("; the others are kept: --resume completes them\n"), std::string::npos)
+      << outcome.err;
+  ASSERT_TRUE(has_one());
+  // One that ends in place of the second.
+  command[7] = "workload.sessions=20,21";
+  command.push_back("--resume");
+  EXPECT_EQ(kvcap(command).exit_code, 0);
+  EXPECT_FALSE(fs::exists(path("made/.finished")));
+  EXPECT_TRUE(fs::exists(path("made/compare.json")));
+}
+
+// Limits that a shell sets are named, with what raises them.
+TEST_F(ResultFaults, OfFewFilesNameTheLimit) {
+  write_sweep(R"("grid": {"workload.sessions": [5, 6, 7, 8]})");
+  const auto with_few_files = [] {
+    const rlimit limit{9, 9};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  };
+  std::vector<std::string> command = resume();
+  command.insert(command.end(), {"--jobs", "4"});
+  EXPECT_TRUE(refused(command, with_few_files)
+                  .err.ends_with(": Too many open files (ulimit -n raises their number)\n"));
+  const Outcome compared = refused({"compare", path("chat.json"), "--policies", "recompute,hcache", "--set",
+                                    "workload.sessions=5", "--out", path("compared")},
+                                   with_few_files);
+  EXPECT_TRUE(compared.err.ends_with(": Too many open files (ulimit -n raises their number)\n"))
+      << compared.err;
 }
 
 // Durations are measured with a clock that nobody sets, and no result depends on the date.

@@ -1,5 +1,6 @@
 // Each test has a process of its own (ctest): SimGrid has one engine a process.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <limits>
 #include <memory>
@@ -53,6 +54,15 @@ class SimgridWorld : public ::testing::Test {
   Node& node_;
   std::vector<double> began_s_, ended_s_;
 };
+
+TEST_F(SimgridWorld, LeavesSignalsToTheCaller) {
+  run([&] { move(Tier::dram, 1); }, 2);
+  for (const int number : {SIGINT, SIGSEGV, SIGBUS}) {
+    struct sigaction action {};
+    sigaction(number, nullptr, &action);
+    EXPECT_TRUE(action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) << number;
+  }
+}
 
 TEST_F(SimgridWorld, ServesALaneInOrderAndSharesLinksBetweenLanes) {
   run(

@@ -7,6 +7,8 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,10 +54,10 @@ TEST(Workers, SayWhatAJobDiedOf) {
     return "";
   };
   try {
-    run_in_workers(1, job);
+    run_in_workers(1, job, {.name = [](std::size_t) { return "the third"; }, .hint = "; go on"});
     FAIL() << "no error";
   } catch (const std::runtime_error& error) {
-    EXPECT_STREQ(error.what(), "a simulation died: Killed");
+    EXPECT_STREQ(error.what(), "the third died twice: Killed (memory may be short); go on");
   }
 }
 
@@ -97,9 +99,34 @@ TEST(Workers, GoOnWhenOneFails) {
   EXPECT_EQ(outcomes[1].text, "the model does not fit");
   EXPECT_EQ(outcomes[2].end, JobEnd::failed);
   EXPECT_EQ(outcomes[2].text, "something else");
-  EXPECT_EQ(outcomes[3].text, "a simulation died: Killed");
+  EXPECT_EQ(outcomes[3].text, "a simulation died twice: Killed (memory may be short)");
   EXPECT_EQ(outcomes[4].text, "a simulation ended without a result");
   EXPECT_EQ(outcomes[5].text, "result 5");
+}
+
+TEST(Workers, RunAJobOnceMoreWhenItsProcessIsKilled) {
+  const std::string marks = testing::TempDir() + "kvcap_killed_" + std::to_string(getpid());
+  const Job job = [&](std::size_t i, std::atomic<int64_t>& done_units) -> std::string {
+    std::ofstream(marks, std::ios::app) << i;
+    if (i == 1 && std::filesystem::file_size(marks) < 3) raise(SIGKILL);
+    EXPECT_EQ(done_units.exchange(5), 0);
+    return number(i);
+  };
+  const std::vector<JobOutcome> outcomes = outcomes_of(3, job, {.at_once = 1});
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(outcomes[i].text, number(i));
+  std::string begun;
+  std::ifstream(marks) >> begun;
+  std::filesystem::remove(marks);
+  EXPECT_EQ(begun, "0112");
+}
+
+TEST(Workers, RunAJobThatFailsAnInvariantOnlyOnce) {
+  const std::vector<JobOutcome> outcomes =
+      outcomes_of(1, [](std::size_t, std::atomic<int64_t>&) -> std::string {
+        signal(SIGABRT, SIG_DFL);
+        abort();
+      });
+  EXPECT_EQ(outcomes[0].text, "a simulation died: Aborted");
 }
 
 TEST(Workers, AreStoppedAtTheirTimeLimitAndNotBefore) {
