@@ -4,11 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include "unit/process.h"
 
 namespace kvcap::calibration::outputs_test {
 namespace {
@@ -33,7 +34,7 @@ class CalibrateOutputs : public testing::Test {
   int calibrate(const std::string& arguments) const {
     const std::string command =
         std::string(KVCAP_CALIBRATE) + " " + arguments + " >" + path("out") + " 2>" + path("err");
-    return WEXITSTATUS(std::system(command.c_str()));
+    return WEXITSTATUS(shell_status(command));
   }
   int import(const std::string& out, const std::string& base = "l40s") const {
     return calibrate("import " + path("t.csv") + " --base " + base + " --out " + path(out));

@@ -14,6 +14,7 @@
 #include "calibration/fit.h"
 #include "calibration/journal.h"
 #include "scenario/load.h"
+#include "unit/process.h"
 #include "unit/programs.h"
 #include "unit/shell_word.h"
 
@@ -295,8 +296,8 @@ TEST(ProfileJson, ATableIsOneLineAPointAndLoads) {
 }
 
 int exit_code(const std::string& arguments, const fs::path& errors) {
-  const int status = std::system(
-      (shell_word(calibrate_program()) + " " + arguments + " >/dev/null 2>" + shell_word(errors)).c_str());
+  const int status =
+      shell_status(shell_word(calibrate_program()) + " " + arguments + " >/dev/null 2>" + shell_word(errors));
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "unit/process.h"
 #include "unit/programs.h"
 #include "unit/shell_word.h"
 
@@ -32,7 +33,7 @@ class TwinProgram : public testing::Test {
   int run(const std::string& command) {
     const std::string line =
         command + " >" + shell_word(folder_ / "out") + " 2>" + shell_word(folder_ / "err");
-    return WEXITSTATUS(std::system(line.c_str()));
+    return WEXITSTATUS(shell_status(line));
   }
   int twin(const std::string& more) {
     return run(shell_word(calibrate_program()) + " twin --backend cpu --quick --out " +

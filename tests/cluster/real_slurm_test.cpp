@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "unit/cli.h"
+#include "unit/process.h"
 
 namespace kvcap::real_slurm_test {
 namespace {
@@ -138,29 +139,23 @@ class SlurmSweep : public Cli {
   }
 
   static pid_t start_daemon(const std::vector<std::string>& command) {
-    const pid_t pid = fork();
-    if (pid != 0) return pid;
-    const int nowhere = open("/dev/null", O_RDWR);
-    for (int file : {0, 1, 2}) dup2(nowhere, file);
-    std::vector<char*> argv;
-    argv.reserve(command.size() + 1);
-    for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    execv(argv[0], argv.data());
-    _exit(127);
+    return start_process([&] {
+      const int nowhere = open("/dev/null", O_RDWR);
+      for (int file : {0, 1, 2}) dup2(nowhere, file);
+      std::vector<char*> argv;
+      argv.reserve(command.size() + 1);
+      for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
+      argv.push_back(nullptr);
+      execv(argv[0], argv.data());
+      _exit(127);
+    });
   }
 
   // What a program of Slurm prints.
   static std::string said(const std::vector<std::string>& command) {
     std::string line = program(command[0]);
     for (std::size_t i = 1; i < command.size(); ++i) line += " '" + command[i] + "'";
-    FILE* output = popen((line + " 2>&1").c_str(), "r");
-    std::string text;
-    std::array<char, 1024> buffer;
-    for (std::size_t got; (got = fread(buffer.data(), 1, buffer.size(), output)) > 0;)
-      text.append(buffer.data(), got);
-    pclose(output);
-    return text;
+    return shell_output(line).text;
   }
 
   template <class Condition>

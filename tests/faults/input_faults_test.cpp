@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "faults/faults.h"
+#include "unit/process.h"
 #include "workload/gz_file.h"
 
 namespace kvcap::input_faults_test {
@@ -155,26 +156,24 @@ TEST_F(InputFaults, ThatArePipesSocketsOrDevicesAreRefusedWithinSeconds) {
 TEST_F(InputFaults, AreNoneWhereAPipeHasAWriterWhoTakesHisTime) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   const auto feed = [&](const char* from, int pause_ms, int idle_ms) {
-    const pid_t pid = fork();
-    if (pid != 0) return pid;
-    std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
-    std::ofstream pipe(path("pipe"));
-    std::this_thread::sleep_for(std::chrono::milliseconds(idle_ms));
-    pipe << read_file(path(from));
-    pipe.close();
-    _exit(0);
+    return start_process([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+      std::ofstream pipe(path("pipe"));
+      std::this_thread::sleep_for(std::chrono::milliseconds(idle_ms));
+      pipe << read_file(path(from));
+    });
   };
   for (const auto& [pause_ms, idle_ms] : {std::pair(0, 0), {500, 0}, {0, 4000}}) {
     const pid_t writer = feed("chat.json", pause_ms, idle_ms);
     const Outcome outcome = kvcap({"run", path("pipe")});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    waitpid(writer, nullptr, 0);
+    wait_for_process(writer);
   }
   ASSERT_EQ(kvcap({"trace", "generate", path("t.jsonl.gz"), "--sessions", "20"}).exit_code, 0);
   const pid_t writer = feed("t.jsonl.gz", 0, 0);
   const Outcome outcome = kvcap({"trace", "stats", path("pipe"), "--format", "sessions"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  waitpid(writer, nullptr, 0);
+  wait_for_process(writer);
 }
 
 // Reading it for its kind, or for its hash, would take away what the simulation reads.

@@ -14,6 +14,7 @@
 
 #include "faults/faults.h"
 #include "report/page.h"
+#include "unit/process.h"
 #include "unit/programs.h"
 #include "unit/shell_word.h"
 
@@ -30,7 +31,7 @@ class OutputFaults : public Faults {
     const std::string command = "cd " + shell_word(folder_) + " && " + shell_word(kvcap_program()) + " " +
                                 arguments + " 2>err" +
                                 (arguments.find('>') == std::string::npos ? " >out" : "");
-    const int status = std::system(command.c_str());
+    const int status = shell_status(command);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
             read_file(path("err"))};
   }

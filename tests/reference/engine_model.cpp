@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+
+#include "unit/process.h"
 
 namespace kvcap::reference {
 namespace {
@@ -88,7 +89,7 @@ std::string EngineModel::missing() {
     return "NOT COMPARED: there is no specification at " + program().string() +
            "; put engine_model.py there to compare with it.";
   }
-  return std::system("python3 -c pass") == 0 ? "" : "NOT COMPARED: there is no python3";
+  return shell_status("python3 -c pass") == 0 ? "" : "NOT COMPARED: there is no python3";
 }
 
 EngineRun EngineModel::run(const EngineOptions& options, std::span<const Request> requests) const {
@@ -99,7 +100,7 @@ EngineRun EngineModel::run(const EngineOptions& options, std::span<const Request
        {folder_ / "driver.py", program(), folder_ / "config.json", folder_ / "requests.jsonl"})
     command += " '" + file.string() + "'";
   command += " > '" + (folder_ / "out.json").string() + "'";
-  if (std::system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
+  if (shell_status(command) != 0) throw std::runtime_error("failed: " + command);
   std::ifstream file(folder_ / "out.json");
   const Json printed = Json::parse(file);
 

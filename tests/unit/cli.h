@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "unit/process.h"
 #include "unit/programs.h"
 
 namespace kvcap {
@@ -46,16 +47,17 @@ class Cli : public testing::Test {
 
   // `prepare` runs in the new process.
   pid_t start(const std::vector<std::string>& arguments, void (*prepare)() = nullptr) const {
-    const pid_t pid = fork();
-    if (pid != 0) return pid;
-    if (prepare) prepare();
-    const std::string binary = kvcap_program();
-    std::vector<char*> argv = {const_cast<char*>(binary.c_str())};
-    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    if (!freopen(path("out").c_str(), "w", stdout) || !freopen(path("err").c_str(), "w", stderr)) _exit(126);
-    execv(binary.c_str(), argv.data());
-    _exit(127);
+    return start_process([&] {
+      if (prepare) prepare();
+      const std::string binary = kvcap_program();
+      std::vector<char*> argv = {const_cast<char*>(binary.c_str())};
+      for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+      argv.push_back(nullptr);
+      if (!freopen(path("out").c_str(), "w", stdout) || !freopen(path("err").c_str(), "w", stderr))
+        _exit(126);
+      execv(binary.c_str(), argv.data());
+      _exit(127);
+    });
   }
   // Until the program itself has said what a signal does; the process before it does not catch any.
   static void wait_until_it_catches(pid_t pid, int signal) {
@@ -68,8 +70,7 @@ class Cli : public testing::Test {
     }
   }
   Outcome finish(pid_t pid) const {
-    int status = 0;
-    waitpid(pid, &status, 0);
+    const int status = wait_for_process(pid);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
             read_file(path("err"))};
   }

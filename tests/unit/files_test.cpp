@@ -18,6 +18,7 @@
 #include "base/input_error.h"
 #include "base/json_error.h"
 #include "base/utf8.h"
+#include "unit/process.h"
 
 namespace kvcap::files_test {
 namespace {
@@ -125,21 +126,17 @@ TEST_F(Files, AreNeverWrittenThroughALinkThatLiesInWait) {
 
 TEST_F(Files, ThatDoNotFitOnTheDiskLeaveTheOldOne) {
   write_file(folder_ / "result.json", "old\n");
-  const pid_t pid = fork();
-  if (pid == 0) {
+  const pid_t pid = start_process([this] {
     const rlimit limit{1000, 1000};
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, SIG_IGN);
     try {
       write_file(folder_ / "result.json", std::string(2000, 'x'));
-      _exit(0);
     } catch (const std::system_error& error) {
       _exit(error.code().value());
     }
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), EFBIG);
+  });
+  EXPECT_EQ(WEXITSTATUS(wait_for_process(pid)), EFBIG);
   EXPECT_EQ(content("result.json"), "old\n");
   EXPECT_EQ(files(), 1);
 }

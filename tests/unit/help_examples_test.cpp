@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 
 #include "report/page.h"
 #include "unit/cli.h"
+#include "unit/process.h"
 
 namespace kvcap::help_examples_test {
 namespace {
@@ -62,9 +62,8 @@ class HelpExamples : public Cli {
   // 124 is what timeout(1) says of what takes longer.
   Outcome shell(const std::string& command) const {
     write("command.sh", "cd '" + folder_.string() + "' && PATH=\"$PWD/bin:$PATH\"\n" + command + "\n");
-    const int status = std::system((std::string("timeout ") + kLimit_s + " bash '" + path("command.sh") +
-                                    "' >'" + path("out") + "' 2>'" + path("err") + "'")
-                                       .c_str());
+    const int status = shell_status(std::string("timeout --foreground ") + kLimit_s + " bash '" +
+                                    path("command.sh") + "' >'" + path("out") + "' 2>'" + path("err") + "'");
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
             read_file(path("err"))};
   }

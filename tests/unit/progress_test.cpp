@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "unit/cli.h"
+#include "unit/process.h"
 
 namespace kvcap::progress_test {
 namespace {
@@ -31,9 +32,11 @@ class Terminal : public Cli {
     int terminal = -1;
     const pid_t pid = forkpty(&terminal, nullptr, nullptr, nullptr);
     if (pid == 0) {
+      begin_process();
       work();
       _exit(0);
     }
+    watch_process(pid);
     Shown shown;
     char buffer[4096];
     const auto end = Clock::now() + std::chrono::seconds(60);
@@ -49,8 +52,7 @@ class Terminal : public Cli {
       is_interrupted = true;
     }
     kill(pid, SIGKILL);
-    int status = 0;
-    waitpid(pid, &status, 0);
+    const int status = wait_for_process(pid);
     close(terminal);
     shown.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return shown;

@@ -11,6 +11,7 @@
 
 #include "report/page.h"
 #include "unit/cli.h"
+#include "unit/process.h"
 #include "unit/shell_word.h"
 
 namespace kvcap::report_command_test {
@@ -140,7 +141,7 @@ TEST_F(ReportCommand, TakesWhatAPipeSays) {
   const std::string command =
       "bash -c \"" + kvcap + " report <(" + kvcap + " run " + shell_word(path("chat.json")) +
       " --set workload.sessions=20 --json) --format markdown >" + shell_word(path("piped")) + "\"";
-  ASSERT_EQ(std::system(command.c_str()), 0);
+  ASSERT_EQ(shell_status(command), 0);
   EXPECT_NE(read_file(path("piped")).find("| TTFT p99 | ms |"), std::string::npos);
 }
 

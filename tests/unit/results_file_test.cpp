@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include <string>
 
 #include "base/input_error.h"
+#include "unit/process.h"
 
 namespace kvcap::results_file_test {
 namespace {
@@ -51,12 +51,7 @@ class ResultsFiles : public testing::Test {
   // In a process that dies where it stands.
   template <class Work>
   static void killed_after(Work work) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      work();
-      _exit(0);
-    }
-    waitpid(pid, nullptr, 0);
+    wait_for_process(start_process(work));
   }
   static std::string error_of(const std::function<void()>& work) {
     try {

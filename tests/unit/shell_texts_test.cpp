@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "unit/process.h"
 #include "unit/programs.h"
 #include "unit/shell_word.h"
 
@@ -39,12 +38,9 @@ ProgramText small_program() {
 }
 
 std::string printed_by(const std::string& command) {
-  std::string text;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  std::array<char, 4096> part{};
-  while (std::fgets(part.data(), part.size(), pipe)) text += part.data();
-  EXPECT_EQ(pclose(pipe), 0) << command << "\n" << text;
-  return text;
+  const ShellOutput output = shell_output(command);
+  EXPECT_EQ(output.status, 0) << command << "\n" << output.text;
+  return output.text;
 }
 
 // What bash offers for a command line that ends with `words`' last one.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "unit/process.h"
 #include "unit/programs.h"
 #include "unit/raw_files.h"
 #include "unit/shared_data.h"
@@ -53,7 +54,7 @@ class Trace : public RawFiles {
     const std::string folder = folder_.string();
     const std::string command = "cd " + shell_word(folder) + " && " + shell_word(kvcap_program()) +
                                 " trace " + arguments + " >out 2>err";
-    const int status = std::system(command.c_str());
+    const int status = shell_status(command);
     return {WEXITSTATUS(status), text_of(folder + "/out"), text_of(folder + "/err")};
   }
 };

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "unit/process.h"
 
 namespace kvcap::workers_test {
 namespace {
@@ -172,22 +172,20 @@ TEST(Workers, TellHowLongTheyComputed) {
 TEST(Workers, DoNotOutliveTheirParent) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  const pid_t parent = fork();
-  if (parent == 0) {
+  const pid_t parent = start_process([&] {
     close(ends[0]);
     const Job job = [&](std::size_t, std::atomic<int64_t>&) -> std::string {
       if (write(ends[1], "x", 1) == 1) std::this_thread::sleep_for(std::chrono::seconds(60));
       return "";
     };
     run_in_workers(1, job);
-    _exit(0);
-  }
+  });
   close(ends[1]);
   char byte = 0;
   ASSERT_EQ(read(ends[0], &byte, 1), 1);  // the worker is at work
   const auto start = std::chrono::steady_clock::now();
   kill(parent, SIGKILL);
-  waitpid(parent, nullptr, 0);
+  wait_for_process(parent);
   // The end of the pipe: nobody who could write is left.
   EXPECT_EQ(read(ends[0], &byte, 1), 0);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
