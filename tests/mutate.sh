@@ -46,10 +46,19 @@ build_faulty() {
     embed "$root"
     source=$PWD/build/catalogue_files.cpp faulty=$root/catalogue_files.cpp
   fi
-  command=$(grep -m 1 -F -- "-c $source" "$work/commands") || { echo "no program compiles $file by itself"; return 1; }
+  if ! grep -qF -- "-c $source" "$work/commands"; then
+    # It is compiled with others of its folder: so is the faulty one.
+    local together
+    together=$(grep -rlF --include='unity_*.cxx' "#include \"$source\"" build | head -n 1)
+    [[ -n $together ]] || { echo "no program compiles $file"; return 1; }
+    faulty=$root/together.cxx
+    sed "s|#include \"$source\"|#include \"$root/$(basename "$file")\"|" "$together" >"$faulty"
+    source=$PWD/$together
+  fi
+  command=$(grep -m 1 -F -- "-c $source" "$work/commands")
   object=$(sed 's/.* -o \([^ ]*\) -c .*/\1/' <<<"$command")
   # Unoptimised, since little of it runs; warnings are no matter of a fault.
-  command="${command%% -MD *} -O0 -w -iquote $(dirname "$source") -o $root/faulty.o -c $faulty"
+  command="${command%% -MD *} -O0 -w -iquote $(dirname "$PWD/$file") -o $root/faulty.o -c $faulty"
   (cd build && eval "$command") || return 1
   for program in "${programs[@]}"; do
     command=$(grep -m 1 -E -- " -o (tests/|calibration/)?$program " "$work/commands")

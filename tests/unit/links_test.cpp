@@ -13,6 +13,7 @@
 #include "laws/machines.h"
 #include "scenario/load.h"
 #include "spec/rate_curve.h"
+#include "unit/own_process.h"
 
 namespace kvcap::links_test {
 namespace {
@@ -166,7 +167,6 @@ TEST(Route, MoreBlocksOfOneSizeTakeLonger) {
   }
 }
 
-// Each test has a process of its own (ctest): SimGrid has one engine a process.
 std::vector<double> ends_of_both_directions(const HardwareProfile& hardware, double in_bytes,
                                             double out_bytes, double block_bytes) {
   const auto world = make_simgrid_world(hardware, 1, {[](Resource, double, double, double) {}});
@@ -193,7 +193,9 @@ HardwareProfile duplex_machine(double share) {
   return hardware;
 }
 
-TEST(Duplex, TwoCopiesAtOnceShareWhatBothDirectionsCarryTogether) {
+class Duplex : public OwnProcess {};
+
+TEST_F(Duplex, TwoCopiesAtOnceShareWhatBothDirectionsCarryTogether) {
   // 0.75 x (10 + 10) = 15 GB/s: 7.5 each. 5 GB out are over at 5/7.5 = 0.667 s, of 10 GB in 5 are left, at
   // 10 GB/s again: 0.667 + 0.5 = 1.167 s
   const std::vector<double> ends_s = ends_of_both_directions(duplex_machine(0.75), 10e9, 5e9, 1e6);
@@ -201,11 +203,11 @@ TEST(Duplex, TwoCopiesAtOnceShareWhatBothDirectionsCarryTogether) {
   EXPECT_NEAR(ends_s[1], 5 / 7.5, 1e-6);
 }
 
-TEST(Duplex, OneDirectionAloneIsAsFastAsEver) {
+TEST_F(Duplex, OneDirectionAloneIsAsFastAsEver) {
   EXPECT_NEAR(ends_of_both_directions(duplex_machine(0.5), 10e9, 0, 1e6)[0], 1, 1e-6);
 }
 
-TEST(Duplex, WithoutAShareDirectionsDoNotSlowEachOther) {
+TEST_F(Duplex, WithoutAShareDirectionsDoNotSlowEachOther) {
   const std::vector<double> ends_s = ends_of_both_directions(duplex_machine(1), 10e9, 10e9, 1e6);
   EXPECT_NEAR(ends_s[0], 1, 1e-6);
   EXPECT_NEAR(ends_s[1], 1, 1e-6);
@@ -218,7 +220,7 @@ Scenario on_h100(const std::vector<std::string>& changes) {
                         "h100.json", changes);
 }
 
-TEST(Duplex, OfTheH100CarriesWhatWasMeasuredInBlocksOf2MiB) {
+TEST_F(Duplex, OfTheH100CarriesWhatWasMeasuredInBlocksOf2MiB) {
   const HardwareProfile hardware = on_h100({}).hardware;
   // 47.75 GB/s to the device, 46.2 GB/s from it, 83.4 GB/s both at once: bytes that take a second each alone.
   const std::vector<double> ends_s = ends_of_both_directions(hardware, 47.75e9, 46.2e9, 2 * kMiB);

@@ -1,4 +1,3 @@
-// Each test has a process of its own (ctest): SimGrid has one engine a process.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -10,6 +9,7 @@
 
 #include "des/world.h"
 #include "unit/cost_examples.h"
+#include "unit/own_process.h"
 
 namespace kvcap::simgrid_world_test {
 namespace {
@@ -25,15 +25,18 @@ HardwareProfile host_machine() {
   return hardware;
 }
 
-class SimgridWorld : public ::testing::Test {
+class SimgridWorld : public OwnProcess {
  protected:
-  SimgridWorld()
-      : world_(make_simgrid_world(host_machine(), 1, {[](Resource, double, double, double) {}})),
-        node_(world_->node(0)) {}
+  void SetUp() override {
+    OwnProcess::SetUp();
+    if (IsSkipped()) return;
+    world_ = make_simgrid_world(host_machine(), 1, {[](Resource, double, double, double) {}});
+  }
 
+  Node& node() const { return world_->node(0); }
   // Notes when it begins and ends.
   void move(Tier from, double alone_s, double latency_s = 0) {
-    node_.lane(from, Tier::hbm).move(alone_s, latency_s, [this](TransferPhase phase) {
+    node().lane(from, Tier::hbm).move(alone_s, latency_s, [this](TransferPhase phase) {
       (phase == TransferPhase::began ? began_s_ : ended_s_).push_back(world_->now_s());
     });
   }
@@ -51,7 +54,6 @@ class SimgridWorld : public ::testing::Test {
   }
 
   std::unique_ptr<World> world_;
-  Node& node_;
   std::vector<double> began_s_, ended_s_;
 };
 
@@ -95,7 +97,7 @@ TEST_F(SimgridWorld, EndsWhatTakesNoTimeAtOnceButNeverBeforeTheCallerReturns) {
   run(
       [&] {
         for (int i = 0; i < 3; ++i) move(Tier::dram, 0);
-        node_.restore_compute().run(0, [this] { ended_s_.push_back(world_->now_s()); });
+        node().restore_compute().run(0, [this] { ended_s_.push_back(world_->now_s()); });
         EXPECT_TRUE(ended_s_.empty());
       },
       10);
@@ -108,11 +110,11 @@ TEST_F(SimgridWorld, SaysWhatALaneAndAQueueHaveStillToDo) {
     if (now_s == 0) {
       move(Tier::dram, 1);
       move(Tier::dram, 1);
-      for (int i = 0; i < 3; ++i) node_.restore_compute().run(1, [] {});
+      for (int i = 0; i < 3; ++i) node().restore_compute().run(1, [] {});
       return 0.25;
     }
-    pending_s = {node_.lane(Tier::dram, Tier::hbm).pending_s(), node_.restore_compute().pending_s(),
-                 node_.restore_compute().served_s()};
+    pending_s = {node().lane(Tier::dram, Tier::hbm).pending_s(), node().restore_compute().pending_s(),
+                 node().restore_compute().served_s()};
     return -1;
   });
   expect_dates(pending_s, {1.75, 2.75, 0.25});
@@ -124,7 +126,7 @@ TEST_F(SimgridWorld, CarriesMoreBytesThanAnIntegerCounts) {
   double pending_s = 0;
   world_->run([&](double now_s) -> double {
     if (now_s == 0) move(Tier::dram, kYears_s);
-    if (now_s > 0 && now_s < kYears_s) pending_s = node_.lane(Tier::dram, Tier::hbm).pending_s();
+    if (now_s > 0 && now_s < kYears_s) pending_s = node().lane(Tier::dram, Tier::hbm).pending_s();
     return now_s < kYears_s / 4 ? kYears_s / 4 : now_s < kYears_s ? 2 * kYears_s : -1;
   });
   EXPECT_NEAR(pending_s, 0.75 * kYears_s, 1);
@@ -144,7 +146,7 @@ TEST_F(SimgridWorld, ReachesDatesThatAreMoreThanTwiceAsFarAway) {
     if (now_s < dates.back() - 1e-5) return dates.back();
     // And so do transfers, where nobody waits for a date.
     if (called++ == dates.size()) {
-      node_.lane(Tier::dram, Tier::hbm).move(2 * dates.back() + 0.3, 0, [this](TransferPhase phase) {
+      node().lane(Tier::dram, Tier::hbm).move(2 * dates.back() + 0.3, 0, [this](TransferPhase phase) {
         if (phase == TransferPhase::ended) ended_s_.push_back(world_->now_s());
         world_->wake();
       });
@@ -164,7 +166,7 @@ TEST_F(SimgridWorld, CallsTheLoopWhenItAskedHoweverOftenItChangesItsMind) {
   world_->run([&](double now_s) -> double {
     calls_s.push_back(now_s);
     if (now_s == 0) {
-      for (int i = 0; i < 4; ++i) node_.lane(Tier::dram, Tier::hbm).move(0.25, 0, wake);
+      for (int i = 0; i < 4; ++i) node().lane(Tier::dram, Tier::hbm).move(0.25, 0, wake);
     }
     return now_s > 40 ? -1 : 60 - static_cast<double>(calls_s.size());
   });
@@ -175,9 +177,9 @@ TEST_F(SimgridWorld, DoesNotCallTheLoopWhenItHasPutItOff) {
   std::vector<double> calls_s;
   world_->run([&](double now_s) -> double {
     calls_s.push_back(now_s);
-    if (now_s == 0) node_.restore_compute().run(1, [this] { world_->wake(); });
+    if (now_s == 0) node().restore_compute().run(1, [this] { world_->wake(); });
     const std::vector<double> next_s = {5, kNever_s, 9};
-    if (calls_s.size() == 2) node_.restore_compute().run(7, [this] { world_->wake(); });
+    if (calls_s.size() == 2) node().restore_compute().run(7, [this] { world_->wake(); });
     return calls_s.size() <= next_s.size() ? next_s[calls_s.size() - 1] : -1;
   });
   expect_dates(calls_s, {0, 1, 8, 9});
@@ -188,13 +190,13 @@ TEST_F(SimgridWorld, TellsNothingOfWhatWasLostWithItsNode) {
   world_->run([&](double now_s) -> double {
     if (now_s == 0) {
       for (int i = 0; i < 3; ++i) move(Tier::dram, 1);
-      for (int i = 0; i < 3; ++i) node_.restore_compute().run(1, [&] { computed = true; });
+      for (int i = 0; i < 3; ++i) node().restore_compute().run(1, [&] { computed = true; });
       return 0.5;
     }
     if (now_s < 1) {
-      node_.drop_all();
-      EXPECT_EQ(node_.lane(Tier::dram, Tier::hbm).pending_s(), 0);
-      EXPECT_EQ(node_.restore_compute().pending_s(), 0);
+      node().drop_all();
+      EXPECT_EQ(node().lane(Tier::dram, Tier::hbm).pending_s(), 0);
+      EXPECT_EQ(node().restore_compute().pending_s(), 0);
       return 4;
     }
     if (now_s < 5) {
