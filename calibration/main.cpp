@@ -1,16 +1,19 @@
 // kvcap-calibrate: measures this machine into a hardware profile that kvcap simulates.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <exception>
+#include <string>
 #include <system_error>
+#include <vector>
 
+#include "base/given_values.h"
 #include "base/input_error.h"
+#include "base/print.h"
 #include "calibration/commands/commands.h"
 
 namespace {
 
-int report(int exit_code, const char* what) {
-  std::fprintf(stderr, "kvcap-calibrate: %s\n", what);
+int report(int exit_code, const std::string& what) {
+  kvcap::tell("kvcap-calibrate: " + what);
   return exit_code;
 }
 
@@ -29,13 +32,18 @@ int main(int argc, char** argv) {
   app.footer(
       "kvcap-calibrate SUBCOMMAND --help has its options and an example.\n"
       "Example: kvcap-calibrate check");
+  kvcap::refuse_empty_values(app);
   try {
+    kvcap::refuse_empty_assignments(argc, argv);
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {
     // Help and version are no errors.
     if (error.get_exit_code() == 0) return app.exit(error);
-    return report(2, error.what());
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    return report(
+        2, is_unexpected ? kvcap::unexpected_text(chosen.empty() ? app : *chosen.front()) : error.what());
   } catch (const kvcap::InputError& error) {
     return report(2, error.what());
   } catch (const kvcap::calibration::CheckFailed& error) {

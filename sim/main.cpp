@@ -16,7 +16,9 @@
 #include <system_error>
 #include <vector>
 
+#include "base/given_values.h"
 #include "base/input_error.h"
+#include "base/print.h"
 #include "commands/commands.h"
 #include "des/world.h"
 #include "plan/workers.h"
@@ -24,15 +26,8 @@
 
 namespace {
 
-// In one line, whatever a file or an argument has brought into the message.
-int report(int exit_code, std::string_view what) {
-  constexpr std::size_t kLongest = 4000;
-  std::string line(what.substr(0, kLongest));
-  if (line.size() < what.size()) line += "...";
-  for (char& letter : line) {
-    if (static_cast<unsigned char>(letter) < ' ') letter = ' ';
-  }
-  std::fprintf(stderr, "kvcap: %s\n", line.c_str());
+int report(int exit_code, const std::string& what) {
+  kvcap::tell("kvcap: " + what);
   return exit_code;
 }
 
@@ -124,9 +119,11 @@ int main(int argc, char** argv) {
   app.footer(
       "kvcap SUBCOMMAND --help has its options and an example.\n"
       "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal");
+  kvcap::refuse_empty_values(app);
   prepare_process();
   try {
     refuse_unknown_command(app, argc, argv);
+    kvcap::refuse_empty_assignments(argc, argv);
     try {
       app.parse(argc, argv);
     } catch (const CLI::Success& help) {  // or the version
@@ -137,7 +134,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
     const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
-    return report(2, (error.what() + ("; kvcap" + command + " --help has an example")).c_str());
+    const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    const std::string what =
+        is_unexpected ? kvcap::unexpected_text(chosen.empty() ? app : *chosen.front()) : error.what();
+    return report(2, what + "; kvcap" + command + " --help has an example");
   } catch (const kvcap::InputError& error) {
     return report(2, error.what());
   } catch (const kvcap::CheckFailed& error) {

@@ -1,11 +1,12 @@
 #include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/output_paths.h"
+#include "base/print.h"
 #include "calibration/commands/commands.h"
 
 namespace kvcap::calibration {
@@ -21,7 +22,7 @@ std::unique_ptr<Backend> make_backend(const std::string& name) {
   std::unique_ptr<Backend> gpu = make_cuda_backend(&why);
   if (gpu) return gpu;
   if (name == "cuda") throw InputError("--backend cuda: " + why);
-  std::fprintf(stderr, "kvcap-calibrate: no GPU (%s); the CPU takes its place\n", why.c_str());
+  tell("kvcap-calibrate: no GPU (" + why + "); the CPU takes its place");
   return make_cpu_backend();
 }
 
@@ -46,16 +47,12 @@ bool is_ours(const fs::path& path) {
   return whose.starts_with("kvcap-calibrate ") || whose.starts_with("kernel times of ");
 }
 
-void refuse_to_replace(const fs::path& path, std::span<const std::string> inputs) {
+void refuse_foreign(const fs::path& path, std::span<const std::string> inputs) {
   std::error_code none;
-  const auto refuse = [&path](const char* why) {
-    throw InputError("--out: found \"" + path.string() + "\", " + why);
-  };
-  for (const std::string& input : inputs) {
-    if (fs::equivalent(path, input, none)) refuse("which this command reads, allowed: another file");
-  }
+  refuse_no_file("--out", path, inputs);
   if (fs::is_regular_file(path, none) && !is_ours(path)) {
-    refuse("a file that kvcap-calibrate did not write, allowed: a new one, or remove it first");
+    throw InputError("--out: found \"" + path.string() +
+                     "\", a file that kvcap-calibrate did not write, allowed: a new one, or remove it first");
   }
 }
 
@@ -66,14 +63,14 @@ void require_place_for(const fs::path& out, std::span<const std::string> inputs)
   if (!fs::is_directory(folder)) {
     throw InputError("--out: found \"" + out.string() + "\", whose folder does not exist");
   }
-  refuse_to_replace(out, inputs);
+  refuse_foreign(out, inputs);
 }
 
 void require_place_for_measured(const fs::path& out) {
   require_place_for(out);
   fs::path measurements = out;
   measurements += ".measurements.jsonl";
-  refuse_to_replace(measurements, {});
+  refuse_foreign(measurements, {});
 }
 
 void add_backend_option(CLI::App& command, std::string* name) {

@@ -1,8 +1,7 @@
 // kvcap-calibrate check: every operation of a backend against a reference in float64.
 #include "calibration/check.h"
 
-#include <cstdio>
-
+#include "base/print.h"
 #include "calibration/commands/commands.h"
 
 namespace kvcap::calibration {
@@ -12,8 +11,8 @@ void check(const std::string& backend_name) {
   const std::unique_ptr<Backend> backend = make_backend(backend_name);
   int wrong = 0;
   for (const CheckedOperation& operation : check_backend(*backend)) {
-    std::printf("%-5s  error %8.1e  allowed %8.1e  %s\n", operation.right() ? "right" : "WRONG",
-                operation.error, operation.bound, operation.what.c_str());
+    print_format("%-5s  error %8.1e  allowed %8.1e  %s\n", operation.right() ? "right" : "WRONG",
+                 operation.error, operation.bound, operation.what.c_str());
     wrong += operation.right() ? 0 : 1;
   }
   if (wrong > 0) throw CheckFailed(std::to_string(wrong) + " operations are wrong");

@@ -1,13 +1,13 @@
 // kvcap-calibrate import: kernel times of other programs into a hardware profile.
 #include "calibration/import.h"
 
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/print.h"
 #include "calibration/commands/commands.h"
 
 namespace kvcap::calibration {
@@ -31,7 +31,7 @@ void import_tables(ImportArgs args) {
   inputs.push_back(args.options.base);
   require_place_for(args.out, inputs);
   write_file(args.out, import_profile(args.options));
-  std::printf("%s\n", args.out.c_str());
+  print(args.out + "\n");
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // kvcap-calibrate profile: measures this machine into a hardware profile.
 #include "calibration/profile.h"
 
-#include <cstdio>
-
 #include "base/input_error.h"
+#include "base/print.h"
 #include "calibration/commands/commands.h"
 
 namespace kvcap::calibration {
@@ -25,8 +24,8 @@ void profile(const ProfileArgs& args) {
   require_place_for_measured(options.out);
   const std::unique_ptr<Backend> backend = make_backend(args.backend);
   const NotedProfile result = write_profile(*backend, options);
-  for (const std::string& note : result.notes) std::fprintf(stderr, "kvcap-calibrate: %s\n", note.c_str());
-  std::printf("%s\n", args.out.c_str());
+  for (const std::string& note : result.notes) tell("kvcap-calibrate: " + note);
+  print(args.out + "\n");
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // kvcap-calibrate twin: performs restorations on this machine and writes what they took.
 #include "calibration/twin.h"
 
-#include <cstdio>
-
 #include "base/input_error.h"
+#include "base/print.h"
 #include "calibration/commands/commands.h"
 
 namespace kvcap::calibration {
@@ -22,10 +21,9 @@ void twin(const TwinArgs& args) {
   require_place_for_measured(options.out);
   const std::unique_ptr<Backend> backend = make_backend(args.backend);
   const TwinTable table = write_twin(*backend, options);
-  std::fprintf(stderr,
-               "kvcap-calibrate: %zu cases, %lld times each; `kvcap validate --suite twin` predicts them\n",
-               table.plan.cases.size(), static_cast<long long>(table.plan.repeats));
-  std::printf("%s\n", args.out.c_str());
+  tell("kvcap-calibrate: " + std::to_string(table.plan.cases.size()) + " cases, " +
+       std::to_string(table.plan.repeats) + " times each; `kvcap validate --suite twin` predicts them");
+  print(args.out + "\n");
 }
 
 }  // namespace

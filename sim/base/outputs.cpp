@@ -41,19 +41,6 @@ std::string_view schema_of(std::string_view text) {
   return text.substr(0, text.find_first_of("/\""));
 }
 
-bool is_same_file(const fs::path& a, const fs::path& b) {
-  std::error_code none;
-  return fs::equivalent(a, b, none);
-}
-
-void refuse_input(const std::string& option, const fs::path& path, std::span<const std::string> inputs) {
-  for (const std::string& input : inputs) {
-    if (!is_same_file(path, input) && !is_same_file(path, input.substr(0, input.rfind('#')))) continue;
-    throw InputError(option + ": found \"" + path.string() +
-                     "\", which this command reads, allowed: another file");
-  }
-}
-
 [[noreturn]] void refuse_strange(const std::string& option, const fs::path& path) {
   throw InputError(option + ": found \"" + path.string() +
                    "\", a file that kvcap did not write, allowed: a new one, or remove it first");
@@ -84,7 +71,7 @@ bool is_own_output(const fs::path& path, std::string_view beginning) {
 void refuse_to_replace(const std::string& option, const fs::path& path, std::span<const std::string> inputs,
                        std::string_view beginning) {
   std::error_code none;
-  refuse_input(option, path, inputs);
+  refuse_no_file(option, path, inputs);
   if (fs::is_regular_file(path, none) && !is_own_output(path, beginning)) refuse_strange(option, path);
 }
 
@@ -100,6 +87,7 @@ void refuse_to_replace_in(const std::string& option, const fs::path& folder,
   for (const std::string& name : names) {
     const fs::path path = folder / name;
     refuse_input(option, path, inputs);
+    refuse_link_to_nothing(option, path);
     // A pipe or a folder of this name would be found out at the end only; a device takes what is written.
     const fs::file_status status = fs::status(path, none);
     if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_character_file(status))
@@ -108,14 +96,6 @@ void refuse_to_replace_in(const std::string& option, const fs::path& folder,
     const bool says_whose = path.extension() == ".json" || path.extension() == ".csv";
     if (says_whose ? !is_own_output(path) : !has_result()) refuse_strange(option, path);
   }
-}
-
-void refuse_one_path(const std::string& option, const fs::path& path, const fs::path& other) {
-  std::error_code none;
-  const bool is_one = fs::weakly_canonical(path, none) == fs::weakly_canonical(other, none);
-  if (!is_one && !is_same_file(path, other)) return;
-  throw InputError(option + ": found \"" + path.string() +
-                   "\", which this command writes already, allowed: another file");
 }
 
 }  // namespace kvcap

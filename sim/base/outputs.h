@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/output_paths.h"
+
 namespace kvcap {
 
 // Whether the file begins as something that kvcap writes: a result, a page, a timeline, requests, sessions.
@@ -14,17 +16,13 @@ namespace kvcap {
 // that says whose it is; or empty.
 bool is_own_output(const std::filesystem::path& path, std::string_view beginning = {});
 
-// Throws InputError where `path` is one of `inputs`, or a regular file that is there and not kvcap's. An
-// input FILE#MEMBER is FILE. `option`: of the command line, named in the message.
+// What refuse_no_file() throws, and InputError for a regular file that is there and not kvcap's.
 void refuse_to_replace(const std::string& option, const std::filesystem::path& path,
                        std::span<const std::string> inputs, std::string_view beginning = {});
 
-// The same for the files `names` in a folder, whose logs and tables are kvcap's if a result lies beside them.
+// The same for the files `names` in a folder, whose logs and tables are kvcap's if a result lies beside them;
+// no pipe stands for one of them.
 void refuse_to_replace_in(const std::string& option, const std::filesystem::path& folder,
                           std::span<const std::string> names, std::span<const std::string> inputs);
-
-// Throws InputError where both are one file, however they are spelt.
-void refuse_one_path(const std::string& option, const std::filesystem::path& path,
-                     const std::filesystem::path& other);
 
 }  // namespace kvcap

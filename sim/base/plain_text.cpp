@@ -136,7 +136,7 @@ std::string message_line(std::string_view text) {
   return without_middle(line, kMostEscaped - 50, kFirstOfAMessage, kLastOfAMessage);
 }
 
-std::string first_of(const std::vector<std::string>& texts, std::size_t shown) {
+std::string first_few(const std::vector<std::string>& texts, std::size_t shown) {
   std::string list;
   for (std::size_t i = 0; i < std::min(shown, texts.size()); ++i) list += (i > 0 ? ", " : "") + texts[i];
   if (texts.size() <= shown) return list;

@@ -21,6 +21,6 @@ std::string plain_page(std::string_view text);
 std::string message_line(std::string_view text);
 
 // "a, b, c and 8,997 more" of a long list; at most `shown` texts.
-std::string first_of(const std::vector<std::string>& texts, std::size_t shown = 3);
+std::string first_few(const std::vector<std::string>& texts, std::size_t shown = 3);
 
 }  // namespace kvcap

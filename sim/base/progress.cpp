@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <utility>
+
+#include "base/plain_text.h"
 
 namespace kvcap {
 namespace {
@@ -13,12 +14,8 @@ bool is_silent = false;
 
 }  // namespace
 
-Progress::Progress(std::string label)
-    : label_(std::move(label)), is_shown_(!is_silent && !label_.empty() && isatty(STDERR_FILENO) == 1) {
-  for (char& letter : label_) {
-    if (static_cast<unsigned char>(letter) < ' ') letter = '?';  // of the name of a file
-  }
-}
+Progress::Progress(const std::string& label)
+    : label_(message_line(label)), is_shown_(!is_silent && !label_.empty() && isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
   if (is_drawn_ && !is_silent) std::fputs("\r\033[K", stderr);

@@ -9,7 +9,7 @@ namespace kvcap {
 class Progress {
  public:
   // An empty label: no bar.
-  explicit Progress(std::string label);
+  explicit Progress(const std::string& label);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -1,8 +1,9 @@
 #include "base/warning.h"
 
-#include <cstdio>
 #include <mutex>
 #include <set>
+
+#include "base/print.h"
 
 namespace kvcap {
 
@@ -10,7 +11,7 @@ void warn(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> said;
   const std::lock_guard lock(mutex);
-  if (said.insert(text).second) std::fprintf(stderr, "kvcap: warning: %s\n", text.c_str());
+  if (said.insert(text).second) tell("kvcap: warning: " + text);
 }
 
 }  // namespace kvcap

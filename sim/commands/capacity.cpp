@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/launched.h"
@@ -300,14 +301,14 @@ void capacity(const CapacityArgs& args) {
   if (!args.out.empty()) write_file(args.out + "/capacity.json", json);
   finished.discard();
   if (args.json) {
-    std::fputs(json.c_str(), stdout);
+    print(json);
   } else {
     std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
     for (const std::string& line : wrap(sentence_of(question, answer), kCapacityColumns)) text += line + "\n";
     if (!answer.curve.empty()) text += "\n" + curve_text(question, answer);
     const std::string model = args.from.empty() ? "" : read_launch_line(args.from).written_model;
     text += flags_text(scenario, model, question, answer, others);
-    std::fputs(text.c_str(), stdout);
+    print(text);
   }
   if (!(answer.load > 0)) throw CheckFailed(args.scenario_path + ": no load meets the targets");
 }

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/print.h"
 #include "base/progress.h"
 #include "base/tier.h"
 #include "commands/command_line.h"
@@ -398,7 +399,7 @@ void compare(const CompareArgs& args) {
     files.commit();
     finished.discard();
   }
-  std::fputs(args.json ? compare_json(results, differences, pairs, model).c_str() : table.c_str(), stdout);
+  print(args.json ? compare_json(results, differences, pairs, model) : table);
 }
 
 }  // namespace

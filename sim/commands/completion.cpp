@@ -1,11 +1,11 @@
 // kvcap completion, kvcap man: the command line described to shells and to man(1).
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "base/input_error.h"
+#include "base/print.h"
 #include "commands/commands.h"
 #include "commands/shell_texts.h"
 #include "policy/table.h"
@@ -71,14 +71,14 @@ void add_completion(CLI::App& app) {
       throw InputError("completion: found \"" + *shell + "\", allowed: bash, zsh, fish" +
                        suggestion(*shell, shells));
     }
-    std::fputs(text.c_str(), stdout);
+    print(text);
   });
 }
 
 void add_man(CLI::App& app) {
   CLI::App* command = app.add_subcommand("man", "the manual page, as man -l reads it");
   command->footer("Example: kvcap man > kvcap.1");
-  command->callback([&app] { std::fputs(manual_page(described(app)).c_str(), stdout); });
+  command->callback([&app] { print(manual_page(described(app))); });
 }
 
 }  // namespace kvcap

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -75,7 +76,6 @@ void refuse_other_files(const FitArgs& args) {
     throw InputError("--out: found \"" + args.out + "\", allowed: a profile's name with .json");
   }
   const std::filesystem::path folder = path.parent_path();
-  if (std::filesystem::is_directory(path)) throw InputError("--out: " + args.out + ": is a folder");
   if (!folder.empty() && access(folder.c_str(), W_OK) != 0) {
     throw InputError("--out: " + args.out + ": cannot be written: no such folder, or no permission");
   }
@@ -90,9 +90,9 @@ void run_fit(const FitArgs& args) {
   refuse_other_files(args);
   const std::vector<FitRun> runs = read_runs(args);
   const FitAnswer answer = fit(runs);
-  std::fputs((args.json ? fit_json(runs, answer) : fit_text(runs, answer)).c_str(), stdout);
+  print(args.json ? fit_json(runs, answer) : fit_text(runs, answer));
   write_file(args.out, text_of(args, runs, answer));
-  std::fprintf(stderr, "%s: the fitted profile, for --set hardware=%s\n", args.out.c_str(), args.out.c_str());
+  tell(args.out + ": the fitted profile, for --set hardware=" + args.out);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 #include "commands/launched.h"
 
-#include <cstdio>
-
 #include "base/input_error.h"
+#include "base/print.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
 
@@ -32,7 +31,7 @@ std::vector<std::string> launched_overrides(const std::string& from, const std::
                                             const std::vector<std::string>& overrides) {
   if (from.empty()) return {};
   const LaunchLine line = read_launch_line(from);
-  for (const std::string& note : line.notes) std::fprintf(stderr, "kvcap: --from: %s\n", note.c_str());
+  for (const std::string& note : line.notes) tell("kvcap: --from: " + note);
   // The scenario's own serving and policy are not the line's.
   std::vector<std::string> launched = {"serving={}", "policy={}"};
   launched.insert(launched.end(), line.overrides.begin(), line.overrides.end());

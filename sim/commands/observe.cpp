@@ -14,6 +14,7 @@
 
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "observe/http.h"
@@ -72,15 +73,11 @@ class LogFile {
     if (!std::filesystem::is_directory(folder, none) || access(folder.c_str(), W_OK) != 0) {
       throw InputError("--out: found \"" + path_ + "\", allowed: a file in a folder that can be written");
     }
-    const std::filesystem::file_status status = std::filesystem::status(path_, none);
-    const bool is_file = std::filesystem::is_regular_file(status);
-    if (is_file && std::filesystem::file_size(path_, none) > 0) {
+    if (std::filesystem::is_regular_file(path_, none) && std::filesystem::file_size(path_, none) > 0) {
       throw InputError("--out: found \"" + path_ +
                        "\", which is there already, allowed: a new file, or remove it first");
     }
-    if (std::filesystem::is_directory(status)) {
-      throw InputError("--out: found the folder \"" + path_ + "\", allowed: a file");
-    }
+    refuse_to_replace("--out", path_, {});
   }
 
   void write(const std::string& lines) {
@@ -105,7 +102,7 @@ void require_seconds(const std::string& option, double value, double least) {
 ObservedLog log_of(const ObserveArgs& args, LogFile& file) {
   if (args.sources.size() == 1 && is_http_address(args.sources.front())) {
     const EndsAtInterrupt ends;
-    if (isatty(STDERR_FILENO) != 0) std::fputs("kvcap: observing; Ctrl-C ends it\n", stderr);
+    if (isatty(STDERR_FILENO) != 0) tell("kvcap: observing; Ctrl-C ends it");
     return scrape(args.sources.front(), {.every_s = args.every_s,
                                          .for_s = args.for_s,
                                          .timeout_s = args.timeout_s,
@@ -130,7 +127,7 @@ void observe(const ObserveArgs& args) {
   require_seconds("--for", args.for_s, 0);
   LogFile file(args.out);
   const Observation seen = observation_of(log_of(args, file));
-  std::fputs((args.json ? observation_json(seen) : observation_table(seen)).c_str(), stdout);
+  print(args.json ? observation_json(seen) : observation_table(seen));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/plain_text.h"
 #include "metrics/format.h"
 #include "metrics/write.h"
 
@@ -52,7 +53,7 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   }
   line += "   seed " + std::to_string(scenario.seed);
   if (scenario.replications > 1) line += ", " + std::to_string(scenario.replications) + " replications";
-  return line;
+  return message_line(line);  // names may be of any length
 }
 
 std::vector<std::string> with_prices(const std::string& prices, std::vector<std::string> overrides) {
@@ -71,6 +72,7 @@ MadeFolders::~MadeFolders() {
 
 MadeFolders prepare_folder(const std::string& folder, const std::string& option) {
   if (folder.empty()) return {};
+  refuse_working_folder(option, folder);
   std::error_code error;
   std::vector<std::filesystem::path> missing;
   for (std::filesystem::path one = folder; !one.empty() && !std::filesystem::exists(one, error);
@@ -113,7 +115,7 @@ void add_run_files(const std::string& folder, const std::string& line, const Run
   const std::filesystem::path path(folder);
   std::filesystem::create_directories(path);
   std::string log = line + "\npolicy " + result.policy + "\n";
-  for (const std::string& note : result.notes) log += "note: " + note + "\n";
+  for (const std::string& note : result.notes) log += "note: " + plain_line(note) + "\n";
   if (!result.turns.empty()) {
     NewFile& requests = files.add(path / "requests.csv");
     requests_csv(result.turns, [&](std::string_view piece) { requests.append(piece); });

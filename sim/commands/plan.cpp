@@ -1,6 +1,5 @@
 // kvcap plan: the cheapest configuration that meets the targets, and what surrounds it.
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,6 +7,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/launched.h"
@@ -252,9 +252,9 @@ void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) 
   const BreakEvenMap map = break_even_map(plan);
   if (!out.empty()) write_file(out, break_even_object(plan, map).dump(2) + "\n");
   if (args.json) {
-    std::printf("%s\n", break_even_object(plan, map).dump(2).c_str());
+    print_format("%s\n", break_even_object(plan, map).dump(2).c_str());
   } else {
-    std::fputs(break_even_text(plan, map).c_str(), stdout);
+    print(break_even_text(plan, map));
   }
 }
 
@@ -311,9 +311,9 @@ void plan(const PlanArgs& args) {
   if (!out.empty()) write_file(out, report_object(report, draws).dump(2) + "\n");
   finished.discard();
   if (args.json) {
-    std::printf("%s\n", report_object(report, draws).dump(2).c_str());
+    print_format("%s\n", report_object(report, draws).dump(2).c_str());
   } else {
-    std::fputs((plan_text(report) + plan_draws_text(plan, draws) + flags_text(report)).c_str(), stdout);
+    print(plan_text(report) + plan_draws_text(plan, draws) + flags_text(report));
   }
   if (!report.result.best) throw CheckFailed(args.path + ": no configuration meets every target");
 }

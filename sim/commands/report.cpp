@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/print.h"
 #include "base/utf8.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
@@ -65,7 +66,7 @@ void report(const ReportArgs& args) {
                      "; --format markdown and csv work without it");
   std::vector<std::string> skipped;
   Report report{.title = args.title, .inputs = read_inputs(args.paths, args.before, skipped)};
-  for (const std::string& one : skipped) std::fprintf(stderr, "report: left out %s\n", one.c_str());
+  for (const std::string& one : skipped) tell("report: left out " + one);
   if (!args.out.empty() && args.out != "-") {
     std::vector<std::string> inputs = args.paths;
     inputs.insert(inputs.end(), args.before.begin(), args.before.end());
@@ -77,7 +78,7 @@ void report(const ReportArgs& args) {
   report.title = args.title.empty() ? title_of(report.inputs) : valid_utf8(args.title);
   const std::string text = report_text(format, report);
   if (args.out.empty() || args.out == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print(text);
   } else {
     write_file(args.out, text);
   }

@@ -11,6 +11,8 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/plain_text.h"
+#include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -219,24 +221,24 @@ std::vector<std::string> leave_out_refusing(const Scenario& scenario, std::vecto
 }
 
 void print_table(const Json& report) {
-  std::printf("%s on %s: %lld tokens of context on %s, %lld new tokens, idle machine\n\n",
-              report["model"].get<std::string>().c_str(), report["hardware"].get<std::string>().c_str(),
-              report["tokens"].get<long long>(), report["tier"].get<std::string>().c_str(),
-              report["new_tokens"].get<long long>());
-  std::printf("%-17s %9s %9s %12s %21s %10s %9s\n", "", "restore", "TTFT", "closed form", "layers", "stored",
-              "bound by");
-  std::printf("%-17s %9s %9s %12s %21s %10s\n", "", "ms", "ms", "ms", "hidden/KV/recomputed", "KiB/token");
+  print_format("%s on %s: %lld tokens of context on %s, %lld new tokens, idle machine\n\n",
+               message_line(report["model"].get<std::string>()).c_str(),
+               message_line(report["hardware"].get<std::string>()).c_str(), report["tokens"].get<long long>(),
+               report["tier"].get<std::string>().c_str(), report["new_tokens"].get<long long>());
+  print_format("%-17s %9s %9s %12s %21s %10s %9s\n", "", "restore", "TTFT", "closed form", "layers", "stored",
+               "bound by");
+  print_format("%-17s %9s %9s %12s %21s %10s\n", "", "ms", "ms", "ms", "hidden/KV/recomputed", "KiB/token");
   const Json* fastest = nullptr;
   for (const Json& entry : report["policies"]) {
     const Json& schedule = entry["schedule"];
     char layers[60];
     std::snprintf(layers, sizeof layers, "%lld/%lld/%lld", schedule["hidden_layers"].get<long long>(),
                   schedule["kv_layers"].get<long long>(), schedule["recompute_layers"].get<long long>());
-    std::printf("%-17s %9.2f %9.2f %12.2f %21s %10.1f %9s\n", entry["policy"].get<std::string>().c_str(),
-                1e3 * entry["restore_s"].get<double>(), 1e3 * entry["ttft_s"].get<double>(),
-                1e3 * entry["closed_form_restore_s"].get<double>(), layers,
-                entry["stored_bytes_per_token"].get<double>() / 1024,
-                entry["bound"].get<std::string>().c_str());
+    print_format("%-17s %9.2f %9.2f %12.2f %21s %10.1f %9s\n", entry["policy"].get<std::string>().c_str(),
+                 1e3 * entry["restore_s"].get<double>(), 1e3 * entry["ttft_s"].get<double>(),
+                 1e3 * entry["closed_form_restore_s"].get<double>(), layers,
+                 entry["stored_bytes_per_token"].get<double>() / 1024,
+                 entry["bound"].get<std::string>().c_str());
     // What is free by assumption answers nobody.
     const bool free_loads =
         entry["read_bytes"].get<double>() > 0 && entry["closed_form_restore_s"].get<double>() < 1e-9;
@@ -245,11 +247,11 @@ void print_table(const Json& report) {
       fastest = &entry;
   }
   if (fastest && report["policies"].size() > 1) {
-    std::printf("\n%s answers first.\n", (*fastest)["policy"].get<std::string>().c_str());
+    print_format("\n%s answers first.\n", (*fastest)["policy"].get<std::string>().c_str());
   }
-  for (const Json& note : report["notes"]) std::printf("note: %s\n", note.get<std::string>().c_str());
+  for (const Json& note : report["notes"]) print("note: " + plain_line(note.get<std::string>()) + "\n");
   for (const Json& entry : report["policies"]) {
-    for (const Json& note : entry["notes"]) std::printf("note: %s\n", note.get<std::string>().c_str());
+    for (const Json& note : entry["notes"]) print("note: " + plain_line(note.get<std::string>()) + "\n");
   }
 }
 
@@ -283,7 +285,7 @@ void restore(const RestoreArgs& args) {
   for (const std::string& entry : entries) report["policies"].push_back(Json::parse(entry));
   if (!args.out.empty()) write_file(args.out + "/restore.json", report.dump(2) + "\n");
   if (args.json) {
-    std::printf("%s\n", report.dump(2).c_str());
+    print_format("%s\n", report.dump(2).c_str());
   } else {
     print_table(report);
   }

@@ -1,7 +1,6 @@
 // kvcap run: one simulation of one scenario.
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -40,9 +40,6 @@ void require_writable_place(const std::string& path) {
   if (!std::filesystem::is_directory(folder) || access(folder.c_str(), W_OK) != 0) {
     throw InputError("--perfetto: found \"" + path + "\", allowed: a file in a folder that can be written");
   }
-  if (std::filesystem::is_directory(path)) {
-    throw InputError("--perfetto: found the folder \"" + path + "\", allowed: a file");
-  }
 }
 
 void run(const RunArgs& args) {
@@ -69,9 +66,9 @@ void run(const RunArgs& args) {
   if (!args.out.empty()) add_run_files(args.out, line, result, files);
   files.commit();
   if (args.json) {
-    std::fputs(result_json(result).c_str(), stdout);
+    print(result_json(result));
   } else {
-    std::fputs(result_table({result.policy}, {result}, {}, line).c_str(), stdout);
+    print(result_table({result.policy}, {result}, {}, line));
   }
   check_requirements(requirements, result);
 }

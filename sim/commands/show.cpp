@@ -1,5 +1,4 @@
 // kvcap show: the catalogue, and where each of its numbers comes from.
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,6 +7,8 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/plain_text.h"
+#include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
@@ -120,20 +121,23 @@ std::vector<Entry> entries_of(const std::string& what) {
 // A list that is better read by programs.
 constexpr std::size_t kLongList = 20;
 
+std::string value_text(const Json& value) {
+  return plain_line(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
 void print_lines(const Json& value, const std::string& indent) {
   for (const auto& [key, item] : value.items()) {
+    const std::string head = indent + plain_line(key) + ":";
     if (item.is_object()) {
-      std::printf("%s%s:\n", indent.c_str(), key.c_str());
+      print(head + "\n");
       print_lines(item, indent + "  ");
     } else if (item.is_array() && !item.empty() && item.front().is_string()) {
-      std::printf("%s%s:\n", indent.c_str(), key.c_str());
-      for (const Json& line : item)
-        std::printf("%s  - %s\n", indent.c_str(), line.get<std::string>().c_str());
+      print(head + "\n");
+      for (const Json& line : item) print(indent + "  - " + value_text(line) + "\n");
     } else if (item.is_array() && item.size() > kLongList) {
-      std::printf("%s%s: %zu entries (--json prints them)\n", indent.c_str(), key.c_str(), item.size());
+      print(head + " " + std::to_string(item.size()) + " entries (--json prints them)\n");
     } else {
-      const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
-      std::printf("%s%s: %s\n", indent.c_str(), key.c_str(), text.c_str());
+      print(head + " " + value_text(item) + "\n");
     }
   }
 }
@@ -142,9 +146,9 @@ void show_all(const std::vector<Entry>& entries, bool json) {
   Json list = Json::array();
   for (const Entry& entry : entries) {
     list.push_back({{"name", entry.name}, {"summary", entry.summary}});
-    if (!json) std::printf("%-28s %s\n", entry.name.c_str(), entry.summary.c_str());
+    if (!json) print_format("%-28s %s\n", entry.name.c_str(), entry.summary.c_str());
   }
-  if (json) std::printf("%s\n", list.dump(2).c_str());
+  if (json) print_format("%s\n", list.dump(2).c_str());
 }
 
 // "An hour of all of it: 5.04 $ (GPUs 3.90, dram 1.10, ssd 0.04)": all of it provisioned, whether rented or
@@ -169,14 +173,14 @@ void print_entry(const Entry& entry, const ShowArgs& args) {
   if (args.json) {
     Json details = entry.details;
     if (is_model) details["sizes"] = sizes_json(load_model(args.name));
-    std::printf("%s\n", details.dump(2).c_str());
+    print_format("%s\n", details.dump(2).c_str());
     return;
   }
   print_lines(entry.details, "");
-  if (is_model) std::printf("\n%s", sizes_text(load_model(args.name)).c_str());
+  if (is_model) print_format("\n%s", sizes_text(load_model(args.name)).c_str());
   if (args.what != "hardware") return;
   const HardwareProfile hardware = load_hardware(args.name);
-  std::printf("\n%s%s", hour_text(hardware).c_str(), efficiency_plot(hardware.gpu).c_str());
+  print_format("\n%s%s", hour_text(hardware).c_str(), efficiency_plot(hardware.gpu).c_str());
 }
 
 // A file of the user's: its text, once it has been read without fault.
@@ -233,7 +237,7 @@ void show(const ShowArgs& args) {
     return;
   }
   if (args.what == "schema") {
-    std::printf("%s\n", Json::parse(scenario_json_schema()).dump(2).c_str());
+    print_format("%s\n", Json::parse(scenario_json_schema()).dump(2).c_str());
     return;
   }
   const std::vector<Entry> entries = entries_of(args.what);

@@ -1,9 +1,9 @@
 #include "commands/show_flags.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/input_error.h"
+#include "base/print.h"
 #include "launch/flags.h"
 #include "metrics/format.h"
 
@@ -59,18 +59,18 @@ void print_names(const char* title, Stack stack, FlagEffect effect) {
   std::string names;
   for (const FlagRow* row : rows_of(stack, effect)) names += std::string(row->names) + " ";
   if (names.empty()) return;
-  std::printf("\n%s:\n", title);
-  for (const std::string& line : wrap(names, kFlagColumns - 2)) std::printf("  %s\n", line.c_str());
+  print_format("\n%s:\n", title);
+  for (const std::string& line : wrap(names, kFlagColumns - 2)) print_format("  %s\n", line.c_str());
 }
 
 void print_stack(Stack stack) {
   for (const FlagRow* row : rows_of(stack, FlagEffect::sets)) {
-    std::printf("%s\n    %s; default %s\n", std::string(row->names).c_str(), std::string(row->field).c_str(),
-                std::string(shown_default(*row)).c_str());
+    print_format("%s\n    %s; default %s\n", std::string(row->names).c_str(), std::string(row->field).c_str(),
+                 std::string(shown_default(*row)).c_str());
     if (const std::string values = meaning(*row); !values.empty()) {
-      for (const std::string& line : wrap(values, kFlagColumns - 4)) std::printf("    %s\n", line.c_str());
+      for (const std::string& line : wrap(values, kFlagColumns - 4)) print_format("    %s\n", line.c_str());
     }
-    std::printf("    %s\n", std::string(source_text(row->source)).c_str());
+    print_format("    %s\n", std::string(source_text(row->source)).c_str());
   }
   print_names("Known, and refused for more than 1", stack, FlagEffect::only_one);
   print_names("Known, with effects that are not simulated", stack, FlagEffect::not_simulated);
@@ -103,7 +103,7 @@ void show_flags(const std::string& stack, bool json) {
   if (!stack.empty()) {
     const auto which = static_cast<Stack>(found - std::begin(kStackNames));
     if (json) {
-      std::printf("%s\n", stack_json(which).dump(2).c_str());
+      print_format("%s\n", stack_json(which).dump(2).c_str());
     } else {
       print_stack(which);
     }
@@ -113,9 +113,9 @@ void show_flags(const std::string& stack, bool json) {
   for (std::size_t i = 0; i < std::size(kStackNames); ++i) {
     const std::size_t count = rows_of(static_cast<Stack>(i), FlagEffect::sets).size();
     list.push_back({{"name", kStackNames[i]}, {"flags_that_set_a_field", count}});
-    if (!json) std::printf("%-10s %zu flags set a field\n", std::string(kStackNames[i]).c_str(), count);
+    if (!json) print_format("%-10s %zu flags set a field\n", std::string(kStackNames[i]).c_str(), count);
   }
-  if (json) std::printf("%s\n", list.dump(2).c_str());
+  if (json) print_format("%s\n", list.dump(2).c_str());
 }
 
 std::vector<std::string> policy_flag_lines(std::string_view policy) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
+#include "base/print.h"
 #include "cost/cost_model.h"
 #include "machine.h"
 #include "metrics/format.h"
@@ -82,15 +83,15 @@ struct MemoryRow {
 
 void print(const MemoryRow& row) {
   const std::vector<std::string> lines = wrap(row.source, kSourceColumns);
-  std::printf("%-*s %8s%s%s\n", static_cast<int>(kNameColumns), row.name.c_str(), row.number.c_str(),
-              lines.empty() ? "" : "  ", lines.empty() ? "" : lines.front().c_str());
+  print_format("%-*s %8s%s%s\n", static_cast<int>(kNameColumns), row.name.c_str(), row.number.c_str(),
+               lines.empty() ? "" : "  ", lines.empty() ? "" : lines.front().c_str());
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    std::printf("%*s%s\n", static_cast<int>(kNameColumns + 11), "", lines[i].c_str());
+    print_format("%*s%s\n", static_cast<int>(kNameColumns + 11), "", lines[i].c_str());
   }
 }
 
 void print_wrapped(const std::string& text) {
-  for (const std::string& line : wrap(text, kMemoryColumns)) std::printf("%s\n", line.c_str());
+  for (const std::string& line : wrap(text, kMemoryColumns)) print_format("%s\n", line.c_str());
 }
 
 std::string gib(double bytes) {
@@ -159,15 +160,15 @@ std::string memory_source(const Shown& shown) {
 
 void print_rest(const Shown& shown) {
   const GpuMemory& memory = shown.memory;
-  std::printf("\nFrom the %s GiB that the share leaves:\n",
-              gib(memory.reported_bytes - memory.share_bytes).c_str());
+  print_format("\nFrom the %s GiB that the share leaves:\n",
+               gib(memory.reported_bytes - memory.share_bytes).c_str());
   for (const MemoryTerm& term : memory.terms) {
     if (!term.charged) print({"  " + term.name, gib(term.bytes), source_text(term)});
   }
   if (memory.free_bytes() < memory.share_bytes) {
-    std::printf("\n%s", ("The engine would not start: " + gib(memory.free_bytes()) +
-                         " GiB are free then, it asks for " + gib(memory.share_bytes) + ".\n")
-                            .c_str());
+    print_format("\n%s", ("The engine would not start: " + gib(memory.free_bytes()) +
+                          " GiB are free then, it asks for " + gib(memory.share_bytes) + ".\n")
+                             .c_str());
   }
 }
 
@@ -199,7 +200,7 @@ void print_tokens(const Shown& shown) {
   const KvLayout layout = kv_layout(shown.scenario);
   const std::string text = format_count(memory.tokens, "token") + ": " + blocks_text(shown, layout) +
                            (gpus > 1 ? " on each of " + format_count(gpus) + " GPUs" : "") + ".";
-  std::printf("\n");
+  print_format("\n");
   print_wrapped("KV capacity: " + text);
   if (!layout.is_plain()) {
     const int64_t longest = serving.max_model_len.value_or(shown.scenario.model.max_position_embeddings);
@@ -211,14 +212,14 @@ void print_tokens(const Shown& shown) {
                   " of them at once.");
   }
   if (shown.model == KvCapacityModel::engine && shown.restarted_tokens > memory.tokens) {
-    std::printf("%s\n",
-                ("Started again, with kernels compiled: " + format_count(shown.restarted_tokens) + " tokens.")
+    print_format(
+        "%s\n", ("Started again, with kernels compiled: " + format_count(shown.restarted_tokens) + " tokens.")
                     .c_str());
   }
   if (!serving.kv_capacity_tokens) return;
-  std::printf("%s\n", ("Given, and used: " + format_count(*serving.kv_capacity_tokens) +
-                       " tokens (serving.kv_capacity_tokens).")
-                          .c_str());
+  print_format("%s\n", ("Given, and used: " + format_count(*serving.kv_capacity_tokens) +
+                        " tokens (serving.kv_capacity_tokens).")
+                           .c_str());
 }
 
 void print_text(const Shown& shown) {
@@ -231,7 +232,7 @@ void print_text(const Shown& shown) {
       scenario.hardware.gpu.name + ": memory of one GPU, " +
       (is_engine ? "as vLLM " + serving.engine_version + " plans it" : "by weights and shapes alone");
   print_wrapped(title);
-  std::printf("\n");
+  print_format("\n");
   print({"", "GiB", "where it comes from"});
   print({is_engine && shown.knows_driver ? "memory that the driver reports" : "memory",
          gib(memory.reported_bytes), memory_source(shown)});
@@ -244,7 +245,7 @@ void print_text(const Shown& shown) {
   print_tokens(shown);
   if (is_engine) {
     print_rest(shown);
-    std::printf("\n");
+    print_format("\n");
     print_wrapped("engine: measured on H100, carried over to other GPUs (sim/cost/engine_memory.h)");
     for (const std::string& note : shown.notes) print_wrapped(note);
   }
@@ -301,7 +302,7 @@ void show_memory(const ShowMemoryArgs& args) {
     shown.notes = notes_of(scenario);
   }
   if (args.json) {
-    std::printf("%s\n", json_of(shown).dump(2).c_str());
+    print_format("%s\n", json_of(shown).dump(2).c_str());
   } else {
     print_text(shown);
   }

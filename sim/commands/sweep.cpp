@@ -3,13 +3,14 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -85,17 +86,15 @@ void say(const SweepSummary& summary, int at_once) {
                   100 * summary.worker_cpu_s / (at_once * summary.wall_s));
     line += text;
   }
-  std::fprintf(stderr, "%s\n", line.c_str());
-  if (!summary.first_error.empty())
-    std::fprintf(stderr, "sweep: the first failure: %s\n", summary.first_error.c_str());
+  tell(line);
+  if (!summary.first_error.empty()) tell("sweep: the first failure: " + summary.first_error);
 }
 
 void collect(const CheckedSweep& checked, const SweepArgs& args, const std::string& results) {
   const std::vector<std::string> shards = shard_files(args.out);
   const std::vector<std::size_t> missing = collect_shards(checked, shards, results);
-  std::fprintf(stderr, "sweep: %s of %s different points collected from %s shards\n",
-               count(checked.first.size() - missing.size()).c_str(), count(checked.first.size()).c_str(),
-               count(shards.size()).c_str());
+  tell("sweep: " + count(checked.first.size() - missing.size()) + " of " + count(checked.first.size()) +
+       " different points collected from " + count(shards.size()) + " shards");
   if (!missing.empty()) {
     throw CheckFailed(count(missing.size()) + " points are missing, the first is point " +
                       std::to_string(missing.front()) +
@@ -148,6 +147,7 @@ void sweep(const SweepArgs& args) {
   const MadeFolders made = prepare_folder(args.out);
   const MadeFolders cache = prepare_folder(args.cache, "--cache");
   std::string results = args.out + "/results.sqlite";
+  refuse_link_to_nothing("--out", results);
   std::size_t bad = 0;  // points that failed
   if (slurm) launch_on_slurm(checked, args);
   if (args.collect) {
@@ -157,10 +157,8 @@ void sweep(const SweepArgs& args) {
     if (!args.shard.empty()) results = shard_path(args.out, shard);
     const int at_once = args.jobs > 0 ? args.jobs : core_count();
     if (journal_mode_at(results) == JournalMode::rollback) {
-      std::fprintf(stderr,
-                   "sweep: %s is not on a local file system: rows are written without a write-ahead log, "
-                   "which is slower\n",
-                   args.out.c_str());
+      tell("sweep: " + args.out +
+           " is not on a local file system: rows are written without a write-ahead log, which is slower");
     }
     const SweepSummary summary =
         run_sweep(checked, results,
@@ -168,10 +166,11 @@ void sweep(const SweepArgs& args) {
     say(summary, at_once);
     bad = summary.failed + summary.timed_out;
   }
-  if (args.csv) export_csv(ResultsFile(results), std::cout);
-  if (args.json) export_json(ResultsFile(results), std::cout);
+  std::ostringstream rows;
+  if (args.csv) export_csv(ResultsFile(results), rows);
+  if (args.json) export_json(ResultsFile(results), rows);
+  print(rows.str());
   if (bad > 0) {
-    std::cout.flush();
     throw CheckFailed(format_count(static_cast<int64_t>(bad), "point") +
                       " without a result: rows say why, --resume tries again");
   }

@@ -13,6 +13,8 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/plain_text.h"
+#include "base/print.h"
 #include "base/utf8.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
@@ -110,10 +112,6 @@ Source read_source(const TraceArgs& args, const Input& input) {
   }
 }
 
-void print_notes(const std::vector<std::string>& notes, FILE* file) {
-  for (const std::string& note : notes) std::fprintf(file, "note: %s\n", note.c_str());
-}
-
 // ---- stats ----
 
 struct FigureRow {
@@ -171,26 +169,26 @@ std::string stats_json(const TraceStats& stats, const std::vector<std::string>& 
 }
 
 void print_table(const std::string& name, const TraceStats& stats, const std::vector<std::string>& notes) {
-  std::printf("%s   %s, %s", name.c_str(), format_count(stats.sessions, "session").c_str(),
-              format_count(stats.requests, "request").c_str());
+  print_format("%s   %s, %s", message_line(name).c_str(), format_count(stats.sessions, "session").c_str(),
+               format_count(stats.requests, "request").c_str());
   if (stats.duration_s) {
-    std::printf(", %s s", format_number(*stats.duration_s).c_str());
+    print_format(", %s s", format_number(*stats.duration_s).c_str());
     const double rate_per_s = static_cast<double>(stats.requests) / *stats.duration_s;
-    if (*stats.duration_s > 0) std::printf(", %s requests/s", format_number(rate_per_s).c_str());
+    if (*stats.duration_s > 0) print_format(", %s requests/s", format_number(rate_per_s).c_str());
   }
-  std::printf("\n\n%-24s%8s%11s%11s%11s%11s%11s\n", "", "", "mean", "p50", "p90", "p99", "max");
+  print_format("\n\n%-24s%8s%11s%11s%11s%11s%11s\n", "", "", "mean", "p50", "p90", "p99", "max");
   for (const FigureRow& row : rows_of(stats)) {
     const TraceFigure& one = *row.figure;
-    std::printf("%-24s%8s", row.label, row.unit);
+    print_format("%-24s%8s", row.label, row.unit);
     for (double value : {one.mean, one.median, one.p90, one.p99, one.max}) {
-      std::printf("%11s", format_number(value).c_str());
+      print_format("%11s", format_number(value).c_str());
     }
-    std::printf("\n");
+    print_format("\n");
   }
   const auto line = [](const char* label, const std::string& value) {
-    std::printf("%-40s%14s\n", label, value.c_str());
+    print_format("%-40s%14s\n", label, value.c_str());
   };
-  std::printf("\n");
+  print_format("\n");
   line("sessions of several turns", format_percent(stats.multi_turn_share));
   line("history's share of prompt tokens", format_percent(stats.history_token_share));
   line("found by a store that keeps everything", format_percent(stats.infinite_cache_token_hit_rate));
@@ -208,8 +206,8 @@ void print_table(const std::string& name, const TraceStats& stats, const std::ve
     line("  distinct ones", format_count(stats.unique_pieces));
   }
   if (stats.request_gap_cv) line("variation of gaps between requests", format_number(*stats.request_gap_cv));
-  std::printf("\n");
-  print_notes(notes, stdout);
+  print_format("\n");
+  for (const std::string& note : notes) print("note: " + plain_line(note) + "\n");
 }
 
 bool has_all_arrivals(const Source& source) {
@@ -240,7 +238,7 @@ void print_stats(const TraceArgs& args) {
     notes.push_back("no request has a prefix or a session that an earlier one had: no reuse can show");
   }
   if (args.json) {
-    std::fputs(stats_json(stats, notes).c_str(), stdout);
+    print(stats_json(stats, notes));
   } else {
     print_table(args.files.front(), stats, notes);
   }
@@ -266,15 +264,13 @@ void write_sessions(const TraceArgs& args) {
   drop_relative_arrivals(input.options.source.kind, source);
   const std::string text = session_lines(source);
   write_file(path, path.ends_with(".gz") ? gzip(text) : text);
-  print_notes(source.notes, stderr);
-  std::fprintf(stderr, "%s: %s, %s\n", path.c_str(),
-               format_count(std::ssize(source.sessions), "session").c_str(),
-               format_count(std::ssize(source.turns), "turn").c_str());
+  for (const std::string& note : source.notes) tell("note: " + note);
+  tell(path + ": " + format_count(std::ssize(source.sessions), "session") + ", " +
+       format_count(std::ssize(source.turns), "turn"));
 }
 
 void refuse_unwritable(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (std::filesystem::is_directory(path)) throw InputError(path + ": cannot be written: Is a directory");
   if (folder.empty() || std::filesystem::is_directory(folder)) return;
   throw InputError(path + ": cannot be written: No such folder");
 }

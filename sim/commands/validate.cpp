@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
@@ -50,7 +51,7 @@ void validate_run(const ValidateArgs& args) {
   const RunComparison comparison = compare_with_run(args.run, args.scenario, args.hardware, args.overrides);
   const std::string json = run_comparison_json(comparison);
   if (!args.out.empty()) write_file(args.out + "/validation.json", json);
-  std::fputs((args.json ? json : run_comparison_table(comparison)).c_str(), stdout);
+  print(args.json ? json : run_comparison_table(comparison));
   std::string outside;
   for (const Check& one : comparison.checks) {
     if (one.verdict == Agreement::outside) outside += (outside.empty() ? "" : ", ") + one.id;
@@ -80,7 +81,7 @@ void validate(const ValidateArgs& args) {
                            : args.markdown ? validation_markdown(checks, headlines())
                                            : validation_table(checks);
   if (!args.out.empty()) write_file(args.out + "/validation.json", validation_json(checks));
-  std::fputs(text.c_str(), stdout);
+  print(text);
   const std::string broken = broken_promises(checks);
   if (!broken.empty()) throw CheckFailed("farther off than promised: " + broken);
 }

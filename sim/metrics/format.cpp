@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/plain_text.h"
+
 namespace kvcap {
 namespace {
 
@@ -71,7 +73,9 @@ std::string format_percent(double share) {
   return std::isnan(share) ? "-" : format_number(100 * share) + " %";
 }
 
-std::vector<std::string> wrap(std::string_view text, std::size_t columns, std::string_view indent) {
+std::vector<std::string> wrap(std::string_view paragraph, std::size_t columns, std::string_view indent) {
+  const std::string plain = plain_line(paragraph);
+  std::string_view text = plain;
   std::vector<std::string> lines;
   std::string line;
   bool is_empty = true;  // no word on this line yet

@@ -20,7 +20,8 @@ std::string format_count(int64_t count, std::string_view noun);
 // A share as per cent: 0.935 is "93.5 %".
 std::string format_percent(double share);
 
-// Lines of at most `columns` characters, broken at spaces; lines after the first begin with `indent`.
-std::vector<std::string> wrap(std::string_view text, std::size_t columns, std::string_view indent = "");
+// Lines of at most `columns` characters, broken at spaces; lines after the first begin with `indent`. The end
+// of a line in the paragraph is shown as plain_line() does.
+std::vector<std::string> wrap(std::string_view paragraph, std::size_t columns, std::string_view indent = "");
 
 }  // namespace kvcap

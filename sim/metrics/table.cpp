@@ -5,6 +5,8 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/plain_text.h"
+#include "base/utf8.h"
 #include "metrics/format.h"
 #include "metrics/sentences.h"
 #include "metrics/write.h"
@@ -69,9 +71,10 @@ std::string left(std::string_view text, std::size_t width) {
 }
 
 // The end tells settings of one path apart: "hardware.ssd.count=8".
-std::string shortened(const std::string& label) {
+std::string shortened(const std::string& setting) {
+  const std::string label = plain_line(setting);
   const std::size_t most = kTableColumns - kMetricWidth - kUnitWidth - kGap;
-  return label.size() <= most ? label : "..." + label.substr(label.size() - (most - 3));
+  return label.size() <= most ? label : valid_utf8("..." + label.substr(label.size() - (most - 3)));
 }
 
 // Whether some setting has a value that is worth a row: prices and powers that no profile states have none.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/plain_text.h"
+
 namespace kvcap {
 namespace {
 
@@ -18,9 +20,10 @@ std::string digits(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-// RFC 4180: quotes around what has a comma, a quote or a line's end.
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+// RFC 4180: quotes around what has a comma or a quote.
+std::string csv_text(std::string_view any) {
+  const std::string text = plain_line(any);
+  if (text.find_first_of(",\"") == std::string::npos) return text;
   std::string quoted = "\"";
   for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";

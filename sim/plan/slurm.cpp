@@ -15,6 +15,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/print.h"
 
 extern char** environ;
 
@@ -94,8 +95,7 @@ void wait_for_job(const std::string& job, double patience_s) {
     const Ran ran = run_program({"squeue", "--noheader", "--format=%T", "--jobs=" + job});
     if (ran.exit_code == 0 ? ran.output.empty() : ran.output.find("Invalid job id") != std::string::npos)
       return;
-    if (ran.exit_code != 0 && silent_s == 0)
-      std::fprintf(stderr, "sweep: squeue: %s; asked again\n", ran.output.c_str());
+    if (ran.exit_code != 0 && silent_s == 0) tell("sweep: squeue: " + ran.output + "; asked again");
     silent_s = ran.exit_code == 0 ? 0 : silent_s + patience_s;
     if (silent_s >= kLongest_s) {
       throw InputError("--launcher slurm: squeue has not answered for 10 minutes: " + ran.output + "; job " +
@@ -137,8 +137,8 @@ std::vector<std::size_t> run_on_slurm(const SlurmArray& array,
     }
     if (missing.empty() || arrays == array.at_most) return missing;
     const std::string job = submit(array, script, missing);
-    std::fprintf(stderr, "sweep: submitted job %s, shards %s of %zu; scancel %s would end it\n", job.c_str(),
-                 slurm_list(missing).c_str(), array.shards, job.c_str());
+    tell("sweep: submitted job " + job + ", shards " + slurm_list(missing) + " of " +
+         std::to_string(array.shards) + "; scancel " + job + " would end it");
     wait_for_job(job, array.patience_s);
   }
 }

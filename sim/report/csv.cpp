@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/float_values.h"
+#include "base/plain_text.h"
 #include "report/json_values.h"
 #include "report/read_result.h"
 #include "report/text_views.h"
@@ -9,13 +10,13 @@
 namespace kvcap {
 namespace {
 
-// RFC 4180: quotes around what has a comma, a quote or a line's end. What a spreadsheet would take for a
+// RFC 4180: quotes around what has a comma or a quote. What a spreadsheet would take for a
 // formula begins with an apostrophe.
-std::string cell(const std::string& text) {
-  std::string safe = text;
-  if (!text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos)
-    safe = "'" + text;
-  if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
+std::string cell(std::string_view text) {
+  std::string safe = plain_line(text);
+  if (!safe.empty() && std::string_view("=+-@").find(safe.front()) != std::string_view::npos)
+    safe.insert(0, "'");
+  if (safe.find_first_of(",\"") == std::string::npos) return safe;
   std::string quoted = "\"";
   for (char c : safe) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + "\"";

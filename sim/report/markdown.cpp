@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/float_values.h"
+#include "base/plain_text.h"
 #include "metrics/format.h"
 #include "metrics/write.h"
 #include "report/capacity_views.h"
@@ -20,10 +21,8 @@ constexpr std::size_t kMostParts = 3;  // of a check's numbers
 // Text as Markdown shows it: nothing in it makes a cell, a line, a tag or a link.
 std::string plain(std::string_view text) {
   std::string safe;
-  for (char c : text) {
-    if (c == '\n' || c == '\r' || c == '\t') {
-      safe += ' ';
-    } else if (c == '<') {
+  for (char c : plain_line(text)) {
+    if (c == '<') {
       safe += "&lt;";
     } else if (c == '&') {
       safe += "&amp;";

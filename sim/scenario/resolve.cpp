@@ -197,6 +197,12 @@ Override override_of(const std::string& argument) {
   if (equals == std::string::npos || equals == 0) {
     throw InputError(place + ": allowed: path=value, for example --set serving.max_num_seqs=64");
   }
+  // An empty text has to be meant: name="".
+  if (equals + 1 == argument.size()) {
+    throw InputError(place +
+                     ": found no value (a shell variable that is not set is empty), allowed: path=value, " +
+                     "for example --set serving.max_num_seqs=64");
+  }
   return {argument.substr(0, equals), argument.substr(equals + 1), place, {}};
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/plain_text.h"
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
 
@@ -253,7 +254,8 @@ std::string validation_table(const std::vector<Check>& checks) {
 namespace {
 
 // A bar would end the cell.
-std::string in_a_cell(std::string text) {
+std::string in_a_cell(std::string_view any) {
+  std::string text = plain_line(any);
   for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2))
     text.insert(at, 1, '\\');
   return text;

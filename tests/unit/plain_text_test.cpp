@@ -86,13 +86,13 @@ TEST(MessageLine, HasABoundWhateverItIsMadeOf) {
   EXPECT_TRUE(message_line(words + "end").ends_with(" end"));
 }
 
-TEST(FirstOf, NamesTheFirstAndCountsTheRest) {
+TEST(FirstFew, NamesTheFirstAndCountsTheRest) {
   const std::vector<std::string> many(9000, "a");
-  EXPECT_EQ(first_of(many), "a, a, a and 8,997 more");
-  EXPECT_EQ(first_of({"a", "b", "c"}), "a, b, c");
-  EXPECT_EQ(first_of({"a", "b", "c", "d"}), "a, b, c and 1 more");
-  EXPECT_EQ(first_of({}), "");
-  EXPECT_EQ(first_of(std::vector<std::string>(1'000'003, "a")), "a, a, a and 1,000,000 more");
+  EXPECT_EQ(first_few(many), "a, a, a and 8,997 more");
+  EXPECT_EQ(first_few({"a", "b", "c"}), "a, b, c");
+  EXPECT_EQ(first_few({"a", "b", "c", "d"}), "a, b, c and 1 more");
+  EXPECT_EQ(first_few({}), "");
+  EXPECT_EQ(first_few(std::vector<std::string>(1'000'003, "a")), "a, a, a and 1,000,000 more");
 }
 
 }  // namespace
