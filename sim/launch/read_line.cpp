@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/input_error.h"
+#include "base/plain_text.h"
 #include "launch/launch_line.h"
 #include "launch/settings.h"
 #include "launch/shell_words.h"
@@ -123,20 +124,46 @@ class Reader {
 
   const std::vector<Setting>& settings() const { return settings_; }
 
+  // Many words of one kind are one note.
+  void take_notes() {
+    const auto add = [&](const Words& words, const char* one, const char* all) {
+      if (words.names.size() > kMostNotes) {
+        line_.notes.push_back(first_few(words.names) + all);
+        return;
+      }
+      for (std::size_t i = 0; i < words.names.size(); ++i)
+        line_.notes.push_back(words.names[i] + one + words.nearest[i]);
+    };
+    add(unknown_, " is not known and changes nothing", " are not known and change nothing");
+    add(not_simulated_, " has an effect that is not simulated", " have effects that are not simulated");
+    add(strays_, " belongs to no flag and changes nothing", " belong to no flag and change nothing");
+  }
+
  private:
+  static constexpr std::size_t kMostNotes = 3;  // of a kind, each on a line of its own
+
+  struct Words {
+    std::vector<std::string> names, nearest;
+
+    void add(std::string name, std::string near = "") {
+      names.push_back(std::move(name));
+      nearest.push_back(std::move(near));
+    }
+  };
+
   void note(std::string text) { line_.notes.push_back(std::move(text)); }
 
   void take(const std::string& flag, const std::string& value) {
     const std::vector<const FlagRow*> rows = find_flags(line_.engine, flag);
     if (rows.empty()) {
-      note(flag + (value.empty() ? "" : " " + value) + " is not known and changes nothing" +
-           suggestion(normal_flag(flag), flag_names(line_.engine)));
+      unknown_.add(flag + (value.empty() ? "" : " " + value),
+                   suggestion(normal_flag(flag), flag_names(line_.engine)));
     }
     for (const FlagRow* row : rows) {
       if (row->effect == FlagEffect::only_one && value != "1") {
         refuse_value(flag, value, "1 (pipelines and parallel contexts are not simulated)");
       }
-      if (row->effect == FlagEffect::not_simulated) note(flag + " has an effect that is not simulated");
+      if (row->effect == FlagEffect::not_simulated) not_simulated_.add(flag);
       if (row->effect == FlagEffect::sets) settings_.push_back({row, flag, value});
     }
   }
@@ -145,7 +172,7 @@ class Reader {
     const bool has_model = std::any_of(settings_.begin(), settings_.end(),
                                        [](const Setting& one) { return one.row->field == "model"; });
     if (has_model) {
-      note("\"" + word + "\" belongs to no flag and changes nothing");
+      strays_.add("\"" + word + "\"");
     } else {
       take("--model", word);
     }
@@ -157,7 +184,7 @@ class Reader {
     const std::vector<const FlagRow*> rows = find_flags(line_.engine, "--" + flag.substr(5));
     if (rows.empty()) return false;
     const FlagRow& row = *rows.front();
-    if (flag == "--no-enable-chunked-prefill") note(flag + " has an effect that is not simulated");
+    if (flag == "--no-enable-chunked-prefill") not_simulated_.add(flag);
     if (row.form == FlagForm::present && (row.words == "true" || row.words == "false")) {
       settings_.push_back({.row = &row, .flag = flag, .is_negated = true});
     }
@@ -187,6 +214,7 @@ class Reader {
 
   LaunchLine& line_;
   std::vector<Setting> settings_;
+  Words unknown_, not_simulated_, strays_;
 };
 
 }  // namespace
@@ -198,6 +226,7 @@ LaunchLine read_launch_line(std::string_view text) {
   Reader reader(line);
   for (std::size_t i = 0; i < begin; ++i) reader.take_before(words[i]);
   for (std::size_t i = begin; i < words.size();) i = reader.take_at(words, i);
+  reader.take_notes();
   apply_settings(reader.settings(), line);
   return line;
 }
