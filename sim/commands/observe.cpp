@@ -28,7 +28,7 @@ struct ObserveArgs {
   std::vector<std::string> sources;
   std::string out;
   double every_s = 5, for_s = 0, timeout_s = 10;
-  bool json = false;
+  bool allow_redirects = false, json = false;
 };
 
 volatile sig_atomic_t interruptions = 0;
@@ -105,7 +105,7 @@ ObservedLog log_of(const ObserveArgs& args, LogFile& file) {
     if (isatty(STDERR_FILENO) != 0) tell("kvcap: observing; Ctrl-C ends it");
     return scrape(args.sources.front(), {.every_s = args.every_s,
                                          .for_s = args.for_s,
-                                         .timeout_s = args.timeout_s,
+                                         .http = {args.timeout_s, args.allow_redirects},
                                          .ends = [] { return interruptions > 0; },
                                          .write_line = [&](const std::string& line) { file.write(line); }});
   }
@@ -143,7 +143,11 @@ void add_observe(CLI::App& app) {
   command.value("--out", args->out, "the log, a new file, for kvcap validate --run");
   command.value("--every", args->every_s, "seconds between scrapes").with_default();
   command.value("--for", args->for_s, "seconds to observe; default: until Ctrl-C");
-  command.value("--timeout", args->timeout_s, "seconds that an answer may take").with_default();
+  command
+      .value("--timeout", args->timeout_s,
+             "seconds that a scrape may take, from the connection to the last byte")
+      .with_default();
+  command.flag("--allow-redirects", args->allow_redirects, "follow the server to another host or port");
   command.flag("--json", args->json, "print the summary as JSON");
   command.footer(
       "Ctrl-C ends the observation and prints what it says. An address without a path means /metrics.\n"

@@ -21,7 +21,14 @@ struct HttpAnswer {
   std::string error;  // empty: the page is there
 };
 
-// Connects and reads for at most `timeout_s` each; follows redirections.
-HttpAnswer http_get(const HttpAddress& address, double timeout_s);
+// Where an answer to `from` leads that names this Location. Throws InputError for what is no address.
+HttpAddress redirected(const HttpAddress& from, const std::string& location);
+
+struct HttpOptions {
+  double timeout_s = 10;         // for all of it: names, connections, redirections, the whole answer
+  bool allow_redirects = false;  // to another host, port or scheme; within one server always
+};
+
+HttpAnswer http_get(const HttpAddress& address, const HttpOptions& options);
 
 }  // namespace kvcap

@@ -10,7 +10,6 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "observe/http.h"
 #include "observe/prometheus.h"
 
 namespace kvcap {
@@ -38,9 +37,9 @@ void wait_until(Clock::time_point start, double at_s, const std::function<bool()
   }
 }
 
-Snapshot scrape_once(const HttpAddress& server, const std::string& address, double timeout_s) {
+Snapshot scrape_once(const HttpAddress& server, const std::string& address, const HttpOptions& options) {
   const double before_s = unix_now_s();
-  const HttpAnswer answer = http_get(server, timeout_s);
+  const HttpAnswer answer = http_get(server, options);
   if (!answer.error.empty()) throw InputError(address + ": " + answer.error);
   // The server has counted some time between question and answer.
   return snapshot_of(parse_metrics(answer.body, address), (before_s + unix_now_s()) / 2, address);
@@ -61,7 +60,7 @@ ObservedLog scrape(const std::string& address, const ScrapeOptions& options) {
     if (options.write_line) options.write_line(line);
   };
   ObservedLog log{.address = address, .every_s = options.every_s};
-  log.samples.push_back(scrape_once(server, address, options.timeout_s));
+  log.samples.push_back(scrape_once(server, address, options.http));
   const Snapshot first = log.samples.front();
   write(log_header(address, options.every_s, first) + log_line(first));
   double next_s = options.every_s;
@@ -69,7 +68,7 @@ ObservedLog scrape(const std::string& address, const ScrapeOptions& options) {
     wait_until(start, next_s, options.ends);
     if (options.ends && options.ends()) break;
     try {
-      Snapshot one = scrape_once(server, address, options.timeout_s);
+      Snapshot one = scrape_once(server, address, options.http);
       if (one.engine != first.engine) throw InputError(address + ": another engine answers than at first");
       log.samples.push_back(std::move(one));
       write(log_line(log.samples.back()));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "observe/http.h"
 #include "observe/log.h"
 
 namespace kvcap {
@@ -13,7 +14,7 @@ namespace kvcap {
 struct ScrapeOptions {
   double every_s = 5;
   double for_s = 0;  // 0: until `ends`
-  double timeout_s = 10;
+  HttpOptions http;
   std::function<bool()> ends;                          // asked several times a second
   std::function<void(const std::string&)> write_line;  // of the log; may be empty
 };
