@@ -38,12 +38,13 @@ struct BadField {
   std::string what;
 };
 
-double number_in(const Json& object, const std::string& key, bool required = true) {
+double number_in(const Json& object, const std::string& key, bool required = true, double least = -1e300) {
   const auto found = object.find(key);
   if (found == object.end() && !required) return kNaN;
-  if (found == object.end() || !found->is_number() || !std::isfinite(found->get<double>())) {
+  if (found == object.end() || !found->is_number() || !std::isfinite(found->get<double>()) ||
+      found->get<double>() < least) {
     throw BadField{key + ": " + (found == object.end() ? "missing" : "found " + found->dump()) +
-                   ", allowed: a number"};
+                   ", allowed: a number" + (least == 0 ? " from 0 on" : "")};
   }
   return found->get<double>();
 }
@@ -64,7 +65,7 @@ template <std::size_t n>
 void read_named(const Json& line, const std::string& key, const std::string_view (&names)[n],
                 std::array<double, n>& values) {
   const Json& object = member(line, key, Json::value_t::object, "an object");
-  for (std::size_t i = 0; i < n; ++i) values[i] = number_in(object, std::string(names[i]), false);
+  for (std::size_t i = 0; i < n; ++i) values[i] = number_in(object, std::string(names[i]), false, 0);
 }
 
 std::vector<double> ascending(const Json& object, const std::string& key) {
@@ -130,6 +131,14 @@ Snapshot read_snapshot(const Json& line, const Header& header) {
   snapshot.models = header.models;
   snapshot.engines = header.engines;
   snapshot.started_s = header.started_s;
+  if (line.contains("server_started_s")) snapshot.started_s = number_in(line, "server_started_s");
+  if (line.contains("refused")) {
+    for (const auto& [figure, text] : member(line, "refused", Json::value_t::object, "an object").items()) {
+      if (!text.is_string())
+        throw BadField{"refused." + figure + ": found " + text.dump() + ", allowed: a text"};
+      snapshot.refused[figure] = text.get<std::string>();
+    }
+  }
   read_named(line, "counters", kCounterNames, snapshot.counters);
   read_named(line, "gauges", kGaugeNames, snapshot.gauges);
   const Json& spreads = member(line, "histograms", Json::value_t::object, "an object");
@@ -169,12 +178,13 @@ std::string log_line(const Snapshot& snapshot) {
   for (std::size_t i = 0; i < snapshot.spreads.size(); ++i) {
     if (!snapshot.spreads[i].empty()) spreads[std::string(kSpreadNames[i])] = counts_of(snapshot.spreads[i]);
   }
-  return Json{{"unix_s", snapshot.unix_s},
-              {"counters", named(snapshot.counters, kCounterNames)},
-              {"gauges", named(snapshot.gauges, kGaugeNames)},
-              {"histograms", spreads}}
-             .dump() +
-         "\n";
+  Json line = {{"unix_s", snapshot.unix_s},
+               {"counters", named(snapshot.counters, kCounterNames)},
+               {"gauges", named(snapshot.gauges, kGaugeNames)},
+               {"histograms", spreads}};
+  if (snapshot.started_s) line["server_started_s"] = *snapshot.started_s;
+  if (!snapshot.refused.empty()) line["refused"] = snapshot.refused;
+  return line.dump() + "\n";
 }
 
 std::string log_line(const FailedScrape& failure) {
@@ -211,6 +221,9 @@ ObservedLog parse_observed_log(std::string_view text, const std::string& place) 
         log.failures.push_back({number_in(object, "unix_s"), text_in(object, "failed")});
       } else {
         log.samples.push_back(read_snapshot(object, header));
+        // Lines that do not say when the server started may be of one that restarted.
+        if (!object.contains("server_started_s") && log.samples.size() > 1)
+          log.samples.back().started_s.reset();
       }
     } catch (const BadField& field) {
       throw InputError(at + ": " + field.what);

@@ -2,54 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/float_values.h"
+#include "base/plain_text.h"
 #include "metrics/format.h"
+#include "observe/growth.h"
 
 namespace kvcap {
 namespace {
 
 double or_zero(double value) { return std::isnan(value) ? 0 : value; }
-
-// Totals never shrink while a server lives.
-bool has_restarted(const Snapshot& before, const Snapshot& after) {
-  for (std::size_t i = 0; i < before.counters.size(); ++i) {
-    if (after.counters[i] < before.counters[i]) return true;
-  }
-  for (std::size_t i = 0; i < before.spreads.size(); ++i) {
-    if (!after.spreads[i].empty() && after.spreads[i].count() < before.spreads[i].count()) return true;
-  }
-  return false;
-}
-
-// In buckets whose bounds have changed, or that were not there before, all counts are new.
-void add_growth(Buckets& total, const Buckets* before, const Buckets& after) {
-  if (after.empty()) return;
-  const bool from_zero = before == nullptr || before->bounds != after.bounds;
-  if (total.bounds != after.bounds) {
-    total = {.bounds = after.bounds, .counts = std::vector<double>(after.counts.size(), 0.0)};
-  }
-  for (std::size_t i = 0; i < after.counts.size(); ++i) {
-    const double old = from_zero ? 0 : before->counts[i];
-    total.counts[i] += std::max(0.0, after.counts[i] - old);
-  }
-  for (std::size_t i = 1; i < total.counts.size(); ++i) {
-    total.counts[i] = std::max(total.counts[i], total.counts[i - 1]);
-  }
-  total.sum += after.sum - (from_zero ? 0 : before->sum);
-}
-
-// `before`: none where the server counts from 0 to `after`.
-void add_growth(Observation& total, const Snapshot* before, const Snapshot& after) {
-  for (std::size_t i = 0; i < total.counters.size(); ++i) {
-    if (std::isnan(after.counters[i])) continue;
-    const double old = before == nullptr ? 0 : or_zero(before->counters[i]);
-    total.counters[i] = or_zero(total.counters[i]) + after.counters[i] - old;
-  }
-  for (std::size_t i = 0; i < total.spreads.size(); ++i) {
-    add_growth(total.spreads[i], before == nullptr ? nullptr : &before->spreads[i], after.spreads[i]);
-  }
-}
 
 // Requests that have arrived so far: those that have finished and those inside.
 double arrived(const Snapshot& snapshot) {
@@ -69,7 +32,16 @@ void add_gauges(Observation& total, const std::vector<Snapshot>& samples) {
   }
 }
 
-void note(Observation& total, const ObservedLog& log) {
+// Each figure once, with the first value that could not be.
+std::vector<std::string> refused_values(const std::vector<Snapshot>& samples) {
+  std::map<std::string, std::string> first;
+  for (const Snapshot& one : samples) first.insert(one.refused.begin(), one.refused.end());
+  std::vector<std::string> texts;
+  for (const auto& [figure, text] : first) texts.push_back(text);
+  return texts;
+}
+
+void note(Observation& total, const ObservedLog& log, const Growth& growth) {
   total.notes = log.notes;
   const auto add = [&](const std::string& text) { total.notes.push_back(text); };
   if (total.engines > 1) {
@@ -83,7 +55,14 @@ void note(Observation& total, const ObservedLog& log) {
   }
   if (total.restarts > 0) {
     add("totals went back " + format_count(total.restarts, "time") +
+        (growth.first_restart().empty() ? "" : " (" + growth.first_restart() + ")") +
         ": the server restarted, or the address stands for several servers of which each answers in turn");
+  }
+  if (!growth.shrunk().empty()) {
+    add("totals that ran backwards without a restart are not summed there: " + first_few(growth.shrunk()));
+  }
+  if (const std::vector<std::string> refused = refused_values(log.samples); !refused.empty()) {
+    add("values that cannot be are not summed: " + first_few(refused));
   }
   if (total.failed > 0) {
     add(format_count(total.failed, "scrape") + " failed; the last one: " + log.failures.back().reason);
@@ -135,30 +114,32 @@ Observation observation_of(const ObservedLog& log) {
   total.engines = last.engines;
   total.scrapes = std::ssize(log.samples);
   total.failed = std::ssize(log.failures);
-  total.counters.fill(kNaN);
   total.block_size = last.block_size();
   total.kv_capacity_tokens = last.kv_capacity_tokens();
   total.from_unix_s = first.unix_s;
   total.duration_s = last.unix_s - first.unix_s;
   total.requests_before = log.samples.size() > 1 ? or_zero(first[Counter::requests]) : 0;
+  Growth growth;
   if (log.samples.size() == 1) {
-    add_growth(total, nullptr, last);
+    growth.add_since_start(last);
     total.from_unix_s = last.started_s.value_or(last.unix_s);
     total.duration_s = last.started_s && *last.started_s < last.unix_s ? last.unix_s - *last.started_s : kNaN;
   }
+  growth.begin(first);
   for (std::size_t i = 1; i < log.samples.size(); ++i) {
     const Snapshot &before = log.samples[i - 1], &after = log.samples[i];
-    const bool is_new = has_restarted(before, after);
-    total.restarts += is_new;
-    add_growth(total, is_new ? nullptr : &before, after);
+    const bool is_new = growth.add(after);
     const double requests = arrived(after) - (is_new ? 0 : arrived(before));
     if (after.unix_s > before.unix_s && !std::isnan(requests)) {
       total.arrivals.push_back(
           {before.unix_s - first.unix_s, after.unix_s - first.unix_s, std::max(0.0, requests)});
     }
   }
+  total.counters = growth.counters();
+  total.spreads = growth.spreads();
+  total.restarts = growth.restarts();
   add_gauges(total, log.samples);
-  note(total, log);
+  note(total, log, growth);
   return total;
 }
 

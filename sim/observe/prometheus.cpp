@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 
 #include "base/input_error.h"
@@ -39,6 +40,7 @@ class Line {
     const std::string_view timestamp = word();
     if (timestamp.empty() || timestamp.front() == '#') return one;
     one.unix_s = number(timestamp, "a timestamp") * (timestamps_are_s ? 1 : 1e-3);
+    if (!std::isfinite(*one.unix_s)) refuse("a timestamp");
     const std::string_view more = word();
     if (!more.empty() && more.front() != '#') refuse("nothing behind the timestamp");
     return one;

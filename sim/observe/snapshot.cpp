@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 #include "base/float_values.h"
 #include "base/input_error.h"
@@ -62,12 +63,33 @@ double number_of(const std::string& text) {
 
 void add(double& total, double value) { total = std::isnan(total) ? value : total + value; }
 
+// Of a count and of a time; larger ones would only be lost in sums.
+bool is_possible(double value) {
+  constexpr double kMost = 1e18;
+  return value >= 0 && value <= kMost;
+}
+
+std::string counter_key(std::size_t which) { return "counters." + std::string(kCounterNames[which]); }
+std::string gauge_key(std::size_t which) { return "gauges." + std::string(kGaugeNames[which]); }
+std::string spread_key(std::size_t which) { return "histograms." + std::string(kSpreadNames[which]); }
+
+// The first bad value of a figure is told.
+void refuse(Snapshot& snapshot, const std::string& key, const MetricSample& sample) {
+  char value[32];
+  std::snprintf(value, sizeof value, "%g", sample.value);
+  snapshot.refused.try_emplace(key, sample.name + " is " + value);
+}
+
 void read_counters(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   snapshot.counters.fill(kNaN);
   for_each_figure(samples, counter_metrics(), snapshot.engine, "",
                   [&](Counter which, const MetricSample& one) {
-                    if (std::isfinite(one.value)) add(snapshot.counters[index(which)], one.value);
+                    if (!is_possible(one.value)) refuse(snapshot, counter_key(index(which)), one);
+                    add(snapshot.counters[index(which)], one.value);
                   });
+  for (std::size_t i = 0; i < snapshot.counters.size(); ++i) {
+    if (snapshot.refused.contains(counter_key(i))) snapshot.counters[i] = kNaN;
+  }
 }
 
 // Shares are means over engines, the others sums.
@@ -76,7 +98,8 @@ void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   std::array<double, std::size(kGaugeNames)> seen{};
   for_each_figure(samples, gauge_metrics(), snapshot.engine, "", [&](Gauge which, const MetricSample& one) {
     // Engines say "none yet" with -1.
-    if (!std::isfinite(one.value) || one.value < 0) return;
+    if (one.value == -1) return;
+    if (!is_possible(one.value)) return refuse(snapshot, gauge_key(index(which)), one);
     add(snapshot.gauges[index(which)], one.value);
     ++seen[index(which)];
   });
@@ -96,7 +119,8 @@ void read_spreads(const std::vector<MetricSample>& samples, Snapshot& snapshot) 
   const auto take_bucket = [&](Spread which, const MetricSample& one) {
     const std::string le(one.label("le"));
     const double bound = le == "+Inf" ? kInfinity : number_of(le);
-    if (std::isnan(bound) || !std::isfinite(one.value)) return;
+    if (!is_possible(one.value)) return refuse(snapshot, spread_key(index(which)), one);
+    if (std::isnan(bound)) return;
     Sum& sum = bounds[index(which)][bound];
     sum.count += one.value;
     ++sum.parts;
@@ -115,8 +139,12 @@ void read_spreads(const std::vector<MetricSample>& samples, Snapshot& snapshot) 
   }
   for_each_figure(samples, spread_metrics(), snapshot.engine, "_sum",
                   [&](Spread which, const MetricSample& one) {
-                    if (std::isfinite(one.value)) snapshot.spreads[index(which)].sum += one.value;
+                    if (!is_possible(one.value)) refuse(snapshot, spread_key(index(which)), one);
+                    snapshot.spreads[index(which)].sum += one.value;
                   });
+  for (std::size_t i = 0; i < snapshot.spreads.size(); ++i) {
+    if (snapshot.refused.contains(spread_key(i))) snapshot.spreads[i] = {};
+  }
 }
 
 // The number in a label, summed over the engines that export their configuration.
@@ -124,7 +152,7 @@ double config_number(const std::vector<const MetricSample*>& configs, const char
   double total = kNaN;
   for (const MetricSample* one : configs) {
     const double value = number_of(std::string(one->label(label)));
-    if (!std::isnan(value)) add(total, value);
+    if (is_possible(value)) add(total, value);
   }
   return total;
 }
@@ -168,6 +196,9 @@ void read_identity(const std::vector<MetricSample>& samples, Snapshot& snapshot)
 }
 
 }  // namespace
+
+bool Snapshot::has_refused(Counter which) const { return refused.contains(counter_key(index(which))); }
+bool Snapshot::has_refused(Spread which) const { return refused.contains(spread_key(index(which))); }
 
 double Snapshot::kv_capacity_tokens() const {
   const double stated = (*this)[Gauge::kv_capacity_tokens];

@@ -66,12 +66,18 @@ struct Snapshot {
   std::array<Buckets, std::size(kSpreadNames)> spreads;     // empty: not exported
   std::map<std::string, std::string> config;                // labels of the engine's cache_config_info
   std::set<std::string> models;
-  int64_t engines = 1;              // that the figures are sums over
+  int64_t engines = 1;  // that the figures are sums over
+  // Figures that had a value which no server can have, negative or not finite, and are not known therefore:
+  // {"counters.requests", "vllm:request_success_total is -5"}.
+  std::map<std::string, std::string> refused;
   std::optional<double> started_s;  // Unix time from which totals count
 
   double operator[](Counter which) const { return counters[static_cast<std::size_t>(which)]; }
   double operator[](Gauge which) const { return gauges[static_cast<std::size_t>(which)]; }
   const Buckets& operator[](Spread which) const { return spreads[static_cast<std::size_t>(which)]; }
+
+  bool has_refused(Counter which) const;
+  bool has_refused(Spread which) const;
 
   // All KV of all engines; NaN where it is not exported.
   double kv_capacity_tokens() const;

@@ -59,6 +59,84 @@ TEST(Observation, AServerThatRestartsCountsFromZero) {
   EXPECT_NE(o.notes[0].find("totals went back 1 time"), std::string::npos) << o.notes[0];
 }
 
+// One of many totals runs backwards: no restart, and neither the fall nor the way back is a gain.
+TEST(Observation, ATotalThatRunsBackwardsIsToldAndNotSummed) {
+  Snapshot back = at(20, 60), later = at(30, 70);
+  back.counters[static_cast<std::size_t>(Counter::queried_tokens)] = 4000;
+  later.counters[static_cast<std::size_t>(Counter::queried_tokens)] = 4500;
+  const Observation o = observation_of({.samples = {at(0, 30), at(10, 50), back, later}});
+  EXPECT_EQ(o.restarts, 0);
+  EXPECT_EQ(o[Counter::requests], 40);
+  EXPECT_EQ(o[Counter::queried_tokens], 2000 + 500);
+  ASSERT_EQ(o.notes.size(), 1U);
+  EXPECT_EQ(o.notes[0],
+            "totals that ran backwards without a restart are not summed there: "
+            "vllm:prefix_cache_queries_total from 5,000 to 4,000");
+}
+
+TEST(Observation, AHistogramThatRunsBackwardsIsToldAndNotSummed) {
+  for (const bool in_sum : {false, true}) {
+    Snapshot back = at(10, 50);
+    Buckets& ttft = back.spreads[static_cast<std::size_t>(Spread::ttft_s)];
+    (in_sum ? ttft.sum : ttft.counts[0]) -= 30;
+    const Observation o = observation_of({.samples = {at(0, 30), back, at(20, 60)}});
+    EXPECT_EQ(o.restarts, 0);
+    EXPECT_EQ(o[Counter::requests], 30);
+    // From `back`, whose other buckets are right.
+    EXPECT_EQ(o[Spread::ttft_s].count(), 10);
+    ASSERT_EQ(o.notes.size(), 1U);
+    EXPECT_NE(o.notes[0].find(in_sum ? "vllm:time_to_first_token_seconds_sum from 1.80 to"
+                                     : "vllm:time_to_first_token_seconds_bucket from 27.0 to 15.0"),
+              std::string::npos)
+        << o.notes[0];
+  }
+}
+
+// All totals fall, but the server says that it is the same one.
+TEST(Observation, AServerThatSaysWhenItStartedIsBelieved) {
+  Snapshot first = at(0, 30), last = at(10, 5);
+  first.started_s = last.started_s = -100;
+  const Observation same = observation_of({.samples = {first, last}});
+  EXPECT_EQ(same.restarts, 0);
+  EXPECT_TRUE(std::isnan(same[Counter::requests]));
+  EXPECT_NE(same.notes.at(0).find("vllm:request_success_total from 30.0 to 5"), std::string::npos)
+      << same.notes[0];
+  EXPECT_NE(same.notes[0].find(" and 1 more"), std::string::npos) << same.notes[0];
+  // No total falls, but it is another one.
+  last = at(10, 40);
+  last.started_s = 3;
+  const Observation other = observation_of({.samples = {first, last}});
+  EXPECT_EQ(other.restarts, 1);
+  EXPECT_EQ(other[Counter::requests], 40);
+}
+
+// What was not known in a scrape between is neither lost nor counted from 0.
+TEST(Observation, AGapInATotalIsNoRestart) {
+  Snapshot gap = at(10, 50);
+  gap.counters[static_cast<std::size_t>(Counter::requests)] = NAN;
+  gap.spreads[static_cast<std::size_t>(Spread::ttft_s)] = {};
+  gap.refused = {{"counters.requests", "vllm:request_success_total is nan"}};
+  const Observation o = observation_of({.samples = {at(0, 30), gap, at(20, 70)}});
+  EXPECT_EQ(o[Counter::requests], 40);
+  EXPECT_EQ(o[Spread::ttft_s].count(), 40);
+  ASSERT_EQ(o.notes.size(), 1U);
+  EXPECT_EQ(o.notes[0], "values that cannot be are not summed: vllm:request_success_total is nan");
+}
+
+// A total that was refused at first may have been anything; one that was not there was 0.
+TEST(Observation, ATotalBeginsWhereItIsKnown) {
+  Snapshot first = at(0, 30);
+  first.counters[static_cast<std::size_t>(Counter::requests)] = NAN;
+  first.spreads[static_cast<std::size_t>(Spread::ttft_s)] = {};
+  const Observation absent = observation_of({.samples = {first, at(10, 50), at(20, 70)}});
+  EXPECT_EQ(absent[Counter::requests], 70);
+  EXPECT_EQ(absent[Spread::ttft_s].count(), 70);
+  first.refused = {{"counters.requests", "a"}, {"histograms.ttft_s", "b"}};
+  const Observation refused = observation_of({.samples = {first, at(10, 50), at(20, 70)}});
+  EXPECT_EQ(refused[Counter::requests], 20);
+  EXPECT_EQ(refused[Spread::ttft_s].count(), 20);
+}
+
 TEST(Observation, OneScrapeTellsOfTheTimeSinceTheStart) {
   Snapshot one = at(2000, 40);
   one.started_s = 1900;
@@ -149,6 +227,8 @@ TEST(ObservedLog, ReadsBackAsItWas) {
     one->started_s = 900;
     one->engines = 2;
   }
+  last.started_s = 1009;  // it restarted
+  last.refused = {{"counters.preemptions", "vllm:num_preemptions_total is -5"}};
   const std::string text = log_header("http://a:1", 5, first) + log_line(first) +
                            log_line(FailedScrape{1005, "no\nanswer"}) + log_line(last);
   EXPECT_TRUE(is_observed_log(text));
@@ -165,7 +245,9 @@ TEST(ObservedLog, ReadsBackAsItWas) {
   EXPECT_EQ(log.samples[1].models, last.models);
   EXPECT_EQ(log.samples[1].config, last.config);
   EXPECT_EQ(log.samples[1].engines, 2);
-  EXPECT_EQ(log.samples[1].started_s, 900);
+  EXPECT_EQ(log.samples[0].started_s, 900);
+  EXPECT_EQ(log.samples[1].started_s, 1009);
+  EXPECT_EQ(log.samples[1].refused, last.refused);
   ASSERT_EQ(log.failures.size(), 1U);
   EXPECT_EQ(log.failures[0].reason, "no\nanswer");
 }
@@ -177,6 +259,17 @@ TEST(ObservedLog, AHalfWrittenLastLineIsLeftOut) {
   const ObservedLog log = parse_observed_log(text, "log");
   EXPECT_EQ(log.samples.size(), 1U);
   EXPECT_EQ(log.notes.at(0), "the last line of log is not whole and was left out");
+}
+
+// Those of older logs do not.
+TEST(ObservedLog, LinesSayThemselvesWhenTheServerStarted) {
+  Snapshot one = at(1000, 50);
+  const std::string lines = log_line(one) + log_line(at(1005, 10));
+  one.started_s = 900;
+  const ObservedLog log = parse_observed_log(log_header("a", 5, one) + lines, "log");
+  EXPECT_EQ(log.samples[0].started_s, 900);
+  EXPECT_FALSE(log.samples[1].started_s);
+  EXPECT_EQ(observation_of(log).restarts, 1);
 }
 
 TEST(ObservedLog, WhatIsWrongIsNamedWithItsLine) {
@@ -194,6 +287,11 @@ TEST(ObservedLog, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_EQ(refusal("{}\n"), "log:1: schema: allowed: kvcap.observed/1");
   EXPECT_EQ(refusal(head + "{\"unix_s\": \"x\"}\n"), "log:2: unix_s: found \"x\", allowed: a number");
   EXPECT_EQ(refusal(head + "{\"unix_s\": 1}\n"), "log:2: counters: missing, allowed: an object");
+  EXPECT_EQ(refusal(head + R"({"unix_s":1,"counters":{"requests":-1},"gauges":{},"histograms":{}})" + "\n"),
+            "log:2: requests: found -1, allowed: a number from 0 on");
+  EXPECT_EQ(
+      refusal(head + R"({"unix_s":1,"counters":{},"gauges":{},"histograms":{},"refused":{"a":1}})" + "\n"),
+      "log:2: refused.a: found 1, allowed: a text");
   EXPECT_EQ(refusal(head + "[1]\n"), "log:2: found [1], allowed: an object");
   EXPECT_EQ(refusal(head + R"({"unix_s":1,"counters":{},"gauges":{},"histograms":{"ttft_s":)" +
                     R"({"bounds":[1,2],"counts":[1,2],"sum":1}}})" + "\n"),

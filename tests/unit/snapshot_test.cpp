@@ -169,6 +169,44 @@ vllm:cache_config_info{block_size="16",num_gpu_blocks="None"} 1
   EXPECT_TRUE(std::isnan(one.kv_capacity_tokens()));
 }
 
+// One of two samples is bad: the sum of the others would be a number that nobody counted.
+TEST(Snapshot, ValuesThatNoServerHasAreRefusedWithTheirNames) {
+  for (const std::string bad : {"-5", "NaN", "+Inf", "-Inf", "1e308"}) {
+    const Snapshot one = read(
+        "vllm:request_success_total{finished_reason=\"stop\"} 7\n"
+        "vllm:request_success_total{finished_reason=\"length\"} " +
+        bad +
+        "\n"
+        "vllm:prompt_tokens_total 100\n"
+        "vllm:num_requests_running " +
+        bad +
+        "\n"
+        "vllm:time_to_first_token_seconds_bucket{le=\"0.1\"} " +
+        bad +
+        "\n"
+        "vllm:time_to_first_token_seconds_bucket{le=\"+Inf\"} 10\n"
+        "vllm:inter_token_latency_seconds_bucket{le=\"+Inf\"} 10\n"
+        "vllm:inter_token_latency_seconds_sum " +
+        bad + "\n");
+    EXPECT_TRUE(std::isnan(one[Counter::requests])) << bad;
+    EXPECT_EQ(one[Counter::prompt_tokens], 100);
+    EXPECT_TRUE(std::isnan(one[Gauge::running])) << bad;
+    EXPECT_TRUE(one[Spread::ttft_s].empty()) << bad;
+    EXPECT_TRUE(one[Spread::itl_s].empty()) << bad;
+    EXPECT_EQ(one.refused.size(), 4U) << bad;
+    EXPECT_TRUE(one.has_refused(Counter::requests));
+    EXPECT_FALSE(one.has_refused(Counter::prompt_tokens));
+    EXPECT_TRUE(one.has_refused(Spread::ttft_s));
+    EXPECT_FALSE(one.has_refused(Spread::prompt_tokens));
+  }
+  const Snapshot one =
+      read("vllm:num_requests_running -2\nvllm:prompt_tokens_total -5\nvllm:kv_cache_usage_perc -1\n");
+  EXPECT_EQ(one.refused,
+            (std::map<std::string, std::string>{{"counters.prompt_tokens", "vllm:prompt_tokens_total is -5"},
+                                                {"gauges.running", "vllm:num_requests_running is -2"}}));
+  EXPECT_TRUE(read("vllm:num_requests_running 0\nvllm:prompt_tokens_total 0\n").refused.empty());
+}
+
 TEST(Snapshot, ASampleKnowsBestWhenItWasTaken) {
   EXPECT_DOUBLE_EQ(read("vllm:num_requests_running 1 1700000000500\n").unix_s, 1700000000.5);
 }

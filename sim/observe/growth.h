@@ -1,0 +1,57 @@
+// Growth: by how much the totals of a server grew from scrape to scrape. Totals never shrink while a server
+// lives: where one does, what it says is told and not summed. A server that starts over counts from 0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "observe/snapshot.h"
+
+namespace kvcap {
+
+class Growth {
+ public:
+  Growth();
+
+  // The first scrape is where counting begins.
+  void begin(const Snapshot& first);
+  // All that the server has counted since it started.
+  void add_since_start(const Snapshot& only);
+  // The next scrape in order of time. True where the server has started over since the one before.
+  bool add(const Snapshot& after);
+
+  const std::array<double, std::size(kCounterNames)>& counters() const { return counters_; }
+  const std::array<Buckets, std::size(kSpreadNames)>& spreads() const { return spreads_; }
+  int64_t restarts() const { return restarts_; }
+  // "vllm:prompt_tokens_total from 100 to 50": of the first restart, and of each total that shrank without
+  // one.
+  const std::string& first_restart() const { return first_restart_; }
+  const std::vector<std::string>& shrunk() const { return shrunk_; }
+
+ private:
+  // What was seen last of each figure. Empty or NaN: nothing yet, which counts as 0 unless it was refused.
+  struct Seen {
+    std::array<double, std::size(kCounterNames)> counters{};
+    std::array<Buckets, std::size(kSpreadNames)> spreads;
+    std::array<bool, std::size(kCounterNames)> refused_counters{};
+    std::array<bool, std::size(kSpreadNames)> refused_spreads{};
+    std::optional<double> started_s;
+  };
+
+  void see(const Snapshot& snapshot);
+  std::vector<std::string> falls(const Snapshot& after) const;
+  bool has_restarted(const Snapshot& after, std::size_t falls) const;
+  void add_counters(const Snapshot& after);
+  void add_spreads(const Snapshot& after);
+
+  Seen last_;
+  std::array<double, std::size(kCounterNames)> counters_{};  // NaN: not exported
+  std::array<Buckets, std::size(kSpreadNames)> spreads_;
+  int64_t restarts_ = 0;
+  std::string first_restart_;
+  std::vector<std::string> shrunk_;
+};
+
+}  // namespace kvcap
