@@ -15,6 +15,7 @@
 #include "base/embedded.h"
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/json_document.h"
 #include "calibration/fit.h"
 #include "cost/cost_model.h"
 #include "cost/gemm.h"
@@ -371,7 +372,7 @@ std::string import_profile(const ImportOptions& options) {
   const ImportedTimes times = read_tables(options);
   Json profile;
   try {
-    profile = Json::parse(base_text(options.base));
+    profile = read_json<Json>(base_text(options.base), "--base " + options.base);
     Json& gpu = profile.at("gpu");
     set_gemms(&gpu, times.gemms, options);
     set_attention(&gpu, times.attention, options);

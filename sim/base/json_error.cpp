@@ -4,13 +4,21 @@
 
 namespace kvcap {
 
-std::string json_syntax_error(std::string_view text, std::size_t byte, std::string_view what,
-                              const std::string& file, int64_t first_line) {
-  const std::string_view before = text.substr(0, byte > 0 ? byte - 1 : 0);
-  const int64_t line = first_line + std::count(before.begin(), before.end(), '\n');
+std::string json_place(std::string_view text, std::size_t byte, const std::string& file) {
+  if (byte == 0) return file + ": ";
+  const std::string_view before = text.substr(0, byte - 1);
+  const int64_t line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t newline = before.rfind('\n');
   const std::size_t column = newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;
-  return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + json_reason(what);
+  return file + ":" + std::to_string(line) + ":" + std::to_string(column) + ": ";
+}
+
+std::string repeated_key(std::string_view path, std::string_view key) {
+  constexpr std::size_t kLongest = 80;
+  const auto cut = [](std::string_view text) {
+    return std::string(text.substr(0, kLongest)) + (text.size() > kLongest ? "..." : "");
+  };
+  return (path.empty() ? "" : cut(path) + ": ") + "key \"" + cut(key) + "\" is given twice in one object";
 }
 
 bool is_nested_too_deep(std::string_view text) {

@@ -7,10 +7,11 @@
 
 namespace kvcap {
 
-// "file:line:column: reason". `byte`: where parsing stopped in `text`, counted from 1, which begins at
-// `first_line` of the file; `what`: the JSON library's own message.
-std::string json_syntax_error(std::string_view text, std::size_t byte, std::string_view what,
-                              const std::string& file, int64_t first_line = 1);
+// "file:line:column: " of a byte of `text`, counted from 1; "file: " for byte 0.
+std::string json_place(std::string_view text, std::size_t byte, const std::string& file);
+
+// "usage: key \"a\" is given twice in one object". `path`: of the object; empty: the whole text.
+std::string repeated_key(std::string_view path, std::string_view key);
 
 // True for a text that is nested deeper than any of ours, which has a dozen levels: it must not take the
 // stack or the memory with it. Asked before the text is parsed.

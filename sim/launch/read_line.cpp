@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/input_error.h"
+#include "base/json_document.h"
 #include "base/plain_text.h"
 #include "launch/launch_line.h"
 #include "launch/settings.h"
@@ -193,7 +194,12 @@ class Reader {
 
   // A JSON value of a flag whose members are rows. False where the value is no JSON object.
   bool take_members(const std::string& flag, const std::string& value) {
-    const nlohmann::json json = nlohmann::json::parse(value, nullptr, false);
+    nlohmann::json json;
+    try {
+      json = read_json<nlohmann::json>(value);
+    } catch (const JsonFault& fault) {
+      if (fault.is_refused_json) throw InputError(flag + ": " + fault.reason);
+    }
     if (!json.is_object() && value.starts_with("{")) refuse_value(flag, value, "JSON (in single quotes)");
     if (!json.is_object()) return false;
     take_object(flag, json);

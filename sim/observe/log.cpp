@@ -8,7 +8,7 @@
 
 #include "base/float_values.h"
 #include "base/input_error.h"
-#include "base/json_error.h"
+#include "base/json_document.h"
 
 namespace kvcap {
 namespace {
@@ -150,14 +150,13 @@ Snapshot read_snapshot(const Json& line, const Header& header) {
 }
 
 Json parsed(std::string_view text, const std::string& place) {
-  if (is_nested_too_deep(text)) throw InputError(place + ": " + std::string(kNestedTooDeep));
   try {
-    Json line = Json::parse(text);
+    Json line = read_json<Json>(text);
     if (!line.is_object())
       throw InputError(place + ": found " + line.dump().substr(0, 40) + ", allowed: an object");
     return line;
-  } catch (const Json::exception& error) {
-    throw InputError(place + ": " + json_reason(error.what()));
+  } catch (const JsonFault& fault) {
+    throw InputError(place + ": " + fault.reason);
   }
 }
 

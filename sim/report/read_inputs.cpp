@@ -12,7 +12,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/json_error.h"
+#include "base/json_document.h"
 #include "base/utf8.h"
 #include "plan/results_file.h"
 #include "report/find_files.h"
@@ -174,15 +174,7 @@ void read_side(const std::vector<std::string>& paths, bool is_before, Names& nam
 
 Json read_document(std::string text, const std::string& place) {
   text = valid_utf8(text);
-  if (is_nested_too_deep(text)) throw InputError(place + ": " + std::string(kNestedTooDeep));
-  Json document;
-  try {
-    document = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw InputError(json_syntax_error(text, error.byte, error.what(), place));
-  } catch (const Json::exception& error) {  // a number that no double holds
-    throw InputError(place + ": " + json_reason(error.what()));
-  }
+  Json document = read_json<Json>(text, place);
   const Schema* schema = schema_of(document);
   if (!schema) {
     const bool has_schema = document.is_object() && document.contains("schema");

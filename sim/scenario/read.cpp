@@ -1,10 +1,9 @@
 // JSON text to JSON, and JSON to option structs along the table of fields.
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "base/input_error.h"
-#include "base/json_error.h"
+#include "base/json_document.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 
@@ -209,32 +208,7 @@ T read_file_of(const Document& document) {
 
 }  // namespace
 
-Json parse_json(std::string_view text, const std::string& file) {
-  if (is_nested_too_deep(text)) throw InputError(file + ": " + std::string(kNestedTooDeep));
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
-  std::string twice;
-  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
-      twice = twice.empty() ? value.get<std::string>() : twice;
-    }
-    // Each key is looked for among those before it.
-    constexpr std::size_t kMostKeys = 10'000;
-    if (event == Json::parse_event_t::key && keys.back().size() > kMostKeys)
-      throw InputError(file + ": an object has more than 10,000 keys, allowed: at most so many");
-    return true;
-  };
-  try {
-    Json json = Json::parse(text, watch);
-    if (!twice.empty()) throw InputError(file + ": key \"" + twice + "\" is given twice in one object");
-    return json;
-  } catch (const Json::parse_error& error) {
-    throw InputError(json_syntax_error(text, error.byte, error.what(), file));
-  } catch (const Json::exception& error) {
-    throw InputError(file + ": " + json_reason(error.what()));
-  }
-}
+Json parse_json(std::string_view text, const std::string& file) { return read_json<Json>(text, file); }
 
 std::string other_reader(const Json& schema) {
   for (const char* kind : {"sweep", "plan"}) {

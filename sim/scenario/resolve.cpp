@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/json_error.h"
+#include "base/json_document.h"
 #include "base/utf8.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
@@ -156,13 +156,19 @@ Json& step_into(Json& node, const std::string& part, const std::string& path, co
   return node[index];
 }
 
+// What is no JSON is a text.
+Json json_or_text(const Override& override) {
+  try {
+    return read_json<Json>(override.value);
+  } catch (const JsonFault& fault) {
+    if (fault.is_refused_json) throw InputError(override.place + ": " + fault.reason);
+    return override.value;
+  }
+}
+
 void apply_override(Document& document, const Override& override) {
   const std::string& path = override.path;
-  if (is_nested_too_deep(override.value))
-    throw InputError(override.place + ": " + std::string(kNestedTooDeep));
-  Json value = Json::parse(override.value, nullptr, false);
-  if (value.is_discarded()) value = override.value;
-
+  Json value = json_or_text(override);
   Json* node = &document.json;
   std::string walked, created;
   for (const std::string& part : split_path(path)) {

@@ -9,7 +9,7 @@
 #include "base/embedded.h"
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/json_error.h"
+#include "base/json_document.h"
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
 #include "plan/workers.h"
@@ -167,9 +167,8 @@ std::vector<Check> checks_of_table(const std::string& text, const std::string& p
                                    const std::string& hardware) {
   std::string name, profile, backend;
   std::vector<TwinCase> cases;
+  const Json table = read_json<Json>(text, path);
   try {
-    if (is_nested_too_deep(text)) throw InputError("the file " + std::string(kNestedTooDeep));
-    const Json table = Json::parse(text);
     if (table.value("schema", "") != "kvcap.twin/1") {
       throw InputError("schema: found \"" + table.value("schema", "") + "\", allowed: kvcap.twin/1");
     }
@@ -281,9 +280,7 @@ std::vector<Check> twin_checks() {
 }
 
 std::vector<Check> twin_checks_of(const std::string& path, const std::string& hardware) {
-  const std::string text = read_text(path);
-  if (is_nested_too_deep(text)) throw InputError(path + ": " + std::string(kNestedTooDeep));
-  return checks_of_table(text, path, hardware);
+  return checks_of_table(read_text(path), path, hardware);
 }
 
 }  // namespace kvcap

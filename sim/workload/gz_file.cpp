@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -76,7 +77,10 @@ void GzStreambuf::follow_strings(std::string_view part) {
   if (since_quote_ > kLongestBytes) throw InputError(path_ + ": a string is longer than 64 MiB");
 }
 
+int64_t GzStreambuf::line_number() const { return 1 + lines_before_ + std::count(eback(), gptr(), '\n'); }
+
 GzStreambuf::int_type GzStreambuf::underflow() {
+  lines_before_ += std::count(eback(), egptr(), '\n');
   const std::size_t bytes = file_.read(buffer_);
   follow_strings({buffer_.data(), bytes});
   setg(buffer_.data(), buffer_.data(), buffer_.data() + bytes);

@@ -1,6 +1,7 @@
 // The bytes of a file, plain or gzip, and gzip's own form of a text.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <streambuf>
@@ -31,6 +32,8 @@ class GzStreambuf : public std::streambuf {
  public:
   explicit GzStreambuf(const std::string& path);
 
+  int64_t line_number() const;  // of the byte that was read last, from 1
+
  protected:
   int_type underflow() override;
 
@@ -41,6 +44,7 @@ class GzStreambuf : public std::streambuf {
   GzFile file_;
   std::vector<char> buffer_;
   std::size_t since_quote_ = 0;  // bytes
+  int64_t lines_before_ = 0;     // that ended before the buffer begins
 };
 
 // The same bytes for the same text: no name and no time is written.

@@ -1,91 +1,14 @@
 #include "workload/json_file.h"
 
-#include <algorithm>
 #include <istream>
 
 #include "base/input_error.h"
-#include "base/json_error.h"
+#include "base/json_document.h"
 #include "workload/gz_file.h"
 
 namespace kvcap {
 
 using Json = nlohmann::json;
-
-namespace {
-
-constexpr std::size_t kDeepest = 100;
-
-// One document, as its parser goes through it.
-class JsonDocument : public nlohmann::json_sax<Json> {
- public:
-  JsonDocument(const std::string& path, const std::vector<std::string_view>& left_out)
-      : path_(path), left_out_(left_out) {}
-
-  Json take() { return std::move(root_); }
-
-  bool null() override { return put(nullptr); }
-  bool boolean(bool value) override { return put(value); }
-  bool number_integer(int64_t value) override { return put(value); }
-  bool number_unsigned(uint64_t value) override { return put(value); }
-  bool number_float(double value, const std::string&) override { return put(value); }
-  bool string(std::string& value) override { return put(std::move(value)); }
-  bool binary(Json::binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return open(Json::object()); }
-  bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_object() override { return close(); }
-  bool end_array() override { return close(); }
-  bool key(std::string& name) override {
-    if (left_out_depth_ > 0) return true;
-    is_left_out_ = std::find(left_out_.begin(), left_out_.end(), name) != left_out_.end();
-    key_ = std::move(name);
-    return true;
-  }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) override {
-    throw InputError(path_ + ": " + json_reason(error.what()));
-  }
-
- private:
-  // Where the value now stands; nothing where it is left out.
-  Json* add(Json value) {
-    if (open_.empty()) return &(root_ = std::move(value));
-    if (open_.back()->is_array()) return &open_.back()->emplace_back(std::move(value));
-    return &((*open_.back())[key_] = std::move(value));
-  }
-  bool put(Json value) {
-    if (left_out_depth_ == 0 && !is_left_out_) add(std::move(value));
-    if (left_out_depth_ == 0) is_left_out_ = false;
-    return true;
-  }
-  bool open(Json value) {
-    if (open_.size() + left_out_depth_ >= kDeepest)
-      throw InputError(path_ + ": " + std::string(kNestedTooDeep));
-    if (left_out_depth_ > 0 || is_left_out_) {
-      ++left_out_depth_;
-    } else {
-      open_.push_back(add(std::move(value)));
-    }
-    is_left_out_ = false;
-    return true;
-  }
-  bool close() {
-    if (left_out_depth_ > 0) {
-      --left_out_depth_;
-    } else {
-      open_.pop_back();
-    }
-    return true;
-  }
-
-  const std::string& path_;
-  const std::vector<std::string_view>& left_out_;
-  Json root_;
-  std::vector<Json*> open_;  // arrays and objects that have not ended
-  std::string key_;
-  bool is_left_out_ = false;        // the value that comes
-  std::size_t left_out_depth_ = 0;  // arrays and objects within one that is
-};
-
-}  // namespace
 
 void for_each_json_document(const std::string& path, const std::vector<std::string_view>& left_out,
                             const std::function<void(const Json&)>& take) {
@@ -93,8 +16,13 @@ void for_each_json_document(const std::string& path, const std::vector<std::stri
   std::istream stream(&buffer);
   stream.exceptions(std::istream::badbit);  // what the buffer throws comes through
   while ((stream >> std::ws) && stream.peek() != std::istream::traits_type::eof()) {
-    JsonDocument document(path, left_out);
-    Json::sax_parse(stream, &document, Json::input_format_t::json, false);
+    JsonDocument<Json> document(left_out);
+    try {
+      Json::sax_parse(stream, &document, Json::input_format_t::json, false);
+    } catch (const JsonFault& fault) {
+      const bool is_known = fault.byte == JsonFault::kHere;
+      throw InputError(path + (is_known ? ":" + std::to_string(buffer.line_number()) : "") + ": " + fault.reason);
+    }
     take(document.take());
   }
 }

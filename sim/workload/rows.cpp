@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
-#include "base/json_error.h"
+#include "base/json_document.h"
 #include "workload/lines.h"
 
 namespace kvcap {
@@ -72,14 +72,12 @@ BadRows for_each_line(const std::string& path, BadRow on_bad_row,
 BadRows for_each_row(const std::string& path, BadRow on_bad_row,
                      const std::function<bool(const Json&, int64_t)>& take) {
   return for_each_line(path, on_bad_row, [&](std::string_view line, int64_t number) {
-    constexpr std::size_t kShortBytes = 1 << 16;  // no depth of so few can hurt
-    if (line.size() > kShortBytes && is_nested_too_deep(line)) throw BadRowError{std::string(kNestedTooDeep)};
     try {
-      const Json row = Json::parse(line);
+      const Json row = read_json<Json>(line);
       if (!row.is_object()) bad_value("the line", row, "an object");
       return take(row, number);
-    } catch (const Json::parse_error& one) {
-      throw BadRowError{json_reason(one.what()), std::clamp<std::size_t>(one.byte, 1, line.size() + 1)};
+    } catch (const JsonFault& one) {
+      throw BadRowError{one.reason, std::min(one.byte, line.size() + 1)};
     } catch (const Json::exception& one) {
       throw BadRowError{json_reason(one.what())};
     }

@@ -6,6 +6,7 @@
 #include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/check.h"
 #include "base/input_error.h"
@@ -101,7 +102,8 @@ TokenCounts read_token_counts(const std::string& path) {
 
 class Conversations : public nlohmann::json_sax<Json> {
  public:
-  Conversations(const SourceOptions& options, std::optional<int64_t> most) : options_(options), most_(most) {
+  Conversations(const SourceOptions& options, std::optional<int64_t> most, const GzStreambuf& file)
+      : options_(options), most_(most), file_(file) {
     if (!options.token_counts.empty()) counts_ = read_token_counts(options.token_counts);
   }
 
@@ -115,7 +117,7 @@ class Conversations : public nlohmann::json_sax<Json> {
   bool string(std::string& value) override { return scalar({}, &value); }
   bool binary(Json::binary_t&) override { return true; }
   bool key(std::string& value) override {
-    if (ignored_ == 0) key_ = value;
+    if (ignored_ == 0) take_key(value);
     return true;
   }
   bool start_array(std::size_t) override { return open(Place::file, Place::conversation, "an array"); }
@@ -140,6 +142,7 @@ class Conversations : public nlohmann::json_sax<Json> {
   std::string place_of_message() const {
     return list_key_ + "." + std::to_string(messages_.size() - (place_ == Place::message ? 1 : 0));
   }
+  void take_key(const std::string& key);
   bool open(Place here, Place or_here, const char* what);
   bool close();
   bool scalar(std::string shown, const std::string* text);
@@ -153,6 +156,7 @@ class Conversations : public nlohmann::json_sax<Json> {
 
   const SourceOptions& options_;
   std::optional<int64_t> most_;
+  const GzStreambuf& file_;
   std::optional<TokenCounts> counts_;
   Source source_;
   BadRows bad_rows_;
@@ -160,11 +164,21 @@ class Conversations : public nlohmann::json_sax<Json> {
   Place place_ = Place::file;
   int ignored_ = 0;  // depth inside a value that nobody wants
   std::string key_, list_key_;
+  std::set<std::string> conversation_keys_, message_keys_;  // of those that are open
   int64_t conversation_ = 0;  // its position in the file, from 0
   std::string id_, error_;
   std::vector<Message> messages_;
   int64_t skipped_start_ = 0, merged_ = 0, unanswered_ = 0, repaired_ = 0, dropped_ = 0;
 };
+
+void Conversations::take_key(const std::string& key) {
+  if (!(place_ == Place::message ? message_keys_ : conversation_keys_).insert(key).second) {
+    const std::string inside = place_ == Place::message ? "." + place_of_message() : "";
+    throw InputError(options_.path + ":" + std::to_string(file_.line_number()) + ": " +
+                     repeated_key(std::to_string(conversation_) + inside, key));
+  }
+  key_ = key;
+}
 
 // Arrays open the file and the list of messages, objects open conversations and messages.
 bool Conversations::open(Place here, Place or_here, const char* what) {
@@ -179,9 +193,13 @@ bool Conversations::open(Place here, Place or_here, const char* what) {
     if (place_ == Place::conversation) {
       id_.clear();
       list_key_.clear();
+      conversation_keys_.clear();
     }
     if (place_ == Place::messages) list_key_ = key_;
-    if (place_ == Place::message) messages_.emplace_back();
+    if (place_ == Place::message) {
+      messages_.emplace_back();
+      message_keys_.clear();
+    }
     return true;
   }
   scalar(what, nullptr);
@@ -323,7 +341,7 @@ Source Conversations::finish() {
 Source read_sharegpt(const SourceOptions& options, std::optional<int64_t> most) {
   GzStreambuf buffer(options.path);
   std::istream stream(&buffer);
-  Conversations conversations(options, most);
+  Conversations conversations(options, most, buffer);
   Json::sax_parse(stream, &conversations);
   return conversations.finish();
 }

@@ -85,7 +85,7 @@ TEST(Scenario, ThatIsNotJsonIsRefusedWithLineAndColumn) {
 })",
        "chat.json:3:1: syntax error while parsing object key - unexpected '}'; expected string literal"},
       {"[]", "chat.json: found an array, allowed: an object"},
-      {R"({"seed":1,"seed":2})", R"(chat.json: key "seed" is given twice in one object)"},
+      {R"({"seed":1,"seed":2})", R"(chat.json:1:16: key "seed" is given twice in one object)"},
       {R"({"seed":1e999})", "chat.json: number overflow parsing '1e999'"},
       {R"({"name":"\q"})",
        R"(chat.json:1:11: syntax error while parsing value - invalid string: forbidden character after backslash; last read: '"\q')"},
