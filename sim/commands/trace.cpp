@@ -134,7 +134,7 @@ std::vector<FigureRow> rows_of(const TraceStats& stats) {
 
 Json number(double value) { return std::isnan(value) ? Json() : Json(value); }
 
-std::string stats_json(const TraceStats& stats, const std::vector<std::string>& notes) {
+std::string stats_json(const TraceStats& stats, const Workload& workload, const std::vector<std::string>& notes) {
   Json json = {{"schema", "kvcap.trace_stats/1"},
                {"requests", stats.requests},
                {"sessions", stats.sessions},
@@ -164,6 +164,11 @@ std::string stats_json(const TraceStats& stats, const std::vector<std::string>& 
     json["miss_ratio_curve"].push_back(
         {{"capacity_tokens", point.capacity_tokens}, {"token_miss_ratio", point.token_miss_ratio}});
   }
+  const OddRowCounts& odd = workload.odd_rows;
+  json["rows_left_out"] = {{"bad", workload.bad_rows_skipped},
+                           {"repeated", odd.repeated},
+                           {"impossible_times", odd.impossible_times},
+                           {"distant_dates", odd.distant_dates}};
   json["notes"] = notes;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";  // notes name files
 }
@@ -238,7 +243,7 @@ void print_stats(const TraceArgs& args) {
     notes.push_back("no request has a prefix or a session that an earlier one had: no reuse can show");
   }
   if (args.json) {
-    print(stats_json(stats, notes));
+    print(stats_json(stats, workload, notes));
   } else {
     print_table(args.files.front(), stats, notes);
   }

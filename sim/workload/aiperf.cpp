@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
-#include "base/json_error.h"
+#include "base/json_document.h"
 #include "workload/estimate.h"
 #include "workload/json_fields.h"
 #include "workload/json_file.h"
@@ -59,9 +59,11 @@ void gather_body(const Json& holder, std::string& text) {
     std::string_view line = body->get_ref<const std::string&>();
     constexpr std::string_view kEvent = "data: ";
     if (line.starts_with(kEvent)) line.remove_prefix(kEvent.size());
-    if (is_nested_too_deep(line)) throw BadRowError{std::string(key) + " " + std::string(kNestedTooDeep)};
-    const Json parsed = Json::parse(line, nullptr, false);
-    if (!parsed.is_discarded()) gather_text(parsed, text);
+    try {
+      gather_text(read_json<Json>(line), text);
+    } catch (const JsonFault& fault) {
+      if (fault.is_refused_json) throw BadRowError{std::string(key) + ": " + fault.reason};
+    }
   }
 }
 
@@ -106,12 +108,13 @@ LoggedRequest read_texts(const Json& request, std::vector<float>& itls_s) {
 Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
   RequestLog log(most);
   int64_t failed = 0;
-  const BadRows bad = for_each_row(options.path, options.on_bad_row, [&](const Json& record, int64_t) {
+  const BadRows bad = for_each_row(options.path, options.on_bad_row, [&](const Json& record, int64_t line) {
     if (find_dotted(record, "error")) {
       ++failed;
       return true;
     }
     LoggedRequest entry;
+    entry.row = line;
     entry.time_ns = time_ns_at(record, "metadata.request_start_ns", TimeUnit::ns);
     if (!entry.time_ns) throw BadRowError{"metadata.request_start_ns: missing, required"};
     // What the server counted, where it said so: with the chat template and the history.
@@ -120,15 +123,13 @@ Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
         record, is_counted ? "metrics.usage_prompt_tokens.value" : "metrics.input_sequence_length.value");
     entry.output_tokens = tokens_at(record, "metrics.output_sequence_length.value", 0);
     entry.measured = {metric_s(record, "time_to_first_token"), metric_s(record, "request_latency")};
-    take_gaps(record, log.itls_s);
     // One conversation of the data set may be asked by several users: the correlation id is of one of them.
     std::string session = name_at(record, "metadata.x_correlation_id");
     if (session.empty()) session = name_at(record, "metadata.conversation_id");
-    if (session.empty()) {
-      log.add(entry);
-    } else {
-      log.add_turn(session, entry);
-    }
+    const std::size_t gaps = log.itls_s.size();
+    take_gaps(record, log.itls_s);
+    const bool is_added = session.empty() ? log.add(entry) : log.add_turn(session, entry);
+    if (!is_added) log.itls_s.resize(gaps);
     return true;
   });
   Source source = log.finish(options.path, bad);
@@ -147,9 +148,13 @@ Source read_genai_perf(const SourceOptions& options, std::optional<int64_t> most
   RequestLog log(most);
   const Json* requests = find_dotted((*experiments)[0], "requests");
   if (!requests) throw InputError(options.path + ": experiments.0.requests: missing, required");
+  log.enter_list("experiments.0.requests.");
   const BadRows bad = for_each_entry(options.path, "experiments.0.requests", *requests, options.on_bad_row,
-                                     [&](const Json& request) {
-                                       log.add(read_texts(request, log.itls_s));
+                                     [&](const Json& request, int64_t row) {
+                                       const std::size_t gaps = log.itls_s.size();
+                                       LoggedRequest entry = read_texts(request, log.itls_s);
+                                       entry.row = row;
+                                       if (!log.add(entry)) log.itls_s.resize(gaps);
                                        return true;
                                      });
   Source source = log.finish(options.path, bad);

@@ -19,13 +19,15 @@ class Chats {
   Chats(const SourceOptions& options, std::optional<int64_t> most)
       : block_tokens_(options.block_tokens.value_or(kBailianBlockTokens)), log_(most) {}
 
-  void take(const Json& row) {
+  void take(const Json& row, int64_t line) {
     LoggedRequest request{.time_ns = time_ns_at(row, "timestamp", TimeUnit::s),
                           .input_tokens = tokens_at(row, "input_length"),
-                          .output_tokens = tokens_at(row, "output_length", 0)};
+                          .output_tokens = tokens_at(row, "output_length", 0),
+                          .row = line};
     if (!request.time_ns) throw BadRowError{"timestamp: missing, required"};
     const std::string chat = name_at(row, "chat_id"), parent = name_at(row, "parent_chat_id");
     if (chat.empty()) throw BadRowError{"chat_id: missing, required"};
+    request.id = chat;
     entries_.push_back({request, read_blocks(row, request.input_tokens), chat, parent});
   }
 
@@ -98,8 +100,8 @@ class Chats {
 Source read_bailian(const SourceOptions& options, std::optional<int64_t> most) {
   refuse_growing_history(options);
   Chats chats(options, most);
-  const auto take = [&](const Json& row, int64_t) {
-    chats.take(row);
+  const auto take = [&](const Json& row, int64_t line) {
+    chats.take(row, line);
     return true;
   };
   const BadRows bad = for_each_row(options.path, options.on_bad_row, take);

@@ -82,7 +82,9 @@ class Records {
     // When it was sent, after the client's own queue.
     const bool sent = row.says(kSend) && row.text(kSend) != "0";
     LoggedRequest request{.time_ns = row.time_ns(sent ? kSend : kArrivalTime, clock),
-                          .output_tokens = row.tokens(kOutputTokens, 0)};
+                          .output_tokens = row.tokens(kOutputTokens, 0),
+                          .row = row.line(),
+                          .id = std::string(row.text(kId))};
     const uint32_t server = row.says(kServerInput) ? row.tokens(kServerInput, 0) : 0;
     const uint32_t prefix = row.says(kGroup) ? row.tokens(kPrefix, 0) : 0;
     request.input_tokens = row.tokens(kInputTokens) + prefix;
@@ -99,7 +101,7 @@ class Records {
       if (request.output_tokens > 0) begin_.take(row, *request.time_ns, !pieces.empty());
       log_.add_turn(row.text(kSessionId), request, std::move(pieces));
     } else {
-      log_.add(request, row.text(kId), std::move(pieces));
+      log_.add(request, std::move(pieces));
     }
   }
 

@@ -116,15 +116,17 @@ Source read_mooncake(const SourceOptions& options, std::optional<int64_t> most) 
   const std::string meaning = "one for each " + std::to_string(block_tokens) + " tokens of input_length";
   RequestLog log(most);
   KnownPieces known(PieceKeys::prefix);
-  const auto take = [&](const Json& row, int64_t) {
+  const auto take = [&](const Json& row, int64_t line) {
     const int64_t time_ns = read_timestamp_ns(row);
     const Request request = read_lengths(row);
     const int64_t blocks = (request.input_tokens + block_tokens - 1) / block_tokens;
     const auto pieces = read_blocks(row, block_tokens, request.input_tokens, blocks, meaning);
     known.take(pieces, "hash_ids");
-    log.add(
-        {.time_ns = time_ns, .input_tokens = request.input_tokens, .output_tokens = request.output_tokens},
-        {}, pieces);
+    log.add({.time_ns = time_ns,
+             .input_tokens = request.input_tokens,
+             .output_tokens = request.output_tokens,
+             .row = line},
+            pieces);
     return log.wants_more_sorted();
   };
   return log.finish(options.path, for_each_row(options.path, options.on_bad_row, take));
@@ -147,8 +149,10 @@ Source read_vllm(const SourceOptions& options, std::optional<int64_t> most) {
         .time_ns = row.time_ns(kArrivalColumn, clock),
         .input_tokens = row.tokens(kInputColumn),
         .output_tokens = row.tokens(kOutputColumn, 0),
-        .measured = {row.duration_s(kTtftColumn, TimeUnit::s), row.duration_s(kE2elColumn, TimeUnit::s)}};
-    log.add(request, {}, blocks ? blocks->of(row, kId, kInputColumn, kOutputColumn) : std::vector<Piece>());
+        .measured = {row.duration_s(kTtftColumn, TimeUnit::s), row.duration_s(kE2elColumn, TimeUnit::s)},
+        .row = row.line(),
+        .id = std::string(row.says(kId) ? row.text(kId) : std::string_view())};
+    log.add(request, blocks ? blocks->of(row, kId, kInputColumn, kOutputColumn) : std::vector<Piece>());
     return true;
   };
   const BadRows bad = for_each_csv_row(options.path, options.on_bad_row, columns, true, take);

@@ -85,6 +85,7 @@ Workload divided_into_calls(const Workload& asked, const MapOptions& options) {
   divided.concurrency = asked.concurrency;
   divided.sessions_per_s = asked.sessions_per_s;
   divided.bad_rows_skipped = asked.bad_rows_skipped;
+  divided.odd_rows = asked.odd_rows;
   divided.notes = asked.notes;
   const std::string tokens = std::to_string(options.map_tokens);
   divided.notes.push_back(options.kind == MapKind::reduce

@@ -205,6 +205,7 @@ BadRows for_each_csv_row(const std::string& path, BadRow on_bad_row, std::span<c
       for (std::size_t i = 0; i < positions.size(); ++i) {
         if (positions[i]) row.set(i, rows.field(*positions[i]));
       }
+      row.set_line(rows.line_number());
       if (!take(row)) return bad;
     } catch (const BadRowError& error) {
       count_bad_row(place() + error.reason, on_bad_row, bad);

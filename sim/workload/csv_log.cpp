@@ -113,11 +113,13 @@ std::vector<Piece> LogReader::prompt_of(const LogRow& row, uint32_t input_tokens
 void LogReader::take(const LogRow& row) {
   LoggedRequest request;
   if (says_number(row, kOutput)) request.output_tokens = row.tokens(kOutput, 0);
-  if (request.output_tokens == 0) return log_.add(request);  // which leaves it out
+  if (request.output_tokens == 0) {
+    log_.add(request);  // which leaves it out
+    return;
+  }
+  request.row = row.line();
+  request.id = id_of(row);
   request.input_tokens = row.tokens(kInput);
-  // Some logs number the turns of each session.
-  const std::string session(has(row, kSession) ? row.text(kSession) : std::string_view());
-  if (!id_of(row).empty()) log_.count_id(session + "/" + std::string(id_of(row)));
   if (!columns_[kArrival].name.empty()) request.time_ns = row.time_ns(kArrival, clock_);
   request.measured = {duration_s(row, kTtft), duration_s(row, kE2el)};
   if (has(row, kSession)) {
@@ -126,11 +128,12 @@ void LogReader::take(const LogRow& row) {
   } else {
     ++alone_;
     std::vector<Piece> pieces = prompt_of(row, request.input_tokens);
-    log_.add(request, id_of(row), std::move(pieces));
+    log_.add(request, std::move(pieces));
   }
 }
 
 Source LogReader::read() {
+  log_.count_repeated_ids();
   const std::vector<LogColumn> columns = wanted();
   const auto take_row = [&](const LogRow& row) {
     take(row);

@@ -14,7 +14,8 @@ Source read_azure(const SourceOptions& options, std::optional<int64_t> most) {
     if (!time_ns) row.refuse(kTime, "a time such as 2023-11-16 18:15:46.6805900");
     log.add({.time_ns = time_ns,
              .input_tokens = row.tokens(kInputColumn),
-             .output_tokens = row.tokens(kOutputColumn, 0)});
+             .output_tokens = row.tokens(kOutputColumn, 0),
+             .row = row.line()});
     return log.wants_more_sorted();
   };
   return log.finish(options.path, for_each_csv_row(options.path, options.on_bad_row, kColumns, true, take));
@@ -29,7 +30,8 @@ Source read_burstgpt(const SourceOptions& options, std::optional<int64_t> most) 
   int64_t failed = 0;
   const auto take = [&](const LogRow& row) {
     LoggedRequest request{.time_ns = row.time_ns(kTime, clock),
-                          .output_tokens = row.tokens(kOutputColumn, 0)};
+                          .output_tokens = row.tokens(kOutputColumn, 0),
+                          .row = row.line()};
     if (request.output_tokens == 0) {
       ++failed;
       return true;

@@ -35,7 +35,7 @@ std::vector<Json> read_json_documents(const std::string& path,
 }
 
 BadRows for_each_entry(const std::string& file, const std::string& path, const Json& array, BadRow on_bad_row,
-                       const std::function<bool(const Json&)>& take) {
+                       const std::function<bool(const Json&, int64_t)>& take) {
   BadRows bad;
   if (!array.is_array())
     throw InputError(file + ": " + path + ": found " + shown_in_row(array) + ", allowed: an array");
@@ -43,7 +43,7 @@ BadRows for_each_entry(const std::string& file, const std::string& path, const J
     const std::string place = file + ": " + path + "." + std::to_string(i);
     try {
       if (!array[i].is_object()) bad_value("the entry", array[i], "an object");
-      if (!take(array[i])) break;
+      if (!take(array[i], static_cast<int64_t>(i))) break;
     } catch (const BadRowError& error) {
       count_bad_row(place + ": " + error.reason, on_bad_row, bad);
     } catch (const Json::exception& error) {

@@ -17,7 +17,7 @@ class Lookups {
  public:
   explicit Lookups(std::optional<int64_t> most) : log_(most) {}
 
-  bool take(const Json& row) {
+  bool take(const Json& row, int64_t line) {
     const std::string id = name_at(row, "request_id");
     if (!id.empty() && ids_.contains(id)) {
       ++again_;
@@ -25,9 +25,11 @@ class Lookups {
     }
     LoggedRequest request{.time_ns = time_ns_at(row, "timestamp", TimeUnit::s),
                           .input_tokens = tokens_at(row, "seq_len"),
-                          .output_tokens = 1};
+                          .output_tokens = 1,
+                          .row = line,
+                          .id = id};
     if (!request.time_ns) throw BadRowError{"timestamp: missing, required"};
-    log_.add(request, id, read_chunks(row, request.input_tokens));
+    log_.add(request, read_chunks(row, request.input_tokens));
     // Last, because they remember.
     if (!id.empty()) ids_.insert(id);
     models_.insert(name_at(row, "model_name"));
@@ -78,7 +80,7 @@ class Lookups {
 Source read_lmcache_lookup(const SourceOptions& options, std::optional<int64_t> most) {
   Lookups lookups(most);
   const BadRows bad = for_each_row(options.path, options.on_bad_row,
-                                   [&](const Json& row, int64_t) { return lookups.take(row); });
+                                   [&](const Json& row, int64_t line) { return lookups.take(row, line); });
   return lookups.finish(options.path, bad);
 }
 

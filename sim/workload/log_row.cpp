@@ -80,9 +80,10 @@ BadRows for_each_json_row(const std::string& path, BadRow on_bad_row, std::span<
   std::vector<bool> seen(columns.size());
   std::vector<std::string> names;  // of the first row
   bool is_whole = true;
-  BadRows bad = for_each_row(path, on_bad_row, [&](const Json& object, int64_t) {
+  BadRows bad = for_each_row(path, on_bad_row, [&](const Json& object, int64_t line) {
     if (names.empty()) leaf_names(object, "", names);
     LogRow row(columns);
+    row.set_line(line);
     std::deque<std::string> kept;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const Json* value = columns[i].name.empty() ? nullptr : find_dotted_or_null(object, columns[i].name);

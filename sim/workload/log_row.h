@@ -40,11 +40,15 @@ class LogRow {
   // Throws BadRowError: "column: found field, allowed: ...".
   [[noreturn]] void refuse(std::size_t i, const std::string& allowed) const;
 
+  int64_t line() const { return line_; }  // in its file, from 1
+
   void set(std::size_t i, std::optional<std::string_view> field) { fields_[i] = field; }
+  void set_line(int64_t line) { line_ = line; }
 
  private:
   std::span<const LogColumn> columns_;
   std::vector<std::optional<std::string_view>> fields_;
+  int64_t line_ = 0;
 };
 
 // "t: no such column", with the columns that there are and the nearest of them.

@@ -52,7 +52,10 @@ Json plain_attributes(const Json& list) {
 
 class Spans {
  public:
-  explicit Spans(std::optional<int64_t> most) : log_(most) {}
+  explicit Spans(std::optional<int64_t> most) : log_(most) {
+    log_.count_repeated_ids();
+    log_.enter_list("call ");
+  }
 
   // A span with its attributes in it or beside its own fields. Throws BadRowError.
   void take(const Json& span) {
@@ -81,10 +84,11 @@ class Spans {
     }
     if (first_of(attributes, kTtft, name))
       request.measured.ttft_s = duration_s_at(attributes, name, TimeUnit::s);
-    log_.count_id(name_at(span, "spanId"));
+    request.id = name_at(span, "spanId");
+    request.row = ++calls_;
     const std::string session = name_at(attributes, "gen_ai.conversation.id");
     if (session.empty()) {
-      log_.add(request, name_at(span, "spanId"));
+      log_.add(request);
     } else {
       log_.add_turn(session, request);
     }
@@ -120,7 +124,7 @@ class Spans {
 
   RequestLog log_;
   std::map<std::string, LogClock> clocks_;  // by the name of a time
-  int64_t others_ = 0, unanswered_ = 0;
+  int64_t others_ = 0, unanswered_ = 0, calls_ = 0;
 };
 
 // Calls `take` with each span of a document and what it is called in messages.

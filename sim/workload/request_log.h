@@ -6,11 +6,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
+#include "base/key_map.h"
+#include "workload/odd_rows.h"
 #include "workload/rows.h"
 #include "workload/source.h"
 
@@ -20,7 +22,9 @@ struct LoggedRequest {
   std::optional<int64_t> time_ns;  // since 1970, or since the log's own zero
   uint32_t input_tokens = 0;
   uint32_t output_tokens = 0;
-  MeasuredTimes measured;
+  MeasuredTimes measured = {};
+  int64_t row = 0;      // its line, or its index in the list that was entered
+  std::string id = {};  // what the log calls it, perhaps nothing
 };
 
 class RequestLog {
@@ -28,15 +32,14 @@ class RequestLog {
   // `most`: so many sessions are wanted, the first ones.
   explicit RequestLog(std::optional<int64_t> most) : most_(most) {}
 
-  // Requests without output tokens are left out, and a note of the source counts them.
-  // A request alone; `id`: what the log calls it, perhaps nothing.
-  void add(const LoggedRequest& request, std::string_view id = {}, std::vector<Piece> pieces = {});
-  // What the log calls a request that is added; a note counts those that an earlier one has.
-  void count_id(std::string_view id) {
-    repeated_ids_ += !id.empty() && !ids_.insert(std::hash<std::string_view>()(id)).second;
-  }
-  // A turn of the session of this name.
-  void add_turn(std::string_view session, const LoggedRequest& request, std::vector<Piece> pieces = {});
+  // The rows that follow stand in a list of the file (odd_rows.h).
+  void enter_list(std::string prefix) { odd_.enter_list(std::move(prefix)); }
+  // Requests without output tokens, and rows that cannot be true, are left out, and notes of the source count
+  // them: false. A request alone, and a turn of the session of this name.
+  bool add(const LoggedRequest& request, std::vector<Piece> pieces = {});
+  bool add_turn(std::string_view session, const LoggedRequest& request, std::vector<Piece> pieces = {});
+  // A note counts the requests whose id an earlier one of their session has.
+  void count_repeated_ids() { counts_ids_ = true; }
   // Pieces of key i have no more than tokens[i].
   void cut_pieces(const std::vector<uint32_t>& tokens);
   // Of a log whose rows stand in the order of their arrival, until one does not: false where no more rows can
@@ -53,10 +56,14 @@ class RequestLog {
 
  private:
   struct Entry {
-    LoggedRequest request;
+    std::optional<int64_t> time_ns;
+    uint32_t input_tokens = 0, output_tokens = 0;
+    MeasuredTimes measured;
+    RowPlace place;
     uint32_t session = 0;
   };
-  bool leaves_out(const LoggedRequest& request);
+  bool leaves_out(std::string_view session, const LoggedRequest& request, std::span<const Piece> pieces);
+  void leave_out_distant_dates(const std::string& path);
   void append(const LoggedRequest& request, uint32_t session, std::vector<Piece>&& pieces);
   // Indices of requests_ by arrival.
   std::vector<std::size_t> sorted(std::vector<std::string>& notes) const;
@@ -66,7 +73,9 @@ class RequestLog {
   std::optional<int64_t> latest_ns_;
   bool is_late_ = false;  // some request arrived before an earlier row's
   int64_t unanswered_ = 0;
-  std::unordered_set<std::size_t> ids_;  // hashes
+  OddRows odd_;
+  bool counts_ids_ = false;
+  KeySet ids_;  // of requests with their sessions
   int64_t repeated_ids_ = 0;
   std::vector<std::vector<Piece>> pieces_;  // of requests_; empty where none has any
   uint32_t session_count_ = 0;

@@ -45,6 +45,7 @@ struct Source {
   std::vector<MeasuredTimes> measured;
   std::vector<float> measured_itls_s;
   int64_t bad_rows_skipped = 0;
+  OddRowCounts odd_rows;
   std::vector<std::string> notes;
   std::vector<std::string> warnings;  // those of them that whoever reads the source has to see at once
 

@@ -223,6 +223,7 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
     for (const BenchRequest& one : run.requests) first_s = std::min(first_s, one.start_s);
   }
   RequestLog log(most);
+  log.enter_list("request ");
   log.itls_s = std::move(run.itls_s);
   for (std::size_t i = 0; i < run.requests.size(); ++i) {
     const BenchRequest& one = run.requests[i];
@@ -230,7 +231,8 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
     log.add({.time_ns = std::llround(time_s * 1e9),
              .input_tokens = one.input_tokens,
              .output_tokens = one.output_tokens,
-             .measured = one.measured});
+             .measured = one.measured,
+             .row = static_cast<int64_t>(i)});
   }
   Source source = log.finish(options.path, bad);
   const std::string note = note_on_starts(run, has_starts);

@@ -259,6 +259,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   const bool closed = options.arrivals.process == ArrivalProcess::closed_loop;
   workload.concurrency = closed ? options.arrivals.concurrency.value() : 0;
   workload.bad_rows_skipped = source.bad_rows_skipped;
+  workload.odd_rows = source.odd_rows;
   workload.notes = source.notes;
   workload.piece_keys = source.piece_keys;
   if (!source.piece_begin.empty()) workload.piece_begin.push_back(0);

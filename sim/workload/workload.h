@@ -57,6 +57,11 @@ struct Call {
   uint32_t after = 0;          // so many sessions, those right before it, have to end before it arrives
 };
 
+// Rows of the source that are left out because they cannot be true (odd_rows.h).
+struct OddRowCounts {
+  int64_t repeated = 0, impossible_times = 0, distant_dates = 0;
+};
+
 struct Workload {
   std::vector<Session> sessions;
   std::vector<Turn> turns;
@@ -80,6 +85,7 @@ struct Workload {
   uint32_t round_sessions = 0;
   double sessions_per_s = 0;  // offered, on average; 0 where the trace or `concurrency` says
   int64_t bad_rows_skipped = 0;
+  OddRowCounts odd_rows;
   std::vector<std::string> notes;  // assumptions made on the way (resampling, skipped rows, ...)
 
   std::span<const Turn> turns_of(const Session& session) const {

@@ -316,16 +316,14 @@ TEST_F(OddLog, CountsRequestsWithTheIdOfAnother) {
   const Source source = open("csv", rows);
   EXPECT_EQ(source.turns.size(), 5u);
   EXPECT_EQ(source.notes,
-            Notes{"1 request has the id of an earlier one: all are read, though the log may hold "
-                  "them twice"});
+            Notes{"1 request has the id of an earlier one, but not the same row: all are read"});
   EXPECT_EQ(open("csv", "arrival_s,input_tokens,output_tokens,id,session\n0,1,1,1,a\n1,1,1,1,b\n").notes,
             Notes{});
   const std::string span =
       R"({"spanId":"ab","start_time":"2024-01-01T00:00:00Z","gen_ai.usage.input_tokens":7,"gen_ai.usage.output_tokens":8})";
   EXPECT_EQ(open("otel", span).notes, Notes{});
-  EXPECT_EQ(
-      open("otel", span + "\n" + span + "\n" + span).notes,
-      Notes{"2 requests have the id of an earlier one: all are read, though the log may hold them twice"});
+  EXPECT_EQ(open("otel", span + "\n" + span + "\n" + span).notes,
+            Notes{"2 rows are left out: an earlier row is the same (call 2, call 3)"});
 }
 
 TEST_F(OddLog, MayHaveBlanksBetweenItsColumns) {

@@ -1,0 +1,152 @@
+// Rows that are well formed and cannot be true are left out, counted and told with their places; keys that
+// are given twice are refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "unit/raw_files.h"
+#include "workload/odd_rows.h"
+#include "workload/source.h"
+
+namespace kvcap::odd_rows_test {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+class OddRow : public RawFiles {
+ protected:
+  Source open(const std::string& kind, const std::string& text) const {
+    return open_source(holding(kind, text), 1);
+  }
+};
+
+std::string csv(const std::string& rows) { return "id,arrival_s,input_tokens,output_tokens,ttft_s,e2el_s\n" + rows; }
+
+TEST_F(OddRow, ThatRepeatsAnEarlierOneIsLeftOut) {
+  const Source source = open("csv", csv("a,0,5,1,1,2\nb,1,5,1,1,2\na,0,5,1,1,2\nb,1,5,1,1,2\n"));
+  EXPECT_EQ(source.turns.size(), 2u);
+  EXPECT_EQ(source.measured.size(), 2u);
+  EXPECT_EQ(source.odd_rows.repeated, 2);
+  EXPECT_EQ(source.notes, Notes{"2 rows are left out: an earlier row is the same (line 4, line 5)"});
+  EXPECT_EQ(source.warnings, source.notes);
+}
+
+TEST_F(OddRow, ThatDiffersInOneFieldIsRead) {
+  for (const char* other : {"b,0,5,1,1,2", "a,1,5,1,1,2", "a,0,6,1,1,2", "a,0,5,2,1,2", "a,0,5,1,1.5,2", "a,0,5,1,1,3"}) {
+    const Source source = open("csv", csv(std::string("a,0,5,1,1,2\n") + other + "\n"));
+    EXPECT_EQ(source.turns.size(), 2u) << other;
+    EXPECT_EQ(source.odd_rows.repeated, 0) << other;
+  }
+  const std::string header = "id,session,arrival_s,input_tokens,output_tokens\n";
+  EXPECT_EQ(open("csv", header + "a,s,0,5,1\na,t,0,5,1\n").turns.size(), 2u);
+  EXPECT_EQ(open("csv", header + "a,s,0,5,1\na,s,0,5,1\n").odd_rows.repeated, 1);
+}
+
+// Two requests of the same size may arrive at once; two are never measured alike below a millisecond.
+TEST_F(OddRow, WithoutAnIdIsARepetitionOnlyWhereItsTimesAreFine) {
+  const auto twice = [this](const std::string& row) { return open("csv", csv(row + "\n" + row + "\n")); };
+  const Source coarse = twice(",1.0001,5,1,1.5,2");
+  EXPECT_EQ(coarse.turns.size(), 2u);
+  EXPECT_EQ(coarse.notes, Notes{"1 row is the same as an earlier one and read all the same, for nothing in such "
+                                "a row names its request (line 3)"});
+  EXPECT_TRUE(coarse.warnings.empty());
+  EXPECT_EQ(twice(",0,5,1,1.0001,2.0002").turns.size(), 2u);  // as simulated batches are
+  EXPECT_EQ(twice(",1.0001,5,1,1.0001,2").turns.size(), 1u);
+  EXPECT_EQ(twice(",1.0001,5,1,1,2.0001").turns.size(), 1u);
+}
+
+TEST_F(OddRow, WhoseFirstTokenComesAfterItsEndIsLeftOut) {
+  const Source source = open("csv", csv("a,0,5,1,1,2\nb,1,5,1,5,2\nc,2,5,1,2.001,2\nd,3,5,1,,2\n"));
+  EXPECT_EQ(source.turns.size(), 3u);  // c is rounded
+  EXPECT_EQ(source.odd_rows.impossible_times, 1);
+  EXPECT_EQ(source.notes, Notes{"1 row is left out: the times are impossible (line 3); in the first a TTFT of 5 s is "
+                                "above the end-to-end latency of 2 s"});
+  EXPECT_EQ(source.warnings, source.notes);
+  EXPECT_EQ(open("csv", csv("a,0,5,1,2.0011,2\nb,1,5,1,1,2\n")).turns.size(), 1u);
+}
+
+TEST_F(OddRow, IsAnErrorWhereMostTimesAreImpossible) {
+  EXPECT_EQ(refusal("csv", csv("a,0,5,1,5,2\nb,1,5,1,1,2\n")), "");
+  EXPECT_EQ(refusal("csv", csv("a,0,5,1,5,2\nb,1,5,1,5,2\nc,2,5,1,1,2\nd,3,5,1,,\n")),
+            "t: 2 of 3 requests have impossible times (line 2, line 3); in the first a TTFT of 5 s is above the "
+            "end-to-end latency of 2 s, allowed: at most half of them (are the columns swapped?)");
+}
+
+TEST_F(OddRow, WhoseDateIsFarFromTheOthersIsLeftOut) {
+  const std::string header = "TIMESTAMP,ContextTokens,GeneratedTokens\n";
+  const std::string good = "2024-01-01 00:00:00,10,2\n2024-01-01 00:00:01,10,2\n";
+  for (const char* odd : {"1970-01-01 00:00:00,10,2\n", "2074-01-01 00:00:00,10,2\n"}) {
+    const Source first = open("azure", header + odd + good);
+    ASSERT_EQ(first.turns.size(), 2u) << odd;
+    EXPECT_EQ(first.turns[1].time_s, 1) << odd;
+    EXPECT_EQ(first.odd_rows.distant_dates, 1);
+    EXPECT_EQ(first.notes, Notes{"1 row is left out: the date is more than a year from those of the other rows (line 2)"});
+    EXPECT_EQ(first.warnings, first.notes);
+    EXPECT_EQ(open("azure", header + good + odd).turns.size(), 2u) << odd;
+  }
+  EXPECT_EQ(refusal("azure", header + "1974-01-01 00:00:00,10,2\n2024-01-01 00:00:00,10,2\n"),
+            "t: found dates that lie 50 years apart, and no year that holds most of them, allowed: gaps of at most a "
+            "year");
+}
+
+TEST(DateRange, EndsAtGapsOfMoreThanAYear) {
+  EXPECT_FALSE(range_of_dates("t", {}));
+  EXPECT_FALSE(range_of_dates("t", {0, 365.0 * 86400}));
+  const auto range = range_of_dates("t", {2e9, 5, 2e9 + 1, 2e9 + 2, 9e9});
+  ASSERT_TRUE(range);
+  EXPECT_EQ(range->first_s, 2e9);
+  EXPECT_EQ(range->last_s, 2e9 + 2);
+  EXPECT_THROW(range_of_dates("t", {0, 365.0 * 86400 + 1}), InputError);
+}
+
+TEST_F(OddRow, ShowsTheFirstFivePlaces) {
+  std::string rows;
+  for (int i = 0; i < 7; ++i) rows += "a,0,5,1,1,2\n";
+  EXPECT_EQ(open("csv", csv(rows)).notes,
+            Notes{"6 rows are left out: an earlier row is the same (line 3, line 4, line 5, line 6, line 7 and 1 more)"});
+}
+
+TEST_F(OddRow, IsToldByItsIndexInAList) {
+  const std::string one =
+      R"({"request_start_time":1.00025,"prompt_tokens":5,"output_tokens":2,"time_to_first_token_ms":1.5,"request_latency":2.00025})";
+  const std::string two = R"({"requests":{"successful":[)" + one + "," + one + "]}}";
+  EXPECT_EQ(open("guidellm", R"({"benchmarks":[)" + two + "]}").notes,
+            Notes{"1 row is left out: an earlier row is the same (benchmarks.0.requests.successful.1)"});
+}
+
+// The gaps between its tokens are not counted either.
+TEST_F(OddRow, LeavesNoGapsBehind) {
+  const std::string row =
+      R"({"metadata":{"request_start_ns":1000025},"metrics":{"input_sequence_length":{"value":10},)"
+      R"("output_sequence_length":{"value":3},"request_latency":{"value":2.5001,"unit":"ms"},)"
+      R"("inter_chunk_latency":{"value":[1,1],"unit":"ms"}}})"
+      "\n";
+  const Source source = open("aiperf", row + row);
+  EXPECT_EQ(source.odd_rows.repeated, 1);
+  EXPECT_EQ(source.measured_itls_s.size(), 2u);
+}
+
+TEST_F(OddRow, WithAKeyTwiceIsABadRow) {
+  const std::string good = R"({"arrival_s":0,"input_tokens":1,"output_tokens":2})"
+                           "\n";
+  const std::string bad = R"({"arrival_s":1,"input_tokens":1,"output_tokens":2,"usage":{"a":1,"a":2}})";
+  const std::string message = R"(t:2:67: usage: key "a" is given twice in one object)";
+  EXPECT_EQ(refusal("jsonl", good + bad), message);
+  WorkloadOptions options = holding("jsonl", good + bad);
+  options.source.on_bad_row = BadRow::skip;
+  EXPECT_EQ(open_source(options, 1).bad_rows_skipped, 1);
+  // Equal keys of different objects are two.
+  EXPECT_EQ(refusal("jsonl", R"({"arrival_s":0,"input_tokens":1,"output_tokens":2,"x":[{"a":1},{"a":1}],"a":1})"), "");
+}
+
+TEST_F(OddRow, WithAKeyTwiceIsRefusedInDocumentsWithItsLine) {
+  EXPECT_EQ(refusal("guidellm", "{\"benchmarks\":[\n{\"requests\":{},\n\"requests\":{}}]}"),
+            R"(t:3: benchmarks.0: key "requests" is given twice in one object)");
+  EXPECT_EQ(refusal("sharegpt", "[{\"id\":\"a\",\"conversations\":[\n{\"from\":\"human\",\n\"value\":\"x\",\"value\":\"y\"}]}]"),
+            R"(t:3: 0.conversations.0: key "value" is given twice in one object)");
+  EXPECT_EQ(refusal("sharegpt", "[\n{\"id\":\"a\",\"id\":\"b\",\"conversations\":[]}]"),
+            R"(t:2: 0: key "id" is given twice in one object)");
+}
+
+}  // namespace
+}  // namespace kvcap::odd_rows_test
