@@ -78,7 +78,12 @@ void report(const ReportArgs& args) {
   report.title = args.title.empty() ? title_of(report.inputs) : valid_utf8(args.title);
   const std::string text = report_text(format, report);
   if (args.out.empty() || args.out == "-") {
-    print(text);
+    // A page is for a browser, which has a use for tabs.
+    if (format == "html") {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+    } else {
+      print(text);
+    }
   } else {
     write_file(args.out, text);
   }

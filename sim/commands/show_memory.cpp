@@ -81,7 +81,7 @@ struct MemoryRow {
   std::string name, number, source;
 };
 
-void print(const MemoryRow& row) {
+void print_row(const MemoryRow& row) {
   const std::vector<std::string> lines = wrap(row.source, kSourceColumns);
   print_format("%-*s %8s%s%s\n", static_cast<int>(kNameColumns), row.name.c_str(), row.number.c_str(),
                lines.empty() ? "" : "  ", lines.empty() ? "" : lines.front().c_str());
@@ -163,7 +163,7 @@ void print_rest(const Shown& shown) {
   print_format("\nFrom the %s GiB that the share leaves:\n",
                gib(memory.reported_bytes - memory.share_bytes).c_str());
   for (const MemoryTerm& term : memory.terms) {
-    if (!term.charged) print({"  " + term.name, gib(term.bytes), source_text(term)});
+    if (!term.charged) print_row({"  " + term.name, gib(term.bytes), source_text(term)});
   }
   if (memory.free_bytes() < memory.share_bytes) {
     print_format("\n%s", ("The engine would not start: " + gib(memory.free_bytes()) +
@@ -233,15 +233,15 @@ void print_text(const Shown& shown) {
       (is_engine ? "as vLLM " + serving.engine_version + " plans it" : "by weights and shapes alone");
   print_wrapped(title);
   print_format("\n");
-  print({"", "GiB", "where it comes from"});
-  print({is_engine && shown.knows_driver ? "memory that the driver reports" : "memory",
-         gib(memory.reported_bytes), memory_source(shown)});
-  print({"x gpu_memory_utilization " + share_text(serving.gpu_memory_utilization), gib(memory.share_bytes),
-         "serving: the engine's share"});
+  print_row({"", "GiB", "where it comes from"});
+  print_row({is_engine && shown.knows_driver ? "memory that the driver reports" : "memory",
+             gib(memory.reported_bytes), memory_source(shown)});
+  print_row({"x gpu_memory_utilization " + share_text(serving.gpu_memory_utilization),
+             gib(memory.share_bytes), "serving: the engine's share"});
   for (const MemoryTerm& term : memory.terms) {
-    if (term.charged) print({"- " + term.name, gib(term.bytes), source_text(term)});
+    if (term.charged) print_row({"- " + term.name, gib(term.bytes), source_text(term)});
   }
-  print({"= KV cache", gib(memory.kv_bytes), ""});
+  print_row({"= KV cache", gib(memory.kv_bytes), ""});
   print_tokens(shown);
   if (is_engine) {
     print_rest(shown);

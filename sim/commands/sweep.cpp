@@ -3,8 +3,8 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -166,11 +166,10 @@ void sweep(const SweepArgs& args) {
     say(summary, at_once);
     bad = summary.failed + summary.timed_out;
   }
-  std::ostringstream rows;
-  if (args.csv) export_csv(ResultsFile(results), rows);
-  if (args.json) export_json(ResultsFile(results), rows);
-  print(rows.str());
+  if (args.csv) export_csv(ResultsFile(results), std::cout);
+  if (args.json) export_json(ResultsFile(results), std::cout);
   if (bad > 0) {
+    std::cout.flush();
     throw CheckFailed(format_count(static_cast<int64_t>(bad), "point") +
                       " without a result: rows say why, --resume tries again");
   }

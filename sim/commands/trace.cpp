@@ -134,7 +134,8 @@ std::vector<FigureRow> rows_of(const TraceStats& stats) {
 
 Json number(double value) { return std::isnan(value) ? Json() : Json(value); }
 
-std::string stats_json(const TraceStats& stats, const Workload& workload, const std::vector<std::string>& notes) {
+std::string stats_json(const TraceStats& stats, const Workload& workload,
+                       const std::vector<std::string>& notes) {
   Json json = {{"schema", "kvcap.trace_stats/1"},
                {"requests", stats.requests},
                {"sessions", stats.sessions},

@@ -41,7 +41,7 @@ std::string json_cell(const std::string& column, const Cell& cell) {
   const auto* number = std::get_if<double>(&cell);
   if (number && std::isfinite(*number)) return digits(*number);
   if (const auto* text = std::get_if<std::string>(&cell))
-    return is_json(column) ? *text : nlohmann::json(*text).dump();
+    return plain_line(is_json(column) ? *text : nlohmann::json(*text).dump());
   return "null";
 }
 
@@ -68,7 +68,7 @@ void export_json(const ResultsFile& file, std::ostream& out) {
   file.each_result([&](const std::vector<std::string>& columns, const std::vector<Cell>& row) {
     out << separator << '{';
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      out << (i == 0 ? "" : ", ") << nlohmann::json(columns[i]).dump() << ": "
+      out << (i == 0 ? "" : ", ") << plain_line(nlohmann::json(columns[i]).dump()) << ": "
           << json_cell(columns[i], row[i]);
     }
     out << '}';
