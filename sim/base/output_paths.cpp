@@ -47,15 +47,14 @@ void refuse_no_file(const std::string& option, const fs::path& path, std::span<c
     throw InputError(option + ": found \"" + path.string() + "\", a socket or a disk, allowed: a file");
 }
 
-void refuse_working_folder(const std::string& option, const fs::path& folder) {
+void refuse_root_folder(const std::string& option, const fs::path& folder) {
   std::error_code none;
-  fs::path around = fs::current_path(none);
-  while (!is_same_file(around, folder)) {
-    if (around == around.parent_path()) return;
-    around = around.parent_path();
-  }
+  const fs::path absolute = fs::absolute(folder, none);
+  // Folders that do not exist yet may have the name of the root, too: "/made/..".
+  const bool is_root = fs::weakly_canonical(absolute, none).relative_path().empty() && !none;
+  if (!is_root && !is_same_file(folder, absolute.root_path())) return;
   throw InputError(option + ": found \"" + folder.string() +
-                   "\", the folder that this command runs in or one around it, allowed: a folder of its own");
+                   "\", the root of all folders (is a shell variable not set?), allowed: a folder in it");
 }
 
 void refuse_one_path(const std::string& option, const fs::path& path, const fs::path& other) {

@@ -20,9 +20,8 @@ void refuse_input(const std::string& option, const std::filesystem::path& path,
 void refuse_no_file(const std::string& option, const std::filesystem::path& path,
                     std::span<const std::string> inputs);
 
-// Throws InputError for the folder that the command runs in and those around it, up to "/": results have a
-// folder of their own.
-void refuse_working_folder(const std::string& option, const std::filesystem::path& folder);
+// Throws InputError for "/", however it is spelt: "$FOLDER/" is that where the variable is not set.
+void refuse_root_folder(const std::string& option, const std::filesystem::path& folder);
 
 // Throws InputError where both are one file, however they are spelt.
 void refuse_one_path(const std::string& option, const std::filesystem::path& path,

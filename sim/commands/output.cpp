@@ -72,7 +72,7 @@ MadeFolders::~MadeFolders() {
 
 MadeFolders prepare_folder(const std::string& folder, const std::string& option) {
   if (folder.empty()) return {};
-  refuse_working_folder(option, folder);
+  refuse_root_folder(option, folder);
   std::error_code error;
   std::vector<std::filesystem::path> missing;
   for (std::filesystem::path one = folder; !one.empty() && !std::filesystem::exists(one, error);

@@ -40,7 +40,7 @@ class MadeFolders {
 };
 
 // Makes the folder of an option, if one is given, before anything runs. Throws InputError when nothing can be
-// written there, and for the working folder.
+// written there, and for "/".
 [[nodiscard]] MadeFolders prepare_folder(const std::string& folder, const std::string& option = "--out");
 
 // Throws InputError for --resume without --out.
