@@ -1,18 +1,23 @@
 #include "observe/http.h"
 
+#include <fcntl.h>
 #include <httplib.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
+#include <cstring>
 #include <optional>
-#include <thread>
-#include <utility>
+#include <string_view>
+#include <vector>
 
 #include "base/input_error.h"
 #include "metrics/format.h"
@@ -21,6 +26,11 @@ namespace kvcap {
 namespace {
 
 constexpr std::size_t kMostPageBytes = 64'000'000;
+constexpr double kLongestTimeout_s = 1e6;
+
+std::string too_large() {
+  return "the answer is larger than " + std::to_string(kMostPageBytes / 1'000'000) + " MB";
+}
 
 std::string reason_of(httplib::Error error, double timeout_s) {
   switch (error) {
@@ -80,111 +90,113 @@ std::string origin_of(const std::string& server) {
   return has_port ? origin : origin + (origin.starts_with("https") ? ":443" : ":80");
 }
 
-// One exchange after the other until there is an answer that leads no further. It outlives http_get() where a
-// name server or a connection keeps it waiting.
-class Exchange {
- public:
-  Exchange(HttpAddress address, const HttpOptions& options)
-      : options_(options),
-        deadline_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                     std::chrono::duration<double>(options.timeout_s))),
-        address_(std::move(address)) {}
+using Clock = std::chrono::steady_clock;
 
-  void run() {
-    HttpAnswer answer;
-    for (int redirections = 0;; ++redirections) {
-      std::string location;
-      answer = ask(location);
-      if (location.empty()) break;
-      if (redirections == kMostRedirections) {
-        answer = {"", "more than " + std::to_string(kMostRedirections) + " redirections"};
-        break;
-      }
-      answer.error = follow(location);
-      if (!answer.error.empty()) break;
+bool is_redirection(int status) { return (status >= 301 && status <= 303) || status == 307 || status == 308; }
+
+// One question and its answer; `location`: where the answer leads, if it leads elsewhere.
+HttpAnswer ask(const HttpAddress& address, const HttpOptions& options, std::string& location) {
+  const auto timeout = std::chrono::microseconds(static_cast<int64_t>(1e6 * options.timeout_s));
+  httplib::Client client(address.server);
+  if (!client.is_valid()) return {"", "not an address that can be connected to"};
+  client.set_connection_timeout(timeout);
+  client.set_read_timeout(timeout);
+  client.set_write_timeout(timeout);
+  HttpAnswer answer;
+  bool is_too_large = false;
+  const auto take = [&](const char* data, std::size_t size) {
+    answer.body.append(data, size);
+    is_too_large = answer.body.size() > kMostPageBytes;
+    return !is_too_large;
+  };
+  const httplib::Result result =
+      client.Get(address.path, {{"Accept", "text/plain;version=0.0.4"}, {"User-Agent", "kvcap"}}, take);
+  if (is_too_large) {
+    answer.error = too_large();
+  } else if (!result) {
+    answer.error = reason_of(result.error(), options.timeout_s);
+  } else if (is_redirection(result->status) && result->has_header("Location")) {
+    location = result->get_header_value("Location");
+  } else if (result->status != 200) {
+    answer.error = "the server answers with status " + std::to_string(result->status) + ", expected 200";
+  }
+  return answer;
+}
+
+// Goes where an answer leads. Says why not, or nothing.
+std::string follow(const std::string& location, const HttpOptions& options, HttpAddress& address) {
+  try {
+    const HttpAddress next = redirected(address, location);
+    if (!options.allow_redirects && origin_of(next.server) != origin_of(address.server)) {
+      return "the server redirects to " + next.server + next.path +
+             ", which is another host or port, allowed: that address itself, or --allow-redirects";
     }
-    const std::lock_guard lock(mutex_);
-    answer_ = std::move(answer);
-    ended_.notify_all();
+    address = next;
+    return "";
+  } catch (const InputError& error) {
+    return "the server redirects to no page: " + std::string(error.what());
   }
+}
 
-  HttpAnswer wait() {
-    std::unique_lock lock(mutex_);
-    const auto has_ended = [this] { return answer_.has_value(); };
-    if (ended_.wait_until(lock, deadline_, has_ended)) return *answer_;
-    is_late_ = true;
-    // stop() itself waits while names are looked up and connections are made. Else all is over at once.
-    if (client_) std::thread([client = client_] { client->stop(); }).detach();
-    ended_.wait_for(lock, std::chrono::milliseconds(200), has_ended);
-    return {"", "no whole answer within " + format_number(options_.timeout_s) + " s"};
+HttpAnswer ask_until_answered(HttpAddress address, const HttpOptions& options) {
+  constexpr int kMostRedirections = 5;
+  for (int redirections = 0;; ++redirections) {
+    std::string location;
+    HttpAnswer answer = ask(address, options, location);
+    if (location.empty()) return answer;
+    if (redirections == kMostRedirections)
+      return {"", "more than " + std::to_string(kMostRedirections) + " redirections"};
+    answer.error = follow(location, options, address);
+    if (!answer.error.empty()) return answer;
   }
+}
 
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr int kMostRedirections = 5;
+// ---- the process that asks ----
 
-  HttpAnswer ask(std::string& location) {
-    const std::chrono::microseconds left =
-        std::chrono::duration_cast<std::chrono::microseconds>(deadline_ - Clock::now());
-    const auto client = std::make_shared<httplib::Client>(address_.server);
-    if (!client->is_valid()) return {"", "not an address that can be connected to"};
-    client->set_connection_timeout(left);
-    client->set_read_timeout(left);
-    client->set_write_timeout(left);
-    {
-      const std::lock_guard lock(mutex_);
-      if (is_late_ || left.count() <= 0) return {"", "late"};
-      client_ = client;
-    }
-    HttpAnswer answer;
-    bool is_too_large = false;
-    const auto take = [&](const char* data, std::size_t size) {
-      answer.body.append(data, size);
-      is_too_large = answer.body.size() > kMostPageBytes;
-      return !is_too_large && !is_late_;
-    };
-    const httplib::Result result =
-        client->Get(address_.path, {{"Accept", "text/plain;version=0.0.4"}, {"User-Agent", "kvcap"}}, take);
-    if (is_too_large) {
-      answer.error = "the answer is larger than " + std::to_string(kMostPageBytes / 1'000'000) + " MB";
-    } else if (!result) {
-      answer.error = reason_of(result.error(), options_.timeout_s);
-    } else if (is_redirection(result->status) && result->has_header("Location")) {
-      location = result->get_header_value("Location");
-    } else if (result->status != 200) {
-      answer.error = "the server answers with status " + std::to_string(result->status) + ", expected 200";
-    }
-    return answer;
+void write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return;
+    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
   }
+}
 
-  static bool is_redirection(int status) {
-    return (status >= 301 && status <= 303) || status == 307 || status == 308;
+// Writes 1 and the page, or 0 and the error.
+[[noreturn]] void answer_in_child(int fd, const HttpAddress& address, const HttpOptions& options) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  constexpr rlim_t kMostBytes = rlim_t{2} << 30U;  // headers without end
+  const rlimit limit{kMostBytes, kMostBytes};
+  setrlimit(RLIMIT_DATA, &limit);
+#endif
+  HttpAnswer answer;
+  try {
+    answer = ask_until_answered(address, options);
+  } catch (const std::exception&) {  // no memory
+    answer = {"", too_large()};
   }
+  write_all(fd, answer.error.empty() ? "1" : "0");
+  write_all(fd, answer.error.empty() ? answer.body : answer.error);
+  _exit(0);
+}
 
-  // Says why not, or nothing.
-  std::string follow(const std::string& location) {
-    try {
-      const HttpAddress next = redirected(address_, location);
-      if (!options_.allow_redirects && origin_of(next.server) != origin_of(address_.server)) {
-        return "the server redirects to " + next.server + next.path +
-               ", which is another host or port, allowed: that address itself, or --allow-redirects";
-      }
-      address_ = next;
-      return "";
-    } catch (const InputError& error) {
-      return "the server redirects to no page: " + std::string(error.what());
-    }
+// All that is written until the other end is closed; nothing where that is not before the deadline.
+std::optional<std::string> read_until(int fd, Clock::time_point deadline) {
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd waiting{fd, POLLIN, 0};
+    const int ready =
+        left > 0 ? ::poll(&waiting, 1, static_cast<int>(std::min<int64_t>(left, 1'000'000))) : 0;
+    if (left <= 0) return std::nullopt;
+    if (ready <= 0) continue;
+    const ssize_t bytes = ::read(fd, buffer.data(), buffer.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes <= 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(bytes));
   }
-
-  HttpOptions options_;
-  Clock::time_point deadline_;
-  HttpAddress address_;  // of the next question
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  std::optional<HttpAnswer> answer_;
-  std::shared_ptr<httplib::Client> client_;
-  std::atomic<bool> is_late_ = false;
-};
+}
 
 }  // namespace
 
@@ -206,10 +218,28 @@ HttpAddress redirected(const HttpAddress& from, const std::string& whole) {
   return to;
 }
 
+// The library bounds each read and not all of them, cannot be stopped while it looks up a name, and takes
+// more stack the longer a status line is. So a process of its own asks, which can be ended at any moment.
 HttpAnswer http_get(const HttpAddress& address, const HttpOptions& options) {
-  const auto exchange = std::make_shared<Exchange>(address, options);
-  std::thread([exchange] { exchange->run(); }).detach();
-  return exchange->wait();
+  const Clock::time_point deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(std::min(options.timeout_s, kLongestTimeout_s)));
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {"", std::strerror(errno)};
+  const pid_t child = ::fork();
+  if (child == 0) answer_in_child(ends[1], address, options);
+  const int error = errno;
+  ::close(ends[1]);
+  const std::optional<std::string> text =
+      child > 0 ? read_until(ends[0], deadline) : std::optional<std::string>();
+  ::close(ends[0]);
+  if (child < 0) return {"", std::strerror(error)};
+  ::kill(child, SIGKILL);
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  if (!text) return {"", "no whole answer within " + format_number(options.timeout_s) + " s"};
+  if (text->empty()) return {"", "the answer is not HTTP"};
+  return text->front() == '1' ? HttpAnswer{text->substr(1), ""} : HttpAnswer{"", text->substr(1)};
 }
 
 }  // namespace kvcap

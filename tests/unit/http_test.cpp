@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "base/input_error.h"
@@ -71,6 +73,32 @@ TEST(HttpGet, EndsAtTheTimeoutWhereNobodyAccepts) {
   EXPECT_LT(one.seconds, 2);
   for (const int fd : waiting) ::close(fd);
   ::close(busy);
+}
+
+// The library that reads it matches it with a regular expression, which goes as deep as the line is long.
+TEST(HttpGet, OfAStatusLineOrHeadersWithoutEndIsAnError) {
+  const std::string line = "HTTP/1.1 200 " + std::string(2'000'000, 'a') + "\r\n\r\n";
+  std::string headers = "HTTP/1.1 200 OK\r\n";
+  while (headers.size() < 2'000'000) headers += "A: " + std::string(10'000, 'b') + "\r\n";
+  for (const std::string& answer : {line, headers, std::string(2'000'000, 'x'), std::string("\r\n")}) {
+    const RawServer server(answer, answer.size(), 0);
+    const TimedAnswer one = asked(server.address(), {.timeout_s = 5});
+    EXPECT_NE(one.answer.error, "") << answer.substr(0, 20);
+    EXPECT_EQ(one.answer.body, "");
+    EXPECT_LT(one.seconds, 10);
+  }
+}
+
+TEST(HttpGet, LeavesNoProcessBehind) {
+  const auto children = [] {
+    std::ifstream list("/proc/self/task/" + std::to_string(getpid()) + "/children");
+    return std::string(std::istreambuf_iterator<char>(list), {});
+  };
+  const std::string before = children(), answer = kHead + std::string("hello");
+  const RawServer server(answer, answer.size(), 0), silent(answer, 0, 1);
+  EXPECT_EQ(http_get(parse_http_address(server.address()), {}).body, "hello");
+  EXPECT_NE(http_get(parse_http_address(silent.address()), {.timeout_s = 0.1}).error, "");
+  EXPECT_EQ(children(), before);
 }
 
 TEST(HttpGet, FollowsToAnotherServerOnlyWhereThatIsAllowed) {
