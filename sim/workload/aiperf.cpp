@@ -16,12 +16,32 @@ namespace {
 
 using Json = nlohmann::json;
 
+// AIPerf writes "sec" and "ms"; a metric without a unit is in seconds.
 TimeUnit unit_of_metric(const Json& record, const std::string& name) {
-  const std::string unit = name_at(record, "metrics." + name + ".unit");
-  return unit == "ns"   ? TimeUnit::ns
-         : unit == "us" ? TimeUnit::us
-         : unit == "ms" ? TimeUnit::ms
-                        : TimeUnit::s;
+  constexpr std::pair<std::string_view, TimeUnit> kUnits[] = {{"s", TimeUnit::s},
+                                                              {"sec", TimeUnit::s},
+                                                              {"seconds", TimeUnit::s},
+                                                              {"ms", TimeUnit::ms},
+                                                              {"us", TimeUnit::us},
+                                                              {"ns", TimeUnit::ns},
+                                                              {"milliseconds", TimeUnit::ms},
+                                                              {"microseconds", TimeUnit::us},
+                                                              {"nanoseconds", TimeUnit::ns}};
+  const std::string path = "metrics." + name + ".unit";
+  const Json* unit = find_dotted(record, path);
+  if (!unit) return TimeUnit::s;
+  for (const auto& [word, meant] : kUnits) {
+    if (unit->is_string() && unit->get_ref<const std::string&>() == word) return meant;
+  }
+  bad_value(path, *unit, "sec, ms, us, ns");
+}
+
+// {"value": 30, "unit": "tokens"}
+uint32_t metric_tokens(const Json& record, const std::string& name, int64_t least = 1) {
+  const std::string path = "metrics." + name;
+  const Json* unit = find_dotted(record, path + ".unit");
+  if (unit && *unit != "tokens") bad_value(path + ".unit", *unit, "tokens");
+  return tokens_at(record, path + ".value", least);
 }
 
 // {"value": 255.9, "unit": "ms"}
@@ -119,9 +139,8 @@ Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
     if (!entry.time_ns) throw BadRowError{"metadata.request_start_ns: missing, required"};
     // What the server counted, where it said so: with the chat template and the history.
     const bool is_counted = find_dotted(record, "metrics.usage_prompt_tokens.value");
-    entry.input_tokens = tokens_at(
-        record, is_counted ? "metrics.usage_prompt_tokens.value" : "metrics.input_sequence_length.value");
-    entry.output_tokens = tokens_at(record, "metrics.output_sequence_length.value", 0);
+    entry.input_tokens = metric_tokens(record, is_counted ? "usage_prompt_tokens" : "input_sequence_length");
+    entry.output_tokens = metric_tokens(record, "output_sequence_length", 0);
     entry.measured = {metric_s(record, "time_to_first_token"), metric_s(record, "request_latency")};
     // One conversation of the data set may be asked by several users: the correlation id is of one of them.
     std::string session = name_at(record, "metadata.x_correlation_id");

@@ -134,6 +134,13 @@ void LogReader::take(const LogRow& row) {
 
 Source LogReader::read() {
   log_.count_repeated_ids();
+  for (LogField field : {kArrival, kTtft, kE2el}) {
+    const std::string_view unit = columns_[field].unit ? "" : other_unit_of_name(columns_[field].name);
+    if (!unit.empty()) {
+      throw InputError(options_.path + ": " + columns_[field].name + ": found the unit " + std::string(unit) +
+                       ", allowed: s, ms, us, ns (NAME:ms says the unit)");
+    }
+  }
   const std::vector<LogColumn> columns = wanted();
   const auto take_row = [&](const LogRow& row) {
     take(row);

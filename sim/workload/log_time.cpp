@@ -113,6 +113,20 @@ std::optional<TimeUnit> unit_of_name(std::string_view column) {
   return std::nullopt;
 }
 
+std::string_view other_unit_of_name(std::string_view column) {
+  if (unit_of_name(column)) return {};
+  const std::size_t bracket = column.rfind('(');
+  if (column.ends_with(')') && bracket != std::string_view::npos && bracket > 0)
+    return column.substr(bracket + 1, column.size() - bracket - 2);
+  for (std::string_view unit :
+       {"min", "mins", "minutes", "h", "hr", "hrs", "hours", "days", "weeks", "ps", "cs"}) {
+    const bool ends = column.ends_with(unit) && column.size() > unit.size() + 1;
+    if (ends && column[column.size() - unit.size() - 1] == '_')
+      return column.substr(column.size() - unit.size());
+  }
+  return {};
+}
+
 std::optional<int64_t> parse_date_ns(std::string_view text) {
   constexpr std::string_view kForm = "dddd-dd-dd dd:dd:dd";
   const std::optional<int64_t> offset_s = take_offset_s(text);

@@ -17,6 +17,10 @@ double seconds_in(TimeUnit unit);  // in one of it
 // says nothing.
 std::optional<TimeUnit> unit_of_name(std::string_view column);
 
+// A unit in a column's name that is none of these: "min" of "latency_min", "parsecs" of "took (parsecs)";
+// empty where there is none.
+std::string_view other_unit_of_name(std::string_view column);
+
 // "2023-11-16T18:15:46.68+01:00" with T or a blank, up to nine decimals or none, and Z, an offset or nothing
 // (UTC), in nanoseconds since 1970; nothing where it is no such time between 1970 and 2200.
 std::optional<int64_t> parse_date_ns(std::string_view text);
