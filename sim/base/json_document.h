@@ -51,7 +51,8 @@ class JsonDocument final : public nlohmann::json_sax<Json> {
   bool end_array() override { return close(); }
   bool key(std::string& name) override {
     if (left_out_depth_ > 0) return true;
-    is_left_out_ = !left_out_.empty() && std::find(left_out_.begin(), left_out_.end(), name) != left_out_.end();
+    is_left_out_ =
+        !left_out_.empty() && std::find(left_out_.begin(), left_out_.end(), name) != left_out_.end();
     if (is_left_out_) return true;
     Open& object = open_.back();
     const auto [member, is_new] = object.members->emplace(name, Json());
@@ -68,7 +69,8 @@ class JsonDocument final : public nlohmann::json_sax<Json> {
   }
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
     constexpr int kFirstIdOfOtherErrors = 200;  // a number that no double holds
-    throw JsonFault{json_reason(error.what()), error.id < kFirstIdOfOtherErrors ? byte : JsonFault::kNowhere, false};
+    throw JsonFault{json_reason(error.what()), error.id < kFirstIdOfOtherErrors ? byte : JsonFault::kNowhere,
+                    false};
   }
 
  private:
@@ -84,7 +86,8 @@ class JsonDocument final : public nlohmann::json_sax<Json> {
     std::string path;
     for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
       const Open& one = open_[i];
-      path += (path.empty() ? "" : ".") + (one.elements ? std::to_string(one.elements->size() - 1) : *one.key);
+      path +=
+          (path.empty() ? "" : ".") + (one.elements ? std::to_string(one.elements->size() - 1) : *one.key);
     }
     return path;
   }

@@ -46,19 +46,19 @@ Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most) 
     const std::string path = "benchmarks." + std::to_string(i) + ".requests.successful";
     if (!requests) throw InputError(options.path + ": " + path + ": missing, required");
     log.enter_list(path + ".");
-    const BadRows its =
-        for_each_entry(options.path, path, *requests, options.on_bad_row, [&](const Json& request, int64_t row) {
-          LoggedRequest entry = read_request(request);
-          entry.row = row;
-          const std::string session = name_at(request, "info.conversation_id");
-          if (session.empty()) {
-            log.add(entry);
-          } else {
-            // The same conversation may be asked in each benchmark.
-            log.add_turn(session + "/" + std::to_string(i), entry);
-          }
-          return true;
-        });
+    const BadRows its = for_each_entry(options.path, path, *requests, options.on_bad_row,
+                                       [&](const Json& request, int64_t row) {
+                                         LoggedRequest entry = read_request(request);
+                                         entry.row = row;
+                                         const std::string session = name_at(request, "info.conversation_id");
+                                         if (session.empty()) {
+                                           log.add(entry);
+                                         } else {
+                                           // The same conversation may be asked in each benchmark.
+                                           log.add_turn(session + "/" + std::to_string(i), entry);
+                                         }
+                                         return true;
+                                       });
     bad.count += its.count;
     if (bad.first.empty()) bad.first = its.first;
     for (const char* key : {"requests.errored", "requests.incomplete"}) {

@@ -21,7 +21,8 @@ void for_each_json_document(const std::string& path, const std::vector<std::stri
       Json::sax_parse(stream, &document, Json::input_format_t::json, false);
     } catch (const JsonFault& fault) {
       const bool is_known = fault.byte == JsonFault::kHere;
-      throw InputError(path + (is_known ? ":" + std::to_string(buffer.line_number()) : "") + ": " + fault.reason);
+      throw InputError(path + (is_known ? ":" + std::to_string(buffer.line_number()) : "") + ": " +
+                       fault.reason);
     }
     take(document.take());
   }

@@ -19,8 +19,8 @@ std::vector<nlohmann::json> read_json_documents(const std::string& path,
 void for_each_json_document(const std::string& path, const std::vector<std::string_view>& left_out,
                             const std::function<void(const nlohmann::json&)>& take);
 
-// Calls `take` with each entry of an array of the document and its index until it returns false. `path`: of the array, as
-// messages name it ("benchmarks.0.requests"). Bad entries as bad rows (rows.h).
+// Calls `take` with each entry of an array of the document and its index until it returns false. `path`: of
+// the array, as messages name it ("benchmarks.0.requests"). Bad entries as bad rows (rows.h).
 BadRows for_each_entry(const std::string& file, const std::string& path, const nlohmann::json& array,
                        BadRow on_bad_row, const std::function<bool(const nlohmann::json&, int64_t)>& take);
 

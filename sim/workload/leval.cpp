@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "workload/estimate.h"
+#include "workload/odd_rows.h"
 #include "workload/rows.h"
 #include "workload/source.h"
 
@@ -30,7 +31,9 @@ Source read_leval(const SourceOptions& options, std::optional<int64_t> most) {
   // "coursera.jsonl.gz" holds the task coursera.
   const std::string file = std::filesystem::path(options.path).filename().string();
   const std::string task = file.substr(0, file.find('.'));
+  OddRows odd;
   const auto take = [&](const Json& row, int64_t line) {
+    if (odd.is_repeated(std::hash<Json>()(row), true, odd.place(line))) return true;
     const Json& context = required(row, "input", "");
     if (!context.is_string()) bad_value("input", context, "a string");
     const Json& questions = texts(row, "instructions");
@@ -52,6 +55,7 @@ Source read_leval(const SourceOptions& options, std::optional<int64_t> most) {
     return !most || std::ssize(source.sessions) < *most;
   };
   report_bad_rows(options.path, for_each_row(options.path, options.on_bad_row, take), source);
+  odd.tell(options.path, source);
   source.notes.emplace_back(kEstimateNote);
   return source;
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
+#include "workload/odd_rows.h"
 #include "workload/pieces.h"
 #include "workload/rows.h"
 #include "workload/source.h"
@@ -88,6 +89,8 @@ class LmcacheRows {
       bad_value("turn", row["turn"], "more than " + std::to_string(session.last_number) + ", the one before");
     }
     const double time_s = read_time_s(row, session.last_s);
+    if (!session.turns.empty() && time_s - session.last_s > kLongestGap_s)
+      bad_value("t_ms", row["t_ms"], "at most a year after the session's row before");
     const uint32_t input = token_count(required(row, "input_length", ""), "input_length", 0);
     const uint32_t output = token_count(required(row, "output_length", ""), "output_length", 0);
     const std::vector<Piece> pieces = read_blocks(row, input, block_tokens_);

@@ -21,7 +21,8 @@ std::string contradiction_in(const MeasuredTimes& times) {
   if (times.e2el_s < 0) return "the end comes " + seconds_text(-times.e2el_s) + " before the arrival";
   constexpr double kRounding_s = 1e-3;  // some logs round one of them
   if (!(times.ttft_s > times.e2el_s + kRounding_s)) return "";
-  return "a TTFT of " + seconds_text(times.ttft_s) + " is above the end-to-end latency of " + seconds_text(times.e2el_s);
+  return "a TTFT of " + seconds_text(times.ttft_s) + " is above the end-to-end latency of " +
+         seconds_text(times.e2el_s);
 }
 
 std::string years_text(double seconds) {
@@ -90,15 +91,16 @@ void OddRows::tell(const std::string& path, Source& source) const {
   source.odd_rows = {.repeated = found(Kind::repeated).count,
                      .impossible_times = found(Kind::impossible).count,
                      .distant_dates = found(Kind::distant).count};
-  const auto say = [&source](const std::string& note) {
+  const auto say = [&](const std::string& note) {
     source.notes.push_back(note);
-    source.warnings.push_back(note);
+    source.warnings.push_back(path + ": " + note);
   };
   const OddRowCounts& counts = source.odd_rows;
   if (2 * counts.impossible_times > measured_) {
     throw InputError(path + ": " + std::to_string(counts.impossible_times) + " of " +
                      count_of(measured_, "request") + " have impossible times (" + places(Kind::impossible) +
-                     "); in the first " + first_impossible_ + ", allowed: at most half of them (are the columns swapped?)");
+                     "); in the first " + first_impossible_ +
+                     ", allowed: at most half of them (are the columns swapped?)");
   }
   if (counts.repeated > 0)
     say(rows_left_out(counts.repeated) + "an earlier row is the same (" + places(Kind::repeated) + ")");
@@ -111,10 +113,11 @@ void OddRows::tell(const std::string& path, Source& source) const {
         places(Kind::distant) + ")");
   }
   if (const int64_t alike = found(Kind::alike).count; alike > 0) {
-    source.notes.push_back(count_of(alike, "row") + (alike == 1 ? " is" : " are") +
-                           " the same as an earlier one and read all the same, for nothing in such a row names "
-                           "its request (" +
-                           places(Kind::alike) + ")");
+    source.notes.push_back(
+        count_of(alike, "row") + (alike == 1 ? " is" : " are") +
+        " the same as an earlier one and read all the same, for nothing in such a row names "
+        "its request (" +
+        places(Kind::alike) + ")");
   }
 }
 

@@ -18,10 +18,12 @@ Key hash_of(std::string_view text) { return std::hash<std::string_view>()(text);
 Key hash_of(double number) { return std::bit_cast<Key>(number); }
 
 // Of what is read of a row.
-Key content_of_request(std::string_view session, const LoggedRequest& request, std::span<const Piece> pieces) {
+Key content_of_request(std::string_view session, const LoggedRequest& request,
+                       std::span<const Piece> pieces) {
   Key key = chained(hash_of(session), hash_of(std::string_view(request.id)));
-  for (Key one : {static_cast<Key>(request.time_ns.value_or(-1)), Key{request.input_tokens},
-                  Key{request.output_tokens}, hash_of(request.measured.ttft_s), hash_of(request.measured.e2el_s)}) {
+  for (Key one :
+       {static_cast<Key>(request.time_ns.value_or(-1)), Key{request.input_tokens}, Key{request.output_tokens},
+        hash_of(request.measured.ttft_s), hash_of(request.measured.e2el_s)}) {
     key = chained(key, one);
   }
   for (const Piece& piece : pieces) key = chained(key, piece.key);
@@ -52,7 +54,8 @@ bool RequestLog::leaves_out(std::string_view session, const LoggedRequest& reque
   }
   const RowPlace place = odd_.place(request.row);
   const bool named = is_named_request(request);
-  if ((named || request.time_ns) && odd_.is_repeated(content_of_request(session, request, pieces), named, place)) {
+  if ((named || request.time_ns) &&
+      odd_.is_repeated(content_of_request(session, request, pieces), named, place)) {
     return true;
   }
   if (odd_.is_impossible(request.measured, place)) return true;
@@ -69,7 +72,8 @@ void RequestLog::append(const LoggedRequest& request, uint32_t session, std::vec
     const int64_t time_ns = *request.time_ns;
     const int64_t latest_ns = latest_ns_.value_or(time_ns);
     // One that is far off may be wrong: then all rows are needed to know.
-    is_late_ = is_late_ || time_ns < latest_ns || static_cast<double>(time_ns - latest_ns) > kLongestGap_s * 1e9;
+    is_late_ =
+        is_late_ || time_ns < latest_ns || static_cast<double>(time_ns - latest_ns) > kLongestGap_s * 1e9;
     latest_ns_ = std::max(latest_ns, time_ns);
   }
   requests_.push_back({request.time_ns, request.input_tokens, request.output_tokens, request.measured,

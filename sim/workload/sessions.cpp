@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "base/input_error.h"
+#include "workload/odd_rows.h"
 #include "workload/pieces.h"
 #include "workload/rows.h"
 #include "workload/source.h"
@@ -250,6 +254,50 @@ class SessionRows {
   std::optional<KnownPieces> pieces_;
 };
 
+// What is read of a file.
+struct SessionFile {
+  Source source;
+  OddRows odd;
+  BadRows bad;
+  std::vector<int64_t> lines;  // of the sessions
+};
+
+// Without the lines `distant`, whose dates are far from those of the others.
+SessionFile read_session_rows(const SourceOptions& options, std::optional<int64_t> most, bool needs_arrivals,
+                              const std::set<int64_t>& distant) {
+  SessionFile file;
+  SessionRows rows(options.history, needs_arrivals);
+  file.bad = for_each_row(options.path, options.on_bad_row, [&](const Json& row, int64_t line) {
+    const RowPlace place = file.odd.place(line);
+    if (distant.contains(line)) {
+      file.odd.count_distant(place);
+      return true;
+    }
+    if (file.odd.is_repeated(std::hash<Json>()(row), true, place)) return true;
+    rows.read(row, file.source);
+    file.lines.push_back(line);
+    return !most || std::ssize(file.source.sessions) < *most;
+  });
+  return file;
+}
+
+std::set<int64_t> distant_lines(const std::string& path, const SessionFile& file) {
+  std::vector<double> dates_s;
+  for (const Turn& turn : file.source.turns) {
+    if (!std::isnan(turn.time_s)) dates_s.push_back(turn.time_s);
+  }
+  const std::optional<DateRange> range = range_of_dates(path, std::move(dates_s));
+  std::set<int64_t> lines;
+  for (std::size_t i = 0; range && i < file.lines.size(); ++i) {
+    const Session& session = file.source.sessions[i];
+    for (uint32_t j = 0; j < session.turn_count; ++j) {
+      const double date_s = file.source.turns[session.first_turn + j].time_s;
+      if (date_s < range->first_s || date_s > range->last_s) lines.insert(file.lines[i]);
+    }
+  }
+  return lines;
+}
+
 std::string pieces_text(const Source& source, std::size_t turn) {
   std::string text = ",\"pieces\":[";
   for (uint64_t i = source.piece_begin[turn]; i < source.piece_begin[turn + 1]; ++i) {
@@ -268,14 +316,23 @@ std::string parent_text(int32_t parent, uint32_t turn) {
 }  // namespace
 
 Source read_sessions(const SourceOptions& options, std::optional<int64_t> most, bool needs_arrivals) {
-  Source source;
-  SessionRows rows(options.history, needs_arrivals);
-  const auto take = [&](const Json& row, int64_t) {
-    rows.read(row, source);
-    return !most || std::ssize(source.sessions) < *most;
+  const auto read = [&](const std::set<int64_t>& distant) {
+    return read_session_rows(options, most, needs_arrivals, distant);
   };
-  report_bad_rows(options.path, for_each_row(options.path, options.on_bad_row, take), source);
-  return source;
+  SessionFile file = read({});
+  const std::set<int64_t> distant = distant_lines(options.path, file);
+  if (!distant.empty()) {
+    if (!std::filesystem::is_regular_file(options.path)) {
+      throw InputError(
+          options.path + ":" + std::to_string(*distant.begin()) +
+          ": arrives more than a year from the other sessions, and a pipe is read once; allowed: "
+          "a file");
+    }
+    file = read(distant);
+  }
+  report_bad_rows(options.path, file.bad, file.source);
+  file.odd.tell(options.path, file.source);
+  return std::move(file.source);
 }
 
 std::string session_lines(const Source& source) {

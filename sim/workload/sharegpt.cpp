@@ -13,6 +13,7 @@
 #include "base/json_error.h"
 #include "workload/estimate.h"
 #include "workload/gz_file.h"
+#include "workload/odd_rows.h"
 #include "workload/rows.h"
 #include "workload/source.h"
 
@@ -26,6 +27,7 @@ enum class Role : uint8_t { user, assistant, system };
 struct Message {
   std::optional<Role> role;
   std::optional<int64_t> tokens;  // 0: nothing was said
+  Key text = 0;                   // of what was said
 };
 
 struct RoleName {
@@ -104,6 +106,7 @@ class Conversations : public nlohmann::json_sax<Json> {
  public:
   Conversations(const SourceOptions& options, std::optional<int64_t> most, const GzStreambuf& file)
       : options_(options), most_(most), file_(file) {
+    odd_.enter_list("conversation ");
     if (!options.token_counts.empty()) counts_ = read_token_counts(options.token_counts);
   }
 
@@ -151,6 +154,7 @@ class Conversations : public nlohmann::json_sax<Json> {
   void bad(const std::string& reason);
   void end_message();
   bool end_conversation();
+  Key content() const;
   void apply_counts();
   void refuse_too_many_tokens();
 
@@ -160,12 +164,13 @@ class Conversations : public nlohmann::json_sax<Json> {
   std::optional<TokenCounts> counts_;
   Source source_;
   BadRows bad_rows_;
+  OddRows odd_;
 
   Place place_ = Place::file;
   int ignored_ = 0;  // depth inside a value that nobody wants
   std::string key_, list_key_;
   std::set<std::string> conversation_keys_, message_keys_;  // of those that are open
-  int64_t conversation_ = 0;  // its position in the file, from 0
+  int64_t conversation_ = 0;                                // its position in the file, from 0
   std::string id_, error_;
   std::vector<Message> messages_;
   int64_t skipped_start_ = 0, merged_ = 0, unanswered_ = 0, repaired_ = 0, dropped_ = 0;
@@ -247,6 +252,7 @@ void Conversations::message_field(const std::string& shown, const std::string* t
   if (!text) return bad(path, shown, "a string");
   if (key_ == "value") {
     messages_.back().tokens = estimate_tokens(*text);
+    messages_.back().text = std::hash<std::string>()(*text);
     return;
   }
   std::string allowed;
@@ -295,6 +301,14 @@ void Conversations::refuse_too_many_tokens() {
     bad(list_key_, std::to_string(tokens) + " tokens", "at most " + std::to_string(kMaxTokens));
 }
 
+// Of all that is read of a conversation.
+Key Conversations::content() const {
+  Key key = std::hash<std::string>()(id_);
+  for (const Message& message : messages_)
+    key = chained(chained(key, static_cast<Key>(*message.role)), message.text);
+  return key;
+}
+
 // False when no more conversations are wanted.
 bool Conversations::end_conversation() {
   if (error_.empty() && list_key_.empty()) bad(".conversations: missing, required");
@@ -302,7 +316,7 @@ bool Conversations::end_conversation() {
   if (error_.empty()) refuse_too_many_tokens();
   if (!error_.empty()) {
     if (++bad_rows_.count == 1) bad_rows_.first = error_;
-  } else {
+  } else if (!odd_.is_repeated(content(), !id_.empty(), odd_.place(conversation_))) {
     const Cleaned cleaned = clean(messages_);
     if (cleaned.turns.empty()) {
       ++dropped_;
@@ -323,6 +337,7 @@ bool Conversations::end_conversation() {
 
 Source Conversations::finish() {
   report_bad_rows(options_.path, bad_rows_, source_);
+  odd_.tell(options_.path, source_);
   if (repaired_ + dropped_ > 0) {
     source_.notes.push_back("of " + std::to_string(conversation_) + " conversations " +
                             std::to_string(repaired_) + " were repaired (" + std::to_string(skipped_start_) +

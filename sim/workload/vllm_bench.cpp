@@ -102,8 +102,11 @@ void take_request(const Details& details, std::size_t i, BenchRun& run) {
   // An endpoint that does not stream leaves 0.
   if (request.measured.ttft_s == 0) request.measured.ttft_s = NAN;
   request.measured.e2el_s = details.seconds("latencies", i);
+  request.row = static_cast<int64_t>(i);
+  const std::size_t gaps_before = run.itls_s.size();
   const double decode_s = take_itls_s(details.at("itls", i), "itls" + number, run.itls_s);
   if (std::isnan(request.measured.e2el_s)) request.measured.e2el_s = request.measured.ttft_s + decode_s;
+  request.gaps = run.itls_s.size() - gaps_before;
   run.requests.push_back(request);
 }
 
@@ -224,15 +227,17 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   }
   RequestLog log(most);
   log.enter_list("request ");
-  log.itls_s = std::move(run.itls_s);
+  const float* gaps = run.itls_s.data();
   for (std::size_t i = 0; i < run.requests.size(); ++i) {
     const BenchRequest& one = run.requests[i];
     const double time_s = has_starts ? one.start_s - first_s : drawn_s[i];
-    log.add({.time_ns = std::llround(time_s * 1e9),
-             .input_tokens = one.input_tokens,
-             .output_tokens = one.output_tokens,
-             .measured = one.measured,
-             .row = static_cast<int64_t>(i)});
+    const bool is_added = log.add({.time_ns = std::llround(time_s * 1e9),
+                                   .input_tokens = one.input_tokens,
+                                   .output_tokens = one.output_tokens,
+                                   .measured = one.measured,
+                                   .row = one.row});
+    if (is_added) log.itls_s.insert(log.itls_s.end(), gaps, gaps + one.gaps);
+    gaps += one.gaps;
   }
   Source source = log.finish(options.path, bad);
   const std::string note = note_on_starts(run, has_starts);

@@ -20,6 +20,8 @@ struct BenchRequest {
   uint32_t input_tokens = 0;                                  // the whole prompt
   uint32_t output_tokens = 0;
   MeasuredTimes measured;
+  std::size_t gaps = 0;  // its part of BenchRun::itls_s, which has them in the order of requests
+  int64_t row = 0;       // its index in the file's arrays
 };
 
 struct BenchRun {

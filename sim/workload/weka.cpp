@@ -13,6 +13,7 @@
 #include "base/input_error.h"
 #include "base/key_map.h"
 #include "workload/block_ranges.h"
+#include "workload/odd_rows.h"
 #include "workload/rows.h"
 #include "workload/source.h"
 
@@ -192,6 +193,8 @@ class SessionReader {
                     const std::string& owner_path, Agent& agent) {
     const double own_s = seconds(required(row, "t", path), path + "t");
     if (!agent.shift_s) agent.shift_s = agent.begin_s - own_s;
+    if (agent.own.turn != kNoParent && own_s + *agent.shift_s - agent.own.end_s > kLongestGap_s)
+      bad_value(path + "t", row["t"], "at most a year after the request before");
     const uint32_t input = token_count(required(row, "in", path), path + "in", 1);
     const uint32_t output = token_count(required(row, "out", path), path + "out", 0);
     const double api_s = seconds_or_none(row, "api_time", path);
@@ -307,12 +310,14 @@ Source read_weka(const SourceOptions& options, std::optional<int64_t> most) {
   refuse_growing_history(options);
   std::vector<WekaSession> sessions;
   WekaCounts counts;
+  OddRows odd;
   const auto take = [&](const Json& row, int64_t number) {
     const auto duplicate = row.find("dup_of_earlier");
     if (duplicate != row.end() && *duplicate == true) {
       ++counts.duplicates;
       return true;
     }
+    if (odd.is_repeated(std::hash<Json>()(row), true, odd.place(number))) return true;
     sessions.push_back(SessionReader(static_cast<uint64_t>(number), options.shared_tools).read(row));
     counts.without_answer += sessions.back().without_answer;
     counts.without_duration += sessions.back().without_duration;
@@ -327,6 +332,7 @@ Source read_weka(const SourceOptions& options, std::optional<int64_t> most) {
   for (const WekaSession& session : sessions) add_session(session, borders, source);
   source.histories.assign(source.sessions.size(), History::context);
   report_bad_rows(options.path, bad, source);
+  odd.tell(options.path, source);
   add_notes(counts, options.shared_tools, source);
   return source;
 }

@@ -1,11 +1,12 @@
 // Rows that are well formed and cannot be true are left out, counted and told with their places; keys that
 // are given twice are refused.
+#include "workload/odd_rows.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "unit/raw_files.h"
-#include "workload/odd_rows.h"
 #include "workload/source.h"
 
 namespace kvcap::odd_rows_test {
@@ -20,7 +21,9 @@ class OddRow : public RawFiles {
   }
 };
 
-std::string csv(const std::string& rows) { return "id,arrival_s,input_tokens,output_tokens,ttft_s,e2el_s\n" + rows; }
+std::string csv(const std::string& rows) {
+  return "id,arrival_s,input_tokens,output_tokens,ttft_s,e2el_s\n" + rows;
+}
 
 TEST_F(OddRow, ThatRepeatsAnEarlierOneIsLeftOut) {
   const Source source = open("csv", csv("a,0,5,1,1,2\nb,1,5,1,1,2\na,0,5,1,1,2\nb,1,5,1,1,2\n"));
@@ -28,11 +31,12 @@ TEST_F(OddRow, ThatRepeatsAnEarlierOneIsLeftOut) {
   EXPECT_EQ(source.measured.size(), 2u);
   EXPECT_EQ(source.odd_rows.repeated, 2);
   EXPECT_EQ(source.notes, Notes{"2 rows are left out: an earlier row is the same (line 4, line 5)"});
-  EXPECT_EQ(source.warnings, source.notes);
+  EXPECT_EQ(source.warnings, Notes{(folder_ / "t").string() + ": " + source.notes[0]});
 }
 
 TEST_F(OddRow, ThatDiffersInOneFieldIsRead) {
-  for (const char* other : {"b,0,5,1,1,2", "a,1,5,1,1,2", "a,0,6,1,1,2", "a,0,5,2,1,2", "a,0,5,1,1.5,2", "a,0,5,1,1,3"}) {
+  for (const char* other :
+       {"b,0,5,1,1,2", "a,1,5,1,1,2", "a,0,6,1,1,2", "a,0,5,2,1,2", "a,0,5,1,1.5,2", "a,0,5,1,1,3"}) {
     const Source source = open("csv", csv(std::string("a,0,5,1,1,2\n") + other + "\n"));
     EXPECT_EQ(source.turns.size(), 2u) << other;
     EXPECT_EQ(source.odd_rows.repeated, 0) << other;
@@ -47,8 +51,9 @@ TEST_F(OddRow, WithoutAnIdIsARepetitionOnlyWhereItsTimesAreFine) {
   const auto twice = [this](const std::string& row) { return open("csv", csv(row + "\n" + row + "\n")); };
   const Source coarse = twice(",1.0001,5,1,1.5,2");
   EXPECT_EQ(coarse.turns.size(), 2u);
-  EXPECT_EQ(coarse.notes, Notes{"1 row is the same as an earlier one and read all the same, for nothing in such "
-                                "a row names its request (line 3)"});
+  EXPECT_EQ(coarse.notes,
+            Notes{"1 row is the same as an earlier one and read all the same, for nothing in such "
+                  "a row names its request (line 3)"});
   EXPECT_TRUE(coarse.warnings.empty());
   EXPECT_EQ(twice(",0,5,1,1.0001,2.0002").turns.size(), 2u);  // as simulated batches are
   EXPECT_EQ(twice(",1.0001,5,1,1.0001,2").turns.size(), 1u);
@@ -59,17 +64,19 @@ TEST_F(OddRow, WhoseFirstTokenComesAfterItsEndIsLeftOut) {
   const Source source = open("csv", csv("a,0,5,1,1,2\nb,1,5,1,5,2\nc,2,5,1,2.001,2\nd,3,5,1,,2\n"));
   EXPECT_EQ(source.turns.size(), 3u);  // c is rounded
   EXPECT_EQ(source.odd_rows.impossible_times, 1);
-  EXPECT_EQ(source.notes, Notes{"1 row is left out: the times are impossible (line 3); in the first a TTFT of 5 s is "
-                                "above the end-to-end latency of 2 s"});
-  EXPECT_EQ(source.warnings, source.notes);
+  EXPECT_EQ(source.notes,
+            Notes{"1 row is left out: the times are impossible (line 3); in the first a TTFT of 5 s is "
+                  "above the end-to-end latency of 2 s"});
+  EXPECT_EQ(source.warnings, Notes{(folder_ / "t").string() + ": " + source.notes[0]});
   EXPECT_EQ(open("csv", csv("a,0,5,1,2.0011,2\nb,1,5,1,1,2\n")).turns.size(), 1u);
 }
 
 TEST_F(OddRow, IsAnErrorWhereMostTimesAreImpossible) {
   EXPECT_EQ(refusal("csv", csv("a,0,5,1,5,2\nb,1,5,1,1,2\n")), "");
-  EXPECT_EQ(refusal("csv", csv("a,0,5,1,5,2\nb,1,5,1,5,2\nc,2,5,1,1,2\nd,3,5,1,,\n")),
-            "t: 2 of 3 requests have impossible times (line 2, line 3); in the first a TTFT of 5 s is above the "
-            "end-to-end latency of 2 s, allowed: at most half of them (are the columns swapped?)");
+  EXPECT_EQ(
+      refusal("csv", csv("a,0,5,1,5,2\nb,1,5,1,5,2\nc,2,5,1,1,2\nd,3,5,1,,\n")),
+      "t: 2 of 3 requests have impossible times (line 2, line 3); in the first a TTFT of 5 s is above the "
+      "end-to-end latency of 2 s, allowed: at most half of them (are the columns swapped?)");
 }
 
 TEST_F(OddRow, WhoseDateIsFarFromTheOthersIsLeftOut) {
@@ -80,12 +87,14 @@ TEST_F(OddRow, WhoseDateIsFarFromTheOthersIsLeftOut) {
     ASSERT_EQ(first.turns.size(), 2u) << odd;
     EXPECT_EQ(first.turns[1].time_s, 1) << odd;
     EXPECT_EQ(first.odd_rows.distant_dates, 1);
-    EXPECT_EQ(first.notes, Notes{"1 row is left out: the date is more than a year from those of the other rows (line 2)"});
-    EXPECT_EQ(first.warnings, first.notes);
+    EXPECT_EQ(first.notes,
+              Notes{"1 row is left out: the date is more than a year from those of the other rows (line 2)"});
+    EXPECT_EQ(first.warnings, Notes{(folder_ / "t").string() + ": " + first.notes[0]});
     EXPECT_EQ(open("azure", header + good + odd).turns.size(), 2u) << odd;
   }
   EXPECT_EQ(refusal("azure", header + "1974-01-01 00:00:00,10,2\n2024-01-01 00:00:00,10,2\n"),
-            "t: found dates that lie 50 years apart, and no year that holds most of them, allowed: gaps of at most a "
+            "t: found dates that lie 50 years apart, and no year that holds most of them, allowed: gaps of "
+            "at most a "
             "year");
 }
 
@@ -102,8 +111,8 @@ TEST(DateRange, EndsAtGapsOfMoreThanAYear) {
 TEST_F(OddRow, ShowsTheFirstFivePlaces) {
   std::string rows;
   for (int i = 0; i < 7; ++i) rows += "a,0,5,1,1,2\n";
-  EXPECT_EQ(open("csv", csv(rows)).notes,
-            Notes{"6 rows are left out: an earlier row is the same (line 3, line 4, line 5, line 6, line 7 and 1 more)"});
+  EXPECT_EQ(open("csv", csv(rows)).notes, Notes{"6 rows are left out: an earlier row is the same (line 3, "
+                                                "line 4, line 5, line 6, line 7 and 1 more)"});
 }
 
 TEST_F(OddRow, IsToldByItsIndexInAList) {
@@ -136,16 +145,145 @@ TEST_F(OddRow, WithAKeyTwiceIsABadRow) {
   options.source.on_bad_row = BadRow::skip;
   EXPECT_EQ(open_source(options, 1).bad_rows_skipped, 1);
   // Equal keys of different objects are two.
-  EXPECT_EQ(refusal("jsonl", R"({"arrival_s":0,"input_tokens":1,"output_tokens":2,"x":[{"a":1},{"a":1}],"a":1})"), "");
+  EXPECT_EQ(
+      refusal("jsonl", R"({"arrival_s":0,"input_tokens":1,"output_tokens":2,"x":[{"a":1},{"a":1}],"a":1})"),
+      "");
 }
 
 TEST_F(OddRow, WithAKeyTwiceIsRefusedInDocumentsWithItsLine) {
   EXPECT_EQ(refusal("guidellm", "{\"benchmarks\":[\n{\"requests\":{},\n\"requests\":{}}]}"),
             R"(t:3: benchmarks.0: key "requests" is given twice in one object)");
-  EXPECT_EQ(refusal("sharegpt", "[{\"id\":\"a\",\"conversations\":[\n{\"from\":\"human\",\n\"value\":\"x\",\"value\":\"y\"}]}]"),
-            R"(t:3: 0.conversations.0: key "value" is given twice in one object)");
+  EXPECT_EQ(
+      refusal(
+          "sharegpt",
+          "[{\"id\":\"a\",\"conversations\":[\n{\"from\":\"human\",\n\"value\":\"x\",\"value\":\"y\"}]}]"),
+      R"(t:3: 0.conversations.0: key "value" is given twice in one object)");
   EXPECT_EQ(refusal("sharegpt", "[\n{\"id\":\"a\",\"id\":\"b\",\"conversations\":[]}]"),
             R"(t:2: 0: key "id" is given twice in one object)");
+}
+
+// ---- readers of whole sessions ----
+
+std::string session(const std::string& id, const std::string& arrival_s) {
+  return R"({"id":")" + id + R"(","turns":[{"input_tokens":5,"output_tokens":1,"arrival_s":)" + arrival_s +
+         "}]}\n";
+}
+
+TEST_F(OddRow, OfSessionsThatRepeatsAnEarlierOneIsLeftOut) {
+  const Source source = open("sessions", session("a", "0") + session("b", "1") + session("a", "0"));
+  EXPECT_EQ(source.sessions.size(), 2u);
+  EXPECT_EQ(source.odd_rows.repeated, 1);
+  EXPECT_EQ(source.notes, Notes{"1 row is left out: an earlier row is the same (line 3)"});
+  EXPECT_EQ(open("sessions", session("a", "0") + session("a", "1")).sessions.size(), 2u);
+}
+
+TEST_F(OddRow, OfSessionsWhoseDateIsFarFromTheOthersIsLeftOut) {
+  const std::string good = session("a", "0") + session("b", "60");
+  const Source source = open("sessions", session("old", "1577880000") + good);
+  ASSERT_EQ(source.sessions.size(), 2u);
+  EXPECT_EQ(source.turns[1].time_s, 60);
+  EXPECT_EQ(source.labels[0].id, "\"a\"");
+  EXPECT_EQ(source.odd_rows.distant_dates, 1);
+  EXPECT_EQ(source.notes,
+            Notes{"1 row is left out: the date is more than a year from those of the other rows (line 1)"});
+  EXPECT_EQ(refusal("sessions", session("a", "0") + session("b", "1577880000")),
+            "t: found dates that lie 50 years apart, and no year that holds most of them, allowed: gaps of "
+            "at most a "
+            "year");
+}
+
+TEST_F(OddRow, OfConversationsThatRepeatsAnEarlierOneIsLeftOut) {
+  const auto conversation = [](const std::string& id, const std::string& said) {
+    return R"({"id":")" + id + R"(","conversations":[{"from":"human","value":")" + said +
+           R"("},{"from":"gpt","value":"yes"}]})";
+  };
+  const std::string one = conversation("a", "hello");
+  const Source source = open("sharegpt", "[" + one + "," + conversation("b", "hello") + "," +
+                                             conversation("a", "olleh") + "," + one + "]");
+  EXPECT_EQ(source.sessions.size(), 3u);
+  EXPECT_EQ(source.odd_rows.repeated, 1);
+  EXPECT_EQ(source.notes[0], "1 row is left out: an earlier row is the same (conversation 3)");
+}
+
+TEST_F(OddRow, OfDocumentsThatRepeatsAnEarlierOneIsLeftOut) {
+  const std::string row = R"({"input":"a text","instructions":["what?"],"outputs":["that"]})"
+                          "\n";
+  const Source source = open("leval", row + row);
+  EXPECT_EQ(source.sessions.size(), 1u);
+  EXPECT_EQ(source.notes[0], "1 row is left out: an earlier row is the same (line 2)");
+}
+
+TEST_F(OddRow, OfAgentsThatRepeatsAnEarlierOneIsLeftOut) {
+  const std::string row =
+      R"({"id":"a","block_size":16,"requests":[{"type":"n","t":0,"in":16,"out":1,"hash_ids":[1]}]})"
+      "\n";
+  const Source source = open("weka", row + row);
+  EXPECT_EQ(source.sessions.size(), 1u);
+  EXPECT_EQ(source.odd_rows.repeated, 1);
+  const std::string late =
+      R"({"id":"a","block_size":16,"requests":[{"type":"n","t":0,"in":16,"out":1,"hash_ids":[1]},)"
+      R"({"type":"n","t":1577880000,"in":16,"out":1,"hash_ids":[1]}]})";
+  EXPECT_EQ(refusal("weka", late),
+            "t:1: requests.1.t: found 1577880000, allowed: at most a year after the request before");
+  const auto turn = [](const std::string& number, const std::string& t_ms) {
+    return R"({"session":"a","turn":)" + number + R"(,"t_ms":)" + t_ms +
+           R"(,"input_length":5,"output_length":1,"hash_ids":[]})" + "\n";
+  };
+  EXPECT_EQ(refusal("lmcache_agent", turn("1", "0") + turn("2", "1577880000000")),
+            "t:2: t_ms: found 1577880000000, allowed: at most a year after the session's row before");
+  EXPECT_EQ(refusal("lmcache_agent", turn("1", "0") + turn("1", "0")),
+            "t:2: turn: found 1, allowed: more than 1, the one before");
+}
+
+// ---- units ----
+
+TEST_F(OddRow, WithAUnitThatDoesNotExistIsABadRow) {
+  const auto record = [](const std::string& unit, const std::string& size) {
+    return R"({"metadata":{"request_start_ns":1},"metrics":{"input_sequence_length":{"value":9,"unit":")" +
+           size +
+           R"("},"output_sequence_length":{"value":2,"unit":"tokens"},"request_latency":{"value":5,"unit":)" +
+           unit + "}}}\n";
+  };
+  EXPECT_EQ(refusal("aiperf", record("\"ms\"", "tokens")), "");
+  EXPECT_EQ(refusal("aiperf", record("\"ms\"", "tokens") + record("\"parsecs\"", "tokens")),
+            R"(t:2: metrics.request_latency.unit: found "parsecs", allowed: sec, ms, us, ns)");
+  EXPECT_EQ(refusal("aiperf", record("7", "tokens")),
+            "t:1: metrics.request_latency.unit: found 7, allowed: sec, ms, us, ns");
+  EXPECT_EQ(refusal("aiperf", record("\"ms\"", "words")),
+            R"(t:1: metrics.input_sequence_length.unit: found "words", allowed: tokens)");
+  WorkloadOptions options = holding("aiperf", record("\"ms\"", "tokens") + record("\"parsecs\"", "tokens"));
+  options.source.on_bad_row = BadRow::skip;
+  EXPECT_EQ(open_source(options, 1).bad_rows_skipped, 1);
+}
+
+TEST_F(OddRow, WithAUnitBehindItsNumberIsABadRow) {
+  EXPECT_EQ(refusal("csv", csv("a,0,5,1,1,2\nb,1,5,1,5 parsecs,9\n")),
+            "t:3: ttft_s: found 5 parsecs, allowed: a time of at least 0");
+}
+
+TEST_F(OddRow, WhoseColumnHasAnotherUnitIsRefused) {
+  const auto refused = [this](const std::string& column) {
+    WorkloadOptions options = holding("csv", "at,in,out," + column + "\n0,5,1,2\n");
+    options.source.columns = "arrival=at,input=in,output=out,e2el=" + column;
+    return error_of(options);
+  };
+  for (const char* column : {"took_ms", "took (ms)", "took", "admin", "tookMs"})
+    EXPECT_EQ(refused(column), "") << column;
+  EXPECT_EQ(refused("took (parsecs)"),
+            "t: took (parsecs): found the unit parsecs, allowed: s, ms, us, ns (NAME:ms says the unit)");
+  for (const char* column : {"took_min", "took_minutes", "took_hours", "took_days"})
+    EXPECT_NE(refused(column).find(": found the unit "), std::string::npos) << column;
+}
+
+// The index is that of the file's arrays, and the gaps of a request go with it.
+TEST_F(OddRow, OfABenchIsToldByItsIndex) {
+  const Source source =
+      open("vllm_bench", R"({"request_rate":"inf","input_lens":[5,5,5,6],"output_lens":[0,3,3,2],)"
+                         R"("errors":["failed","","",""],"start_times":[1,2.00025,2.00025,3],)"
+                         R"("ttfts":[0,0.10005,0.10005,0.2],"itls":[[],[0.1,0.2],[0.1,0.2],[0.5]]})");
+  EXPECT_EQ(source.turns.size(), 2u);
+  EXPECT_EQ(source.measured_itls_s, (std::vector<float>{0.1f, 0.2f, 0.5f}));
+  EXPECT_EQ(source.notes[0], "1 row is left out: an earlier row is the same (request 2)");
 }
 
 }  // namespace

@@ -143,7 +143,8 @@ TEST(Sweep, SaysInOneLineWhatIsWrong) {
        "s.json: zip: replications: found 1 values, allowed: as many as the first has, 2"},
       {R"("grid": {"seed": [1]}, "zip": {"seed": [2]})",
        "s.json: zip: seed is set by another part of the sweep too"},
-      {R"("grid": {"seed": [1], "seed": [2]})", "s.json:2:75: grid: key \"seed\" is given twice in one object"},
+      {R"("grid": {"seed": [1], "seed": [2]})",
+       "s.json:2:75: grid: key \"seed\" is given twice in one object"},
       {R"("points": [])", "s.json: points: found an array, allowed: an array of at least one object"},
       {R"("points": [{"seed": 1}, {"fidelity": "layers"}])",
        "s.json: points.1: fidelity=\"layers\": found \"layers\", allowed: request, layer; did you mean "
