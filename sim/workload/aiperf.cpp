@@ -18,19 +18,19 @@ using Json = nlohmann::json;
 
 // AIPerf writes "sec" and "ms"; a metric without a unit is in seconds.
 TimeUnit unit_of_metric(const Json& record, const std::string& name) {
-  constexpr std::pair<std::string_view, TimeUnit> kUnits[] = {{"s", TimeUnit::s},
-                                                              {"sec", TimeUnit::s},
-                                                              {"seconds", TimeUnit::s},
-                                                              {"ms", TimeUnit::ms},
-                                                              {"us", TimeUnit::us},
-                                                              {"ns", TimeUnit::ns},
-                                                              {"milliseconds", TimeUnit::ms},
-                                                              {"microseconds", TimeUnit::us},
-                                                              {"nanoseconds", TimeUnit::ns}};
+  constexpr std::pair<std::string_view, TimeUnit> kUnitWords[] = {{"s", TimeUnit::s},
+                                                                  {"sec", TimeUnit::s},
+                                                                  {"seconds", TimeUnit::s},
+                                                                  {"ms", TimeUnit::ms},
+                                                                  {"us", TimeUnit::us},
+                                                                  {"ns", TimeUnit::ns},
+                                                                  {"milliseconds", TimeUnit::ms},
+                                                                  {"microseconds", TimeUnit::us},
+                                                                  {"nanoseconds", TimeUnit::ns}};
   const std::string path = "metrics." + name + ".unit";
   const Json* unit = find_dotted(record, path);
   if (!unit) return TimeUnit::s;
-  for (const auto& [word, meant] : kUnits) {
+  for (const auto& [word, meant] : kUnitWords) {
     if (unit->is_string() && unit->get_ref<const std::string&>() == word) return meant;
   }
   bad_value(path, *unit, "sec, ms, us, ns");
