@@ -43,8 +43,10 @@ void add_buckets(Buckets& total, const Buckets* before, const Buckets& after) {
   if (total.bounds != after.bounds) {
     total = {.bounds = after.bounds, .counts = std::vector<double>(after.counts.size(), 0.0)};
   }
+  // A bucket that fell before comes back by more than all values that there are.
+  const double all = after.count() - (before ? before->count() : 0);
   for (std::size_t i = 0; i < after.counts.size(); ++i)
-    total.counts[i] += after.counts[i] - (before ? before->counts[i] : 0);
+    total.counts[i] += std::min(all, after.counts[i] - (before ? before->counts[i] : 0));
   for (std::size_t i = 1; i < total.counts.size(); ++i)
     total.counts[i] = std::max(total.counts[i], total.counts[i - 1]);
   total.sum += after.sum - (before ? before->sum : 0);

@@ -101,7 +101,7 @@ TEST(Observation, AServerThatSaysWhenItStartedIsBelieved) {
   EXPECT_TRUE(std::isnan(same[Counter::requests]));
   EXPECT_NE(same.notes.at(0).find("vllm:request_success_total from 30.0 to 5"), std::string::npos)
       << same.notes[0];
-  EXPECT_NE(same.notes[0].find(" and 1 more"), std::string::npos) << same.notes[0];
+  EXPECT_NE(same.notes[0].find(" and 2 more"), std::string::npos) << same.notes[0];
   // No total falls, but it is another one.
   last = at(10, 40);
   last.started_s = 3;
