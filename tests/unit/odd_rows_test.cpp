@@ -19,6 +19,12 @@ class OddRow : public RawFiles {
   Source open(const std::string& kind, const std::string& text) const {
     return open_source(holding(kind, text), 1);
   }
+  // Of sources that do not say when their sessions arrive.
+  Source open_drawn(const std::string& kind, const std::string& text) const {
+    WorkloadOptions options = holding(kind, text);
+    options.arrivals.process = ArrivalProcess::poisson;
+    return open_source(options, 1);
+  }
 };
 
 std::string csv(const std::string& rows) {
@@ -139,7 +145,7 @@ TEST_F(OddRow, WithAKeyTwiceIsABadRow) {
   const std::string good = R"({"arrival_s":0,"input_tokens":1,"output_tokens":2})"
                            "\n";
   const std::string bad = R"({"arrival_s":1,"input_tokens":1,"output_tokens":2,"usage":{"a":1,"a":2}})";
-  const std::string message = R"(t:2:67: usage: key "a" is given twice in one object)";
+  const std::string message = R"(t:2:68: usage: key "a" is given twice in one object)";
   EXPECT_EQ(refusal("jsonl", good + bad), message);
   WorkloadOptions options = holding("jsonl", good + bad);
   options.source.on_bad_row = BadRow::skip;
@@ -198,8 +204,8 @@ TEST_F(OddRow, OfConversationsThatRepeatsAnEarlierOneIsLeftOut) {
            R"("},{"from":"gpt","value":"yes"}]})";
   };
   const std::string one = conversation("a", "hello");
-  const Source source = open("sharegpt", "[" + one + "," + conversation("b", "hello") + "," +
-                                             conversation("a", "olleh") + "," + one + "]");
+  const Source source = open_drawn("sharegpt", "[" + one + "," + conversation("b", "hello") + "," +
+                                                   conversation("a", "olleh") + "," + one + "]");
   EXPECT_EQ(source.sessions.size(), 3u);
   EXPECT_EQ(source.odd_rows.repeated, 1);
   EXPECT_EQ(source.notes[0], "1 row is left out: an earlier row is the same (conversation 3)");
@@ -208,7 +214,7 @@ TEST_F(OddRow, OfConversationsThatRepeatsAnEarlierOneIsLeftOut) {
 TEST_F(OddRow, OfDocumentsThatRepeatsAnEarlierOneIsLeftOut) {
   const std::string row = R"({"input":"a text","instructions":["what?"],"outputs":["that"]})"
                           "\n";
-  const Source source = open("leval", row + row);
+  const Source source = open_drawn("leval", row + row);
   EXPECT_EQ(source.sessions.size(), 1u);
   EXPECT_EQ(source.notes[0], "1 row is left out: an earlier row is the same (line 2)");
 }
@@ -277,13 +283,13 @@ TEST_F(OddRow, WhoseColumnHasAnotherUnitIsRefused) {
 
 // The index is that of the file's arrays, and the gaps of a request go with it.
 TEST_F(OddRow, OfABenchIsToldByItsIndex) {
-  const Source source =
-      open("vllm_bench", R"({"request_rate":"inf","input_lens":[5,5,5,6],"output_lens":[0,3,3,2],)"
-                         R"("errors":["failed","","",""],"start_times":[1,2.00025,2.00025,3],)"
-                         R"("ttfts":[0,0.10005,0.10005,0.2],"itls":[[],[0.1,0.2],[0.1,0.2],[0.5]]})");
-  EXPECT_EQ(source.turns.size(), 2u);
-  EXPECT_EQ(source.measured_itls_s, (std::vector<float>{0.1f, 0.2f, 0.5f}));
-  EXPECT_EQ(source.notes[0], "1 row is left out: an earlier row is the same (request 2)");
+  const Source source = open(
+      "vllm_bench", R"({"request_rate":"inf","input_lens":[5,5,5,5,6],"output_lens":[0,2,3,3,2],)"
+                    R"("errors":["failed","","","",""],"start_times":[1,1.5,2.00025,2.00025,3],)"
+                    R"("ttfts":[0,0.1,0.10005,0.10005,0.2],"itls":[[],[0.3],[0.1,0.2],[0.1,0.2],[0.5]]})");
+  EXPECT_EQ(source.turns.size(), 3u);
+  EXPECT_EQ(source.measured_itls_s, (std::vector<float>{0.3f, 0.1f, 0.2f, 0.5f}));
+  EXPECT_EQ(source.notes[0], "1 row is left out: an earlier row is the same (request 3)");
 }
 
 }  // namespace
