@@ -1,6 +1,7 @@
 #include "serving/context_cache.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -255,10 +256,22 @@ bool ContextCache::is_worth_saving(Key key) const {
   return turns > parts_.keeping.store_after_hits || parts_.store->find(key);
 }
 
+int64_t ContextCache::save_unit() const {
+  return parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens : pool_.hit_tokens();
+}
+
+int64_t ContextCache::tokens_before_save(const Request& request) const {
+  constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+  if (parts_.keeping.save_at != SaveAt::step || parts_.policy->traits().reuse != Reuse::stored) return kNone;
+  if (request.unused_tokens > 0) return kNone;
+  const int64_t next = (request.saved_tokens / save_unit() + 1) * save_unit();
+  if (!parts_.keeping.save_generated && next > request.prompt_tokens()) return kNone;
+  return std::max<int64_t>(1, next - request.computed);
+}
+
 std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
   if (parts_.policy->traits().reuse != Reuse::stored || request.phase != RequestPhase::running) return {};
-  const int64_t chunk =
-      parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens : pool_.hit_tokens();
+  const int64_t chunk = save_unit();
   int64_t tokens = request.computed;
   if (!parts_.keeping.save_generated) tokens = std::min(tokens, request.prompt_tokens());
   tokens = tokens / chunk * chunk;

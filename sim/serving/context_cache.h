@@ -100,6 +100,8 @@ class ContextCache {
   std::vector<Part> prompt_parts(const Request& request) const;
   // What is full of the request's sequence by now, with SaveAt::step.
   std::vector<Move> save_progress(Request& request, Order now);
+  // Tokens that the request computes until save_progress() has something more to save, at least 1.
+  int64_t tokens_before_save(const Request& request) const;
   // What the GPU has evicted since the last call, with SaveAt::eviction.
   std::vector<Move> save_evicted(Order now);
 
@@ -123,6 +125,7 @@ class ContextCache {
   std::vector<Part> first_parts(std::span<const SequenceRun> all, int64_t tokens) const;
   FoundParts find_below(const Request& request, int64_t resident) const;
   FoundParts find_seen(const Request& request) const;
+  int64_t save_unit() const;  // tokens, with SaveAt::step
   void count_turn(Key key, const Request& request);
   bool is_worth_saving(Key key) const;
   void note_evicted(const BlockRun& run);

@@ -81,6 +81,8 @@ void Instance::time_step() {
     if (std::abs(request.last_token_s - step_.start_s) > kResolution_s) most = 1;
     // What it generates others may find as soon as a block of it is full.
     if (request.named && parts_.serving.cache_generated && !request.text.answer.empty()) most = 1;
+    // A save leaves with the step that fills it: later it would meet others in the write queue.
+    most = std::min(most, cache_.tokens_before_save(request));
   }
   if (async) scheduler_.plan(following_);
   step_.most_steps = most_steps_alike(most);
