@@ -5,6 +5,7 @@
 
 #include "base/input_error.h"
 #include "laws/machines.h"
+#include "soak/hints.h"
 
 namespace kvcap::soak::edge_values_test {
 namespace {
@@ -14,7 +15,8 @@ TEST(EdgeValues, AreRefusedOrBreakNoLaw) {
   for (uint64_t number = 1; number <= 300; ++number) all_bytes.push_back(edge_bytes(number));
   const EdgeTally tally = run_edges(all_bytes);
   for (const EdgeFinding& finding : tally.findings) {
-    ADD_FAILURE() << edge_changes(finding.bytes) << ": " << finding.what;
+    ADD_FAILURE() << edge_changes(finding.bytes) << ": " << finding.what << "\nagain: kvcap_soak "
+                  << edge_hint(finding.bytes);
   }
   EXPECT_GT(tally.ran, 100);
 }

@@ -1,7 +1,7 @@
 // kvcap_soak [COUNT [FIRST]]: runs COUNT random scenarios from number FIRST on, prints those in which a law
 // is broken and how to run one of them again. kvcap_soak edges [COUNT [FIRST]]: the same with numbers at the
-// edges of their ranges; kvcap_soak edge HEX prints the scenario of one of them. kvcap_soak plans [COUNT
-// [FIRST]]: random small plans beside exhaustive search; kvcap_soak plan NUMBER prints one of them.
+// edges of their ranges; kvcap_soak edge HEX prints the scenario of one of them and runs it. kvcap_soak plans
+// [COUNT [FIRST]]: random small plans beside exhaustive search; kvcap_soak plan NUMBER prints one of them.
 // kvcap_soak verdicts [COUNT [FIRST [SESSIONS]]]: how often verdicts on stability are wrong (verdicts.h);
 // kvcap_soak verdict NUMBER prints the scenario of one of them.
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "soak/edge_values.h"
+#include "soak/hints.h"
 #include "soak/plans.h"
 #include "soak/scenario_generator.h"
 #include "soak/soak.h"
@@ -21,22 +22,27 @@ namespace {
 
 using namespace kvcap::soak;
 
-std::string hex_of(const std::string& bytes) {
-  std::string hex;
-  char digits[3];
-  for (char byte : bytes) {
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
-    hex += digits;
-  }
-  return hex;
+std::string program = "kvcap_soak";  // as it was called
+
+void print_again(const std::string& hint) {
+  std::printf("again: %s %s\n", program.c_str(), hint.c_str());
+  std::fflush(stdout);
 }
 
-std::string bytes_of(const std::string& hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 2 <= hex.size(); i += 2) {
-    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  }
-  return bytes;
+void print(const EdgeFinding& finding) {
+  std::printf("%s: %s\n", edge_changes(finding.bytes).c_str(), finding.what.c_str());
+  print_again(edge_hint(finding.bytes));
+}
+
+// The scenario, and what its run says. kvcap run on the printed file is another run: sessions of the soak
+// share documents, branch and have pieces, which no generated source has.
+int run_edge(const std::string& hex) {
+  const std::string bytes = bytes_of(hex);
+  std::puts(edge_scenario(bytes).c_str());
+  const EdgeTally tally = run_edges({bytes}, {.reduces = false});
+  for (const EdgeFinding& finding : tally.findings) print(finding);
+  if (tally.findings.empty()) std::puts(tally.ran > 0 ? "breaks no law" : "is refused or skipped");
+  return tally.findings.empty() ? 0 : 1;
 }
 
 int run_edge_values(uint64_t count, uint64_t first) {
@@ -52,9 +58,7 @@ int run_edge_values(uint64_t count, uint64_t first) {
     sum.skipped += tally.skipped;
     for (const EdgeFinding& finding : tally.findings) {
       sum.findings.push_back(finding);
-      std::printf("%s: %s\nagain: kvcap_soak edge %s\n", edge_changes(finding.bytes).c_str(),
-                  finding.what.c_str(), hex_of(finding.bytes).c_str());
-      std::fflush(stdout);
+      print(finding);
     }
   }
   std::printf("%lld scenarios ran, %lld were refused, %lld skipped, %zu broke a law\n",
@@ -77,6 +81,7 @@ int run_plans(uint64_t count, uint64_t first) {
                 static_cast<long long>(one.wrong), one.found_usd_per_hour, one.least_usd_per_hour,
                 static_cast<long long>(one.meeting), static_cast<long long>(one.unclear), name(one.agreement),
                 one.what.empty() ? "" : ": ", one.what.c_str());
+    if (one.agreement == Agreement::different) print_again(plan_hint(number));
     std::fflush(stdout);
   }
   std::printf("%llu plans: %lld winners are the same, %lld are not told apart, %lld are different\n",
@@ -106,12 +111,12 @@ int run_verdicts(uint64_t first, uint64_t count, int64_t long_sessions) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  program = argv[0];
   if (argc > 1 && std::string_view(argv[1]) == "edges") {
     return run_edge_values(argc > 2 ? std::stoull(argv[2]) : 1000, argc > 3 ? std::stoull(argv[3]) : 1);
   }
   if (argc > 2 && std::string_view(argv[1]) == "edge") {
-    std::puts(edge_scenario(bytes_of(argv[2])).c_str());
-    return 0;
+    return run_edge(argv[2]);
   }
   if (argc > 1 && std::string_view(argv[1]) == "plans") {
     return run_plans(argc > 2 ? std::stoull(argv[2]) : 40, argc > 3 ? std::stoull(argv[3]) : 1);
@@ -137,10 +142,9 @@ int main(int argc, char** argv) try {
   const Tally tally = soak(
       first, count,
       [](const Finding& finding) {
-        std::printf("scenario %llu: %s\n%s\nagain: %s 1 %llu\n\n",
-                    static_cast<unsigned long long>(finding.number), finding.what.c_str(),
-                    finding.scenario.c_str(), "kvcap_soak", static_cast<unsigned long long>(finding.number));
-        std::fflush(stdout);
+        std::printf("scenario %llu: %s\n%s\n", static_cast<unsigned long long>(finding.number),
+                    finding.what.c_str(), finding.scenario.c_str());
+        print_again(scenario_hint(finding.number));
       },
       [](const Finding& refusal) {
         std::fprintf(stderr, "scenario %llu is refused: %s\n",

@@ -5,6 +5,7 @@
 
 #include "base/input_error.h"
 #include "scenario/load.h"
+#include "soak/hints.h"
 #include "soak/scenario_generator.h"
 
 namespace kvcap::soak::soak_test {
@@ -12,12 +13,23 @@ namespace {
 
 TEST(Soak, FortyRandomScenariosBreakNoLaw) {
   const Tally tally = soak(1, 40, [](const Finding& finding) {
-    ADD_FAILURE() << "scenario " << finding.number << " (kvcap_soak 1 " << finding.number
+    ADD_FAILURE() << "scenario " << finding.number << " (kvcap_soak " << scenario_hint(finding.number)
                   << "): " << finding.what << "\n"
                   << finding.scenario;
   });
   EXPECT_LT(tally.refused, 4);
   EXPECT_GT(tally.turns, 2000);
+}
+
+// Of two requests that decode together the second's saves find the write queue full or not, by the step in
+// which they leave.
+TEST(Soak, SavesOfStepsMeetTheSameWriteQueueInBothFidelities) {
+  for (const uint64_t number : {1700148ULL, 7459578483ULL}) {
+    const Tally tally = soak(number, 1, [](const Finding& finding) {
+      ADD_FAILURE() << "scenario " << finding.number << ": " << finding.what;
+    });
+    EXPECT_EQ(tally.ran, 1);
+  }
 }
 
 TEST(Soak, NumbersStandForScenariosOfWhichFewAreRefused) {
