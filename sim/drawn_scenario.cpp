@@ -125,7 +125,7 @@ Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors) {
     *host_s *= factor_of(factors, "host");
   }
   if (serving.kv_capacity_tokens) return drawn;
-  const auto derived = static_cast<double>(derived_kv_capacity_tokens(scenario));
+  const auto derived = static_cast<double>(planned_memory(scenario).tokens);
   const auto blocks = static_cast<int64_t>(derived * factor_of(factors, "kv_capacity") /
                                            static_cast<double>(serving.block_size));
   if (blocks > 0) serving.kv_capacity_tokens = blocks * serving.block_size;

@@ -325,13 +325,13 @@ double Machine::sequences_at_once(double tokens) const {
   return static_cast<double>(kv_layout_.blocks_of(kv_capacity_tokens_)) / static_cast<double>(blocks);
 }
 
-static int64_t kv_capacity_of(const Scenario& scenario) {
-  return scenario.serving.kv_capacity_tokens.value_or(derived_kv_capacity_tokens(scenario));
+int64_t kv_capacity_tokens(const Scenario& scenario) {
+  return scenario.serving.kv_capacity_tokens.value_or(planned_memory(scenario).tokens);
 }
 
 // A tier as large as a multiple of the engine's KV blocks.
 static double over_gpu_bytes(const Scenario& scenario, const TierOptions& tier, double there_bytes) {
-  const double bytes = *tier.capacity_over_gpu * static_cast<double>(kv_capacity_of(scenario)) *
+  const double bytes = *tier.capacity_over_gpu * static_cast<double>(kvcap::kv_capacity_tokens(scenario)) *
                        scenario.model.kv_bytes_per_token();
   if (bytes <= there_bytes) return bytes;
   throw InputError(format(
@@ -388,7 +388,9 @@ EngineSettings engine_settings(const Scenario& scenario) {
           .gpu_memory_utilization = serving.gpu_memory_utilization,
           .max_num_batched_tokens = serving.max_num_batched_tokens,
           .max_num_seqs = serving.max_num_seqs,
-          .block_size = serving.block_size};
+          .block_size = serving.block_size,
+          .draft = draft_memory(scenario),
+          .capacity_model = kv_capacity_model(scenario)};
 }
 
 DraftMemory draft_memory(const Scenario& scenario) {
@@ -399,9 +401,7 @@ DraftMemory draft_memory(const Scenario& scenario) {
 }
 
 GpuMemory planned_memory(const Scenario& scenario) {
-  EngineSettings settings = engine_settings(scenario);
-  settings.draft = draft_memory(scenario);
-  return gpu_memory(scenario.model, scenario.hardware, settings);
+  return gpu_memory(scenario.model, scenario.hardware, engine_settings(scenario));
 }
 
 KvLayout kv_layout(const Scenario& scenario) {
@@ -412,42 +412,10 @@ int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, in
   return 2 * sequences * (tokens + kv_layout(scenario).block_tokens());
 }
 
-static KvCapacity shapes_capacity(const Scenario& scenario) {
-  const ServingOptions& serving = scenario.serving;
-  const KvCapacityModel model = kv_capacity_model(scenario);
-  if (model != KvCapacityModel::engine) {
-    const bool of_free = model == KvCapacityModel::share_of_free;
-    KvCapacity capacity =
-        derive_kv_capacity(scenario.model, scenario.hardware, serving.tensor_parallel_size,
-                           of_free ? 1 : serving.gpu_memory_utilization, serving.max_num_batched_tokens,
-                           serving.block_size, expert_placement(scenario), draft_memory(scenario));
-    if (!of_free) return capacity;
-    const KvLayout layout = kv_layout(scenario);
-    const auto blocks = static_cast<double>(layout.blocks_of(capacity.tokens));
-    capacity.tokens = layout.tokens_of(static_cast<int64_t>(serving.gpu_memory_utilization * blocks));
-    return capacity;
-  }
-  const GpuMemory memory = planned_memory(scenario);
-  const auto gpus = static_cast<double>(serving.tensor_parallel_size);
-  return {.tokens = memory.tokens, .weight_bytes = gpus * memory.weight_bytes};
-}
-
-// With what the engine was found to have of it on this machine.
-static KvCapacity derived_capacity(const Scenario& scenario) {
-  KvCapacity capacity = shapes_capacity(scenario);
-  if (!scenario.hardware.engine) return capacity;
-  const double share = scenario.hardware.engine->kv_capacity_share;
-  const KvLayout layout = kv_layout(scenario);
-  const int64_t blocks = layout.blocks_of(capacity.tokens);
-  capacity.tokens = layout.tokens_of(std::llround(share * static_cast<double>(blocks)));
-  return capacity;
-}
-
-int64_t derived_kv_capacity_tokens(const Scenario& scenario) { return derived_capacity(scenario).tokens; }
-
 void Machine::choose_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
-  const KvCapacity derived = derived_capacity(scenario);
+  const GpuMemory derived = planned_memory(scenario);
+  const double weight_bytes = static_cast<double>(serving.tensor_parallel_size) * derived.weight_bytes;
   kv_layout_ = kvcap::kv_layout(scenario);
   checkpoints_ = serving.recurrent_checkpoints;
   step_tokens_ = serving.max_num_batched_tokens;
@@ -459,7 +427,7 @@ void Machine::choose_memory(const Scenario& scenario) {
                             static_cast<long long>(derived.tokens)));
     if (derived.tokens < block_tokens) {
       notes_.push_back(format("the weights of %s, %.1f GB, leave no room for KV on this machine",
-                              scenario.model.name.c_str(), derived.weight_bytes / 1e9));
+                              scenario.model.name.c_str(), weight_bytes / 1e9));
     }
   }
   if (serving.kv_capacity_tokens && kv_capacity_tokens_ < block_tokens) {
@@ -473,7 +441,7 @@ void Machine::choose_memory(const Scenario& scenario) {
     throw InputError(
         format("model %s does not fit: its weights take %.1f GB and %lld x %s have %.1f GB in all; use a "
                "larger serving.tensor_parallel_size or other hardware",
-               scenario.model.name.c_str(), derived.weight_bytes / 1e9,
+               scenario.model.name.c_str(), weight_bytes / 1e9,
                static_cast<long long>(serving.tensor_parallel_size), scenario.hardware.gpu.name.c_str(),
                static_cast<double>(serving.tensor_parallel_size) * scenario.hardware.gpu.memory_bytes / 1e9));
   }

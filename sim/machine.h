@@ -36,19 +36,20 @@ ExpertPlacement expert_placement(const Scenario& scenario);
 // GPUs.
 HardwareProfile share_of_rank(const Scenario& scenario);
 
-// How the scenario's KV capacity is derived where it is not given; and as vLLM derives it.
+// How the scenario's KV capacity is derived where it is not given.
 KvCapacityModel kv_capacity_model(const Scenario& scenario);
 // REQUIRES: serving.engine_version is a version, as loading checks.
 EngineSettings engine_settings(const Scenario& scenario);
-GpuMemory planned_memory(const Scenario& scenario);
 // Of one GPU, for the drafter of speculative decoding.
 DraftMemory draft_memory(const Scenario& scenario);
+// The memory of one GPU, and the KV capacity that it leaves; 0 where the weights leave no room.
+GpuMemory planned_memory(const Scenario& scenario);
+// KV capacity of an engine: the given one, else what is derived. A tier in HBM is part of it.
+int64_t kv_capacity_tokens(const Scenario& scenario);
 // The blocks of GPU memory.
 KvLayout kv_layout(const Scenario& scenario);
 // A capacity of which so many sequences of `tokens` tokens are never short.
 int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, int64_t tokens);
-// What KV capacity comes to where it is not given; 0 where the weights leave no room.
-int64_t derived_kv_capacity_tokens(const Scenario& scenario);
 
 class Machine {
  public:

@@ -11,12 +11,14 @@
 #include "machine.h"
 #include "metrics/format.h"
 #include "scenario/load.h"
+#include "scenario/names.h"
 
 namespace kvcap {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr int64_t kTokens = 1024;  // of a context; no capacity depends on it
 constexpr std::size_t kMemoryColumns = 80, kNameColumns = 31, kSourceColumns = 37;
 
 // With --model and --hardware alone: vLLM's defaults, no workload to speak of.
@@ -57,26 +59,6 @@ const char* name(TermSource source) {
   return "";
 }
 
-// The rough model's two terms, of one GPU.
-GpuMemory simple_memory(const Scenario& scenario) {
-  const ServingOptions& serving = scenario.serving;
-  const auto gpus = static_cast<double>(serving.tensor_parallel_size);
-  const KvCapacity capacity = derive_kv_capacity(
-      scenario.model, scenario.hardware, serving.tensor_parallel_size, serving.gpu_memory_utilization,
-      serving.max_num_batched_tokens, serving.block_size, expert_placement(scenario), draft_memory(scenario));
-  GpuMemory memory = planned_memory(scenario);
-  memory.reported_bytes = scenario.hardware.gpu.memory_bytes;
-  memory.share_bytes = memory.reported_bytes * serving.gpu_memory_utilization;
-  memory.weight_bytes = capacity.weight_bytes / gpus;
-  memory.terms = {{"weights", memory.weight_bytes, true, TermSource::shapes, "parameters, divided evenly"},
-                  {"activations", capacity.activation_bytes / gpus, true, TermSource::shapes,
-                   "one step's rows in the widest layer"}};
-  memory.kv_bytes = memory.share_bytes - memory.bytes(true);
-  memory.tokens = capacity.tokens;
-  memory.blocks = kv_layout(scenario).blocks_of(capacity.tokens);
-  return memory;
-}
-
 struct MemoryRow {
   std::string name, number, source;
 };
@@ -110,6 +92,12 @@ std::string source_text(const MemoryTerm& term) {
   return std::string(name(term.source)) + ": " + term.detail;
 }
 
+struct Server {
+  std::string role;  // "all", "prefill" or "decode"
+  int64_t kv_capacity_tokens = 0;
+  std::string refusal;  // why no run starts it; empty: it does
+};
+
 struct Shown {
   const Scenario& scenario;
   KvCapacityModel model;
@@ -117,6 +105,7 @@ struct Shown {
   bool knows_driver = false;
   int64_t restarted_tokens = 0;    // once kernels are compiled
   std::vector<std::string> notes;  // of the profile, about what is used here: measured, assumed
+  std::vector<Server> servers;
 };
 
 bool begins_with_field(const std::string& note) {
@@ -143,17 +132,33 @@ std::vector<std::string> notes_of(const Scenario& scenario) {
   return notes;
 }
 
-int64_t restarted_tokens(const Scenario& scenario, const GpuMemory& memory) {
-  const EngineSettings settings = engine_settings(scenario);
-  ActivationPeaks peaks = activation_peaks(scenario.model, scenario.hardware, settings);
-  const double first_bytes = peaks.peak_bytes();
-  peaks.compile_bytes = 0;
-  const double kv_bytes = std::max(0.0, memory.kv_bytes + first_bytes - peaks.peak_bytes());
-  return kv_layout(scenario).tokens_of(static_cast<int64_t>(kv_bytes / memory.block_bytes));
+int64_t restarted_tokens(const Scenario& scenario) {
+  EngineSettings settings = engine_settings(scenario);
+  settings.is_first_start = false;
+  return gpu_memory(scenario.model, scenario.hardware, settings).tokens;
+}
+
+// What the servers of a run have for requests: a tier in HBM takes its part.
+std::vector<Server> servers_of(const Scenario& scenario) {
+  std::vector<Server> servers;
+  const auto add = [&servers](const char* role, const Scenario& one) {
+    try {
+      servers.push_back({role, Machine(one, kTokens, kTokens).kv_capacity_tokens(), ""});
+    } catch (const InputError& error) {
+      servers.push_back({role, 0, error.what()});
+    }
+  };
+  if (!scenario.fleet.disaggregation) {
+    add("all", scenario);
+  } else {
+    add("prefill", prefill_scenario(scenario));
+    add("decode", decode_scenario(scenario));
+  }
+  return servers;
 }
 
 std::string memory_source(const Shown& shown) {
-  if (shown.model == KvCapacityModel::simple) return "datasheet: gpu.memory_bytes";
+  if (shown.model != KvCapacityModel::engine) return "datasheet: gpu.memory_bytes";
   if (shown.knows_driver) return "profile: gpu.reported_memory_bytes";
   return "datasheet: gpu.memory_bytes; drivers report 1 to 3 % less";
 }
@@ -193,6 +198,21 @@ std::string blocks_text(const Shown& shown, const KvLayout& layout) {
   return text + ")";
 }
 
+void print_servers(const Shown& shown) {
+  for (const Server& server : shown.servers) {
+    const std::string tokens = format_count(server.kv_capacity_tokens, "token");
+    if (!server.refusal.empty()) {
+      print_wrapped("A run refuses this: " + server.refusal);
+    } else if (server.role == "prefill") {
+      print_wrapped("A node that computes prompts has " + tokens + " for requests.");
+    } else if (server.role == "decode") {
+      print_wrapped("A node that decodes has " + tokens + " for requests.");
+    } else if (server.kv_capacity_tokens != kv_capacity_tokens(shown.scenario)) {
+      print_wrapped("Requests have " + tokens + " of them; the hbm tier of policy.tiers takes the rest.");
+    }
+  }
+}
+
 void print_tokens(const Shown& shown) {
   const GpuMemory& memory = shown.memory;
   const ServingOptions& serving = shown.scenario.serving;
@@ -216,10 +236,12 @@ void print_tokens(const Shown& shown) {
         "%s\n", ("Started again, with kernels compiled: " + format_count(shown.restarted_tokens) + " tokens.")
                     .c_str());
   }
-  if (!serving.kv_capacity_tokens) return;
-  print_format("%s\n", ("Given, and used: " + format_count(*serving.kv_capacity_tokens) +
-                        " tokens (serving.kv_capacity_tokens).")
-                           .c_str());
+  if (serving.kv_capacity_tokens) {
+    print_format("%s\n", ("Given, and used: " + format_count(*serving.kv_capacity_tokens) +
+                          " tokens (serving.kv_capacity_tokens).")
+                             .c_str());
+  }
+  print_servers(shown);
 }
 
 void print_text(const Shown& shown) {
@@ -231,13 +253,16 @@ void print_text(const Shown& shown) {
       scenario.model.name + ", " + format_count(serving.tensor_parallel_size) + "x " +
       scenario.hardware.gpu.name + ": memory of one GPU, " +
       (is_engine ? "as vLLM " + serving.engine_version + " plans it" : "by weights and shapes alone");
+  const bool is_of_free = shown.model == KvCapacityModel::share_of_free;
   print_wrapped(title);
   print_format("\n");
   print_row({"", "GiB", "where it comes from"});
   print_row({is_engine && shown.knows_driver ? "memory that the driver reports" : "memory",
              gib(memory.reported_bytes), memory_source(shown)});
-  print_row({"x gpu_memory_utilization " + share_text(serving.gpu_memory_utilization),
-             gib(memory.share_bytes), "serving: the engine's share"});
+  if (!is_of_free) {
+    print_row({"x gpu_memory_utilization " + share_text(serving.gpu_memory_utilization),
+               gib(memory.share_bytes), "serving: the engine's share"});
+  }
   for (const MemoryTerm& term : memory.terms) {
     if (term.charged) print_row({"- " + term.name, gib(term.bytes), source_text(term)});
   }
@@ -267,7 +292,7 @@ Json json_of(const Shown& shown) {
                {"model", scenario.model.name},
                {"hardware", scenario.hardware.name},
                {"gpus", serving.tensor_parallel_size},
-               {"kv_capacity_model", shown.model == KvCapacityModel::engine ? "engine" : "simple"},
+               {"kv_capacity_model", kKvCapacityModelNames[static_cast<std::size_t>(shown.model)]},
                {"engine_version", serving.engine_version},
                {"memory_bytes", memory.reported_bytes},
                {"memory_source", memory_source(shown)},
@@ -279,6 +304,15 @@ Json json_of(const Shown& shown) {
                {"block_size", serving.block_size},
                {"blocks", memory.blocks},
                {"kv_capacity_tokens", memory.tokens}};
+  for (const Server& server : shown.servers) {
+    Json one = {{"role", server.role}};
+    if (server.refusal.empty()) {
+      one["kv_capacity_tokens"] = server.kv_capacity_tokens;
+    } else {
+      one["refusal"] = server.refusal;
+    }
+    json["servers"].push_back(one);
+  }
   if (shown.model == KvCapacityModel::engine) {
     json["restarted_kv_capacity_tokens"] = shown.restarted_tokens;
     json["profile_notes"] = shown.notes;
@@ -292,13 +326,13 @@ Json json_of(const Shown& shown) {
 void show_memory(const ShowMemoryArgs& args) {
   const Scenario scenario = scenario_of(args);
   const KvCapacityModel model = kv_capacity_model(scenario);
-  Shown shown = {
-      .scenario = scenario,
-      .model = model,
-      .memory = model == KvCapacityModel::engine ? planned_memory(scenario) : simple_memory(scenario),
-      .knows_driver = scenario.hardware.gpu.reported_memory_bytes.has_value()};
+  Shown shown = {.scenario = scenario,
+                 .model = model,
+                 .memory = planned_memory(scenario),
+                 .knows_driver = scenario.hardware.gpu.reported_memory_bytes.has_value(),
+                 .servers = servers_of(scenario)};
   if (model == KvCapacityModel::engine) {
-    shown.restarted_tokens = restarted_tokens(scenario, shown.memory);
+    shown.restarted_tokens = restarted_tokens(scenario);
     shown.notes = notes_of(scenario);
   }
   if (args.json) {

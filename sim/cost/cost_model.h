@@ -26,7 +26,6 @@
 #include <memory>
 #include <span>
 
-#include "cost/draft_memory.h"
 #include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
@@ -180,21 +179,5 @@ class CostModel {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// KV tokens that fit the group by weights and shapes alone (KvCapacityModel::simple; as vLLM plans memory:
-// gpu_memory.h): (memory * utilization - weights - activations of one step) / KV bytes per token, rounded
-// down to whole blocks; 0 when the weights do not fit. Activations: the residual, and the
-// input and output of the widest GEMM, for max_num_batched_tokens rows; routed experts hold the rows of all
-// active experts at once. Of several ranks that share their experts: of one, with its share of the experts.
-// `draft`: of one GPU.
-struct KvCapacity {
-  int64_t tokens = 0;
-  double weight_bytes = 0;      // per group
-  double activation_bytes = 0;  // per group
-};
-KvCapacity derive_kv_capacity(const ModelSpec& model, const HardwareProfile& hardware,
-                              int64_t tensor_parallel_size, double gpu_memory_utilization,
-                              int64_t max_num_batched_tokens, int64_t block_size,
-                              const ExpertPlacement& placement = {}, const DraftMemory& draft = {});
 
 }  // namespace kvcap

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "base/check.h"
 #include "cost/kv_layers.h"
@@ -118,6 +119,12 @@ int64_t graphs(const EngineSettings& settings) {
   return graph_sizes(2 * settings.max_num_seqs) + graph_sizes(settings.max_num_seqs);
 }
 
+std::string number_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
+}
+
 std::string gib_text(double bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2f", bytes / kGiB);
@@ -199,7 +206,7 @@ ActivationPeaks activation_peaks(const ModelSpec& model, const HardwareProfile& 
   if (engine.sampler_row_per_multiprocessor) {
     peaks.sampler_bytes += 4 * product(std::min(hardware.gpu.sm_count, sampled), model.vocab_size);
   }
-  peaks.compile_bytes = hidden_bytes + embedding_bytes(model, t);
+  if (settings.is_first_start) peaks.compile_bytes = hidden_bytes + embedding_bytes(model, t);
   return peaks;
 }
 
@@ -217,9 +224,36 @@ double GpuMemory::free_bytes() const {
   return reported_bytes - held;
 }
 
-GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
-                     const EngineSettings& settings) {
-  KVCAP_CHECK(settings.block_size > 0);
+// Weights of the model and of a drafter.
+static void add_weights(GpuMemory& memory, const EngineSettings& settings, const char* name,
+                        const char* detail) {
+  memory.terms.push_back({name, memory.weight_bytes, true, TermSource::shapes, detail});
+  if (settings.draft.weight_bytes > 0) {
+    memory.terms.push_back({"drafter's weights", settings.draft.weight_bytes, true, TermSource::shapes,
+                            "of speculative decoding; its KV is part of the blocks"});
+  }
+}
+
+static GpuMemory memory_by_shapes(const ModelSpec& model, const HardwareProfile& hardware,
+                                  const EngineSettings& settings) {
+  const bool is_of_free = settings.capacity_model == KvCapacityModel::share_of_free;
+  const auto gpus = static_cast<double>(settings.tensor_parallel_size);
+  const auto ranks = static_cast<double>(settings.placement.ranks);
+  GpuMemory memory;
+  memory.reported_bytes = hardware.gpu.memory_bytes;
+  memory.share_bytes = memory.reported_bytes * (is_of_free ? 1 : settings.gpu_memory_utilization);
+  memory.weight_bytes = (model.weight_bytes() - (1 - 1 / ranks) * model.routed_weight_bytes()) / gpus;
+  add_weights(memory, settings, "weights", "parameters, divided evenly");
+  const LayerShapes shapes = layer_shapes(model, settings.tensor_parallel_size, settings.placement);
+  memory.terms.push_back({"activations",
+                          static_cast<double>(settings.max_num_batched_tokens) *
+                              shapes.activation_elements_per_token * model.hidden_bytes_per_element,
+                          true, TermSource::shapes, "one step's rows in the widest layer"});
+  return memory;
+}
+
+static GpuMemory memory_by_engine(const ModelSpec& model, const HardwareProfile& hardware,
+                                  const EngineSettings& settings) {
   const EngineMemory engine = engine_memory(settings.version);
   const int64_t t = settings.tensor_parallel_size;
   const Gpu& gpu = hardware.gpu;
@@ -227,12 +261,7 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
   memory.reported_bytes = gpu.reported_memory_bytes.value_or(gpu.memory_bytes);
   memory.share_bytes = std::ceil(memory.reported_bytes * settings.gpu_memory_utilization);
   memory.weight_bytes = loaded_weight_bytes(model, t, settings.placement);
-  memory.terms.push_back({"weights as loaded", memory.weight_bytes, true, TermSource::shapes,
-                          "vocabulary padded to 64, rotary table, replicas"});
-  if (settings.draft.weight_bytes > 0) {
-    memory.terms.push_back({"drafter's weights", settings.draft.weight_bytes, true, TermSource::shapes,
-                            "of speculative decoding; its KV is part of the blocks"});
-  }
+  add_weights(memory, settings, "weights as loaded", "vocabulary padded to 64, rotary table, replicas");
 
   const ActivationPeaks peaks = activation_peaks(model, hardware, settings);
   memory.terms.push_back({"peak activations", peaks.peak_bytes(), true, TermSource::shapes,
@@ -262,12 +291,46 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
       kGraphsBytes + kGraphLayerBytes * product(model.num_hidden_layers, graphs(settings));
   memory.terms.push_back(
       {"CUDA graphs", graph_bytes, engine.charges_graphs, TermSource::fitted, "on H100, median error 8 %"});
+  return memory;
+}
 
+// What the terms leave, in whole blocks.
+static void fill_blocks(GpuMemory& memory, const ModelSpec& model, const HardwareProfile& hardware,
+                        const EngineSettings& settings) {
+  const KvLayout layout = kv_layout_of(model, settings.tensor_parallel_size, settings.block_size);
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
-  const KvLayout layout = kv_layout_of(model, t, settings.block_size);
   memory.block_bytes = settings.draft.block_bytes(layout);
   memory.blocks = static_cast<int64_t>(std::floor(std::max(0.0, memory.kv_bytes) / memory.block_bytes));
+  const auto keep = [&memory](int64_t blocks, MemoryTerm term) {
+    const double kept_bytes = static_cast<double>(blocks) * memory.block_bytes;
+    term.bytes = memory.kv_bytes - kept_bytes;
+    memory.terms.push_back(std::move(term));
+    memory.kv_bytes = kept_bytes;
+    memory.blocks = blocks;
+  };
+  if (settings.capacity_model == KvCapacityModel::share_of_free && memory.blocks > 0) {
+    keep(static_cast<int64_t>(settings.gpu_memory_utilization * static_cast<double>(memory.blocks)),
+         {.name = "left free",
+          .source = TermSource::engine,
+          .detail = "KV gets gpu_memory_utilization " + number_text(settings.gpu_memory_utilization) +
+                    " of what is free"});
+  }
+  const double share = hardware.engine ? hardware.engine->kv_capacity_share : 1;
+  if (share != 1 && memory.blocks > 0) {
+    keep(std::llround(share * static_cast<double>(memory.blocks)), {.name = "correction of the fitted engine",
+                                                                    .source = TermSource::profile,
+                                                                    .detail = "engine.kv_capacity_share"});
+  }
   memory.tokens = layout.tokens_of(memory.blocks);
+}
+
+GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
+                     const EngineSettings& settings) {
+  KVCAP_CHECK(settings.block_size > 0);
+  const bool is_engine = settings.capacity_model == KvCapacityModel::engine;
+  GpuMemory memory =
+      is_engine ? memory_by_engine(model, hardware, settings) : memory_by_shapes(model, hardware, settings);
+  fill_blocks(memory, model, hardware, settings);
   return memory;
 }
 

@@ -1,4 +1,6 @@
-// GpuMemory: where the memory of one GPU of a tensor-parallel group goes, as vLLM plans it at start-up:
+// GpuMemory: where the memory of one GPU of a tensor-parallel group goes, and how many tokens of KV it holds.
+// Every command takes its KV capacity from gpu_memory(). As vLLM plans it at start-up
+// (KvCapacityModel::engine):
 //
 //   share  = memory that the driver reports * gpu_memory_utilization
 //   KV     = share - weights as loaded - peak of the profiling run - growth outside PyTorch
@@ -8,6 +10,10 @@
 // before the engine looks at free memory (the CUDA context, NCCL's buffers) is not charged, nor in most
 // versions are CUDA graphs: they have to fit in what the share leaves. All GPUs of a group are alike, so the
 // group's capacity in tokens is that of one GPU.
+//
+// The other two models know weights and shapes alone: the parameters, divided evenly, and the rows of one
+// step: the residual, and the input and output of the widest GEMM, for max_num_batched_tokens rows; routed
+// experts hold the rows of all active experts at once.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +24,7 @@
 #include "cost/engine_memory.h"
 #include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
+#include "spec/kv_capacity_model.h"
 #include "spec/model_spec.h"
 
 namespace kvcap {
@@ -31,6 +38,8 @@ struct EngineSettings {
   int64_t max_num_seqs = 256;
   int64_t block_size = 16;
   DraftMemory draft;  // of speculative decoding
+  KvCapacityModel capacity_model = KvCapacityModel::engine;
+  bool is_first_start = true;  // kernels are not compiled yet
 };
 
 // Weights of one GPU as vLLM loads them, in bytes: the vocabulary padded to a multiple of 64, in the
@@ -70,17 +79,18 @@ struct GpuMemory {
   double reported_bytes = 0;
   double share_bytes = 0;
   std::vector<MemoryTerm> terms;
-  double kv_bytes = 0;  // what is left for KV; negative where the terms exceed the share
+  double kv_bytes = 0;  // share_bytes without the charged terms; negative where these exceed it
   double block_bytes = 0;
   int64_t blocks = 0;
   int64_t tokens = 0;
-  double weight_bytes = 0;
+  double weight_bytes = 0;  // without a drafter's
   // Whether an engine would start: it asks for its share of memory that is free then.
   double free_bytes() const;
 
   double bytes(bool charged) const;
 };
-// Without Gpu::reported_memory_bytes the memory is memory_bytes.
+// Without Gpu::reported_memory_bytes the memory is memory_bytes. With HardwareProfile::engine its
+// kv_capacity_share applies.
 GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware, const EngineSettings& settings);
 
 }  // namespace kvcap

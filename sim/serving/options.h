@@ -7,6 +7,7 @@
 
 #include "serving/speculative_options.h"
 #include "spec/expert_placement.h"
+#include "spec/kv_capacity_model.h"
 #include "spec/kv_groups.h"
 
 namespace kvcap {
@@ -31,11 +32,6 @@ enum class StepOrder : uint8_t { mixed, prefill_first };
 // alone (vLLM V1).
 enum class OneTokenSlices : uint8_t { prefill, decode };
 
-// How the KV capacity follows from GPU memory where it is not given. engine: as vLLM plans it, term by term
-// (cost/gpu_memory.h). simple: the memory's share without weights and the rows of one step in the widest
-// layer; for systems that are not vLLM. share_of_free: a share of what weights and these rows leave free
-// (TensorRT-LLM's free_gpu_memory_fraction).
-enum class KvCapacityModel : uint8_t { engine, simple, share_of_free };
 // Attention of a step that mixes prompts and decodes. two_calls: each in its own kernel (FlashInfer,
 // TensorRT-LLM, MLA). one_call: decoding rows in the prompts' kernel, which does not split their keys
 // (vLLM's FlashAttention backend; vllm-project/vllm#58013 says so and would change it for FlashAttention-2).

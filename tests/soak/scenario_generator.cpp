@@ -8,7 +8,6 @@
 
 #include "base/input_error.h"
 #include "base/random.h"
-#include "cost/cost_model.h"
 #include "cost/gpu_memory.h"
 #include "machine.h"
 #include "policy/table.h"
@@ -175,12 +174,12 @@ class Generator {
     int64_t size = 1;
     ExpertPlacement placement;
     const auto tokens = [&] {
-      if (!hardware.gpu.reported_memory_bytes) {
-        return derive_kv_capacity(model, hardware, size, 0.9, 2048, 16, placement).tokens;
-      }
-      return gpu_memory(
-                 model, hardware,
-                 {.tensor_parallel_size = size, .placement = placement, .max_num_batched_tokens = 8192})
+      const bool knows_driver = hardware.gpu.reported_memory_bytes.has_value();
+      return gpu_memory(model, hardware,
+                        {.tensor_parallel_size = size,
+                         .placement = placement,
+                         .max_num_batched_tokens = knows_driver ? 8192 : 2048,
+                         .capacity_model = knows_driver ? KvCapacityModel::engine : KvCapacityModel::simple})
           .tokens;
     };
     const auto doubled = [&] {

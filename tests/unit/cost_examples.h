@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cost/cost_model.h"
+#include "cost/gpu_memory.h"
 
 namespace kvcap {
 
@@ -108,6 +109,21 @@ inline Efficiency wave() {
 inline double gemm(const Efficiency& efficiency, int64_t m, int64_t n, int64_t k,
                    bool* extrapolated = nullptr) {
   return gemm_s(efficiency, machine().gpu, m, n, k, 2, 2, extrapolated);
+}
+
+inline GpuMemory memory_by_shapes(const ModelSpec& model, const HardwareProfile& hardware, int64_t gpus = 1,
+                                  const ExpertPlacement& placement = {}) {
+  return gpu_memory(
+      model, hardware,
+      {.tensor_parallel_size = gpus, .placement = placement, .capacity_model = KvCapacityModel::simple});
+}
+
+// Of the first term with this name; 0 where there is none.
+inline double term_bytes(const GpuMemory& memory, const std::string& name) {
+  for (const MemoryTerm& one : memory.terms) {
+    if (one.name == name) return one.bytes;
+  }
+  return 0;
 }
 
 }  // namespace kvcap

@@ -281,27 +281,28 @@ TEST(LatentAttention, RestoresTheLatentAndTheRotaryKey) {
 
 TEST(KvCapacity, IsWhatWeightsAndActivationsLeave) {
   // Llama-2-7B, 2048 rows: residual 4096, input 4096 and output 2 * 11008 of the up projection.
-  const KvCapacity capacity = derive_kv_capacity(llama_2_7b(), machine(), 1, 0.9, 2048, 16);
-  EXPECT_DOUBLE_EQ(capacity.weight_bytes, 2 * 6'738'415'616.0);
-  EXPECT_DOUBLE_EQ(capacity.activation_bytes, 2048 * (4096 + 4096 + 2 * 11008) * 2);
-  const double free_bytes = 0.9 * 40 * std::pow(1024, 3) - capacity.weight_bytes - capacity.activation_bytes;
-  EXPECT_EQ(capacity.tokens, 16 * static_cast<int64_t>(free_bytes / (16 * 524288)));
+  const GpuMemory memory = memory_by_shapes(llama_2_7b(), machine());
+  const double activation_bytes = term_bytes(memory, "activations");
+  EXPECT_DOUBLE_EQ(memory.weight_bytes, 2 * 6'738'415'616.0);
+  EXPECT_DOUBLE_EQ(activation_bytes, 2048 * (4096 + 4096 + 2 * 11008) * 2);
+  const double free_bytes = 0.9 * 40 * std::pow(1024, 3) - memory.weight_bytes - activation_bytes;
+  EXPECT_EQ(memory.tokens, 16 * static_cast<int64_t>(free_bytes / (16 * 524288)));
 }
 
 TEST(KvCapacity, OfAGroupHasEveryRowOnEveryGpu) {
   // Each of two GPUs has the residual, the input and half of the output of the up projection.
-  const KvCapacity capacity = derive_kv_capacity(llama_2_7b(), machine(), 2, 0.9, 2048, 16);
-  EXPECT_DOUBLE_EQ(capacity.activation_bytes, 2 * 2048 * (4096 + 4096 + 11008) * 2.0);
-  const double free_bytes =
-      2 * 0.9 * 40 * std::pow(1024, 3) - capacity.weight_bytes - capacity.activation_bytes;
-  EXPECT_EQ(capacity.tokens, 16 * static_cast<int64_t>(free_bytes / (16 * 524288)));
+  const GpuMemory memory = memory_by_shapes(llama_2_7b(), machine(), 2);
+  const double activation_bytes = term_bytes(memory, "activations");
+  EXPECT_DOUBLE_EQ(activation_bytes, 2048 * (4096 + 4096 + 11008) * 2.0);
+  const double free_bytes = 2 * (0.9 * 40 * std::pow(1024, 3) - memory.weight_bytes - activation_bytes);
+  EXPECT_EQ(memory.tokens, 16 * static_cast<int64_t>(free_bytes / (16 * 524288)));
 }
 
 TEST(KvCapacity, ComesNearWhatHCachePrintsForAnA100) {
   // HCache 2.4: 48 K tokens for Llama2-7B and 17 K for Llama2-13B on 40 GiB. The two printed numbers imply
   // different shares of the memory (0.90 and 0.93), so 13B stays 10 % below at 0.9.
   const auto tokens = [](const ModelSpec& model) {
-    return static_cast<double>(derive_kv_capacity(model, machine(), 1, 0.9, 2048, 16).tokens);
+    return static_cast<double>(memory_by_shapes(model, machine()).tokens);
   };
   EXPECT_NEAR(tokens(llama_2_7b()), 48'000, 0.03 * 48'000);
   EXPECT_NEAR(tokens(llama_2_13b()), 17'000, 0.12 * 17'000);
@@ -311,8 +312,8 @@ TEST(KvCapacity, HoldsTheRowsOfAllActiveExpertsAtOnce) {
   // Mixtral: residual 4096; two experts with input 4096 and output 2 * 14336 of the up projection.
   HardwareProfile hardware = machine();
   hardware.gpu.memory_bytes = 141e9;
-  const KvCapacity capacity = derive_kv_capacity(mixtral(), hardware, 1, 0.9, 2048, 16);
-  EXPECT_DOUBLE_EQ(capacity.activation_bytes, 2048 * (4096 + 2 * (4096 + 2 * 14336)) * 2.0);
+  EXPECT_DOUBLE_EQ(term_bytes(memory_by_shapes(mixtral(), hardware), "activations"),
+                   2048 * (4096 + 2 * (4096 + 2 * 14336)) * 2.0);
 }
 
 HardwareProfile machine_with_collectives() {
@@ -375,16 +376,16 @@ TEST(CostModel, MultipliesAnFp8ModelsLayersInFp8AndItsHeadInSixteenBits) {
 TEST(KvCapacity, IsZeroWhenTheWeightsDoNotFit) {
   HardwareProfile hardware = machine();
   hardware.gpu.memory_bytes = 14e9;
-  EXPECT_EQ(derive_kv_capacity(llama_2_7b(), hardware, 1, 0.9, 2048, 16).tokens, 0);
+  EXPECT_EQ(memory_by_shapes(llama_2_7b(), hardware).tokens, 0);
 }
 
 TEST(KvCapacity, CountsReplicatedLatentsOnEveryGpu) {
   ModelSpec model = deepseek_v2();
   HardwareProfile hardware = machine();
   hardware.gpu.memory_bytes = 80e9;
-  const KvCapacity capacity = derive_kv_capacity(model, hardware, 8, 0.9, 2048, 16);
-  const double free_bytes = 8 * 80e9 * 0.9 - capacity.weight_bytes - capacity.activation_bytes;
-  EXPECT_NEAR(static_cast<double>(capacity.tokens), free_bytes / (8 * 60 * 576 * 2), 16);
+  const GpuMemory memory = memory_by_shapes(model, hardware, 8);
+  EXPECT_NEAR(static_cast<double>(memory.tokens), memory.kv_bytes / (60 * 576 * 2), 16);
+  EXPECT_NEAR(memory.kv_bytes, 80e9 * 0.9 - memory.weight_bytes - term_bytes(memory, "activations"), 1);
 }
 
 }  // namespace

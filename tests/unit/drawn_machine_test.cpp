@@ -228,7 +228,7 @@ Scenario scenario_with(const std::vector<std::string>& overrides) {
 
 TEST(DrawnScenario, HasMoreOrLessKvMemoryUnlessItIsGiven) {
   const Scenario scenario = scenario_with({});
-  const auto derived = static_cast<double>(derived_kv_capacity_tokens(scenario));
+  const auto derived = static_cast<double>(planned_memory(scenario).tokens);
   const double factor = factor_of(drawn_factors(scenario.hardware, scenario.seed, 2), "kv_capacity");
   const Scenario drawn = drawn_scenario(scenario, 2);
   ASSERT_TRUE(drawn.serving.kv_capacity_tokens);

@@ -209,8 +209,8 @@ TEST(ExpertParallel, KeepsItsShareOfTheExpertsInMemory) {
   // 64 experts on 6 GPUs: the fullest has 11.
   EXPECT_DOUBLE_EQ(loaded_weight_bytes(model, 2, expert_parallel(3)),
                    loaded_weight_bytes(model, 2) - experts / 2 + experts * 11 / 64);
-  const KvCapacity one = derive_kv_capacity(model, machine(), 1, 0.9, 2048, 16);
-  const KvCapacity two = derive_kv_capacity(model, machine(), 1, 0.9, 2048, 16, expert_parallel(2));
+  const GpuMemory one = memory_by_shapes(model, machine());
+  const GpuMemory two = memory_by_shapes(model, machine(), 1, expert_parallel(2));
   EXPECT_DOUBLE_EQ(two.weight_bytes, one.weight_bytes - experts / 2);
   EXPECT_GT(two.tokens, one.tokens);
 }

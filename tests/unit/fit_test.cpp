@@ -278,9 +278,9 @@ TEST(EngineTimes, OfAProfileAreTheDefaultsOfServing) {
 }
 
 TEST(EngineTimes, HaveTheShareOfTheDerivedKvCapacityThatTheEngineHas) {
-  const int64_t whole = derived_kv_capacity_tokens(base_scenario());
+  const int64_t whole = planned_memory(base_scenario()).tokens;
   const int64_t half =
-      derived_kv_capacity_tokens(base_scenario({R"(hardware.engine={"kv_capacity_share": 0.5})"}));
+      planned_memory(base_scenario({R"(hardware.engine={"kv_capacity_share": 0.5})"})).tokens;
   EXPECT_EQ(half % 16, 0);
   EXPECT_NEAR(static_cast<double>(half), 0.5 * static_cast<double>(whole), 8);
 }

@@ -21,13 +21,6 @@
 namespace kvcap::gpu_memory_test {
 namespace {
 
-double term(const GpuMemory& memory, const std::string& name) {
-  for (const MemoryTerm& one : memory.terms) {
-    if (one.name == name) return one.bytes;
-  }
-  return 0;
-}
-
 HardwareProfile reporting(double bytes) {
   HardwareProfile hardware = machine();
   hardware.gpu.reported_memory_bytes = bytes;
@@ -44,7 +37,7 @@ TEST(GpuMemory, IsTheShareWithoutWeightsActivationsAndGrowth) {
   const GpuMemory memory = gpu_memory(model, reporting(40 * kGiB), settings);
   EXPECT_DOUBLE_EQ(memory.share_bytes, 36 * kGiB);
   // 32,000 words are 500 x 64 already; the rotary table has 4096 rows of one head.
-  EXPECT_DOUBLE_EQ(term(memory, "weights as loaded"), 2.0 * 6'738'415'616 + 2.0 * 4096 * 128);
+  EXPECT_DOUBLE_EQ(term_bytes(memory, "weights as loaded"), 2.0 * 6'738'415'616 + 2.0 * 4096 * 128);
   // A layer: input, residual and attention's output, then gate, up and their product.
   const double forward = 2048 * 2.0 * (3 * 4096 + 3 * 11008);
   // The logits in 16 bits, and what sorting them takes.
@@ -55,8 +48,8 @@ TEST(GpuMemory, IsTheShareWithoutWeightsActivationsAndGrowth) {
   EXPECT_DOUBLE_EQ(peaks.sampler_bytes, sampler);
   EXPECT_DOUBLE_EQ(peaks.compile_bytes, compile);
   EXPECT_STREQ(peaks.largest(), "compile");
-  EXPECT_DOUBLE_EQ(term(memory, "peak activations"), 0.05 * kGiB + compile);
-  EXPECT_DOUBLE_EQ(term(memory, "growth outside PyTorch"), 0.13 * kGiB);
+  EXPECT_DOUBLE_EQ(term_bytes(memory, "peak activations"), 0.05 * kGiB + compile);
+  EXPECT_DOUBLE_EQ(term_bytes(memory, "growth outside PyTorch"), 0.13 * kGiB);
   // Whole blocks of 16 tokens of 512 KiB.
   const double kv =
       36 * kGiB - (2.0 * 6'738'415'616 + 2.0 * 4096 * 128) - 0.05 * kGiB - compile - 0.13 * kGiB;
@@ -136,7 +129,7 @@ TEST(GpuMemory, ChargesGraphsInSomeVersionsAndTheContextInNone) {
   const GpuMemory before = planned(20), with = planned(21), after = planned(26);
   // 51 graphs of pieces and 51 of whole steps, 32 layers.
   const double graphs = 0.25 * kGiB + 102 * 32 * 0.18 * 1024 * 1024;
-  EXPECT_DOUBLE_EQ(term(with, "CUDA graphs"), graphs);
+  EXPECT_DOUBLE_EQ(term_bytes(with, "CUDA graphs"), graphs);
   EXPECT_NEAR(before.kv_bytes - with.kv_bytes, graphs, 1);
   EXPECT_DOUBLE_EQ(before.kv_bytes, after.kv_bytes);
   EXPECT_DOUBLE_EQ(before.free_bytes(), 79.5 * kGiB);
@@ -145,8 +138,9 @@ TEST(GpuMemory, ChargesGraphsInSomeVersionsAndTheContextInNone) {
 TEST(GpuMemory, LeavesRoomForCollectivesOfAGroup) {
   HardwareProfile hardware = reporting(80 * kGiB);
   const auto kv = [&](int minor, int64_t gpus) {
-    return term(gpu_memory(llama_3_1_8b(), hardware, {.version = {0, minor}, .tensor_parallel_size = gpus}),
-                "collectives, inside the share");
+    return term_bytes(
+        gpu_memory(llama_3_1_8b(), hardware, {.version = {0, minor}, .tensor_parallel_size = gpus}),
+        "collectives, inside the share");
   };
   EXPECT_EQ(kv(19, 1), 0);
   EXPECT_DOUBLE_EQ(kv(19, 2), 0.42 * kGiB);
@@ -166,8 +160,6 @@ TEST(GpuMemory, IsPlannedAsAnEngineDoesOnlyWhereTheDriverIsKnown) {
   EXPECT_EQ(kv_capacity_model(scenario("a100-40g-4x-pm9a3")), KvCapacityModel::simple);
   EXPECT_EQ(kv_capacity_model(scenario("h100-sxm", R"({"kv_capacity_model": "simple"})")),
             KvCapacityModel::simple);
-  const Scenario one = scenario("h100-sxm");
-  EXPECT_EQ(Machine(one, 1024, 1024).kv_capacity_tokens(), planned_memory(one).tokens);
 }
 
 TEST(GpuMemory, ReadsVersionsOfTwoAndMoreNumbers) {

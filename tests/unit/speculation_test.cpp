@@ -205,10 +205,13 @@ TEST(DraftMemory, TakesItsShareOfWhatIsLeftForKv) {
   EXPECT_EQ(drafting.block_bytes, 16 * (131072 + 4096));
   EXPECT_DOUBLE_EQ(plain.kv_bytes - drafting.kv_bytes, settings.draft.weight_bytes);
   EXPECT_EQ(drafting.blocks, static_cast<int64_t>(std::floor(drafting.kv_bytes / drafting.block_bytes)));
-  const KvCapacity simple = derive_kv_capacity(llama_3_8b(), hardware, 1, 0.9, 2048, 16, {}, settings.draft);
-  const double free_bytes = 0.9 * hardware.gpu.memory_bytes - simple.weight_bytes - simple.activation_bytes;
+  settings.capacity_model = KvCapacityModel::simple;
+  const GpuMemory simple = gpu_memory(llama_3_8b(), hardware, settings);
+  const double free_bytes = 0.9 * hardware.gpu.memory_bytes - simple.bytes(true);
   EXPECT_EQ(simple.tokens, static_cast<int64_t>(std::floor(free_bytes / drafting.block_bytes)) * 16);
-  EXPECT_DOUBLE_EQ(simple.weight_bytes, llama_3_8b().weight_bytes() + settings.draft.weight_bytes);
+  ASSERT_EQ(simple.terms.size(), 3U);
+  EXPECT_DOUBLE_EQ(simple.terms[0].bytes + simple.terms[1].bytes,
+                   llama_3_8b().weight_bytes() + settings.draft.weight_bytes);
 }
 
 // Two groups share the blocks: for two blocks of the pool the drafter keeps one block's tokens.

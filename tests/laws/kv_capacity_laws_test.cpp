@@ -1,0 +1,143 @@
+// One KV capacity: what kvcap show memory prints is what the servers of a run have, for every model, GPU,
+// engine and size of a tensor-parallel group of the catalogue.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/input_error.h"
+#include "commands/show_memory.h"
+#include "laws/machines.h"
+#include "machine.h"
+#include "scenario/load.h"
+
+namespace kvcap::kv_capacity_laws_test {
+namespace {
+
+using Json = nlohmann::json;
+
+Json shown(const ShowMemoryArgs& args) {
+  testing::internal::CaptureStdout();
+  try {
+    show_memory(args);
+  } catch (...) {
+    testing::internal::GetCapturedStdout();
+    throw;
+  }
+  return Json::parse(testing::internal::GetCapturedStdout());
+}
+
+Scenario scenario_of(const ShowMemoryArgs& args) {
+  std::vector<std::string> changes = args.overrides;
+  if (args.gpus) changes.push_back("serving.tensor_parallel_size=" + std::to_string(*args.gpus));
+  return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": ")" + args.model + R"(", "hardware": ")" +
+                            args.hardware + R"(", "workload": {"source": {"kind": "chat"}, "sessions": 1}})",
+                        "show memory", changes);
+}
+
+// The machine of simulate(), or why it throws.
+struct Server {
+  int64_t tokens = 0;
+  std::string refusal;
+};
+
+Server server_of(const Scenario& scenario, const Workload& workload) {
+  try {
+    return {Machine(scenario, workload).kv_capacity_tokens(), ""};
+  } catch (const InputError& error) {
+    return {0, error.what()};
+  }
+}
+
+// Of each GPU the largest server.
+std::vector<std::string> servers() {
+  std::map<std::pair<std::string, double>, HardwareProfile> largest;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
+    HardwareProfile hardware = load_hardware(std::string(entry.name));
+    HardwareProfile& kept = largest[{hardware.gpu.name, hardware.gpu.memory_bytes}];
+    if (kept.name.empty() || hardware.gpu.count > kept.gpu.count) kept = std::move(hardware);
+  }
+  std::vector<std::string> names;
+  for (const auto& [gpu, hardware] : largest) names.push_back(hardware.name);
+  return names;
+}
+
+class KvCapacityOfTheCatalogue : public testing::TestWithParam<const char*> {};
+
+TEST_P(KvCapacityOfTheCatalogue, IsTheSameInShowMemoryAndInARun) {
+  const Workload workload = laws::chats(1, 1);
+  int fitting = 0;
+  for (const std::string& hardware : servers()) {
+    for (const CatalogueEntry& model : catalogue(Catalogue::models)) {
+      ShowMemoryArgs args{.model = std::string(model.name),
+                          .hardware = hardware,
+                          .overrides = {"serving.engine=" + std::string(GetParam())},
+                          .json = true};
+      const Scenario first = scenario_of(args);
+      for (int64_t gpus = 1; gpus <= first.hardware.gpu.count; gpus *= 2) {
+        if (first.model.num_attention_heads % gpus != 0) break;
+        args.gpus = gpus;
+        const std::string what = args.model + " on " + std::to_string(gpus) + " of " + args.hardware;
+        const Server server = server_of(scenario_of(args), workload);
+        const Json memory = shown(args);
+        const Json& said = memory["servers"][0];
+        EXPECT_EQ(said.value("refusal", ""), server.refusal) << what;
+        if (!server.refusal.empty()) continue;
+        ++fitting;
+        EXPECT_EQ(memory["kv_capacity_tokens"], server.tokens) << what;
+        EXPECT_EQ(said["kv_capacity_tokens"], server.tokens) << what;
+        double left_bytes = memory["share_bytes"];
+        for (const Json& term : memory["terms"]) {
+          if (term["charged"]) left_bytes -= term["bytes"].get<double>();
+        }
+        EXPECT_NEAR(left_bytes, memory["kv_bytes"].get<double>(), 16) << what;
+        EXPECT_EQ(memory["blocks"], static_cast<int64_t>(memory["kv_bytes"].get<double>() /
+                                                         memory["block_bytes"].get<double>()))
+            << what;
+      }
+    }
+  }
+  EXPECT_GT(fitting, 500);
+}
+INSTANTIATE_TEST_SUITE_P(Of, KvCapacityOfTheCatalogue, testing::Values("vllm", "sglang", "trtllm"),
+                         [](const auto& one) { return std::string(one.param); });
+
+// What else changes it: all nodes of the run together have what `servers` says of each.
+TEST(KvCapacity, OfARunIsTheSumOfTheServersOfShowMemory) {
+  const std::vector<std::vector<std::string>> settings = {
+      {},
+      {"serving.engine=trtllm"},
+      {"serving.kv_capacity_tokens=5000"},
+      {"serving.kv_capacity_model=simple"},
+      {"serving.gpu_memory_utilization=0.7", "serving.block_size=64"},
+      {R"(hardware.engine={"kv_capacity_share": 0.9})"},
+      {R"(hardware.engine={"kv_capacity_share": 1.1})", "serving.engine=trtllm"},
+      {R"(policy={"name": "kv_offload", "tiers": [{"kind": "hbm"}, {"kind": "dram"}]})"},
+      {R"(policy={"name": "ideal", "tiers": [{"kind": "hbm"}]})"},
+      {R"(policy={"name": "kv_offload", "tiers": [{"kind": "hbm", "capacity_bytes": 1e9}, {"kind": "dram"}]})"},
+      {R"(serving.speculative={"method": "layers", "draft_tokens": 2, "acceptance_rate": 0.5})"},
+      {R"(fleet={"replicas": 3, "disaggregation": {"prefill_replicas": 1,)"
+       R"( "prefill": {"max_num_batched_tokens": 32768}, "decode": {"max_num_seqs": 1024}}})"},
+  };
+  for (const std::vector<std::string>& changes : settings) {
+    ShowMemoryArgs args{
+        .model = "llama-3.1-8b", .hardware = "h100-sxm-8x", .overrides = changes, .json = true};
+    const Scenario scenario = scenario_of(args);
+    const Json memory = shown(args);
+    double sum = 0;
+    for (const Json& server : memory["servers"]) {
+      const int64_t nodes = server["role"] == "all"       ? engines(scenario)
+                            : server["role"] == "prefill" ? storing_engines(scenario)
+                                                          : engines(scenario) - storing_engines(scenario);
+      sum += static_cast<double>(nodes) * server["kv_capacity_tokens"].get<double>();
+    }
+    const RunResult result = laws::run(scenario, laws::one_turn(100, 20));
+    EXPECT_EQ(result.number("kv_capacity_tokens"), sum) << (changes.empty() ? "" : changes.front());
+  }
+}
+
+}  // namespace
+}  // namespace kvcap::kv_capacity_laws_test
