@@ -260,7 +260,7 @@ void Instance::take_restored(double now_s) {
     }
     scheduler_.computed_beside(request);
     token(request, request.restored_s, true);
-    if (parts_.keeping.save_at == SaveAt::step) save(cache_.save_progress(request, now_s), request);
+    save_progress(request);
     if (Scheduler::ended(request)) complete(request, request.restored_s);
   }
 }

@@ -78,8 +78,8 @@ void Fleet::start(std::size_t node) {
     parts.fleet.stored = [this, node](std::span<const Part> stored) {
       index_.stored(node, stored, parts_.world->now_s());
     };
-    parts.fleet.evicted = [this, node](Key part, int64_t first_token) {
-      index_.evicted(node, part, first_token, parts_.world->now_s());
+    parts.fleet.evicted = [this, node](Key part, int64_t first_token, double at_s) {
+      index_.evicted(node, part, first_token, at_s);
     };
   }
   if (!alone()) {
@@ -182,7 +182,8 @@ void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> 
     NodeFacts& facts = facts_[node];
     facts = {.up = facts.up, .turns = facts.turns};
     if (!facts.up) continue;
-    const Instance& instance = *members_[node].instance;
+    Instance& instance = *members_[node].instance;
+    instance.catch_up(now_s);
     const EngineFacts engine = instance.facts();
     facts.waiting = engine.waiting;
     facts.held_share = engine.held_share;

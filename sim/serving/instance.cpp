@@ -26,7 +26,7 @@ Instance::Instance(const InstanceParts& parts)
               .kv_capacity_tokens = parts.kv_capacity_tokens,
               .kv_layout = parts.kv_layout,
               .drops_last_block = parts.speculation && parts.speculation->drops_last_block(),
-              .evicted = parts.fleet.evicted}),
+              .evicted = report_evictions()}),
       scheduler_({.max_num_seqs = parts.serving.max_num_seqs,
                   .max_num_batched_tokens = parts.serving.max_num_batched_tokens,
                   .least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),

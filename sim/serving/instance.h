@@ -47,9 +47,10 @@ namespace kvcap {
 struct FleetCallbacks {
   std::function<void(const Arrival&)> ended;    // the turn was answered or refused
   std::function<void(Key key)> lost_its_front;  // what other nodes have of the context is void
-  // For a router's index: parts that the GPU has computed, and a part of which only the first tokens remain.
+  // For a router's index: parts that the GPU has computed, and a part of which only the first tokens remain
+  // since `at_s`.
   std::function<void(std::span<const Part> parts)> stored = nullptr;
-  std::function<void(Key part, int64_t first_token)> evicted = nullptr;
+  std::function<void(Key part, int64_t first_token, double at_s)> evicted = nullptr;
   // Of a node that computes prompts for others: the turn needs one that decodes, and whether some of those
   // can ever hold a sequence of so many tokens.
   std::function<void(const Arrival&, const std::shared_ptr<Handover>&)> hands_over;
@@ -132,6 +133,8 @@ class Instance : private Admissions {
     return cache_.found_tokens(text);
   }
   EngineFacts facts() const;
+  // A router asks for facts during a run of steps: counts those that are over by now.
+  void catch_up(double now_s);
 
   // For those who check: turns that are waiting or served, and pins of what their prompts reuse.
   // check_ended() aborts unless everything was given back. REQUIRES: every session has ended.
@@ -167,6 +170,7 @@ class Instance : private Admissions {
     double gpu_s = 0;       // of it the GPU computes
     int64_t steps = 1;
     int64_t most_steps = 1;
+    int64_t skipped = 0;  // of them, those that have ended and are counted
     // Asynchronous scheduling: the run's last step is one in which somebody ends, if it is not cut short.
     // What follows it is planned at its beginning.
     int64_t ends_with_step = 0;
@@ -219,6 +223,8 @@ class Instance : private Admissions {
   int64_t most_steps_alike(int64_t at_most);
   void finish_slices(double now_s);
   double end_of_step(double now_s);
+  std::function<void(Key, int64_t)> report_evictions();
+  void skip_before(int64_t step);
   // Of decode steps that an event may end.
   bool in_long_run() const { return step_.running && step_.most_steps > 1; }
   void finish_step(double now_s);
@@ -229,6 +235,7 @@ class Instance : private Admissions {
   // the end of a turn and saves (saves.cpp)
   void complete(Request& request, double now_s);
   void save(std::vector<Move> moves, Request& request);
+  void save_progress(Request& request);
   bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued);
   void end_lease(const std::shared_ptr<Saves>& saves);
   void take_returned();
@@ -279,12 +286,13 @@ class Instance : private Admissions {
   std::deque<std::shared_ptr<Handover>> handed_over_;  // by the ends of their leases
   StepPlan current_, following_;
   Step step_;
-  StepPlan outlook_;                               // scratch
-  std::vector<PrefillChunk> chunks_;               // scratch: no allocation a step
-  Decodes decodes_;                                // beside them
-  std::vector<std::shared_ptr<Saves>> returned_;   // whose blocks come back with the end of the run's step
-  double recorded_s_ = 0;                          // when the levels were last
-  int64_t recorded_waiting_ = 0;                   // then, and those who have come since
+  std::optional<int64_t> evicting_step_;          // of the run: what is evicted now was evicted when it began
+  StepPlan outlook_;                              // scratch
+  std::vector<PrefillChunk> chunks_;              // scratch: no allocation a step
+  Decodes decodes_;                               // beside them
+  std::vector<std::shared_ptr<Saves>> returned_;  // whose blocks come back with the end of the run's step
+  double recorded_s_ = 0;                         // when the levels were last
+  int64_t recorded_waiting_ = 0;                  // then, and those who have come since
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 

@@ -6,7 +6,7 @@
 namespace kvcap {
 
 int64_t RouterIndex::believed_tokens(std::size_t node, std::span<const Part> prompt, double now_s) {
-  hear(now_s);
+  hear(nodes_[node], now_s);
   forget(nodes_[node], now_s);
   int64_t believed = 0;
   for (const Part& part : prompt) {
@@ -31,24 +31,20 @@ void RouterIndex::routed(std::size_t node, std::span<const Part> prompt, double 
 void RouterIndex::stored(std::size_t node, std::span<const Part> parts, double now_s) {
   if (options_.index != IndexKind::events) return;
   for (const Part& part : parts) {
-    events_.push_back({now_s + options_.event_delay_s, node, part.key, part.tokens, true});
+    nodes_[node].events.push_back({now_s + options_.event_delay_s, part.key, part.tokens, true});
   }
 }
 
 void RouterIndex::evicted(std::size_t node, Key part, int64_t first_token, double now_s) {
   if (options_.index != IndexKind::events) return;
-  events_.push_back({now_s + options_.event_delay_s, node, part, first_token, false});
+  nodes_[node].events.push_back({now_s + options_.event_delay_s, part, first_token, false});
 }
 
-void RouterIndex::lost(std::size_t node) {
-  nodes_[node] = {};
-  std::erase_if(events_, [node](const Event& event) { return event.node == node; });
-}
+void RouterIndex::lost(std::size_t node) { nodes_[node] = {}; }
 
-void RouterIndex::hear(double now_s) {
-  for (; !events_.empty() && events_.front().at_s <= now_s; events_.pop_front()) {
-    const Event& event = events_.front();
-    Node& node = nodes_[event.node];
+void RouterIndex::hear(Node& node, double now_s) {
+  for (; !node.events.empty() && node.events.front().at_s <= now_s; node.events.pop_front()) {
+    const Event& event = node.events.front();
     if (event.is_stored) {
       keep(node, event.part, event.tokens, event.at_s);
     } else {

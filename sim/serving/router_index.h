@@ -34,7 +34,7 @@ class RouterIndex {
 
   // approximate: a prompt goes to the node.
   void routed(std::size_t node, std::span<const Part> prompt, double now_s);
-  // events: what happens on the node at this time.
+  // events: what happened on the node at this time. REQUIRES: the dates of one node do not decrease.
   void stored(std::size_t node, std::span<const Part> parts, double now_s);
   void evicted(std::size_t node, Key part, int64_t first_token, double now_s);
   // The node is lost, which everybody notices.
@@ -46,20 +46,20 @@ class RouterIndex {
     int64_t tokens = 0;
     double used_s = 0;
   };
-  struct Node {
-    std::list<Entry> entries;  // the least recently used first
-    std::unordered_map<Key, std::list<Entry>::iterator> places;
-    int64_t tokens = 0;
-  };
   struct Event {
     double at_s = 0;
-    std::size_t node = 0;
     Key part = 0;
     int64_t tokens = 0;
     bool is_stored = false;
   };
+  struct Node {
+    std::list<Entry> entries;  // the least recently used first
+    std::unordered_map<Key, std::list<Entry>::iterator> places;
+    int64_t tokens = 0;
+    std::deque<Event> events;  // not heard yet, in order
+  };
 
-  void hear(double now_s);
+  static void hear(Node& node, double now_s);
   static void keep(Node& node, Key part, int64_t tokens, double now_s);
   static void cut(Node& node, Key part, int64_t tokens);
   static void drop(Node& node, std::list<Entry>::iterator entry);
@@ -67,7 +67,6 @@ class RouterIndex {
 
   RouterOptions options_;
   std::vector<Node> nodes_;
-  std::deque<Event> events_;  // not heard yet, in order
 };
 
 }  // namespace kvcap

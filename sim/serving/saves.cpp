@@ -49,6 +49,12 @@ void Instance::complete(Request& request, double now_s) {
   if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
 }
 
+// What is full of its sequence by now, where that is not left to the end of the turn.
+void Instance::save_progress(Request& request) {
+  if (parts_.keeping.save_at != SaveAt::step) return;
+  save(cache_.save_progress(request, parts_.node->now_s()), request);
+}
+
 // What a request leaves, or has come so far with, goes to the tiers.
 void Instance::save(std::vector<Move> moves, Request& request) {
   const double now_s = parts_.node->now_s();

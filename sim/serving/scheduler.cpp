@@ -358,7 +358,8 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
   return low;
 }
 
-void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps) {
+void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps,
+                     const std::function<void(int64_t)>& begins) {
   growths_.clear();
   note_decodes(steps);
   for (const Slice& slice : step.slices) {
@@ -370,7 +371,7 @@ void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps) {
     }
     growths_.push_back(growth);
   }
-  pool_.grow_by_steps(growths_, steps);
+  pool_.grow_by_steps(growths_, steps, begins);
   for (Slice& slice : step.slices) {
     Request& request = *slice.request;
     request.generated += steps;

@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -126,8 +127,10 @@ class Scheduler {
   // A step: what it computes is planned from now on.
   void plan(StepPlan& step);
   // Every slice of `step` is done `steps` times more, as is every slice of the plan that follows it, if any.
+  // `begins`: called with the number of a step, from 1 on, before the blocks of its plan are taken.
   // REQUIRES: all of them decode, and most_steps() allows it.
-  void skip(StepPlan& step, StepPlan* following, int64_t steps);
+  void skip(StepPlan& step, StepPlan* following, int64_t steps,
+            const std::function<void(int64_t)>& begins = nullptr);
   // How often the slices of a step that decodes only can be repeated, if nothing happens: nobody ends, and
   // nobody is preempted. REQUIRES: nobody else can find what they generate.
   int64_t most_steps(const StepPlan& step, bool has_following, int64_t at_most) const;

@@ -57,6 +57,7 @@ double Instance::host_s(std::size_t sequences) const {
 // How long the step lasts, and how many like it follow if nothing happens.
 void Instance::time_step() {
   step_.steps = step_.most_steps = 1;
+  step_.skipped = 0;
   step_.ends_with_step = 0;
   step_.copies = 0;
   if (current_.empty()) return time_empty_step();
@@ -185,7 +186,7 @@ double Instance::end_of_step(double now_s) {
     step_.steps = step_.most_steps;
     if (!std::isinf(event_s)) {
       const double until_s = restorer.progress_s(std::max(event_s, now_s)) - step_.progress_s;
-      step_.steps = step_.run.steps_to_reach(until_s - 1e-9, step_.most_steps);
+      step_.steps = std::max(step_.skipped + 1, step_.run.steps_to_reach(until_s - 1e-9, step_.most_steps));
       if (event_s <= now_s + kResolution_s) step_.most_steps = step_.steps;
     }
     step_.work_s = step_.run.sum_s(step_.steps);
@@ -194,6 +195,47 @@ double Instance::end_of_step(double now_s) {
   const double end_s = restorer.when(step_.progress_s + step_.work_s);
   const bool uncertain = event_s > now_s + kResolution_s && event_s < end_s && restorer.may_surprise();
   return uncertain ? event_s : end_s;
+}
+
+// ---- runs of steps ----
+
+void Instance::catch_up(double now_s) {
+  if (!in_long_run()) return;
+  const double done_s = parts_.restorer->progress_s(now_s) - step_.progress_s;
+  skip_before(step_.run.steps_to_reach(done_s - 1e-9, step_.most_steps));
+}
+
+// Counts the run's steps before `step` (the first is 1).
+void Instance::skip_before(int64_t step) {
+  const bool ends = step == step_.ends_with_step;
+  const int64_t steps = step - (ends ? 2 : 1) - step_.skipped;
+  if (steps > 0) {
+    std::function<void(int64_t)> begins;
+    if (parts_.fleet.evicted) begins = [this](int64_t of_them) { evicting_step_ = step_.skipped + of_them; };
+    scheduler_.skip(current_, parts_.serving.async_scheduling ? &following_ : nullptr, steps, begins);
+    step_.skipped += steps;
+  }
+  if (ends && step_.skipped == step - 2) {
+    // The last step but one, and the plan that is made when the last one begins.
+    for (const Slice& slice : current_.slices) {
+      scheduler_.finish(slice);
+      save_progress(*slice.request);
+    }
+    std::swap(current_, following_);
+    evicting_step_ = ++step_.skipped;
+    scheduler_.plan(following_);
+  }
+  evicting_step_.reset();
+}
+
+// To the fleet, with the date of the step that takes the blocks.
+std::function<void(Key, int64_t)> Instance::report_evictions() {
+  if (!parts_.fleet.evicted) return nullptr;
+  return [this](Key part, int64_t first_token) {
+    const double at_s =
+        evicting_step_ ? step_.start_s + step_.run.sum_s(*evicting_step_) : parts_.node->now_s();
+    parts_.fleet.evicted(part, first_token, at_s);
+  };
 }
 
 // ---- finishing ----
@@ -207,17 +249,7 @@ void Instance::finish_step(double now_s) {
     parts_.recorder->copied(copies * kv_buffer_.copy_bytes, copies * kv_buffer_.copy_s);
   }
   record_gaps(now_s);
-  const bool async = parts_.serving.async_scheduling;
-  int64_t skipped = step_.steps - 1;
-  if (step_.steps == step_.ends_with_step) {
-    // The last step but one, and the plan that is made when the last one begins.
-    scheduler_.skip(current_, &following_, skipped - 1);
-    finish_slices(now_s);
-    std::swap(current_, following_);
-    scheduler_.plan(following_);
-    skipped = 0;
-  }
-  if (skipped > 0) scheduler_.skip(current_, async ? &following_ : nullptr, skipped);
+  skip_before(step_.steps);
   take_returned();
   finish_slices(now_s);
   current_.clear();
@@ -229,7 +261,7 @@ void Instance::finish_slices(double now_s) {
     const int64_t tokens = tokens_of(slice);
     const int64_t yielded = scheduler_.finish(slice, tokens);
     if (slice.drafts > 0 && yielded > 0) parts_.recorder->drafted(slice.drafts, tokens - 1);
-    if (parts_.keeping.save_at == SaveAt::step) save(cache_.save_progress(request, now_s), request);
+    save_progress(request);
     if (request.handover) request.handover->computed(request.computed);
     if (yielded == 0) continue;
     token(request, now_s, !slice.decode);

@@ -50,8 +50,9 @@ void KvPool::hold(std::span<const BlockRun> chain, int64_t tokens, KvHolding& ho
 
 // Requests that take or drop blocks in the same step do so in their order, and an earlier step comes first:
 // the order of eviction is that of single steps.
-void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps) {
-  if (!groups_) {
+void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
+                           const std::function<void(int64_t)>& begins) {
+  if (!groups_ && !begins) {
     for (const KvGrowth& one : requests) {
       KVCAP_CHECK(grow(one.computed, one.computed + steps, *one.holding));
     }
@@ -61,7 +62,7 @@ void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps) {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   const auto expect = [&](std::size_t i, int64_t done) {
     const KvGrowth& one = requests[i];
-    const int64_t step = groups_->next_change(one.holding->groups_, one.computed + done) - one.computed;
+    const int64_t step = next_change(*one.holding, one.computed + done) - one.computed;
     if (step <= steps) events.emplace(step, i);
   };
   for (std::size_t i = 0; i < requests.size(); ++i) expect(i, 0);
@@ -69,11 +70,12 @@ void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps) {
     const auto [step, i] = events.top();
     events.pop();
     const int64_t tokens = requests[i].computed + step;
-    if (!requests[i].chain.empty()) {
+    if (begins) begins(step);
+    if (groups_ && !requests[i].chain.empty()) {
       groups_->name(requests[i].chain, std::min(tokens - 1, requests[i].nameable),
                     requests[i].holding->groups_);
     }
-    KVCAP_CHECK(groups_->grow(tokens - 1, tokens, requests[i].holding->groups_));
+    KVCAP_CHECK(grow(tokens - 1, tokens, *requests[i].holding));
     expect(i, step);
   }
 }

@@ -3,7 +3,9 @@
 // A model of one group that keeps all tokens has a BlockPool, every other one a GroupPool.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -85,9 +87,10 @@ class KvPool {
     if (needed > 0) runs_.take(needed, holding.runs_);
     return true;
   }
-  // Each of them grows by a token a step, in this order.
-  // REQUIRES: the sum of missing_blocks() is free.
-  void grow_by_steps(std::span<const KvGrowth> requests, int64_t steps);
+  // Each of them grows by a token a step, in this order. `begins`: called with the number of a step, from 1
+  // on, before blocks are taken in it. REQUIRES: the sum of missing_blocks() is free.
+  void grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
+                     const std::function<void(int64_t)>& begins = nullptr);
   // Steps of one token each behind `computed` ones that drop no block.
   int64_t steps_before_drop(const KvHolding& holding, int64_t computed) const {
     return groups_ ? groups_->steps_before_drop(holding.groups_, computed)
@@ -114,6 +117,12 @@ class KvPool {
   void check(std::span<const KvHolding* const> holdings) const;
 
  private:
+  // The least number of tokens behind `computed` ones for which blocks are taken or dropped.
+  int64_t next_change(const KvHolding& holding, int64_t computed) const {
+    if (groups_) return groups_->next_change(holding.groups_, computed);
+    return std::max(computed, tokens(holding)) + 1;
+  }
+
   int64_t unit_tokens_;
   int64_t checkpoint_tokens_ = 0;  // 0: slices are not cut
   BlockPool runs_;

@@ -76,9 +76,9 @@ Workload multiplied(const Workload& workload, int copies) {
 
 // Prompts that share long prefixes, as hash blocks: `families` of them with 8 shared blocks each and one
 // block of their own.
-Workload families(int prompts, int families, double gap_s) {
+Workload families(int prompts, int families, double gap_s, uint64_t seed = 1) {
   Workload workload;
-  const RandomStream random(1, "families");
+  const RandomStream random(seed, "families");
   workload.piece_begin.push_back(0);
   for (int i = 0; i < prompts; ++i) {
     const auto family = static_cast<uint64_t>(families * random.uniform(static_cast<uint64_t>(i)));
@@ -466,6 +466,76 @@ TEST(Fleet, RoutersBelieveWhatTheirIndexHasHeard) {
   EXPECT_GT(found(2), 0);
   EXPECT_NEAR(believed(2), found(2), 0.1 * found(2));
   for (const RunResult& run : runs) expect_each_turn_once(run, workload);
+}
+
+// Prompts that 12 families share, with long answers, on three nodes that have no room for all of them.
+Case believing_case(Routing routing, IndexKind index, uint64_t seed, Fidelity fidelity) {
+  RouterOptions router{.index = index};
+  if (index == IndexKind::events) router.event_delay_s = seed % 4 < 2 ? 0 : 0.2;
+  Scenario scenario = believing(router);
+  scenario.fleet.routing = routing;
+  scenario.serving.kv_capacity_tokens = 16000;
+  scenario.serving.async_scheduling = seed % 2 == 0;
+  if (seed % 3 == 0) {
+    scenario.serving.kv_capacity_tokens = scenario.serving.max_model_len = 8000;
+    scenario.model.layer_groups = {{.layers = 8},
+                                   {.layers = 24, .attention = AttentionKind::sliding, .window_tokens = 512}};
+  }
+  if (seed % 3 == 1) {
+    scenario.policy = with_preset({.name = "vllm_offload"});
+    scenario.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 4e9}};
+  }
+  scenario.fidelity = fidelity;
+  Workload workload = families(150, 12, 0.7, seed);
+  const RandomStream random(seed, "answers");
+  for (uint64_t i = 0; i < workload.turns.size(); ++i) {
+    workload.turns[i].output_tokens = 1 + static_cast<uint32_t>(400 * random.exponential(i));
+  }
+  return {scenario, workload};
+}
+
+struct ServedTurn {
+  uint32_t session = 0;
+  int node = 0;
+  double ttft_s = 0;
+  auto operator<=>(const ServedTurn&) const = default;
+};
+
+std::vector<ServedTurn> served_turns(const RunResult& result) {
+  std::vector<ServedTurn> turns;
+  for (const TurnRecord& turn : result.turns) turns.push_back({turn.session, turn.node, turn.ttft_s});
+  std::sort(turns.begin(), turns.end());
+  return turns;
+}
+
+// Blocks that a node takes, evicts and reports in a run of decode steps count at the dates of these steps.
+TEST(Fleet, RoutersDecideTheSameAtBothFidelities) {
+  std::vector<Case> cases;
+  for (Routing routing : {Routing::prefix_aware, Routing::cache_aware, Routing::dynamo, Routing::weighted}) {
+    for (IndexKind index : {IndexKind::exact, IndexKind::events, IndexKind::approximate}) {
+      for (uint64_t seed = 1; seed <= 4; ++seed) {
+        cases.push_back(believing_case(routing, index, seed, Fidelity::request));
+        cases.push_back(believing_case(routing, index, seed, Fidelity::layer));
+      }
+    }
+  }
+  const std::vector<RunResult> runs = run_all(cases);
+  for (std::size_t i = 0; i < runs.size(); i += 2) {
+    const FleetOptions& options = cases[i].scenario.fleet;
+    SCOPED_TRACE(testing::Message() << "routing " << static_cast<int>(options.routing) << " index "
+                                    << static_cast<int>(options.router.index) << " seed " << i / 2 % 4 + 1);
+    const std::vector<ServedTurn> request = served_turns(runs[i]), layer = served_turns(runs[i + 1]);
+    ASSERT_EQ(request.size(), layer.size());
+    std::size_t other = 0;
+    for (std::size_t t = 0; t < request.size(); ++t) {
+      other += request[t].node != layer[t].node || std::abs(request[t].ttft_s - layer[t].ttft_s) > 1e-6;
+    }
+    EXPECT_EQ(other, 0) << "turns elsewhere, or with another TTFT";
+    if (options.router.index == IndexKind::exact) continue;
+    for (const char* name : {"routing.believed_tokens", "routing.found_tokens"}) {
+      EXPECT_EQ(runs[i].number(name), runs[i + 1].number(name)) << name;
+    }
+  }
 }
 
 // What SGLang's router sends where nobody has a prompt does not pile up on one node, whatever its index.
