@@ -5,6 +5,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/plain_text.h"
 #include "metrics/format.h"
 #include "observe/observation.h"
 
@@ -115,7 +116,7 @@ std::string utc_text(double unix_s) {
 
 std::string observation_table(const Observation& o) {
   std::string head(kObservedEngineNames[static_cast<std::size_t>(o.engine)]);
-  for (const std::string& model : o.models) head += "   " + model;
+  for (const std::string& model : o.models) head += "   " + message_line(model);
   head += "   " + duration_text(o.duration_s) + " from " + utc_text(o.from_unix_s) + ", " +
           format_count(o.scrapes, "scrape");
   std::string text;

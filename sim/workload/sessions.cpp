@@ -273,7 +273,7 @@ SessionFile read_session_rows(const SourceOptions& options, std::optional<int64_
       file.odd.count_distant(place);
       return true;
     }
-    if (file.odd.is_repeated(std::hash<Json>()(row), true, place)) return true;
+    if (file.odd.is_repeated(std::hash<Json>()(row), row.contains("id"), place)) return true;
     rows.read(row, file.source);
     file.lines.push_back(line);
     return !most || std::ssize(file.source.sessions) < *most;

@@ -56,7 +56,8 @@ TEST_F(ShownText, OfNamesIsPlain) {
   for (const std::string format : {"markdown", "csv"}) {
     const Outcome report =
         shown({"report", path("made"), path("both"), "--format", format, "--title", kStrange});
-    EXPECT_NE(report.out.find("u001b"), std::string::npos) << report.out.substr(0, 500);
+    const bool names_scenarios = format == "markdown";
+    EXPECT_EQ(report.out.find("u001b") != std::string::npos, names_scenarios) << report.out.substr(0, 500);
     ASSERT_EQ(kvcap({"report", path("both"), "--format", format, "-o", path(format), "--title", kStrange})
                   .exit_code,
               0);

@@ -100,7 +100,7 @@ TEST_F(AgentTrace, OfWekaLetsTheMainAgentWaitForItsSubAgent) {
 }
 
 TEST_F(AgentTrace, OfWekaIsReplayedAtItsOwnTimesWhereATimetableIsAskedFor) {
-  WorkloadOptions options = weka(kSession + kSession);
+  WorkloadOptions options = weka(kSession + replaced(kSession, R"("id":"a")", R"("id":"b")"));
   options.arrivals = {.process = ArrivalProcess::constant, .sessions_per_s = 0.1};
   options.think_time.distribution = ThinkDistribution::timetable;
   const Workload workload = make_workload(options, 1);

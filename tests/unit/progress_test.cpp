@@ -68,7 +68,7 @@ class Terminal : public Cli {
 
 TEST_F(Terminal, HasABarAfterASecondThatIsGoneAtTheEnd) {
   const std::string text = shown("never", show_for_a_while).text;
-  EXPECT_TRUE(text.starts_with("\rreading a?b [####################                    ]  50 %  ")) << text;
+  EXPECT_TRUE(text.starts_with("\rreading a\\u001bb [####################                    ]  50 %  ")) << text;
   EXPECT_NE(text.find(" s left, 1 failed"), std::string::npos) << text;
   EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
   EXPECT_EQ(shown("never", [] { Progress("quick").show(0.5); }).text, "");

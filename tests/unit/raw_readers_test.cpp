@@ -158,8 +158,9 @@ TEST_F(ShareGpt, IsRefusedWithPlaceAndReason) {
 
 TEST_F(ShareGpt, MayHaveBadConversationsSkippedAndCounted) {
   const std::string good = conversation("a", message("human", 1) + "," + message("gpt", 1));
+  const std::string other = conversation("b", message("human", 1) + "," + message("gpt", 1));
   WorkloadOptions options =
-      holding("[7," + good + R"(,{"conversations":[{"from":"x","value":[[1],{}]},3]},)" + good + "]");
+      holding("[7," + good + R"(,{"conversations":[{"from":"x","value":[[1],{}]},3]},)" + other + "]");
   options.source.on_bad_row = BadRow::skip;
   const Workload workload = make_workload(options, 1);
   EXPECT_EQ(workload.sessions.size(), 2u);
@@ -170,7 +171,8 @@ TEST_F(ShareGpt, MayHaveBadConversationsSkippedAndCounted) {
 
 TEST_F(ShareGpt, StopsWhenItHasEnough) {
   const std::string good = conversation("a", message("human", 1) + "," + message("gpt", 1));
-  WorkloadOptions options = holding("[" + good + "," + good + ",{{{ no JSON");
+  const std::string other = conversation("b", message("human", 1) + "," + message("gpt", 1));
+  WorkloadOptions options = holding("[" + good + "," + other + ",{{{ no JSON");
   options.sessions = 2;
   EXPECT_EQ(make_workload(options, 1).sessions.size(), 2u);
 }
@@ -180,12 +182,15 @@ TEST_F(ShareGpt, IsReadWithoutBeingHeldInMemory) {
   GTEST_SKIP() << "the sanitizer holds freed memory back";
 #endif
   // 90 MB when unpacked, as 100 gzip members of 40 conversations each.
-  std::string some;
-  for (int i = 0; i < 40; ++i)
-    some += conversation("a", message("human", 500) + "," + message("gpt", 4000)) + ",";
-  const std::string packed = gzip(some);
   std::string file = gzip("[");
-  for (int i = 0; i < 100; ++i) file += packed;
+  for (int member = 0; member < 100; ++member) {
+    std::string some;
+    for (int i = 0; i < 40; ++i) {
+      const std::string id = std::to_string(member) + "-" + std::to_string(i);
+      some += conversation(id, message("human", 500) + "," + message("gpt", 4000)) + ",";
+    }
+    file += gzip(some);
+  }
   file += gzip(conversation("z", message("human", 1) + "," + message("gpt", 1)) + "]");
   WorkloadOptions options;
   options.source.kind = "sharegpt";
