@@ -111,8 +111,9 @@ TEST_F(GivenValues, LongAndStrangeOnesAreCutInMessages) {
                                                    {"show", longest},
                                                    {"compare", chat, "--policies", longest},
                                                    {"validate", "--suite", longest}}) {
-    EXPECT_NE(refused(arguments).find(" bytes)... "), std::string::npos)
-        << arguments[0].substr(0, 20) << " ... " << arguments.back().substr(0, 20);
+    const std::string error = refused(arguments);
+    EXPECT_LT(error.size(), 3'500U) << arguments[0];
+    EXPECT_NE(error.find("..."), std::string::npos) << error;
   }
   for (const Words& arguments : std::vector<Words>{{"run", strange},
                                                    {"run", chat, "--set", "policy.name=" + strange},

@@ -150,7 +150,7 @@ TEST_F(SweepCommand, MakesARowOfWhatFailsAndGoesOn) {
   EXPECT_EQ(rows[1][2], "1");
   EXPECT_EQ(Json::parse(rows[1][3])["model"]["name"], "llama-2-70b");
   EXPECT_EQ(rows[2][0], "timeout");
-  EXPECT_EQ(rows[2][1], "a simulation took longer than 1 s");
+  EXPECT_EQ(rows[2][1], "the simulation of point 3, seed 1 took longer than 1 s");
 }
 
 TEST_F(SweepCommand, LooksAtEverythingBeforeItRunsAnything) {
