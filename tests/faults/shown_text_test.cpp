@@ -86,12 +86,10 @@ TEST_F(ShownText, OfMetricsIsPlain) {
   EXPECT_NE(shown({"observe", path("other")}, 2).err.find("go_\\u001b[31m"), std::string::npos);
 }
 
-TEST_F(ShownText, OfFilesAndLaunchLinesIsPlain) {
+TEST_F(ShownText, OfFilesIsPlain) {
   write(kStrange, "arrival_s,input_tokens,output_tokens\n0,5,1\n1,5,\x1b[31m\n");
   const Outcome refused = shown({"trace", "stats", path(kStrange), "--format", "csv"}, 2);
   EXPECT_NE(refused.err.find("found \\u001b[31m, allowed:"), std::string::npos) << refused.err;
-  shown({"run", "--from", "vllm serve meta-llama/Llama-3.1-8B-Instruct --" + kStrange + " 1",
-         path("chat.json")});
 }
 
 TEST_F(ShownText, OfAnswersInJsonMeansTheSame) {

@@ -68,7 +68,8 @@ class Terminal : public Cli {
 
 TEST_F(Terminal, HasABarAfterASecondThatIsGoneAtTheEnd) {
   const std::string text = shown("never", show_for_a_while).text;
-  EXPECT_TRUE(text.starts_with("\rreading a\\u001bb [####################                    ]  50 %  ")) << text;
+  EXPECT_TRUE(text.starts_with("\rreading a\\u001bb [####################                    ]  50 %  "))
+      << text;
   EXPECT_NE(text.find(" s left, 1 failed"), std::string::npos) << text;
   EXPECT_TRUE(text.ends_with("\r\033[K")) << text;
   EXPECT_EQ(shown("never", [] { Progress("quick").show(0.5); }).text, "");
@@ -94,9 +95,11 @@ TEST_F(Terminal, ShowsThatASweepIsBeingChecked) {
 }
 
 TEST_F(Terminal, ShowsThatALargeTraceIsBeingRead) {
-  const std::string line = R"({"id": 1, "turns": [{"input_tokens": 9, "output_tokens": 9}]})";
   std::string lines;
-  for (int i = 0; i < 1'000'000; ++i) lines += line + "\n";
+  for (int i = 0; i < 1'000'000; ++i)
+    lines += R"({"id": )" + std::to_string(i) +
+             R"(, "turns": [{"input_tokens": 9, "output_tokens": 9}]})"
+             "\n";
   write("t.jsonl", lines);
   const Shown stats = shown("reading t.jsonl [", [this] {
     execl(KVCAP_BINARY, "kvcap", "trace", "stats", path("t.jsonl").c_str(), nullptr);
