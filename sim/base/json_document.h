@@ -61,7 +61,7 @@ class JsonDocument final : public nlohmann::json_sax<Json> {
     constexpr std::size_t kMostOrderedKeys = 10'000;
     if constexpr (std::is_same_v<Json, nlohmann::ordered_json>) {
       if (object.members->size() > kMostOrderedKeys)
-        throw JsonFault{"an object has more than 10,000 keys, allowed: at most so many"};
+        throw JsonFault{"an object has more than 10,000 keys, allowed: at most 10,000"};
     }
     object.key = &member->first;
     object.value = &member->second;

@@ -126,7 +126,7 @@ class SweepReader {
         throw InputError(file_ + ": " + part + ": " + path + " is set by another part of the sweep too");
     }
     if (claimed_.size() > kMostPaths) {
-      throw InputError(file_ + ": " + part + ": sets more than 1,000 fields, allowed: at most so many");
+      throw InputError(file_ + ": " + part + ": sets more than 1,000 fields, allowed: at most 1,000");
     }
   }
 

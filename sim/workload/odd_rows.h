@@ -20,7 +20,7 @@ struct RowPlace {
   uint32_t list = 0;
 };
 
-// No log is silent for so long: what lies beyond such a gap is another date, or none.
+// No log has a longer gap between requests: a date beyond one is wrong.
 inline constexpr double kLongestGap_s = 365.0 * 86400;
 
 struct DateRange {
