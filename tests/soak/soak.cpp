@@ -148,6 +148,19 @@ std::string different(const RunResult& one, const RunResult& other, const char* 
   return std::string(metric) + ": " + std::to_string(a) + " by request, " + std::to_string(b) + " by layer";
 }
 
+// Whether both compute the same tokens but for a tile of rows a turn. Their steps may cut a prompt elsewhere,
+// and the last rows of a slice fill a GPU's waves better or worse; a found prefix has attention kernels of its
+// own, which cost more than a few tokens computed again.
+bool computes_as_much(const RunResult& alone, const RunResult& ideal) {
+  constexpr int64_t kTileRows = 128;
+  const auto found = [](const RunResult& result) {
+    int64_t tokens = 0;
+    for (const TurnRecord& turn : result.turns) tokens += turn.hit_tokens;
+    return tokens;
+  };
+  return found(ideal) - found(alone) <= kTileRows * static_cast<int64_t>(ideal.turns.size());
+}
+
 using Results = std::map<Way, RunResult>;
 
 std::string broken_law_between(const Results& results) {
@@ -179,7 +192,8 @@ std::string broken_law_between(const Results& results) {
   if (alone && ideal && alone->quality_note.empty() &&
       alone->number("rejected") == ideal->number("rejected")) {
     const double ttft_ms = alone->number("mean_ttft_ms"), least_ms = ideal->number("mean_ttft_ms");
-    if (ttft_ms < least_ms * (1 - 1e-6) - 1e-6) {
+    const double slack = computes_as_much(*alone, *ideal) ? 0.02 : 1e-6;
+    if (ttft_ms < least_ms * (1 - slack) - 1e-6) {
       return "one session alone: mean TTFT " + std::to_string(ttft_ms) + " ms, ideal's " +
              std::to_string(least_ms);
     }
