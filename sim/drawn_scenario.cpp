@@ -124,11 +124,8 @@ Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors) {
        {&serving.step_overhead_s, &serving.step_overhead_per_sequence_s, &serving.request_overhead_s}) {
     *host_s *= factor_of(factors, "host");
   }
-  if (serving.kv_capacity_tokens) return drawn;
-  const auto derived = static_cast<double>(planned_memory(scenario).tokens);
-  const auto blocks = static_cast<int64_t>(derived * factor_of(factors, "kv_capacity") /
-                                           static_cast<double>(serving.block_size));
-  if (blocks > 0) serving.kv_capacity_tokens = blocks * serving.block_size;
+  if (!drawn.hardware.engine) drawn.hardware.engine.emplace();
+  drawn.hardware.engine->kv_capacity_share *= factor_of(factors, "kv_capacity");
   return drawn;
 }
 

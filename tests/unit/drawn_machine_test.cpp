@@ -13,6 +13,7 @@
 
 #include "cost/cost_model.h"
 #include "drawn_scenario.h"
+#include "laws/machines.h"
 #include "machine.h"
 #include "metrics/model_report.h"
 #include "plan/plan_draws.h"
@@ -226,16 +227,21 @@ Scenario scenario_with(const std::vector<std::string>& overrides) {
                         "test", overrides);
 }
 
+// Each kind of server has its own memory, and as much more or less of it.
 TEST(DrawnScenario, HasMoreOrLessKvMemoryUnlessItIsGiven) {
-  const Scenario scenario = scenario_with({});
-  const auto derived = static_cast<double>(planned_memory(scenario).tokens);
-  const double factor = factor_of(drawn_factors(scenario.hardware, scenario.seed, 2), "kv_capacity");
-  const Scenario drawn = drawn_scenario(scenario, 2);
-  ASSERT_TRUE(drawn.serving.kv_capacity_tokens);
-  EXPECT_NEAR(static_cast<double>(*drawn.serving.kv_capacity_tokens), derived * factor, 16);
-  EXPECT_EQ(*drawn.serving.kv_capacity_tokens % 16, 0);
-  EXPECT_EQ(drawn_scenario(scenario_with({"serving.kv_capacity_tokens=8192"}), 2).serving.kv_capacity_tokens,
-            8192);
+  for (const std::vector<std::string>& changes :
+       {std::vector<std::string>{},
+        {R"(fleet={"replicas": 3, "disaggregation": {"prefill_replicas": 1,)"
+         R"( "prefill": {"max_num_batched_tokens": 32768}, "decode": {"max_num_seqs": 1024}}})"}}) {
+    const Scenario scenario = scenario_with(changes);
+    const double factor = factor_of(drawn_factors(scenario.hardware, scenario.seed, 2), "kv_capacity");
+    ASSERT_GT(std::abs(factor - 1), 0.01);
+    const auto capacity = [](const Scenario& of) {  // of all servers together
+      return laws::run(of, laws::one_turn(100, 20)).number("kv_capacity_tokens");
+    };
+    EXPECT_NEAR(capacity(drawn_scenario(scenario, 2)), capacity(scenario) * factor, 3 * 16);
+  }
+  EXPECT_EQ(kv_capacity_tokens(drawn_scenario(scenario_with({"serving.kv_capacity_tokens=8192"}), 2)), 8192);
 }
 
 TEST(DrawnScenario, ScalesTheHostsTimes) {
