@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/plain_text.h"
+
 namespace kvcap {
 
 std::string json_place(std::string_view text, std::size_t byte, const std::string& file) {
@@ -14,11 +16,8 @@ std::string json_place(std::string_view text, std::size_t byte, const std::strin
 }
 
 std::string repeated_key(std::string_view path, std::string_view key) {
-  constexpr std::size_t kLongest = 80;
-  const auto cut = [](std::string_view text) {
-    return std::string(text.substr(0, kLongest)) + (text.size() > kLongest ? "..." : "");
-  };
-  return (path.empty() ? "" : cut(path) + ": ") + "key \"" + cut(key) + "\" is given twice in one object";
+  return (path.empty() ? "" : beginning(path) + ": ") + "key \"" + beginning(key) +
+         "\" is given twice in one object";
 }
 
 bool is_nested_too_deep(std::string_view text) {

@@ -136,6 +136,11 @@ std::string message_line(std::string_view text) {
   return without_middle(line, kMostEscaped - 50, kFirstOfAMessage, kLastOfAMessage);
 }
 
+std::string beginning(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return std::string(text);
+  return valid_utf8(text.substr(0, most)) + "..." + (text.front() == '"' ? "\"" : "");
+}
+
 std::string first_few(const std::vector<std::string>& texts, std::size_t shown) {
   std::string list;
   for (std::size_t i = 0; i < std::min(shown, texts.size()); ++i) list += (i > 0 ? ", " : "") + texts[i];

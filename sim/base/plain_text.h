@@ -20,6 +20,9 @@ std::string plain_page(std::string_view text);
 // their middle; how long they were takes its place.
 std::string message_line(std::string_view text);
 
+// Its first `most` bytes and "..."; a quoted text stays quoted.
+std::string beginning(std::string_view text, std::size_t most = 80);
+
 // "a, b, c and 8,997 more" of a long list; at most `shown` texts.
 std::string first_few(const std::vector<std::string>& texts, std::size_t shown = 3);
 

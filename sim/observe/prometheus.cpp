@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/input_error.h"
+#include "base/plain_text.h"
 #include "base/utf8.h"
 
 namespace kvcap {
@@ -48,10 +49,7 @@ class Line {
 
  private:
   [[noreturn]] void refuse(const std::string& allowed) const {
-    constexpr std::size_t kShown = 60;
-    std::string shown = valid_utf8(whole_.substr(0, kShown));
-    if (whole_.size() > kShown) shown += "...";
-    throw InputError(place_ + ":" + std::to_string(number_) + ": found \"" + shown +
+    throw InputError(place_ + ":" + std::to_string(number_) + ": found \"" + beginning(whole_, 60) +
                      "\", allowed: " + allowed + ", as in NAME{LABEL=\"VALUE\"} NUMBER [TIMESTAMP]");
   }
 

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/json_document.h"
+#include "base/plain_text.h"
 #include "base/utf8.h"
 #include "plan/results_file.h"
 #include "report/find_files.h"
@@ -178,8 +179,7 @@ Json read_document(std::string text, const std::string& place) {
   const Schema* schema = schema_of(document);
   if (!schema) {
     const bool has_schema = document.is_object() && document.contains("schema");
-    std::string found = has_schema ? document["schema"].dump() : "none";
-    if (found.size() > 60) found = found.substr(0, 57) + "...";
+    const std::string found = has_schema ? beginning(document["schema"].dump()) : "none";
     throw InputError(place + ": schema: found " + found + ", allowed: " + known_schemas() +
                      ", or the results.sqlite of a sweep");
   }

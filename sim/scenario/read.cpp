@@ -4,6 +4,7 @@
 
 #include "base/input_error.h"
 #include "base/json_document.h"
+#include "base/plain_text.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 
@@ -223,9 +224,7 @@ std::string shown(const Json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "an array";
   if (value.is_number_float()) return number_text(value.get<double>());
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  constexpr std::size_t longest = 80;
-  return text.size() <= longest ? text : text.substr(0, longest) + "...";
+  return beginning(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 Scenario read_scenario(const Document& document) {

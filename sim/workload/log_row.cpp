@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
+#include "base/plain_text.h"
 #include "workload/json_fields.h"
 
 namespace kvcap {
@@ -35,9 +36,7 @@ std::string_view text_of(const Json& value, std::deque<std::string>& kept) {
 }  // namespace
 
 void LogRow::refuse(std::size_t i, const std::string& allowed) const {
-  constexpr std::size_t longest = 80;
-  std::string found(says(i) ? text(i) : "nothing");
-  if (found.size() > longest) found = found.substr(0, longest) + "...";
+  const std::string found = says(i) ? beginning(text(i)) : "nothing";
   throw BadRowError{std::string(columns_[i].name) + ": found " + found + ", allowed: " + allowed};
 }
 

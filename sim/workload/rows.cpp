@@ -6,6 +6,7 @@
 
 #include "base/input_error.h"
 #include "base/json_document.h"
+#include "base/plain_text.h"
 #include "workload/lines.h"
 
 namespace kvcap {
@@ -15,9 +16,7 @@ using Json = nlohmann::json;
 std::string shown_in_row(const Json& value) {
   if (value.is_array()) return value.empty() ? "an empty array" : "an array";
   if (value.is_object()) return "an object";
-  constexpr std::size_t longest = 80;
-  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  return text.size() <= longest ? text : text.substr(0, longest) + "...";
+  return beginning(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 void bad_value(const std::string& path, const Json& found, const std::string& allowed) {

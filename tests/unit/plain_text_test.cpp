@@ -95,5 +95,12 @@ TEST(FirstFew, NamesTheFirstAndCountsTheRest) {
   EXPECT_EQ(first_few(std::vector<std::string>(1'000'003, "a")), "a, a, a and 1,000,000 more");
 }
 
+TEST(Beginning, OfAQuotedTextIsQuotedAndValid) {
+  EXPECT_EQ(beginning("\"abc\"", 5), "\"abc\"");
+  EXPECT_EQ(beginning("\"abcdef\"", 5), "\"abcd...\"");
+  EXPECT_EQ(beginning("123456", 5), "12345...");
+  EXPECT_EQ(beginning("abcd\u00e9f", 5), "abcd\ufffd...");
+}
+
 }  // namespace
 }  // namespace kvcap
