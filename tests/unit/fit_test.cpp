@@ -242,6 +242,16 @@ TEST(FitStatistics, OfResampledRequestsAreTheSameWhereAllAreAlike) {
   EXPECT_NE(resampled_log_statistics(mixed, 3), resampled_log_statistics(mixed, 4));
 }
 
+TEST(FitStatistics, AreResampledInBlocksAsLongAsTheCubeRootOfAWindow) {
+  // One window of 30 requests: blocks of 3. Any three neighbours add up to 7.
+  std::vector<RequestTimes> times(30);
+  const double ttft_s[] = {1, 2, 4};
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = {ttft_s[i % 3], 0.01, 8};
+  for (uint64_t replicate = 0; replicate < 5; ++replicate) {
+    EXPECT_DOUBLE_EQ(resampled_log_statistics(times, replicate)[0], std::log(7.0 / 3));
+  }
+}
+
 TEST(FitStatistics, OfGapsAreFittedOnlyWhereNoRequestsAreKeptAside) {
   FitRun run{.name = "run", .scenario = base_scenario(), .workload = {}};
   run.itls_s = {0.01F, 0.02F};
@@ -260,6 +270,165 @@ TEST(FitStatistics, LeaveRejectedTurnsOut) {
   const std::vector<RequestTimes> times = simulated_times(run, result);
   EXPECT_TRUE(std::isnan(times[0].ttft_s));
   EXPECT_DOUBLE_EQ(times[1].tpot_s, 1);  // (80 - 1) / 79
+}
+
+// Two parameters, of which the runs tell one, of one run that is fitted to and one that is only judged.
+FitAnswer small_answer() {
+  FitAnswer answer;
+  answer.estimates = {
+      {.parameter = {.name = "request_overhead_s", .meaning = "before the queue", .reference_s = 0.01},
+       .x = std::log(1.2),
+       .low = 0,
+       .high = std::log(1.5),
+       .sigma = 0.1,
+       .prior_sigma = 1},
+      {.parameter = {.name = "gemm_few_rows", .meaning = "GEMMs of few rows"},
+       .x = 0,
+       .low = std::log(0.5),
+       .high = std::log(2),
+       .sigma = 0.5,
+       .prior_sigma = 0.5}};
+  answer.confounded = {{0, 1, -0.875}};
+  answer.errors = {{"a", "mean_ttft_ms", 100, 150, 110, false}, {"b", "mean_tpot_ms", 10, 8, 15, true}};
+  answer.simulations = 7;
+  answer.fitted_requests = 300;
+  answer.judged_requests = 100;
+  return answer;
+}
+
+std::vector<FitRun> two_runs() {
+  std::vector<FitRun> runs = {{.name = "a", .scenario = base_scenario(), .workload = requests(2, 1)},
+                              {.name = "b", .scenario = base_scenario(), .workload = requests(3, 1)}};
+  runs[0].notes = {"assumed: 8 GPUs"};
+  runs[1].only_judged = true;
+  return runs;
+}
+
+TEST(FitAnswer, IsWrittenAsJsonWithEveryFigureUnderItsName) {
+  Json json = Json::parse(fit_json(two_runs(), small_answer()));
+  for (Json& one : json["parameters"]) {
+    for (const char* key : {"fitted", "low", "high"})
+      one[key] = std::round(1e6 * one[key].get<double>()) / 1e6;
+  }
+  for (Json& one : json["errors"]) {
+    for (const char* key : {"base_error", "fitted_error"})
+      one[key] = std::round(1e6 * one[key].get<double>()) / 1e6;
+  }
+  EXPECT_EQ(json.dump(1), R"({
+ "base": "h100-sxm",
+ "confounded": [
+  {
+   "correlation": -0.875,
+   "first": "request_overhead_s",
+   "second": "gemm_few_rows"
+  }
+ ],
+ "converged": false,
+ "errors": [
+  {
+   "base_error": 0.5,
+   "base_ms": 150.0,
+   "fitted_error": 0.1,
+   "fitted_ms": 110.0,
+   "kept_aside": true,
+   "measured_ms": 100.0,
+   "metric": "mean_ttft_ms",
+   "run": "a"
+  },
+  {
+   "base_error": -0.2,
+   "base_ms": 8.0,
+   "fitted_error": 0.5,
+   "fitted_ms": 15.0,
+   "kept_aside": false,
+   "measured_ms": 10.0,
+   "metric": "mean_tpot_ms",
+   "run": "b"
+  }
+ ],
+ "fitted_requests": 300,
+ "judged_requests": 100,
+ "parameters": [
+  {
+   "fitted": 0.012,
+   "high": 0.015,
+   "identified": true,
+   "learned": 0.99,
+   "low": 0.01,
+   "meaning": "before the queue",
+   "name": "request_overhead_s",
+   "prior_sigma": 1.0,
+   "sigma": 0.1,
+   "unit": "s"
+  },
+  {
+   "fitted": 1.0,
+   "high": 2.0,
+   "identified": false,
+   "learned": 0.0,
+   "low": 0.5,
+   "meaning": "GEMMs of few rows",
+   "name": "gemm_few_rows",
+   "prior_sigma": 0.5,
+   "sigma": 0.5,
+   "unit": ""
+  }
+ ],
+ "runs": [
+  {
+   "fitted": true,
+   "name": "a",
+   "notes": [
+    "assumed: 8 GPUs"
+   ],
+   "requests": 2
+  },
+  {
+   "fitted": false,
+   "name": "b",
+   "notes": [],
+   "requests": 3
+  }
+ ],
+ "schema": "kvcap.fit/1",
+ "simulations": 7
+})");
+}
+
+TEST(FitAnswer, IsPrintedWithItsErrorsItsDoubtsAndItsNotes) {
+  EXPECT_EQ(fit_text(two_runs(), small_answer()),
+            R"(h100-sxm fitted to 1 run: 300 requests fitted, 100 kept aside, 7 simulations
+
+parameter                           fitted   95 % interval            learned
+request_overhead_s                 12.0 ms   10.0 to 15.0 ms             99 %
+gemm_few_rows                 not identified
+
+These runs say nothing about gemm_few_rows: the base profile's values stay.
+These runs cannot tell request_overhead_s from gemm_few_rows (correlation -0.88); only their
+combination is fitted.
+The optimizer stopped at its limit of iterations, before it converged.
+
+Judged by requests that were kept aside, where there are enough:
+
+ms                    measured        base     error      fitted     error
+a
+  mean_ttft_ms             100         150   +50.0 %         110   +10.0 %
+b, all requests, which were fitted to
+  mean_tpot_ms            10.0        8.00   -20.0 %        15.0   +50.0 %
+
+Warning: the fit does not describe mean_tpot_ms of b; check the settings that the notes assume.
+
+note: a: assumed: 8 GPUs
+)");
+}
+
+TEST(FitAnswer, SaysInTheProfileWhatItCameFrom) {
+  EXPECT_EQ(fit_notes(two_runs(), small_answer()),
+            (std::vector<std::string>{"fitted to a: 2 requests, llama-3.1-8b, tensor_parallel_size 1",
+                                      "judged by b: 3 requests, llama-3.1-8b, tensor_parallel_size 1",
+                                      "mean_ttft_ms, of requests that were not fitted to: median error 10.0 "
+                                      "% (the base profile's 50.0 %)",
+                                      "these runs say nothing about gemm_few_rows: as in the base"}));
 }
 
 TEST(EngineTimes, OfAProfileAreTheDefaultsOfServing) {

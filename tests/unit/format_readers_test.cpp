@@ -72,6 +72,17 @@ TEST_F(ForeignLog, OfGuideLlmIsAllItsBenchmarks) {
   EXPECT_EQ(refusal("guidellm", "{}"), "t: benchmarks: missing, required: a benchmarks.json of GuideLLM");
 }
 
+TEST_F(ForeignLog, OfGuideLlmBeginsAConversationAgainInEachBenchmark) {
+  const auto benchmark = [](const std::string& start, int input) {
+    return R"({"requests":{"successful":[)" +
+           guide_request(start, input, 5, R"(,"info":{"conversation_id":"c"})") + "]}}";
+  };
+  const Source source = open("guidellm", R"({"benchmarks":[)" + benchmark("1700000020.0", 50) + "," +
+                                             benchmark("1700000040.0", 60) + "]}");
+  EXPECT_EQ(source.sessions.size(), 2u);
+  EXPECT_EQ(turns_of(source), (Turns{{0, 50, 5}, {20, 60, 5}}));
+}
+
 std::string ai_request(const std::string& start_ns, int input, int output, const std::string& session) {
   return R"({"metadata":{"session_num":0,"x_correlation_id":")" + session +
          R"(","conversation_id":"d","turn_index":0,)" + R"("request_start_ns":)" + start_ns +
@@ -203,6 +214,12 @@ TEST_F(ForeignLog, OfBlisHasSharedPrefixesAndRounds) {
   EXPECT_EQ(source.notes[0], "1 request whose status is not ok is left out");
   EXPECT_EQ(refusal("blis", kBlisHeader + blis_row("", 0, "g", 30, 0, 2000000)),
             "t:2: first_chunk_time_us: found 1500000, allowed: a time not before the request's start");
+}
+
+TEST_F(ForeignLog, OfBlisHasATokenBehindThePrefixThoughTheServerCountedFewer) {
+  const Source source =
+      open("blis", kBlisHeader + blis_row("", 0, "g", 30, 80, 0) + blis_row("", 0, "g", 30, 101, 1250000));
+  EXPECT_EQ(turns_of(source), (Turns{{1, 101, 10}, {1.25, 101, 10}}));
 }
 
 std::string otlp_span(const std::string& start, const std::string& attributes) {

@@ -170,6 +170,17 @@ TEST_F(TinyConfig, CountsLayersWithoutExperts) {
   EXPECT_FALSE(model("qwen3_moe", experts + R"("decoder_sparse_step": 8)").experts);
 }
 
+TEST_F(TinyConfig, HasExpertsAtTheOffsetOfEachPeriod) {
+  const auto dense_layers = [&](const std::string& period, const std::string& offset) {
+    return model("qwen3_moe", R"("num_experts": 8, "num_experts_per_tok": 2, "expert_layer_period": )" +
+                                  period + R"(, "expert_layer_offset": )" + offset)
+        .experts->dense_layers;
+  };
+  EXPECT_EQ(dense_layers("3", "1"), 3);  // layer 1 of four
+  EXPECT_EQ(dense_layers("3", "0"), 2);  // layers 0 and 3
+  EXPECT_EQ(dense_layers("1", "0"), 0);
+}
+
 TEST_F(TinyConfig, MayBeQuantisedInAnyCommonWay) {
   const auto quantised = [&](const std::string& text) {
     return model("llama", R"("quantization_config": )" + text);
@@ -191,6 +202,20 @@ TEST_F(TinyConfig, MayBeQuantisedInAnyCommonWay) {
             ": quantization_config: quant_algo: found \"INT3\", allowed: FP8, NVFP4, W4A16_AWQ");
   EXPECT_EQ(error("llama", R"("quantization_config": 8)"),
             ": quantization_config: found 8, allowed: an object or a text");
+}
+
+TEST_F(TinyConfig, StoresItsKvAsItsAlgorithmSays) {
+  const auto kv_bytes = [&](const std::string& algorithm) {
+    return model("llama", R"("quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8",
+      "kv_cache_quant_algo": ")" +
+                              algorithm + R"("})")
+        .kv_bytes_per_element;
+  };
+  EXPECT_EQ(kv_bytes("INT8"), 1);
+  EXPECT_EQ(kv_bytes("FP8_E4M3"), 1);
+  EXPECT_EQ(kv_bytes("NVFP4"), 0.5625);
+  EXPECT_EQ(kv_bytes("FP4"), 0.5625);
+  EXPECT_EQ(kv_bytes("None"), 2);  // as torch_dtype
 }
 
 TEST(HuggingFaceConfigs, OfGptOssKeepFourBitsInTheirExpertsAlone) {

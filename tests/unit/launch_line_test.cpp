@@ -86,6 +86,19 @@ TEST(LaunchLine, OfVllmSetsWhatItsFlagsSay) {
   EXPECT_EQ(one.policy.tiers->front().capacity_bytes, 100 * 1073741824.0);  // of both ranks together
 }
 
+TEST(LaunchLine, CountsInThousandsBehindSmallLettersAndInPowersOfTwoBehindLargeOnes) {
+  const auto tokens = [](const std::string& number) {
+    return scenario_of("vllm serve Qwen/Qwen3-8B --max-num-batched-tokens " + number)
+        .serving.max_num_batched_tokens;
+  };
+  EXPECT_EQ(tokens("16k"), 16'000);
+  EXPECT_EQ(tokens("16K"), 16'384);
+  EXPECT_EQ(tokens("0.5m"), 500'000);
+  EXPECT_EQ(tokens("0.5M"), 524'288);
+  EXPECT_EQ(tokens("0.001g"), 1'000'000);
+  EXPECT_EQ(tokens("0.0009765625G"), 1'048'576);
+}
+
 TEST(LaunchLine, OfVllmTakesFromTheGpuWhatItDoesNotSay) {
   const Scenario one = scenario_of("vllm serve Qwen/Qwen3-8B");
   EXPECT_EQ(one.policy.name, "recompute");
