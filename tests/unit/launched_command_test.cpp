@@ -1,10 +1,14 @@
 // Commands that start from an engine's launch line, and answers that name flags.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "launch/flags.h"
 #include "unit/cli.h"
 
 namespace kvcap::launched_command_test {
@@ -75,6 +79,34 @@ TEST_F(Launched, ALineThatDoesNotFitTheMachineIsNamedAsThePlace) {
   EXPECT_EQ(
       outcome.err,
       "kvcap: --from: serving.tensor_parallel_size=2: found 2, allowed: at most hardware.gpu.count = 1\n");
+}
+
+std::string line_of(const FlagRow& row) {
+  std::string line(kStackNames[static_cast<std::size_t>(row.stack)]);
+  const auto add = [&](const char* name, std::string_view value) {
+    if (!value.empty()) line += " | " + std::string(name) + " " + std::string(value);
+  };
+  line += " " + std::string(row.names);
+  add("field", row.field);
+  add("form", std::to_string(static_cast<int>(row.form)));
+  add("words", row.words);
+  if (row.unit_bytes != 1) add("unit", std::to_string(std::llround(row.unit_bytes)));
+  add("per rank", row.is_per_rank ? "yes" : "");
+  add("storage", row.storage);
+  add("starts it", row.starts_storage ? "yes" : "");
+  add("default", row.engine_default);
+  add("effect", std::to_string(static_cast<int>(row.effect)));
+  add("source", source_text(row.source));
+  return line;
+}
+
+// What stands in the tables has no other witness: a word of another default changes no simulation.
+TEST_F(Launched, FlagsAreThoseThatWereReadInTheEnginesSources) {
+  std::string flags;
+  for (const FlagRow& row : flag_table()) flags += line_of(row) + "\n";
+  const std::string stored = std::string(KVCAP_SOURCE_DIR) + "/tests/golden/flags.txt";
+  if (std::getenv("KVCAP_WRITE_GOLDEN")) std::ofstream(stored) << flags;
+  EXPECT_EQ(flags, read_file(stored));
 }
 
 TEST_F(Launched, FlagsOfAStackAreShownWithFieldDefaultAndSource) {

@@ -219,6 +219,111 @@ TEST(Observation, TheJsonHasNullsForWhatIsNotKnown) {
   EXPECT_EQ(json["histograms"]["ttft_s"]["p99"]["low"], 0.1);
 }
 
+// As `at`, and what else engines export.
+Snapshot whole(double time_s, double requests) {
+  Snapshot one = at(time_s, requests, 4);
+  one.models = {"m"};
+  one.config = {{"block_size", "16"}};
+  one.engines = 2;
+  const std::pair<Counter, double> counters[] = {
+      {Counter::prompt_tokens, 200 * requests}, {Counter::output_tokens, 20 * requests},
+      {Counter::preemptions, requests / 10},    {Counter::loaded_bytes, 2.2e8 * requests},
+      {Counter::load_s, requests / 100},        {Counter::saved_bytes, 5e7 * requests}};
+  for (const auto& [which, value] : counters) one.counters[static_cast<std::size_t>(which)] = value;
+  one.gauges[static_cast<std::size_t>(Gauge::kv_usage)] = 0.5;
+  one.gauges[static_cast<std::size_t>(Gauge::waiting)] = 3;
+  one.gauges[static_cast<std::size_t>(Gauge::blocks)] = 1000;
+  return one;
+}
+
+TEST(Observation, TheTableHasEveryFigureWithItsUnit) {
+  Observation o = observation_of({.samples = {whole(1000, 50), whole(1030, 150)}});
+  o.block_size = 16;
+  o.kv_capacity_tokens = 16000;
+  o.notes = {"a note"};
+  EXPECT_EQ(observation_table(o), R"(vllm   m   30.0 s from 1970-01-01 00:16:40 UTC, 2 scrapes
+
+requests              100   3.33 /s
+prompt tokens         20,000   mean of a request 200
+output tokens         2,000   mean of a request 20.0
+token hit rate  %     40.0   GPU 30.0, external 10.0
+offload               22.0 GB loaded at 22.0 GB/s, 5.00 GB saved
+KV usage        %     mean 50.0   most 50.0
+running               mean 4.00   most 4.00
+waiting               mean 3.00   most 3.00
+preemptions           10.0
+TTFT            ms    mean 60.0   p50 55.6 (0..100)   p90 100 (0..100)   p99 190 (100..200)
+ITL             ms    -
+end to end      ms    -
+queue           ms    -
+KV capacity           16,000 tokens   1,000 blocks of 16
+Note: a note.
+)");
+}
+
+TEST(Observation, TheJsonHasEveryFigureUnderItsName) {
+  Observation o = observation_of({.samples = {whole(1000, 50), whole(1030, 150)}});
+  o.address = "http://a:1";
+  o.failed = 3;
+  o.block_size = 16;
+  o.kv_capacity_tokens = 16000;
+  o.notes = {"a note"};
+  auto json = nlohmann::json::parse(observation_json(o));
+  EXPECT_EQ(
+      json["histograms"]["ttft_s"].dump(),
+      R"({"count":100.0,"mean":0.06,"p50":{"high":0.1,"low":0.0,"value":0.05555555555555556},"p90":{"high":0.1,"low":0.0,"value":0.1},"p99":{"high":0.2,"low":0.1,"value":0.19}})");
+  EXPECT_EQ(json["gauges"]["running"].dump(), R"({"mean":4.0,"most":4.0})");
+  for (const char* list : {"counters", "gauges", "histograms"}) json.erase(list);
+  EXPECT_EQ(json.dump(1), R"({
+ "address": "http://a:1",
+ "block_size": 16.0,
+ "config": {
+  "block_size": "16"
+ },
+ "duration_s": 30.0,
+ "engine": "vllm",
+ "engines": 2,
+ "failed_scrapes": 3,
+ "from_unix_s": 1000.0,
+ "hit_rates": {
+  "external": 0.1,
+  "hbm": 0.3,
+  "host": null,
+  "storage": null
+ },
+ "kv_capacity_tokens": 16000.0,
+ "mean_output_tokens": 20.0,
+ "mean_prompt_tokens": 200.0,
+ "models": [
+  "m"
+ ],
+ "notes": [
+  "a note"
+ ],
+ "num_gpu_blocks": 1000.0,
+ "requests_per_s": 3.3333333333333335,
+ "restarts": 0,
+ "schema": "kvcap.observation/1",
+ "scrapes": 2,
+ "token_hit_rate": 0.4
+})");
+}
+
+TEST(Observation, SaysHowOftenTotalsWentBackAndWhereFirst) {
+  const auto note_of = [](const ObservedLog& log) {
+    const Observation o = observation_of(log);
+    return o.notes.empty() ? "" : o.notes.front();
+  };
+  const std::string causes =
+      ": the server restarted, or the address stands for several servers of which each answers in turn";
+  EXPECT_EQ(note_of({.samples = {at(1000, 50), at(1010, 10)}}),
+            "totals went back 1 time (vllm:request_success_total from 50.0 to 10.0)" + causes);
+  Snapshot first = at(1000, 50), last = at(1010, 60);
+  first.started_s = 900;
+  last.started_s = 1005;
+  EXPECT_EQ(note_of({.samples = {first, last}}), "totals went back 1 time" + causes);
+}
+
 TEST(ObservedLog, ReadsBackAsItWas) {
   Snapshot first = at(1000, 50, 4), last = at(1010, 70, 6);
   for (Snapshot* one : {&first, &last}) {
