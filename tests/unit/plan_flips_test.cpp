@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 
+#include "plan/plan_advice.h"
 #include "plan/plan_why.h"
 
 namespace kvcap::plan_flips_test {
@@ -216,6 +217,49 @@ TEST(PlanWhy, ListsBottlenecksFromTheLargestWithNoneLast) {
   EXPECT_EQ(shares[0].resource, "ssd_read");
   EXPECT_EQ(shares[1].resource, "gpu");
   EXPECT_EQ(shares[2].resource, "none");
+}
+
+// Each change takes a millisecond off the p99 TTFT.
+class FasterWithMore : public Evaluator {
+ public:
+  std::vector<Answer> run(const std::vector<Ask>& asks) override {
+    std::vector<Answer> answers;
+    for (const Ask& ask : asks) {
+      answers.emplace_back().result.metrics = {{"cost.usd_per_hour", 3.0},
+                                               {"p99_ttft_ms", 50 - static_cast<double>(ask.changes.size()) +
+                                                                   static_cast<double>(ask.replication)},
+                                               {"stable", true}};
+    }
+    return answers;
+  }
+};
+
+TEST(PlanAdvice, TriesMoreOfEveryResourceThatThePlanLeavesAlone) {
+  const Plan plan{.name = "test",
+                  .base = std::string(KVCAP_SOURCE_DIR) + "/scenarios/demo.json",
+                  .meet = {{.metric = "p99_ttft_ms", .max = 60}}};
+  FasterWithMore machines;
+  Judge judge(plan, machines);
+  PlanResult result;
+  const Changes answer = {"hardware=h100-sxm",
+                          R"(hardware.remote={"bandwidth_bytes_per_s": 1e10, "capacity_bytes": 1e13})"};
+  result.best = judge.look({answer}).front();
+  std::string text;
+  for (const Marginal& one : marginal_values(plan, result, judge)) {
+    // A millisecond for each change, under every seed.
+    EXPECT_EQ(one.quality.mean, one.what.starts_with("hardware.gpu.count") ? -2 : -1) << one.what;
+    EXPECT_EQ(one.quality.half_width, 0) << one.what;
+    text += one.what + ": " + std::to_string(one.units) + " " + std::string(name(one.unit)) +
+            (one.has_price ? "" : ", no price") + "\n";
+  }
+  EXPECT_EQ(text, R"(hardware.gpu.count 1 -> 2: 1.000000 GPU
+fleet.replicas 1 -> 2: 1.000000 GPU
+hardware.dram.capacity_bytes 250000000000 -> 312500000000: 0.062500 TB
+hardware.ssd.count 1 -> 2: 1.000000 SSD
+hardware.remote.capacity_bytes 10000000000000 -> 12500000000000: 2.500000 TB
+hardware.ssd.read_bandwidth_bytes_per_s 14200000000 -> 15620000000: 1.420000 GB/s, no price
+hardware.remote.bandwidth_bytes_per_s 10000000000 -> 11000000000: 1.000000 GB/s, no price
+)");
 }
 
 }  // namespace
