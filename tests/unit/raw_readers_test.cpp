@@ -230,6 +230,15 @@ TEST_F(Leval, AsksEveryQuestionOnTheBareDocument) {
   EXPECT_DOUBLE_EQ(workload.mean_history_tokens(), 4);
 }
 
+TEST_F(Leval, NamesItsSessionsAfterTheTaskAndTheLine) {
+  const std::string document = R"({"instructions":["a"],"outputs":["b"],"input":"x"})";
+  const Source source =
+      open_source(holding(document + "\n" + R"({"instructions":["c"],"outputs":["d"],"input":"y"})"), 1);
+  ASSERT_EQ(source.labels.size(), 2u);
+  EXPECT_EQ(source.labels[1].id, R"("tpo-2")");
+  EXPECT_EQ(source.labels[1].task, "tpo");
+}
+
 TEST_F(Leval, IsRefusedWithPlaceAndReason) {
   const std::pair<std::string, std::string> cases[] = {
       {R"({"instructions":["a"],"outputs":["b"]})", "tpo.jsonl:1: input: missing, required"},

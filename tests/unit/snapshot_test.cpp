@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "base/input_error.h"
@@ -239,6 +242,27 @@ TEST(EngineMetrics, EveryFigureHasANameInEachEngineThatExportsIt) {
     EXPECT_TRUE(row.name.starts_with(metric_prefix(row.engine))) << row.name;
   for (const auto& row : gauge_metrics())
     EXPECT_TRUE(row.name.starts_with(metric_prefix(row.engine))) << row.name;
+}
+
+template <class Metrics, class Names>
+void add_lines(const Metrics& metrics, const Names& names, std::string& text) {
+  for (const auto& row : metrics) {
+    text += std::string(row.name) + " " + std::string(names[static_cast<std::size_t>(row.meter)]);
+    if (!row.label.empty()) text += " " + std::string(row.label) + "=" + std::string(row.value);
+    text += "\n";
+  }
+}
+
+TEST(EngineMetrics, AreCalledAsInTheEnginesSources) {
+  std::string metrics;
+  add_lines(counter_metrics(), kCounterNames, metrics);
+  add_lines(gauge_metrics(), kGaugeNames, metrics);
+  add_lines(spread_metrics(), kSpreadNames, metrics);
+  const std::string stored = std::string(KVCAP_SOURCE_DIR) + "/tests/golden/metrics.txt";
+  if (std::getenv("KVCAP_WRITE_GOLDEN")) std::ofstream(stored) << metrics;
+  std::ostringstream expected;
+  expected << std::ifstream(stored).rdbuf();
+  EXPECT_EQ(metrics, expected.str());
 }
 
 }  // namespace

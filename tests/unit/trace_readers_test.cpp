@@ -157,6 +157,8 @@ TEST_F(VllmRun, IsRefusedWithPlaceAndReason) {
       {header + "3,0,40,20\n",
        "t:2: request_id: found 3, allowed: at most 2 (the lines of blocks, counted from 0)"},
       {header + "a,0,40,20\n", "t:2: request_id: found a, allowed: an integer from 0 to 10000000"},
+      // The column's name says the unit, whatever the first number looks like.
+      {header + "0,-1,40,20\n", "t:2: arrival_s: found -1, allowed: a number of s from 0 to 9e+09"},
       {header + "0,0,40,20\n0,1,40,20\n", "t:3: request_id: found 0, allowed: each request once"},
       {header + "0,0,41,20\n", "t:2: input_tokens: found 41, allowed: 40, as request 0 has in blocks"},
       {header + "0,0,40,21\n", "t:2: output_tokens: found 21, allowed: 20, as request 0 has in blocks"},
