@@ -357,6 +357,19 @@ TEST(ObservedLog, ReadsBackAsItWas) {
   EXPECT_EQ(log.failures[0].reason, "no\nanswer");
 }
 
+TEST(ObservedLog, SaysWhichEngineWasObserved) {
+  Snapshot one = at(1000, 50);
+  one.engine = ObservedEngine::sglang;
+  const ObservedLog log = parse_observed_log(log_header("a", 5, one) + log_line(one), "log");
+  EXPECT_EQ(log.samples[0].engine, ObservedEngine::sglang);
+  EXPECT_EQ(observation_of(log).engine, ObservedEngine::sglang);
+}
+
+TEST(Observation, TimesAreThoseOfUtc) {
+  EXPECT_EQ(utc_text(0), "1970-01-01 00:00:00 UTC");
+  EXPECT_EQ(utc_text(1769850300), "2026-01-31 09:05:00 UTC");
+}
+
 TEST(ObservedLog, AHalfWrittenLastLineIsLeftOut) {
   const Snapshot one = at(1000, 50);
   std::string text = log_header("a", 5, one) + log_line(one) + log_line(at(1005, 60));
