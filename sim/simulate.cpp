@@ -233,7 +233,7 @@ RunResult simulate(const Scenario& whole, const Workload& asked, const SimulateH
   };
   const StoreOptions store_options{
       .inclusive = *machine.options().inclusive,
-      .write_through = *machine.options().inclusive && machine.options().write == WriteMode::through,
+      .write = *machine.options().inclusive ? *machine.options().write : WriteMode::back,
       // A piece is found as a whole.
       .unit_tokens = *machine.options().eviction_unit == EvictionUnit::block && workload.piece_begin.empty()
                          ? scenario.serving.block_size

@@ -89,8 +89,9 @@ inline constexpr std::tuple kTable{
                {.meaning = "a tier keeps a copy of what moves up", .absent = "true"}, in_host_tiers),
     policy_key(
         "write", &O::write,
-        {.meaning = "back: lower tiers get what is evicted above them; through: all tiers get what is saved",
-         .absent = "back"},
+        {.meaning = "back: lower tiers get what is evicted above them; through: all tiers get what is saved; "
+                    "eager: back, but the tier below DRAM gets what is saved while all of DRAM fits besides",
+         .absent = "the preset's; else eager"},
         [](const KeyUse& use) { return use.where.host_tiers && *use.options.inclusive; }),
     policy_key("ttl_s", &O::ttl_s,
                {.meaning = "what is unused for so long is dropped",

@@ -17,8 +17,6 @@ enum class Preload : uint8_t { none, layerwise };
 // background: off the critical path. direct_io: each step writes what it has produced. blocking: the GPU
 // waits at the end of each turn until its state has been copied out (CachedAttention 4.3.2).
 enum class SaveMode : uint8_t { background, direct_io, blocking };
-// When state reaches the tiers below the first: when it is evicted from there, or as soon as it is saved.
-enum class WriteMode : uint8_t { back, through };
 // How HCache divides a context over restoration methods (HCache 4.1.2, 6.3.1, 6.3.2).
 enum class Split : uint8_t { best, paper, hidden_only, naive_hybrid, token, token_rounded };
 

@@ -149,6 +149,7 @@ constexpr std::array kPolicies = {
         [](PolicyOptions& options) {
           prefer(options.preload, Preload::layerwise);
           prefer(options.look_ahead, true);
+          prefer(options.write, WriteMode::back);
           prefer(options.decoupled_positions, true);
           prefer(options.eviction, EvictionKind::next_use);
           prefer(options.eviction_unit, EvictionUnit::context);
@@ -412,6 +413,7 @@ PolicyOptions with_preset(PolicyOptions options) {
   settle_write_policy(options);
   restore_row(*options.restore).preset(options);
   prefer(options.inclusive, true);
+  prefer(options.write, WriteMode::eager);
   const bool keeps_chunks = options.chunk_tokens || options.match == Match::chunk;
   prefer(options.eviction_unit, keeps_chunks ? EvictionUnit::context : EvictionUnit::block);
   return options;

@@ -60,7 +60,7 @@ inline constexpr std::string_view kPrefetchOnArrivalNames[] = {"none", "best_eff
 inline constexpr std::string_view kWritePolicyNames[] = {"write_through", "write_through_selective",
                                                          "write_back"};
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
-inline constexpr std::string_view kWriteModeNames[] = {"back", "through"};
+inline constexpr std::string_view kWriteModeNames[] = {"back", "through", "eager"};
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
 inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_rerank"};
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",

@@ -40,8 +40,8 @@ Instance::Instance(const InstanceParts& parts)
                   .max_model_len = parts.max_model_len,
                   .plans_ahead = parts.serving.async_scheduling},
                  cache_.pool(), *this) {
-  parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued) {
-    return accepts(from, to, tokens, issued);
+  parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
+    return accepts(from, to, tokens, issued, ahead);
   });
 }
 

@@ -236,7 +236,7 @@ class Instance : private Admissions {
   void complete(Request& request, double now_s);
   void save(std::vector<Move> moves, Request& request);
   void save_progress(Request& request);
-  bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued);
+  bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead);
   void end_lease(const std::shared_ptr<Saves>& saves);
   void take_returned();
   void perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves = nullptr);

@@ -74,7 +74,7 @@ void Instance::save(std::vector<Move> moves, Request& request) {
 
 // Whether the write queue of a tier has room behind what waits in it and `issued` tokens. An empty one takes
 // a save of any size.
-bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued) {
+bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
   if (parts_.keeping.write_queue_s <= 0) return true;
   const auto seconds = [&](int64_t of_tokens) {
     if (of_tokens == 0) return 0.0;
@@ -83,7 +83,7 @@ bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued) {
   };
   const double waiting_s = parts_.node->lane(from, to).pending_s() + seconds(issued);
   const bool fits = waiting_s <= kResolution_s || waiting_s + seconds(tokens) <= parts_.keeping.write_queue_s;
-  if (!fits) parts_.recorder->refused_save();
+  if (!fits && !ahead) parts_.recorder->refused_save();
   return fits;
 }
 

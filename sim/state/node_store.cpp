@@ -21,7 +21,7 @@ std::vector<Move> NodeStore::put(std::span<const Item> items, Order now) {
                [&](const Item& item) { return writing_.contains(item.key) || !shared_->arriving(item.key); });
   int64_t tokens = 0;
   for (const Item& item : writable) tokens += item.tokens;
-  if (tokens > 0 && accepts_ && !accepts_(Tier::hbm, Tier::remote, tokens, 0)) return moves;
+  if (tokens > 0 && accepts_ && !accepts_(Tier::hbm, Tier::remote, tokens, 0, false)) return moves;
   for (Move& move : shared_->put(writable, now)) {
     for (const Moved& moved : move.items) ++writing_[moved.key];
     moves.push_back(std::move(move));

@@ -8,6 +8,11 @@
 
 namespace kvcap {
 
+// When state reaches the tiers below the first: when it is evicted from there; as soon as it is saved; or
+// what is saved to DRAM as soon as it is saved, while the tier below has room for all of DRAM besides, and
+// the rest when it is evicted (eager write-back: Lee, Tyson, Farrens, MICRO 2000).
+enum class WriteMode : uint8_t { back, through, eager };
+
 struct TierOptions {
   Tier kind = Tier::ssd;
   // At most one of these; none: all that the profile has.

@@ -10,7 +10,7 @@ namespace kvcap {
 
 Store::Store(const std::vector<StoreTier>& tiers, const StoreOptions& options)
     : options_(options), leaving_tokens_(tiers.size()) {
-  KVCAP_CHECK(options.inclusive || !options.write_through);
+  KVCAP_CHECK(options.inclusive || options.write == WriteMode::back);
   for (const StoreTier& tier : tiers) {
     KVCAP_CHECK(levels_.empty() || levels_.back().options().kind < tier.kind);
     levels_.emplace_back(tier);

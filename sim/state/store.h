@@ -7,10 +7,11 @@
 // tier's are dropped, and a context that is read from farther than DRAM is promoted into DRAM, which it
 // passes on its way. In an inclusive store a copy stays behind when a context moves up, and one that comes
 // down again to such a copy costs no move; with write-through the copies below are written when a context is
-// put, which is when a tier can lose it at no cost. In front may stand an `hbm` tier, which holds contexts as
-// KV between turns without giving up the copy behind it. Where it is exclusive, what enters it gives up its
-// place in the first host tier if a farther one has all of it, and what it evicts goes back there if that
-// takes it.
+// put, which is when a tier can lose it at no cost. An eager store does so from DRAM to the tier below while
+// that has room for all of DRAM besides, and demotes what has no copy. In front may stand an `hbm` tier,
+// which holds contexts as KV between turns without giving up the copy behind it. Where it is exclusive, what
+// enters it gives up its place in the first host tier if a farther one has all of it, and what it evicts goes
+// back there if that takes it.
 //
 // Space is reserved when a Move is issued and visible to find() when it is done, so occupancy never exceeds
 // capacity. What leaves a tier are contexts as a whole; or, with `unit_tokens`, blocks of so many tokens,
@@ -34,6 +35,7 @@
 #include "base/tier.h"
 #include "state/eviction.h"
 #include "state/move.h"
+#include "state/options.h"
 #include "state/store_level.h"
 
 namespace kvcap {
@@ -52,9 +54,9 @@ struct Item {
 
 struct StoreOptions {
   bool inclusive = false;
-  bool write_through = false;   // what is put is copied to the tiers below as well; inclusive stores only
-  int64_t unit_tokens = 0;      // in which contexts lose their ends; 0: they leave as a whole
-  std::optional<double> ttl_s;  // contexts unused for so long leave; absent: never
+  WriteMode write = WriteMode::back;  // back, unless the store is inclusive
+  int64_t unit_tokens = 0;            // in which contexts lose their ends; 0: they leave as a whole
+  std::optional<double> ttl_s;        // contexts unused for so long leave; absent: never
 };
 
 class Store {
@@ -64,9 +66,10 @@ class Store {
 
   // Asked before tokens are to move into a host tier, from the GPU or from another tier: false where the
   // write queue of that tier is full, so that they do not. `issued`: tokens of moves between the same tiers
-  // that the same call has issued before, and that nobody performs yet. Every move is accepted as long as
-  // nobody is named. What a tier refuses to save stays as it is, and goes to no other tier instead.
-  using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens, int64_t issued)>;
+  // that the same call has issued before, and that nobody performs yet. `ahead`: nothing is lost by a
+  // refusal, for the context moves later. Every move is accepted as long as nobody is named. What a tier
+  // refuses to save stays as it is, and goes to no other tier instead.
+  using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead)>;
   void accept_moves(Accepts accepts) { accepts_ = std::move(accepts); }
 
   // The nearest copy of a context, or nothing.
@@ -163,13 +166,13 @@ class Store {
   void used(Slot slot, Order now);
   void settle(Slot slot);
   void put_one(Slot slot, int64_t tokens, Order now);
-  void write_through(Slot slot);
+  void copy_down(Slot slot);
   void put_front(Slot slot, int64_t tokens);
   void free_host_place(Slot slot);
   void return_to_host(Slot slot);
   enum class Placed : uint8_t { yes, no_room, refused };
   Placed place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from);
-  bool accepts(Tier from, Tier to, int64_t tokens) const;
+  bool accepts(Tier from, Tier to, int64_t tokens, bool ahead = false) const;
   void evict(std::size_t level, Slot slot, int64_t spare_tokens);
   bool move_down(Slot slot, int64_t tokens);
   void evict_victims(std::size_t level);

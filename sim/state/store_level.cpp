@@ -102,6 +102,12 @@ int64_t StoreLevel::batch_tokens() const {
   return static_cast<int64_t>(std::ceil(options_.evict_share * capacity));
 }
 
+bool StoreLevel::has_room(int64_t tokens) const {
+  const double share = options_.evict_at > 0 ? options_.evict_at : 1;
+  return used_tokens_ + tokens <= target_tokens_ &&
+         static_cast<double>(used_tokens_ + tokens) <= share * static_cast<double>(capacity_tokens_);
+}
+
 bool StoreLevel::choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead, Order now) {
   victims_.clear();
   spare_tokens_ = 0;

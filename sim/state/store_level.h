@@ -44,9 +44,9 @@ class StoreLevel {
     uint32_t cut = 0;                  // lost in front since it entered
     bool source = false;               // is being copied to a nearer tier
     bool held = false;                 // may not leave
-    bool chosen = false;               // by a search: as the newcomer until it ends, as a victim until it leaves
-    bool soft_pinned = false;          // leaves after all that are not
-    bool leased = false;               // was read within lease_s: it does not leave
+    bool chosen = false;       // by a search: as the newcomer until it ends, as a victim until it leaves
+    bool soft_pinned = false;  // leaves after all that are not
+    bool leased = false;       // was read within lease_s: it does not leave
     Order leased_until = 0;
     Order pinned_until = 0;  // of the soft pin
     int64_t visible() const { return std::min(arrived, awaited_from); }
@@ -59,7 +59,9 @@ class StoreLevel {
   int64_t used_tokens() const { return used_tokens_; }
   int64_t capacity_tokens() const { return capacity_tokens_; }
   int64_t target_tokens() const { return target_tokens_; }  // capacity without the share to keep free
-  int64_t came_tokens() const { return came_tokens_; }      // in all, since the beginning
+  // So many more tokens fit, and nothing has to leave for them.
+  bool has_room(int64_t tokens) const;
+  int64_t came_tokens() const { return came_tokens_; }  // in all, since the beginning
   double bytes(int64_t tokens) const { return static_cast<double>(tokens) * options_.bytes_per_token; }
   Eviction& eviction() { return *eviction_; }
 

@@ -75,11 +75,11 @@ Store::Placed Store::place(std::size_t level, Slot slot, int64_t tokens, std::op
   return Placed::yes;
 }
 
-bool Store::accepts(Tier from, Tier to, int64_t tokens) const {
+bool Store::accepts(Tier from, Tier to, int64_t tokens, bool ahead) const {
   if (!accepts_ || tokens <= 0) return true;
   const auto issued = std::find_if(moves_.begin(), moves_.end(),
                                    [&](const Move& one) { return one.from == from && one.to == to; });
-  return accepts_(from, to, tokens, issued == moves_.end() ? 0 : issued->tokens);
+  return accepts_(from, to, tokens, issued == moves_.end() ? 0 : issued->tokens, ahead);
 }
 
 void Store::evict_victims(std::size_t level) {
@@ -92,7 +92,8 @@ void Store::evict_victims(std::size_t level) {
 void Store::evict(std::size_t level, Slot slot, int64_t spare_tokens) {
   const int64_t kept = kept_tokens(slot);
   // What was written through lies below, or has left there already.
-  if (host_level(slot) == level && !options_.write_through) move_down(slot, levels_[level].tokens(slot));
+  if (host_level(slot) == level && options_.write != WriteMode::through)
+    move_down(slot, levels_[level].tokens(slot));
   if (levels_[level].options().exclusive) return_to_host(slot);
   if (levels_[level].has(slot)) {
     const int64_t unit = options_.unit_tokens;
@@ -194,20 +195,28 @@ void Store::put_one(Slot slot, int64_t tokens, Order now) {
       break;
     }
   }
-  if (options_.write_through) write_through(slot);
+  if (options_.write != WriteMode::back) copy_down(slot);
   if (record.levels != 0) used(slot, now);
 }
 
-// From the nearest host tier to all below that take it.
-void Store::write_through(Slot slot) {
+// From the nearest host tier to all below that take it. Eager: from DRAM to the next, if that has room for
+// all of DRAM besides: what DRAM holds alone finds its place there, and nothing ever leaves for a copy.
+void Store::copy_down(Slot slot) {
   const std::optional<std::size_t> at = host_level(slot);
   if (!at) return;
+  const bool eager = options_.write == WriteMode::eager;
+  if (eager && levels_[*at].options().kind != Tier::dram) return;
+  const std::size_t end = eager ? std::min(*at + 2, levels_.size()) : levels_.size();
   const int64_t tokens = levels_[*at].tokens(slot);
   ++records_[slot].pins;  // what victims displace in turn is not its own copy
   settle(slot);
-  for (std::size_t level = *at + 1; level < levels_.size(); ++level) {
-    const bool shorter =
-        levels_[level].tokens(slot) < tokens && place(level, slot, tokens, at) != Placed::yes;
+  for (std::size_t level = *at + 1; level < end; ++level) {
+    const int64_t missing = tokens - levels_[level].tokens(slot);
+    if (missing <= 0) continue;
+    const Tier to = levels_[level].options().kind;
+    const int64_t room = missing + levels_[*at].capacity_tokens();
+    if (eager && !(levels_[level].has_room(room) && accepts(Tier::dram, to, missing, true))) break;
+    const bool shorter = place(level, slot, tokens, at) != Placed::yes;
     if (shorter && levels_[level].has(slot)) break;  // no copy is longer than one above it
   }
   --records_[slot].pins;

@@ -64,7 +64,7 @@ TEST_F(ForecastTest, FetchesOfAPromptWhatFits) {
 TEST(Forecast, FetchesOfAPromptWhatFitsInAnyOrderOfEviction) {
   NodeStore store({{.kind = Tier::dram, .capacity_bytes = 20, .bytes_per_token = 1},
                    {.kind = Tier::ssd, .capacity_bytes = 90, .bytes_per_token = 1}},
-                  {.inclusive = true, .write_through = true});
+                  {.inclusive = true, .write = WriteMode::through});
   std::vector<Part> prompt;
   const auto finish = [&store](const std::vector<Move>& moves) {
     for (const Move& move : moves) store.done(move);

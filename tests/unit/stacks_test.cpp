@@ -279,7 +279,7 @@ TEST(Stacks, KeepSoftPinnedDocumentsBehindChats) {
 // 20 contexts of 10 tokens through DRAM for 10 and an SSD for 5 of them: each is written once to both,
 // nothing again when DRAM evicts it, and what the SSD has is in DRAM as well.
 TEST(StoreTiers, WriteNothingWhenTheyEvictWhatWasWrittenThrough) {
-  Store store({of_tokens(100), of_tokens(50, Tier::ssd)}, {.inclusive = true, .write_through = true});
+  Store store({of_tokens(100), of_tokens(50, Tier::ssd)}, {.inclusive = true, .write = WriteMode::through});
   for (Key key = 1; key <= 20; ++key) put_all(store, key, 10, static_cast<Order>(key));
   EXPECT_EQ(store.came_bytes(Tier::ssd), 200);
   int64_t found = 0;
@@ -339,7 +339,7 @@ TEST(StoreTiers, TakeTheVictimsOfOneContextFromShardsInTurn) {
 TEST(StoreTiers, CountOneUseOfATurn) {
   StoreTier ssd = of_tokens(100, Tier::ssd);
   ssd.after_uses = 3;
-  Store store({of_tokens(100), ssd}, {.inclusive = true, .write_through = true});
+  Store store({of_tokens(100), ssd}, {.inclusive = true, .write = WriteMode::through});
   put_all(store, 1, 10, 0);
   store.touch(1, 1, true);
   store.touch(1, 1);
@@ -354,7 +354,7 @@ TEST(StoreTiers, CountOneUseOfATurn) {
 TEST(StoreTiers, TakeFromNearerOnesOnlyWhatWasUsedOftenEnough) {
   StoreTier ssd = of_tokens(100, Tier::ssd);
   ssd.after_uses = 2;
-  Store store({of_tokens(100), ssd}, {.inclusive = true, .write_through = true});
+  Store store({of_tokens(100), ssd}, {.inclusive = true, .write = WriteMode::through});
   put_all(store, 1, 10, 0);
   EXPECT_EQ(store.occupied_bytes(Tier::ssd), 0);
   store.touch(1, 1);

@@ -1,6 +1,8 @@
 // What lies in two tiers or is on its way from one to another.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "unit/stores.h"
 
 namespace kvcap::store_tiers_test {
@@ -11,7 +13,7 @@ namespace {
 TEST(Store, LeavesWhereItIsWhatAFullQueueRefusesToLetGrow) {
   Store store({tier(Tier::dram, 500), tier(Tier::ssd, 5000)});
   finish(store, store.put(1, 20, 1));
-  store.accept_moves([](Tier, Tier to, int64_t, int64_t) { return to != Tier::dram; });
+  store.accept_moves([](Tier, Tier to, int64_t, int64_t, bool) { return to != Tier::dram; });
   EXPECT_TRUE(store.put(1, 30, 2).empty());
   EXPECT_EQ(store.find(1)->tier, Tier::dram);
   EXPECT_EQ(visible(store, 1), 20);
@@ -20,9 +22,9 @@ TEST(Store, LeavesWhereItIsWhatAFullQueueRefusesToLetGrow) {
 
 TEST(Store, MakesNoCopyThatIsLongerThanOneAboveIt) {
   Store store({tier(Tier::dram, 500), tier(Tier::ssd, 5000), tier(Tier::remote, 5000)},
-              {.inclusive = true, .write_through = true});
+              {.inclusive = true, .write = WriteMode::through});
   finish(store, store.put(1, 20, 1));
-  store.accept_moves([](Tier, Tier to, int64_t, int64_t) { return to != Tier::ssd; });
+  store.accept_moves([](Tier, Tier to, int64_t, int64_t, bool) { return to != Tier::ssd; });
   finish(store, store.put(1, 30, 2));
   EXPECT_EQ(visible(store, 1), 30);
   EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::ssd), 200);
@@ -345,7 +347,7 @@ TEST(Store, LosesNothingWhenACopyLeavesThatAlsoLiesNearer) {
 
 TEST(Store, WritesThroughToEveryTierAndEvictsAtNoCost) {
   Store store({tier(Tier::dram, 500), tier(Tier::ssd, 2000), tier(Tier::remote, 2000)},
-              {.inclusive = true, .write_through = true});
+              {.inclusive = true, .write = WriteMode::through});
   std::vector<Move> moves = store.put(1, 30, 1);
   ASSERT_EQ(moves.size(), 3U);  // GPU to DRAM, and from there to both below
   for (const Move& move : moves) EXPECT_EQ(move.tokens, 30);
@@ -365,11 +367,86 @@ TEST(Store, WritesThroughToEveryTierAndEvictsAtNoCost) {
 }
 
 TEST(Store, WritesThroughOnlyWhereThereIsRoom) {
-  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 200)}, {.inclusive = true, .write_through = true});
+  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 200)},
+              {.inclusive = true, .write = WriteMode::through});
   const std::vector<Move> moves = store.put(1, 30, 1);
   ASSERT_EQ(moves.size(), 1U);
   EXPECT_EQ(moves[0].to, Tier::dram);
   finish(store, moves);
+  store.check();
+}
+
+// ---- eager write-back ----
+
+StoreOptions eager() { return {.inclusive = true, .write = WriteMode::eager}; }
+
+TEST(Store, CopiesDownWhatIsSavedWhileThereIsRoomForDramAndDemotesTheRest) {
+  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 1500)}, eager());
+  finish(store, store.put(1, 30, 1));
+  std::vector<Move> moves = store.put(1, 40, 2);
+  ASSERT_EQ(moves.size(), 2U);                                // GPU to DRAM, and from there to the SSD
+  for (const Move& move : moves) EXPECT_EQ(move.tokens, 10);  // what is new
+  finish(store, moves);
+  moves = store.put(2, 50, 3);
+  ASSERT_EQ(moves.size(), 2U);
+  for (const Move& move : moves) EXPECT_EQ(move.items[0].key, 2U);  // 1 leaves DRAM without a move
+  finish(store, moves);
+  EXPECT_EQ(store.find(1)->tier, Tier::ssd);
+  EXPECT_EQ(visible(store, 1), 40);
+
+  // The SSD has room for 60 more tokens, and DRAM may need that for 50: 3 has no copy until it leaves DRAM.
+  moves = store.put(3, 50, 4);
+  ASSERT_EQ(moves.size(), 1U);
+  EXPECT_EQ(moves[0].to, Tier::dram);
+  finish(store, moves);
+  moves = store.put(4, 50, 5);
+  ASSERT_EQ(moves.size(), 2U);
+  EXPECT_EQ(moves[0].from, Tier::dram);
+  EXPECT_EQ(moves[0].items[0].key, 3U);
+  finish(store, moves);
+  EXPECT_EQ(store.find(3)->tier, Tier::ssd);
+  EXPECT_EQ(visible(store, 1), 40);
+  EXPECT_DOUBLE_EQ(store.dropped_bytes(), 0);
+  store.check();
+}
+
+TEST(Store, CopiesDownToTheTierBelowDramAlone) {
+  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 1000), tier(Tier::remote, 5000)}, eager());
+  finish(store, store.put(1, 30, 1));
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::ssd), 300);
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::remote), 0);
+  Store without_dram({tier(Tier::ssd, 1000), tier(Tier::remote, 5000)}, eager());
+  finish(without_dram, without_dram.put(1, 30, 1));
+  EXPECT_DOUBLE_EQ(without_dram.occupied_bytes(Tier::remote), 0);
+}
+
+// What lies beyond either share is evicted in the background, so that it is no room.
+TEST(Store, CopiesNothingIntoTheShareThatATierKeepsFree) {
+  StoreTier kept_free = tier(Tier::ssd, 1000);
+  kept_free.free_fraction = 0.3;
+  StoreTier at_watermark = tier(Tier::ssd, 1000);
+  at_watermark.evict_at = 0.7;
+  at_watermark.evict_share = 0.05;
+  for (const StoreTier& ssd : {kept_free, at_watermark}) {
+    Store store({tier(Tier::dram, 200), ssd}, eager());
+    for (Key key = 1; key <= 7; ++key) {
+      finish(store, store.put(key, 10, static_cast<Order>(key)));
+      EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::ssd), 100.0 * static_cast<double>(std::min<Key>(key, 5)));
+    }
+    store.check();
+  }
+}
+
+TEST(Store, DemotesWhatAFullQueueKeptFromBeingCopiedDown) {
+  Store store({tier(Tier::dram, 500), tier(Tier::ssd, 1000)}, eager());
+  store.accept_moves([](Tier, Tier to, int64_t, int64_t, bool) { return to != Tier::ssd; });
+  finish(store, store.put(1, 50, 1));
+  EXPECT_DOUBLE_EQ(store.occupied_bytes(Tier::ssd), 0);
+  store.accept_moves(nullptr);
+  finish(store, store.put(2, 50, 2));
+  EXPECT_EQ(store.find(1)->tier, Tier::ssd);
+  EXPECT_EQ(visible(store, 1), 50);
+  EXPECT_DOUBLE_EQ(store.dropped_bytes(), 0);
   store.check();
 }
 
