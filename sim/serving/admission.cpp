@@ -130,7 +130,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
     count_reuse(request, resident, restoration);
     return Lookup::computes;
   }
-  perform(cache_.promote(found, now_s));
+  request.displaced = cache_.promote(found, now_s);
   leave_out(request, restoration, first);
   if (!parts_.keeping.exact) request.named = false;
   const int64_t tokens = resident + found.below();
@@ -252,6 +252,7 @@ void Instance::take_restored(double now_s) {
     Request& request = *restored.request;
     record_computed(restored.times, restored.times.restored_s);
     cache_.loaded(request);
+    perform(std::exchange(request.displaced, {}));
     if (restored.blocks) --blocking_loads_;
     if (!parts_.handover) request.handover = nullptr;
     if (!request.fused) {

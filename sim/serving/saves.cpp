@@ -72,8 +72,8 @@ void Instance::save(std::vector<Move> moves, Request& request) {
   perform(std::move(moves), request.saves);
 }
 
-// Whether the write queue of a tier has room behind what waits in it and `issued` tokens. An empty one takes
-// a save of any size.
+// Whether the write queue of a tier has room behind what waits in it, `issued` tokens and what loads under
+// way displace. An empty one takes a save of any size.
 bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
   if (parts_.keeping.write_queue_s <= 0) return true;
   const auto seconds = [&](int64_t of_tokens) {
@@ -81,6 +81,11 @@ bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool 
     const double requests = copies_in(to) * parts_.policy->save_requests(of_tokens);
     return parts_.route(from, to).seconds(bytes_in(to, of_tokens), requests);
   };
+  for (const RequestPtr& request : scheduler_.loading()) {
+    for (const Move& move : request->displaced) {
+      if (move.from == from && move.to == to) issued += move.tokens;
+    }
+  }
   const double waiting_s = parts_.node->lane(from, to).pending_s() + seconds(issued);
   const bool fits = waiting_s <= kResolution_s || waiting_s + seconds(tokens) <= parts_.keeping.write_queue_s;
   if (!fits && !ahead) parts_.recorder->refused_save();

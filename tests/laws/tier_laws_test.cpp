@@ -100,6 +100,63 @@ TEST_P(TieredPolicy, IsNoSlowerWithMoreDramMoreSsdsOrFasterLinks) {
   }
 }
 
+// Sessions begin at even distances and think for the same time: DRAM that is too small for all of them has
+// lost each context before it is needed again, and what it loads displaces what others have left there.
+Workload periodic(uint64_t seed) {
+  Workload workload = chats(60, 0.5, seed, 40);
+  for (std::size_t s = 0; s < workload.sessions.size(); ++s) {
+    workload.turns[workload.sessions[s].first_turn].time_s = 2.0 * static_cast<double>(s);
+  }
+  return workload;
+}
+
+// DRAM for a few contexts and for all against DRAM for none, over an SSD with room and over one that evicts.
+TEST_P(TieredPolicy, IsNoSlowerWithMoreDramWhereThinkTimesAreAllTheSame) {
+  // What loads from DRAM alone finds nothing without.
+  const bool prefetches = options_of(policy()).loads_first_tier_only.value_or(false);
+  for (double ssd_bytes : {4e12, 3e9}) {
+    std::vector<Scenario> settings;
+    for (double dram_bytes : {prefetches ? 0.5e9 : 1e6, 1e9, 2e9, 20e9}) {
+      settings.push_back(loading_machine(GetParam()));
+      settings.back().policy.tiers = {{.kind = Tier::dram, .capacity_bytes = dram_bytes},
+                                      {.kind = Tier::ssd, .capacity_bytes = ssd_bytes}};
+    }
+    const auto runs = run_paired(settings, periodic);
+    for (std::size_t i = 1; i < settings.size(); ++i) {
+      SCOPED_TRACE(std::to_string(i) + " over " + std::to_string(ssd_bytes));
+      for (const char* metric : {"mean_ttft_ms", "mean_restore_ms"}) {
+        // What finds more restores more.
+        const bool finds_more = ssd_bytes < 4e12 || prefetches;
+        if (finds_more && std::string_view(metric) == "mean_restore_ms") continue;
+        const MeanInterval more_ms = difference(runs[i], runs[0], metric);
+        EXPECT_FALSE(clearly_positive(more_ms))
+            << metric << " " << more_ms.mean << " ± " << more_ms.half_width;
+      }
+      const MeanInterval more_hits = difference(runs[i], runs[0], "token_hit_rate");
+      EXPECT_FALSE(clearly_negative(more_hits)) << more_hits.mean << " ± " << more_hits.half_width;
+    }
+  }
+}
+
+// Copies below DRAM take no room from what would be found without them, whether the SSD is large, smaller
+// than DRAM, or slow to write.
+TEST_P(TieredPolicy, FindsAsMuchWithCopiesBelowDramAsWithout) {
+  if (options_of(policy()).write != WriteMode::eager) GTEST_SKIP() << "the preset says when it writes";
+  for (const auto& [ssd_bytes, write_bytes_per_s] :
+       {std::pair{4e12, 1e9}, {4e9, 1e9}, {1e9, 1e9}, {4e12, 50e6}}) {
+    Scenario eager = loading_machine(GetParam());
+    eager.hardware.ssd->write_bandwidth_bytes_per_s = write_bytes_per_s;
+    eager.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 2e9},
+                          {.kind = Tier::ssd, .capacity_bytes = ssd_bytes}};
+    Scenario back = eager;
+    back.policy.write = WriteMode::back;
+    const auto runs = run_paired({eager, back}, periodic);
+    const MeanInterval more_hits = difference(runs[0], runs[1], "token_hit_rate");
+    EXPECT_FALSE(clearly_negative(more_hits)) << ssd_bytes << " B, " << write_bytes_per_s
+                                              << " B/s: " << more_hits.mean << " ± " << more_hits.half_width;
+  }
+}
+
 // ---- writes ----
 
 // SSDs that write a tenth of what the GPU computes.

@@ -533,6 +533,46 @@ TEST(Instance, CountsTheBytesThatEachTierIsWritten) {
   EXPECT_NEAR(written.ssd, 800, 1e-6);
 }
 
+// Three sessions take turns in a DRAM that holds one and a half of their contexts, so that every load from
+// the one SSD displaces what has grown since it was last there.
+RunResult in_turns(double dram_bytes, bool inclusive, WriteMode write, double ssd_bytes) {
+  Scenario tiered = scenario("kv_offload");
+  tiered.hardware.ssd->count = 1;
+  tiered.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = dram_bytes},
+                         {.kind = Tier::ssd, .capacity_bytes = ssd_bytes}};
+  tiered.policy.inclusive = inclusive;
+  tiered.policy.write = write;
+  Workload workload;
+  for (uint32_t s = 0; s < 3; ++s) {
+    workload.sessions.push_back({.first_turn = 4 * s, .turn_count = 4});
+    for (uint32_t t = 0; t < 4; ++t) {
+      workload.turns.push_back({.input_tokens = 600, .output_tokens = 8, .time_s = t == 0 ? 10.0 * s : 30});
+    }
+  }
+  return laws::run(tiered, workload);
+}
+
+TEST(Instance, LoadsNoSlowerBecauseOfWhatTheLoadDisplacesFromDram) {
+  constexpr double kTokenBytes = 524288;
+  const RunResult no_dram = in_turns(kTokenBytes, true, WriteMode::back, 4e12);
+  for (bool inclusive : {false, true}) {
+    for (WriteMode write : {WriteMode::back, WriteMode::through, WriteMode::eager}) {
+      // The smaller SSD is full from the second turns on.
+      for (double ssd_bytes : {4e12, 8000 * kTokenBytes}) {
+        SCOPED_TRACE(std::to_string(static_cast<int>(write)) +
+                     (inclusive ? ", inclusive, " : ", exclusive, ") + std::to_string(ssd_bytes));
+        const RunResult run = in_turns(3000 * kTokenBytes, inclusive, write, ssd_bytes);
+        EXPECT_GT(run.number("hit_tokens.ssd"), 1000);
+        EXPECT_GE(run.number("token_hit_rate"), no_dram.number("token_hit_rate"));
+        ASSERT_EQ(run.turns.size(), no_dram.turns.size());
+        for (std::size_t i = 0; i < run.turns.size(); ++i) {
+          EXPECT_LE(run.turns[i].load_s, no_dram.turns[i].load_s * (1 + 1e-6)) << "turn " << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(Instance, CountsTheBytesThatWaitToBeWrittenAtOneTime) {
   // Each of two saves of 400 tokens has ended long before the next begins.
   const RunResult result =
