@@ -50,7 +50,7 @@ export async function open(browser, url, options = {}) {
     ...options,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(60_000); // a busy machine is slow
   const errors = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") errors.push(message.text());
@@ -60,7 +60,7 @@ export async function open(browser, url, options = {}) {
     if (!/^(file|data|blob):/.test(request.url())) errors.push(`asked the network for ${request.url()}`);
   });
   await page.goto(url);
-  await page.waitForSelector("html[data-drawn]", { timeout: 20_000 });
+  await page.waitForSelector("html[data-drawn]");
   return { page, errors, close: () => context.close() };
 }
 
