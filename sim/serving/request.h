@@ -54,7 +54,7 @@ struct Request {
   int64_t saved_tokens = 0;      // of its sequence, that have been handed to the tiers
   std::shared_ptr<Saves> saves;  // none as long as nothing has been saved of it
   std::vector<Key> loads;        // what is on its way for it
-  std::vector<Move> displaced;   // by what is on its way: performed when that has come
+  std::vector<Move> displaced;   // moves that its load causes, performed when the load has ended
 
   // Where one node computes prompts and another decodes. On the latter: none once it has come, or was given
   // up.

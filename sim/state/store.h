@@ -66,9 +66,9 @@ class Store {
 
   // Asked before tokens are to move into a host tier, from the GPU or from another tier: false where the
   // write queue of that tier is full, so that they do not. `issued`: tokens of moves between the same tiers
-  // that the same call has issued before, and that nobody performs yet. `ahead`: nothing is lost by a
-  // refusal, for the context moves later. Every move is accepted as long as nobody is named. What a tier
-  // refuses to save stays as it is, and goes to no other tier instead.
+  // that the same call has issued before, and that nobody performs yet. `ahead`: the context moves
+  // later if this is refused. Without this function every move is accepted. What a tier refuses to save stays
+  // as it is, and goes to no other tier instead.
   using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead)>;
   void accept_moves(Accepts accepts) { accepts_ = std::move(accepts); }
 

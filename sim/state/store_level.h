@@ -59,7 +59,7 @@ class StoreLevel {
   int64_t used_tokens() const { return used_tokens_; }
   int64_t capacity_tokens() const { return capacity_tokens_; }
   int64_t target_tokens() const { return target_tokens_; }  // capacity without the share to keep free
-  // So many more tokens fit, and nothing has to leave for them.
+  // Whether `tokens` more fit without an eviction.
   bool has_room(int64_t tokens) const;
   int64_t came_tokens() const { return came_tokens_; }  // in all, since the beginning
   double bytes(int64_t tokens) const { return static_cast<double>(tokens) * options_.bytes_per_token; }
