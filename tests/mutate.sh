@@ -54,13 +54,15 @@ build_faulty() {
   if ! grep -qF -- "-c $source" "$work/commands"; then
     # It is compiled with others of its folder: so is the faulty one.
     local together
-    together=$(grep -rlF --include='unity_*.cxx' "#include \"$source\"" build | head -n 1)
+    together=$(grep -rlF --include='unity_*.cxx' "#include \"$source\"" "$PWD/build" | while read -r one; do
+      if grep -qF -- "-c $one" "$work/commands"; then echo "$one"; fi
+    done | head -n 1)
     [[ -n $together ]] || { echo "no program compiles $file"; return 1; }
     if [[ $way == together ]]; then
       faulty=$root/together.cxx
       sed "s|#include \"$source\"|#include \"$root/$(basename "$file")\"|" "$together" >"$faulty"
     fi
-    source=$PWD/$together
+    source=$together
   fi
   command=$(grep -m 1 -F -- "-c $source" "$work/commands")
   object=$(sed 's/.* -o \([^ ]*\) -c .*/\1/' <<<"$command")

@@ -22,17 +22,8 @@ void add_binding(Page& page, const PlanReport& report) {
     return;
   }
   const Candidate& cheaper = *report.result.next_better;
-  std::string why = "misses " + cheaper.reason;
-  if (cheaper.verdict == Judgement::unclear) why = "may meet " + cheaper.reason + " or not";
-  if (cheaper.reason == "unstable") {
-    why = "is saturated";
-  } else if (cheaper.reason == "stable") {
-    why = "may be saturated or not";
-  } else if (!cheaper.reason.empty()) {
-    why += " (" + interval_text(cheaper.metric(cheaper.reason)) + ")";
-  }
   page.sentence("The next cheaper one that was judged, " + values_of(cheaper.changes) + " at " +
-                interval_text(cheaper.metric(plan.minimize)) + ", " + why + ".");
+                interval_text(cheaper.metric(plan.minimize)) + ", " + failure_text(cheaper) + ".");
 }
 
 void add_marginals(Page& page, const PlanReport& report) {
@@ -47,7 +38,7 @@ void add_marginals(Page& page, const PlanReport& report) {
               " for " + signed_number(one.objective.mean / one.units);
     }
     if (!one.has_price) text += " (a link, not for sale by itself)";
-    if (one.candidate->verdict == Judgement::misses) text += "; then misses " + one.candidate->reason;
+    if (one.candidate->verdict == Judgement::misses) text += "; then it " + failure_text(*one.candidate);
     page.sentence(text, "    ");
   }
   const Marginal& first = report.marginals.front();
@@ -66,31 +57,13 @@ void add_robustness(Page& page, const PlanReport& report) {
   page.line();
   page.line("How far the answer holds:");
   for (const Stress& one : report.stresses) {
-    std::string text = "  " + one.what + ": ";
-    switch (one.candidate->verdict) {
-      case Judgement::meets:
-        text += "holds";
-        break;
-      case Judgement::unclear:
-        text += "may miss " + one.candidate->reason;
-        break;
-      case Judgement::misses:
-        text += "misses " + one.candidate->reason;
-        break;
-      case Judgement::cannot_run:
-        text += "cannot run: " + one.candidate->reason;
-        break;
+    const Candidate& candidate = *one.candidate;
+    std::string text = candidate.verdict == Judgement::meets ? "holds" : failure_text(candidate);
+    // A reason that is the front's metric has told it already.
+    if (candidate.verdict != Judgement::cannot_run && candidate.reason != kFrontMetric) {
+      text += std::string(", ") + kFrontMetric + " " + interval_text(candidate.metric(kFrontMetric));
     }
-    const std::string& reason = one.candidate->reason;
-    const std::string front = interval_text(one.candidate->metric(kFrontMetric));
-    if (reason == kFrontMetric) {
-      page.sentence(text + ": " + front, "    ");
-      continue;
-    }
-    if (!reason.empty() && reason != "unstable" && reason != "stable") {
-      text += " (" + interval_text(one.candidate->metric(reason)) + ")";
-    }
-    page.sentence(text + ", " + kFrontMetric + " " + front, "    ");
+    page.sentence("  " + one.what + ": " + text, "    ");
   }
   for (const PriceChange& one : report.prices) {
     std::string text = "  " + one.what + ": " + format_number(one.objective);

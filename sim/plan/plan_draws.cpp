@@ -91,13 +91,14 @@ PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawO
     scenarios.push_back(in_steady_state(load_scenario(plan.base, one->changes)));
     lengths.push_back(one->runs.front());
   }
-  const ModelDraws runs = draw_machines(scenarios, lengths, options);
-  PlanDraws draws{.draws = runs.draws,
-                  .sessions = runs.sessions,
-                  .is_shortened = runs.is_shortened,
-                  .still_best = 0,
-                  .finalists = {},
-                  .outside = outside_validation({scenarios.front()}, longest_context(lengths.front()))};
+  PlanDraws draws = judge_finalists(plan, candidates, draw_machines(scenarios, lengths, options));
+  draws.outside = outside_validation({scenarios.front()}, longest_context(lengths.front()));
+  return draws;
+}
+
+PlanDraws judge_finalists(const Plan& plan, const std::vector<const Candidate*>& candidates,
+                          const ModelDraws& runs) {
+  PlanDraws draws{.draws = runs.draws, .sessions = runs.sessions, .is_shortened = runs.is_shortened};
   std::vector<std::vector<DrawVerdict>> verdicts;  // [finalist][draw]
   for (std::size_t f = 0; f < candidates.size(); ++f) {
     const Judged judged(plan, *candidates[f], runs.nominal[f]);

@@ -31,6 +31,10 @@ std::vector<const Candidate*> finalists_of(const PlanResult& result);
 // Without an answer or with no draws nothing is run.
 PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawOptions& options);
 
+// `runs`: of the candidates, in their order; the first is the answer.
+PlanDraws judge_finalists(const Plan& plan, const std::vector<const Candidate*>& candidates,
+                          const ModelDraws& runs);
+
 std::string plan_draws_text(const Plan& plan, const PlanDraws& draws);
 
 }  // namespace kvcap

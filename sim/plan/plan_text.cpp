@@ -131,7 +131,7 @@ void add_discarded(Page& page, const PlanReport& report) {
       case Discarded::Why::unclear:
       case Discarded::Why::misses:
         if (one.reason == "unstable" || one.reason == "stable") {
-          text += one.reason == "unstable" ? "saturated" : "may be saturated or not";
+          text += one.reason == "unstable" ? "saturated" : "may be saturated";
         } else {
           text += one.why == Discarded::Why::misses ? "misses " : "may miss ";
           text += one.reason + " (" + format_number(one.found) + ")";
@@ -181,13 +181,7 @@ void add_answer(Page& page, const PlanReport& report) {
   for (const Candidate* rival : result.rivals) {
     std::string text =
         "  " + values_of(rival->changes) + " at " + interval_text(rival->metric(plan.minimize));
-    if (rival->verdict != Judgement::unclear) {
-      text += " is not told apart";
-    } else if (rival->reason == "stable") {
-      text += " may be saturated or not";
-    } else {
-      text += " may meet " + rival->reason + " or not (" + interval_text(rival->metric(rival->reason)) + ")";
-    }
+    text += " " + (rival->verdict == Judgement::unclear ? failure_text(*rival) : "is not told apart");
     page.sentence(text, "    ");
   }
 }

@@ -12,6 +12,15 @@ void Page::sentence(const std::string& text, std::string_view indent) {
   for (const std::string& one : wrap(text, kColumns, indent)) line(one);
 }
 
+std::string failure_text(const Candidate& candidate) {
+  const std::string& reason = candidate.reason;
+  if (candidate.verdict == Judgement::cannot_run) return "cannot run: " + reason;
+  if (reason == "unstable") return "is saturated";
+  if (reason == "stable") return "may be saturated";
+  return (candidate.verdict == Judgement::unclear ? "may miss " : "misses ") + reason + " (" +
+         interval_text(candidate.metric(reason)) + ")";
+}
+
 std::string interval_text(const MeanInterval& value) {
   const bool same = std::abs(value.half_width) <= 1e-9 * std::abs(value.mean);
   return format_interval(value.mean, same ? std::numeric_limits<double>::quiet_NaN() : value.half_width);

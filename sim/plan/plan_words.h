@@ -21,6 +21,10 @@ class Page {
 };
 
 // "240 +-30"; what is the same in every run needs no interval.
+// What a candidate that does not meet its targets does: "misses p99_ttft_ms (400 +-6)", "is saturated",
+// "may miss ..." or "may be saturated" where it is unclear, "cannot run: why".
+std::string failure_text(const Candidate& candidate);
+
 std::string interval_text(const MeanInterval& value);
 // The same of a change: "+240 +-30".
 std::string signed_text(const MeanInterval& change);

@@ -19,12 +19,6 @@ namespace {
 
 using Tokens = std::vector<uint32_t>;
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-
 // Blocks of 4 tokens. The third request of the main agent no longer has blocks 3 to 5, and it waits for a
 // sub-agent, which ended at 20 s and had lasted 12 s.
 const std::string kSession =

@@ -229,6 +229,30 @@ TEST(Capacity, OfAClosedLoopIsAWholeNumberOfSessions) {
   for (const LoadAsk& ask : machine.asked) EXPECT_EQ(ask.load, std::round(ask.load));
 }
 
+// Of a wide interval, too: a load next to each end has been asked for.
+TEST(Capacity, OfAClosedLoopHasAnIntervalAsFineAsItself) {
+  Machine machine{.limit = 400, .of_seeds = {0.5, 0.9, 1, 1, 1, 1, 1.1, 1.5}};
+  CapacityQuestion asked = question(500);
+  asked.closed_loop = true;
+  asked.guess = 100;
+  const CapacityAnswer answer = find_capacity(asked, machine.run());
+  ASSERT_LT(answer.sure, 0.9 * answer.load);
+  double above = answer.beyond;
+  for (const LoadPoint& point : answer.points) {
+    if (point.load > answer.sure) above = std::min(above, point.load);
+  }
+  EXPECT_LE(above, answer.sure * (1 + asked.precision));
+}
+
+TEST(Capacity, TakesItsTargetsFromTheScenarioBySlo) {
+  const std::vector<Target> targets = targets_of({.ttft_ms = 500, .tpot_ms = 50});
+  ASSERT_EQ(targets.size(), 2U);
+  EXPECT_EQ(targets[0].metric, "p99_ttft_ms");
+  EXPECT_EQ(targets[0].max, 500);
+  EXPECT_EQ(targets[1].metric, "p99_tpot_ms");
+  EXPECT_EQ(targets[1].max, 50);
+}
+
 TEST(Capacity, HasACurveFromAQuarterToBeyond) {
   Machine machine;
   const CapacityAnswer answer = find_capacity(question(500), machine.run());

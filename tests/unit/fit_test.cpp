@@ -140,6 +140,21 @@ TEST_F(Fit, GivesIntervalsThatContainTheTruth) {
   EXPECT_GE(contained, 0.75 * told) << contained << " of " << told;
 }
 
+// Where no machine explains the measurements: eight requests in a row each take up to three times as long.
+// Fits to other draws of them lie further apart than the linear error says.
+TEST_F(Fit, GivesWiderIntervalsWhereMeasurementsScatter) {
+  FitRun run = measured_on(truth_, requests(200, 8));
+  for (std::size_t i = 0; i < run.measured.size(); ++i) {
+    MeasuredTimes& times = run.measured[i];
+    times.ttft_s *= 0.1 + 3 * RandomStream(1, "fit_test/scatter").uniform(i / 8);
+    times.e2el_s += 10 * times.ttft_s;
+  }
+  double widest = 0;
+  for (const FitEstimate& one : fit({run}).estimates)
+    widest = std::max(widest, (one.high - one.low) / (2 * 1.96 * one.sigma));
+  EXPECT_GT(widest, 1.01);
+}
+
 TEST_F(Fit, SaysWhatTheRunsDoNotTellAndLeavesIt) {
   const std::vector<FitRun> runs = {measured_on(truth_, requests(200, 4))};
   const FitAnswer answer = fit(runs);
@@ -554,6 +569,13 @@ TEST_F(FitCommand, RefusesWhatItCannotUseBeforeAnythingRuns) {
   refused(fit_to(sample(), {"--judge", sample()}), "given twice");
   refused(fit_to(sample(), {"--set", "hardware.gpu.count=2"}), "--base names the profile");
   refused(kvcap({"fit", sample(), "--base", "h100-sxm", "--out", path("none/mine.json")}), "no such folder");
+  for (const char* key : {"input_lens", "output_lens", "start_times", "ttfts", "latencies", "errors",
+                          "completed", "num_prompts"}) {
+    bench.erase(key);
+  }
+  bench["model_id"] = Json::parse(read_file(sample()))["model_id"];
+  write("nothing.json", bench.dump());
+  refused(fit_to(path("nothing.json")), " for 0 completed requests, allowed: at least as many");
   write("swapped.csv", "at_s,in,out,ttft_s,all_s\n0,10,5,2,1\n");
   refused(fit_to(path("swapped.csv"), {"--model", "llama-3.1-8b", "--columns",
                                        "arrival=at_s,input=in,output=out,ttft=ttft_s,e2el=all_s"}),

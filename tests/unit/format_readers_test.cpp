@@ -236,7 +236,7 @@ TEST_F(ForeignLog, OfOpenTelemetryIsReadAsOtlp) {
                             int_attribute("gen_ai.usage.output_tokens", 20) + talk +
                             R"(,{"key":"gen_ai.response.time_to_first_chunk","value":{"doubleValue":0.5}})";
   const std::string second = int_attribute("gen_ai.usage.prompt_tokens", 150) + "," +
-                             int_attribute("gen_ai.usage.completion_tokens", 5) + talk;
+                             int_attribute("gen_ai.usage.completion_tokens", 1) + talk;
   const std::string agent = int_attribute("gen_ai.usage.input_tokens", 250) + "," +
                             int_attribute("gen_ai.usage.output_tokens", 25) +
                             R"(,{"key":"gen_ai.operation.name","value":{"stringValue":"invoke_agent"}})";
@@ -248,7 +248,7 @@ TEST_F(ForeignLog, OfOpenTelemetryIsReadAsOtlp) {
            line(otlp_span("1700000003000000000", second) + "," + otlp_span("1700000000000000000", agent)) +
                line(otlp_span("1700000001000000000", first) + "," + otlp_span("1700000001000000000", "") +
                     "," + otlp_span("1700000001000000000", int_attribute("gen_ai.usage.input_tokens", 8))));
-  EXPECT_EQ(turns_of(source), (Turns{{0, 100, 20}, {2, 30, 5}}));
+  EXPECT_EQ(turns_of(source), (Turns{{0, 100, 20}, {2, 30, 1}}));
   EXPECT_EQ(measured_of(source)[0], (std::array<double, 2>{0.5, 8}));
   EXPECT_EQ(source.notes[2], "2 spans of other operations or without tokens are left out");
   EXPECT_EQ(source.notes[3], "1 call without output tokens (failed, embeddings) is left out");

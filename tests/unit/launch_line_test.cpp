@@ -679,6 +679,14 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
   }
 }
 
+TEST(LaunchLine, OfDynamoNamesTheModuleOfItsConnector) {
+  const std::string line = "DYN_KVBM_CPU_CACHE_GB=100 vllm serve Qwen/Qwen3-8B --kv-transfer-config ";
+  EXPECT_EQ(launch_line_of(scenario_of(line + "'{\"kv_connector\":\"DynamoConnector\"}'")),
+            "DYN_KVBM_CPU_CACHE_GB=100 vllm serve qwen3-8b --kv-transfer-config "
+            "'{\"kv_connector\":\"DynamoConnector\","
+            "\"kv_role\":\"kv_both\",\"kv_connector_module_path\":\"kvbm.vllm_integration.connector\"}'");
+}
+
 TEST(LaunchLine, OfAStackByItselfSaysHowLargeItsHostCacheIs) {
   const Scenario vllm = scenario_of("vllm serve Qwen/Qwen3-8B", {"policy={}", "policy.name=vllm_offload"});
   const double bytes = vllm.hardware.dram->capacity_bytes;

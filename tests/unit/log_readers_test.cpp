@@ -26,6 +26,7 @@ TEST(LogTime, ReadsDatesWithTOrBlankFractionAndOffset) {
   EXPECT_EQ(parse_date_ns("2024-02-29T04:00:00,000000001-0800"), noon + 1);
   EXPECT_EQ(parse_date_ns("2024-02-29 12:00:00.009930+00"), noon + 9'930'000);
   EXPECT_EQ(parse_date_ns("2024-02-29 12:00:00 UTC"), noon);
+  EXPECT_EQ(parse_date_ns("2024-02-29 12:30:00 +0030"), noon);
   for (const char* bad : {"2023-02-29T12:00:00Z", "2024-02-29", "2024-02-29T12:00", "2024-02-29T12:00:00.",
                           "2024-02-29T12:00:00+1", "2024-02-29T12:00:00+19:00", "2024-02-29X12:00:00", ""}) {
     EXPECT_FALSE(parse_date_ns(bad)) << bad;
@@ -337,6 +338,13 @@ TEST_F(LogFile, OfVllmBenchHasStartsAndWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(source.measured[1].e2el_s, 0.14);
   EXPECT_TRUE(std::isnan(source.measured[2].ttft_s)) << "it was not streamed";
   EXPECT_EQ(source.measured_itls_s, (std::vector<float>{0.01f, 0.03f, 0.5f, 0.25f}));
+  EXPECT_EQ(source.notes.back(), "1 failed request is left out");
+}
+
+TEST_F(LogFile, OfVllmBenchTakesARequestWithoutTokensAsFailed) {
+  const std::string silent = replaced(kDetails, R"("timeout")", R"("")");
+  const Source source = open(holding("vllm_bench", bench(silent + R"(,"start_times":[0,1,2,3])")));
+  EXPECT_EQ(turns_of(source), (Turns{{0, 10, 3}, {1, 20, 2}, {3, 40, 4}}));
   EXPECT_EQ(source.notes.back(), "1 failed request is left out");
 }
 

@@ -74,6 +74,17 @@ TEST(Observation, ATotalThatRunsBackwardsIsToldAndNotSummed) {
             "vllm:prefix_cache_queries_total from 5,000 to 4,000");
 }
 
+// Four counters and a histogram are above 0: three falls of five are a restart, two are not.
+TEST(Observation, MostTotalsFallAtARestart) {
+  const auto restarts_if_these_fall = [](std::initializer_list<Counter> falling) {
+    Snapshot after = at(10, 50);
+    for (const Counter one : falling) after.counters[static_cast<std::size_t>(one)] = 1;
+    return observation_of({.samples = {at(0, 30), after}}).restarts;
+  };
+  EXPECT_EQ(restarts_if_these_fall({Counter::requests, Counter::queried_tokens}), 0);
+  EXPECT_EQ(restarts_if_these_fall({Counter::requests, Counter::queried_tokens, Counter::hbm_hit_tokens}), 1);
+}
+
 TEST(Observation, AHistogramThatRunsBackwardsIsToldAndNotSummed) {
   for (const bool in_sum : {false, true}) {
     Snapshot back = at(10, 50);

@@ -3,8 +3,11 @@
 #include "workload/odd_rows.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
+#include <fstream>
+#include <thread>
 
 #include "unit/raw_files.h"
 #include "workload/source.h"
@@ -196,6 +199,20 @@ TEST_F(OddRow, OfSessionsWhoseDateIsFarFromTheOthersIsLeftOut) {
             "t: found dates that lie 50 years apart, and no year that holds most of them, allowed: gaps of "
             "at most a "
             "year");
+}
+
+// Sessions are read again without what is far from the others.
+TEST_F(OddRow, OfSessionsInAPipeIsRefused) {
+  const std::string pipe = (folder_ / "p").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  WorkloadOptions options = holding("sessions", "");
+  options.source.path = pipe;
+  std::thread writer(
+      [&] { std::ofstream(pipe) << session("a", "0") + session("b", "60") + session("old", "1577880000"); });
+  EXPECT_EQ(
+      error_of(options),
+      "p:3: arrives more than a year from the other sessions, and a pipe is read once; allowed: a file");
+  writer.join();
 }
 
 TEST_F(OddRow, OfConversationsThatRepeatsAnEarlierOneIsLeftOut) {

@@ -96,6 +96,35 @@ TEST_F(PlanFile, IsRefusedWithOneLineThatSaysWhere) {
             "plan.json: max_replications: found 0, allowed: an integer from 1 to 1000");
 }
 
+TEST_F(PlanFile, IsOneObject) {
+  const std::string path = (folder_ / "plan.json").string();
+  std::ofstream(path) << "[]";
+  try {
+    load_plan(path);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.what(), path + ": found an array, allowed: an object");
+  }
+}
+
+TEST_F(PlanFile, IsRefusedWhereItSpansTooMuch) {
+  const auto three_lists_of = [](int size) {
+    std::string values = "[1";
+    for (int i = 2; i <= size; ++i) values += "," + std::to_string(i);
+    values += "]";
+    return R"({"seed":)" + values + R"(,"serving.max_num_seqs":)" + values + R"(,"fleet.replicas":)" +
+           values + R"(,"policy.name":["kv_offload"]})";
+  };
+  const std::string allowed = ", allowed: at most 20000";
+  EXPECT_EQ(refusal(three_lists_of(30), kMeet),
+            "plan.json: search: found 27000 combinations besides the longest range" + allowed);
+  EXPECT_EQ(refusal(three_lists_of(20), kMeet, ""),
+            "plan.json: search: found 56000 combinations besides the longest range (with the sizes that it "
+            "leaves open: "
+            "\"sizes\": \"profile\" leaves them as they are)" +
+                allowed);
+}
+
 // A value that no configuration accepts can be no answer; a pair that does not go together can be left out.
 TEST_F(PlanFile, IsRefusedForAValueThatNothingAccepts) {
   EXPECT_EQ(refusal(R"({"hardware.gpu.count": [1, 2], "serving.tensor_parallel_size": [1, 2]})", kMeet), "");

@@ -126,21 +126,29 @@ TEST(PlanFlips, BracketWhereTheAnswerMissesAndWhereSomethingCheaperMeets) {
   expect(find(flips, "prompts", false), std::sqrt(0.6), "", {"kind=a", "ssds=1"});
 }
 
+void expect_nearest_first(const std::vector<Flip>& flips) {
+  double last = 0;
+  bool is_found = true;
+  for (const Flip& one : flips) {
+    EXPECT_TRUE(is_found || !one.is_found) << one.what;
+    if (one.is_found != is_found) last = 0;
+    is_found = one.is_found;
+    EXPECT_GE(std::abs(std::log(one.factor)), last) << one.what;
+    last = std::abs(std::log(one.factor));
+  }
+}
+
 TEST(PlanFlips, ComeNearestFirstAndThoseNotFoundLast) {
+  Found two({"a", "b"});
+  const std::vector<Flip> all_found = find_flips(two.plan, two.result, kOneASecond, two.machines);
+  EXPECT_GE(all_found.size(), 5U);
+  expect_nearest_first(all_found);
   Found found({"a"});
   found.plan.meet[0].max = 1000;  // one SSD is enough, up to ten times the traffic
   found.judge = std::make_unique<Judge>(found.plan, found.machines);
   found.result = find_plan(found.plan, *found.judge);
   const std::vector<Flip> flips = find_flips(found.plan, found.result, kOneASecond, found.machines);
-  double last = 0;
-  bool is_found = true;
-  for (const Flip& one : flips) {
-    EXPECT_TRUE(is_found || !one.is_found);
-    if (one.is_found != is_found) last = 0;
-    is_found = one.is_found;
-    EXPECT_GE(std::abs(std::log(one.factor)), last);
-    last = std::abs(std::log(one.factor));
-  }
+  expect_nearest_first(flips);
   const Flip* traffic = find(flips, "traffic", true);
   ASSERT_TRUE(traffic);
   EXPECT_FALSE(traffic->is_found);

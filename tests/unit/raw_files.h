@@ -13,6 +13,12 @@
 
 namespace kvcap {
 
+inline std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
 class RawFiles : public testing::Test {
  protected:
   void SetUp() override {

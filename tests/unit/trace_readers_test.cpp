@@ -184,6 +184,14 @@ TEST_F(TraceFile, OfAzureCountsTimeFromItsFirstRow) {
   // Leap year: 31 + 29 days after the new year.
   EXPECT_EQ(turns_of(workload), (Turns{{0, 374, 44}, {2, 396, 109}, {60 * 86400.0 + 0.31941, 1, 2}}));
   EXPECT_TRUE(workload.piece_begin.empty());
+  // Columns are known by their names, and others may stand between them.
+  const std::string more = "Model,TIMESTAMP,GeneratedTokens,ContextTokens\nx,2024-01-01 00:00:00,2,10\n";
+  EXPECT_EQ(turns_of(make_workload(holding("azure", more), 1)), (Turns{{0, 10, 2}}));
+}
+
+TEST_F(TraceFile, HasNoLineOfMoreThan64MiB) {
+  EXPECT_EQ(error_of(holding("jsonl", gzip(std::string((64 << 20) + 1, ' ')))),
+            "t:1: line is longer than 64 MiB");
 }
 
 TEST_F(TraceFile, OfAzureIsRefusedWithPlaceAndReason) {

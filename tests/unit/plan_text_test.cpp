@@ -1,0 +1,322 @@
+// Whole pages of plans, made by hand: every sentence that an answer can have stands in one of them.
+#include "plan/plan_text.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <list>
+#include <utility>
+
+namespace kvcap::plan_text_test {
+namespace {
+
+// The same under each of two seeds, but for `p99_ttft_ms`, which is one more under the second.
+struct Made {
+  Changes changes;
+  Judgement verdict = Judgement::meets;
+  std::string reason;
+  double usd_per_hour = 3, p99_ttft_ms = 100;
+};
+
+class PlanText : public testing::Test {
+ protected:
+  PlanText() {
+    plan_.name = "test";
+    plan_.base = std::string(KVCAP_SOURCE_DIR) + "/scenarios/demo.json";
+    plan_.meet = {{.metric = "p99_ttft_ms", .max = 200}, {.metric = "token_hit_rate", .min = 0.5}};
+    report_.plan = &plan_;
+    report_.simulations = 1234;
+    report_.purchase = "a machine";
+    report_.result.configurations = 12;
+  }
+
+  const Candidate* made(const Made& one) {
+    Candidate candidate{.changes = one.changes, .verdict = one.verdict, .reason = one.reason};
+    for (int seed = 0; seed < 2; ++seed) {
+      RunResult& run = candidate.runs.emplace_back();
+      run.session_count = 100;
+      run.metrics = {{"cost.usd_per_hour", one.usd_per_hour},
+                     {"p99_ttft_ms", one.p99_ttft_ms + seed},
+                     {"cost.gpu_usd", one.usd_per_hour},
+                     {"token_hit_rate", 0.75},
+                     {"bottleneck.gpu", 0.6},
+                     {"bottleneck.ssd_read", 0.004},
+                     {"bottleneck.none", 0.396},
+                     {"rejected", 0.0},
+                     {"truncated", one.verdict == Judgement::misses ? 7.0 : 0.0}};
+    }
+    return &candidates_.emplace_back(std::move(candidate));
+  }
+
+  // The page's lines that hold `text`.
+  std::string lines_with(const std::string& text) const {
+    const std::string folder = std::string(KVCAP_SOURCE_DIR) + "/";
+    std::string lines, all = plan_text(report_);
+    for (std::size_t at; (at = all.find(folder)) != std::string::npos;) all.erase(at, folder.size());
+    while (!all.empty()) {
+      const std::size_t end = all.find('\n');
+      if (all.substr(0, end).find(text) != std::string::npos) lines += all.substr(0, end + 1);
+      all.erase(0, end + 1);
+    }
+    return lines;
+  }
+
+  Plan plan_;
+  PlanReport report_;
+  std::list<Candidate> candidates_;
+};
+
+TEST_F(PlanText, OfAnAnswerSaysEverythingThatFollowsFromIt) {
+  const Candidate* best = made({.changes = {"hardware=h100-sxm"}});
+  const Candidate* dear =
+      made({.changes = {"hardware=h100-sxm", "hardware.ssd.count=2"}, .usd_per_hour = 6, .p99_ttft_ms = 25});
+  const Candidate* slow = made({.changes = {"hardware=h100-sxm", "name=slow"},
+                                .verdict = Judgement::misses,
+                                .reason = "p99_ttft_ms",
+                                .usd_per_hour = 1,
+                                .p99_ttft_ms = 400});
+  PlanResult& result = report_.result;
+  result.dropped = 3;
+  result.cannot_run = 1;
+  result.cannot_run_reason = "no room";
+  result.best = best;
+  result.next_better = slow;
+  result.front = {slow, best, dear};
+  result.judged = {slow, best, dear};
+  result.implied = {.verified = 4, .wrong = 1, .same = 2, .not_looked_at = 5};
+  using Why = Discarded::Why;
+  result.discarded = {
+      {.value = "a", .why = Why::dearer, .objective = 4},
+      {.value = "b", .why = Why::dearer, .objective = 5, .is_estimate = true},
+      {.value = "c", .why = Why::misses, .objective = 2, .reason = "p99_ttft_ms", .found = 300},
+      {.value = "d", .why = Why::unclear, .objective = 2, .reason = "p99_ttft_ms", .found = 201},
+      {.value = "e", .why = Why::misses, .objective = 1, .is_estimate = true, .reason = "unstable"},
+      {.value = "f", .why = Why::unclear, .objective = 1, .reason = "stable"},
+      {.value = "g", .why = Why::cannot_run, .reason = "no room"}};
+  report_.purchase_notes = {"Prices are of a list."};
+  report_.marginals = {{.what = "hardware.ssd.count 1 -> 2",
+                        .candidate = slow,
+                        .objective = {0.5, 0},
+                        .quality = {-10, 2},
+                        .unit = ResourceUnit::terabyte,
+                        .units = 4},
+                       {.what = "hardware.ssd.read_bandwidth_bytes_per_s 1 -> 2",
+                        .candidate = best,
+                        .objective = {0, 0},
+                        .quality = {3, 1},
+                        .has_price = false}};
+  report_.stresses = {{"holds", best},
+                      {"misses", slow},
+                      {"misses another", made({.verdict = Judgement::misses, .reason = "token_hit_rate"})},
+                      {"saturated", made({.verdict = Judgement::misses, .reason = "unstable"})},
+                      {"unclear", made({.verdict = Judgement::unclear, .reason = "stable"})},
+                      {"cannot run", made({.verdict = Judgement::cannot_run, .reason = "no room"})}};
+  report_.prices = {{"GPU price +20 %", 3.6, best}, {"GPU price x 2", 6, dear}};
+  report_.why = {.runner_up = dear,
+                 .objective = {-3, 0.25},
+                 .costs = {{"DRAM", {0.1, 0}}, {"GPU", {-3.1, 0}}, {"SSD", {0.001, 0}}},
+                 .ttft_ms = {40, 5},
+                 .ttft_parts_ms = {{"queue", {-7, 1}},
+                                   {"lookup", {6, 1}},
+                                   {"load", {-5, 1}},
+                                   {"restore_compute", {4, 1}},
+                                   {"prefill", {-3, 1}},
+                                   {"batching", {45, 1}}}};
+  report_.flips = {{.what = "traffic", .factor = 1.25, .holds = 1.125, .reason = "p99_ttft_ms"},
+                   {.what = "prompts", .factor = 1.5, .holds = 1.5, .reason = "unstable"},
+                   {.what = "sessions", .factor = 2, .holds = 1, .reason = "stable"},
+                   {.what = "SSD price", .factor = 0.5, .holds = 0.5, .better = {"hardware=l40s"}},
+                   {.what = "GPU price", .factor = 8, .holds = 8, .is_found = false}};
+  EXPECT_EQ(
+      lines_with(""),
+      R"(test: 12 configurations, 1,234 simulations, 3 judged on the whole workload; 3 combinations dropped
+on short ones, 1 cannot run (the first: no room)
+
+Buy a machine: cost.usd_per_hour 3.00.
+  p99_ttft_ms 100 +-6, wanted: at most 200
+  token_hit_rate 0.750, wanted: at least 0.500
+  kvcap run scenarios/demo.json --set hardware=h100-sxm --set workload.run_length=steady --set workload.warmup=steady --set replications=2
+Prices are of a list.
+Clear: every target is met beyond its interval over 2 seeds, with an error of 5 % over all looks at
+it, and nothing judged is as cheap.
+Better ones that were ruled out because more missed as well: 4 were run themselves, of which 1 met
+the targets; 2 lie between two with the same figures, and 5 were not looked at.
+Intervals are those that the verdicts rest on: of 95.0 %.
+
+Pareto front of what has been judged, cost.usd_per_hour against p99_ttft_ms (only stable
+configurations):
+
+           usd_per_hour          p99_ttft_ms    meets
+ a                 1.00              400 +-6       no   hardware=h100-sxm name=slow
+ b                 3.00              100 +-6      yes   hardware=h100-sxm
+ c                 6.00           25.5 +-6.4      yes   hardware=h100-sxm ssd.count=2
+
+         400 |a
+             |
+             |
+             |
+             |
+             |
+             |                            b
+             |
+             |
+             |
+             |
+        25.5 |                                                                       c
+             +------------------------------------------------------------------------
+              1.00                                                                6.00
+
+Binding: p99_ttft_ms has the least room, 49.8 % of its bound.
+The next cheaper one that was judged, hardware=h100-sxm name=slow at 1.00, misses p99_ttft_ms (400
++-6).
+
+Bottleneck, by share of the time: gpu 60.0 %, none 39.6 %.
+Against the runner-up, hardware=h100-sxm ssd.count=2: cost.usd_per_hour -3.00 +-0.25 (GPU -3.10,
+DRAM +0.100); mean TTFT +40.0 +-5.0 ms: 45.0 +-1.0 more waiting for others in the same steps
+(batching), 7.0 +-1.0 less queueing, 6.0 +-1.0 more looking up, 5.0 +-1.0 less loading, 4.0 +-1.0
+more projecting or recomputing, 3.0 +-1.0 less prefilling. Its bottleneck: gpu 60.0 %, none 39.6 %.
+
+A little more of each resource:
+  hardware.ssd.count 1 -> 2: p99_ttft_ms -10.0 +-2.0 for cost.usd_per_hour +0.500; per TB: -2.50 for
+    +0.125; then it misses p99_ttft_ms (400 +-6)
+  hardware.ssd.read_bandwidth_bytes_per_s 1 -> 2: p99_ttft_ms +3.0 +-1.0 for cost.usd_per_hour 0 (a
+    link, not for sale by itself)
+One more dollar an hour buys most as hardware.ssd.count: 20.0 ms of p99 TTFT.
+
+How far the answer holds:
+  holds: holds, p99_ttft_ms 100 +-6
+  misses: misses p99_ttft_ms (400 +-6)
+  misses another: misses token_hit_rate (0.750), p99_ttft_ms 100 +-6
+  saturated: is saturated, p99_ttft_ms 100 +-6
+  unclear: may be saturated, p99_ttft_ms 100 +-6
+  cannot run: cannot run: no room
+  GPU price +20 %: 3.60, still the best of what was judged
+  GPU price x 2: 6.00; then better: hardware=h100-sxm ssd.count=2
+
+Where the answer flips, the nearest first (one seed a step):
+  traffic x 1.25 (holds at x 1.12): the answer misses p99_ttft_ms
+  prompts x 1.50: the answer is saturated
+  sessions x 2.00 (holds at x 1.00): the answer may be saturated
+  SSD price x 0.500: cheaper is hardware=l40s
+  GPU price x 8.00: the answer still holds
+
+Left out, each with the setting that comes nearest:
+  a: meets the targets at cost.usd_per_hour 4.00
+  b: at least cost.usd_per_hour 5.00
+  c: misses p99_ttft_ms (300) at cost.usd_per_hour 2.00
+  d: may miss p99_ttft_ms (201) at cost.usd_per_hour 2.00
+  e: saturated, on a short workload, at cost.usd_per_hour 1.00
+  f: may be saturated at cost.usd_per_hour 1.00
+  g: cannot run: no room
+
+Commands that repeat the rows:
+ a  kvcap run scenarios/demo.json --set hardware=h100-sxm --set name=slow --set workload.run_length=steady --set workload.warmup=steady --set replications=2
+ b  kvcap run scenarios/demo.json --set hardware=h100-sxm --set workload.run_length=steady --set workload.warmup=steady --set replications=2
+ c  kvcap run scenarios/demo.json --set hardware=h100-sxm --set hardware.ssd.count=2 --set workload.run_length=steady --set workload.warmup=steady --set replications=2
+)");
+}
+
+TEST_F(PlanText, WithoutAnAnswerNamesTheNearest) {
+  report_.result.nearest = made({.changes = {"hardware=h100-sxm"},
+                                 .verdict = Judgement::misses,
+                                 .reason = "unstable",
+                                 .p99_ttft_ms = 900});
+  EXPECT_EQ(
+      lines_with(""),
+      R"(test: 12 configurations, 1,234 simulations, 0 judged on the whole workload; 0 combinations dropped
+on short ones, 0 cannot run
+
+No configuration meets every target.
+Nearest: hardware=h100-sxm (saturated):
+  p99_ttft_ms 900 +-6, wanted: at most 200
+  token_hit_rate 0.750, wanted: at least 0.500
+  truncated 7.00 turns a run
+  kvcap run scenarios/demo.json --set hardware=h100-sxm --set workload.run_length=steady --set workload.warmup=steady --set replications=2
+Intervals are those that the verdicts rest on: of 95.0 %.
+)");
+}
+
+TEST_F(PlanText, SaysWhatItDoesNotTellApart) {
+  report_.result.best = made({.changes = {"hardware=h100-sxm"}});
+  report_.result.rivals = {
+      made({.changes = {"kind=b"}, .usd_per_hour = 2}),
+      made({.changes = {"kind=c"}, .verdict = Judgement::unclear, .reason = "stable", .usd_per_hour = 2}),
+      made({.changes = {"kind=d"},
+            .verdict = Judgement::unclear,
+            .reason = "p99_ttft_ms",
+            .p99_ttft_ms = 200})};
+  EXPECT_EQ(lines_with("kind="), R"(  kind=b at 2.00 is not told apart
+  kind=c at 2.00 may be saturated
+  kind=d at 3.00 may miss p99_ttft_ms (200 +-6)
+)");
+  EXPECT_EQ(lines_with("Not clear"), "Not clear after 24 seeds:\n");
+}
+
+TEST_F(PlanText, OfOneSeedSaysThatChanceIsNotExcluded) {
+  Candidate one = *made({.changes = {"hardware=h100-sxm"}});
+  one.runs.pop_back();
+  report_.result.best = &one;
+  EXPECT_EQ(lines_with("chance"),
+            "One seed, so chance is not excluded: a larger max_replications gives the targets intervals.\n");
+  EXPECT_EQ(lines_with("Nothing cheaper"), "Nothing cheaper had to be judged on the whole workload.\n");
+}
+
+TEST_F(PlanText, SaysHowTheNextCheaperOneFails) {
+  report_.result.best = made({.changes = {"hardware=h100-sxm"}});
+  using Case = std::pair<Made, std::string>;
+  for (const auto& [cheaper, why] :
+       {Case{{.verdict = Judgement::misses, .reason = "unstable"}, "is saturated."},
+        Case{{.verdict = Judgement::unclear, .reason = "stable"}, "may be saturated."},
+        Case{{.verdict = Judgement::misses, .reason = "token_hit_rate"}, "misses token_hit_rate (0.750)."},
+        Case{{.verdict = Judgement::unclear, .reason = "token_hit_rate"},
+             "may miss token_hit_rate (0.750)."}}) {
+    Made next = cheaper;
+    next.changes = {"kind=b"};
+    report_.result.next_better = made(next);
+    EXPECT_EQ(lines_with("next cheaper"),
+              "The next cheaper one that was judged, kind=b at 3.00, " + why + "\n");
+  }
+}
+
+TEST_F(PlanText, SaysWhichResourceBringsMost) {
+  const Candidate* best = report_.result.best = made({.changes = {"hardware=h100-sxm"}});
+  Marginal more{
+      .what = "hardware.ssd.count 1 -> 2", .candidate = best, .objective = {0.5, 0}, .quality = {-10, 2}};
+  const auto last = [&] {
+    report_.marginals = {more};
+    return lines_with("One more dollar") + lines_with("Most is gained") + lines_with("None of them");
+  };
+  EXPECT_EQ(last(), "One more dollar an hour buys most as hardware.ssd.count: 20.0 ms of p99 TTFT.\n");
+  more.objective = {0, 0};
+  EXPECT_EQ(last(), "Most is gained by hardware.ssd.count.\n");
+  more.quality = {-10, 10};
+  EXPECT_EQ(last(), "None of them clearly lowers p99_ttft_ms.\n");
+  more.quality = {-10, 9};
+  plan_.minimize = "cost.gpu_usd";
+  more.objective = {0.5, 0};
+  EXPECT_EQ(last(), "Most is gained by hardware.ssd.count.\n");
+  more.has_price = false;
+  EXPECT_EQ(last(), "");
+}
+
+TEST_F(PlanText, NotesAMachineThatCostsNothing) {
+  report_.result.best = made({.changes = {"hardware=h100-sxm"}, .usd_per_hour = 0});
+  EXPECT_TRUE(price_note(report_).starts_with("Note: the profile of this machine has no price"));
+  plan_.minimize = "mean_ttft_ms";
+  EXPECT_EQ(price_note(report_), "");
+  plan_.minimize = "cost.usd_per_hour";
+  report_.result.best = made({.changes = {"hardware=h100-sxm"}, .usd_per_hour = 0.01});
+  EXPECT_EQ(price_note(report_), "");
+}
+
+TEST_F(PlanText, OfACommandHasTheLengthThatTheRunsHad) {
+  Candidate one = *made({.changes = {"hardware=h100-sxm"}});
+  const std::string whole = candidate_command(plan_, one);
+  EXPECT_EQ(whole.find("workload.sessions"), std::string::npos) << whole;
+  EXPECT_NE(whole.find("replications=2"), std::string::npos) << whole;
+  one.first_share = 2;
+  EXPECT_NE(candidate_command(plan_, one).find("workload.sessions=100"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kvcap::plan_text_test
