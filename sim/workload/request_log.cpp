@@ -110,10 +110,14 @@ void RequestLog::leave_out_distant_dates(const std::string& path) {
   }
   const std::optional<DateRange> range = range_of_dates(path, std::move(dates_s));
   if (!range) return;
+  const auto is_distant = [&](const Entry& one) {
+    if (!one.time_ns) return false;
+    const double date_s = static_cast<double>(*one.time_ns) / kSecond_ns;
+    return date_s < range->first_s || date_s > range->last_s;
+  };
   std::size_t kept = 0;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
-    const double date_s = static_cast<double>(requests_[i].time_ns.value_or(0)) / kSecond_ns;
-    if (requests_[i].time_ns && (date_s < range->first_s || date_s > range->last_s)) {
+    if (is_distant(requests_[i])) {
       odd_.count_distant(requests_[i].place);
       continue;
     }

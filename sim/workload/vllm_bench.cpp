@@ -220,11 +220,8 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   const bool has_starts = !run.requests.empty() && !std::isnan(run.requests.front().start_s);
   const std::vector<double> drawn_s = has_starts ? std::vector<double>() : drawn_starts_s(run, seed);
   // A performance counter's zero means nothing: the first request arrives at 0.
-  double first_s = 0;
-  if (has_starts) {
-    first_s = run.requests.front().start_s;
-    for (const BenchRequest& one : run.requests) first_s = std::min(first_s, one.start_s);
-  }
+  double first_s = INFINITY;
+  for (const BenchRequest& one : run.requests) first_s = std::min(first_s, one.start_s);
   RequestLog log(most);
   log.enter_list("request ");
   const float* gaps = run.itls_s.data();
