@@ -146,7 +146,7 @@ run_tests() {
 # The tests of one line where there is no fault: they are there, and pass.
 sound() {
   local tests=${1#* } program=${1%% *}
-  if ! "build/tests/$program" --gtest_filter="$tests" --gtest_list_tests | grep -q '^ '; then
+  if ! "build/tests/$program" --gtest_filter="$tests" --gtest_list_tests | grep '^ ' >/dev/null; then
     echo "ERROR no test is called $tests"
   elif ! timeout 300 "build/tests/$program" --gtest_filter="$tests" --gtest_brief=1 >/dev/null 2>&1; then
     echo "ERROR without a fault, too, these fail: $tests"

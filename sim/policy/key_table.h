@@ -90,7 +90,7 @@ inline constexpr std::tuple kTable{
     policy_key(
         "write", &O::write,
         {.meaning = "back: lower tiers get what is evicted above them; through: all tiers get what is saved; "
-                    "eager: back, but the tier below DRAM gets what is saved while all of DRAM fits besides",
+                    "eager: through while the tier below DRAM has room for a copy, else back",
          .absent = "the preset's; else eager"},
         [](const KeyUse& use) { return use.where.host_tiers && *use.options.inclusive; }),
     policy_key("ttl_s", &O::ttl_s,

@@ -252,6 +252,19 @@ TEST_F(PlanText, SaysWhatItDoesNotTellApart) {
   EXPECT_EQ(lines_with("Not clear"), "Not clear after 24 seeds:\n");
 }
 
+TEST_F(PlanText, HasLettersForTwentySixRowsOfTheFront) {
+  for (int i = 0; i < 27; ++i)
+    report_.result.front.push_back(made({.changes = {"name=" + std::to_string(i)}}));
+  EXPECT_NE(lines_with(" name=25").find(" z "), std::string::npos);
+  EXPECT_NE(lines_with(" name=26").find(" * "), std::string::npos);
+}
+
+TEST_F(PlanText, SaysWhatWasRuledOutUnseenOnlyWhereSomethingWas) {
+  EXPECT_EQ(lines_with("ruled out"), "");
+  report_.result.implied = {.verified = 1, .same = 1};
+  EXPECT_NE(lines_with("ruled out"), "");
+}
+
 TEST_F(PlanText, OfOneSeedSaysThatChanceIsNotExcluded) {
   Candidate one = *made({.changes = {"hardware=h100-sxm"}});
   one.runs.pop_back();
