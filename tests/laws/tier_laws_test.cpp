@@ -291,6 +291,27 @@ TEST(WriteQueue, HoldsTheManyPartsOfOneSaveToTheSameBound) {
   EXPECT_GT(result.number("saves_refused"), 0);
 }
 
+// Ten contexts come back from the SSD at once, each into the place of another in DRAM: what they displace is
+// written when they have been loaded, and waits to be until then.
+TEST(WriteQueue, HoldsWhatManyLoadsDisplaceToTheSameBound) {
+  Scenario machine = slow_writer({"kv_offload", false}, true);
+  machine.policy.write = WriteMode::back;
+  machine.policy.tiers->front().capacity_bytes = 10 * 1020 * 131072.0;
+  Workload workload;
+  for (uint32_t s = 0; s < 20; ++s) {
+    const auto first = static_cast<uint32_t>(workload.turns.size());
+    workload.sessions.push_back({.first_turn = first, .turn_count = s < 10 ? 2U : 1U});
+    workload.turns.push_back({.input_tokens = 1000, .output_tokens = 4, .time_s = 10.0 * s});
+    if (s < 10) workload.turns.push_back({.input_tokens = 8, .output_tokens = 4, .time_s = 500 - 10.0 * s});
+  }
+  const RunResult result = run(machine, workload);
+  EXPECT_GT(result.number("saves_refused"), 0);
+  // One context into DRAM and one to the SSD more than what the SSD writes in a second; all ten would be 1.3
+  // GB.
+  EXPECT_LE(result.number("saves_waiting_bytes"), machine.hardware.ssd->write_bandwidth_bytes_per_s * 1 +
+                                                      2 * 1012 * result.number("stored_bytes_per_token"));
+}
+
 // A context whose growth a full queue refuses stays where it is.
 TEST(WriteQueue, MovesNothingDownBecauseASaveWasRefused) {
   Scenario machine = loading_machine({"kv_offload", false});
