@@ -112,23 +112,31 @@ void limit_memory(int64_t bytes) {
   setrlimit(RLIMIT_AS, &limit);
 }
 
+std::string message_of(const Job& job, std::size_t which, std::atomic<int64_t>& counter) {
+  try {
+    return kResult + job(which, counter);
+  } catch (const InputError& error) {
+    return kInputError + std::string(error.what());
+  } catch (const std::system_error& error) {
+    return kInputError + std::string(error.what());  // a full disk: nor is that our bug
+  } catch (const std::exception& error) {
+    return kFailure + std::string(error.what());
+  }
+}
+
+// The job has a thread of its own for the sake of its heap, which is new: of the parent's every page that it
+// writes to would be copied first, which takes as long as a short simulation.
 [[noreturn]] void work(int fd, const Job& job, std::size_t which, std::atomic<int64_t>& counter,
                        int64_t memory_bytes) {
   signal(SIGINT, SIG_IGN);  // the parent decides
   signal(SIGTERM, SIG_DFL);
   message_fd = fd;
   Progress::silence();
-  limit_memory(memory_bytes);
   std::string message;
-  try {
-    message = kResult + job(which, counter);
-  } catch (const InputError& error) {
-    message = kInputError + std::string(error.what());
-  } catch (const std::system_error& error) {
-    message = kInputError + std::string(error.what());  // a full disk: nor is that our bug
-  } catch (const std::exception& error) {
-    message = kFailure + std::string(error.what());
-  }
+  std::thread([&] {
+    limit_memory(memory_bytes);
+    message = message_of(job, which, counter);
+  }).join();
   write_all(fd, message);
   // Destructors and exit handlers belong to the parent.
   _exit(0);
