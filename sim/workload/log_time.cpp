@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <sstream>
 
 namespace kvcap {
 namespace {
@@ -68,6 +69,15 @@ int64_t digits(std::string_view text, std::size_t at, std::size_t count) {
     if (one < '0' || one > '9') return -1;
     number = number * 10 + (one - '0');
   }
+  return number;
+}
+
+// Nothing where the text is something else or more than a number.
+template <typename Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
 }
 
@@ -156,10 +166,9 @@ std::optional<int64_t> parse_date_ns(std::string_view text) {
 
 std::optional<int64_t> parse_time_ns(std::string_view text, TimeUnit unit) {
   // Its 64 bits hold nanoseconds since 1970, which a double cuts to a quarter of a microsecond.
-  long double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  const long double time_ns = number * static_cast<long double>(row_of(unit).ns);
+  const auto number = number_of<long double>(text);
+  if (!number) return std::nullopt;
+  const long double time_ns = *number * static_cast<long double>(row_of(unit).ns);
   if (!(time_ns >= 0 && time_ns <= kMaxLogTime_s * 1e9)) return std::nullopt;
   return std::llround(time_ns);
 }
@@ -171,9 +180,9 @@ LogClock::LogClock(std::string_view column, std::optional<TimeUnit> unit)
 bool LogClock::guess(std::string_view text) {
   is_date_ = parse_date_ns(text).has_value();
   if (is_date_ || unit_) return true;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0)) return false;
+  const auto found = number_of<double>(text);
+  if (!found || !(*found >= 0)) return false;
+  const double number = *found;
   constexpr double kEpoch_s = 1e9, kUnitsApart = 1e3;
   is_guessed_ = true;
   since_1970_ = number >= kEpoch_s;
@@ -206,9 +215,10 @@ std::string LogClock::allowed() const {
     const std::string since = since_1970_ ? " since 1970" : " from 0 to 1e9";
     return "a number of " + unit + since + ", as in the first row (NAME:ms says another unit)";
   }
-  char most[32];
-  std::snprintf(most, sizeof most, "%g", kMaxLogTime_s * 1e9 / static_cast<double>(row_of(*unit_).ns));
-  return "a number of " + unit + " from 0 to " + most;
+  std::ostringstream text;
+  text << "a number of " << unit << " from 0 to "
+       << kMaxLogTime_s * 1e9 / static_cast<double>(row_of(*unit_).ns);
+  return text.str();
 }
 
 std::string LogClock::note() const {
