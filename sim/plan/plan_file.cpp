@@ -57,12 +57,12 @@ class Reader {
     const auto found = json_.find(key);
     return found == json_.end() ? nullptr : &*found;
   }
-  double number(std::string_view key, double absent) const {
-    const Json* found = optional(key);
-    if (!found) return absent;
-    if (!found->is_number() || !std::isfinite(found->get<double>())) fail(key, *found, "a number");
-    return found->get<double>();
+  double number(std::string_view key) const {
+    const Json& found = required(key);
+    if (!found.is_number() || !std::isfinite(found.get<double>())) fail(key, found, "a number");
+    return found.get<double>();
   }
+  double number(std::string_view key, double absent) const { return optional(key) ? number(key) : absent; }
   std::string text(std::string_view key, const std::string& absent) const {
     const Json* found = optional(key);
     if (!found) return absent;
@@ -271,7 +271,7 @@ BreakEven read_break_even(const Reader& reader) {
     const Reader changes = reader.object("set");
     for (const auto& [path, value] : set->items()) {
       if (int64_t* size = context_size(read.contexts, path)) {
-        *size = context_size_of(changes, path, value, changes.number(path, 0));
+        *size = context_size_of(changes, path, value, changes.number(path));
       } else {
         read.changes.push_back(path + "=" + change_text(value));
       }
