@@ -46,8 +46,8 @@ class Judged {
     std::vector<ModelInterval> intervals;
     for (const std::string& metric : metrics) {
       std::vector<double> values;
-      for (const RunResult& one : drawn) {
-        if (one.turn_count > 0 && std::isfinite(value(metric, one))) values.push_back(value(metric, one));
+      for (const RunResult& one : drawn) {  // NaN where the machine cannot run it
+        if (std::isfinite(value(metric, one))) values.push_back(value(metric, one));
       }
       if (values.empty()) continue;
       std::sort(values.begin(), values.end());

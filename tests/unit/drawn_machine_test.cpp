@@ -365,6 +365,8 @@ TEST(PlanDraws, CountTheMachinesInWhichTheAnswerStillHolds) {
   const PlanDraws draws = judge_finalists(plan, {&answer, &cheaper}, runs);
   EXPECT_EQ(draws.finalists[0].meets, 0.5);
   EXPECT_EQ(draws.finalists[1].meets, 0.25);
+  ASSERT_EQ(draws.finalists[0].intervals.size(), 2U);
+  for (const ModelInterval& one : draws.finalists[0].intervals) EXPECT_EQ(one.draws, 3) << one.name;
   EXPECT_EQ(draws.still_best, 0.25);
   EXPECT_EQ(plan_draws_text(plan, draws), R"(
 How far the model can be trusted: on 4 machines that are consistent with what was measured, runs of
