@@ -265,6 +265,56 @@ TEST_F(ForeignLog, OfOpenTelemetryIsReadFlat) {
   EXPECT_TRUE(source.measured.empty());
 }
 
+// A flat span with all that a call needs, in the names of today.
+constexpr const char* kFlatSpan =
+    R"({"startTimeUnixNano":1000000000,"endTimeUnixNano":4000000000,"gen_ai.usage.input_tokens":7,)"
+    R"("gen_ai.usage.output_tokens":8,"gen_ai.response.time_to_first_chunk":0.5})";
+
+TEST_F(ForeignLog, OfOpenTelemetryIsReadUnderEveryNameOfItsFields) {
+  const std::pair<const char*, std::vector<const char*>> fields[] = {
+      {"startTimeUnixNano", {"start_time_unix_nano"}},
+      {"endTimeUnixNano", {"end_time_unix_nano"}},
+      {"gen_ai.usage.input_tokens", {"gen_ai.usage.prompt_tokens"}},
+      {"gen_ai.usage.output_tokens", {"gen_ai.usage.completion_tokens"}},
+      {"gen_ai.response.time_to_first_chunk",
+       {"gen_ai.server.time_to_first_token", "gen_ai.latency.time_to_first_token"}}};
+  const auto expect_all = [this](const std::string& span, const char* name) {
+    const Source source = open_source(holding("otel", span), 1);
+    EXPECT_EQ(turns_of(source), (Turns{{1, 7, 8}})) << name;
+    EXPECT_EQ(measured_of(source), (Measured{{0.5, 3}})) << name;
+  };
+  expect_all(kFlatSpan, "today's");
+  for (const auto& [today, others] : fields) {
+    for (const char* other : others) expect_all(replaced(kFlatSpan, today, other), other);
+  }
+  // These are dates, or seconds.
+  const std::string dated =
+      replaced(replaced(kFlatSpan, R"("startTimeUnixNano":1000000000)", R"("START":"1970-01-01T00:00:01Z")"),
+               R"("endTimeUnixNano":4000000000)", R"("END":4)");
+  for (const auto& [start, end] : {std::pair{"start_time", "end_time"}, {"startTime", "endTime"}}) {
+    expect_all(replaced(replaced(dated, "START", start), "END", end), start);
+  }
+}
+
+TEST_F(ForeignLog, OfOpenTelemetryHasCallsOfTheseOperationsAlone) {
+  const auto calls = [this](const char* operation) {
+    const std::string span =
+        replaced(kFlatSpan, "{", R"({"gen_ai.operation.name":")" + std::string(operation) + R"(",)");
+    return open_source(holding("otel", span + "\n" + kFlatSpan), 1).turns.size() - 1;
+  };
+  for (const char* one : {"chat", "text_completion", "generate_content"}) EXPECT_EQ(calls(one), 1u) << one;
+  for (const char* one : {"embeddings", "execute_tool", "Chat"}) EXPECT_EQ(calls(one), 0u) << one;
+}
+
+TEST_F(ForeignLog, OfOpenTelemetryMayEndACallAsItStartsAndNotBefore) {
+  const auto ending = [](const char* ns) { return replaced(kFlatSpan, "4000000000", ns); };
+  const std::string at_once =
+      replaced(ending("1000000000"), R"("gen_ai.response.time_to_first_chunk":0.5)", R"("x":1)");
+  EXPECT_EQ(open_source(holding("otel", at_once), 1).measured[0].e2el_s, 0);
+  EXPECT_EQ(refusal("otel", ending("999999999")),
+            "t: object 1: endTimeUnixNano: found 999999999, allowed: a time not before startTimeUnixNano");
+}
+
 TEST_F(ForeignLog, OfBurstGptHasSessionsInItsThirdPart) {
   const Source source =
       open("burstgpt",
