@@ -77,6 +77,10 @@ TEST_F(PlanFile, IsRefusedWithOneLineThatSaysWhere) {
       refusal(kSearch, R"({"p99_ttft_m": {"max": 500}})"),
       "plan.json: meet.p99_ttft_m: found the metric \"p99_ttft_m\", allowed: a number of the result; did "
       "you mean \"p99_ttft_ms\"?");
+  const std::string bounds = R"(, allowed: {"min": NUMBER}, {"max": NUMBER} or both)";
+  EXPECT_EQ(refusal(kSearch, R"({"p99_ttft_ms": {}})"),
+            "plan.json: meet.p99_ttft_ms: found an object" + bounds);
+  EXPECT_EQ(refusal(kSearch, R"({"p99_ttft_ms": 500})"), "plan.json: meet.p99_ttft_ms: found 500" + bounds);
   EXPECT_EQ(refusal(kSearch, R"({"p99_ttft_ms": {"maxx": 500}})"),
             "plan.json: meet.p99_ttft_ms.maxx: unknown field, allowed: min, max; did you mean \"max\"?");
   EXPECT_EQ(refusal(kSearch, R"({"p99_ttft_ms": {"max": "500"}})"),
@@ -94,6 +98,19 @@ TEST_F(PlanFile, IsRefusedWithOneLineThatSaysWhere) {
             "max_replications, break_even, sizes; did you mean \"minimize\"?");
   EXPECT_EQ(refusal(kSearch, kMeet, R"(, "max_replications": 0)"),
             "plan.json: max_replications: found 0, allowed: an integer from 1 to 1000");
+}
+
+TEST_F(PlanFile, IsHeldToTheBoundsThatItsTargetsName) {
+  const Plan plan = load_plan(write(kSearch, R"({"mean_ttft_ms": {"min": 1}, "p90_ttft_ms": {"max": 2},
+                                                 "p99_ttft_ms": {"min": 3, "max": 3}})"));
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  ASSERT_EQ(plan.meet.size(), 3U);
+  EXPECT_EQ(plan.meet[0].min, 1);
+  EXPECT_EQ(plan.meet[0].max, kNone);
+  EXPECT_EQ(plan.meet[1].min, -kNone);
+  EXPECT_EQ(plan.meet[1].max, 2);
+  EXPECT_EQ(plan.meet[2].min, 3);
+  EXPECT_EQ(plan.meet[2].max, 3);
 }
 
 TEST_F(PlanFile, IsOneObject) {
