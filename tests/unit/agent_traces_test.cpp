@@ -199,6 +199,10 @@ TEST_F(AgentTrace, OfWekaIsRefusedWithPlaceAndReason) {
        "t:1: requests.0.out: found null, allowed: an integer from 0 to 10000000"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(refusal(text), message);
+  EXPECT_EQ(refusal(R"({"id":"a","block_size":4,"requests":[{"t":0,"type":"n","in":8,"out":1,"h":[1,2]},)"
+                    R"({"t":5,"type":"n","in":4,"out":1,"h":[2,2]}]})"),
+            "t:1: requests.1.h: found 2 first, allowed: after 1, as earlier (equal ids have the same text "
+            "before them)");
   WorkloadOptions options = weka(kSession);
   options.source.history = History::grow;
   EXPECT_NE(error_of(options).find("workload.source.history: found \"grow\""), std::string::npos);

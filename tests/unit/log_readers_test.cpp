@@ -378,8 +378,14 @@ TEST_F(LogFile, OfVllmBenchTellsItsSummaryWithoutDetails) {
   EXPECT_EQ(runs[0].request_rate, 2.5);
   EXPECT_EQ(runs[1].request_rate, std::nullopt);
   EXPECT_EQ(runs[0].max_concurrency, std::nullopt);
+  EXPECT_EQ(runs[0].backend, "vllm");
+  EXPECT_EQ(runs[0].date, "20260101-000000");
+  EXPECT_EQ(runs[0].num_prompts, 4);
   EXPECT_EQ(runs[0].completed, 3);
+  EXPECT_EQ(runs[0].failed, std::nullopt);
+  EXPECT_EQ(runs[0].total_input_tokens, 60);
   EXPECT_EQ(runs[0].total_output_tokens, 9);
+  EXPECT_EQ(runs[0].duration_s, 3.5);
   EXPECT_EQ(runs[0].metrics.at("mean_ttft_ms"), 150);
   EXPECT_EQ(runs[0].metrics.at("output_throughput"), 2.57);
   EXPECT_TRUE(runs[0].requests.empty());

@@ -96,6 +96,7 @@ TEST_F(OddRow, WhoseDateIsFarFromTheOthersIsLeftOut) {
     ASSERT_EQ(first.turns.size(), 2u) << odd;
     EXPECT_EQ(first.turns[1].time_s, 1) << odd;
     EXPECT_EQ(first.odd_rows.distant_dates, 1);
+    EXPECT_TRUE(first.piece_begin.empty()) << "no row has pieces";
     EXPECT_EQ(first.notes,
               Notes{"1 row is left out: the date is more than a year from those of the other rows (line 2)"});
     EXPECT_EQ(first.warnings, Notes{(folder_ / "t").string() + ": " + first.notes[0]});
@@ -105,6 +106,19 @@ TEST_F(OddRow, WhoseDateIsFarFromTheOthersIsLeftOut) {
             "t: found dates that lie 50 years apart, and no year that holds most of them, allowed: gaps of "
             "at most a "
             "year");
+}
+
+TEST_F(OddRow, TakesItsPiecesWithIt) {
+  WorkloadOptions options = holding("csv",
+                                    "t,i,o,p\n2024-01-01 00:00:00,10,2,x\n1970-01-01 00:00:00,20,2,y\n"
+                                    "2024-01-01 00:00:01,30,2,z\n");
+  options.source.columns = "arrival=t,input=i,output=o,prompt=p";
+  const Source source = open_source(options, 1);
+  EXPECT_EQ(source.odd_rows.distant_dates, 1);
+  EXPECT_EQ(source.piece_begin, (std::vector<uint64_t>{0, 1, 2}));
+  ASSERT_EQ(source.pieces.size(), 2u);
+  EXPECT_EQ(source.pieces[0].tokens, 10u);
+  EXPECT_EQ(source.pieces[1].tokens, 30u);
 }
 
 TEST(DateRange, EndsAtGapsOfMoreThanAYear) {
