@@ -9,7 +9,7 @@ use warnings;
 no warnings 'portable';
 
 my $logs = 'ForeignLog.*:Log*:LongTurns.*:OddLog.*:TimeUnits.*:DateRange.*:OddRow.*:SourceTable.*';
-my $traces = 'TraceFile.*:Trace.*:Pieces.*:VllmRun.*:SessionFile.*:SessionLines.*:FuzzCorpus.*:AgentTrace.*';
+my $traces = 'TraceFile.*:Trace.*:Pieces.*:Branches.*:VllmRun.*:SessionFile.*:SessionLines.*:FuzzCorpus.*:AgentTrace.*';
 my $readers = "$logs:$traces:Calls.*:Estimate.*:Guess.*:Leval.*:ShareGpt.*:Sources.*:RequestWorkload.*";
 my $sweeps = 'Sweep*:Sample.*:PointKey.*:ResultsFiles.*:JournalModes.*:Workers.*:Slurm*:FakeSlurm.*:Replications.*-SweepCommand.LosesNothing*';
 my $slow = '-PlanSizes.AreBought*:PlanCommand.NotesThatAMachine*:PlanCommand.IsNotClear*:PlanFile.SearchesStorage*:PlanFile.IsAsGood*'
