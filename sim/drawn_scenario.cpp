@@ -9,6 +9,7 @@
 #include "cost/gemm.h"
 #include "machine.h"
 #include "policy/table.h"
+#include "serving/engines.h"
 
 namespace kvcap {
 namespace {
@@ -19,7 +20,8 @@ constexpr int64_t kMostGpus = 8;
 
 bool has_host_time(const ServingOptions& serving, const Gpu& gpu) {
   return serving.step_overhead_s > 0 || serving.step_overhead_per_sequence_s > 0 ||
-         serving.request_overhead_s > 0 || gpu.kernel_overhead_s > 0 || gpu.host_overhead_per_layer_s > 0;
+         serving.request_overhead_s > 0 || serving.request_overhead_per_token_s > 0 ||
+         gpu.kernel_overhead_s > 0 || gpu.host_overhead_per_layer_s > 0;
 }
 
 bool keeps_in(const Scenario& scenario, Tier tier) {
@@ -107,6 +109,10 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
   }
   if (scenario.serving.request_overhead_s == 0) {
     sentences.add("API server, tokenizer and router take no time here (serving.request_overhead_s is 0)");
+  } else if (scenario.serving.host_times == HostTimes::engine &&
+             scenario.serving.engine != EngineKind::vllm) {
+    sentences.add("host times and sampler of " + std::string(engine_row(scenario.serving.engine).name) +
+                  " were not measured and are those of vLLM");
   }
 }
 
@@ -120,8 +126,8 @@ Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors) {
   Scenario drawn = scenario;
   drawn.hardware = machine_with(scenario.hardware, factors);
   ServingOptions& serving = drawn.serving;
-  for (double* host_s :
-       {&serving.step_overhead_s, &serving.step_overhead_per_sequence_s, &serving.request_overhead_s}) {
+  for (double* host_s : {&serving.step_overhead_s, &serving.step_overhead_per_sequence_s,
+                         &serving.request_overhead_s, &serving.request_overhead_per_token_s}) {
     *host_s *= factor_of(factors, "host");
   }
   if (!drawn.hardware.engine) drawn.hardware.engine.emplace();

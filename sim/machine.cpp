@@ -159,6 +159,10 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
       hardware_(with_staging(share_of_rank(scenario), tiers_of(scenario))),
       cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size,
             expert_placement(scenario)) {
+  const ServingOptions& serving = scenario.serving;
+  if (serving.sampler && serving.sampling && serving.sampling->filters()) {
+    cost_.filter_logits(sampler_time(*serving.sampler));
+  }
   for (Tier from : kTiers) {
     for (Tier to : kTiers) {
       const bool way = from != to && has_tier(hardware_, from) && has_tier(hardware_, to);

@@ -83,6 +83,7 @@ export function title_of(metric: string): string {
     "cost.usd_per_hour": "cost per hour",
     "cost.usd_per_million_output_tokens": "cost per million output tokens",
     ttft_breakdown_ms: "TTFT",
+    api: "API server",
     restore_compute: "restore compute",
     ssd_read: "SSD read",
     ssd_write: "SSD write",

@@ -57,14 +57,15 @@ Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
 
 // The scenario of one context: everything in one tier, room for it, layer by layer.
 Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
-  const Json text = {{"schema", "kvcap.scenario/1"},
-                     {"name", "restore"},
-                     {"model", args.model},
-                     {"hardware", args.hardware},
-                     {"serving", {{"max_num_batched_tokens", args.tokens + args.new_tokens}}},
-                     {"workload", {{"source", {{"kind", "chat"}}}}},
-                     {"policy", {{"name", policy}}},
-                     {"fidelity", "layer"}};
+  const Json text = {
+      {"schema", "kvcap.scenario/1"},
+      {"name", "restore"},
+      {"model", args.model},
+      {"hardware", args.hardware},
+      {"serving", {{"host_times", "none"}, {"max_num_batched_tokens", args.tokens + args.new_tokens}}},
+      {"workload", {{"source", {{"kind", "chat"}}}}},
+      {"policy", {{"name", policy}}},
+      {"fidelity", "layer"}};
   for (const std::string& change : args.overrides) {
     if (change.starts_with("policy.name=") || change.starts_with("policy.tiers") ||
         change.starts_with("policy=")) {

@@ -379,7 +379,8 @@ double CostModel::head_s(int64_t sequences) const {
     const ElementwiseShape norm{2 * static_cast<double>(model.hidden_size), 1};
     const auto rows = static_cast<double>(sequences);
     return state_->head_gemms.time_s({rows, 1}, vocabulary, &state_->extrapolated) +
-           state_->hardware.gpu.kernel_overhead_s + state_->elementwise(norm, rows);
+           state_->hardware.gpu.kernel_overhead_s + state_->elementwise(norm, rows) + sampler_.fixed_s +
+           sampler_.per_logit_s * rows * static_cast<double>(model.vocab_size);
   });
 }
 

@@ -29,6 +29,7 @@
 #include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
+#include "spec/sampling.h"
 
 namespace kvcap {
 
@@ -110,6 +111,10 @@ class CostModel {
             const ExpertPlacement& placement = {});
   ~CostModel();
 
+  // Logits are filtered before tokens are drawn from them: head_s takes so much longer.
+  // REQUIRES: before the first head_s.
+  void filter_logits(const SamplerTime& time) { sampler_ = time; }
+
   const ModelSpec& model() const;
   int64_t tensor_parallel_size() const;
   const ExpertPlacement& placement() const;
@@ -139,7 +144,7 @@ class CostModel {
 
   // One whole layer that prefills one chunk.
   double prefill_layer_s(PrefillChunk chunk) const;
-  // Final norm and vocabulary projection for `sequences` sampled tokens.
+  // Final norm, vocabulary projection and filter of the logits for `sequences` sampled tokens.
   double head_s(int64_t sequences) const;
   // All layers and one sampled token: the TTFT of an empty machine when the chunk fits one step.
   double prefill_s(PrefillChunk chunk) const;
@@ -178,6 +183,7 @@ class CostModel {
 
   struct State;
   std::unique_ptr<State> state_;
+  SamplerTime sampler_;
 };
 
 }  // namespace kvcap

@@ -50,6 +50,7 @@ TurnRecord merged(uint32_t session, std::span<const TurnRecord* const> calls,
   whole.decode_queue_s = restored.decode_queue_s;
   whole.transfer_s = restored.transfer_s;
   whole.first_step_s = restored.first_step_s;
+  whole.api_s = restored.api_s;
   return whole;
 }
 

@@ -45,6 +45,7 @@ struct TurnRecord {
   float load_s = 0;             // restoration with transfers queued or under way
   float restore_compute_s = 0;  // restoration after its last transfer
   float decode_queue_s = 0, first_step_s = 0;
+  float api_s = 0;  // in the API server and its tokenizer, before the queue
 };
 
 // A metric under its dotted name, e.g. "p99_ttft_ms" or "utilization.gpu". Null doubles are NaN.

@@ -29,7 +29,8 @@ struct Part {
   const char* name;
   const char* doing;
 };
-constexpr Part kTtftParts[] = {{"queue", "queueing"},
+constexpr Part kTtftParts[] = {{"api", "in the API server"},
+                               {"queue", "queueing"},
                                {"lookup", "looking up"},
                                {"load", "loading"},
                                {"restore_compute", "projecting or recomputing"},
@@ -44,9 +45,9 @@ bool is_ideal(const Setting& setting) { return setting.result->policy == "ideal"
 bool is_saturated(const Setting& setting) { return metric(setting, "stable") == 0; }
 bool is_undecided(const Setting& setting) { return setting.result->text("stable.verdict") == "undecided"; }
 
-// Present only where nodes that compute prompts pass them to others.
-bool is_of_disaggregation(std::string_view part) {
-  return part == "decode_queue" || part == "transfer" || part == "first_step";
+// Present only where the API server takes time, or where nodes that compute prompts pass them to others.
+bool may_be_absent(std::string_view part) {
+  return part == "api" || part == "decode_queue" || part == "transfer" || part == "first_step";
 }
 
 double part_ms(const Setting& setting, const Part& part) {
@@ -55,7 +56,7 @@ double part_ms(const Setting& setting, const Part& part) {
   const double known_ms = std::isnan(batching_ms) ? 0 : batching_ms;
   if (name == "batching") return known_ms;
   const double ms = metric(setting, std::string("ttft_breakdown_ms.") + part.name);
-  if (std::isnan(ms) && is_of_disaggregation(name)) return 0;
+  if (std::isnan(ms) && may_be_absent(name)) return 0;
   return name == "prefill" ? ms - known_ms : ms;
 }
 

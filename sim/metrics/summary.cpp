@@ -417,14 +417,16 @@ class Summary {
     add("speculation.acceptance_rate", draft_tokens > 0 ? accepted / draft_tokens : kNaN);
   }
 
-  // Exposed time only. Prefill is what remains, so that the parts sum to mean_ttft_ms.
+  // Exposed time only; "queue" is what turns wait in it once the API server has passed them on. Prefill is
+  // what remains, so that the parts sum to mean_ttft_ms.
   void add_breakdown() {
-    double count = 0, queue = 0, lookup = 0, load = 0, restore_compute = 0;
+    double count = 0, api = 0, queue = 0, lookup = 0, load = 0, restore_compute = 0;
     double decode_queue = 0, transfer = 0, first_step = 0;
     for (const TurnRecord& turn : recorded_.turns) {
       if (!is_measured(turn)) continue;
       ++count;
-      queue += queue_s(turn);
+      api += turn.api_s;
+      queue += std::max(0.0, queue_s(turn) - turn.api_s);
       lookup += turn.lookup_s;
       load += turn.load_s;
       restore_compute += turn.restore_compute_s;
@@ -433,6 +435,7 @@ class Summary {
       first_step += turn.first_step_s;
     }
     const double ms = 1e3 / count;
+    add("ttft_breakdown_ms.api", api * ms);
     add("ttft_breakdown_ms.queue", queue * ms);
     add("ttft_breakdown_ms.lookup", lookup * ms);
     add("ttft_breakdown_ms.load", load * ms);
@@ -444,7 +447,7 @@ class Summary {
     }
     // Not below 0: the parts are kept as floats, of which a long one rounds more than a short prefill.
     add("ttft_breakdown_ms.prefill",
-        std::max(0.0, result_.number("mean_ttft_ms") - (queue + lookup + load + restore_compute) * ms -
+        std::max(0.0, result_.number("mean_ttft_ms") - (api + queue + lookup + load + restore_compute) * ms -
                           (decode_queue + transfer + first_step) * ms));
     add("mean_batching_ms", facts_.idle_prefill_s ? 1e3 * mean_batching_s() : kNaN);
   }

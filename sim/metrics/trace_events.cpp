@@ -118,7 +118,8 @@ void write_turn(EventWriter& writer, std::size_t id, const TurnRecord& turn) {
     writer.phase(id, phase, at_s, at_s + seconds);
     at_s += seconds;
   };
-  then("queue", turn.ttft_s - turn.service_ttft_s);
+  then("API server", turn.api_s);
+  then("queue", turn.ttft_s - turn.service_ttft_s - turn.api_s);
   then("lookup", turn.lookup_s);
   then("load", turn.load_s);
   then("restore compute", turn.restore_compute_s);

@@ -63,6 +63,11 @@ double closed_form_ttft_s(const Machine& machine, const StoredContexts& contexts
   return makespan_s(restoration, machine.idle_rates()) + (restoration.fused ? 0 : prefill_s);
 }
 
+double api_s(const ServingOptions& serving, const StoredContexts& contexts) {
+  const auto tokens = static_cast<double>(contexts.tokens + contexts.new_tokens);
+  return serving.request_overhead_s + serving.request_overhead_per_token_s * tokens;
+}
+
 Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) {
   Contestant contestant{.ttft_s = kNaN, .closed_form_ttft_s = kNaN};
   try {
@@ -81,7 +86,8 @@ Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) 
         roomy_kv_capacity_tokens(scenario, contexts.count, *scenario.serving.max_model_len);
     if (contexts.count == 1) {
       const Machine machine(scenario, contexts.tokens, contexts.tokens);
-      contestant.closed_form_ttft_s = closed_form_ttft_s(machine, contexts, tier);
+      contestant.closed_form_ttft_s =
+          api_s(scenario.serving, contexts) + closed_form_ttft_s(machine, contexts, tier);
     }
     const RunResult result = simulate(scenario, requests_at_once(contexts));
     contestant.ttft_s = 1e-3 * result.number("mean_ttft_ms");

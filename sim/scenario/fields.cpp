@@ -238,6 +238,9 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("vocab_size", o.vocab_size, {.meaning = "vocabulary", .min = 1, .max = 1e8, .required = true});
   v.field("max_position_embeddings", o.max_position_embeddings,
           {.meaning = "longest sequence", .unit = "tokens", .min = 1, .max = 1e9, .required = true});
+  v.field("sampling", o.sampling,
+          {.meaning = "how its publisher proposes to draw tokens (generation_config.json)",
+           .absent = "from all tokens"});
   v.field("torch_dtype", o.torch_dtype, {.meaning = "number format of the weights", .allowed = kDtypeNames});
   v.field("ffn", o.ffn, {.meaning = "three matrices (gated) or two (plain)"});
   v.field("position_encoding", o.position_encoding, {.meaning = "how positions enter"});
@@ -525,6 +528,14 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
   v.field("errors", o.errors, {.meaning = "how far measured times lie from simulated ones"});
 }
 
+static void describe(FieldVisitor& v, Sampling& o) {
+  v.field("temperature", o.temperature, not_negative("0: the most likely token, without a filter", ""));
+  v.field("top_k", o.top_k,
+          {.meaning = "only the most likely tokens; 0: all", .unit = "tokens", .min = 0, .max = kMaxCount});
+  v.field("top_p", o.top_p,
+          {.meaning = "only the most likely tokens that together are so likely", .min = 0, .max = 1});
+}
+
 static void describe(FieldVisitor& v, SpeculativeOptions& o) {
   v.field(
       "method", o.method,
@@ -670,11 +681,20 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
                "0.14: false"});
   v.field("speculative", o.speculative,
           {.meaning = "speculative decoding: drafts that one step verifies", .absent = "none"});
+  v.field("sampling", o.sampling,
+          {.meaning = "how tokens are drawn: top_k and top_p filter the logits of every step",
+           .absent = "the model's sampling"});
+  v.field("sampler", o.sampler,
+          {.meaning = "the kernel that does so", .absent = "that of the engine and its version"});
+  v.field("host_times", o.host_times,
+          {.meaning = "the times below that are not given: the engine's by its version, or none"});
   v.field("step_overhead_s", o.step_overhead_s, not_negative("host time of a step", "s"));
   v.field("step_overhead_per_sequence_s", o.step_overhead_per_sequence_s,
           not_negative("more of it for each sequence in the step", "s"));
   v.field("request_overhead_s", o.request_overhead_s,
-          not_negative("API server and tokenizer, before a request joins the queue", "s"));
+          not_negative("API server, before a request joins the queue", "s"));
+  v.field("request_overhead_per_token_s", o.request_overhead_per_token_s,
+          not_negative("tokenizer, a token of the prompt; one prompt after another", "s"));
 }
 
 static void describe(FieldVisitor& v, NodeFailure& o) {

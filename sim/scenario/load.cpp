@@ -12,6 +12,7 @@
 #include "scenario/data_files.h"
 #include "scenario/json.h"
 #include "serving/engines.h"
+#include "serving/host_times.h"
 #include "spec/tiers.h"
 #include "workload/sources_table.h"
 
@@ -87,18 +88,34 @@ std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) 
   return unsized;
 }
 
-// What vLLM decides by its version and the GPU, of what nobody has said.
+// What an engine decides by its version and the GPU, of what nobody has said.
 void settle_engine(Scenario& scenario, const Document& document) {
   ServingOptions& serving = scenario.serving;
   const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
-  if (serving.engine != EngineKind::vllm || !version) return;
+  if (!version) return;
   const auto given = document.json.find("serving");
   const auto is_open = [&](const char* key) {
     return given == document.json.end() || !given->contains(key) || given->at(key).is_null();
   };
+  if (serving.host_times == HostTimes::engine) {
+    const HostTimeRow& times = host_times_of(serving.engine, *version);
+    const auto take = [&](const char* key, double ServingOptions::*to, double HostTimeRow::*from) {
+      if (is_open(key)) serving.*to = times.*from;
+    };
+    take("request_overhead_s", &ServingOptions::request_overhead_s, &HostTimeRow::request_overhead_s);
+    take("request_overhead_per_token_s", &ServingOptions::request_overhead_per_token_s,
+         &HostTimeRow::request_overhead_per_token_s);
+    take("step_overhead_s", &ServingOptions::step_overhead_s, &HostTimeRow::step_overhead_s);
+    take("step_overhead_per_sequence_s", &ServingOptions::step_overhead_per_sequence_s,
+         &HostTimeRow::step_overhead_per_sequence_s);
+    if (!serving.sampling) serving.sampling = default_sampling(serving.engine, scenario.model);
+    if (!serving.sampler) serving.sampler = sampler_of(serving.engine, *version);
+  }
+  if (serving.engine != EngineKind::vllm) return;
   const VllmDefaults defaults = vllm_defaults(*version, scenario.hardware.gpu);
   if (is_open("max_num_batched_tokens")) serving.max_num_batched_tokens = defaults.max_num_batched_tokens;
   if (is_open("gpu_memory_utilization")) serving.gpu_memory_utilization = defaults.gpu_memory_utilization;
+  if (is_open("one_token_slices")) serving.one_token_slices = defaults.one_token_slices;
   if (is_open("async_scheduling")) serving.async_scheduling = defaults.async_scheduling;
 }
 

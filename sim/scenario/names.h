@@ -32,6 +32,8 @@ inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"}
 inline constexpr std::string_view kDraftMethodNames[] = {"ngram", "layers", "draft_model"};
 inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple", "share_of_free"};
 inline constexpr std::string_view kMixedAttentionNames[] = {"two_calls", "one_call"};
+inline constexpr std::string_view kHostTimesNames[] = {"engine", "none"};
+inline constexpr std::string_view kSamplerKernelNames[] = {"sort", "triton", "flashinfer"};
 inline constexpr std::string_view kRoutingNames[] = {"round_robin",  "least_loaded", "session_affinity",
                                                      "prefix_aware", "random",       "cache_aware",
                                                      "dynamo",       "weighted"};
@@ -94,6 +96,8 @@ constexpr Names names_of(Admission) { return kAdmissionNames; }
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 constexpr Names names_of(KvCapacityModel) { return kKvCapacityModelNames; }
 constexpr Names names_of(MixedAttention) { return kMixedAttentionNames; }
+constexpr Names names_of(HostTimes) { return kHostTimesNames; }
+constexpr Names names_of(SamplerKernel) { return kSamplerKernelNames; }
 constexpr Names names_of(IndexKind) { return kIndexNames; }
 constexpr Names names_of(Routing) { return kRoutingNames; }
 constexpr Names names_of(KvTransfer) { return kKvTransferNames; }

@@ -66,11 +66,10 @@ void Instance::take_over(const Arrival& arrival, const std::shared_ptr<Handover>
   if (heeds_newcomers()) newcomer_s_ = now_s + parts_.serving.request_overhead_s;
   RequestPtr request = request_of(arrival, nullptr);
   ++arrived_;
-  request->joins_s = now_s + parts_.serving.request_overhead_s;
   request->chain = cache_.chain_of(request->text);
   request->named = parts_.serving.prefix_caching;
   request->handover = handover;
-  inbox_.push_back(std::move(request));
+  enters(std::move(request), now_s);
   record_level(Level::waiting, static_cast<double>(++recorded_waiting_), now_s);
 }
 

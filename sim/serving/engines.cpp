@@ -47,6 +47,18 @@ constexpr std::array kEngines = {
 std::span<const EngineRow> engine_table() { return kEngines; }
 const EngineRow& engine_row(EngineKind engine) { return kEngines[static_cast<std::size_t>(engine)]; }
 
+std::optional<Sampling> default_sampling(EngineKind engine, const ModelSpec& model) {
+  if (engine == EngineKind::trtllm) return Sampling{.temperature = 0};
+  return model.sampling;
+}
+
+// vLLM: Triton from vllm#33538 on, FlashInfer by default from vllm#40376 on; the versions follow from when
+// they were merged.
+SamplerKernel sampler_of(EngineKind engine, EngineVersion version) {
+  if (engine != EngineKind::vllm || version >= EngineVersion{0, 20}) return SamplerKernel::flashinfer;
+  return version >= EngineVersion{0, 17} ? SamplerKernel::triton : SamplerKernel::sort;
+}
+
 // Budgets of the API server: vllm/engine/arg_utils.py (vllm#17885). Memory:
 // docs/design/prefix_caching.md@01ff8bf. Scheduling: vllm#27614, in 0.14.0.
 VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu) {

@@ -11,6 +11,7 @@
 #include "serving/options.h"
 #include "spec/engine_version.h"
 #include "spec/hardware_profile.h"
+#include "spec/model_spec.h"
 
 namespace kvcap {
 
@@ -29,11 +30,17 @@ const EngineRow& engine_row(EngineKind engine);
 // The options of an engine of which nothing is given.
 ServingOptions options_of(EngineKind engine);
 
+// How requests that do not say it draw their tokens: as the model's publisher proposes; TensorRT-LLM takes
+// the most likely token.
+std::optional<Sampling> default_sampling(EngineKind engine, const ModelSpec& model);
+SamplerKernel sampler_of(EngineKind engine, EngineVersion version);
+
 // What vLLM decides by its version and by the GPU where nobody says otherwise.
 struct VllmDefaults {
   int64_t max_num_batched_tokens = 2048;
   double gpu_memory_utilization = 0.9;
   bool async_scheduling = true;
+  OneTokenSlices one_token_slices = OneTokenSlices::decode;
 };
 VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu);
 

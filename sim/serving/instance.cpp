@@ -133,7 +133,6 @@ RequestPtr Instance::request_of(const Arrival& arrival, std::vector<Cut>* cuts) 
                      .retries = static_cast<uint16_t>(arrival.retries),
                      .arrival_s = arrival.time_s};
   request->number = static_cast<double>(arrival.number);
-  request->joins_s = arrival.time_s + parts_.serving.request_overhead_s;
   return request;
 }
 
@@ -158,6 +157,16 @@ void Instance::arrive(const Arrival& arrival) {
                              tokens * parts_.keeping.prefetch_timeout_s_per_token;
     perform(cache_.prefetch(*request, parts_.node->now_s()));
   }
+  enters(std::move(request), arrival.time_s);
+}
+
+// The tokenizer takes one prompt after another, the API server many at once.
+void Instance::enters(RequestPtr request, double from_s) {
+  const ServingOptions& serving = parts_.serving;
+  tokenized_s_ = std::max(tokenized_s_, from_s) +
+                 serving.request_overhead_per_token_s * static_cast<double>(request->prompt_tokens());
+  request->joins_s = tokenized_s_ + serving.request_overhead_s;
+  request->record.api_s = static_cast<float>(request->joins_s - from_s);
   inbox_.push_back(std::move(request));
 }
 

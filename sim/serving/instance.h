@@ -180,6 +180,7 @@ class Instance : private Admissions {
 
   // arrival (instance.cpp)
   void arrive(const Arrival& arrival);
+  void enters(RequestPtr request, double from_s);
   RequestPtr request_of(const Arrival& arrival, std::vector<Cut>* cuts) const;
   bool fits_at_all(const Request& request) const;
   bool may_wait() const;
@@ -275,6 +276,7 @@ class Instance : private Admissions {
   double gpu_waits_until_s_ = 0;
   int64_t blocking_loads_ = 0;  // restorations that the whole engine waits for
 
+  double tokenized_s_ = 0;        // when the last prompt is
   std::deque<RequestPtr> inbox_;  // on their way to the queue
   // Of the last plan: somebody waits for a fetch or for another's load; others may pass it.
   bool waits_for_fetch_ = false, somebody_passed_ = false;

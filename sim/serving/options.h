@@ -9,6 +9,7 @@
 #include "spec/expert_placement.h"
 #include "spec/kv_capacity_model.h"
 #include "spec/kv_groups.h"
+#include "spec/sampling.h"
 
 namespace kvcap {
 
@@ -36,6 +37,9 @@ enum class OneTokenSlices : uint8_t { prefill, decode };
 // TensorRT-LLM, MLA). one_call: decoding rows in the prompts' kernel, which does not split their keys
 // (vLLM's FlashAttention backend; vllm-project/vllm#58013 says so and would change it for FlashAttention-2).
 enum class MixedAttention : uint8_t { two_calls, one_call };
+
+// What host times are that nobody gives: those of the engine's version (host_times.h), or none.
+enum class HostTimes : uint8_t { engine, none };
 
 struct ServingOptions {
   EngineKind engine = EngineKind::vllm;
@@ -73,10 +77,18 @@ struct ServingOptions {
   OneTokenSlices one_token_slices = OneTokenSlices::prefill;
   bool async_scheduling = true;  // step N+1 is planned when step N begins
   std::optional<SpeculativeOptions> speculative;
+  // How tokens are drawn. Absent: as the model's publisher proposes, or from all tokens where he proposes
+  // nothing. The kernel, absent: that of the engine's version.
+  std::optional<Sampling> sampling;
+  std::optional<SamplerKernel> sampler;
+  HostTimes host_times = HostTimes::engine;
   // Host time of a step: on the path without asynchronous scheduling, beside the GPU's with it.
   double step_overhead_s = 0;
   double step_overhead_per_sequence_s = 0;
-  double request_overhead_s = 0;  // API server and tokenizer, before a request joins the queue
+  // Before a request joins the queue: what the API server takes, and before it, a token of its prompt, the
+  // tokenizer, which takes one prompt after another.
+  double request_overhead_s = 0;
+  double request_overhead_per_token_s = 0;
 };
 
 }  // namespace kvcap

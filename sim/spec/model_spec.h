@@ -20,6 +20,8 @@
 #include <string_view>
 #include <vector>
 
+#include "spec/sampling.h"
+
 namespace kvcap {
 
 enum class FfnKind : uint8_t { gated, plain };  // three matrices (gate, up, down) or two
@@ -136,6 +138,7 @@ struct ModelSpec {
   std::vector<LayerGroup> layer_groups;  // empty: all layers are full, or latent where `latent` is given
   // Layers with an FFN; absent: all. Nemotron-H counts mixers and FFNs as layers of their own.
   std::optional<int64_t> ffn_layers;
+  std::optional<Sampling> sampling;  // that the publisher proposes (generation_config.json)
   std::string source;
 
   // The layers that mix tokens, with every shape filled in; at least one group.

@@ -77,6 +77,7 @@ test("the CSV of a chart holds every digit of the JSON", async () => {
     .map((line) => line.split(","));
   assert.deepEqual(head, [
     "Policy",
+    "API server (ms)",
     "queue (ms)",
     "lookup (ms)",
     "load (ms)",
@@ -87,6 +88,7 @@ test("the CSV of a chart holds every digit of the JSON", async () => {
   results().forEach(({ setting, metrics }, at_row) => {
     const parts = metrics.ttft_breakdown_ms;
     const wanted = [
+      parts.api,
       parts.queue,
       parts.lookup,
       parts.load,

@@ -76,7 +76,7 @@ Json serving(const EngineOptions& options) {
           {"cache_generated", options.cache_generated},
           {"step_overhead_s", options.step_overhead_s},
           {"step_overhead_per_sequence_s", options.step_overhead_per_sequence_s},
-          {"request_overhead_s", 0}};
+          {"host_times", "none"}};
 }
 
 // A row of requests.csv.

@@ -28,7 +28,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kScenario = R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b",
-  "hardware": "h100-sxm", "policy": "recompute", "workload": {"source": {"kind": "chat"}}})";
+  "hardware": "h100-sxm", "policy": "recompute", "serving": {"host_times": "none"},
+  "workload": {"source": {"kind": "chat"}}})";
 
 Scenario base_scenario(const std::vector<std::string>& overrides = {}) {
   return parse_scenario(kScenario, "base", overrides);
@@ -490,7 +491,8 @@ class FitCommand : public Cli {
  protected:
   std::string sample() const { return std::string(KVCAP_SOURCE_DIR) + "/traces/bench-sample.json"; }
   Outcome fit_to(const std::string& log, std::vector<std::string> more = {}) const {
-    std::vector<std::string> arguments = {"fit", log, "--base", "h100-sxm", "--out", path("mine.json")};
+    std::vector<std::string> arguments = {
+        "fit", log, "--base", "h100-sxm", "--set", "serving.host_times=none", "--out", path("mine.json")};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return kvcap(arguments);
   }

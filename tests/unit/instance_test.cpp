@@ -112,6 +112,33 @@ TEST(Instance, AnswersATurnInPrefillAndDecodeSteps) {
               prefill_s + engine.cost().decode_step_s(1, 501) + engine.cost().decode_step_s(1, 502), 1e-9);
 }
 
+// The second prompt is tokenized when the first one is; the API server has both at once.
+TEST(Instance, TokenizesOnePromptAfterAnother) {
+  Scenario busy = scenario("recompute");
+  busy.serving.request_overhead_s = 0.5;
+  busy.serving.request_overhead_per_token_s = 1e-3;
+  const Engine engine = serve(busy, asks({{0, 100, 1}, {0.05, 200, 1}}));
+  const double first_s = engine.cost().prefill_s({100, 0});
+  const double second_s = engine.cost().prefill_s({200, 0});
+  EXPECT_NEAR(engine.result.turns[0].ttft_s, 0.1 + 0.5 + first_s, 1e-9);
+  EXPECT_NEAR(engine.result.turns[1].ttft_s, (0.1 + 0.2 - 0.05) + 0.5 + second_s, 1e-9);
+}
+
+// Of the prompt's token and of two that follow, 32,000 logits each.
+TEST(Instance, FiltersTheLogitsOfEveryTokenThatItDraws) {
+  Scenario greedy = scenario("recompute");
+  Scenario drawn = greedy;
+  drawn.serving.sampling = Sampling{.top_p = 0.9};
+  EXPECT_EQ(serve(drawn, asks({{0, 100, 3}})).result.turns[0].e2el_s,
+            serve(greedy, asks({{0, 100, 3}})).result.turns[0].e2el_s)
+      << "no kernel, no time";
+  drawn.serving.sampler = SamplerKernel::sort;
+  const SamplerTime time = sampler_time(SamplerKernel::sort);
+  EXPECT_NEAR(serve(drawn, asks({{0, 100, 3}})).result.turns[0].e2el_s -
+                  serve(greedy, asks({{0, 100, 3}})).result.turns[0].e2el_s,
+              3 * (time.fixed_s + 32000 * time.per_logit_s), 1e-9);
+}
+
 TEST(Instance, SplitsALongPromptIntoStepsOfTheTokenBudget) {
   Scenario chunked = scenario("recompute");
   chunked.serving.max_num_batched_tokens = 256;

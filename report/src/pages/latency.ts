@@ -73,7 +73,8 @@ const handed_over = ["decode_queue", "transfer", "first_step"];
 function breakdown(context: Context, runs: readonly Run[]): Figure {
   const part = (run: Run, name: string) => run.place.at("metrics", "ttft_breakdown_ms", name);
   const mean = (run: Run) => run.place.at("metrics", "mean_ttft_ms");
-  const parts = [...always, ...handed_over.filter((name) => runs.some((run) => part(run, name).exists))];
+  const is_there = (name: string) => runs.some((run) => part(run, name).exists);
+  const parts = [...["api"].filter(is_there), ...always, ...handed_over.filter(is_there)];
   return {
     id: "breakdown",
     title: "What the first token waits for",

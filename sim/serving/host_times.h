@@ -1,0 +1,29 @@
+// HostTimeRow: what an engine spends beside the GPU, by its version.
+//
+// A server's own times follow its CPU, too, so that all have a wide error (regime `host`); a profile that was
+// measured with an engine has its own (EngineTimes).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "serving/options.h"
+#include "spec/engine_version.h"
+
+namespace kvcap {
+
+struct HostTimeRow {
+  EngineKind engine = EngineKind::vllm;
+  EngineVersion from;  // up to the next row's
+  // As in ServingOptions.
+  double request_overhead_s = 0;
+  double request_overhead_per_token_s = 0;
+  double step_overhead_s = 0;
+  double step_overhead_per_sequence_s = 0;
+  std::string_view source;
+};
+
+std::span<const HostTimeRow> host_time_table();  // ordered by engine and version
+const HostTimeRow& host_times_of(EngineKind engine, EngineVersion version);
+
+}  // namespace kvcap

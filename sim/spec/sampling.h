@@ -1,0 +1,28 @@
+// Sampling: how the next token is drawn from the logits, by which an engine knows whether it must filter
+// them.
+#pragma once
+
+#include <cstdint>
+
+namespace kvcap {
+
+// What requests ask for, or a model's generation_config.json where they do not say.
+struct Sampling {
+  double temperature = 1;  // 0: the most likely token, and no filter
+  int64_t top_k = 0;       // only so many of the most likely tokens; 0: all
+  double top_p = 1;        // only the most likely ones that together have this probability
+
+  bool filters() const { return temperature > 0 && (top_k > 0 || top_p < 1); }
+};
+
+// What finds the tokens that top_k and top_p leave.
+enum class SamplerKernel : uint8_t { sort, triton, flashinfer };
+
+// t = fixed_s + per_logit_s (rows x vocabulary).
+struct SamplerTime {
+  double fixed_s = 0;
+  double per_logit_s = 0;
+};
+SamplerTime sampler_time(SamplerKernel kernel);
+
+}  // namespace kvcap

@@ -1,0 +1,105 @@
+#include "serving/host_times.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "scenario/load.h"
+#include "unit/scenario_samples.h"
+
+namespace kvcap {
+namespace host_times_test {
+
+ServingOptions serving_of(const std::string& options, const std::vector<std::string>& overrides = {}) {
+  return parse_scenario(sample_scenario("\"serving\": {" + options + "}"), "chat.json", overrides).serving;
+}
+
+TEST(HostTimes, HaveARowForEveryVersionOfEveryEngineAndASource) {
+  const auto rows = host_time_table();
+  EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end(), [](const HostTimeRow& a, const HostTimeRow& b) {
+    return std::pair(a.engine, a.from) < std::pair(b.engine, b.from);
+  }));
+  for (const EngineKind engine : {EngineKind::vllm, EngineKind::sglang, EngineKind::trtllm}) {
+    EXPECT_EQ(host_times_of(engine, {0, 0}).from, (EngineVersion{0, 0}));
+    EXPECT_GT(host_times_of(engine, {99, 0}).request_overhead_s, 0);
+  }
+  for (const HostTimeRow& row : rows) EXPECT_FALSE(row.source.empty());
+}
+
+TEST(HostTimes, AreThoseOfTheEngineAndItsVersionWhereAScenarioSaysNothing) {
+  const ServingOptions new_one = serving_of(R"("engine_version": "0.15.1")");
+  EXPECT_EQ(new_one.request_overhead_s, 6e-3);
+  EXPECT_EQ(new_one.request_overhead_per_token_s, 2.5e-6);
+  EXPECT_EQ(new_one.step_overhead_s, 0);
+  EXPECT_EQ(new_one.step_overhead_per_sequence_s, 14e-6);
+  EXPECT_TRUE(new_one.async_scheduling);
+  // The last version whose steps wait for the host.
+  const ServingOptions old_one = serving_of(R"("engine_version": "0.13")");
+  EXPECT_EQ(old_one.step_overhead_s, 4.5e-3);
+  EXPECT_FALSE(old_one.async_scheduling);
+  EXPECT_EQ(serving_of(R"("engine_version": "0.14")").step_overhead_s, 0);
+  EXPECT_EQ(serving_of(R"("engine": "sglang")").request_overhead_s, 6e-3);
+}
+
+TEST(HostTimes, ThatAreGivenStandAndTheOthersAreTheEngines) {
+  const ServingOptions one = serving_of(R"("request_overhead_s": 0, "engine_version": "0.13")");
+  EXPECT_EQ(one.request_overhead_s, 0);
+  EXPECT_EQ(one.request_overhead_per_token_s, 2.5e-6);
+  EXPECT_EQ(serving_of("", {"serving.step_overhead_per_sequence_s=1e-3"}).step_overhead_per_sequence_s, 1e-3);
+  EXPECT_EQ(serving_of("", {"hardware.engine.request_overhead_s=0.02"}).request_overhead_s, 0.02);
+}
+
+TEST(HostTimes, AreNoneWhereAScenarioSaysSo) {
+  const ServingOptions none = serving_of(R"("host_times": "none", "engine_version": "0.13")");
+  EXPECT_EQ(none.request_overhead_s, 0);
+  EXPECT_EQ(none.request_overhead_per_token_s, 0);
+  EXPECT_EQ(none.step_overhead_s, 0);
+  EXPECT_EQ(none.step_overhead_per_sequence_s, 0);
+  EXPECT_FALSE(none.sampler.has_value());
+}
+
+TEST(Sampling, IsWhatTheModelsPublisherProposesWhereNobodyAsksForMore) {
+  const auto sampling_of = [](const std::string& more) {
+    return parse_scenario(
+               R"({"schema": "kvcap.scenario/1", "model": "qwen3-8b", "hardware": "h100-sxm", "policy": "recompute",
+        "workload": {"source": {"kind": "chat"}}, "serving": {)" +
+                   more + "}}",
+               "chat.json", {})
+        .serving;
+  };
+  EXPECT_EQ(sampling_of("").sampling->top_k, 20);
+  EXPECT_EQ(sampling_of("").sampling->top_p, 0.95);
+  EXPECT_FALSE(sampling_of(R"("sampling": {})").sampling->filters());
+  EXPECT_FALSE(sampling_of(R"("engine": "trtllm")").sampling->filters());  // greedy unless asked
+  EXPECT_EQ(sampling_of(R"("engine_version": "0.16")").sampler, SamplerKernel::sort);
+  EXPECT_EQ(sampling_of(R"("engine_version": "0.17")").sampler, SamplerKernel::triton);
+  EXPECT_EQ(sampling_of(R"("engine_version": "0.20")").sampler, SamplerKernel::flashinfer);
+  EXPECT_EQ(sampling_of(R"("engine": "sglang", "engine_version": "0.15")").sampler,
+            SamplerKernel::flashinfer);
+}
+
+TEST(Sampling, FiltersLogitsOnlyWhereTokensAreLeftOutAndDrawn) {
+  EXPECT_FALSE((Sampling{}).filters());
+  EXPECT_TRUE((Sampling{.top_k = 1}).filters());
+  EXPECT_TRUE((Sampling{.top_p = 0.99}).filters());
+  EXPECT_FALSE((Sampling{.temperature = 0, .top_k = 20, .top_p = 0.9}).filters());
+}
+
+// Rows of the table that the times are fitted to (vllm-project/vllm pull 40376), whose worst is 66 % off.
+TEST(Sampling, TakesWhatItsKernelsWereMeasuredToTake) {
+  const auto ms = [](SamplerKernel kernel, double batch, double vocabulary) {
+    const SamplerTime time = sampler_time(kernel);
+    return 1e3 * (time.fixed_s + time.per_logit_s * batch * vocabulary);
+  };
+  EXPECT_NEAR(ms(SamplerKernel::sort, 64, 32768), 0.401, 0.01);
+  EXPECT_NEAR(ms(SamplerKernel::sort, 512, 131072), 6.15, 0.7);
+  EXPECT_NEAR(ms(SamplerKernel::triton, 64, 32768), 0.126, 0.03);
+  EXPECT_NEAR(ms(SamplerKernel::triton, 512, 131072), 1.124, 0.4);
+  EXPECT_NEAR(ms(SamplerKernel::flashinfer, 128, 32768), 0.074, 0.01);
+  EXPECT_NEAR(ms(SamplerKernel::flashinfer, 512, 131072), 0.488, 0.1);
+}
+
+}  // namespace host_times_test
+}  // namespace kvcap
