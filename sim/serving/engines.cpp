@@ -63,10 +63,14 @@ SamplerKernel sampler_of(EngineKind engine, EngineVersion version) {
 // docs/design/prefix_caching.md@01ff8bf. Scheduling: vllm#27614, in 0.14.0.
 VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu) {
   constexpr double kGib = 1073741824;
+  // Where FlashInfer and TensorRT-LLM's kernels are the default; elsewhere FlashAttention is.
+  const bool is_b200 =
+      gpu.name.find("B200") != std::string::npos || gpu.name.find("B300") != std::string::npos;
   const bool is_large = gpu.memory_bytes >= 70 * kGib && gpu.name.find("A100") == std::string::npos;
   return {.max_num_batched_tokens = is_large ? 8192 : 2048,
           .gpu_memory_utilization = version >= EngineVersion{0, 16} ? 0.92 : 0.9,
-          .async_scheduling = version >= EngineVersion{0, 14}};
+          .async_scheduling = version >= EngineVersion{0, 14},
+          .mixed_attention = is_b200 ? MixedAttention::two_calls : MixedAttention::one_call};
 }
 
 ServingOptions options_of(EngineKind engine) {

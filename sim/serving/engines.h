@@ -41,6 +41,7 @@ struct VllmDefaults {
   double gpu_memory_utilization = 0.9;
   bool async_scheduling = true;
   OneTokenSlices one_token_slices = OneTokenSlices::decode;
+  MixedAttention mixed_attention = MixedAttention::one_call;  // the attention backend's
 };
 VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu);
 

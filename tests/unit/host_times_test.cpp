@@ -87,6 +87,26 @@ TEST(Sampling, FiltersLogitsOnlyWhereTokensAreLeftOutAndDrawn) {
   EXPECT_FALSE((Sampling{.temperature = 0, .top_k = 20, .top_p = 0.9}).filters());
 }
 
+// FlashAttention has one kernel for both, but it is not the default on the large Blackwells.
+TEST(AttentionBackend, IsTheDefaultOfTheEngineAndTheGpu) {
+  const auto serving_on = [](const std::string& hardware, const std::string& more = "") {
+    return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b", "policy": "recompute",
+        "workload": {"source": {"kind": "chat"}}, "hardware": ")" +
+                              hardware + R"(", "serving": {)" + more + "}}",
+                          "chat.json", {})
+        .serving;
+  };
+  EXPECT_EQ(serving_on("h100-sxm").mixed_attention, MixedAttention::one_call);
+  EXPECT_EQ(serving_on("b200-sxm-8x").mixed_attention, MixedAttention::two_calls);
+  EXPECT_EQ(serving_on("h100-sxm", R"("engine": "sglang")").mixed_attention, MixedAttention::two_calls);
+  EXPECT_EQ(serving_on("h100-sxm", R"("mixed_attention": "two_calls")").mixed_attention,
+            MixedAttention::two_calls);
+  EXPECT_EQ(serving_on("h100-sxm").one_token_slices, OneTokenSlices::decode);
+  EXPECT_EQ(serving_on("h100-sxm", R"("one_token_slices": "prefill")").one_token_slices,
+            OneTokenSlices::prefill);
+  EXPECT_EQ(serving_on("h100-sxm", R"("engine": "trtllm")").one_token_slices, OneTokenSlices::prefill);
+}
+
 // Rows of the table that the times are fitted to (vllm-project/vllm pull 40376), whose worst is 66 % off.
 TEST(Sampling, TakesWhatItsKernelsWereMeasuredToTake) {
   const auto ms = [](SamplerKernel kernel, double batch, double vocabulary) {
