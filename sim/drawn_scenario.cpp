@@ -10,6 +10,7 @@
 #include "machine.h"
 #include "policy/table.h"
 #include "serving/engines.h"
+#include "spec/engine_version.h"
 
 namespace kvcap {
 namespace {
@@ -106,6 +107,11 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
   const int64_t gpus = scenario.serving.tensor_parallel_size;
   if (gpus > 1 && (!hardware.collectives || gpus > kMostGpus)) {
     sentences.add("collectives of " + std::to_string(gpus) + " GPUs: no measured times, only a bandwidth");
+  }
+  const std::optional<EngineVersion> version = parse_engine_version(scenario.serving.engine_version);
+  if (scenario.serving.engine == EngineKind::vllm && version && *version > kNewestVllm) {
+    sentences.add("vLLM " + scenario.serving.engine_version +
+                  " is newer than any that was looked at: taken for " + ServingOptions{}.engine_version);
   }
   if (scenario.serving.request_overhead_s == 0) {
     sentences.add("API server, tokenizer and router take no time here (serving.request_overhead_s is 0)");

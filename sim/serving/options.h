@@ -60,7 +60,7 @@ struct ServingOptions {
   std::optional<int64_t> kv_capacity_tokens;  // absent: derived by kv_capacity_model
   // Absent: engine where the profile has gpu.reported_memory_bytes, else simple.
   std::optional<KvCapacityModel> kv_capacity_model;
-  std::string engine_version = "0.19";     // of vLLM: what it takes from GPU memory beside KV
+  std::string engine_version = "0.30";     // of vLLM (kNewestVllm): what it takes beside KV, and when
   Overflow overflow = Overflow::truncate;  // drop the oldest half of the history until it fits
 
   bool prefix_caching = true;   // blocks that nobody holds stay cached under their names (block_pool.h)

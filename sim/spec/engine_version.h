@@ -11,6 +11,9 @@ struct EngineVersion {
   int major = 0, minor = 0;
   auto operator<=>(const EngineVersion&) const = default;
 };
+// The newest vLLM whose defaults, memory and host times were looked at; a newer one is taken for it.
+inline constexpr EngineVersion kNewestVllm{0, 30};
+
 // Empty where the text is no version.
 std::optional<EngineVersion> parse_engine_version(std::string_view text);
 

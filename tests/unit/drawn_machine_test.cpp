@@ -277,6 +277,11 @@ TEST(OutsideValidation, NamesWhatTheAnswerRestsOnAndNothingElse) {
   EXPECT_TRUE(says(more, "collectives of 2 GPUs: no measured times"));
   EXPECT_TRUE(says(more, "decode attention: the profile has no kernel"));
   EXPECT_TRUE(says(more, "contexts of 200000 tokens"));
+  EXPECT_FALSE(says(more, "newer than any"));
+  EXPECT_TRUE(says(outside_validation({scenario_with({"serving.engine_version=0.31.2"})}, 4096),
+                   "vLLM 0.31.2 is newer than any that was looked at: taken for 0.30"));
+  EXPECT_TRUE(says(outside_validation({scenario_with({"serving.engine=sglang"})}, 4096),
+                   "host times and sampler of sglang were not measured and are those of vLLM"));
   EXPECT_TRUE(says(more, "serving.request_overhead_s is 0"));
   const std::vector<std::string> paper =
       outside_validation({scenario_with({"hardware=a100-40g-4x-pm9a3"}),

@@ -43,6 +43,11 @@ TEST(HostTimes, AreThoseOfTheEngineAndItsVersionWhereAScenarioSaysNothing) {
   EXPECT_EQ(serving_of(R"("engine": "sglang")").request_overhead_s, 6e-3);
 }
 
+TEST(HostTimes, AreThoseOfTheNewestVersionWhereNoneIsSaid) {
+  EXPECT_EQ(parse_engine_version(ServingOptions{}.engine_version), kNewestVllm);
+  EXPECT_GE(kNewestVllm, host_times_of(EngineKind::vllm, {99, 0}).from);
+}
+
 TEST(HostTimes, ThatAreGivenStandAndTheOthersAreTheEngines) {
   const ServingOptions one = serving_of(R"("request_overhead_s": 0, "engine_version": "0.13")");
   EXPECT_EQ(one.request_overhead_s, 0);
