@@ -28,7 +28,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kScenario = R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b",
-  "hardware": "h100-sxm", "policy": "recompute", "serving": {"host_times": "none"},
+  "hardware": "h100-sxm", "policy": "recompute",
+  "serving": {"host_times": "none", "mixed_attention": "two_calls"},
   "workload": {"source": {"kind": "chat"}}})";
 
 Scenario base_scenario(const std::vector<std::string>& overrides = {}) {
