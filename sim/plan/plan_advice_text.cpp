@@ -74,6 +74,7 @@ void add_robustness(Page& page, const PlanReport& report) {
 }
 
 const char* doing(const std::string& part) {
+  if (part == "api") return "in the API server";
   if (part == "queue") return "queueing";
   if (part == "lookup") return "looking up";
   if (part == "load") return "loading";

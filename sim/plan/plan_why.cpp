@@ -1,6 +1,7 @@
 #include "plan/plan_why.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "base/resource.h"
@@ -23,6 +24,10 @@ struct TtftPart {
 
 std::vector<TtftPart> ttft_parts() {
   std::vector<TtftPart> parts;
+  parts.push_back({"api", [](const RunResult& run) {
+                     const double api_ms = run.number("ttft_breakdown_ms.api");
+                     return std::isnan(api_ms) ? 0 : api_ms;  // of results that are older than the part
+                   }});
   for (const char* name : {"queue", "lookup", "load", "restore_compute"}) {
     parts.push_back({name, metric(std::string("ttft_breakdown_ms.") + name)});
   }

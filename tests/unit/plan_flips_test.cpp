@@ -47,6 +47,7 @@ class Machines : public Evaluator {
                                {"cost.ssd_usd", 10 * ssd_usd},
                                {"p99_ttft_ms", ttft_ms},
                                {"mean_ttft_ms", ttft_ms / 2},
+                               {"ttft_breakdown_ms.api", 0.0},
                                {"ttft_breakdown_ms.queue", 0.0},
                                {"ttft_breakdown_ms.lookup", 0.0},
                                {"ttft_breakdown_ms.load", ttft_ms / 2 - 5},
@@ -202,9 +203,9 @@ TEST(PlanWhy, TakesTheCheapestOfAnotherKindAsRunnerUpAndAddsUp) {
   EXPECT_DOUBLE_EQ(found_why.costs[0].difference.mean, 1);
   EXPECT_DOUBLE_EQ(found_why.costs[2].difference.mean, -2);
   // The same prefill, 1 ms more of it in steps with others.
-  EXPECT_EQ(found_why.ttft_parts_ms[4].name, "prefill");
-  EXPECT_DOUBLE_EQ(found_why.ttft_parts_ms[4].difference.mean, -1);
-  EXPECT_DOUBLE_EQ(found_why.ttft_parts_ms[5].difference.mean, 1);
+  EXPECT_EQ(found_why.ttft_parts_ms[5].name, "prefill");
+  EXPECT_DOUBLE_EQ(found_why.ttft_parts_ms[5].difference.mean, -1);
+  EXPECT_DOUBLE_EQ(found_why.ttft_parts_ms[6].difference.mean, 1);
 }
 
 TEST(PlanWhy, FallsBackToOtherSizesAndToWhatMisses) {
