@@ -88,7 +88,7 @@ std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) 
   return unsized;
 }
 
-// What an engine decides by its version and the GPU, of what nobody has said.
+// Defaults that an engine takes from its version and the GPU.
 void settle_engine(Scenario& scenario, const Document& document) {
   ServingOptions& serving = scenario.serving;
   const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);

@@ -38,7 +38,7 @@ enum class OneTokenSlices : uint8_t { prefill, decode };
 // (vLLM's FlashAttention backend; vllm-project/vllm#58013 says so and would change it for FlashAttention-2).
 enum class MixedAttention : uint8_t { two_calls, one_call };
 
-// What host times are that nobody gives: those of the engine's version (host_times.h), or none.
+// Default host times: those of the engine and its version (host_times.h), or none.
 enum class HostTimes : uint8_t { engine, none };
 
 struct ServingOptions {

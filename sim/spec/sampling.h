@@ -9,7 +9,7 @@ namespace kvcap {
 // What requests ask for, or a model's generation_config.json where they do not say.
 struct Sampling {
   double temperature = 1;  // 0: the most likely token, and no filter
-  int64_t top_k = 0;       // only so many of the most likely tokens; 0: all
+  int64_t top_k = 0;       // keep that many of the most likely tokens; 0: all
   double top_p = 1;        // only the most likely ones that together have this probability
 
   bool filters() const { return temperature > 0 && (top_k > 0 || top_p < 1); }
