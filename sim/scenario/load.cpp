@@ -109,8 +109,8 @@ void settle_engine(Scenario& scenario, const Document& document) {
     take("step_overhead_per_sequence_s", &ServingOptions::step_overhead_per_sequence_s,
          &HostTimeRow::step_overhead_per_sequence_s);
     if (!serving.sampling) serving.sampling = default_sampling(serving.engine, scenario.model);
-    if (!serving.sampler) serving.sampler = sampler_of(serving.engine, *version);
   }
+  if (!serving.sampler) serving.sampler = sampler_of(serving.engine, *version);
   if (serving.engine != EngineKind::vllm) return;
   const VllmDefaults defaults = vllm_defaults(*version, scenario.hardware.gpu);
   if (is_open("max_num_batched_tokens")) serving.max_num_batched_tokens = defaults.max_num_batched_tokens;

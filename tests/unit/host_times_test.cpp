@@ -62,7 +62,11 @@ TEST(HostTimes, AreNoneWhereAScenarioSaysSo) {
   EXPECT_EQ(none.request_overhead_per_token_s, 0);
   EXPECT_EQ(none.step_overhead_s, 0);
   EXPECT_EQ(none.step_overhead_per_sequence_s, 0);
-  EXPECT_FALSE(none.sampler.has_value());
+  EXPECT_FALSE(none.sampling.has_value());
+  // What is asked for takes its time all the same.
+  const ServingOptions asked = serving_of(R"("host_times": "none", "sampling": {"top_k": 20})");
+  EXPECT_TRUE(asked.sampling->filters());
+  EXPECT_EQ(asked.sampler, SamplerKernel::flashinfer);
 }
 
 TEST(Sampling, IsWhatTheModelsPublisherProposesWhereNobodyAsksForMore) {
