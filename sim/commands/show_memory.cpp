@@ -158,7 +158,7 @@ std::vector<Server> servers_of(const Scenario& scenario) {
 }
 
 std::string memory_source(const Shown& shown) {
-  if (shown.model != KvCapacityModel::engine) return "datasheet: gpu.memory_bytes";
+  if (shown.model == KvCapacityModel::simple) return "datasheet: gpu.memory_bytes";
   if (shown.knows_driver) return "profile: gpu.reported_memory_bytes";
   return "datasheet: gpu.memory_bytes; drivers report 1 to 3 % less";
 }
@@ -244,28 +244,45 @@ void print_tokens(const Shown& shown) {
   print_servers(shown);
 }
 
+std::string planner(const Shown& shown) {
+  switch (shown.model) {
+    case KvCapacityModel::engine:
+      return "as vLLM " + shown.scenario.serving.engine_version + " plans it";
+    case KvCapacityModel::static_share:
+      return "as SGLang plans it";
+    case KvCapacityModel::share_of_free:
+      return "as TensorRT-LLM plans it";
+    case KvCapacityModel::simple:
+      break;
+  }
+  return "by weights and shapes alone";
+}
+
+void print_terms(const GpuMemory& memory, bool charged) {
+  for (const MemoryTerm& term : memory.terms) {
+    if (term.charged == charged) print_row({"- " + term.name, gib(term.bytes), source_text(term)});
+  }
+}
+
 void print_text(const Shown& shown) {
   const Scenario& scenario = shown.scenario;
   const ServingOptions& serving = scenario.serving;
   const GpuMemory& memory = shown.memory;
   const bool is_engine = shown.model == KvCapacityModel::engine;
-  const std::string title =
-      scenario.model.name + ", " + format_count(serving.tensor_parallel_size) + "x " +
-      scenario.hardware.gpu.name + ": memory of one GPU, " +
-      (is_engine ? "as vLLM " + serving.engine_version + " plans it" : "by weights and shapes alone");
   const bool is_of_free = shown.model == KvCapacityModel::share_of_free;
-  print_wrapped(title);
+  print_wrapped(scenario.model.name + ", " + format_count(serving.tensor_parallel_size) + "x " +
+                scenario.hardware.gpu.name + ": memory of one GPU, " + planner(shown));
   print_format("\n");
   print_row({"", "GiB", "where it comes from"});
-  print_row({is_engine && shown.knows_driver ? "memory that the driver reports" : "memory",
-             gib(memory.reported_bytes), memory_source(shown)});
+  const bool is_reported = shown.model != KvCapacityModel::simple && shown.knows_driver;
+  print_row({is_reported ? "memory that the driver reports" : "memory", gib(memory.reported_bytes),
+             memory_source(shown)});
+  if (!is_engine) print_terms(memory, false);
   if (!is_of_free) {
     print_row({"x gpu_memory_utilization " + share_text(serving.gpu_memory_utilization),
                gib(memory.share_bytes), "serving: the engine's share"});
   }
-  for (const MemoryTerm& term : memory.terms) {
-    if (term.charged) print_row({"- " + term.name, gib(term.bytes), source_text(term)});
-  }
+  print_terms(memory, true);
   print_row({"= KV cache", gib(memory.kv_bytes), ""});
   print_tokens(shown);
   if (is_engine) {

@@ -236,12 +236,11 @@ static void add_weights(GpuMemory& memory, const EngineSettings& settings, const
 
 static GpuMemory memory_by_shapes(const ModelSpec& model, const HardwareProfile& hardware,
                                   const EngineSettings& settings) {
-  const bool is_of_free = settings.capacity_model == KvCapacityModel::share_of_free;
   const auto gpus = static_cast<double>(settings.tensor_parallel_size);
   const auto ranks = static_cast<double>(settings.placement.ranks);
   GpuMemory memory;
   memory.reported_bytes = hardware.gpu.memory_bytes;
-  memory.share_bytes = memory.reported_bytes * (is_of_free ? 1 : settings.gpu_memory_utilization);
+  memory.share_bytes = memory.reported_bytes * settings.gpu_memory_utilization;
   memory.weight_bytes = (model.weight_bytes() - (1 - 1 / ranks) * model.routed_weight_bytes()) / gpus;
   add_weights(memory, settings, "weights", "parameters, divided evenly");
   const LayerShapes shapes = layer_shapes(model, settings.tensor_parallel_size, settings.placement);
@@ -249,6 +248,38 @@ static GpuMemory memory_by_shapes(const ModelSpec& model, const HardwareProfile&
                           static_cast<double>(settings.max_num_batched_tokens) *
                               shapes.activation_elements_per_token * model.hidden_bytes_per_element,
                           true, TermSource::shapes, "one step's rows in the widest layer"});
+  return memory;
+}
+
+// What exists before an engine looks at free memory.
+static void add_held(GpuMemory& memory, const Gpu& gpu, const EngineSettings& settings) {
+  if (settings.tensor_parallel_size > 1) {
+    memory.terms.push_back({"NCCL, custom all-reduce", kCollectiveBytes, false, TermSource::engine,
+                            "measured on two and four H100"});
+  } else if (settings.placement.ranks > 1) {
+    memory.terms.push_back({"NCCL", kCollectiveBytes, false, TermSource::engine,
+                            "as measured under tensor parallelism on two and four H100"});
+  }
+  memory.terms.push_back({"CUDA context", gpu.context_bytes, false,
+                          gpu.context_bytes > 0 ? TermSource::profile : TermSource::unknown,
+                          gpu.context_bytes > 0 ? "gpu.context_bytes" : "not in the profile"});
+}
+
+// SGLang and TensorRT-LLM. What an engine's step holds is that of vLLM.
+static GpuMemory memory_of_free(const ModelSpec& model, const HardwareProfile& hardware,
+                                const EngineSettings& settings) {
+  const bool is_static = settings.capacity_model == KvCapacityModel::static_share;
+  GpuMemory memory;
+  memory.reported_bytes = hardware.gpu.reported_memory_bytes.value_or(hardware.gpu.memory_bytes);
+  add_held(memory, hardware.gpu, settings);
+  memory.share_bytes = memory.free_bytes() * (is_static ? settings.gpu_memory_utilization : 1);
+  memory.weight_bytes = loaded_weight_bytes(model, settings.tensor_parallel_size, settings.placement);
+  add_weights(memory, settings, "weights as loaded", "vocabulary padded to 64, rotary table, replicas");
+  if (is_static) return memory;
+  const ActivationPeaks peaks = activation_peaks(model, hardware, settings);
+  memory.terms.push_back({"peak activations", peaks.peak_bytes(), true, TermSource::shapes,
+                          "as of vLLM: forward " + gib_text(peaks.forward_bytes) + ", sampler " +
+                              gib_text(peaks.sampler_bytes)});
   return memory;
 }
 
@@ -277,16 +308,8 @@ static GpuMemory memory_by_engine(const ModelSpec& model, const HardwareProfile&
     memory.terms.push_back({"collectives, inside the share", fuses ? fused : engine.group_bytes, true,
                             fuses ? TermSource::profile : TermSource::engine,
                             fuses ? "nvlink.fused_all_reduce_bytes" : "measured on two H100"});
-    memory.terms.push_back({"NCCL, custom all-reduce", kCollectiveBytes, false, TermSource::engine,
-                            "measured on two and four H100"});
   }
-  if (t == 1 && settings.placement.ranks > 1) {
-    memory.terms.push_back({"NCCL", kCollectiveBytes, false, TermSource::engine,
-                            "as measured under tensor parallelism on two and four H100"});
-  }
-  memory.terms.push_back({"CUDA context", gpu.context_bytes, false,
-                          gpu.context_bytes > 0 ? TermSource::profile : TermSource::unknown,
-                          gpu.context_bytes > 0 ? "gpu.context_bytes" : "not in the profile"});
+  add_held(memory, gpu, settings);
   const double graph_bytes =
       kGraphsBytes + kGraphLayerBytes * product(model.num_hidden_layers, graphs(settings));
   memory.terms.push_back(
@@ -327,9 +350,17 @@ static void fill_blocks(GpuMemory& memory, const ModelSpec& model, const Hardwar
 GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
                      const EngineSettings& settings) {
   KVCAP_CHECK(settings.block_size > 0);
-  const bool is_engine = settings.capacity_model == KvCapacityModel::engine;
-  GpuMemory memory =
-      is_engine ? memory_by_engine(model, hardware, settings) : memory_by_shapes(model, hardware, settings);
+  const auto memory_by = [&] {
+    switch (settings.capacity_model) {
+      case KvCapacityModel::engine:
+        return memory_by_engine(model, hardware, settings);
+      case KvCapacityModel::simple:
+        return memory_by_shapes(model, hardware, settings);
+      default:
+        return memory_of_free(model, hardware, settings);
+    }
+  };
+  GpuMemory memory = memory_by();
   fill_blocks(memory, model, hardware, settings);
   return memory;
 }

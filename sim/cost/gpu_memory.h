@@ -11,9 +11,13 @@
 // versions are CUDA graphs: they have to fit in what the share leaves. All GPUs of a group are alike, so the
 // group's capacity in tokens is that of one GPU.
 //
-// The other two models know weights and shapes alone: the parameters, divided evenly, and the rows of one
-// step: the residual, and the input and output of the widest GEMM, for max_num_batched_tokens rows; routed
-// experts hold the rows of all active experts at once.
+// SGLang (static_share) and TensorRT-LLM (share_of_free) start from what is free beside the context and NCCL:
+//
+//   KV = free * mem_fraction_static - weights,   KV = (free - weights - peak) * free_gpu_memory_fraction
+//
+// The simple model knows weights and shapes alone: the parameters, divided evenly, and the rows of one step:
+// the residual, and the input and output of the widest GEMM, for max_num_batched_tokens rows; routed experts
+// hold the rows of all active experts at once.
 #pragma once
 
 #include <cstdint>

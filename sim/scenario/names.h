@@ -30,7 +30,7 @@ inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "
                                                        "reserve_share"};
 inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
 inline constexpr std::string_view kDraftMethodNames[] = {"ngram", "layers", "draft_model"};
-inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple", "share_of_free"};
+inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple", "share_of_free", "static_share"};
 inline constexpr std::string_view kMixedAttentionNames[] = {"two_calls", "one_call"};
 inline constexpr std::string_view kHostTimesNames[] = {"engine", "none"};
 inline constexpr std::string_view kSamplerKernelNames[] = {"sort", "triton", "flashinfer"};

@@ -24,7 +24,7 @@ constexpr std::array kEngines = {
           options.max_num_batched_tokens = 8192;
           options.max_num_seqs = 2048;
           options.admission = Admission::reserve_share;
-          options.kv_capacity_model = KvCapacityModel::simple;
+          options.kv_capacity_model = KvCapacityModel::static_share;
         }},
     EngineRow{
         EngineKind::trtllm, "trtllm",

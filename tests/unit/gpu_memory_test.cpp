@@ -149,6 +149,35 @@ TEST(GpuMemory, LeavesRoomForCollectivesOfAGroup) {
   EXPECT_DOUBLE_EQ(kv(16, 2), 0.42 * kGiB);
 }
 
+// 40 GiB reported; the context takes 0.5 of them and NCCL what it takes on two GPUs. SGLang: a share of the
+// rest, less the weights. TensorRT-LLM: a share of what weights and a step leave.
+TEST(GpuMemory, OfOtherEnginesStartsFromWhatIsFreeOnTheDriversMemory) {
+  HardwareProfile hardware = reporting(40 * kGiB);
+  hardware.gpu.context_bytes = 0.5 * kGiB;
+  EngineSettings settings = {.max_num_seqs = 128, .capacity_model = KvCapacityModel::static_share};
+  const double weights = loaded_weight_bytes(llama_2_7b(), 1, {});
+  const GpuMemory sglang = gpu_memory(llama_2_7b(), hardware, settings);
+  EXPECT_NEAR(sglang.kv_bytes, 0.9 * 39.5 * kGiB - weights, 1);
+  EXPECT_EQ(sglang.tokens, static_cast<int64_t>(sglang.kv_bytes / (16 * 524288)) * 16);
+
+  settings.capacity_model = KvCapacityModel::share_of_free;
+  const double peak = activation_peaks(llama_2_7b(), hardware, settings).peak_bytes();
+  const GpuMemory trtllm = gpu_memory(llama_2_7b(), hardware, settings);
+  EXPECT_NEAR(trtllm.kv_bytes, 0.9 * (39.5 * kGiB - weights - peak), 2 * 16 * 524288);
+
+  settings.tensor_parallel_size = 2;
+  settings.capacity_model = KvCapacityModel::static_share;
+  const GpuMemory two = gpu_memory(llama_2_7b(), hardware, settings);
+  const double nccl = term_bytes(two, "NCCL, custom all-reduce");
+  EXPECT_GT(nccl, 0);
+  EXPECT_NEAR(two.kv_bytes, 0.9 * (39.5 * kGiB - nccl) - loaded_weight_bytes(llama_2_7b(), 2, {}), 1);
+
+  // What no profile says is the data sheet's.
+  hardware.gpu.reported_memory_bytes.reset();
+  EXPECT_GT(gpu_memory(llama_2_7b(), hardware, settings).reported_bytes, 0);
+  EXPECT_EQ(gpu_memory(llama_2_7b(), hardware, settings).reported_bytes, hardware.gpu.memory_bytes);
+}
+
 TEST(GpuMemory, IsPlannedAsAnEngineDoesOnlyWhereTheDriverIsKnown) {
   const auto scenario = [](const std::string& hardware, const std::string& serving = "{}") {
     return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": ")" +
