@@ -160,8 +160,8 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
       cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size,
             expert_placement(scenario)) {
   const ServingOptions& serving = scenario.serving;
-  if (serving.sampler && serving.sampling && serving.sampling->filters()) {
-    cost_.filter_logits(sampler_time(*serving.sampler));
+  if (serving.sampling && serving.sampling->filters() && serving.sampling->method) {
+    cost_.filter_logits(sampler_time(*serving.sampling->method));
   }
   for (Tier from : kTiers) {
     for (Tier to : kTiers) {

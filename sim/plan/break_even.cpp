@@ -65,7 +65,7 @@ double closed_form_ttft_s(const Machine& machine, const StoredContexts& contexts
 
 double api_s(const ServingOptions& serving, const StoredContexts& contexts) {
   const auto tokens = static_cast<double>(contexts.tokens + contexts.new_tokens);
-  return serving.request_overhead_s + serving.request_overhead_per_token_s * tokens;
+  return serving.request_overhead_s + serving.request_overhead_s_per_token * tokens;
 }
 
 Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) {

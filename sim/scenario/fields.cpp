@@ -534,6 +534,9 @@ static void describe(FieldVisitor& v, Sampling& o) {
           {.meaning = "only the most likely tokens; 0: all", .unit = "tokens", .min = 0, .max = kMaxCount});
   v.field("top_p", o.top_p,
           {.meaning = "only the most likely tokens that together are so likely", .min = 0, .max = 1});
+  v.field(
+      "method", o.method,
+      {.meaning = "the kernel that leaves the others out", .absent = "that of the engine and its version"});
 }
 
 static void describe(FieldVisitor& v, SpeculativeOptions& o) {
@@ -684,16 +687,16 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
   v.field("sampling", o.sampling,
           {.meaning = "how tokens are drawn: top_k and top_p filter the logits of every step",
            .absent = "the model's sampling"});
-  v.field("sampler", o.sampler,
-          {.meaning = "the kernel that does so", .absent = "that of the engine and its version"});
   v.field("host_times", o.host_times,
           {.meaning = "the times below that are not given: the engine's by its version, or none"});
   v.field("step_overhead_s", o.step_overhead_s, not_negative("host time of a step", "s"));
   v.field("step_overhead_per_sequence_s", o.step_overhead_per_sequence_s,
           not_negative("more of it for each sequence in the step", "s"));
+  v.field("waiting_overhead_s", o.waiting_overhead_s,
+          not_negative("more of it for each request that waits", "s"));
   v.field("request_overhead_s", o.request_overhead_s,
           not_negative("API server, before a request joins the queue", "s"));
-  v.field("request_overhead_per_token_s", o.request_overhead_per_token_s,
+  v.field("request_overhead_s_per_token", o.request_overhead_s_per_token,
           not_negative("tokenizer, a token of the prompt; one prompt after another", "s"));
 }
 

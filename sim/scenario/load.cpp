@@ -103,14 +103,17 @@ void settle_engine(Scenario& scenario, const Document& document) {
       if (is_open(key)) serving.*to = times.*from;
     };
     take("request_overhead_s", &ServingOptions::request_overhead_s, &HostTimeRow::request_overhead_s);
-    take("request_overhead_per_token_s", &ServingOptions::request_overhead_per_token_s,
-         &HostTimeRow::request_overhead_per_token_s);
+    take("request_overhead_s_per_token", &ServingOptions::request_overhead_s_per_token,
+         &HostTimeRow::request_overhead_s_per_token);
     take("step_overhead_s", &ServingOptions::step_overhead_s, &HostTimeRow::step_overhead_s);
     take("step_overhead_per_sequence_s", &ServingOptions::step_overhead_per_sequence_s,
          &HostTimeRow::step_overhead_per_sequence_s);
+    take("waiting_overhead_s", &ServingOptions::waiting_overhead_s, &HostTimeRow::waiting_overhead_s);
     if (!serving.sampling) serving.sampling = default_sampling(serving.engine, scenario.model);
   }
-  if (!serving.sampler) serving.sampler = sampler_of(serving.engine, *version);
+  if (serving.sampling && !serving.sampling->method) {
+    serving.sampling->method = sampler_of(serving.engine, *version);
+  }
   if (serving.engine != EngineKind::vllm) return;
   const VllmDefaults defaults = vllm_defaults(*version, scenario.hardware.gpu);
   if (is_open("max_num_batched_tokens")) serving.max_num_batched_tokens = defaults.max_num_batched_tokens;

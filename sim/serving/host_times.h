@@ -17,10 +17,14 @@ struct HostTimeRow {
   EngineVersion from;  // up to the next row's
   // As in ServingOptions.
   double request_overhead_s = 0;
-  double request_overhead_per_token_s = 0;
+  double request_overhead_s_per_token = 0;
   double step_overhead_s = 0;
   double step_overhead_per_sequence_s = 0;
+  double waiting_overhead_s = 0;
   std::string_view source;
+  // Standard deviations of ln(measured / these): of the times of requests and steps, and of the last one.
+  double sigma = 0;
+  double waiting_sigma = 0;
 };
 
 std::span<const HostTimeRow> host_time_table();  // ordered by engine and version

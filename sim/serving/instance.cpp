@@ -164,7 +164,7 @@ void Instance::arrive(const Arrival& arrival) {
 void Instance::enters(RequestPtr request, double from_s) {
   const ServingOptions& serving = parts_.serving;
   tokenized_s_ = std::max(tokenized_s_, from_s) +
-                 serving.request_overhead_per_token_s * static_cast<double>(request->prompt_tokens());
+                 serving.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
   request->joins_s = tokenized_s_ + serving.request_overhead_s;
   request->record.api_s = static_cast<float>(request->joins_s - from_s);
   inbox_.push_back(std::move(request));

@@ -78,17 +78,17 @@ struct ServingOptions {
   bool async_scheduling = true;  // step N+1 is planned when step N begins
   std::optional<SpeculativeOptions> speculative;
   // How tokens are drawn. Absent: as the model's publisher proposes, or from all tokens where he proposes
-  // nothing. The kernel, absent: that of the engine's version.
+  // nothing.
   std::optional<Sampling> sampling;
-  std::optional<SamplerKernel> sampler;
   HostTimes host_times = HostTimes::engine;
   // Host time of a step: on the path without asynchronous scheduling, beside the GPU's with it.
   double step_overhead_s = 0;
   double step_overhead_per_sequence_s = 0;
+  double waiting_overhead_s = 0;  // of a step, for each request that waits
   // Before a request joins the queue: what the API server takes, and before it, a token of its prompt, the
   // tokenizer, which takes one prompt after another.
   double request_overhead_s = 0;
-  double request_overhead_per_token_s = 0;
+  double request_overhead_s_per_token = 0;
 };
 
 }  // namespace kvcap

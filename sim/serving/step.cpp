@@ -51,7 +51,8 @@ void Instance::begin_step(double now_s) {
 
 double Instance::host_s(std::size_t sequences) const {
   return parts_.serving.step_overhead_s +
-         parts_.serving.step_overhead_per_sequence_s * static_cast<double>(sequences);
+         parts_.serving.step_overhead_per_sequence_s * static_cast<double>(sequences) +
+         parts_.serving.waiting_overhead_s * static_cast<double>(scheduler_.waiting().size());
 }
 
 // How long the step lasts, and how many like it follow if nothing happens.

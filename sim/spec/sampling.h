@@ -3,20 +3,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace kvcap {
 
+// What finds the tokens that top_k and top_p leave.
+enum class SamplerKernel : uint8_t { sort, triton, flashinfer };
+
 // What requests ask for, or a model's generation_config.json where they do not say.
 struct Sampling {
-  double temperature = 1;  // 0: the most likely token, and no filter
-  int64_t top_k = 0;       // keep that many of the most likely tokens; 0: all
-  double top_p = 1;        // only the most likely ones that together have this probability
+  double temperature = 1;               // 0: the most likely token, and no filter
+  int64_t top_k = 0;                    // keep that many of the most likely tokens; 0: all
+  double top_p = 1;                     // only the most likely ones that together have this probability
+  std::optional<SamplerKernel> method;  // absent: that of the engine's version
 
   bool filters() const { return temperature > 0 && (top_k > 0 || top_p < 1); }
 };
-
-// What finds the tokens that top_k and top_p leave.
-enum class SamplerKernel : uint8_t { sort, triton, flashinfer };
 
 // t = fixed_s + per_logit_s (rows x vocabulary).
 struct SamplerTime {

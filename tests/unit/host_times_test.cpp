@@ -31,9 +31,10 @@ TEST(HostTimes, HaveARowForEveryVersionOfEveryEngineAndASource) {
 TEST(HostTimes, AreThoseOfTheEngineAndItsVersionWhereAScenarioSaysNothing) {
   const ServingOptions new_one = serving_of(R"("engine_version": "0.15.1")");
   EXPECT_EQ(new_one.request_overhead_s, 6e-3);
-  EXPECT_EQ(new_one.request_overhead_per_token_s, 2.5e-6);
+  EXPECT_EQ(new_one.request_overhead_s_per_token, 2.5e-6);
   EXPECT_EQ(new_one.step_overhead_s, 0);
   EXPECT_EQ(new_one.step_overhead_per_sequence_s, 14e-6);
+  EXPECT_EQ(new_one.waiting_overhead_s, 18e-9);
   EXPECT_TRUE(new_one.async_scheduling);
   // The last version whose steps wait for the host.
   const ServingOptions old_one = serving_of(R"("engine_version": "0.13")");
@@ -51,7 +52,7 @@ TEST(HostTimes, AreThoseOfTheNewestVersionWhereNoneIsSaid) {
 TEST(HostTimes, ThatAreGivenStandAndTheOthersAreTheEngines) {
   const ServingOptions one = serving_of(R"("request_overhead_s": 0, "engine_version": "0.13")");
   EXPECT_EQ(one.request_overhead_s, 0);
-  EXPECT_EQ(one.request_overhead_per_token_s, 2.5e-6);
+  EXPECT_EQ(one.request_overhead_s_per_token, 2.5e-6);
   EXPECT_EQ(serving_of("", {"serving.step_overhead_per_sequence_s=1e-3"}).step_overhead_per_sequence_s, 1e-3);
   EXPECT_EQ(serving_of("", {"hardware.engine.request_overhead_s=0.02"}).request_overhead_s, 0.02);
 }
@@ -59,14 +60,15 @@ TEST(HostTimes, ThatAreGivenStandAndTheOthersAreTheEngines) {
 TEST(HostTimes, AreNoneWhereAScenarioSaysSo) {
   const ServingOptions none = serving_of(R"("host_times": "none", "engine_version": "0.13")");
   EXPECT_EQ(none.request_overhead_s, 0);
-  EXPECT_EQ(none.request_overhead_per_token_s, 0);
+  EXPECT_EQ(none.request_overhead_s_per_token, 0);
   EXPECT_EQ(none.step_overhead_s, 0);
   EXPECT_EQ(none.step_overhead_per_sequence_s, 0);
+  EXPECT_EQ(none.waiting_overhead_s, 0);
   EXPECT_FALSE(none.sampling.has_value());
   // What is asked for takes its time all the same.
   const ServingOptions asked = serving_of(R"("host_times": "none", "sampling": {"top_k": 20})");
   EXPECT_TRUE(asked.sampling->filters());
-  EXPECT_EQ(asked.sampler, SamplerKernel::flashinfer);
+  EXPECT_EQ(asked.sampling->method, SamplerKernel::flashinfer);
 }
 
 TEST(Sampling, IsWhatTheModelsPublisherProposesWhereNobodyAsksForMore) {
@@ -82,10 +84,10 @@ TEST(Sampling, IsWhatTheModelsPublisherProposesWhereNobodyAsksForMore) {
   EXPECT_EQ(sampling_of("").sampling->top_p, 0.95);
   EXPECT_FALSE(sampling_of(R"("sampling": {})").sampling->filters());
   EXPECT_FALSE(sampling_of(R"("engine": "trtllm")").sampling->filters());  // greedy unless asked
-  EXPECT_EQ(sampling_of(R"("engine_version": "0.16")").sampler, SamplerKernel::sort);
-  EXPECT_EQ(sampling_of(R"("engine_version": "0.17")").sampler, SamplerKernel::triton);
-  EXPECT_EQ(sampling_of(R"("engine_version": "0.20")").sampler, SamplerKernel::flashinfer);
-  EXPECT_EQ(sampling_of(R"("engine": "sglang", "engine_version": "0.15")").sampler,
+  EXPECT_EQ(sampling_of(R"("engine_version": "0.16")").sampling->method, SamplerKernel::sort);
+  EXPECT_EQ(sampling_of(R"("engine_version": "0.17")").sampling->method, SamplerKernel::triton);
+  EXPECT_EQ(sampling_of(R"("engine_version": "0.20")").sampling->method, SamplerKernel::flashinfer);
+  EXPECT_EQ(sampling_of(R"("engine": "sglang", "engine_version": "0.15")").sampling->method,
             SamplerKernel::flashinfer);
 }
 

@@ -116,7 +116,7 @@ TEST(Instance, AnswersATurnInPrefillAndDecodeSteps) {
 TEST(Instance, TokenizesOnePromptAfterAnother) {
   Scenario busy = scenario("recompute");
   busy.serving.request_overhead_s = 0.5;
-  busy.serving.request_overhead_per_token_s = 1e-3;
+  busy.serving.request_overhead_s_per_token = 1e-3;
   const Engine engine = serve(busy, asks({{0, 100, 1}, {0.05, 200, 1}}));
   const double first_s = engine.cost().prefill_s({100, 0});
   const double second_s = engine.cost().prefill_s({200, 0});
@@ -132,7 +132,7 @@ TEST(Instance, FiltersTheLogitsOfEveryTokenThatItDraws) {
   EXPECT_EQ(serve(drawn, asks({{0, 100, 3}})).result.turns[0].e2el_s,
             serve(greedy, asks({{0, 100, 3}})).result.turns[0].e2el_s)
       << "no kernel, no time";
-  drawn.serving.sampler = SamplerKernel::sort;
+  drawn.serving.sampling->method = SamplerKernel::sort;
   const SamplerTime time = sampler_time(SamplerKernel::sort);
   EXPECT_NEAR(serve(drawn, asks({{0, 100, 3}})).result.turns[0].e2el_s -
                   serve(greedy, asks({{0, 100, 3}})).result.turns[0].e2el_s,
@@ -293,6 +293,22 @@ TEST(Instance, AddsTheHostsTimeToAStepOrHidesItUnderTheGpus) {
     EXPECT_NEAR(turn.ttft_s, prefill_s + (async ? 0 : 0.011), 1e-9);
     EXPECT_NEAR(turn.e2el_s - turn.ttft_s, async ? 2 * 0.011 : decodes_s + 2 * 0.011, 1e-9);
   }
+}
+
+// Two wait in both steps of the first request, one in the second's.
+TEST(Instance, TakesTimeOfEveryStepForEachRequestThatWaits) {
+  Scenario slow = caching("recompute");
+  slow.serving.async_scheduling = false;
+  slow.serving.max_num_seqs = 1;
+  slow.serving.waiting_overhead_s = 0.01;
+  const Engine engine = serve(slow, asks({{0, 500, 2}, {0, 500, 1}, {0, 500, 1}}));
+  const double prefill_s = engine.cost().prefill_s({500, 0});
+  const double decode_s = engine.cost().decode_step_s(1, 501);
+  const std::vector<TurnRecord>& turns = engine.result.turns;
+  EXPECT_NEAR(turns[0].ttft_s, prefill_s + 0.02, 1e-9);
+  EXPECT_NEAR(turns[0].e2el_s - turns[0].ttft_s, decode_s + 0.02, 1e-9);
+  EXPECT_NEAR(turns[1].ttft_s - turns[0].e2el_s, prefill_s + 0.01, 1e-9);
+  EXPECT_NEAR(turns[2].ttft_s - turns[1].ttft_s, prefill_s, 1e-9);
 }
 
 TEST(Instance, PutsARequestIntoTheQueueAfterTheTimeOfTheApi) {
