@@ -10,6 +10,8 @@
 #include "machine.h"
 #include "policy/table.h"
 #include "serving/engines.h"
+#include "serving/host_times.h"
+#include "serving/step_errors.h"
 #include "spec/engine_version.h"
 
 namespace kvcap {
@@ -21,7 +23,7 @@ constexpr int64_t kMostGpus = 8;
 
 bool has_host_time(const ServingOptions& serving, const Gpu& gpu) {
   return serving.step_overhead_s > 0 || serving.step_overhead_per_sequence_s > 0 ||
-         serving.request_overhead_s > 0 || serving.request_overhead_per_token_s > 0 ||
+         serving.request_overhead_s > 0 || serving.request_overhead_s_per_token > 0 ||
          gpu.kernel_overhead_s > 0 || gpu.host_overhead_per_layer_s > 0;
 }
 
@@ -52,6 +54,7 @@ bool uses_regime(const Scenario& scenario, std::string_view regime) {
   if (regime == "dram") return keeps_in(scenario, Tier::dram);
   if (regime == "ssd") return keeps_in(scenario, Tier::ssd);
   if (regime == "remote") return keeps_in(scenario, Tier::remote);
+  if (regime == "waiting") return scenario.serving.waiting_overhead_s > 0;
   if (regime == "host") return has_host_time(scenario.serving, gpu);
   if (regime == "kv_capacity") return !scenario.serving.kv_capacity_tokens;
   return true;
@@ -96,7 +99,8 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
   for (const Regime& regime : kRegimes) {
     const std::optional<RegimeError>& error = hardware.errors.*regime.error;
     if (!uses_regime(scenario, regime.name) || !error || error->outside.empty()) continue;
-    sentences.add(std::string(regime.name) + " was not measured " + error->outside);
+    sentences.add(regime.name == "steps" ? "not validated: " + error->outside
+                                         : std::string(regime.name) + " was not measured " + error->outside);
   }
   if (scenario.model.kv_bytes_per_element < 2) {
     sentences.add("attention over 8-bit keys and values: the kernels' constants are those of 16 bits");
@@ -124,8 +128,25 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
 
 }  // namespace
 
+HardwareProfile with_engine_errors(const Scenario& scenario) {
+  HardwareProfile hardware = scenario.hardware;
+  const ServingOptions& serving = scenario.serving;
+  const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
+  if (serving.host_times == HostTimes::none || !version) return hardware;
+  MachineErrors& errors = hardware.errors;
+  const HostTimeRow& host = host_times_of(serving.engine, *version);
+  const StepErrorRow& steps = step_errors_of(serving.engine, *version, scenario.model.experts.has_value());
+  if (!errors.host) errors.host = RegimeError{.sigma = host.sigma};
+  if (!errors.waiting) errors.waiting = RegimeError{.sigma = host.waiting_sigma};
+  if (!errors.steps) {
+    errors.steps =
+        RegimeError{.sigma = steps.sigma, .bias = steps.bias, .outside = std::string(steps.outside)};
+  }
+  return hardware;
+}
+
 Scenario drawn_scenario(const Scenario& scenario, int64_t draw) {
-  return scenario_with(scenario, drawn_factors(scenario.hardware, scenario.seed, draw));
+  return scenario_with(scenario, drawn_factors(with_engine_errors(scenario), scenario.seed, draw));
 }
 
 Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors) {
@@ -133,9 +154,10 @@ Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors) {
   drawn.hardware = machine_with(scenario.hardware, factors);
   ServingOptions& serving = drawn.serving;
   for (double* host_s : {&serving.step_overhead_s, &serving.step_overhead_per_sequence_s,
-                         &serving.request_overhead_s, &serving.request_overhead_per_token_s}) {
+                         &serving.request_overhead_s, &serving.request_overhead_s_per_token}) {
     *host_s *= factor_of(factors, "host");
   }
+  serving.waiting_overhead_s *= factor_of(factors, "waiting");
   if (!drawn.hardware.engine) drawn.hardware.engine.emplace();
   drawn.hardware.engine->kv_capacity_share *= factor_of(factors, "kv_capacity");
   return drawn;
@@ -143,8 +165,10 @@ Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors) {
 
 std::vector<std::string> outside_validation(const std::vector<Scenario>& scenarios, int64_t longest_tokens) {
   Sentences sentences;
-  for (const Scenario& scenario : scenarios) add_assumed(scenarios, scenario.hardware, sentences);
-  for (const Scenario& scenario : scenarios) add_unmeasured(scenario, sentences);
+  std::vector<Scenario> stated = scenarios;
+  for (Scenario& one : stated) one.hardware = with_engine_errors(one);
+  for (const Scenario& scenario : stated) add_assumed(stated, scenario.hardware, sentences);
+  for (const Scenario& scenario : stated) add_unmeasured(scenario, sentences);
   if (longest_tokens > kLongestMeasured) {
     sentences.add("contexts of " + std::to_string(longest_tokens) + " tokens: attention was measured up to " +
                   std::to_string(kLongestMeasured));

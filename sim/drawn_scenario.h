@@ -20,7 +20,10 @@ bool uses_regime(const Scenario& scenario, std::string_view regime);
 // serving.kv_capacity_tokens stays.
 Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors);
 
-// Those of a draw under the seed of the scenario itself.
+// Its hardware, with the errors of the engine where the profile states none.
+HardwareProfile with_engine_errors(const Scenario& scenario);
+
+// With those of a draw under the seed of the scenario itself.
 Scenario drawn_scenario(const Scenario& scenario, int64_t draw);
 
 // Sentences without a full stop, for what these scenarios use outside of what was measured, each once; first

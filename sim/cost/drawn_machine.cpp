@@ -91,6 +91,7 @@ RegimeError default_error(std::string_view provenance_kind) {
 RegimeError error_of(const HardwareProfile& hardware, const Regime& regime) {
   const std::optional<RegimeError>& stated = hardware.errors.*regime.error;
   if (stated) return *stated;
+  if (regime.name == "steps" || regime.name == "waiting") return {};  // an engine's, not a machine's
   // Capacities follow from shapes, which are known.
   if (regime.name == "kv_capacity") return {.sigma = 0.05};
   return default_error(hardware.provenance_kind);
@@ -123,24 +124,26 @@ double factor_of(const RegimeFactors& factors, std::string_view regime) {
 
 HardwareProfile machine_with(HardwareProfile hardware, const RegimeFactors& factors) {
   const auto of = [&factors](std::string_view regime) { return factor_of(factors, regime); };
+  const auto of_kernel = [&](std::string_view regime) { return of("steps") * of(regime); };
   Gpu& gpu = hardware.gpu;
-  slow_gemm(gpu.gemm, of("gemm_few_rows"), of("gemm_many_rows"));
+  const double few = of_kernel("gemm_few_rows");
+  slow_gemm(gpu.gemm, few, of_kernel("gemm_many_rows"));
   // A constant efficiency has no share of the bandwidth of its own: what memory binds takes the nominal one.
-  if (gpu.gemm.model == EfficiencyModel::constant) gpu.memory_bandwidth_bytes_per_s /= of("gemm_few_rows");
-  slow_gemm(gpu.gemm_fp8, of("narrow_gemm"));
-  slow_gemm(gpu.gemm_fp4, of("narrow_gemm"));
+  if (gpu.gemm.model == EfficiencyModel::constant) gpu.memory_bandwidth_bytes_per_s /= few;
+  slow_gemm(gpu.gemm_fp8, of_kernel("narrow_gemm"));
+  slow_gemm(gpu.gemm_fp4, of_kernel("narrow_gemm"));
   for (auto grouped : {&Gpu::grouped_gemm, &Gpu::grouped_gemm_fp8, &Gpu::grouped_gemm_fp4}) {
-    slow_gemm(gpu.*grouped, of("grouped_gemm"));
+    slow_gemm(gpu.*grouped, of_kernel("grouped_gemm"));
   }
-  slow_attention(gpu.attention, of("prefill_attention"));
-  if (gpu.decode_attention) slow_decode(*gpu.decode_attention, of("decode_attention"));
+  slow_attention(gpu.attention, of_kernel("prefill_attention"));
+  if (gpu.decode_attention) slow_decode(*gpu.decode_attention, of_kernel("decode_attention"));
   if (gpu.elementwise) {
-    slow_share(gpu.elementwise->bandwidth_efficiency, of("elementwise"));
-    gpu.elementwise->constant_s *= of("elementwise");
+    slow_share(gpu.elementwise->bandwidth_efficiency, of_kernel("elementwise"));
+    gpu.elementwise->constant_s *= of_kernel("elementwise");
   }
   gpu.kernel_overhead_s *= of("host");
   gpu.host_overhead_per_layer_s *= of("host");
-  slow_collectives(hardware, of("collectives"));
+  slow_collectives(hardware, of_kernel("collectives"));
   slow_pcie(hardware.pcie, of("pcie"));
   if (hardware.dram) hardware.dram->bandwidth_bytes_per_s /= of("dram");
   if (hardware.ssd) slow_ssd(*hardware.ssd, of("ssd"));

@@ -41,7 +41,8 @@ const Regime* regime(std::string_view name) {
   return found == kRegimes.end() ? nullptr : &*found;
 }
 
-// Host times are parameters of their own; what has no error is known.
+// Host times are parameters of their own; what has no error is known. Of what all kernels of a step have in
+// common every kernel's own error has a part.
 bool is_fitted(const Regime& one, const std::vector<FitRun>& runs) {
   const RegimeError error = error_of(runs.front().scenario.hardware, one);
   if (one.name == "host" || !(error.sigma + error.shape_sigma > 0)) return false;
@@ -157,6 +158,7 @@ HardwareProfile profile_at(const FitRun& run, const FitParameters& parameters, c
     error.bias = 0;
     profile.errors.*one.error = error;
   }
+  profile.errors.steps = RegimeError{};  // factors of kernels that runs chose contain it
   if (host_sigma > 0) profile.errors.host = RegimeError{.sigma = std::min(1.0, host_sigma)};
   profile.engine = engine;
   return profile;

@@ -23,7 +23,8 @@ struct RegimeError {
   std::string outside;     // what of the regime was never measured, in words; answers repeat it
 };
 
-// Absent: nothing was measured apart from the fit, and default_error() is assumed (cost/drawn_machine.h).
+// Absent: nothing was measured apart from the fit, and default_error() is assumed (cost/drawn_machine.h). Of
+// steps, host and waiting an engine has its own (serving/step_errors.h, host_times.h).
 struct MachineErrors {
   std::optional<RegimeError> gemm_few_rows, gemm_many_rows;  // 16-bit operands; below 64 rows, and above
   std::optional<RegimeError> narrow_gemm;                    // FP8 and FP4
@@ -32,7 +33,9 @@ struct MachineErrors {
   std::optional<RegimeError> elementwise;
   std::optional<RegimeError> collectives;
   std::optional<RegimeError> pcie, dram, ssd, remote;
+  std::optional<RegimeError> steps;        // all kernels of a step together
   std::optional<RegimeError> host;         // time of a step, of a request, of a layer on the CPU
+  std::optional<RegimeError> waiting;      // time of the CPU that requests which wait cost a step
   std::optional<RegimeError> kv_capacity;  // of tokens, not of time: ln(engine's / derived)
 };
 
@@ -66,6 +69,9 @@ inline constexpr std::array kRegimes = {
     Regime{"dram", "bandwidth of the host's memory", "dram", &MachineErrors::dram, 1, true},
     Regime{"ssd", "reads and writes of SSDs", "ssd", &MachineErrors::ssd, 1, true},
     Regime{"remote", "the remote store", "remote", &MachineErrors::remote, 1, true},
+    Regime{"steps", "steps of an engine, beside the errors of their kernels", "steps", &MachineErrors::steps},
+    Regime{"waiting", "time of the CPU for a request that waits, in every step", "waiting",
+           &MachineErrors::waiting},
     Regime{"host", "time of the CPU for a layer, a step or a request", "host", &MachineErrors::host},
     Regime{"kv_capacity", "tokens of KV cache that an engine has, over those derived", "kv_capacity",
            &MachineErrors::kv_capacity}};

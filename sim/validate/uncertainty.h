@@ -18,6 +18,7 @@ std::vector<Check> stated_error_checks(const std::string& data);
 struct Coverage {
   int64_t contained = 0, below = 0, means = 0;
   std::vector<double> widths;  // ln(upper end / lower end)
+  std::vector<double> shifts;  // ln(measured / the drawn machines' median)
   std::string gap;             // what is known to be missing from the model; empty: nothing
 
   void add(double measured, std::vector<double> drawn);

@@ -39,13 +39,14 @@ RegimeFactors all(double factor) {
   return factors;
 }
 
-RegimeFactors only(std::string_view regime, double factor) {
-  RegimeFactors factors = all(1);
+RegimeFactors set(RegimeFactors factors, std::string_view regime, double factor) {
   for (std::size_t i = 0; i < kRegimes.size(); ++i) {
     if (kRegimes[i].name == regime) factors[i] = factor;
   }
   return factors;
 }
+
+RegimeFactors only(std::string_view regime, double factor) { return set(all(1), regime, factor); }
 
 double decode_s(const HardwareProfile& hardware, const char* model = "llama-2-7b", int64_t gpus = 1) {
   return CostModel(load_model(model), hardware, gpus).decode_step_s(16, 16000);
@@ -70,7 +71,7 @@ TEST(DrawnMachine, IsTheProfileWhereNothingIsUncertain) {
 TEST(DrawnMachine, TakesTwiceAsLongWhereEveryPartDoes) {
   for (const char* name : {"h100-sxm-8x", "rtx-4090", "a100-80g-sxm-8x", "epyc-2-cores", "gb200-4x"}) {
     const HardwareProfile hardware = exact(name);
-    const HardwareProfile slow = machine_with(hardware, all(2));
+    const HardwareProfile slow = machine_with(hardware, set(all(2), "steps", 1));
     const int64_t gpus = hardware.gpu.count >= 4 ? 4 : 1;
     EXPECT_NEAR(decode_s(slow, "llama-2-7b", gpus), 2 * decode_s(hardware, "llama-2-7b", gpus),
                 1e-6 * decode_s(slow, "llama-2-7b", gpus))
@@ -78,6 +79,20 @@ TEST(DrawnMachine, TakesTwiceAsLongWhereEveryPartDoes) {
     EXPECT_NEAR(prefill_s(slow, "llama-2-7b", gpus), 2 * prefill_s(hardware, "llama-2-7b", gpus),
                 1e-6 * prefill_s(slow, "llama-2-7b", gpus))
         << name;
+  }
+}
+
+// 1.5 of every kernel, and 1.2 of that for the GEMMs of few rows: 1.8.
+TEST(DrawnMachine, SlowsAllKernelsOfAStepAlikeBesideTheirOwnErrors) {
+  for (const char* name : {"h100-sxm-8x", "gb200-4x"}) {
+    HardwareProfile hardware = exact(name);
+    hardware.gpu.kernel_overhead_s = hardware.gpu.host_overhead_per_layer_s = 0;
+    const HardwareProfile slow = machine_with(hardware, only("steps", 1.5));
+    EXPECT_NEAR(decode_s(slow, "llama-2-70b", 4) / decode_s(hardware, "llama-2-70b", 4), 1.5, 1e-6) << name;
+    EXPECT_NEAR(prefill_s(slow, "llama-2-70b", 4) / prefill_s(hardware, "llama-2-70b", 4), 1.5, 1e-6) << name;
+    EXPECT_EQ(slow.pcie.h2d_bandwidth_bytes_per_s, hardware.pcie.h2d_bandwidth_bytes_per_s);
+    const HardwareProfile few = machine_with(hardware, set(only("steps", 1.5), "gemm_few_rows", 1.2));
+    EXPECT_NEAR(few.gpu.gemm.constant_s, 1.8 * hardware.gpu.gemm.constant_s, 1e-12) << name;
   }
 }
 
