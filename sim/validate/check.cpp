@@ -300,16 +300,33 @@ std::string suite_rows(const std::vector<Check>& checks) {
 
 }  // namespace
 
-std::string validation_markdown(const std::vector<Check>& checks,
-                                std::span<const std::string_view> headlines) {
+namespace {
+
+const Check* judged_check(const std::vector<Check>& checks, std::string_view id) {
+  const auto found = std::find_if(checks.begin(), checks.end(),
+                                  [id](const Check& one) { return one.id == id && judged(one); });
+  return found == checks.end() ? nullptr : &*found;
+}
+
+// A table without rows where the data are not there.
+std::string headline_rows(const std::vector<Check>& checks, std::span<const Headline> headlines) {
   std::string text =
-      "| number | simulated | reference | error | fitted to it |\n| --- | --- | --- | --- | --- |\n";
-  for (const std::string_view id : headlines) {
-    const auto check =
-        std::find_if(checks.begin(), checks.end(), [&](const Check& one) { return one.id == id; });
-    if (check == checks.end() || !judged(*check)) continue;
-    text += markdown_row(*check) + "\n";
+      "| what | runs | error | best published | in 80 % intervals |\n| --- | --- | --- | --- | --- |\n";
+  for (const Headline& one : headlines) {
+    const Check* check = judged_check(checks, one.check);
+    if (!check) continue;
+    const Check* coverage = judged_check(checks, one.coverage);
+    text += "| " + std::string(one.what) + " (`" + std::string(one.check) + "`) | " + std::string(one.runs) +
+            " | " + error_text(*check) + " | " + std::string(one.peer) + " | " +
+            (coverage ? percent_text(coverage->simulated.front()) : "-") + " |\n";
   }
+  return text;
+}
+
+}  // namespace
+
+std::string validation_markdown(const std::vector<Check>& checks, std::span<const Headline> headlines) {
+  std::string text = headline_rows(checks, headlines);
   text += "\n" + suite_rows(checks);
   std::string suite;
   for (const Check& check : checks) {

@@ -62,9 +62,16 @@ std::string broken_promises(const std::vector<Check>& checks);
 std::string validation_json(const std::vector<Check>& checks);
 // At most 100 columns: a line a check, the reasons of what is not inside, and a summary a suite.
 std::string validation_table(const std::vector<Check>& checks);
+// A line of README: a check whose error it shows, and of its runs the best error that others published, and
+// the check of the share of measured means that their 80 % intervals contain.
+struct Headline {
+  std::string_view what, runs, check;
+  std::string_view peer = "none";
+  std::string_view coverage = "";  // "": no intervals
+};
+
 // Three tables in Markdown: the headlines, which README shows; a row a suite (verdicts and median error of
 // its tests, what was fitted or given, tuned parameters, the worst test); and every check.
-std::string validation_markdown(const std::vector<Check>& checks,
-                                std::span<const std::string_view> headlines);
+std::string validation_markdown(const std::vector<Check>& checks, std::span<const Headline> headlines);
 
 }  // namespace kvcap

@@ -36,8 +36,8 @@ std::vector<Check> stacks_checks(const SuiteOptions& options);
 std::vector<Check> uncertainty_checks(const SuiteOptions& options);
 
 std::string suite_names();
-// Ids of the numbers that README shows one by one.
-std::span<const std::string_view> headlines();
+// What README shows line by line.
+std::span<const Headline> headlines();
 // The checks of the named suites, in the order of the table; of all when none is named. Throws InputError for
 // an unknown name.
 std::vector<Check> run_suites(const std::vector<std::string>& names, const SuiteOptions& options = {});

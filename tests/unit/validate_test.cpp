@@ -167,14 +167,6 @@ TEST(StacksSuite, LoadsFromDramAreWithinTenPercentAndWhatIsOutsideSaysWhy) {
   EXPECT_EQ(loads, 10);
 }
 
-TEST(StacksSuite, CountsWhatWasChosenForItsNumbersAsTuned) {
-  for (const Check& check : run_suites({"stacks"}, {.data_folder = "/nowhere"})) {
-    const bool is_fitted = check.id.find("serial") != std::string::npos;
-    EXPECT_EQ(check.tuned.size(), is_fitted ? 2U : 0U) << check.id;
-    EXPECT_EQ(check.role, is_fitted ? Role::fitted : Role::test) << check.id;
-  }
-}
-
 TEST(MeasuredSuite, ComparesNothingWithoutTheMeasurements) {
   const std::vector<Check> checks = run_suites({"measured"}, {.data_folder = "/nowhere"});
   for (const Check& check : checks) {
@@ -184,6 +176,19 @@ TEST(MeasuredSuite, ComparesNothingWithoutTheMeasurements) {
   EXPECT_NE(validation_table(checks).find("not comparable"), std::string::npos);
   EXPECT_NE(validation_json(checks).find("/nowhere"), std::string::npos);
   EXPECT_NE(validation_markdown(checks, headlines()).find("| measured |"), std::string::npos);
+}
+
+TEST(ValidationMarkdown, ShowsAHeadlinesErrorTheBestPublishedAndTheShareOfIntervals) {
+  Check error{.id = "a.error", .suite = "measured", .simulated = {1.1}, .reference = {1}, .tolerance = 0.2};
+  Check share{.id = "coverage.a", .suite = "uncertainty", .claim = Claim::range, .simulated = {0.75}};
+  share.reference = {0.7, 0.9};
+  judge(error);
+  judge(share);
+  const Headline headline{"what", "runs", "a.error", "7 %", "coverage.a"};
+  const Headline absent{"what", "runs", "b.error"};
+  const std::string text = validation_markdown({error, share}, std::vector{headline, absent});
+  EXPECT_NE(text.find("| what (`a.error`) | runs | 10.0 % | 7 % | 75.0 % |\n\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("b.error"), std::string::npos);
 }
 
 TEST(NpuPaper, IsMetToTheByte) {
