@@ -292,8 +292,8 @@ void set_gemms(Json* gpu_json, const std::vector<GemmPoint>& points, const Impor
     json["notes"] = {source, held_out_note(gpu, points, false)};
     (*gpu_json)["gemm"] = json;
     // The table has formats of its own; what the base has for them is of another kernel.
-    for (const char* name :
-         {"gemm_fp8", "gemm_fp4", "grouped_gemm", "grouped_gemm_fp8", "grouped_gemm_fp4"}) {
+    for (const char* name : {"gemm_fp8", "gemm_fp4", "grouped_gemm", "grouped_gemm_fp8", "grouped_gemm_fp4",
+                             "grouped_gemm_w4a16"}) {
       gpu_json->erase(name);
     }
     return;

@@ -132,7 +132,8 @@ HardwareProfile machine_with(HardwareProfile hardware, const RegimeFactors& fact
   if (gpu.gemm.model == EfficiencyModel::constant) gpu.memory_bandwidth_bytes_per_s /= few;
   slow_gemm(gpu.gemm_fp8, of_kernel("narrow_gemm"));
   slow_gemm(gpu.gemm_fp4, of_kernel("narrow_gemm"));
-  for (auto grouped : {&Gpu::grouped_gemm, &Gpu::grouped_gemm_fp8, &Gpu::grouped_gemm_fp4}) {
+  for (auto grouped :
+       {&Gpu::grouped_gemm, &Gpu::grouped_gemm_fp8, &Gpu::grouped_gemm_fp4, &Gpu::grouped_gemm_w4a16}) {
     slow_gemm(gpu.*grouped, of_kernel("grouped_gemm"));
   }
   slow_attention(gpu.attention, of_kernel("prefill_attention"));

@@ -15,6 +15,7 @@ namespace {
 
 // A smaller table does not determine the three numbers of a fit; what it lacks is scaled by the flops.
 constexpr std::size_t kLeastPointsOfAFit = 8;
+constexpr double kMostFourBitBytes = 0.75;  // of an element, its scales included
 
 double cube(double x) { return x * x * x; }
 
@@ -84,10 +85,19 @@ const Efficiency& efficiency_of(Precision precision, const std::optional<Efficie
   return absent;
 }
 
-std::optional<GemmModel> grouped_model(const Gpu& gpu, Precision precision) {
-  const std::optional<Efficiency>& own = precision == Precision::half  ? gpu.grouped_gemm
-                                         : precision == Precision::fp8 ? gpu.grouped_gemm_fp8
-                                                                       : gpu.grouped_gemm_fp4;
+// Four-bit weights have kernels of their own, whatever they meet.
+const std::optional<Efficiency>& grouped_efficiency(const Gpu& gpu, const ElementBytes& bytes) {
+  const bool half = precision_of(bytes) == Precision::half;
+  if (bytes.weight <= kMostFourBitBytes) {
+    const std::optional<Efficiency>& own = half ? gpu.grouped_gemm_w4a16 : gpu.grouped_gemm_fp4;
+    if (own) return own;
+  }
+  if (half) return gpu.grouped_gemm;
+  return precision_of(bytes) == Precision::fp8 ? gpu.grouped_gemm_fp8 : gpu.grouped_gemm_fp4;
+}
+
+std::optional<GemmModel> grouped_model(const Gpu& gpu, const ElementBytes& bytes) {
+  const std::optional<Efficiency>& own = grouped_efficiency(gpu, bytes);
   if (!own) return std::nullopt;
   return GemmModel(*own, gpu);
 }
@@ -97,7 +107,7 @@ std::optional<GemmModel> grouped_model(const Gpu& gpu, Precision precision) {
 Precision precision_of(const ElementBytes& bytes) {
   const double wider = std::max(bytes.activation, bytes.weight);
   if (wider > 1) return Precision::half;
-  return wider > 0.75 ? Precision::fp8 : Precision::fp4;
+  return wider > kMostFourBitBytes ? Precision::fp8 : Precision::fp4;
 }
 
 double peak_flops(const Gpu& gpu, Precision precision) {
@@ -231,7 +241,7 @@ double GemmModel::time_s(GemmRows rows, GemmShape shape, ElementBytes bytes, boo
 Gemms::Gemms(const Gpu& gpu, ElementBytes bytes)
     : bytes_(bytes),
       plain_(efficiency_of(precision_of(bytes), gpu.gemm_fp8, gpu.gemm_fp4, gpu.gemm), gpu),
-      grouped_(grouped_model(gpu, precision_of(bytes))) {}
+      grouped_(grouped_model(gpu, bytes)) {}
 
 double Gemms::time_s(GemmRows rows, GemmShape shape, bool* extrapolated) const {
   const GemmModel& model = rows.grouped && grouped_ ? *grouped_ : plain_;

@@ -367,6 +367,8 @@ static void describe(FieldVisitor& v, Gpu& o) {
   gemm("grouped_gemm", o.grouped_gemm, "all experts of a layer at once", "as gemm");
   gemm("grouped_gemm_fp8", o.grouped_gemm_fp8, "the same in FP8", "as gemm_fp8");
   gemm("grouped_gemm_fp4", o.grouped_gemm_fp4, "the same in FP4", "as gemm_fp4");
+  gemm("grouped_gemm_w4a16", o.grouped_gemm_w4a16, "the same with 4-bit weights and 16-bit activations",
+       "as grouped_gemm");
   v.group("attention", {.meaning = "attention kernels"},
           [&o](FieldVisitor& w) { describe_efficiency(w, o.attention, kAttentionEfficiencyNames); });
   v.field("decode_attention", o.decode_attention,

@@ -83,6 +83,8 @@ struct Gpu {
   std::optional<Efficiency> gemm_fp8, gemm_fp4;
   // One kernel for all experts of a layer; absent: as a plain GEMM with the same flops and bytes.
   std::optional<Efficiency> grouped_gemm, grouped_gemm_fp8, grouped_gemm_fp4;
+  // The same of 4-bit weights that are unpacked for 16-bit activations; absent: as grouped_gemm.
+  std::optional<Efficiency> grouped_gemm_w4a16;
   Efficiency attention;
   std::optional<DecodeEfficiency> decode_attention;  // absent: as attention says
   std::optional<Elementwise> elementwise;

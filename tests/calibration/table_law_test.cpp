@@ -20,6 +20,7 @@ HardwareProfile smooth_machine() {
               .bandwidth_efficiency = 0.9,
               .constant_s = 4e-6};
   gpu.gemm_fp8 = gpu.gemm_fp4 = gpu.grouped_gemm = gpu.grouped_gemm_fp8 = gpu.grouped_gemm_fp4 = {};
+  gpu.grouped_gemm_w4a16 = {};
   return hardware;
 }
 
