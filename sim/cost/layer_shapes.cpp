@@ -8,6 +8,8 @@
 namespace kvcap {
 namespace {
 
+constexpr double kPopularityShape = 2;  // of an expert's chance; RoutedExperts::distinct is its closed form
+
 double total_flops(const std::vector<GemmShape>& gemms, double rows) {
   double flops = 0;
   for (const GemmShape& gemm : gemms) {
@@ -288,10 +290,10 @@ double RoutedExperts::pairs(double tokens) const {
 }
 
 double RoutedExperts::distinct(double tokens) const {
-  if (gpus == 1) return count * (1 - std::pow(1 - active / count, tokens));
   const double here = count / static_cast<double>(gpus);
   const double chance = std::min(1.0, pairs(tokens) / (tokens * here));  // that a token picks one of them
-  return here * (1 - std::pow(1 - chance, tokens));
+  const double b = kPopularityShape * (1 / chance - 1);
+  return here * (1 - b * (b + 1) / ((b + tokens) * (b + tokens + 1)));
 }
 
 GemmRows RoutedExperts::rows(double tokens) const {
