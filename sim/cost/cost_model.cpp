@@ -33,6 +33,9 @@ class Memo {
   std::vector<double> times_s_;
 };
 
+// Of a token: the squares of its queries and of its keys, in 32 bits each.
+constexpr double kNormSumBytes = 8;
+
 // Measured times of one kind of collective in one group, in order of bytes.
 class CollectiveTable {
  public:
@@ -249,6 +252,7 @@ double CostModel::own_linear_layer_s(int64_t tokens) const {
     return all_layers_s / state_->layers() +
            state_->shapes.all_reduces_per_layer *
                all_reduce_s(rows * state_->model.hidden_bytes_per_token_layer()) +
+           state_->shapes.norm_sums_per_layer * all_reduce_s(rows * kNormSumBytes) +
            state_->hardware.gpu.host_overhead_per_layer_s;
   });
 }

@@ -46,6 +46,18 @@ ElementwiseShape norm_and_residual(const ModelSpec& model) {
   return {(2 + 3) * static_cast<double>(model.hidden_size), 2};
 }
 
+ElementwiseShape operator+(ElementwiseShape a, ElementwiseShape b) {
+  return {a.elements_per_token + b.elements_per_token, a.kernels + b.kernels};
+}
+
+// One kernel reads and writes every head; over all heads another one sums their squares before it.
+ElementwiseShape qk_norm_of(const ModelSpec& model, int64_t heads, int64_t head_dim) {
+  const auto elements = static_cast<double>(heads * head_dim);
+  if (model.qk_norm == QkNorm::none) return {};
+  return model.qk_norm == QkNorm::head ? ElementwiseShape{2 * elements, 1}
+                                       : ElementwiseShape{3 * elements, 2};
+}
+
 GroupPart grouped_query_attention(const ModelSpec& model, const LayerGroup& group, int64_t t) {
   const int64_t key_dim = group.head_dim;
   const int64_t value_dim = group.value_head_dim;
@@ -70,6 +82,7 @@ GroupPart grouped_query_attention(const ModelSpec& model, const LayerGroup& grou
     part.elementwise = {static_cast<double>(2 * (query_heads + kv_heads) * key_dim), 1};
     part.kv_projection_elementwise = {static_cast<double>(2 * kv_heads * key_dim), 1};
   }
+  part.elementwise = part.elementwise + qk_norm_of(model, query_heads + kv_heads, key_dim);
   return part;
 }
 
@@ -178,10 +191,6 @@ GroupPart group_part(const ModelSpec& model, const LayerGroup& group, int64_t t)
   return part;
 }
 
-ElementwiseShape operator+(ElementwiseShape a, ElementwiseShape b) {
-  return {a.elements_per_token + b.elements_per_token, a.kernels + b.kernels};
-}
-
 LayerKind dense_layers(const ModelSpec& model, int64_t t, int64_t layers, const LayerKind& attention) {
   const int64_t width = divide_up(model.intermediate_size, t);
   LayerKind kind{layers, attention.gemms, std::nullopt, attention.elementwise};
@@ -212,6 +221,12 @@ ElementwiseShape expert_elementwise(const ModelSpec& model, int64_t gpus, const 
           2};
 }
 
+// The kernel between the router and the experts: it reads every expert's logit and writes the chosen ones and
+// their weights. Sorting rows by expert is part of the experts' measured times.
+ElementwiseShape top_k_of(const Experts& experts) {
+  return {static_cast<double>(experts.count + 2 * experts.active), 1};
+}
+
 // Router, shared experts as one FFN of their joint width, routed experts; then the active experts' outputs
 // are added up (active reads, one write).
 LayerKind expert_layers(const ModelSpec& model, int64_t t, const ExpertPlacement& placement, int64_t layers,
@@ -222,6 +237,7 @@ LayerKind expert_layers(const ModelSpec& model, int64_t t, const ExpertPlacement
       experts.shared_intermediate_size > 0 ? divide_up(experts.shared_width(), t) : experts.shared * width;
   LayerKind kind{layers, attention.gemms, std::nullopt, attention.elementwise};
   kind.gemms.push_back({experts.count, model.hidden_size});
+  kind.elementwise = kind.elementwise + top_k_of(experts);
   if (experts.shared > 0) {
     for (const GemmShape& gemm : ffn_gemms(model, shared_width)) kind.gemms.push_back(gemm);
   }
@@ -356,6 +372,10 @@ LayerShapes layer_shapes(const ModelSpec& model, int64_t tensor_parallel_size,
   for (const LayerGroup& group : model.groups()) {
     parts.push_back(group_part(model, group, t));
     shapes.mixers.push_back(parts.back().mixer);
+    if (model.qk_norm == QkNorm::all_heads && !group.recurrent && !group.latent) {
+      shapes.norm_sums_per_layer +=
+          static_cast<double>(group.layers) / static_cast<double>(model.num_hidden_layers);
+    }
     if (shapes.kv_projection.n > 0 || group.recurrent) continue;
     shapes.kv_projection = parts.back().kv_projection;
     shapes.kv_projection_elementwise = parts.back().kv_projection_elementwise;

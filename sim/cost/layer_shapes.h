@@ -90,6 +90,7 @@ struct LayerShapes {
   std::vector<LayerKind> kinds;
   std::vector<MixerShape> mixers;    // one for each group of layers
   double all_reduces_per_layer = 2;  // under tensor parallelism, in the mean over layers
+  double norm_sums_per_layer = 0;    // all-reduces of two numbers a token (QkNorm::all_heads), likewise
   int64_t expert_layers = 0;
   GemmShape kv_projection;                     // hidden states to what the cache holds
   ElementwiseShape kv_projection_elementwise;  // rotary embedding of the keys; MLA: also the latent's norm

@@ -244,6 +244,7 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("torch_dtype", o.torch_dtype, {.meaning = "number format of the weights", .allowed = kDtypeNames});
   v.field("ffn", o.ffn, {.meaning = "three matrices (gated) or two (plain)"});
   v.field("position_encoding", o.position_encoding, {.meaning = "how positions enter"});
+  v.field("qk_norm", o.qk_norm, {.meaning = "norm of queries and keys: of each head, or over all heads"});
   v.field("tie_word_embeddings", o.tie_word_embeddings, {.meaning = "one matrix embeds and predicts words"});
   v.field("weight_bytes_per_element", file.weight_bytes, bytes_of("of a stored weight"));
   v.field("kv_bytes_per_element", file.kv_bytes, bytes_of("of a stored key or value"));

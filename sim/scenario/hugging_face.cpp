@@ -163,6 +163,7 @@ bool is_harmless(std::string_view key) {
                                         "floor_scale",
                                         "attn_scale",
                                         "use_qk_norm",
+                                        "qk_norm_type",
                                         "qk_layernorm",
                                         "rescale_every",
                                         "time_step_limit",
@@ -284,6 +285,14 @@ bool is_hugging_face(const Json& object) {
   return object.is_object() && (object.contains("model_type") || object.contains("architectures"));
 }
 
+static QkNorm qk_norm_of(const HfConfig& config, std::string_view model_type) {
+  for (std::string_view family : {"qwen3", "gemma3", "gemma4"}) {
+    if (model_type.starts_with(family)) return QkNorm::head;
+  }
+  if (!config.is_true("use_qk_norm")) return QkNorm::none;
+  return config.text("qk_norm_type") == "per_layer" ? QkNorm::all_heads : QkNorm::head;
+}
+
 Json model_of_hugging_face(const Json& object, const std::string& name, const std::string& place) {
   const Json& text = text_part(object);
   const bool nested = &text != &object;
@@ -320,6 +329,8 @@ Json model_of_hugging_face(const Json& object, const std::string& name, const st
   const PositionEncoding position = alibi ? PositionEncoding::alibi : family.position_encoding;
   model["ffn"] = kFfnNames[static_cast<std::size_t>(family.ffn)];
   model["position_encoding"] = kPositionNames[static_cast<std::size_t>(position)];
+  const QkNorm qk_norm = qk_norm_of(config, family.model_type);
+  if (qk_norm != QkNorm::none) model["qk_norm"] = kQkNormNames[static_cast<std::size_t>(qk_norm)];
   const bool said = config.has("tie_word_embeddings");
   model["tie_word_embeddings"] = said ? config.is_true("tie_word_embeddings") : family.ties_embeddings;
   add_latent_attention(config, model);

@@ -75,6 +75,7 @@ inline constexpr auto kEvictionNames = [] {
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
+inline constexpr std::string_view kQkNormNames[] = {"none", "head", "all_heads"};
 inline constexpr std::string_view kAttentionKindNames[] = {"full", "sliding", "chunked", "latent",
                                                            "recurrent"};
 inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave", "blocks"};
@@ -133,6 +134,7 @@ constexpr Names names_of(Score) { return kScoreNames; }
 constexpr Names names_of(FfnKind) { return kFfnNames; }
 constexpr Names names_of(AttentionKind) { return kAttentionKindNames; }
 constexpr Names names_of(PositionEncoding) { return kPositionNames; }
+constexpr Names names_of(QkNorm) { return kQkNormNames; }
 constexpr Names names_of(EfficiencyModel) { return kEfficiencyNames; }
 
 }  // namespace kvcap

@@ -27,6 +27,10 @@ namespace kvcap {
 enum class FfnKind : uint8_t { gated, plain };  // three matrices (gate, up, down) or two
 enum class PositionEncoding : uint8_t { rope, alibi, absolute };
 
+// A norm of queries and keys before attention: of every head by itself (Qwen3, Gemma 3), or over all heads,
+// whose squares GPUs that share them have to add up (MiniMax-M2).
+enum class QkNorm : uint8_t { none, head, all_heads };
+
 // A mixture of experts: each token goes through `active` of `count` routed experts and `shared` ones.
 struct Experts {
   int64_t count = 0;
@@ -125,6 +129,7 @@ struct ModelSpec {
   std::string torch_dtype = "float16";
   FfnKind ffn = FfnKind::gated;
   PositionEncoding position_encoding = PositionEncoding::rope;
+  QkNorm qk_norm = QkNorm::none;
   bool tie_word_embeddings = false;
   double weight_bytes_per_element = 2;
   double kv_bytes_per_element = 2;      // of stored keys and values, or of the MLA latent

@@ -169,6 +169,56 @@ TEST(GroupedGemm, HasAnEfficiencyOfItsOwnWhereTheProfileHasOne) {
                    gemm(smooth_max(0.8, 0.7, 5e-6), 256, 4096, 4096));
 }
 
+TEST(GroupedGemm, OfFourBitWeightsHasAnEfficiencyOfItsOwn) {
+  HardwareProfile hardware = machine();
+  hardware.gpu.grouped_gemm = smooth_max(0.8, 0.7, 5e-6);
+  hardware.gpu.grouped_gemm_fp8 = smooth_max(0.6, 0.7, 6e-6);
+  const auto constant_us = [&](double activation, double weight) {
+    bool extrapolated = false;
+    const Gemms gemms(hardware.gpu, {activation, weight, 2});
+    return std::round(1e6 * gemms.time_s({1, 1, true}, {1, 1}, &extrapolated));
+  };
+  EXPECT_EQ(constant_us(2, 0.53125), 5);
+  EXPECT_EQ(constant_us(1, 0.53125), 6);
+  hardware.gpu.grouped_gemm_w4a16 = smooth_max(0.4, 0.5, 17e-6);
+  hardware.gpu.grouped_gemm_fp4 = smooth_max(0.4, 0.5, 4e-6);
+  EXPECT_EQ(constant_us(2, 0.53125), 17);
+  EXPECT_EQ(constant_us(2, 1), 5);  // 8-bit weights
+  EXPECT_EQ(constant_us(1, 0.53125), 4);
+  EXPECT_EQ(constant_us(1, 1), 6);
+}
+
+TEST(QkNorm, OfEveryHeadIsOneKernelAndOverAllHeadsTwoAndASumOverTheGpus) {
+  HardwareProfile hardware = machine();
+  hardware.gpu.count = 2;
+  hardware.gpu.elementwise = Elementwise{.bandwidth_efficiency = 0.5, .constant_s = 2e-6};
+  ModelSpec model = llama_2_7b();
+  const auto layer_s = [&](QkNorm norm) {
+    model.qk_norm = norm;
+    return CostModel(model, hardware, 2).linear_layer_s(100);
+  };
+  // Queries and keys of 16 heads of 128 each on a GPU, in two bytes.
+  const double one_pass_s = 100.0 * 2 * 16 * 128 * 2 / (kBandwidth * 0.5);
+  const double none_s = layer_s(QkNorm::none);
+  EXPECT_NEAR(layer_s(QkNorm::head) - none_s, 2 * one_pass_s + 2e-6, 1e-12);
+  const double sum_s = CostModel(model, hardware, 2).all_reduce_s(100 * 8);
+  EXPECT_GT(sum_s, 0);
+  EXPECT_NEAR(layer_s(QkNorm::all_heads) - none_s, 3 * one_pass_s + 2 * 2e-6 + sum_s, 1e-12);
+}
+
+TEST(Router, PicksExpertsInAKernelThatReadsTheirLogits) {
+  HardwareProfile hardware = machine();
+  const auto layer_s = [&](std::optional<Elementwise> elementwise, int64_t active) {
+    hardware.gpu.elementwise = elementwise;
+    ModelSpec model = llama_2_7b();
+    model.experts = Experts{.count = 64, .active = active, .intermediate_size = 1};
+    return CostModel(model, hardware, 1).linear_layer_s(1);
+  };
+  // Norms and residuals (4 kernels), rope, the router's pick, activation, sum.
+  const double with_s = layer_s(Elementwise{.bandwidth_efficiency = 1, .constant_s = 1}, 2);
+  EXPECT_NEAR(with_s - layer_s(std::nullopt, 2), 8, 1e-3);
+}
+
 TEST(GemmPrecision, IsThatOfTheWiderOperand) {
   Gpu gpu = machine().gpu;
   gpu.peak_flops_fp8 = 2 * kPeakFlops;

@@ -160,6 +160,14 @@ TEST_F(TinyConfig, OfQwenSlidesFromALayerOnWhereItSaysSo) {
   EXPECT_EQ(slides.window_bytes(1'000), 3.0 * 128 * 2 * 2 * 16 * 2);
 }
 
+TEST_F(TinyConfig, SaysHowQueriesAndKeysAreNormed) {
+  EXPECT_EQ(model("llama", "").qk_norm, QkNorm::none);
+  EXPECT_EQ(model("qwen3", "").qk_norm, QkNorm::head);
+  EXPECT_EQ(model("glm4", R"("use_qk_norm": true)").qk_norm, QkNorm::head);
+  EXPECT_EQ(model("glm4", R"("use_qk_norm": false)").qk_norm, QkNorm::none);
+  EXPECT_EQ(model("glm4", R"("use_qk_norm": true, "qk_norm_type": "per_layer")").qk_norm, QkNorm::all_heads);
+}
+
 TEST_F(TinyConfig, CountsLayersWithoutExperts) {
   const std::string experts = R"("num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, )";
   // Layers 1 and 3 have experts, and layer 3 is listed as dense.
