@@ -58,7 +58,7 @@ constexpr KnownFlags kKnown[] = {
      "--max-long-partial-prefills --scheduling-policy --scheduler-cls --stream-interval "
      "--mm-processor-kwargs --mm-processor-cache-gb --mm-encoder-tp-mode --compilation-config -cc -O "
      "--optimization-level --cudagraph-capture-sizes --cuda-graph-sizes --max-cudagraph-capture-size "
-     "--attention-backend --attention-config --eplb-config --expert-placement-strategy "
+     "--attention-config --eplb-config --expert-placement-strategy "
      "--ubatch-size --dbo-decode-token-threshold --mamba-block-size --mamba-cache-dtype "
      "--mamba-ssm-cache-dtype --rope-scaling --rope-theta --hf-overrides --max-seq-len-to-capture "
      "--kv-transfer-config --speculative-config --moe-backend --performance-mode "
@@ -75,7 +75,7 @@ constexpr KnownFlags kKnown[] = {
      "--speculative-config.prompt_lookup_max --speculative-config.prompt_lookup_min "
      "--speculative-config.draft_tensor_parallel_size --speculative-config.quantization "
      "--speculative-config.max_model_len --speculative-config.disable_by_batch_size "
-     "VLLM_PREFIX_CACHE_RETENTION_INTERVAL VLLM_ATTENTION_BACKEND VLLM_ALL2ALL_BACKEND "
+     "VLLM_PREFIX_CACHE_RETENTION_INTERVAL VLLM_ALL2ALL_BACKEND "
      "VLLM_USE_DEEP_GEMM VLLM_USE_SIMPLE_KV_OFFLOAD VLLM_ALLOW_LONG_MAX_MODEL_LEN "
      "VLLM_USE_FLASHINFER_MOE_FP8 VLLM_USE_FLASHINFER_MOE_FP4",
      "v-args"},
@@ -128,7 +128,7 @@ constexpr KnownFlags kKnown[] = {
     {sglang, not_simulated, true,
      "--schedule-policy --schedule-conservativeness "
      "--prefill-max-requests --swa-full-tokens-ratio --radix-eviction-policy --nnodes --node-rank "
-     "--load-balance-method --attention-backend --prefill-attention-backend --decode-attention-backend "
+     "--load-balance-method --prefill-attention-backend --decode-attention-backend "
      "--moe-a2a-backend --moe-runner-backend --deepep-mode --ep-num-redundant-experts --eplb-algorithm "
      "--cuda-graph-max-bs --cuda-graph-bs --torch-compile-max-bs --cpu-offload-gb --lora-paths "
      "--max-loras-per-batch --max-lora-rank --lora-backend --mamba-ssm-dtype "

@@ -37,6 +37,15 @@ constexpr FlagRow kVllmRows[] = {
      .engine_default = "allgather_reducescatter",
      .source = "v-args"},
     {.stack = vllm,
+     .names = "--attention-backend VLLM_ATTENTION_BACKEND",
+     .field = "serving.attention_backend",
+     .form = words,
+     .words = "FLASH_ATTN=flash_attn FLASHINFER=flashinfer TRITON_ATTN=triton FLASH_ATTN*=flash_attn "
+              "FLASHINFER*=flashinfer TRITON*=triton FLASHMLA*= CUTLASS_MLA= FLEX_ATTENTION= TREE_ATTN= "
+              "XFORMERS= ROCM*=",
+     .engine_default = "FLASHINFER on B200, else FLASH_ATTN",
+     .source = "v-args"},
+    {.stack = vllm,
      .names = "--max-num-seqs",
      .field = "serving.max_num_seqs",
      .form = integer,

@@ -673,6 +673,9 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
            .below_max = true});
   v.field("schedule", o.schedule,
           {.meaning = "steps compute prompts beside decodes, or prompts alone and first"});
+  v.field("attention_backend", o.attention_backend,
+          {.meaning = "library of the attention kernels; decides mixed_attention",
+           .absent = "vllm: flashinfer on B200 and B300, else flash_attn"});
   v.field("mixed_attention", o.mixed_attention,
           {.meaning = "a step's prompts and decodes in kernels of their own, or all in the prompts' kernel"});
   v.field("one_token_slices", o.one_token_slices,

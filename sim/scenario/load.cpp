@@ -119,7 +119,10 @@ void settle_engine(Scenario& scenario, const Document& document) {
   if (is_open("max_num_batched_tokens")) serving.max_num_batched_tokens = defaults.max_num_batched_tokens;
   if (is_open("gpu_memory_utilization")) serving.gpu_memory_utilization = defaults.gpu_memory_utilization;
   if (is_open("one_token_slices")) serving.one_token_slices = defaults.one_token_slices;
-  if (is_open("mixed_attention")) serving.mixed_attention = defaults.mixed_attention;
+  if (is_open("mixed_attention")) {
+    serving.mixed_attention =
+        mixed_attention_of(serving.attention_backend.value_or(defaults.attention_backend));
+  }
   if (is_open("async_scheduling")) serving.async_scheduling = defaults.async_scheduling;
 }
 

@@ -32,6 +32,7 @@ inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"}
 inline constexpr std::string_view kDraftMethodNames[] = {"ngram", "layers", "draft_model"};
 inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple", "share_of_free", "static_share"};
 inline constexpr std::string_view kMixedAttentionNames[] = {"two_calls", "one_call"};
+inline constexpr std::string_view kAttentionBackendNames[] = {"flash_attn", "flashinfer", "triton", "trtllm"};
 inline constexpr std::string_view kHostTimesNames[] = {"engine", "none"};
 inline constexpr std::string_view kSamplerKernelNames[] = {"sort", "triton", "flashinfer"};
 inline constexpr std::string_view kRoutingNames[] = {"round_robin",  "least_loaded", "session_affinity",
@@ -97,6 +98,7 @@ constexpr Names names_of(Admission) { return kAdmissionNames; }
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 constexpr Names names_of(KvCapacityModel) { return kKvCapacityModelNames; }
 constexpr Names names_of(MixedAttention) { return kMixedAttentionNames; }
+constexpr Names names_of(AttentionBackend) { return kAttentionBackendNames; }
 constexpr Names names_of(HostTimes) { return kHostTimesNames; }
 constexpr Names names_of(SamplerKernel) { return kSamplerKernelNames; }
 constexpr Names names_of(IndexKind) { return kIndexNames; }

@@ -70,7 +70,12 @@ VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu) {
   return {.max_num_batched_tokens = is_large ? 8192 : 2048,
           .gpu_memory_utilization = version >= EngineVersion{0, 16} ? 0.92 : 0.9,
           .async_scheduling = version >= EngineVersion{0, 14},
-          .mixed_attention = is_b200 ? MixedAttention::two_calls : MixedAttention::one_call};
+          .attention_backend = is_b200 ? AttentionBackend::flashinfer : AttentionBackend::flash_attn};
+}
+
+MixedAttention mixed_attention_of(AttentionBackend backend) {
+  const bool one = backend == AttentionBackend::flash_attn || backend == AttentionBackend::triton;
+  return one ? MixedAttention::one_call : MixedAttention::two_calls;
 }
 
 ServingOptions options_of(EngineKind engine) {

@@ -41,8 +41,11 @@ struct VllmDefaults {
   double gpu_memory_utilization = 0.9;
   bool async_scheduling = true;
   OneTokenSlices one_token_slices = OneTokenSlices::decode;
-  MixedAttention mixed_attention = MixedAttention::one_call;  // the attention backend's
+  AttentionBackend attention_backend = AttentionBackend::flash_attn;
 };
 VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu);
+
+// FlashAttention and vLLM's Triton kernel take prompts and decodes in one call, the others in two.
+MixedAttention mixed_attention_of(AttentionBackend backend);
 
 }  // namespace kvcap

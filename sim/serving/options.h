@@ -38,6 +38,9 @@ enum class OneTokenSlices : uint8_t { prefill, decode };
 // (vLLM's FlashAttention backend; vllm-project/vllm#58013 says so and would change it for FlashAttention-2).
 enum class MixedAttention : uint8_t { two_calls, one_call };
 
+// The library of attention kernels.
+enum class AttentionBackend : uint8_t { flash_attn, flashinfer, triton, trtllm };
+
 // Default host times: those of the engine and its version (host_times.h), or none.
 enum class HostTimes : uint8_t { engine, none };
 
@@ -73,6 +76,7 @@ struct ServingOptions {
   double reserved_output_share = 0.7;  // reserve_share: of answers under way, before any step
   double watermark = 0;                // share of the blocks that admissions leave free while others run
   StepOrder schedule = StepOrder::mixed;
+  std::optional<AttentionBackend> attention_backend;  // absent: the engine's for the GPU
   MixedAttention mixed_attention = MixedAttention::two_calls;
   OneTokenSlices one_token_slices = OneTokenSlices::prefill;
   bool async_scheduling = true;  // step N+1 is planned when step N begins

@@ -112,6 +112,13 @@ TEST(AttentionBackend, IsTheDefaultOfTheEngineAndTheGpu) {
   EXPECT_EQ(serving_on("h100-sxm", R"("engine": "sglang")").mixed_attention, MixedAttention::two_calls);
   EXPECT_EQ(serving_on("h100-sxm", R"("mixed_attention": "two_calls")").mixed_attention,
             MixedAttention::two_calls);
+  const auto with = [&](const std::string& hardware, const std::string& backend) {
+    return serving_on(hardware, R"("attention_backend": ")" + backend + "\"").mixed_attention;
+  };
+  EXPECT_EQ(with("h100-sxm", "flashinfer"), MixedAttention::two_calls);
+  EXPECT_EQ(with("h100-sxm", "trtllm"), MixedAttention::two_calls);
+  EXPECT_EQ(with("b200-sxm-8x", "flash_attn"), MixedAttention::one_call);
+  EXPECT_EQ(with("b200-sxm-8x", "triton"), MixedAttention::one_call);
   EXPECT_EQ(serving_on("h100-sxm").one_token_slices, OneTokenSlices::decode);
   EXPECT_EQ(serving_on("h100-sxm", R"("one_token_slices": "prefill")").one_token_slices,
             OneTokenSlices::prefill);

@@ -86,6 +86,17 @@ TEST(LaunchLine, OfVllmSetsWhatItsFlagsSay) {
   EXPECT_EQ(one.policy.tiers->front().capacity_bytes, 100 * 1073741824.0);  // of both ranks together
 }
 
+TEST(LaunchLine, NamesTheAttentionBackend) {
+  const auto backend = [](const std::string& line) { return scenario_of(line).serving.attention_backend; };
+  EXPECT_EQ(backend("vllm serve Qwen/Qwen3-32B --attention-backend FLASHINFER"),
+            AttentionBackend::flashinfer);
+  EXPECT_EQ(backend("VLLM_ATTENTION_BACKEND=TRITON_ATTN vllm serve Qwen/Qwen3-32B"),
+            AttentionBackend::triton);
+  EXPECT_EQ(backend("vllm serve Qwen/Qwen3-32B --attention-backend FLASHMLA"), std::nullopt);
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-32B --attention-backend FLASHER").substr(0, 19),
+            "--attention-backend");
+}
+
 TEST(LaunchLine, CountsInThousandsBehindSmallLettersAndInPowersOfTwoBehindLargeOnes) {
   const auto tokens = [](const std::string& number) {
     return scenario_of("vllm serve Qwen/Qwen3-8B --max-num-batched-tokens " + number)
