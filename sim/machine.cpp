@@ -7,7 +7,9 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "cost/drawn_machine.h"
 #include "policy/keys.h"
+#include "serving/host_times.h"
 
 namespace kvcap {
 namespace {
@@ -154,10 +156,18 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
   note_unused_keys(scenario.policy, workload);
 }
 
+// With the engine's kernels in place of vLLM's.
+static HardwareProfile engine_hardware(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
+  if (!version || serving.host_times == HostTimes::none) return scenario.hardware;
+  return with_slower_kernels(scenario.hardware, host_times_of(serving.engine, *version).kernel_factor);
+}
+
 Machine::Machine(const Scenario& scenario, const Expected& expected)
     : options_(with_preset(scenario.policy)),
       hardware_(with_staging(share_of_rank(scenario), tiers_of(scenario))),
-      cost_(scenario.model, scenario.hardware, scenario.serving.tensor_parallel_size,
+      cost_(scenario.model, engine_hardware(scenario), scenario.serving.tensor_parallel_size,
             expert_placement(scenario)) {
   const ServingOptions& serving = scenario.serving;
   if (serving.sampling && serving.sampling->filters() && serving.sampling->method) {

@@ -152,6 +152,18 @@ HardwareProfile machine_with(HardwareProfile hardware, const RegimeFactors& fact
   return hardware;
 }
 
+HardwareProfile with_slower_kernels(const HardwareProfile& hardware, double factor) {
+  if (factor == 1) return hardware;
+  RegimeFactors factors{};
+  for (std::size_t i = 0; i < kRegimes.size(); ++i) {
+    const std::string_view name = kRegimes[i].name;
+    const bool is_kernel = name.ends_with("attention") || name == "narrow_gemm" ||
+                           name.starts_with("gemm_") || name == "elementwise";
+    factors[i] = is_kernel ? factor : 1;
+  }
+  return machine_with(hardware, factors);
+}
+
 HardwareProfile drawn_machine(const HardwareProfile& hardware, uint64_t seed, int64_t draw) {
   return machine_with(hardware, drawn_factors(hardware, seed, draw));
 }

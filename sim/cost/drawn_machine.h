@@ -33,6 +33,9 @@ double factor_of(const RegimeFactors& factors, std::string_view regime);
 // With these errors. No efficiency exceeds 1: a kernel is at most as fast as the datasheet's peaks allow.
 HardwareProfile machine_with(HardwareProfile hardware, const RegimeFactors& factors);
 
+// With kernels of dense layers that take `factor` times as long; experts and links as they are.
+HardwareProfile with_slower_kernels(const HardwareProfile& hardware, double factor);
+
 // Both in one: a pure function of its arguments.
 HardwareProfile drawn_machine(const HardwareProfile& hardware, uint64_t seed, int64_t draw);
 

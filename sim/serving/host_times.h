@@ -1,4 +1,5 @@
-// HostTimeRow: what an engine spends beside the GPU, by its version.
+// HostTimeRow: what an engine spends beside the GPU, by its version, and how its kernels compare with those
+// that the profiles describe.
 //
 // A server's own times follow its CPU, too, so that all have a wide error (regime `host`); a profile that was
 // measured with an engine has its own (EngineTimes).
@@ -25,6 +26,7 @@ struct HostTimeRow {
   // Standard deviations of ln(measured / these): of the times of requests and steps, and of the last one.
   double sigma = 0;
   double waiting_sigma = 0;
+  double kernel_factor = 1;  // times of dense layers' kernels over the profiles', which are vLLM's
 };
 
 std::span<const HostTimeRow> host_time_table();  // ordered by engine and version

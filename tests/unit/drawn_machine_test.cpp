@@ -122,6 +122,20 @@ TEST(DrawnMachine, SlowsTheMeasuredPointsOfATableByTheirRows) {
   EXPECT_DOUBLE_EQ(few.gpu.gemm.points[1].time_s, 1e-5);
 }
 
+TEST(SlowerKernels, AreThoseOfDenseLayers) {
+  const HardwareProfile hardware = exact("h100-sxm-8x-s3");
+  const HardwareProfile slower = with_slower_kernels(hardware, 1.2);
+  EXPECT_DOUBLE_EQ(slower.gpu.gemm.constant_s, hardware.gpu.gemm.constant_s * 1.2);
+  EXPECT_DOUBLE_EQ(slower.gpu.gemm.efficiency, hardware.gpu.gemm.efficiency / 1.2);
+  EXPECT_DOUBLE_EQ(slower.gpu.gemm_fp8->constant_s, hardware.gpu.gemm_fp8->constant_s * 1.2);
+  EXPECT_DOUBLE_EQ(slower.gpu.attention.efficiency, hardware.gpu.attention.efficiency / 1.2);
+  EXPECT_DOUBLE_EQ(slower.gpu.decode_attention->block_s, hardware.gpu.decode_attention->block_s * 1.2);
+  EXPECT_DOUBLE_EQ(slower.gpu.elementwise->constant_s, hardware.gpu.elementwise->constant_s * 1.2);
+  EXPECT_EQ(slower.gpu.grouped_gemm->constant_s, hardware.gpu.grouped_gemm->constant_s);
+  EXPECT_EQ(slower.collectives->all_reduce.back().time_s, hardware.collectives->all_reduce.back().time_s);
+  EXPECT_EQ(slower.pcie.d2h_bandwidth_bytes_per_s, hardware.pcie.d2h_bandwidth_bytes_per_s);
+}
+
 TEST(DrawnMachine, SlowsEachPartByItsOwnError) {
   const HardwareProfile hardware = exact("h100-sxm-8x-s3");
   const auto with = [&](const char* regime) { return machine_with(hardware, only(regime, 1.5)); };

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "machine.h"
 #include "scenario/load.h"
 #include "unit/scenario_samples.h"
 
@@ -42,6 +43,22 @@ TEST(HostTimes, AreThoseOfTheEngineAndItsVersionWhereAScenarioSaysNothing) {
   EXPECT_FALSE(old_one.async_scheduling);
   EXPECT_EQ(serving_of(R"("engine_version": "0.14")").step_overhead_s, 0);
   EXPECT_EQ(serving_of(R"("engine": "sglang")").request_overhead_s, 6e-3);
+}
+
+TEST(HostTimes, OfTensorRtLlm1AreLongerAndItsKernelsSlower) {
+  const auto scenario_of = [](const std::string& version) {
+    return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b", "hardware": "h100-sxm",
+        "workload": {"source": {"kind": "chat"}}, "serving": {"engine": "trtllm", "engine_version": ")" +
+                              version + "\"}}",
+                          "chat.json", {});
+  };
+  const auto step_s = [&](const std::string& version) {
+    return Machine(scenario_of(version), 1, 1).cost().decode_step_s(8, 8000);
+  };
+  EXPECT_EQ(scenario_of("1.0.0rc3").serving.step_overhead_s, 2.3e-3);
+  EXPECT_EQ(scenario_of("1.0.0rc3").serving.step_overhead_per_sequence_s, 65e-6);
+  EXPECT_EQ(scenario_of("1.1.0rc2").serving.step_overhead_s, 0);
+  EXPECT_NEAR(step_s("1.0.0rc3") / step_s("1.1.0rc2"), 1.11, 1e-9);
 }
 
 TEST(HostTimes, AreThoseOfTheNewestVersionWhereNoneIsSaid) {
