@@ -1,5 +1,5 @@
 // Means of TTFT and TPOT of real servers at a closed-loop concurrency (aiconfigurator 095f58a,
-// systems/silicon_sample.csv: 604 rows of vLLM, 617 of TensorRT-LLM), beside simulated ones. Prompts are
+// systems/silicon_sample.csv: 604 rows of vLLM, 641 of TensorRT-LLM), beside simulated ones. Prompts are
 // random and share nothing. Nothing but TensorRT-LLM's host time (host_times.cpp) is fitted to them. A row is
 // expressible if its model is in the catalogue in its precision, its GPU has a profile and it runs under
 // tensor parallelism, with experts divided or whole on their GPUs (expert parallelism); what is not is
