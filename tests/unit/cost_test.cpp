@@ -192,9 +192,9 @@ TEST(Experts, SpendFlopsOnTheActiveOnesOnly) {
 }
 
 TEST(Experts, ReadTheWeightsOfThoseThatAreHit) {
-  // 3 tokens with 2 of 8 experts each reach 8 (1 - 0.75^3) = 4.625 experts on average.
+  // 3 tokens with 2 of 8 experts each reach 8 (1 - 6 * 7 / (9 * 10)) = 4.27 experts on average.
   const double d = 4096;
-  const double hit = 8 * (1 - std::pow(0.75, 3));
+  const double hit = 8 * (1 - 6.0 * 7 / (9 * 10));
   const double weights = 48 * 128 * d + d * d + 8 * d + hit * 3 * d * 14336;
   const double rows = 3 * (d + 48 * 128) + 3 * 2 * d + 3 * (8 + d) + 3 * 2 * (d + 2 * 14336 + 14336 + d);
   EXPECT_NEAR(CostModel(mixtral(), memory_bound_machine(), 1).linear_layer_s(3),
@@ -236,12 +236,13 @@ TEST(LatentAttention, ExpandsTheLatentInPrefill) {
 
 TEST(LatentAttention, NormalisesItsLatentsAndRotatesOneKeyForAllHeads) {
   // Read and written: latents of 1536 and 512, rotary parts of 128 query heads and one key. Norms and
-  // residuals 10 D; dense activation 3 * 12288; in 59 expert layers 3 * 8 * 1536, and the sum of 6 outputs.
+  // residuals 10 D; dense activation 3 * 12288; in 59 expert layers 3 * 8 * 1536, the sum of 6 outputs, and
+  // the choice of 6 out of 160 logits with their weights.
   HardwareProfile hardware = machine();
   const double without_s = CostModel(deepseek_v2(), hardware, 1).linear_layer_s(1000);
   hardware.gpu.elementwise = Elementwise{.bandwidth_efficiency = 1, .constant_s = 0};
   const double attention = 2.0 * (1536 + 512 + 129 * 64) + 10 * 5120;
-  const double ffn = (3.0 * 12288 + 59 * (3.0 * 8 * 1536 + 7 * 5120)) / 60;
+  const double ffn = (3.0 * 12288 + 59 * (3.0 * 8 * 1536 + 7 * 5120 + 160 + 2 * 6)) / 60;
   EXPECT_NEAR(CostModel(deepseek_v2(), hardware, 1).linear_layer_s(1000) - without_s,
               1000 * (attention + ffn) * 2 / kBandwidth, 1e-12);
 }
