@@ -48,18 +48,25 @@ class FinishedRun {
   void check_turns() const {
     KVCAP_INVARIANT("INV-TURNS", result_.turns.size() == workload_.turns.size());
     std::vector<std::pair<uint32_t, uint32_t>> turns;
-    int64_t rejected = 0, retries = 0;
+    int64_t rejected = 0, failed = 0, retries = 0, abandoned = 0;
     for (const TurnRecord& turn : result_.turns) {
       turns.emplace_back(turn.session, turn.turn);
       rejected += turn.rejected;
+      failed += turn.failed;
       retries += turn.retries;
+      abandoned += turn.abandoned;
     }
     std::sort(turns.begin(), turns.end());
     KVCAP_INVARIANT("INV-TURNS", std::adjacent_find(turns.begin(), turns.end()) == turns.end());
     KVCAP_INVARIANT("INV-TURNS", result_.number("rejected") == static_cast<double>(rejected));
-    KVCAP_INVARIANT("INV-TURNS", result_.number("completed") + result_.number("rejected") ==
+    KVCAP_INVARIANT("INV-TURNS", result_.number("failed") == static_cast<double>(failed));
+    KVCAP_INVARIANT("INV-TURNS", result_.number("completed") + static_cast<double>(rejected + failed) ==
                                      static_cast<double>(workload_.turns.size()));
-    KVCAP_INVARIANT("INV-TURNS", divided() || result_.number("retried") == static_cast<double>(retries));
+    KVCAP_INVARIANT("INV-TURNS", result_.number("abandoned") == static_cast<double>(abandoned));
+    // A node may have failed under an attempt that was abandoned later.
+    const double retried = result_.number("retried");
+    KVCAP_INVARIANT("INV-TURNS", divided() || retried == static_cast<double>(retries) ||
+                                     (abandoned > 0 && retried > static_cast<double>(retries)));
   }
 
   void check_turn(const TurnRecord& turn) const {
@@ -71,7 +78,7 @@ class FinishedRun {
       KVCAP_INVARIANT("INV-HITS", turn.tier_used_tokens[index(tier)] <= turn.tier_hit_tokens[index(tier)]);
     }
     KVCAP_INVARIANT("INV-NODES", turn.node < engines(scenario_));
-    if (turn.rejected) return;
+    if (!turn.answered()) return;
     KVCAP_INVARIANT("INV-TIMES",
                     turn.service_ttft_s >= 0 && turn.ttft_s >= turn.service_ttft_s - kRounding_s);
     KVCAP_INVARIANT("INV-TIMES", turn.e2el_s >= turn.ttft_s - kRounding_s);
@@ -87,7 +94,7 @@ class FinishedRun {
   // What is found is read once, to the byte where all of it comes back. What was read for a turn whose node
   // failed was read in vain, and so are guesses of what is important.
   void check_reads() const {
-    if (result_.number("retried") > 0) return;
+    if (result_.number("retried") > 0 || result_.number("abandoned") > 0) return;
     const Restore restore = *machine_.options().restore;
     const Split split = machine_.options().split.value_or(Split::best);
     // Divided by tokens, a context reads whole tokens of each form, and is stored as the mean one.
@@ -136,19 +143,19 @@ class FinishedRun {
     }
   }
 
-  // The mean number of turns inside x the time = the sum of their times inside. A turn whose last token comes
-  // with its restoration is answered then, and leaves with the step that is under way; it is the only one, or
-  // the turn was preempted before.
+  // The mean number of attempts inside x the time = the sum of their times inside. A turn whose last token
+  // comes with its restoration is answered then, and leaves with the step that is under way; it is the only
+  // one, or the turn was preempted before.
   void check_littles_law() const {
     double inside = 0;
     for (const auto& [name, means] : result_.series) {
       if (name != "waiting" && name != "running") continue;
       inside += std::accumulate(means.begin(), means.end(), 0.0) / static_cast<double>(means.size());
     }
-    double sum_s = 0, longest_s = 0, leave_late = result_.number("preemptions");
+    double sum_s = result_.dropped_s, longest_s = 0, leave_late = result_.number("preemptions");
     for (const TurnRecord& turn : result_.turns) {
-      if (turn.rejected) continue;
-      sum_s += turn.e2el_s;
+      if (!turn.answered()) continue;
+      sum_s += turn.e2el_s - turn.earlier_s;
       longest_s = std::max(longest_s, turn.e2el_s);
       leave_late += turn.output_tokens == 1 && turn.hit_tokens > 0;
     }

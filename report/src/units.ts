@@ -36,7 +36,7 @@ const rules: [RegExp, string, number][] = [
   [/_j(oules)?(_|$)/, "J", 1],
   [/watts?$/, "W", 1],
   [/(^|_|\.)tokens(\.\w+)?$/, "tokens", 1],
-  [/^(completed|rejected|truncated|retried)$/, "turns", 1],
+  [/^(completed|rejected|failed|abandoned|truncated|retried)$/, "turns", 1],
   [/_rate$/, "%", 100],
 ];
 
@@ -110,7 +110,7 @@ export function short_path(path: string): string {
 export function better(metric: string): number {
   if (/throughput|goodput|hit_rate|hit_tokens|completed|stable|retention/.test(metric)) return 1;
   if (
-    /ttft|itl|tpot|e2el|queue|restore|usd|miss|rejected|truncated|preempt|duration|retried|rated_share/.test(
+    /ttft|itl|tpot|e2el|queue|restore|usd|miss|rejected|failed|abandoned|wasted|truncated|preempt|duration|retried|rated_share/.test(
       metric,
     )
   )

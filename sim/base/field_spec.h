@@ -20,6 +20,7 @@ struct FieldSpec {
   std::span<const std::string_view> allowed = {};  // text: the only values
   std::span<const int64_t> integers = {};          // integer: the only values
   std::string_view reference = {};                 // object: also a name or a path; says of what
+  std::string_view shorthand = {};                 // object: also an integer, the field of this name
 };
 
 }  // namespace kvcap

@@ -44,7 +44,7 @@ constexpr std::size_t kCapacityColumns = 100;
 // Else the highest load that meets a target is not where a search from below ends.
 bool worsens_with_load(const std::string& metric) {
   return metric.ends_with("_ms") || metric.ends_with("hit_rate") || metric.starts_with("rejected") ||
-         metric.starts_with("truncated");
+         metric.starts_with("failed") || metric.starts_with("truncated");
 }
 
 std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scenario) {
@@ -57,7 +57,7 @@ std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scena
       throw InputError(
           "--meet: found the metric \"" + one.metric +
           "\", allowed: one that a higher load makes worse: latencies (_ms), hit rates, rejected, "
-          "truncated and their shares");
+          "failed, truncated and their shares");
     }
     Target target{.metric = one.metric};
     if (one.relation != ">=") target.max = one.bound;
@@ -113,12 +113,11 @@ struct CapacityColumn {
   double scale = 1;
   bool is_alarm = false;  // shown where it is not 0
 };
-constexpr CapacityColumn kCurveColumns[] = {{"TTFT mean", "ms", "mean_ttft_ms"},
-                                            {"p99", "ms", "p99_ttft_ms"},
-                                            {"TPOT p99", "ms", "p99_tpot_ms"},
-                                            {"rejected", "%", "rejected_share", 100, true},
-                                            {"truncated", "%", "truncated_share", 100, true},
-                                            {"output", "tokens/s", "output_throughput"}};
+constexpr CapacityColumn kCurveColumns[] = {
+    {"TTFT mean", "ms", "mean_ttft_ms"},        {"p99", "ms", "p99_ttft_ms"},
+    {"TPOT p99", "ms", "p99_tpot_ms"},          {"rejected", "%", "rejected_share", 100, true},
+    {"failed", "%", "failed_share", 100, true}, {"truncated", "%", "truncated_share", 100, true},
+    {"output", "tokens/s", "output_throughput"}};
 
 // One row a load; the bar is what is served, and behind it what is not met.
 std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& answer) {
@@ -165,11 +164,25 @@ std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& a
 // JSON has no NaN and no infinity: they are written as null.
 Json point_object(const CapacityQuestion& question, const LoadPoint& point) {
   Json metrics = Json::object(), half_widths = Json::object();
-  std::vector<std::string> names = {
-      "mean_ttft_ms",   "p99_ttft_ms",        "mean_tpot_ms",      "p99_tpot_ms",
-      "mean_e2el_ms",   "request_throughput", "output_throughput", "request_goodput",
-      "token_hit_rate", "offered_load",       "utilization.gpu",   "rejected",
-      "rejected_share", "truncated",          "truncated_share",   "cost.usd_per_million_output_tokens"};
+  std::vector<std::string> names = {"mean_ttft_ms",
+                                    "p99_ttft_ms",
+                                    "mean_tpot_ms",
+                                    "p99_tpot_ms",
+                                    "mean_e2el_ms",
+                                    "request_throughput",
+                                    "output_throughput",
+                                    "request_goodput",
+                                    "token_hit_rate",
+                                    "offered_load",
+                                    "utilization.gpu",
+                                    "rejected",
+                                    "rejected_share",
+                                    "failed",
+                                    "failed_share",
+                                    "abandoned",
+                                    "truncated",
+                                    "truncated_share",
+                                    "cost.usd_per_million_output_tokens"};
   for (const Target& target : question.meet) names.push_back(target.metric);
   for (const std::string& one : names) {
     const MeanInterval found = point.metric(one);

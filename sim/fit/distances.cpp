@@ -80,7 +80,7 @@ std::vector<RequestTimes> simulated_times(const FitRun& run, const RunResult& re
   if (run.measured.empty()) return {};
   std::vector<RequestTimes> times(run.workload.turns.size(), {kNan, kNan, kNan});
   for (const TurnRecord& one : result.turns) {
-    if (one.rejected) continue;
+    if (!one.answered()) continue;
     times[run.workload.sessions[one.session].first_turn + one.turn] =
         times_of(one.ttft_s, one.e2el_s, one.output_tokens);
   }

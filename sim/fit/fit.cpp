@@ -78,7 +78,7 @@ struct Target {
 // What the server answered has to fit into the machine that is simulated.
 void refuse_rejected(const FitRun& run, const RunResult& result) {
   const auto left_out = std::count_if(result.turns.begin(), result.turns.end(),
-                                      [](const TurnRecord& one) { return one.rejected || one.truncated; });
+                                      [](const TurnRecord& one) { return !one.answered() || one.truncated; });
   if (left_out == 0) return;
   throw InputError(run.name + ": " + std::to_string(left_out) + " of " + std::to_string(result.turns.size()) +
                    " requests that the server answered do not fit into the simulated one; set "

@@ -25,9 +25,11 @@ TurnRecord merged(uint32_t session, std::span<const TurnRecord* const> calls,
       whole.tier_hit_tokens[t] += call->tier_hit_tokens[t];
       whole.tier_used_tokens[t] += call->tier_used_tokens[t];
     }
+    whole.abandoned = static_cast<uint16_t>(whole.abandoned + call->abandoned);
     whole.retries = static_cast<uint16_t>(whole.retries + call->retries);
     whole.cold = whole.cold && call->cold;
     whole.rejected = whole.rejected || call->rejected;
+    whole.failed = whole.failed || call->failed;
     whole.truncated = whole.truncated || call->truncated;
     admitted_s = std::min(admitted_s, call->arrival_s + call->ttft_s - call->service_ttft_s);
     if (of_session[call->session].answers) {
@@ -36,6 +38,7 @@ TurnRecord merged(uint32_t session, std::span<const TurnRecord* const> calls,
       last = call;
     }
   }
+  whole.failed = whole.failed && !whole.rejected;
   whole.node = (answer ? answer : last)->node;
   const double end_s = ended_s(answer ? *answer : *last);
   const double first_token_s = answer ? answer->arrival_s + answer->ttft_s : end_s;

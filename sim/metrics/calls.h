@@ -20,7 +20,8 @@ struct CallOfTurn {
 // One record a turn, under its own session. What was computed and found are the sums over its calls. Its
 // first token is that of the call that answers, or where none does the end of the last call; it is served
 // from the first admission of a call. Its restoration is that of the call that ended last, the answering one
-// left out. A turn is rejected when one of its calls is.
+// left out. A turn is rejected when one of its calls is,
+// and else failed when one is; what clients of calls did before counts as queueing.
 std::vector<TurnRecord> merged_calls(const std::vector<TurnRecord>& records,
                                      std::span<const CallOfTurn> of_session);
 

@@ -39,11 +39,11 @@ double share_beyond(std::span<const TurnRecord> turns, std::string_view metric, 
   KVCAP_CHECK(found);
   int64_t all = 0, beyond = 0;
   for (const TurnRecord& turn : turns) {
-    if (!is_measured(turn)) continue;
+    if (turn.warmup || turn.rejected) continue;
     const Stretches::Sums latency = found->latency->of(turn);
     if (!(latency.weight > 0)) continue;
     ++all;
-    beyond += latency.value > bound_ms;
+    beyond += turn.failed || latency.value > bound_ms;
   }
   if (all == 0) return std::numeric_limits<double>::quiet_NaN();
   return static_cast<double>(beyond) / static_cast<double>(all);

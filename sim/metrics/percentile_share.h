@@ -17,7 +17,8 @@ namespace kvcap {
 // "median_tpot_ms". None of other metrics, those of single gaps between tokens (itl) among them.
 std::optional<double> allowed_share(std::string_view metric);
 
-// Of the measured turns that have the latency of a percentile, those beyond `bound_ms`; NaN without any.
+// Of the measured turns that have the latency of a percentile, those beyond `bound_ms`, and failed ones; NaN
+// without any.
 // REQUIRES: allowed_share(metric).
 double share_beyond(std::span<const TurnRecord> turns, std::string_view metric, double bound_ms);
 

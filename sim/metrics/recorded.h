@@ -53,6 +53,8 @@ struct Recorded {
   int64_t believed_tokens = 0, there_tokens = 0;  // of routed prompts, on the nodes that got them
   int64_t drafts = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t retried = 0;
+  int64_t abandoned = 0, wasted_prompt_tokens = 0, wasted_output_tokens = 0;
+  double dropped_s = 0;
   int64_t reloaded_tokens = 0;
   double reloaded_bytes = 0;
   int64_t saves_refused = 0;
@@ -69,8 +71,8 @@ struct Recorded {
   const RecordedLevel& operator[](Level which) const { return levels[static_cast<std::size_t>(which)]; }
 };
 
-// Draws the conclusions. Latencies and hits leave warm-up and rejected turns out. Totals, peaks and the gaps
-// between tokens (which no longer know their turns) are of the whole run, warm-up included. Rates,
+// Draws the conclusions. Latencies and hits leave warm-up and unanswered turns out. Totals, peaks and the
+// gaps between tokens (which no longer know their turns) are of the whole run, warm-up included. Rates,
 // utilizations and prices per hour or token are of the steady window (stability.h), where there is one.
 RunResult summarise(Recorded recorded, const RunFacts& facts);
 

@@ -101,6 +101,12 @@ void Recorder::reused(double prefill_s, double restore_s, bool in_prefill) {
 }
 
 void Recorder::retried() { ++state_->retried; }
+void Recorder::abandoned() { ++state_->abandoned; }
+void Recorder::dropped(double inside_s) { state_->dropped_s += inside_s; }
+void Recorder::wasted(int64_t prompt_tokens, int64_t output_tokens) {
+  state_->wasted_prompt_tokens += prompt_tokens;
+  state_->wasted_output_tokens += output_tokens;
+}
 void Recorder::refused_save() { ++state_->saves_refused; }
 void Recorder::waiting_saves(double bytes) {
   state_->waiting_save_bytes += bytes;

@@ -107,6 +107,12 @@ class Recorder {
   void reused(double prefill_s, double restore_s, bool in_prefill = false);
   // A turn starts over on another node, for its own has failed.
   void retried();
+  // A client gave up an attempt of a turn.
+  void abandoned();
+  // An engine drops such an attempt, which was inside for so long, and for which it has computed so many
+  // tokens of the prompt and generated so many.
+  void dropped(double inside_s);
+  void wasted(int64_t prompt_tokens, int64_t output_tokens);
   // A write queue was full: a save or a demotion did not happen.
   void refused_save();
   // Bytes that wait in write queues, over all tiers of a node, changed by so much.

@@ -16,7 +16,7 @@ void append(std::string& text, double value) {
 }
 
 void append_latencies(std::string& row, const TurnRecord& turn) {
-  const double queue_s = turn.ttft_s - turn.service_ttft_s;
+  const double queue_s = turn.ttft_s - turn.service_ttft_s - turn.earlier_s;
   const double lookup_s = turn.lookup_s, load_s = turn.load_s, restore_compute_s = turn.restore_compute_s;
   const double prefill_s = turn.service_ttft_s - lookup_s - load_s - restore_compute_s;
   for (double part_s : {turn.ttft_s, queue_s, lookup_s, load_s, restore_compute_s, prefill_s}) {
@@ -41,13 +41,16 @@ void append_row(std::string& text, const TurnRecord& turn) {
   }
   text += turn.rejected ? ",1" : ",0";
   text += turn.warmup ? ",1" : ",0";
-  if (turn.rejected) {
+  if (!turn.answered()) {
     text += ",,,,,,,,";  // never served: no latencies
   } else {
     append_latencies(text, turn);
   }
   text += ',' + std::to_string(turn.node) + ',' + std::to_string(turn.retries) +
-          (turn.truncated ? ",1\n" : ",0\n");
+          (turn.truncated ? ",1" : ",0") + (turn.failed ? ",1," : ",0,") + std::to_string(turn.abandoned) +
+          ',';
+  append(text, 1e3 * turn.earlier_s);
+  text += '\n';
 }
 
 }  // namespace
@@ -56,7 +59,7 @@ void requests_csv(std::span<const TurnRecord> turns, const std::function<void(st
   std::string text =
       "session,turn,arrival_s,history_tokens,input_tokens,output_tokens,hit_tokens,hit_tier,rejected,warmup,"
       "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries,"
-      "truncated\n";
+      "truncated,failed,abandoned,earlier_ms\n";
   for (const TurnRecord& turn : turns) {
     append_row(text, turn);
     if (text.size() < kPieceBytes) continue;

@@ -15,8 +15,8 @@
 
 namespace kvcap {
 
-// One turn, as requests.csv prints it. Breakdown: ttft = queue + lookup + load + restore_compute +
-// prefill, where queue = ttft - service_ttft and prefill is the rest.
+// One turn, as requests.csv prints it. Breakdown: ttft = earlier + queue + lookup + load + restore_compute +
+// prefill, where queue = ttft - service_ttft - earlier and prefill is the rest.
 struct TurnRecord {
   uint32_t session = 0;
   uint32_t turn = 0;  // from 0
@@ -32,10 +32,11 @@ struct TurnRecord {
   bool warmup = false;
   uint16_t node = 0;     // of the fleet, that answered or refused it
   uint16_t retries = 0;  // nodes that failed while they served it
-  double arrival_s = 0;
+  double arrival_s = 0;  // when its client sent it first: latencies count from then
+  double earlier_s = 0;  // from then to the attempt that was answered
   double ttft_s = 0;
   double service_ttft_s = 0;  // from first admission
-  double e2el_s = 0;
+  double e2el_s = 0;          // failed: until its client gave it up
   // Of a turn that one node computes and another decodes, from the end of its prefill on: until the other
   // node had room for its KV (decode_queue_s), until all of it had come, until the first token
   // (first_step_s).
@@ -46,6 +47,11 @@ struct TurnRecord {
   float restore_compute_s = 0;  // restoration after its last transfer
   float decode_queue_s = 0, first_step_s = 0;
   float api_s = 0;  // in the API server and its tokenizer, before the queue
+  // Attempts that its client gave up; failed: for good, or an earlier turn of its session.
+  uint16_t abandoned = 0;
+  bool failed = false;
+
+  bool answered() const { return !rejected && !failed; }
 };
 
 // A metric under its dotted name, e.g. "p99_ttft_ms" or "utilization.gpu". Null doubles are NaN.
@@ -104,7 +110,8 @@ struct RunResult {
   std::vector<std::string> notes;
   std::string quality_note;  // empty: lossless
   std::string hardware_provenance;
-  int64_t session_count = 0, turn_count = 0;  // served or rejected
+  int64_t session_count = 0, turn_count = 0;  // served, rejected or failed
+  double dropped_s = 0;                       // that attempts were inside which their clients gave up
   std::vector<TurnRecord> turns;              // in order of arrival, then session; empty where nobody asks
 
   // Returns the number behind a metric (bool as 0/1); NaN when there is no such number. "stable" is 1 where

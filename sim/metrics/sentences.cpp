@@ -9,6 +9,7 @@
 #include "base/resource.h"
 #include "metrics/cost.h"
 #include "metrics/format.h"
+#include "metrics/stability.h"
 
 namespace kvcap {
 namespace {
@@ -29,7 +30,8 @@ struct Part {
   const char* name;
   const char* doing;
 };
-constexpr Part kTtftParts[] = {{"api", "in the API server"},
+constexpr Part kTtftParts[] = {{"retries", "giving up and asking again"},
+                               {"api", "in the API server"},
                                {"queue", "queueing"},
                                {"lookup", "looking up"},
                                {"load", "loading"},
@@ -263,17 +265,21 @@ std::string storing_text(const Setting& setting) {
 }
 
 // Share of turns; results of others may not say.
-double rejected_share(const Setting& setting) {
-  const double share = metric(setting, "rejected_share");
+double share_of(const Setting& setting, std::string_view what) {
+  const double share = metric(setting, std::string(what) + "_share");
   return std::isnan(share) ? 0 : share;
 }
+double unanswered_share(const Setting& setting) {
+  return share_of(setting, "rejected") + share_of(setting, "failed");
+}
 
-// Who answers few turns answers them fast: those that reject no more than the others, or 0.1 % more.
-std::vector<Setting> without_rejecting(std::vector<Setting> settings) {
+// Who answers few turns answers them fast: those that leave no more of them unanswered than the others, or
+// 0.1 % more.
+std::vector<Setting> without_unanswered(std::vector<Setting> settings) {
   constexpr double kFew = 0.001;
   double least = 1;
-  for (const Setting& setting : settings) least = std::min(least, rejected_share(setting));
-  std::erase_if(settings, [&](const Setting& one) { return rejected_share(one) > least + kFew; });
+  for (const Setting& setting : settings) least = std::min(least, unanswered_share(setting));
+  std::erase_if(settings, [&](const Setting& one) { return unanswered_share(one) > least + kFew; });
   return settings;
 }
 
@@ -290,7 +296,7 @@ void compare(const std::vector<Setting>& settings, const std::vector<Difference>
   std::vector<Setting> real, affordable;  // what cannot serve the rate is no bargain
   for (const Setting& setting : settings)
     if (!setting.result->is_bound) real.push_back(setting);
-  real = without_rejecting(std::move(real));
+  real = without_unanswered(std::move(real));
   for (const Setting& setting : real)
     if (!is_saturated(setting) && metric(setting, kCost) > 0) affordable.push_back(setting);
   const auto fastest = least(real, [&](const Setting& s) { return bring_back_ms(s, ideal); });
@@ -358,16 +364,24 @@ std::vector<std::string> unsized_texts(const std::vector<Setting>& settings) {
   return texts;
 }
 
+bool clients_leave(const Setting& setting) {
+  return setting.result->text("stable.reason").starts_with(kClientsGiveUp);
+}
+
 std::string overload_text(const std::vector<Setting>& settings) {
-  std::vector<std::string> overloaded, open;
+  std::vector<std::string> overloaded, left, open;
   for (const Setting& setting : settings) {
-    if (is_saturated(setting)) overloaded.push_back(setting.label);
+    if (is_saturated(setting)) (clients_leave(setting) ? left : overloaded).push_back(setting.label);
     if (is_undecided(setting) && !setting.result->is_bound) open.push_back(setting.label);
   }
   std::string text;
   if (!overloaded.empty()) {
     text = "Warning: this machine cannot serve this rate with " + joined(overloaded, " or ") +
            ": the requests inside grow throughout.";
+  }
+  if (!left.empty()) {
+    text += std::string(text.empty() ? "" : " ") + "Warning: this machine cannot serve this rate with " +
+            joined(left, " or ") + ": clients give up.";
   }
   if (!open.empty()) {
     text += std::string(text.empty() ? "" : " ") +
@@ -378,11 +392,13 @@ std::string overload_text(const std::vector<Setting>& settings) {
   return text;
 }
 
-std::string rejected_text(const std::vector<Setting>& settings) {
+std::string unanswered_text(const std::vector<Setting>& settings) {
   std::vector<std::string> items;
   for (const Setting& setting : settings) {
-    if (rejected_share(setting) > 0)
-      items.push_back(setting.label + " rejects " + format_percent(rejected_share(setting)));
+    for (const auto& [what, does] : {std::pair("rejected", " rejects "), std::pair("failed", " fails ")}) {
+      const double share = share_of(setting, what);
+      if (share > 0) items.push_back(setting.label + does + format_percent(share));
+    }
   }
   if (items.empty()) return "";
   return "Warning: " + joined(items) + " of the turns; latencies are those of the others.";
@@ -396,7 +412,7 @@ std::vector<Setting> eligible(const std::vector<Setting>& settings) {
     real.push_back(setting);
     if (!is_saturated(setting)) stable.push_back(setting);
   }
-  return without_rejecting(stable.empty() ? real : stable);
+  return without_unanswered(stable.empty() ? real : stable);
 }
 
 double half_width(const Setting& setting, std::string_view metric) {
@@ -544,7 +560,7 @@ std::vector<std::string> resource_sentences(const std::vector<Setting>& settings
     if (setting.result->is_bound && settings.size() > 1) continue;
     add(paragraphs, {bound_text(setting), wear_text(setting)});
   }
-  add(paragraphs, {overload_text(settings), rejected_text(settings)});
+  add(paragraphs, {overload_text(settings), unanswered_text(settings)});
   return paragraphs;
 }
 
@@ -554,7 +570,7 @@ std::vector<std::string> sentences(const std::vector<Setting>& settings,
   if (settings.size() == 1) describe_one(settings[0], paragraphs);
   if (settings.size() > 1) compare(settings, differences, paragraphs);
   for (std::string& text : unsized_texts(settings)) paragraphs.push_back(std::move(text));
-  add(paragraphs, {overload_text(settings), rejected_text(settings)});
+  add(paragraphs, {overload_text(settings), unanswered_text(settings)});
   return paragraphs;
 }
 

@@ -25,7 +25,7 @@ struct SessionSeen {
   double inside_s = 0;   // sum over turns
   double covered_s = 0;  // the same without overlaps
   double until_s = 0;
-  bool rejected = false;
+  bool answered = true;  // all that it asked
 };
 
 std::vector<SessionSeen> sessions_of(std::span<const TurnRecord> turns) {
@@ -34,10 +34,10 @@ std::vector<SessionSeen> sessions_of(std::span<const TurnRecord> turns) {
     if (turn.session >= sessions.size()) sessions.resize(turn.session + 1);
     SessionSeen& session = sessions[turn.session];
     if (session.began_s < 0) session.began_s = session.until_s = turn.arrival_s;
-    session.rejected = session.rejected || turn.rejected;
-    if (turn.rejected) continue;
+    session.answered = session.answered && turn.answered();
+    if (!turn.answered()) continue;
     const double ended_s = turn.arrival_s + turn.e2el_s;
-    session.served_s += turn.e2el_s - queue_s(turn);
+    session.served_s += turn.e2el_s - before_service_s(turn);
     session.inside_s += turn.e2el_s;
     session.covered_s += std::max(0.0, ended_s - std::max(session.until_s, turn.arrival_s));
     session.until_s = std::max(session.until_s, ended_s);
@@ -80,9 +80,9 @@ Window steady_window(std::span<const TurnRecord> turns) {
   ages_s.reserve(turns.size());
   unqueued_s.reserve(turns.size());
   for (const TurnRecord& turn : turns) {
-    if (turn.rejected) continue;
+    if (!turn.answered()) continue;
     ages_s.push_back(turn.arrival_s + turn.e2el_s - sessions[turn.session].began_s);
-    queued_s[turn.session] += queue_s(turn);
+    queued_s[turn.session] += before_service_s(turn);
     unqueued_s.push_back(ages_s.back() - queued_s[turn.session]);
   }
   if (ages_s.empty() || !(window.to_s > 0)) return window;
@@ -120,7 +120,7 @@ Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool r
     counts[std::min<std::size_t>(static_cast<std::size_t>(part), kRunParts - 1)] += 1;
     inside_s += one.inside_s;
     covered_s += one.covered_s;
-    if (!one.rejected) served_s.push_back(one.served_s);
+    if (one.answered) served_s.push_back(one.served_s);
   }
   chance.gap_variation = squared_variation(gaps_s);
   // Index of dispersion for counts: 1 where sessions begin independently.

@@ -49,6 +49,9 @@ constexpr std::string_view name(Verdict verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
+// How the reason begins where clients give up turns for good, so that no queue can grow.
+inline constexpr std::string_view kClientsGiveUp = "clients give up";
+
 struct Stability {
   Verdict verdict = Verdict::undecided;
   std::string reason;  // a clause

@@ -9,6 +9,7 @@
 
 #include "base/float_values.h"
 #include "metrics/cost.h"
+#include "metrics/format.h"
 #include "metrics/quantiles.h"
 #include "metrics/recorded.h"
 #include "metrics/stability.h"
@@ -19,6 +20,8 @@ namespace kvcap {
 namespace {
 
 constexpr int kSeriesBins = 200;
+// Share of the turns that may fail of a load that is served: as many as a 99th percentile leaves out.
+constexpr double kMostFailed = 0.01;
 // Of a window, for the busiest resource at a time.
 constexpr int kBottleneckParts = 1000;
 // Turns whose prefill is compared with that in an idle engine: all, or so many of them, evenly spread.
@@ -30,7 +33,7 @@ constexpr std::size_t kBeforeItl = 5;
 // Where the TTFTs of the turns, in order of arrival, settle.
 struct Settling {
   bool can_tell = false;
-  std::size_t turns = 0;  // before they have settled, rejected ones among them
+  std::size_t turns = 0;  // before they have settled, unanswered ones among them
   std::size_t served = 0;
   std::string method;
 };
@@ -39,14 +42,14 @@ Settling settling_of(const std::vector<TurnRecord>& turns) {
   WarmupDetector detector;
   Settling settling;
   for (const TurnRecord& turn : turns) {
-    if (turn.rejected) continue;
+    if (!turn.answered()) continue;
     detector.add(turn.ttft_s);
     ++settling.served;
   }
   const WarmupDetector::Found found = detector.find();
   settling.can_tell = found.can_tell;
   settling.method = "mser-" + std::to_string(found.group);
-  for (int64_t left = found.values; left > 0; ++settling.turns) left -= !turns[settling.turns].rejected;
+  for (int64_t left = found.values; left > 0; ++settling.turns) left -= turns[settling.turns].answered();
   return settling;
 }
 
@@ -123,13 +126,12 @@ class Summary {
 
   // Totals of the run, and rates over their window.
   void count_tokens() {
-    int64_t completed = 0, rejected = 0, truncated = 0;
+    int64_t completed = 0, rejected = 0, failed = 0, truncated = 0;
     for (const TurnRecord& turn : recorded_.turns) {
       truncated += turn.truncated;
-      if (turn.rejected) {
-        ++rejected;
-        continue;
-      }
+      rejected += turn.rejected;
+      failed += turn.failed;
+      if (!turn.answered()) continue;
       ++completed;
       served_.input_tokens += static_cast<double>(turn.history_tokens) + turn.input_tokens;
       served_.output_tokens += turn.output_tokens;
@@ -139,15 +141,20 @@ class Summary {
     add("duration", facts_.duration_s);
     add("completed", completed);
     add("rejected", rejected);
+    add("failed", failed);
+    add("abandoned", recorded_.abandoned);
     add("truncated", truncated);
     const auto all = static_cast<double>(recorded_.turns.size());
     add("rejected_share", static_cast<double>(rejected) / all);
+    add("failed_share", static_cast<double>(failed) / all);
     add("truncated_share", static_cast<double>(truncated) / all);
     add("stable.verdict", std::string(name(stability.verdict)));
     add("stable.reason", stability.reason);
     add_offered_load();
     add("total_input_tokens", static_cast<int64_t>(served_.input_tokens));
     add("total_output_tokens", static_cast<int64_t>(served_.output_tokens));
+    add("wasted_prompt_tokens", recorded_.wasted_prompt_tokens);
+    add("wasted_output_tokens", recorded_.wasted_output_tokens);
     add_rates();
   }
 
@@ -156,7 +163,7 @@ class Summary {
   void add_rates() {
     double completed = 0, good = 0;
     for (const TurnRecord& turn : recorded_.turns) {
-      if (turn.rejected) continue;
+      if (!turn.answered()) continue;
       const double first_s = turn.arrival_s + turn.ttft_s, last_s = turn.arrival_s + turn.e2el_s;
       if (window_.has(first_s))
         in_window_.input_tokens += static_cast<double>(turn.history_tokens) + turn.input_tokens;
@@ -187,7 +194,7 @@ class Summary {
     MeanTurn mean;
     double served = 0;
     for (const TurnRecord& turn : recorded_.turns) {
-      if (turn.rejected) continue;
+      if (!turn.answered()) continue;
       ++served;
       const double prompt_tokens = static_cast<double>(turn.history_tokens) + turn.input_tokens;
       mean.prompt_tokens += prompt_tokens;
@@ -225,11 +232,29 @@ class Summary {
     return {0, falls_behind ? last_begin_s : facts_.duration_s};
   }
 
+  // Where clients give up no queue grows, whatever is offered.
   Stability judge() const {
+    const double failed = failed_share();
+    if (failed > kMostFailed) {
+      return {Verdict::saturated, std::string(kClientsGiveUp) + " " + format_percent(failed) +
+                                      " of the turns for good, and at most " + format_percent(kMostFailed) +
+                                      " may fail of a load that is served"};
+    }
     if (facts_.closed_loop)
       return {Verdict::stable, "a session begins when another has ended: no queue can grow"};
     return judge_stability(recorded_[Level::waiting].series, recorded_[Level::running].series, steady_,
                            chance_of(recorded_.turns, steady_, facts_.rate_varies));
+  }
+
+  // Of the turns that are sent inside the steady window, if there is one.
+  double failed_share() const {
+    double failed = 0, sent = 0;
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (steady_.is_steady && !steady_.has(turn.arrival_s)) continue;
+      ++sent;
+      failed += turn.failed;
+    }
+    return sent > 0 ? failed / sent : 0;
   }
 
   void add_latency(const TurnMean& mean) {
@@ -420,11 +445,12 @@ class Summary {
   // Exposed time only; "queue" is what turns wait in it once the API server has passed them on. Prefill is
   // what remains, so that the parts sum to mean_ttft_ms.
   void add_breakdown() {
-    double count = 0, api = 0, queue = 0, lookup = 0, load = 0, restore_compute = 0;
+    double count = 0, retries = 0, api = 0, queue = 0, lookup = 0, load = 0, restore_compute = 0;
     double decode_queue = 0, transfer = 0, first_step = 0;
     for (const TurnRecord& turn : recorded_.turns) {
       if (!is_measured(turn)) continue;
       ++count;
+      retries += turn.earlier_s;
       api += turn.api_s;
       queue += std::max(0.0, queue_s(turn) - turn.api_s);
       lookup += turn.lookup_s;
@@ -435,6 +461,7 @@ class Summary {
       first_step += turn.first_step_s;
     }
     const double ms = 1e3 / count;
+    add("ttft_breakdown_ms.retries", retries * ms);
     add("ttft_breakdown_ms.api", api * ms);
     add("ttft_breakdown_ms.queue", queue * ms);
     add("ttft_breakdown_ms.lookup", lookup * ms);
@@ -446,9 +473,9 @@ class Summary {
       add("ttft_breakdown_ms.first_step", first_step * ms);
     }
     // Not below 0: the parts are kept as floats, of which a long one rounds more than a short prefill.
-    add("ttft_breakdown_ms.prefill",
-        std::max(0.0, result_.number("mean_ttft_ms") - (api + queue + lookup + load + restore_compute) * ms -
-                          (decode_queue + transfer + first_step) * ms));
+    add("ttft_breakdown_ms.prefill", std::max(0.0, result_.number("mean_ttft_ms") - retries * ms -
+                                                       (api + queue + lookup + load + restore_compute) * ms -
+                                                       (decode_queue + transfer + first_step) * ms));
     add("mean_batching_ms", facts_.idle_prefill_s ? 1e3 * mean_batching_s() : kNaN);
   }
 
@@ -459,7 +486,7 @@ class Summary {
     std::vector<const TurnRecord*> measured;
     double served = 0;
     for (const TurnRecord& turn : recorded_.turns) {
-      served += !turn.rejected;
+      served += turn.answered();
       if (is_measured(turn)) measured.push_back(&turn);
     }
     const std::size_t every = (measured.size() + kMostIdlePrefills - 1) / kMostIdlePrefills;
@@ -468,7 +495,7 @@ class Summary {
       const TurnRecord& turn = *measured[i];
       const double restored_s = turn.lookup_s + turn.load_s + turn.restore_compute_s;
       const double handed_over_s = turn.decode_queue_s + turn.transfer_s + turn.first_step_s;
-      const double prefill_s = turn.ttft_s - queue_s(turn) - restored_s - handed_over_s;
+      const double prefill_s = turn.ttft_s - before_service_s(turn) - restored_s - handed_over_s;
       sum_s += std::max(0.0, prefill_s - facts_.idle_prefill_s(turn));
       ++count;
     }
@@ -514,7 +541,7 @@ class Summary {
     BinnedMeans hit_rate(kSeriesBins, facts_.duration_s);
     BinnedMeans ttft_ms(kSeriesBins, facts_.duration_s);
     for (const TurnRecord& turn : recorded_.turns) {
-      if (turn.rejected) continue;
+      if (!turn.answered()) continue;
       const double prompt_tokens = static_cast<double>(turn.history_tokens) + turn.input_tokens;
       if (prompt_tokens > 0) hit_rate.add(turn.arrival_s, turn.hit_tokens / prompt_tokens, prompt_tokens);
       ttft_ms.add(turn.arrival_s, 1e3 * turn.ttft_s);
@@ -570,6 +597,7 @@ RunResult summarise(Recorded recorded, const RunFacts& facts) {
   result.turn_count = std::ssize(recorded.turns);
   result.session_count = std::count_if(recorded.turns.begin(), recorded.turns.end(),
                                        [](const TurnRecord& turn) { return turn.turn == 0; });
+  result.dropped_s = recorded.dropped_s;
   result.turns = std::move(recorded.turns);
   return result;
 }

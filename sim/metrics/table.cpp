@@ -39,6 +39,7 @@ constexpr TableRow kTableRows[] = {
     {"E2E  mean", "ms", "mean_e2el_ms", 1, false, false},
     {"acceptance", "tokens", "speculation.mean_acceptance_length", 1, false, false},
     {"rejected", "turns", "rejected", 1, false, false, true},
+    {"failed", "turns", "failed", 1, false, false, true},
     {"truncated", "turns", "truncated", 1, false, false, true},
     {"token hit rate", "%", "token_hit_rate", 100, false, true},
     {"stored", "KiB/token", "stored_bytes_per_token", 1.0 / 1024, true, true},

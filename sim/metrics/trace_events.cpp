@@ -107,6 +107,11 @@ void write_turn(EventWriter& writer, std::size_t id, const TurnRecord& turn) {
                            R"(,"output_tokens":)" + std::to_string(turn.output_tokens) + R"(,"hit_tokens":)" +
                            std::to_string(turn.hit_tokens) +
                            (turn.node > 0 ? R"(,"node":)" + std::to_string(turn.node) : "");
+  if (turn.failed) {
+    const std::string attempts = R"(,"abandoned":)" + std::to_string(turn.abandoned);
+    writer.phase(id, name + ", failed", turn.arrival_s, turn.arrival_s + turn.e2el_s, args + attempts);
+    return;
+  }
   if (turn.rejected) {
     writer.phase(id, name + ", rejected", turn.arrival_s, turn.arrival_s, args);
     return;
@@ -118,8 +123,9 @@ void write_turn(EventWriter& writer, std::size_t id, const TurnRecord& turn) {
     writer.phase(id, phase, at_s, at_s + seconds);
     at_s += seconds;
   };
+  then("abandoned attempts", turn.earlier_s);
   then("API server", turn.api_s);
-  then("queue", turn.ttft_s - turn.service_ttft_s - turn.api_s);
+  then("queue", turn.ttft_s - turn.service_ttft_s - turn.earlier_s - turn.api_s);
   then("lookup", turn.lookup_s);
   then("load", turn.load_s);
   then("restore compute", turn.restore_compute_s);

@@ -1,5 +1,6 @@
-// Turns that were rejected, or whose prompt was truncated. Latencies are those of the others, so that good
-// ones say nothing where a machine serves few: who asks for a latency has to say how many may go unserved.
+// Turns that were rejected, have failed, or whose prompt was truncated. Latencies are those of the others, so
+// that good ones say nothing where a machine serves few: who asks for a latency has to say how many may go
+// unserved.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace kvcap {
 
-inline constexpr std::string_view kUnserved[] = {"rejected", "truncated"};
+inline constexpr std::string_view kUnserved[] = {"rejected", "failed", "truncated"};
 
 // The first of them that happened without a bound, on its number or its share; empty where there is none.
 // `has_bound` tells of a metric whether it has one.

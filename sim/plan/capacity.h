@@ -30,7 +30,7 @@
 namespace kvcap {
 
 struct CapacityQuestion {
-  std::vector<Target> meet;  // beside a stable load in which nothing is rejected or truncated
+  std::vector<Target> meet;  // beside a stable load in which nothing is rejected, fails or is truncated
   bool closed_loop = false;  // loads are whole numbers of sessions, else requests per second
   int64_t seeds = 8;
   double guess = 1;         // where to begin
@@ -51,8 +51,8 @@ using RunLoads = std::function<std::vector<RunResult>(const std::vector<LoadAsk>
 struct LoadPoint {
   double load = 0;
   std::vector<RunResult> runs;
-  // What the means say: the first condition that is missed (a target's metric, stable, rejected, truncated);
-  // empty: none.
+  // What the means say: the first condition that is missed (a target's metric, stable, rejected, failed,
+  // truncated); empty: none.
   std::string missed;
   Judgement verdict = Judgement::unclear;  // what the intervals say; of a single seed, what the means say
 

@@ -24,10 +24,12 @@ struct TtftPart {
 
 std::vector<TtftPart> ttft_parts() {
   std::vector<TtftPart> parts;
-  parts.push_back({"api", [](const RunResult& run) {
-                     const double api_ms = run.number("ttft_breakdown_ms.api");
-                     return std::isnan(api_ms) ? 0 : api_ms;  // of results that are older than the part
-                   }});
+  for (const char* name : {"retries", "api"}) {
+    parts.push_back({name, [name](const RunResult& run) {
+                       const double part_ms = run.number(std::string("ttft_breakdown_ms.") + name);
+                       return std::isnan(part_ms) ? 0 : part_ms;  // of results that are older than the part
+                     }});
+  }
   for (const char* name : {"queue", "lookup", "load", "restore_compute"}) {
     parts.push_back({name, metric(std::string("ttft_breakdown_ms.") + name)});
   }

@@ -15,13 +15,11 @@ struct ViewColumn {
   double scale = 1;
   bool is_alarm = false;  // shown where it is not 0
 };
-constexpr ViewColumn kColumns[] = {{"mean TTFT ms", "mean_ttft_ms"},
-                                   {"p99 TTFT ms", "p99_ttft_ms"},
-                                   {"p99 TPOT ms", "p99_tpot_ms"},
-                                   {"rejected %", "rejected_share", 100, true},
-                                   {"truncated %", "truncated_share", 100, true},
-                                   {"output tokens/s", "output_throughput"},
-                                   {"goodput requests/s", "request_goodput"}};
+constexpr ViewColumn kColumns[] = {
+    {"mean TTFT ms", "mean_ttft_ms"},         {"p99 TTFT ms", "p99_ttft_ms"},
+    {"p99 TPOT ms", "p99_tpot_ms"},           {"rejected %", "rejected_share", 100, true},
+    {"failed %", "failed_share", 100, true},  {"truncated %", "truncated_share", 100, true},
+    {"output tokens/s", "output_throughput"}, {"goodput requests/s", "request_goodput"}};
 
 double metric_of(const Json& point, const char* metric) {
   return number_of(value_of(point, "metrics"), metric);
@@ -71,12 +69,14 @@ std::vector<std::string> capacity_sentences(const Json& capacity) {
                    (std::isnan(good) ? "" : " and " + format_number(good) + " requests/s meet the slo") +
                    ".");
   }
-  for (const char* what : {"rejected", "truncated"}) {
+  for (const char* what : {"rejected", "failed", "truncated"}) {
     const auto most = std::max_element(curve.begin(), curve.end(), [what](const Json& a, const Json& b) {
       return !(metric_of(a, what) >= metric_of(b, what));
     });
     const double share = metric_of(*most, (std::string(what) + "_share").c_str());
-    if (share > 0) said.push_back("Up to " + format_percent(share) + " of the turns are " + what + ".");
+    if (!(share > 0)) continue;
+    said.push_back("Up to " + format_percent(share) + " of the turns " +
+                   (std::string_view(what) == "failed" ? "fail." : "are " + std::string(what) + "."));
   }
   return said;
 }

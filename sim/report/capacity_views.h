@@ -11,8 +11,8 @@ namespace kvcap {
 
 std::vector<std::string> capacity_sentences(const Json& capacity);
 
-// A row a load of the curve; columns of rejected and truncated turns only where there are any. The first
-// column and the last are words.
+// A row a load of the curve; columns of rejected, failed and truncated turns only where there are any. The
+// first column and the last are words.
 struct CapacityTable {
   std::vector<std::string> head;
   std::vector<std::vector<std::string>> rows;

@@ -105,7 +105,7 @@ void add_restore(Page& page, const ReportInput& input) {
 void add_sweep(Page& page, const ReportInput& input) {
   const Json& columns = value_of(input.content, "columns");
   std::vector<const char*> metrics = {"mean_ttft_ms", "p99_ttft_ms"};
-  for (const char* alarm : {"rejected", "truncated"}) {
+  for (const char* alarm : {"rejected", "failed", "truncated"}) {
     const Json& counts = list_of(columns, alarm);
     if (std::any_of(counts.begin(), counts.end(), [](const Json& one) { return number_or_nan(one) > 0; }))
       metrics.push_back(alarm);

@@ -172,16 +172,23 @@ struct SettingColumn {
   const Json* values = nullptr;
 };
 
-// Rows in which `metric` is a number of a run that kept up with its rate and rejected nothing.
+// Whether the row's run rejected turns, or clients gave some up for good.
+bool leaves_unanswered(const Json& columns, std::size_t row) {
+  const auto has = [&](const char* what) {
+    const Json& counts = list_of(columns, what);
+    return row < counts.size() && number_or_nan(counts[row]) > 0;
+  };
+  return has("rejected") || has("failed");
+}
+
+// Rows in which `metric` is a number of a run that kept up with its rate and answered every turn.
 std::vector<std::size_t> good_rows(const Json& sweep, const Json& values) {
   const Json& columns = value_of(sweep, "columns");
   const Json& verdicts = list_of(columns, "stable.verdict");
-  const Json& rejected = list_of(columns, "rejected");
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const bool is_saturated = i < verdicts.size() && verdicts[i] == "saturated";
-    const bool rejects = i < rejected.size() && number_or_nan(rejected[i]) > 0;
-    if (!is_saturated && !rejects && values[i].is_number()) rows.push_back(i);
+    if (!is_saturated && !leaves_unanswered(columns, i) && values[i].is_number()) rows.push_back(i);
   }
   return rows;
 }
@@ -256,10 +263,11 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
   for (const Json& verdict : list_of(columns, "stable.verdict")) overloaded += verdict == "saturated";
   if (overloaded > 0)
     points += "; " + format_count(overloaded) + " cannot serve their rate and are left out below";
-  const Json& rejected = list_of(columns, "rejected");
-  const auto rejecting = std::count_if(rejected.begin(), rejected.end(),
-                                       [](const Json& count) { return number_or_nan(count) > 0; });
-  if (rejecting > 0) points += "; " + format_count(rejecting) + " reject turns and are left out, too";
+  int64_t unanswering = 0;
+  const std::size_t points_shown = list_of(columns, "rejected").size();
+  for (std::size_t row = 0; row < points_shown; ++row) unanswering += leaves_unanswered(columns, row);
+  if (unanswering > 0)
+    points += "; " + format_count(unanswering) + " reject turns or let them fail and are left out, too";
   std::vector<std::string> said;
   const double replications = number_of(value_of(sweep, "base"), "replications");
   const std::string chance = replications > 1 ? "" : " One run a point, so small differences may be chance.";

@@ -265,6 +265,14 @@ void check_warmup(const Scenario& scenario, const Places& places) {
        "0 where workload.warmup is not \"turns\"");
 }
 
+void note_unused_retries(Scenario& scenario) {
+  const WorkloadOptions& workload = scenario.workload;
+  if (!workload.retries || workload.retries->count == 0 || workload.client_timeout_s) return;
+  scenario.notes.push_back(
+      "workload.retries is not used: clients retry what times out, and workload.client_timeout_s says no "
+      "time");
+}
+
 void check_name(const std::string& found, const std::vector<std::string>& known, const Places& places,
                 std::string_view path) {
   if (std::find(known.begin(), known.end(), found) != known.end()) return;
@@ -578,6 +586,7 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_source(scenario, places);
   check_arrivals(scenario, places);
   check_warmup(scenario, places);
+  note_unused_retries(scenario);
   check_fleet(scenario, places);
   check_disaggregation(scenario, places);
   note_unreached(scenario);

@@ -968,10 +968,32 @@ static void describe(FieldVisitor& v, ThinkTimeOptions& o) {
   v.field("cv", o.cv, variation("coefficient of variation: lognormal"));
 }
 
+static void describe(FieldVisitor& v, RetryOptions& o) {
+  v.field("count", o.count,
+          {.meaning = "how often a client sends a request again (OpenAI's client: 2)",
+           .min = 0,
+           .max = 1000,
+           .required = true});
+  v.field("backoff_s", o.backoff_s, not_negative("before it does so for the first time", "s"));
+  v.field("multiplier", o.multiplier,
+          {.meaning = "each further time it waits so many times as long", .min = 1, .max = 100});
+  v.field("max_backoff_s", o.max_backoff_s, not_negative("but no longer", "s"));
+  v.field("jitter", o.jitter, {.meaning = "share of it that chance takes off at most", .min = 0, .max = 1});
+}
+
 static void describe(FieldVisitor& v, WorkloadOptions& o) {
   v.field("source", o.source, {.meaning = "what the sessions are", .required = true});
   v.field("arrivals", o.arrivals, {.meaning = "when sessions begin"});
   v.field("think_time", o.think_time, {.meaning = "how long users take"});
+  v.field("client_timeout_s", o.client_timeout_s,
+          positive_or_absent("a client gives a request up so long after it has sent it, unless it has the "
+                             "last token; the engine drops it before its next step (OpenAI's client: 600)",
+                             "s", "clients wait for ever"));
+  v.field("retries", o.retries,
+          {.meaning = "what clients do then: they send the request again; after the last retry it has "
+                      "failed, and its session ends",
+           .absent = "none",
+           .shorthand = "count"});
   v.field("sessions", o.sessions,
           {.meaning = "how many",
            .min = 1,

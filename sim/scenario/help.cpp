@@ -31,9 +31,9 @@ class HelpFields : public FieldVisitor {
     line(name, allowed, value.empty() && !spec.required ? "" : usual(value, present, spec), spec);
   }
   void object(std::string_view name, bool*, const FieldSpec& spec, const Describe& describe) override {
-    const std::string what = spec.reference.empty()
-                                 ? "an object"
-                                 : "a " + std::string(spec.reference) + ": a name, a path or an object";
+    std::string what = "an object";
+    if (!spec.reference.empty()) what = "a " + std::string(spec.reference) + ": a name, a path or an object";
+    if (!spec.shorthand.empty()) what += " or its " + std::string(spec.shorthand);
     line(name, what, spec.required ? "required" : absent(spec), spec);
     HelpFields inner(below(path_, name), fields_);
     describe(inner);

@@ -116,7 +116,9 @@ class ReadFields : public FieldVisitor {
     if (!found->is_object() && !spec.reference.empty()) {
       fail(below(path_, name), *found, "a name, a path or an object");
     }
-    read(*found, below(path_, name), places_, notes_, describe);
+    const bool is_short = !spec.shorthand.empty() && found->is_number();
+    const Json whole = is_short ? Json{{spec.shorthand, *found}} : Json();
+    read(is_short ? whole : *found, below(path_, name), places_, notes_, describe);
   }
 
   void list(std::string_view name, std::size_t, bool* present, const FieldSpec& spec,

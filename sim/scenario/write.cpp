@@ -108,6 +108,10 @@ class SchemaFields : public FieldVisitor {
       if (spec.reference == "model") forms.push_back({{"type", "object"}, {"anyOf", either}});
       property = {{"anyOf", std::move(forms)}};
     }
+    if (!spec.shorthand.empty()) {
+      const Json number = property["properties"][std::string(spec.shorthand)];
+      property = {{"anyOf", {number, std::move(property)}}};
+    }
     put(name, std::move(property), nullptr, present, spec);
   }
   void list(std::string_view name, std::size_t, bool* present, const FieldSpec& spec,

@@ -1,6 +1,7 @@
 #include "serving/arrivals.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace kvcap {
@@ -8,7 +9,8 @@ namespace kvcap {
 Arrivals::Arrivals(const Workload& workload)
     : workload_(workload),
       released_(static_cast<uint32_t>(workload.sessions.size())),
-      open_sessions_(workload.sessions.size()) {
+      open_sessions_(workload.sessions.size()),
+      backoffs_(workload.clients.seed, "client backoff") {
   awaited_.reserve(workload.calls.size());
   for (const Call& call : workload.calls) awaited_.push_back(call.after);
   if (!workload.parents.empty()) {
@@ -119,10 +121,10 @@ void Arrivals::begin_branching(const Arrival& first) {
   }
 }
 
-// The next to return is never a turn of a refused session.
+// The next to return is never a turn of a refused session, but for one that a client has sent before.
 void Arrivals::drop_refused() {
   if (branching_.empty()) return;
-  while (!returning_.empty() && returning_.top().turn > 0) {
+  while (!returning_.empty() && returning_.top().turn > 0 && returning_.top().attempt == 0) {
     const auto state = branching_.find(returning_.top().session);
     if (state == branching_.end() || !state->second.is_refused) break;
     returning_.pop();
@@ -150,7 +152,13 @@ Arrival Arrivals::pop() {
     pass_waiting();
   }
   arrival.number = numbered_++;
+  if (arrival.attempt == 0) arrival.warmup = numbered_turns_++ < workload_.warmup_turns;
+  wait_for_answer(arrival);
   if (workload_.parents.empty()) return arrival;
+  if (arrival.attempt > 0) {
+    drop_refused();
+    return arrival;
+  }
   if (arrival.turn == 0 && branches(workload_.sessions[arrival.session])) begin_branching(arrival);
   const auto branching = branching_.find(arrival.session);
   if (branching != branching_.end()) {
@@ -162,6 +170,7 @@ Arrival Arrivals::pop() {
 }
 
 void Arrivals::answered(const Arrival& turn, double now_s) {
+  stop_waiting(turn);
   const Session& session = workload_.sessions[turn.session];
   const auto branching = branching_.find(turn.session);
   if (branching == branching_.end()) {
@@ -186,6 +195,39 @@ void Arrivals::answered(const Arrival& turn, double now_s) {
   end_session(turn.session, now_s);
 }
 
+// ---- clients that give up ----
+
+void Arrivals::wait_for_answer(Arrival& arrival) {
+  arrival.deadline_s = arrival.time_s + workload_.clients.timeout_s;
+  if (std::isinf(arrival.deadline_s)) return;
+  awaited_answers_.emplace(std::pair(arrival.deadline_s, arrival.number), arrival);
+}
+
+double Arrivals::next_give_up_s() const {
+  if (awaited_answers_.empty()) return std::numeric_limits<double>::infinity();
+  return awaited_answers_.begin()->first.first;
+}
+
+Arrival Arrivals::give_up() {
+  const Arrival given_up = awaited_answers_.begin()->second;
+  awaited_answers_.erase(awaited_answers_.begin());
+  if (is_last(given_up)) return given_up;
+  Arrival again = given_up;
+  again.time_s = given_up.deadline_s + backoff_s(given_up);
+  again.earlier_s += again.time_s - given_up.time_s;
+  ++again.attempt;
+  returning_.push(again);
+  return given_up;
+}
+
+double Arrivals::backoff_s(const Arrival& given_up) const {
+  const RetryOptions& retries = workload_.clients.retries;
+  const double all_s =
+      std::min(retries.max_backoff_s, retries.backoff_s * std::pow(retries.multiplier, given_up.attempt));
+  const uint64_t turn = workload_.sessions[given_up.session].first_turn + given_up.turn;
+  return all_s * (1 - retries.jitter * backoffs_.uniform(turn, given_up.attempt));
+}
+
 double Arrivals::time_after(const Arrival& turn, double now_s) const {
   const Session& session = workload_.sessions[turn.session];
   double first_s = std::numeric_limits<double>::infinity();
@@ -199,6 +241,7 @@ double Arrivals::time_after(const Arrival& turn, double now_s) const {
 }
 
 uint32_t Arrivals::refused(const Arrival& turn, double now_s, std::vector<uint32_t>* unborn) {
+  stop_waiting(turn);
   const Session& session = workload_.sessions[turn.session];
   uint32_t count = 0;
   const auto never = [&](uint32_t other) {
@@ -228,6 +271,7 @@ uint32_t Arrivals::refused(const Arrival& turn, double now_s, std::vector<uint32
     if (state.in_flight == 0) end_session(turn.session, now_s);
   }
   numbered_ += count;
+  numbered_turns_ += count;
   return count;
 }
 

@@ -29,6 +29,7 @@ void Instance::hand_over(Request& request) {
     request.generated = 0;
     return;
   }
+  deadlines_.remove(request);
   cache_.release(request);
   const std::vector<Part> parts = cache_.prompt_parts(request);
   int64_t left = 0;
@@ -96,7 +97,7 @@ Lookup Instance::receive(Request& request) {
   scheduler_.take_blocks(request, request.prompt_tokens());
   request.planned = request.computed = request.prompt_tokens() - 1;
   request.handover->receive(resident, [this, &request] {
-    take_record(request);
+    if (request.handover->is_ended()) take_record(request);
     const double now_s = parts_.node->now_s();
     request.handed_over_s = now_s;
     restored_.push_back({now_s, restorations_++, &request, false, {.loaded_s = now_s, .restored_s = now_s}});

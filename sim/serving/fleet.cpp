@@ -109,17 +109,18 @@ double Fleet::advance(double now_s) {
        unit = due_.first()) {
     call_again_or_work(unit, now_s);
   }
+  give_up(now_s);
   route_arrivals(now_s);
   route_handed_over(now_s);
   work(now_s);
   if (parts_.instance.check_invariants) check(now_s);
-  if (sessions_.arrivals.ended()) {
+  if (has_ended()) {
     if (parts_.instance.check_invariants) check_ended();
     ended_s_ = now_s;
     return -1;
   }
   if (!handed_over_.empty()) return now_s;
-  double next_s = sessions_.arrivals.next_s();
+  double next_s = std::min(sessions_.arrivals.next_s(), sessions_.arrivals.next_give_up_s());
   if (due_.first() != kNoSlot) next_s = std::min(next_s, due_.first_rank().value);
   if (next_change_ < changes_.size()) next_s = std::min(next_s, changes_[next_change_].at_s);
   return next_s;
@@ -129,19 +130,22 @@ double Fleet::advance(double now_s) {
 double Fleet::advance_only(double now_s) {
   Instance& only = *members_.front().instance;
   if (const std::optional<double> busy_until_s = only.finish(now_s)) return *busy_until_s;
-  while (sessions_.arrivals.next_s() <= now_s + kResolution_s) {
+  Arrivals& arrivals = sessions_.arrivals;
+  while (true) {
+    give_up(std::min(now_s, arrivals.next_s()));
+    if (arrivals.next_s() > now_s + kResolution_s) break;
     ++facts_.front().turns;
     ++routed_;
-    only.take(sessions_.arrivals.pop());
+    only.take(arrivals.pop());
   }
-  if (sessions_.arrivals.ended()) {
+  if (has_ended()) {
     ended_s_ = now_s;
     only.record_levels(now_s);
     if (parts_.instance.check_invariants) check_ended();
     return -1;
   }
   const double next_s = only.proceed(now_s);
-  if (!sessions_.arrivals.ended()) return next_s;
+  if (!has_ended()) return next_s;
   return advance_only(now_s);
 }
 
@@ -300,6 +304,34 @@ void Fleet::route_handed_over(double now_s) {
       tell(*chosen, now_s);
     }
   }
+}
+
+// ---- clients that give up ----
+
+void Fleet::give_up(double now_s) {
+  while (sessions_.arrivals.next_give_up_s() <= now_s + kResolution_s) give_up_one(now_s);
+}
+
+void Fleet::give_up_one(double now_s) {
+  Recorder& recorder = *parts_.instance.recorder;
+  const Arrival given_up = sessions_.arrivals.give_up();
+  recorder.abandoned();
+  drop_held(given_up, now_s);
+  if (!sessions_.arrivals.is_last(given_up)) return;
+  TurnRecord record = sessions_.record_of(given_up, sessions_.open(given_up));
+  ++record.abandoned;
+  record.failed = true;
+  record.e2el_s = given_up.deadline_s - record.arrival_s;
+  const uint32_t unborn = sessions_.end_unanswered(given_up, record, given_up.deadline_s, recorder);
+  if (parts_.instance.finished_turns) *parts_.instance.finished_turns += 1 + unborn;
+}
+
+// Where no node is up.
+void Fleet::drop_held(const Arrival& given_up, double now_s) {
+  const auto same = [&](const Arrival& one) { return one.number == given_up.number; };
+  if (std::erase_if(held_, same) == 0) return;
+  parts_.instance.recorder->dropped(now_s - given_up.time_s);
+  parts_.instance.recorder->level(Level::waiting, static_cast<double>(held_.size()), now_s);
 }
 
 // ---- failures ----

@@ -12,6 +12,9 @@
 // old, ours are not). Ranks fail together. Where they share experts they step together (in_lockstep): all
 // plan, then all compute for as long as the slowest.
 //
+// Clients that give up do so at their own time, whatever the engines are about; each engine drops what it has
+// of the attempt as soon as it can (abandonment.cpp). The run ends when all have.
+//
 // Where prefill and decode are disaggregated, a turn is routed twice: to one of the nodes that compute
 // prompts, and from there to one of those that decode, by the same rule among these. It counts as a turn of
 // each.
@@ -86,6 +89,8 @@ class Fleet {
   };
 
   bool decodes_only(std::size_t member) const { return parts_.decode && member >= pools_.front().members; }
+  // Every session has ended, and no engine works for clients that have given up.
+  bool has_ended() const { return sessions_.arrivals.ended() && routed_ == ended_; }
   bool alone() const { return members_.size() == 1 && changes_.empty(); }
   double advance_only(double now_s);
   std::size_t step_ranks() const { return parts_.in_lockstep ? parts_.ranks : 1; }
@@ -106,6 +111,9 @@ class Fleet {
   void tell(std::size_t member, double now_s);
   void route_handed_over(double now_s);
   std::size_t least_loaded_rank(std::size_t node) const;
+  void give_up(double now_s);
+  void give_up_one(double now_s);
+  void drop_held(const Arrival& given_up, double now_s);
   void change_nodes(double now_s);
   void fail(std::size_t node, double now_s);
   void fail_rank(std::size_t member, double now_s, std::vector<Arrival>& lost);

@@ -76,10 +76,18 @@ double Handover::lease_end_s() const {
 }
 
 void Handover::give_up() {
-  if (received() || is_given_up_) return;
+  if (received() || is_given_up_ || is_abandoned_) return;
   is_given_up_ = true;
   recorder_.gave_up_handover();
   release_();
+}
+
+// ---- either node ----
+
+void Handover::abandon() {
+  if (is_over_ || is_given_up_) return;
+  is_abandoned_ = true;
+  arrived();
 }
 
 // ---- the decode node ----
@@ -90,13 +98,14 @@ void Handover::receive(int64_t resident, std::function<void()> arrival) {
   received_s_ = clock_.now_s();
   on_arrival_ = std::move(arrival);
   send();
+  if (is_abandoned_) arrived();
 }
 
 // ---- between them ----
 
 void Handover::send() {
   const bool layerwise = plan_.options.granularity == TransferGranularity::layerwise;
-  if (!received() || is_over_ || (!layerwise && !is_ended_)) return;
+  if (!received() || is_over_ || is_abandoned_ || (!layerwise && !is_ended_)) return;
   const double one_layer = 1.0 / static_cast<double>(plan_.layers);
   if (computed_ > sent_) {
     const int64_t early = std::min(early_tokens_, computed_ - sent_);
@@ -126,8 +135,9 @@ void Handover::move(double bytes, double ready_s) {
       ready_s);
 }
 
-// Whether all of it has.
+// Whether all of it has, or nothing more will.
 void Handover::arrived() {
+  if (is_abandoned_ && under_way_ == 0) return free_both();
   if (!is_ended_ || !received() || under_way_ > 0 || sent_ < prompt_tokens_ || std::exchange(is_over_, true))
     return;
   const double now_s = clock_.now_s();
@@ -137,6 +147,12 @@ void Handover::arrived() {
   recorder_.handed_over(bytes_, now_s - began_s_);
   release_();
   on_arrival_();
+}
+
+void Handover::free_both() {
+  is_over_ = true;
+  if (auto release = std::exchange(release_, nullptr)) release();
+  if (auto arrival = std::exchange(on_arrival_, nullptr)) arrival();
 }
 
 }  // namespace kvcap

@@ -68,6 +68,11 @@ class Handover {
   // Gives it up, unless somebody has begun to fetch it.
   void give_up();
 
+  // ---- either node ----
+
+  // Nobody waits for the turn any more: when what is under way has arrived, both nodes are free of it.
+  void abandon();
+
   // ---- the decode node ----
 
   void send_through(Lane& lane) { lane_ = &lane; }
@@ -77,6 +82,7 @@ class Handover {
   bool received() const { return resident_ >= 0; }
   // The prefill node has given its blocks back unfetched: the prompt is to be computed anew.
   bool is_given_up() const { return is_given_up_; }
+  bool is_ended() const { return is_ended_; }
   // The turn so far. REQUIRES: ended.
   const TurnRecord& record() const { return record_; }
   double admitted_s() const { return admitted_s_; }
@@ -85,6 +91,7 @@ class Handover {
   void send();
   void move(double bytes, double ready_s);
   void arrived();
+  void free_both();
 
   const HandoverPlan& plan_;
   const Node& clock_;
@@ -99,7 +106,7 @@ class Handover {
   int64_t sent_ = 0;
   int64_t early_tokens_ = 0;  // behind those: of them all layers but the last are sent
   int64_t resident_ = -1;     // of the decode node; negative: it has no room yet
-  bool is_ended_ = false, is_given_up_ = false, is_over_ = false;
+  bool is_ended_ = false, is_given_up_ = false, is_abandoned_ = false, is_over_ = false;
   int64_t under_way_ = 0;  // transfers
 
   TurnRecord record_;

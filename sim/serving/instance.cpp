@@ -65,6 +65,7 @@ void Instance::look_around(double now_s) {
   newcomer_s_ = fetched_s_ = passed_until_s_ = std::numeric_limits<double>::infinity();
   join(now_s);
   take_restored(now_s);
+  drop_given_up(now_s);
   end_leases(now_s);
   if (parts_.keeping.expires) parts_.store->expire(now_s);
   if (parts_.check_invariants) check(now_s);
@@ -86,7 +87,8 @@ bool Instance::heeds_newcomers() const {
 }
 
 double Instance::next_event_s() const {
-  double next_s = std::min({fetched_s_, newcomer_s_, passed_until_s_});
+  double next_s = std::min({fetched_s_, newcomer_s_, passed_until_s_, deadlines_.next_s()});
+  if (parts_.sees_arrivals) next_s = std::min(next_s, arrivals_.next_deadline_s());
   if (heeds_newcomers()) {
     if (!inbox_.empty()) next_s = std::min(next_s, inbox_.front()->joins_s);
     if (parts_.sees_arrivals) {
@@ -117,21 +119,11 @@ RequestPtr Instance::request_of(const Arrival& arrival, std::vector<Cut>* cuts) 
   auto request = std::make_unique<Request>();
   request->arrival = arrival;
   request->text = parts_.sessions->open(arrival, cuts);
-  const Session& session = parts_.workload->sessions[arrival.session];
+  request->record = parts_.sessions->record_of(arrival, request->text);
+  request->record.node = static_cast<uint16_t>(parts_.number);
   request->history_tokens = request->text.history_tokens;
   request->input_tokens = request->text.input_tokens;
-  request->output_tokens = parts_.workload->turns[session.first_turn + arrival.turn].output_tokens;
-  request->record = {.session = arrival.session,
-                     .turn = arrival.turn,
-                     .history_tokens = static_cast<uint32_t>(request->history_tokens),
-                     .input_tokens = static_cast<uint32_t>(request->input_tokens),
-                     .output_tokens = static_cast<uint32_t>(request->output_tokens),
-                     .cold = request->text.cold,
-                     .truncated = request->text.truncated,
-                     .warmup = arrival.number < parts_.workload->warmup_turns,
-                     .node = static_cast<uint16_t>(parts_.number),
-                     .retries = static_cast<uint16_t>(arrival.retries),
-                     .arrival_s = arrival.time_s};
+  request->output_tokens = request->record.output_tokens;
   request->number = static_cast<double>(arrival.number);
   return request;
 }
@@ -167,6 +159,7 @@ void Instance::enters(RequestPtr request, double from_s) {
                  serving.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
   request->joins_s = tokenized_s_ + serving.request_overhead_s;
   request->record.api_s = static_cast<float>(request->joins_s - from_s);
+  deadlines_.add(*request);
   inbox_.push_back(std::move(request));
 }
 
@@ -204,21 +197,9 @@ bool Instance::may_wait() const {
 
 // The session ends with a refused turn; those that would have followed are refused with it.
 void Instance::refuse(Request& request) {
-  std::vector<uint32_t> unborn_turns;
-  const uint32_t unborn = arrivals_.refused(request.arrival, request.arrival.time_s, &unborn_turns);
-  parts_.sessions->end(request.arrival.session);
   request.record.rejected = true;
-  parts_.recorder->turn(request.record);
-  const std::span<const Turn> turns =
-      parts_.workload->turns_of(parts_.workload->sessions[request.arrival.session]);
-  for (uint32_t i : unborn_turns) {
-    request.record.turn = i;
-    request.record.retries = 0;
-    request.record.history_tokens = 0;
-    request.record.input_tokens = turns[i].input_tokens;
-    request.record.output_tokens = turns[i].output_tokens;
-    parts_.recorder->turn(request.record);
-  }
+  const uint32_t unborn = parts_.sessions->end_unanswered(request.arrival, request.record,
+                                                          request.arrival.time_s, *parts_.recorder);
   arrived_ += unborn;
   refused_ += 1 + unborn;
   if (parts_.finished_turns) *parts_.finished_turns += 1 + unborn;
@@ -245,6 +226,11 @@ std::vector<Arrival> Instance::fail(double now_s) {
     lost.push_back(request->arrival);
   }
   for (const RequestPtr& request : inbox_) lost.push_back(request->arrival);
+  std::erase_if(lost, [&](const Arrival& arrival) {
+    if (!arrival.is_given_up(now_s)) return false;
+    parts_.recorder->dropped(now_s - arrival.time_s);
+    return true;
+  });
   std::sort(lost.begin(), lost.end(), [](const Arrival& a, const Arrival& b) { return a.number < b.number; });
   return lost;
 }

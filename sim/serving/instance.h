@@ -28,6 +28,7 @@
 #include "policy/policy.h"
 #include "serving/arrivals.h"
 #include "serving/context_cache.h"
+#include "serving/deadlines.h"
 #include "serving/forecast.h"
 #include "serving/handover.h"
 #include "serving/keeping.h"
@@ -123,8 +124,8 @@ class Instance : private Admissions {
   void take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover);
   // Whether a sequence of so many tokens can ever run here.
   bool fits(int64_t tokens) const;
-  // The node is lost, and with it all turns and what was done for them: returns them, for others. Nothing may
-  // be called after.
+  // The node is lost, and with it all turns and what was done for them: returns those that somebody still
+  // waits for, for others. Nothing may be called after.
   std::vector<Arrival> fail(double now_s);
 
   // Tokens of the prompt that lie here, in the prefix cache or, where that has fewer, in the node's own
@@ -256,6 +257,13 @@ class Instance : private Admissions {
   static void take_record(Request& request);
   Lookup receive(Request& request);
 
+  // requests whose clients have given them up (abandonment.cpp)
+  void drop_given_up(double now_s);
+  bool may_leave(const Request& request) const;
+  void drop(Request& request, double now_s);
+  RequestPtr remove(Request& request);
+  int64_t prompt_tokens_computed(Request& request) const;
+
   double next_event_s() const;
   void record_level(Level which, double value, double now_s);
   void record_busy(Resource which, double busy_s, double from_s, double to_s);
@@ -271,13 +279,15 @@ class Instance : private Admissions {
   Forecast forecast_;
   ContextCache cache_;
   Scheduler scheduler_;
-  int64_t arrived_ = 0, completed_ = 0, refused_ = 0;
+  int64_t arrived_ = 0, completed_ = 0, refused_ = 0, dropped_ = 0;
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // when one came that nobody has looked at
   double gpu_waits_until_s_ = 0;
   int64_t blocking_loads_ = 0;  // restorations that the whole engine waits for
 
-  double tokenized_s_ = 0;        // when the last prompt is
-  std::deque<RequestPtr> inbox_;  // on their way to the queue
+  Deadlines deadlines_;
+  std::vector<Request*> leaving_;  // given up, in this order
+  double tokenized_s_ = 0;         // when the last prompt is
+  std::deque<RequestPtr> inbox_;   // on their way to the queue
   // Of the last plan: somebody waits for a fetch or for another's load; others may pass it.
   bool waits_for_fetch_ = false, somebody_passed_ = false;
   double passed_until_s_ = std::numeric_limits<double>::infinity();  // the first date that they wait for

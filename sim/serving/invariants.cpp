@@ -51,7 +51,7 @@ void Instance::check(double now_s) {
     KVCAP_INVARIANT("INV-GPU-TIME", parts_.node->lane(Tier::hbm, tier).pending_s() >= -tolerance_s);
     KVCAP_INVARIANT("INV-GPU-TIME", parts_.node->lane(tier, Tier::hbm).pending_s() >= -tolerance_s);
   }
-  KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + turns());
+  KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_ + turns());
   check_requests();
   for (const RequestPtr& request : inbox_) KVCAP_INVARIANT("INV-ROOM", request->holding.blocks() == 0);
   cache_.check_pool(scheduler_.holdings());
@@ -72,6 +72,9 @@ void Instance::check_requests() const {
                   !parts_.serving.max_queued_turns ||
                       turns() <= parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns);
   KVCAP_INVARIANT("INV-LOADS", restored_.size() <= scheduler_.loading().size());
+  // Who has been given up and is still there waits for what is under way.
+  for (const Request* request : leaving_) KVCAP_INVARIANT("INV-LEAVES", !may_leave(*request));
+  KVCAP_INVARIANT("INV-LEAVES", step_.running || deadlines_.next_s() > checked_s_);
   for (const Restored& restored : restored_) {
     KVCAP_INVARIANT("INV-LOADS", contains(scheduler_.loading(), restored.request));
   }
@@ -95,8 +98,8 @@ void Instance::check_step(double now_s) const {
 }
 
 void Instance::check_ended() const {
-  KVCAP_INVARIANT("INV-EMPTY", turns() == 0 && restored_.empty() && !step_.running);
-  KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_);
+  KVCAP_INVARIANT("INV-EMPTY", turns() == 0 && restored_.empty() && !step_.running && leaving_.empty());
+  KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_);
   cache_.check_ended();
   forecast_.check();
   KVCAP_INVARIANT("INV-EMPTY", parts_.store->pins() == 0);

@@ -60,6 +60,7 @@ struct Request {
   // up.
   std::shared_ptr<Handover> handover;
 
+  bool given_up = false;    // by its client: no further step is planned for it
   bool used_tiers = false;  // its use of what the tiers hold has been counted
   bool restored = false;    // since its admission: what the tiers hold of it has come back
   bool fused = false;       // its restoration computes its prompt as well

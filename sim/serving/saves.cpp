@@ -8,8 +8,10 @@
 namespace kvcap {
 
 void Instance::complete(Request& request, double now_s) {
+  if (request.arrival.is_given_up(parts_.node->now_s())) return;  // it is dropped before the next step
   if (parts_.handover) return hand_over(request);
-  request.record.e2el_s = now_s - request.arrival.time_s;
+  deadlines_.remove(request);
+  request.record.e2el_s = now_s - request.record.arrival_s;
   parts_.recorder->turn(request.record);
   const bool was_admitted = request.phase == RequestPhase::running || request.restored;
   if (was_admitted) {

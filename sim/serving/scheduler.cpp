@@ -138,6 +138,7 @@ void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens, int6
 void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool prompts) {
   for (std::size_t i = 0; i < running_.size(); ++i) {
     Request& request = *running_[i];
+    if (request.given_up) continue;
     const int64_t left = request.known_tokens() + request.ahead - request.planned;
     const int64_t tokens = slice_tokens(request, request.planned, budget);
     // The next token is not its last one, whatever becomes of the drafts of the step before.
@@ -306,6 +307,7 @@ void Scheduler::outlook(StepPlan& step) const {
   step.clear();
   int64_t budget = options_.max_num_batched_tokens;
   for (const RequestPtr& request : running_) {
+    if (request->given_up) continue;
     const int64_t left = request->known_tokens() + request->ahead - request->planned;
     const int64_t tokens = std::min(left, budget);
     const int64_t sure = request->generated + request->ahead - request->drafts_ahead;

@@ -216,4 +216,41 @@ void Sessions::end(uint32_t session) {
   slot = kNoSlot32;
 }
 
+// ---- records ----
+
+TurnRecord Sessions::record_of(const Arrival& arrival, const TurnText& text) const {
+  const Session& session = workload_.sessions[arrival.session];
+  return {.session = arrival.session,
+          .turn = arrival.turn,
+          .history_tokens = static_cast<uint32_t>(text.history_tokens),
+          .input_tokens = static_cast<uint32_t>(text.input_tokens),
+          .output_tokens = workload_.turns[session.first_turn + arrival.turn].output_tokens,
+          .cold = text.cold,
+          .truncated = text.truncated,
+          .warmup = arrival.warmup,
+          .retries = static_cast<uint16_t>(arrival.retries),
+          .arrival_s = arrival.time_s - arrival.earlier_s,
+          .earlier_s = arrival.earlier_s,
+          .abandoned = static_cast<uint16_t>(arrival.attempt)};
+}
+
+uint32_t Sessions::end_unanswered(const Arrival& arrival, TurnRecord record, double now_s,
+                                  Recorder& recorder) {
+  std::vector<uint32_t> unborn_turns;
+  const uint32_t unborn = arrivals.refused(arrival, now_s, &unborn_turns);
+  end(arrival.session);
+  recorder.turn(record);
+  const std::span<const Turn> turns = workload_.turns_of(workload_.sessions[arrival.session]);
+  record.retries = record.abandoned = 0;
+  record.history_tokens = 0;
+  record.earlier_s = record.e2el_s = 0;
+  for (uint32_t i : unborn_turns) {
+    record.turn = i;
+    record.input_tokens = turns[i].input_tokens;
+    record.output_tokens = turns[i].output_tokens;
+    recorder.turn(record);
+  }
+  return unborn;
+}
+
 }  // namespace kvcap

@@ -8,6 +8,7 @@
 
 #include "base/key_map.h"
 #include "cost/identification.h"
+#include "metrics/recorder.h"
 #include "serving/arrivals.h"
 #include "serving/keeping.h"
 #include "serving/options.h"
@@ -52,6 +53,11 @@ class Sessions {
   std::vector<Part> close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts);
   // No later turn of the session arrives.
   void end(uint32_t session);
+  // What is known of a turn before it is served.
+  TurnRecord record_of(const Arrival& arrival, const TurnText& text) const;
+  // The turn was rejected or has failed, as `record` says, and so have those that never arrive for that.
+  // Returns how many these are.
+  uint32_t end_unanswered(const Arrival& arrival, TurnRecord record, double now_s, Recorder& recorder);
 
   Arrivals arrivals;
   KeySet seen;                                 // keys of what some turn has left

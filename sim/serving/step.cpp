@@ -320,7 +320,7 @@ void Instance::record_gaps(double now_s) {
 void Instance::token(Request& request, double now_s, bool counts_gap) {
   if (request.generated == 1) {
     if (parts_.fleet.stored) parts_.fleet.stored(request.text.prompt);
-    request.record.ttft_s = now_s - request.arrival.time_s;
+    request.record.ttft_s = now_s - request.record.arrival_s;
     request.record.service_ttft_s = now_s - request.admitted_s;
     if (request.handed_over_s >= 0) {
       request.record.first_step_s = static_cast<float>(now_s - request.handed_over_s);

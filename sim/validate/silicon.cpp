@@ -239,7 +239,7 @@ ServedMeans means_of(const RunResult& result) {
   ServedMeans means;
   double turns = 0;
   for (const TurnRecord& turn : result.turns) {
-    if (turn.warmup || turn.rejected) continue;
+    if (turn.warmup || !turn.answered()) continue;
     ++turns;
     means.ttft_s += turn.ttft_s;
     means.tpot_s += (turn.e2el_s - turn.ttft_s) / std::max(1.0, turn.output_tokens - 1.0);

@@ -83,6 +83,7 @@ Workload divided_into_calls(const Workload& asked, const MapOptions& options) {
   divided.warm_start = asked.warm_start;
   divided.warmup_turns = asked.warmup_turns;
   divided.concurrency = asked.concurrency;
+  divided.clients = asked.clients;
   divided.sessions_per_s = asked.sessions_per_s;
   divided.bad_rows_skipped = asked.bad_rows_skipped;
   divided.odd_rows = asked.odd_rows;

@@ -96,6 +96,18 @@ struct ThinkTimeOptions {
   double cv = 1;  // lognormal
 };
 
+// What a client does about an answer that takes too long: it sends the request again, `count` times at most.
+// The n-th time it waits before that for backoff_s x multiplier^(n - 1), at most max_backoff_s, of which
+// chance takes off up to the share `jitter`. The defaults but `count` are those of OpenAI's Python client
+// (openai 1.x, _base_client.py: 0.5 s, doubled, at most 8 s, times 0.75 to 1), which retries twice.
+struct RetryOptions {
+  int64_t count = 0;
+  double backoff_s = 0.5;
+  double multiplier = 2;
+  double max_backoff_s = 8;
+  double jitter = 0.25;
+};
+
 // What is left out of latencies and hits: warmup_turns, what MSER finds (metrics/warmup.h), or the turns that
 // arrive outside of the steady window (metrics/stability.h).
 enum class Warmup : uint8_t { turns, automatic, steady };
@@ -110,6 +122,8 @@ struct WorkloadOptions {
   SourceOptions source;
   ArrivalOptions arrivals;
   ThinkTimeOptions think_time;
+  std::optional<double> client_timeout_s;  // from sending a request to its last token; absent: none
+  std::optional<RetryOptions> retries;     // of requests that timed out; absent: none
   std::optional<int64_t> sessions;  // absent: all lines of the source (generated: 1,000, all queries of rag)
   int64_t warmup_turns = 0;         // the first turns by arrival, left out of the metrics
   Warmup warmup = Warmup::turns;

@@ -256,6 +256,9 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   workload.absolute_times = timed;
   workload.warm_start = options.warm_start;
   workload.warmup_turns = options.warmup_turns;
+  if (options.client_timeout_s) workload.clients.timeout_s = *options.client_timeout_s;
+  workload.clients.retries = options.retries.value_or(RetryOptions());
+  workload.clients.seed = seed;
   const bool closed = options.arrivals.process == ArrivalProcess::closed_loop;
   workload.concurrency = closed ? options.arrivals.concurrency.value() : 0;
   workload.bad_rows_skipped = source.bad_rows_skipped;

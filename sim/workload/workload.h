@@ -57,6 +57,13 @@ struct Call {
   uint32_t after = 0;          // so many sessions, those right before it, have to end before it arrives
 };
 
+// When clients give up a request, and what they do then (serving/arrivals.h).
+struct Clients {
+  double timeout_s = std::numeric_limits<double>::infinity();
+  RetryOptions retries;
+  uint64_t seed = 1;  // of what backoffs draw
+};
+
 // Rows of the source that are left out because they cannot be true (odd_rows.h).
 struct OddRowCounts {
   int64_t repeated = 0, impossible_times = 0, distant_dates = 0;
@@ -83,6 +90,7 @@ struct Workload {
   // With concurrency: so many sessions are a round, and none begins before all of the last round have ended.
   // 0: there are no rounds.
   uint32_t round_sessions = 0;
+  Clients clients;
   double sessions_per_s = 0;  // offered, on average; 0 where the trace or `concurrency` says
   int64_t bad_rows_skipped = 0;
   OddRowCounts odd_rows;

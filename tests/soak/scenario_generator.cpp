@@ -76,6 +76,7 @@ class Generator {
     }
     json_["seed"] = number_;
     if (dice_.chance(0.25)) disaggregate();
+    if (dice_.chance(0.25)) give_up(json_["workload"]);
     return json_;
   }
 
@@ -291,6 +292,18 @@ class Generator {
     }
     if (dice_.chance(0.3)) workload["warm_start"] = true;
     return workload;
+  }
+
+  // Within the times of anything from a step to a session.
+  void give_up(Json& workload) {
+    workload["client_timeout_s"] = dice_.spread(1e-3, 100);
+    if (dice_.chance(0.3)) return;
+    workload["retries"] = dice_.between(0, 4);
+    if (dice_.chance(0.5)) return;
+    workload["retries"] = {{"count", dice_.between(1, 6)},
+                           {"backoff_s", dice_.chance(0.3) ? 0.0 : dice_.spread(1e-3, 10)},
+                           {"multiplier", dice_.within(1, 3)},
+                           {"jitter", dice_.within(0, 1)}};
   }
 
   Json source() {

@@ -62,6 +62,9 @@ Given given(const Task& task) {
   Scenario scenario = parse_scenario(scenario_json(task.number), "soak", {});
   const PolicyOptions policy = scenario.policy;
   if (task.way == Way::next_seed) ++scenario.seed;
+  // What others are compared with serves every turn.
+  if (task.way != Way::plain && task.way != Way::again && task.way != Way::next_seed)
+    scenario.workload.client_timeout_s.reset();
   if (task.way == Way::alone || task.way == Way::ideal_alone) {
     scenario.workload.sessions = 1;
     scenario.fleet = {};
@@ -149,8 +152,8 @@ std::string different(const RunResult& one, const RunResult& other, const char* 
 }
 
 // Whether both compute the same tokens but for a tile of rows a turn. Their steps may cut a prompt elsewhere,
-// and the last rows of a slice fill a GPU's waves better or worse; a found prefix has attention kernels of its
-// own, which cost more than a few tokens computed again.
+// and the last rows of a slice fill a GPU's waves better or worse; a found prefix has attention kernels of
+// its own, which cost more than a few tokens computed again.
 bool computes_as_much(const RunResult& alone, const RunResult& ideal) {
   constexpr int64_t kTileRows = 128;
   const auto found = [](const RunResult& result) {

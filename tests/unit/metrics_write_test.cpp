@@ -147,9 +147,9 @@ TEST(RequestsCsv, HasOneRowATurnWithItsBreakdown) {
       requests_text(result),
       "session,turn,arrival_s,history_tokens,input_tokens,output_tokens,hit_tokens,hit_tier,rejected,warmup,"
       "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries,"
-      "truncated\n"
-      "3,1,0.5,300,100,11,256,ssd,0,0,500,125,125,125,62.5,62.5,50,1000,0,0,1\n"
-      "4,0,1,0,100,11,0,,1,1,,,,,,,,,2,1,0\n");
+      "truncated,failed,abandoned,earlier_ms\n"
+      "3,1,0.5,300,100,11,256,ssd,0,0,500,125,125,125,62.5,62.5,50,1000,0,0,1,0,0,0\n"
+      "4,0,1,0,100,11,0,,1,1,,,,,,,,,2,1,0,0,0,0\n");
 }
 
 TEST(RequestsCsv, OfManyTurnsComesInPieces) {

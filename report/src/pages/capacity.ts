@@ -10,7 +10,7 @@ import { cell, metric_cell, words, type Table } from "../table.ts";
 import { title_of, unit_of } from "../units.ts";
 
 const always = ["mean_ttft_ms", "p99_ttft_ms", "p99_tpot_ms", "output_throughput", "request_throughput"];
-const when_known = ["request_goodput", "rejected_share", "truncated_share"];
+const when_known = ["request_goodput", "rejected_share", "failed_share", "truncated_share"];
 
 class CapacityPage {
   readonly place: Place;

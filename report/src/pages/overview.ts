@@ -25,6 +25,8 @@ const headline_metrics = [
   "bound_by",
   "stable.verdict",
   "rejected",
+  "failed",
+  "abandoned",
   "truncated",
   "retried",
   "routing.imbalance",
@@ -35,8 +37,8 @@ const headline_metrics = [
 // Policies as columns. Among what can be bought, the best value of a row is bold.
 function headline(runs: readonly Run[]): Table {
   const there = (metric: string) => runs.map((run) => run.place.at("metrics").metric(metric));
-  // What one node has, and where none fails.
-  const usual: Record<string, number> = { retried: 0, "routing.imbalance": 1 };
+  // What one node has, and where none fails and no client gives up.
+  const usual: Record<string, number> = { failed: 0, abandoned: 0, retried: 0, "routing.imbalance": 1 };
   const metrics = headline_metrics.filter((metric) =>
     there(metric).some((place) => place.exists && place.number !== usual[metric]),
   );
