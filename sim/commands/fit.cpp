@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,7 @@ struct FitArgs {
   FitRunOptions options;
   std::string out;
   bool json = false;
+  std::string hit_share;
 };
 
 constexpr const char* kSource = "fitted by kvcap fit";
@@ -43,6 +46,15 @@ void refuse_unfit(const FitArgs& args) {
   std::sort(paths.begin(), paths.end());
   const auto twice = std::adjacent_find(paths.begin(), paths.end());
   if (twice != paths.end()) throw InputError(*twice + ": given twice, allowed: each run once");
+}
+
+// Of --hit-share; nothing where it is not given.
+std::optional<double> hit_share_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double share = std::strtod(text.c_str(), &end);
+  if (*end == '\0' && share >= 0 && share < 1) return share;
+  throw InputError("--hit-share: found \"" + text + "\", allowed: a number from 0 to below 1");
 }
 
 std::vector<FitRun> read_runs(const FitArgs& args) {
@@ -85,7 +97,8 @@ void refuse_other_files(const FitArgs& args) {
   refuse_to_replace("--out", path, inputs);
 }
 
-void run_fit(const FitArgs& args) {
+void run_fit(FitArgs& args) {
+  args.options.hit_share = hit_share_of(args.hit_share);
   refuse_unfit(args);
   refuse_other_files(args);
   const std::vector<FitRun> runs = read_runs(args);
@@ -112,6 +125,10 @@ void add_fit(CLI::App& app) {
   command.value("--model", args->options.model, "the model that was served: a name or a path");
   command.value("--columns", args->options.columns,
                 "of logs in columns: arrival=A,input=I,output=O,session=S,ttft=T,e2el=E (traces/README.md)");
+  command.value(
+      "--hit-share", args->hit_share,
+      "of logs that do not say which prompts share text: the share of prompt tokens that the server "
+      "found in its prefix cache, 0 to below 1; default: what TTFT says of it");
   command.repeated("--judge", args->judged,
                    "a run that is predicted and not fitted to; may be given several times");
   command.repeated("--set", args->options.overrides,

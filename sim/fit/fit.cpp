@@ -22,7 +22,7 @@ using Eigen::VectorXd;
 constexpr double kModelSigma = 0.02;    // of a window's latency, beside sampling
 constexpr double kStatisticsOfOne = 7;  // statistics of one window and latency that count as one observation
 // Of x, for differences: towards a faster machine, since a slower one may be saturated, where times are no
-// longer nearly linear.
+// longer nearly linear. Hits are whole blocks, so that their share needs a step of many.
 constexpr double kFactorStep = -0.05, kHostStep = -0.2;
 constexpr double kHuber = 3;
 constexpr double kLatencies = 4;  // of a log that tells no requests: TTFT, TPOT, ITL, E2EL
@@ -162,7 +162,7 @@ class Residuals {
                                                                                   std::atomic<int64_t>&) {
       const FitRun& run = *targets_[job].run;
       const std::vector<RequestTimes> times =
-          simulated_times(run, simulate(scenario_at(run, parameters_, x), run.workload));
+          simulated_times(run, simulate(scenario_at(run, parameters_, x), workload_at(run, parameters_, x)));
       return std::string(reinterpret_cast<const char*>(times.data()), times.size() * sizeof(RequestTimes));
     });
     simulations_ += std::ssize(messages);
@@ -176,22 +176,25 @@ class Residuals {
 
  private:
   double step(int parameter) const {
-    return parameters_.all[static_cast<std::size_t>(parameter)].reference_s > 0 ? kHostStep : kFactorStep;
+    const FitParameter& one = parameters_.all[static_cast<std::size_t>(parameter)];
+    return one.reference_s > 0 || !one.of_run.empty() ? kHostStep : kFactorStep;
   }
 
   std::vector<VectorXd> at(const std::vector<VectorXd>& points) {
     const std::size_t runs = targets_.size();
     simulations_ += static_cast<int64_t>(points.size() * runs);
-    const std::vector<std::string> messages = run_in_workers(
-        points.size() * runs,
-        [&](std::size_t job, std::atomic<int64_t>&) {
-          const FitRun& run = *targets_[job % runs].run;
-          const RunResult result = simulate(scenario_at(run, parameters_, points[job / runs]), run.workload);
-          refuse_rejected(run, result);
-          return bytes_of(joined(log_statistics(simulated_times(run, result)), log_gaps(run, result),
-                                 log_metrics(run, result)));
-        },
-        {.label = "fitting"});
+    const std::vector<std::string> messages =
+        run_in_workers(points.size() * runs,
+                       [&](std::size_t job, std::atomic<int64_t>&) {
+                         const FitRun& run = *targets_[job % runs].run;
+                         const VectorXd& x = points[job / runs];
+                         const RunResult result =
+                             simulate(scenario_at(run, parameters_, x), workload_at(run, parameters_, x));
+                         refuse_rejected(run, result);
+                         return bytes_of(joined(log_statistics(simulated_times(run, result)),
+                                                log_gaps(run, result), log_metrics(run, result)));
+                       },
+                       {.label = "fitting"});
     std::vector<VectorXd> all;
     for (std::size_t p = 0; p < points.size(); ++p) {
       VectorXd residuals(values());
@@ -285,6 +288,10 @@ std::vector<Confounded> confounded_of(const MatrixXd& covariance, const FitParam
 }  // namespace
 
 bool FitEstimate::is_told() const { return learned() >= 0.2; }
+
+std::pair<double, double> FitEstimate::interval() const {
+  return std::minmax({parameter.value_of(low), parameter.value_of(high)});
+}
 
 FitAnswer fit(const std::vector<FitRun>& runs) {
   FitAnswer answer;

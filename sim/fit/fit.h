@@ -9,6 +9,7 @@
 #include <Eigen/Dense>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fit/fit_run.h"
@@ -26,6 +27,7 @@ struct FitEstimate {
   double learned() const { return 1 - sigma * sigma / (prior_sigma * prior_sigma); }
   // Else it stays as the base profile has it.
   bool is_told() const;
+  std::pair<double, double> interval() const;  // of the value, from the smaller one
 };
 
 // Two parameters of which the runs tell only a combination.

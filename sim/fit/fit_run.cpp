@@ -172,6 +172,20 @@ void take_requests(FitRun& run) {
   run.itls_s = std::move(source.measured_itls_s);
 }
 
+// What the log leaves open of hits in the engine's prefix cache.
+void take_hits(const FitRunOptions& options, FitRun& run) {
+  if (says_shared_text(run.workload)) {
+    if (!options.hit_share) return;
+    throw InputError("--hit-share: " + run.name +
+                     " says which prompts share text; allowed: only with logs that do not");
+  }
+  if (!run.scenario.serving.prefix_caching) return;
+  run.hits = hits_in_ttft(run.scenario, run.workload, run.measured);
+  run.hits.given = options.hit_share;
+  if (options.hit_share && run.hits.shared == SharedText::nothing)
+    run.hits.shared = SharedText::share_of_each_prompt;
+}
+
 // The requests of a bench that tells only how many there were and how long in the mean.
 void take_summary(const BenchRun& bench, FitRun& run) {
   const int64_t requests = bench.completed.value_or(bench.num_prompts.value_or(0));
@@ -214,6 +228,7 @@ FitRun read_fit_run(const std::string& path, const FitRunOptions& options) {
     run.stated = stated_of(path, options.overrides, kHostTimes);
     take_requests(run);
     note_assumptions(path, options, run);
+    take_hits(options, run);
     return run;
   }
   const std::string_view kind = options.columns.empty() ? guess_source(path).name : "csv";
@@ -231,6 +246,7 @@ FitRun read_fit_run(const std::string& path, const FitRunOptions& options) {
     take_requests(run);
   }
   note_assumptions("", options, run);
+  take_hits(options, run);
   return run;
 }
 

@@ -2,9 +2,11 @@
 // replays, and what the server took for each of them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "fit/prompt_hits.h"
 #include "scenario/scenario.h"
 #include "workload/source.h"
 #include "workload/workload.h"
@@ -28,6 +30,7 @@ struct FitRun {
   std::vector<std::string> stated;      // host times that the scenario or --set states: "request_overhead_s"
   std::string engine;                   // by the log; empty: it does not say
   std::vector<std::string> notes;       // on how the log was read
+  PromptHits hits;                      // that `workload` does not tell
 };
 
 // How runs are described on the command line.
@@ -36,6 +39,9 @@ struct FitRunOptions {
   std::string model;    // of logs that do not name theirs; empty: none
   std::string columns;  // of logs in columns, as workload.source.columns; empty: as their kind has
   std::vector<std::string> overrides;  // "path=value", of all runs
+  // Share of the prompts' tokens that the server found; absent: what TTFT says of it. Of logs that do not say
+  // which prompts share text.
+  std::optional<double> hit_share;
 };
 
 // Reads a run: a scenario (JSON with kvcap.scenario/1) whose source is a log with latencies, or such a log

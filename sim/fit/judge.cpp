@@ -90,8 +90,11 @@ void judge_fit(const std::vector<FitRun>& runs, FitAnswer& answer) {
       run_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
         const FitRun& run = runs[job / 2];
         const Scenario scenario = job % 2 == 0 ? run.scenario : scenario_at(run, answer.parameters, answer.x);
+        const FitParameters none;
+        const Workload workload =
+            job % 2 == 0 ? workload_at(run, none, {}) : workload_at(run, answer.parameters, answer.x);
         const std::vector<double> numbers =
-            simulated_numbers(run, judged[job / 2].requests, simulate(scenario, run.workload));
+            simulated_numbers(run, judged[job / 2].requests, simulate(scenario, workload));
         return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
       });
   answer.simulations += std::ssize(messages);

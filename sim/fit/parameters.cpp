@@ -12,6 +12,9 @@ namespace {
 
 // One in twenty of a normal number lies beyond 2 sigma: exp(3) is 20.
 constexpr double kHostSigma = 1.5;
+// Of the share that is computed: any is as likely as any other before the run is seen, -x has the mean and
+// the standard deviation 1 then.
+constexpr double kComputedShare = -1, kComputedShareSigma = 1;
 
 struct HostTime {
   std::string_view name, meaning;
@@ -73,7 +76,10 @@ double covariance_of(const HardwareProfile& hardware, const Regime& a, const Reg
 
 }  // namespace
 
-double FitParameter::value_of(double x) const { return (reference_s > 0 ? reference_s : 1) * std::exp(x); }
+double FitParameter::value_of(double x) const {
+  if (!of_run.empty()) return 1 - std::exp(std::min(x, 0.0));
+  return (reference_s > 0 ? reference_s : 1) * std::exp(x);
+}
 
 FitParameters parameters_of(const std::vector<FitRun>& runs) {
   const HardwareProfile& hardware = runs.front().scenario.hardware;
@@ -91,17 +97,26 @@ FitParameters parameters_of(const std::vector<FitRun>& runs) {
                               .meaning = std::string(one.meaning),
                               .reference_s = known_s > 0 ? known_s : one.reference_s});
   }
+  for (const FitRun& run : runs) {
+    if (run.only_judged || !run.hits.are_fitted()) continue;
+    parameters.all.push_back({.name = "hit_share",
+                              .meaning = "share of the prompts' tokens that " + run.name + " found cached",
+                              .prior = kComputedShare,
+                              .of_run = run.name});
+  }
   const auto size = static_cast<Eigen::Index>(parameters.all.size());
   parameters.mean.setZero(size);
   parameters.covariance.setZero(size, size);
   for (Eigen::Index i = 0; i < size; ++i) {
-    parameters.mean[i] = parameters.all[static_cast<std::size_t>(i)].prior;
-    const Regime* of_i = regime(parameters.all[static_cast<std::size_t>(i)].name);
+    const FitParameter& parameter = parameters.all[static_cast<std::size_t>(i)];
+    parameters.mean[i] = parameter.prior;
+    const Regime* of_i = regime(parameter.name);
     for (Eigen::Index j = 0; j < size && of_i; ++j) {
       const Regime* of_j = regime(parameters.all[static_cast<std::size_t>(j)].name);
       if (of_j) parameters.covariance(i, j) = covariance_of(hardware, *of_i, *of_j);
     }
-    if (!of_i) parameters.covariance(i, i) = kHostSigma * kHostSigma;
+    if (!of_i)
+      parameters.covariance(i, i) = std::pow(parameter.of_run.empty() ? kHostSigma : kComputedShareSigma, 2);
   }
   return parameters;
 }
@@ -134,6 +149,16 @@ Scenario scenario_at(const FitRun& run, const FitParameters& parameters, const E
   return scenario;
 }
 
+Workload workload_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x) {
+  double hit_share = run.hits.given.value_or(0);
+  for (std::size_t i = 0; i < parameters.all.size(); ++i) {
+    if (parameters.all[i].of_run == run.name)
+      hit_share = parameters.all[i].value_of(x[static_cast<Eigen::Index>(i)]);
+  }
+  if (hit_share == 0) return run.workload;
+  return with_hits(run.workload, run.hits.shared, hit_share, run.scenario.serving.block_size);
+}
+
 HardwareProfile profile_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x,
                            const Eigen::VectorXd& sigma) {
   const Scenario& base = run.scenario;
@@ -144,6 +169,7 @@ HardwareProfile profile_at(const FitRun& run, const FitParameters& parameters, c
   for (std::size_t i = 0; i < parameters.all.size(); ++i) {
     const auto at = static_cast<Eigen::Index>(i);
     const FitParameter& parameter = parameters.all[i];
+    if (!parameter.of_run.empty()) continue;
     if (const HostTime* one = host_time(parameter.name)) {
       engine.*one->of_engine = parameter.value_of(x[at]);
       host_sigma = std::max(host_sigma, sigma[at]);

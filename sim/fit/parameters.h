@@ -1,8 +1,9 @@
 // The few numbers that a fit may change. Each is x = ln of a factor on simulated times (or on the KV
-// capacity), or ln of a time over its reference, so that all of them are of the same kind. What is known of x
-// before any run is seen is normal: of the regimes of a machine (spec/machine_errors.h) what the profile
-// states, with the error that kernels of one class share; of host times, which may be anything, that they are
-// within a factor of twenty of the reference.
+// capacity), of a time over its reference, or of the share of a log's prompts that its server computed, so
+// that all of them are of the same kind. What is known of x before any run is seen is normal: of the regimes
+// of a machine (spec/machine_errors.h) what the profile states, with the error that kernels of one class
+// share; of host times, which may be anything, that they are within a factor of twenty of the reference; of
+// the computed share that any is as likely as any other.
 #pragma once
 
 #include <Eigen/Dense>
@@ -18,6 +19,7 @@ struct FitParameter {
   std::string meaning;
   double reference_s = 0;  // of host times: value = reference_s exp(x). 0: a factor exp(x)
   double prior = 0;        // mean of x
+  std::string of_run;      // a hit share is that run's alone: value = 1 - exp(x), none above 0; else empty
 
   double value_of(double x) const;
 };
@@ -37,6 +39,9 @@ FitParameters only(const FitParameters& parameters, const std::vector<Eigen::Ind
 
 // The run's scenario with these parameters; host times that it states stay.
 Scenario scenario_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x);
+
+// Its requests, with the hits that the fit has found or the user states where the log says nothing of them.
+Workload workload_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x);
 
 // The profile with them: times, `engine`, and `errors`, smaller by as much as the fit has made the standard
 // deviations `sigma` of x smaller.

@@ -20,23 +20,19 @@ std::string formatted(const char* pattern, auto... values) {
   return text;
 }
 
-// A factor as it is, a time in ms.
-double shown(const FitParameter& parameter, double x) {
-  return parameter.reference_s > 0 ? 1e3 * parameter.value_of(x) : parameter.value_of(x);
-}
-
 std::string percent(double error) { return formatted("%+.1f %%", 100 * error); }
 
+// A factor as it is, a time in ms.
 std::string row_of(const FitEstimate& one) {
   const FitParameter& parameter = one.parameter;
   const char* unit = parameter.reference_s > 0 ? " ms" : "";
   if (!one.is_told()) return formatted("%-30s%12s\n", parameter.name.c_str(), "not identified");
-  return formatted(
-      "%-30s%12s   %-22s%8.0f %%\n", parameter.name.c_str(),
-      (format_number(shown(parameter, one.x)) + unit).c_str(),
-      (format_number(shown(parameter, one.low)) + " to " + format_number(shown(parameter, one.high)) + unit)
-          .c_str(),
-      100 * one.learned());
+  const double scale = parameter.reference_s > 0 ? 1e3 : 1;
+  const auto [low, high] = one.interval();
+  return formatted("%-30s%12s   %-22s%8.0f %%\n", parameter.name.c_str(),
+                   (format_number(scale * parameter.value_of(one.x)) + unit).c_str(),
+                   (format_number(scale * low) + " to " + format_number(scale * high) + unit).c_str(),
+                   100 * one.learned());
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -81,6 +77,44 @@ std::string sentences_of(const FitAnswer& answer) {
   return text;
 }
 
+// How a run's hits lie in its prompts, and what they mean for other workloads.
+std::string form_of(const PromptHits& hits) {
+  const bool is_share = hits.shared == SharedText::share_of_each_prompt;
+  return std::string(is_share ? ", the same share of every prompt"
+                              : ", the same first tokens of all prompts") +
+         ". Hits belong to this log, not to the profile: another workload has those of the text that it "
+         "shares.";
+}
+
+std::string fitted_share(const FitEstimate& share, const PromptHits& hits) {
+  const auto [low, high] = share.interval();
+  return " Fitted beside the other parameters: a hit share of " +
+         format_percent(share.parameter.value_of(share.x)) + " (" + format_percent(low) + " to " +
+         format_percent(high) + ")" + form_of(hits);
+}
+
+// What was done about the hits of a run that does not tell them. Empty: it tells them.
+std::string hits_text(const FitRun& run, const FitAnswer& answer) {
+  const PromptHits& hits = run.hits;
+  if (!hits.are_unknown) return "";
+  std::string text = run.name + " does not say which prompts share text. ";
+  if (hits.given == 0.0) return text + "As --hit-share says, none do.";
+  if (hits.given) {
+    return text + "As --hit-share says, the server found " + format_percent(*hits.given) +
+           " of their tokens" + form_of(hits);
+  }
+  const std::string ask =
+      " --hit-share states what the server counted (vLLM: prefix_cache_hits over prefix_cache_queries)";
+  if (hits.shared == SharedText::nothing)
+    return text + "Assumed: none do. " + hits.evidence + "." + ask + ".";
+  text += "The server found part of the prompts in its prefix cache: " + hits.evidence + ".";
+  for (const FitEstimate& one : answer.estimates) {
+    if (one.parameter.of_run == run.name && one.is_told()) text += fitted_share(one, hits);
+  }
+  if (run.only_judged) text += " It is judged without these hits.";
+  return text + ask + "; if no prompts share text, 0, and check the number of GPUs.";
+}
+
 // Where the fit does not do what it is for, and what to look at.
 std::string warnings_of(const FitAnswer& answer) {
   std::string worse, far;
@@ -91,7 +125,9 @@ std::string warnings_of(const FitAnswer& answer) {
     worse += (worse.empty() ? "" : ", ") + one.metric + " of " + one.run;
   }
   for (const FitEstimate& one : answer.estimates) {
-    if (!one.is_told() || std::abs(one.x - one.parameter.prior) < 3 * one.prior_sigma) continue;
+    if (!one.is_told() || !one.parameter.of_run.empty() ||
+        std::abs(one.x - one.parameter.prior) < 3 * one.prior_sigma)
+      continue;
     far += (far.empty() ? "" : ", ") + one.parameter.name;
   }
   std::string text;
@@ -121,6 +157,9 @@ std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer) {
                      ": " + format_count(answer.fitted_requests, "request") + " fitted, " +
                      format_count(answer.judged_requests) + " kept aside, " +
                      format_count(answer.simulations, "simulation") + "\n\n";
+  for (const FitRun& run : runs) {
+    if (const std::string hits = hits_text(run, answer); !hits.empty()) text += wrapped(hits) + "\n";
+  }
   text += formatted("%-30s%12s   %-22s%10s\n", "parameter", "fitted", "95 % interval", "learned");
   for (const FitEstimate& one : answer.estimates) text += row_of(one);
   text += "\n" + sentences_of(answer);
@@ -158,6 +197,7 @@ std::string fit_json(const std::vector<FitRun>& runs, const FitAnswer& answer) {
                             {"requests", run.workload.turns.size()},
                             {"fitted", !run.only_judged},
                             {"notes", run.notes}});
+    if (const std::string hits = hits_text(run, answer); !hits.empty()) json["runs"].back()["hits"] = hits;
   }
   for (const FitEstimate& one : answer.estimates) {
     const FitParameter& parameter = one.parameter;
@@ -165,8 +205,8 @@ std::string fit_json(const std::vector<FitRun>& runs, const FitAnswer& answer) {
                                   {"meaning", parameter.meaning},
                                   {"unit", parameter.reference_s > 0 ? "s" : ""},
                                   {"fitted", parameter.value_of(one.x)},
-                                  {"low", parameter.value_of(one.low)},
-                                  {"high", parameter.value_of(one.high)},
+                                  {"low", one.interval().first},
+                                  {"high", one.interval().second},
                                   {"sigma", one.sigma},
                                   {"prior_sigma", one.prior_sigma},
                                   {"learned", one.learned()},
@@ -196,6 +236,9 @@ std::vector<std::string> fit_notes(const std::vector<FitRun>& runs, const FitAns
     notes.push_back(std::string(run.only_judged ? "judged by " : "fitted to ") + run.name + ": " +
                     format_count(std::ssize(run.workload.turns), "request") + ", " + run.scenario.model.name +
                     ", tensor_parallel_size " + std::to_string(run.scenario.serving.tensor_parallel_size));
+  }
+  for (const FitRun& run : runs) {
+    if (const std::string hits = hits_text(run, answer); !hits.empty()) notes.push_back(hits);
   }
   const std::vector<FitError> errors = judging(answer);
   for (const char* metric : {"mean_ttft_ms", "mean_tpot_ms", "mean_e2el_ms"}) {
