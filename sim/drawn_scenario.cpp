@@ -7,6 +7,7 @@
 
 #include "cost/drawn_machine.h"
 #include "cost/gemm.h"
+#include "cost/peer_collectives.h"
 #include "machine.h"
 #include "policy/table.h"
 #include "serving/engines.h"
@@ -34,6 +35,12 @@ bool keeps_in(const Scenario& scenario, Tier tier) {
                      [tier](const TierOptions& one) { return one.kind == tier; });
 }
 
+// Between which states or tokens are exchanged.
+int64_t collective_gpus(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  return serving.tensor_parallel_size * (scenario.model.experts ? serving.data_parallel_size : 1);
+}
+
 bool has_narrow_gemms(const ModelSpec& model) {
   const double activation = model.activation_bytes_per_element.value_or(model.hidden_bytes_per_element);
   return precision_of({activation, model.weight_bytes_per_element, 2}) != Precision::half;
@@ -49,7 +56,7 @@ bool uses_regime(const Scenario& scenario, std::string_view regime) {
   if (regime == "grouped_gemm") return scenario.model.experts && gpu.grouped_gemm;
   if (regime == "decode_attention") return gpu.decode_attention.has_value();
   if (regime == "elementwise") return gpu.elementwise.has_value();
-  if (regime == "collectives") return scenario.serving.tensor_parallel_size > 1;
+  if (regime == "collectives") return collective_gpus(scenario) > 1;
   if (regime == "pcie") return keeps_in(scenario, Tier::dram) || keeps_in(scenario, Tier::ssd);
   if (regime == "dram") return keeps_in(scenario, Tier::dram);
   if (regime == "ssd") return keeps_in(scenario, Tier::ssd);
@@ -74,6 +81,11 @@ class Sentences {
   std::vector<std::string> all_;
 };
 
+// Whether the error is that of a kind of server, which add_links() names.
+bool is_of_peers(const HardwareProfile& hardware, const Regime& regime) {
+  return regime.name == "collectives" && peer_error(hardware);
+}
+
 // The regimes of one profile whose error is a default, with its sigma.
 void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& hardware,
                  Sentences& sentences) {
@@ -81,7 +93,7 @@ void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& 
   for (const Regime& regime : kRegimes) {
     const bool is_used = std::any_of(scenarios.begin(), scenarios.end(), [&](const Scenario& one) {
       return one.hardware.name == hardware.name && uses_regime(one, regime.name) &&
-             !(one.hardware.errors.*regime.error);
+             !(one.hardware.errors.*regime.error) && !is_of_peers(hardware, regime);
     });
     if (!is_used) continue;
     char sigma[32];
@@ -94,11 +106,27 @@ void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& 
       ") has no measured errors of some regimes; assumed standard deviations of ln(time): " + assumed);
 }
 
+// Links between GPUs that have no measured times.
+void add_links(const Scenario& scenario, Sentences& sentences) {
+  const HardwareProfile& hardware = scenario.hardware;
+  const int64_t gpus = collective_gpus(scenario);
+  if (gpus == 1) return;
+  const std::string group = "collectives of " + std::to_string(gpus) + " GPUs: no measured times";
+  if (const std::string assumption = peer_assumption(hardware); !assumption.empty()) {
+    sentences.add(assumption);
+  } else if (peer_error(hardware)) {
+    sentences.add(group + " over " + link_text(hardware) + " of this machine, those of other servers");
+  } else if (!has_own_collectives(hardware) || gpus > kMostGpus) {
+    sentences.add(group + ", only a bandwidth");
+  }
+}
+
 void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
   const HardwareProfile& hardware = scenario.hardware;
   for (const Regime& regime : kRegimes) {
     const std::optional<RegimeError>& error = hardware.errors.*regime.error;
     if (!uses_regime(scenario, regime.name) || !error || error->outside.empty()) continue;
+    if (is_of_peers(hardware, regime)) continue;
     sentences.add(regime.name == "steps" ? "not validated: " + error->outside
                                          : std::string(regime.name) + " was not measured " + error->outside);
   }
@@ -108,10 +136,7 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
   if (!hardware.gpu.decode_attention) {
     sentences.add("decode attention: the profile has no kernel for it and takes that of prompts");
   }
-  const int64_t gpus = scenario.serving.tensor_parallel_size;
-  if (gpus > 1 && (!hardware.collectives || gpus > kMostGpus)) {
-    sentences.add("collectives of " + std::to_string(gpus) + " GPUs: no measured times, only a bandwidth");
-  }
+  add_links(scenario, sentences);
   const std::optional<EngineVersion> version = parse_engine_version(scenario.serving.engine_version);
   if (scenario.serving.engine == EngineKind::vllm && version && *version > kNewestVllm) {
     sentences.add("vLLM " + scenario.serving.engine_version +

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/input_error.h"
 #include "billing.h"
+#include "cost/peer_collectives.h"
 #include "des/world.h"
 #include "finished_run.h"
 #include "idle_prefill.h"
@@ -65,6 +66,10 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   if (machine.cost().extrapolated()) {
     facts.notes.emplace_back(
         "some GEMMs lie outside the measured table of the hardware profile and are extrapolated");
+  }
+  if (machine.cost().tensor_parallel_size() * machine.cost().placement().ranks > 1) {
+    const std::string assumed = peer_assumption(scenario.hardware);
+    if (!assumed.empty()) facts.notes.push_back(assumed);
   }
   const std::string too_long = note_on_long_turns(workload, machine.max_model_len());
   if (!too_long.empty()) facts.notes.push_back(too_long);

@@ -15,6 +15,7 @@
 #include "commands/show_flags.h"
 #include "commands/show_memory.h"
 #include "commands/show_model.h"
+#include "cost/peer_collectives.h"
 #include "cost/prices.h"
 #include "metrics/format.h"
 #include "policy/table.h"
@@ -168,6 +169,12 @@ std::string hour_text(const HardwareProfile& hardware) {
   return total > 0 ? "An hour of all of it: " + format_number(total) + " $ (" + parts + ")\n\n" : "";
 }
 
+// "Collectives: PCIe (hardware.peer direct), measured".
+std::string collectives_text(const HardwareProfile& hardware) {
+  return "Collectives: " + link_text(hardware) +
+         (has_own_collectives(hardware) ? ", measured\n\n" : ", not measured\n\n");
+}
+
 void print_entry(const Entry& entry, const ShowArgs& args) {
   const bool is_model = args.what == "models";
   if (args.json) {
@@ -180,7 +187,8 @@ void print_entry(const Entry& entry, const ShowArgs& args) {
   if (is_model) print_format("\n%s", sizes_text(load_model(args.name)).c_str());
   if (args.what != "hardware") return;
   const HardwareProfile hardware = load_hardware(args.name);
-  print_format("\n%s%s", hour_text(hardware).c_str(), efficiency_plot(hardware.gpu).c_str());
+  print_format("\n%s%s%s", hour_text(hardware).c_str(), collectives_text(hardware).c_str(),
+               efficiency_plot(hardware.gpu).c_str());
 }
 
 // A file of the user's: its text, once it has been read without fault.

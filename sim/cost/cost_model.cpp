@@ -7,8 +7,10 @@
 
 #include "base/check.h"
 #include "cost/attention.h"
+#include "cost/collective_table.h"
 #include "cost/gemm.h"
 #include "cost/layer_shapes.h"
+#include "cost/peer_collectives.h"
 
 namespace kvcap {
 
@@ -35,32 +37,6 @@ class Memo {
 
 // Of a token: the squares of its queries and of its keys, in 32 bits each.
 constexpr double kNormSumBytes = 8;
-
-// Measured times of one kind of collective in one group, in order of bytes.
-class CollectiveTable {
- public:
-  CollectiveTable(const std::vector<CollectivePoint>& points, int64_t gpus) {
-    for (const CollectivePoint& point : points) {
-      if (point.gpus == gpus) points_.push_back(point);
-    }
-    std::sort(points_.begin(), points_.end(),
-              [](const CollectivePoint& a, const CollectivePoint& b) { return a.bytes < b.bytes; });
-  }
-  bool empty() const { return points_.empty(); }
-  double time_s(double bytes) const {
-    const auto above =
-        std::lower_bound(points_.begin(), points_.end(), bytes,
-                         [](const CollectivePoint& point, double size) { return point.bytes < size; });
-    if (above == points_.begin()) return above->time_s;
-    const CollectivePoint& below = *(above - 1);
-    if (above == points_.end()) return below.time_s * bytes / below.bytes;
-    const double share = std::log(bytes / below.bytes) / std::log(above->bytes / below.bytes);
-    return below.time_s * std::pow(above->time_s / below.time_s, share);
-  }
-
- private:
-  std::vector<CollectivePoint> points_;
-};
 
 namespace {
 
@@ -98,11 +74,11 @@ struct CostModel::State {
         layer_gemms(of_hardware.gpu, layer_bytes(of_model)),
         expert_gemms(of_hardware.gpu, expert_bytes(of_model)),
         head_gemms(of_hardware.gpu, head_bytes(of_model)),
-        all_reduces(of_hardware.collectives.value_or(Collectives{}).all_reduce, gpus),
-        all_gathers(of_hardware.collectives.value_or(Collectives{}).all_gather, gpus),
-        all_to_alls(of_hardware.collectives.value_or(Collectives{}).all_to_all, gpus),
-        exchange_gathers(of_hardware.collectives.value_or(Collectives{}).all_gather, exchange_gpus),
-        exchange_all_to_alls(of_hardware.collectives.value_or(Collectives{}).all_to_all, exchange_gpus) {}
+        all_reduces(collective_points(of_hardware, &Collectives::all_reduce, gpus)),
+        all_gathers(collective_points(of_hardware, &Collectives::all_gather, gpus)),
+        all_to_alls(collective_points(of_hardware, &Collectives::all_to_all, gpus)),
+        exchange_gathers(collective_points(of_hardware, &Collectives::all_gather, exchange_gpus)),
+        exchange_all_to_alls(collective_points(of_hardware, &Collectives::all_to_all, exchange_gpus)) {}
 
   ModelSpec model;
   HardwareProfile hardware;
@@ -158,11 +134,10 @@ struct CostModel::State {
   DecodeAttention decode_shape(AttentionShape shape, int64_t sequences, int64_t queries) const;
   DecodeAttention decode_mixer(const MixerShape& mixer, int64_t sequences, int64_t queries) const;
 
-  // A measured time; or bytes over the slowest link of the ring, a share (t-1)/t of the buffer for each of
-  // its passes.
-  double collective_s(const CollectiveTable& measured, int64_t gpus, double bytes, double passes) const {
+  // A time of the table; or bytes over NVLink's ring, a share (t-1)/t of the buffer for each of its passes.
+  double collective_s(const CollectiveTable& table, int64_t gpus, double bytes, double passes) const {
     if (gpus == 1) return 0;
-    if (!measured.empty()) return measured.time_s(bytes);
+    if (!table.empty()) return table.time_s(bytes);
     const auto t = static_cast<double>(gpus);
     return passes * (t - 1) / t * bytes / interconnect_bytes_per_s + interconnect_latency_s;
   }
@@ -181,10 +156,6 @@ CostModel::CostModel(const ModelSpec& model, const HardwareProfile& hardware, in
   if (hardware.nvlink) {
     state.interconnect_bytes_per_s = hardware.nvlink->bandwidth_bytes_per_s;
     state.interconnect_latency_s = hardware.nvlink->latency_s;
-  } else {  // one GPU's copy out is its neighbour's copy in
-    state.interconnect_bytes_per_s =
-        std::min(hardware.pcie.d2h_bandwidth_bytes_per_s, hardware.pcie.h2d_bandwidth_bytes_per_s);
-    state.interconnect_latency_s = hardware.pcie.request_overhead_s;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "cost/peer_collectives.h"
 
 namespace kvcap {
 namespace {
@@ -50,6 +51,7 @@ void slow_collectives(HardwareProfile& hardware, double factor) {
     hardware.nvlink->bandwidth_bytes_per_s /= factor;
     hardware.nvlink->latency_s *= factor;
   }
+  hardware.collectives = collectives_of(hardware);
   if (!hardware.collectives) return;
   for (auto points : {&Collectives::all_reduce, &Collectives::all_gather, &Collectives::all_to_all}) {
     for (CollectivePoint& point : (*hardware.collectives).*points) point.time_s *= factor;
@@ -89,6 +91,10 @@ RegimeError default_error(std::string_view provenance_kind) {
 }
 
 RegimeError error_of(const HardwareProfile& hardware, const Regime& regime) {
+  // What a profile states of collectives holds for the servers that it measured them on.
+  if (regime.name == "collectives") {
+    if (const std::optional<RegimeError> peers = peer_error(hardware)) return *peers;
+  }
   const std::optional<RegimeError>& stated = hardware.errors.*regime.error;
   if (stated) return *stated;
   if (regime.name == "steps" || regime.name == "waiting") return {};  // an engine's, not a machine's

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "cost/kv_layers.h"
 #include "cost/layer_shapes.h"
+#include "cost/peer_collectives.h"
 
 namespace kvcap {
 namespace {
@@ -252,10 +253,12 @@ static GpuMemory memory_by_shapes(const ModelSpec& model, const HardwareProfile&
 }
 
 // What exists before an engine looks at free memory.
-static void add_held(GpuMemory& memory, const Gpu& gpu, const EngineSettings& settings) {
+static void add_held(GpuMemory& memory, const HardwareProfile& hardware, const EngineSettings& settings) {
+  const Gpu& gpu = hardware.gpu;
   if (settings.tensor_parallel_size > 1) {
-    memory.terms.push_back({"NCCL, custom all-reduce", kCollectiveBytes, false, TermSource::engine,
-                            "measured on two and four H100"});
+    const bool is_custom = has_custom_all_reduce(hardware, settings.tensor_parallel_size);
+    memory.terms.push_back({is_custom ? "NCCL, custom all-reduce" : "NCCL", kCollectiveBytes, false,
+                            TermSource::engine, "measured on two and four H100"});
   } else if (settings.placement.ranks > 1) {
     memory.terms.push_back({"NCCL", kCollectiveBytes, false, TermSource::engine,
                             "as measured under tensor parallelism on two and four H100"});
@@ -271,7 +274,7 @@ static GpuMemory memory_of_free(const ModelSpec& model, const HardwareProfile& h
   const bool is_static = settings.capacity_model == KvCapacityModel::static_share;
   GpuMemory memory;
   memory.reported_bytes = hardware.gpu.reported_memory_bytes.value_or(hardware.gpu.memory_bytes);
-  add_held(memory, hardware.gpu, settings);
+  add_held(memory, hardware, settings);
   memory.share_bytes = memory.free_bytes() * (is_static ? settings.gpu_memory_utilization : 1);
   memory.weight_bytes = loaded_weight_bytes(model, settings.tensor_parallel_size, settings.placement);
   add_weights(memory, settings, "weights as loaded", "vocabulary padded to 64, rotary table, replicas");
@@ -309,7 +312,7 @@ static GpuMemory memory_by_engine(const ModelSpec& model, const HardwareProfile&
                             fuses ? TermSource::profile : TermSource::engine,
                             fuses ? "nvlink.fused_all_reduce_bytes" : "measured on two H100"});
   }
-  add_held(memory, gpu, settings);
+  add_held(memory, hardware, settings);
   const double graph_bytes =
       kGraphsBytes + kGraphLayerBytes * product(model.num_hidden_layers, graphs(settings));
   memory.terms.push_back(

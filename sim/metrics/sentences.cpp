@@ -404,6 +404,16 @@ std::string unanswered_text(const std::vector<Setting>& settings) {
   return "Warning: " + joined(items) + " of the turns; latencies are those of the others.";
 }
 
+// The note on how GPUs without NVLink reach each other (cost/peer_collectives.h), where one was made.
+std::string assumed_text(const std::vector<Setting>& settings) {
+  for (const Setting& setting : settings) {
+    for (const std::string& note : setting.result->notes) {
+      if (note.find("set hardware.peer to") != std::string::npos) return note + ".";
+    }
+  }
+  return "";
+}
+
 // What somebody could build; of it what serves the rate where anything does, and all of the turns.
 std::vector<Setting> eligible(const std::vector<Setting>& settings) {
   std::vector<Setting> real, stable;
@@ -571,6 +581,7 @@ std::vector<std::string> sentences(const std::vector<Setting>& settings,
   if (settings.size() > 1) compare(settings, differences, paragraphs);
   for (std::string& text : unsized_texts(settings)) paragraphs.push_back(std::move(text));
   add(paragraphs, {overload_text(settings), unanswered_text(settings)});
+  add(paragraphs, {assumed_text(settings)});
   return paragraphs;
 }
 

@@ -288,6 +288,8 @@ static void describe(FieldVisitor& v, CollectivePoint& o) {
 }
 
 static void describe(FieldVisitor& v, Collectives& o) {
+  v.field("peer", o.peer,
+          {.meaning = "hardware.peer of the server that was measured", .absent = "as this server"});
   v.field("all_reduce", o.all_reduce, {.meaning = "every GPU gets the sum of all"});
   v.field("all_gather", o.all_gather, {.meaning = "every GPU gets the parts of all"});
   v.field("all_to_all", o.all_to_all, {.meaning = "every GPU sends each a part of its own"});
@@ -514,8 +516,12 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
   v.field("gpu", o.gpu, {.meaning = "one GPU, and how many", .required = true});
   v.field("pcie", o.pcie, {.meaning = "the link of one GPU", .required = true});
   v.field("nvlink", o.nvlink, {.meaning = "between GPUs", .absent = "none"});
+  v.field("peer", o.peer,
+          {.meaning = "how GPUs without NVLink reach each other: in each other's memory (direct), the same "
+                      "through a PCIe switch, or through the host",
+           .absent = "nvlink; without it host"});
   v.field("collectives", o.collectives,
-          {.meaning = "measured times of collectives", .absent = "by nvlink or pcie"});
+          {.meaning = "measured times of collectives", .absent = "by nvlink, or pcie and peer"});
   v.field("nic", o.nic, {.meaning = "one network card between nodes, and how many", .absent = "none"});
   v.field("dram", o.dram, {.meaning = "the node's memory", .absent = "none"});
   v.field("ssd", o.ssd, {.meaning = "one device, and how many", .absent = "none"});

@@ -106,6 +106,7 @@ constexpr Names names_of(Routing) { return kRoutingNames; }
 constexpr Names names_of(KvTransfer) { return kKvTransferNames; }
 constexpr Names names_of(TransferGranularity) { return kTransferGranularityNames; }
 constexpr Names names_of(TransferLink) { return kTransferLinkNames; }
+constexpr Names names_of(Peer) { return kPeerNames; }
 constexpr Names names_of(BadRow) { return kBadRowNames; }
 constexpr Names names_of(History) { return kHistoryNames; }
 constexpr Names names_of(InputIs) { return kInputIsNames; }

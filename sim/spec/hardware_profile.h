@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spec/machine_errors.h"
@@ -122,6 +123,11 @@ struct Pcie {
   double duplex_share = 1;
 };
 
+// How GPUs reach each other without NVLink: in each other's memory over the CPU's own PCIe ports, the same
+// through a PCIe switch, or through the host's memory, without peer access. The fastest first.
+enum class Peer : uint8_t { direct, pcie_switch, host };
+inline constexpr std::string_view kPeerNames[] = {"direct", "switch", "host"};
+
 struct Nvlink {
   double bandwidth_bytes_per_s = 0;  // one direction, one GPU
   double latency_s = 0;              // per collective
@@ -137,8 +143,9 @@ struct CollectivePoint {
   double time_s = 0;
 };
 
-// Measured collectives; a kind or a number of GPUs without points follows from nvlink or pcie.
+// Measured collectives; a kind or a number of GPUs without points follows from nvlink, or from pcie and peer.
 struct Collectives {
+  std::optional<Peer> peer;  // of the server that was measured; absent: as this one is
   std::vector<CollectivePoint> all_reduce;
   std::vector<CollectivePoint> all_gather;
   std::vector<CollectivePoint> all_to_all;
@@ -210,6 +217,8 @@ struct HardwareProfile {
   Gpu gpu;
   Pcie pcie;
   std::optional<Nvlink> nvlink;
+  // Given: collectives do not use nvlink. Absent, without nvlink: not known, taken for host.
+  std::optional<Peer> peer;
   std::optional<Collectives> collectives;
   std::optional<Nic> nic;
   std::optional<Dram> dram;

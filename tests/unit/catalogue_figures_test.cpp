@@ -197,7 +197,7 @@ TEST(CatalogueFigures, OfServersAreThoseThatWereWrittenDown) {
   EXPECT_EQ(std::size(kServers), catalogue(Catalogue::hardware).size()) << "a server without figures here";
 }
 
-// GB/s: over PCIe from a GPU, of NVLink (or what stands in for it), of DRAM, to write one SSD. The notes of
+// GB/s: over PCIe from a GPU, of NVLink, of DRAM, to write one SSD. The notes of
 // each file have their sources.
 struct LinkFigures {
   const char* name;
@@ -228,13 +228,13 @@ constexpr LinkFigures kLinks[] = {
     {"h200-sxm", 50.5, 470, 210, 10.6},
     {"h800-dram", 51.8, 0, 200, 0},
     {"l20-dram", 26, 0, 200, 0},
-    {"l40s-8x", 26.1, 5, 282, 3.7},
-    {"l40s", 26.1, 5, 282, 3.7},
+    {"l40s-8x", 26.1, 0, 282, 3.7},
+    {"l40s", 26.1, 0, 282, 3.7},
     {"phone-npu", 25, 0, 50, 2.8},
     {"rtx-4090-dram", 26, 0, 200, 0},
     {"rtx-4090", 26.8, 0, 70, 5},
-    {"rtx-pro-6000-8x", 50.5, 30, 282, 10.6},
-    {"rtx-pro-6000", 50.5, 30, 282, 10.6},
+    {"rtx-pro-6000-8x", 50.5, 0, 282, 10.6},
+    {"rtx-pro-6000", 50.5, 0, 282, 10.6},
 };
 
 TEST(CatalogueFigures, OfLinksAreThoseThatWereWrittenDown) {

@@ -178,6 +178,17 @@ TEST(GpuMemory, OfOtherEnginesStartsFromWhatIsFreeOnTheDriversMemory) {
   EXPECT_EQ(gpu_memory(llama_2_7b(), hardware, settings).reported_bytes, hardware.gpu.memory_bytes);
 }
 
+TEST(GpuMemory, NamesTheEnginesOwnAllReduceOnlyWhereGpusReachEachOther) {
+  HardwareProfile hardware = reporting(80 * kGiB);
+  const auto custom = [&] {
+    return term_bytes(gpu_memory(llama_3_1_8b(), hardware, {.version = {0, 19}, .tensor_parallel_size = 2}),
+                      "NCCL, custom all-reduce");
+  };
+  EXPECT_GT(custom(), 0);
+  hardware.peer = Peer::host;
+  EXPECT_EQ(custom(), 0);
+}
+
 TEST(GpuMemory, IsPlannedAsAnEngineDoesOnlyWhereTheDriverIsKnown) {
   const auto scenario = [](const std::string& hardware, const std::string& serving = "{}") {
     return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": ")" +

@@ -411,6 +411,8 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1,"transfer":"push","lease_s":30}}})",
      R"(chat.json: fleet.disaggregation.lease_s: found 30, allowed: null where fleet.disaggregation.transfer is "push" (blocks are reserved before))",
      true},
+    {R"({"hardware":{"peer":"hosts"}})",
+     R"(chat.json: hardware.peer: found "hosts", allowed: direct, switch, host; did you mean "host"?)", true},
     {R"({"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1,"link":"nvlink"}}})",
      R"(chat.json: fleet.disaggregation.link: found "nvlink", allowed: nic (the hardware has no nvlink))",
      true},
