@@ -22,6 +22,9 @@ std::vector<Check> vllm_run_checks(const std::string& folder);
 // median of their errors.
 std::vector<Check> vllm_h100_checks(const std::string& folder);
 
+// vLLM on one and on two A100 PCIe (`folder`/runs/user_runs_a100pcie_tp.csv): what the second brings.
+std::vector<Check> tensor_parallel_pcie_checks(const std::string& folder);
+
 // Means of TTFT and TPOT of vLLM servers at a closed-loop concurrency (`folder`/runs/silicon_agg.csv.gz): the
 // rows that can be expressed, and how many cannot, by reason.
 std::vector<Check> silicon_checks(const std::string& folder);

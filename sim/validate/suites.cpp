@@ -69,7 +69,8 @@ std::span<const Headline> headlines() {
 
 std::vector<Check> measured_checks(const SuiteOptions& options) {
   std::vector<Check> checks = kernel_checks(options.data_folder);
-  for (const auto& checks_of_runs : {vllm_run_checks, vllm_h100_checks, silicon_checks, llmd_checks}) {
+  for (const auto& checks_of_runs :
+       {vllm_run_checks, vllm_h100_checks, tensor_parallel_pcie_checks, silicon_checks, llmd_checks}) {
     const std::vector<Check> runs = checks_of_runs(options.data_folder);
     checks.insert(checks.end(), runs.begin(), runs.end());
   }
