@@ -24,6 +24,7 @@ constexpr Source kSources[] = {
     {"d-off", "dynamo lib/llm/src/block_manager/offload.rs@003b9e2"},
     {"s-args", "sglang docs/advanced_features/server_arguments.md@004813e"},
     {"s-hrc", "sglang hiradix_cache.py@263bc85"},
+    {"nccl-env", "NCCL user guide, Environment Variables (NCCL 2.27)"},
     {"t-kv", "TensorRT-LLM docs/source/features/kvcache.md@0076e93"},
     {"t-ifb", "TensorRT-LLM paged-attention-ifb-scheduler.md@0c6a62a"},
     {"t-serve", "TensorRT-LLM tensorrt_llm/commands/serve.py, llmapi/llm_args.py"},

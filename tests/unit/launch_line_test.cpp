@@ -134,6 +134,19 @@ TEST(LaunchLine, ReadsLmcachesVariablesForEachRank) {
   EXPECT_EQ(one.policy.tiers->front().capacity_bytes, 4 * 60 * 1073741824.0);
 }
 
+TEST(LaunchLine, ThatTurnsPeerAccessOffGoesThroughTheHost) {
+  const auto peer = [](const std::string& line) {
+    return scenario_of(line + " --model Qwen/Qwen3-8B").hardware.peer;
+  };
+  EXPECT_EQ(peer("NCCL_P2P_DISABLE=1 vllm serve"), Peer::host);
+  EXPECT_EQ(peer("docker run --env NCCL_P2P_DISABLE=1 vllm/vllm-openai:v0.19.0"), Peer::host);
+  EXPECT_EQ(peer("NCCL_P2P_DISABLE=1 python -m sglang.launch_server"), Peer::host);
+  EXPECT_EQ(peer("NCCL_P2P_DISABLE=1 trtllm-serve"), Peer::host);
+  EXPECT_EQ(peer("NCCL_P2P_DISABLE=0 vllm serve"), std::nullopt);
+  // NCCL still reads other GPUs' memory.
+  EXPECT_EQ(peer("vllm serve --disable-custom-all-reduce"), std::nullopt);
+}
+
 TEST(LaunchLine, WithoutASizeHasTheStacksOwn) {
   const Scenario lmcache = scenario_of(
       "vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"LMCacheConnectorV1\"}'");
