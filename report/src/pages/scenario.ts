@@ -20,8 +20,17 @@ function machine(hardware: Place): string {
   }
   const h2d = hardware.at("pcie", "h2d_bandwidth_bytes_per_s").number;
   if (h2d) parts.push(`PCIe at ${brief(h2d / 1e9)} GB/s`);
+  if (number(gpu.at("count")) > 1) parts.push(links(hardware));
   if (hardware.at("remote").exists) parts.push("remote storage");
   return list(parts);
+}
+
+// What carries collectives between its GPUs: hardware.peer, and without it NVLink or the host.
+function links(hardware: Place): string {
+  const peer = hardware.at("peer").text;
+  if (!peer) return hardware.at("nvlink").exists ? "NVLink" : "GPUs taken to be joined through the host";
+  const ways: Record<string, string> = { direct: "directly", switch: "through a PCIe switch", host: "through the host" };
+  return `GPUs joined ${ways[peer] ?? peer}`;
 }
 
 function workload(scenario: Place): string {
