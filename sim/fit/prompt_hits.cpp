@@ -1,6 +1,7 @@
 #include "fit/prompt_hits.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -9,6 +10,9 @@
 #include "idle_prefill.h"
 #include "machine.h"
 #include "metrics/format.h"
+#include "metrics/quantiles.h"
+#include "plan/workers.h"
+#include "simulate.h"
 
 namespace kvcap {
 namespace {
@@ -16,101 +20,106 @@ namespace {
 constexpr std::size_t kLeastAlone = 20, kMostAlone = 250;
 constexpr int64_t kDraws = 16;
 constexpr double kDeviations = 2;
+constexpr double kAllCached = 0.999;
 // Of the engine's time a request: front ends differ. vLLM's in Rust takes 8 to 22 % of TTFT away at prompts
 // of 1,000 to 8,000 tokens (InferenceX 1634), which is about half of what the one in Python needs.
 constexpr double kLeastHost = 0.5;
 // Of one prompt: a long one's blocks are taken together.
 constexpr int64_t kMostPieces = 512;
 
-struct AloneRequest {
-  uint32_t input_tokens = 0;
-  double ttft_s = 0;
-  bool waits = false;  // others decode: half a step passes before it can join
-};
-
-// Those before whose first token no other request was computed; some decode meanwhile. Nothing where it is
-// not known when requests arrived.
-std::vector<AloneRequest> answered_alone(const Workload& workload,
-                                         const std::vector<MeasuredTimes>& measured) {
-  std::vector<AloneRequest> alone;
+// Turns before whose first token no other request was computed; some decode meanwhile. None where it is not
+// known when requests arrived.
+std::vector<std::size_t> answered_alone(const Workload& workload,
+                                        const std::vector<MeasuredTimes>& measured) {
+  std::vector<std::size_t> alone;
   const bool one_at_a_time = workload.concurrency == 1;
   if (!workload.absolute_times && !one_at_a_time) return {};
-  double computed_until_s = -std::numeric_limits<double>::infinity(), busy_until_s = computed_until_s;
+  double computed_until_s = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    const Turn& turn = workload.turns[i];
-    const double ttft_s = measured[i].ttft_s, first_s = turn.time_s + ttft_s;
+    const double arrival_s = workload.turns[i].time_s, first_s = arrival_s + measured[i].ttft_s;
+    if (!(measured[i].ttft_s > 0)) continue;
     const bool is_next_later = i + 1 == measured.size() || workload.turns[i + 1].time_s >= first_s;
-    const bool is_alone = one_at_a_time || (turn.time_s >= computed_until_s && is_next_later);
-    const bool waits = !one_at_a_time && turn.time_s < busy_until_s;
-    if (ttft_s > 0 && is_alone) alone.push_back({turn.input_tokens, ttft_s, waits});
-    if (ttft_s > 0) computed_until_s = std::max(computed_until_s, first_s);
-    if (measured[i].e2el_s > 0) busy_until_s = std::max(busy_until_s, turn.time_s + measured[i].e2el_s);
+    if (one_at_a_time || (arrival_s >= computed_until_s && is_next_later)) alone.push_back(i);
+    computed_until_s = std::max(computed_until_s, first_s);
   }
   return alone;
 }
 
-// Mean time of a token after the first; 0 where no request says it.
-double step_time_s(const Workload& workload, const std::vector<MeasuredTimes>& measured) {
-  double sum_s = 0, tokens = 0;
-  for (std::size_t i = 0; i < measured.size(); ++i) {
-    const double rest_s = measured[i].e2el_s - measured[i].ttft_s;
-    if (!std::isfinite(rest_s)) continue;
-    sum_s += rest_s;
-    tokens += workload.turns[i].output_tokens - 1.0;
-  }
-  return tokens > 0 ? sum_s / tokens : 0;
-}
-
 // As many as tell enough, evenly from the whole log.
-std::vector<AloneRequest> thinned(const std::vector<AloneRequest>& all) {
-  std::vector<AloneRequest> some;
+std::vector<std::size_t> thinned(const std::vector<std::size_t>& all) {
+  std::vector<std::size_t> some;
   const std::size_t count = std::min(all.size(), kMostAlone);
   for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
   return some;
 }
 
-// What the machine and a quick front end take for whole prompts, from arrival to the first token.
-std::vector<double> computed_times_s(const Scenario& scenario, const std::vector<AloneRequest>& requests,
-                                     double step_s) {
+// What a request whose prompt is cached takes beside its last tokens: the engine's host, and the steps of
+// others that it waits for. Median, since a request in a queue waits for more.
+double wait_s(const Scenario& scenario, const Workload& workload, const std::vector<std::size_t>& turns) {
+  const Workload cached =
+      with_hits(workload, SharedText::share_of_each_prompt, kAllCached, scenario.serving.block_size);
+  const auto job = [&](std::size_t, std::atomic<int64_t>&) {
+    std::vector<double> ttfts_s(cached.turns.size(), 0);
+    for (const TurnRecord& one : simulate(scenario, cached).turns)
+      ttfts_s[cached.sessions[one.session].first_turn + one.turn] = one.ttft_s;
+    return std::string(reinterpret_cast<const char*>(ttfts_s.data()), ttfts_s.size() * sizeof(double));
+  };
+  std::vector<double> ttfts_s(cached.turns.size()), waits_s;
+  const std::string bytes = run_in_workers(1, job).front();
+  bytes.copy(reinterpret_cast<char*>(ttfts_s.data()), bytes.size());
   const Machine machine(scenario, 1, 1);
-  std::vector<double> times_s;
-  for (const AloneRequest& one : requests) {
-    times_s.push_back(idle_prefill_s(machine, scenario.serving, {one.input_tokens, 0}) +
-                      kLeastHost * scenario.serving.request_overhead_s + (one.waits ? step_s / 2 : 0) +
-                      scenario.serving.request_overhead_per_token_s * one.input_tokens);
+  for (const std::size_t turn : turns) {
+    int64_t hits = 0;
+    for (const Piece& piece : cached.pieces_of(turn)) hits += piece.tokens;
+    waits_s.push_back(ttfts_s[turn] - idle_prefill_s(machine, scenario.serving,
+                                                     {workload.turns[turn].input_tokens - hits, hits}));
   }
-  return times_s;
+  std::sort(waits_s.begin(), waits_s.end());
+  return quantile_of_sorted(waits_s, 0.5);
+}
+
+// TTFT on the scenario's machine where nothing is cached and nobody else is computed, after `wait_s`.
+std::vector<double> ttfts_without_hits(const Scenario& scenario, const Workload& workload,
+                                       const std::vector<std::size_t>& turns, double wait_s) {
+  const Machine machine(scenario, 1, 1);
+  std::vector<double> ttfts_s;
+  for (const std::size_t turn : turns) {
+    ttfts_s.push_back(idle_prefill_s(machine, scenario.serving, {workload.turns[turn].input_tokens, 0}) +
+                      wait_s);
+  }
+  return ttfts_s;
 }
 
 struct Measured {
   double value = 0, sigma = 0;
 };
 
-// Measured over computed: growth with the prompt (least squares), and what the line through the measurements
-// has at a prompt that takes no time, over the mean computed time.
-struct TtftOverComputed {
+// Of times over those of the profile's machine without hits: the growth with the prompt (least squares), and
+// what the line has at 0, over their mean. Prompts of one length have no growth: all is rest.
+struct TimesOverProfile {
+  bool has_growth = false;
   Measured growth, rest;
 };
 
-// Prompts of one length have no growth: all of their time is rest.
-TtftOverComputed compare(const std::vector<AloneRequest>& requests, const std::vector<double>& computed_s) {
-  const auto count = static_cast<double>(requests.size());
+TimesOverProfile compare(const std::vector<double>& times_s, const std::vector<double>& profile_s) {
+  const auto count = static_cast<double>(times_s.size());
   double mean_x = 0, mean_y = 0, xx = 0, xy = 0, yy = 0;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    mean_x += computed_s[i] / count;
-    mean_y += requests[i].ttft_s / count;
+  for (std::size_t i = 0; i < times_s.size(); ++i) {
+    mean_x += profile_s[i] / count;
+    mean_y += times_s[i] / count;
   }
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const double x = computed_s[i] - mean_x, y = requests[i].ttft_s - mean_y;
+  for (std::size_t i = 0; i < times_s.size(); ++i) {
+    const double x = profile_s[i] - mean_x, y = times_s[i] - mean_y;
     xx += x * x;
     xy += x * y;
     yy += y * y;
   }
-  const bool has_lengths = xx > 1e-4 * count * mean_x * mean_x;
-  const double slope = has_lengths ? xy / xx : 0;
+  const bool has_growth = xx > 0.01 * count * mean_x * mean_x;
+  const double slope = has_growth ? xy / xx : 0;
   const double variance = std::max(0.0, yy - slope * xy) / (count - 2);
-  const double slope_sigma = has_lengths ? std::sqrt(variance / xx) : 0;
-  return {.growth = {slope, slope_sigma},
+  const double slope_sigma = has_growth ? std::sqrt(variance / xx) : 0;
+  return {.has_growth = has_growth,
+          .growth = {slope, slope_sigma},
           .rest = {mean_y / mean_x - slope, std::hypot(std::sqrt(variance / count) / mean_x, slope_sigma)}};
 }
 
@@ -124,18 +133,15 @@ Measured mean_and_deviation(const std::vector<double>& values) {
   return {sum, std::sqrt(std::max(0.0, squares - sum * sum))};
 }
 
-// Times of plausible machines over those of the profile.
-TtftOverComputed of_plausible_machines(const Scenario& scenario, std::vector<AloneRequest> requests,
-                                       const std::vector<double>& computed_s, double step_s) {
+TimesOverProfile over_profile(const std::vector<std::vector<double>>& of_machines_s,
+                              const std::vector<double>& profile_s) {
   std::vector<double> growths, rests;
-  for (int64_t draw = 0; draw < kDraws; ++draw) {
-    const std::vector<double> drawn_s = computed_times_s(drawn_scenario(scenario, draw), requests, step_s);
-    for (std::size_t i = 0; i < requests.size(); ++i) requests[i].ttft_s = drawn_s[i];
-    const TtftOverComputed over = compare(requests, computed_s);
+  for (const std::vector<double>& one : of_machines_s) {
+    const TimesOverProfile over = compare(one, profile_s);
     growths.push_back(over.growth.value);
     rests.push_back(over.rest.value);
   }
-  return {mean_and_deviation(growths), mean_and_deviation(rests)};
+  return {.growth = mean_and_deviation(growths), .rest = mean_and_deviation(rests)};
 }
 
 double sigma_of(const Measured& ours, const Measured& machines) {
@@ -146,20 +152,22 @@ bool is_too_small(const Measured& ours, const Measured& machines) {
   return ours.value < machines.value - kDeviations * sigma_of(ours, machines);
 }
 
-std::string evidence_of(SharedText shared, const TtftOverComputed& over, const TtftOverComputed& machines,
+std::string evidence_of(SharedText shared, const TimesOverProfile& over, const TimesOverProfile& machines,
                         std::size_t requests, const std::string& machine) {
-  const bool is_rest = shared == SharedText::first_tokens_of_all_prompts;
+  const bool is_rest = shared == SharedText::first_tokens_of_all_prompts || !over.has_growth;
   const Measured &told = is_rest ? over.rest : over.growth,
                  &allowed = is_rest ? machines.rest : machines.growth;
+  const char* what = !over.has_growth ? "is"
+                     : is_rest        ? "beside its growth with the prompt is"
+                                      : "grows with the prompt by";
   char text[400];
   std::snprintf(
       text, sizeof text,
-      "TTFT of %zu requests that were answered alone %s %.2f +- %.2f of what %s and its engine take for "
-      "whole prompts; without hits it would be %.2f +- %.2f",
-      requests, is_rest ? "has a part that does not grow with the prompt, of" : "grows with the prompt by",
-      told.value, told.sigma, machine.c_str(), allowed.value, allowed.sigma);
+      "TTFT of %zu requests that were answered alone %s %.2f +- %.2f of what %s and its engine take "
+      "without hits, which would be %.2f +- %.2f",
+      requests, what, told.value, told.sigma, machine.c_str(), allowed.value, allowed.sigma);
   if (shared != SharedText::nothing) return text;
-  const double hidden = std::min(1.0, kDeviations * sigma_of(over.growth, machines.growth));
+  const double hidden = std::min(1.0, kDeviations * sigma_of(told, allowed));
   return std::string(text) + "; a hit share of each prompt below " + format_percent(hidden) +
          " would not show, nor common first tokens that take less time than the engine's own for a request";
 }
@@ -193,17 +201,24 @@ bool says_shared_text(const Workload& workload) {
 PromptHits hits_in_ttft(const Scenario& scenario, const Workload& workload,
                         const std::vector<MeasuredTimes>& measured) {
   PromptHits hits{.are_unknown = true};
-  const std::vector<AloneRequest> alone = thinned(answered_alone(workload, measured));
+  const std::vector<std::size_t> alone = thinned(answered_alone(workload, measured));
   if (alone.size() < kLeastAlone) {
     hits.evidence = format_count(std::ssize(alone), "request") +
                     " with a known TTFT that no other request delayed are too few to show hits";
     return hits;
   }
-  const double step_s = step_time_s(workload, measured);
-  const std::vector<double> computed_s = computed_times_s(scenario, alone, step_s);
-  const TtftOverComputed over = compare(alone, computed_s);
-  const TtftOverComputed machines = of_plausible_machines(scenario, alone, computed_s, step_s);
-  if (is_too_small(over.growth, machines.growth)) {
+  std::vector<double> ttfts_s;
+  for (const std::size_t turn : alone) ttfts_s.push_back(measured[turn].ttft_s);
+  Scenario quick = scenario;
+  quick.serving.request_overhead_s *= kLeastHost;
+  const double waited_s = wait_s(quick, workload, alone);
+  const std::vector<double> profile_s = ttfts_without_hits(quick, workload, alone, waited_s);
+  std::vector<std::vector<double>> of_machines_s;
+  for (int64_t draw = 0; draw < kDraws; ++draw)
+    of_machines_s.push_back(ttfts_without_hits(drawn_scenario(quick, draw), workload, alone, waited_s));
+  const TimesOverProfile over = compare(ttfts_s, profile_s),
+                         machines = over_profile(of_machines_s, profile_s);
+  if (over.has_growth && is_too_small(over.growth, machines.growth)) {
     hits.shared = SharedText::share_of_each_prompt;
   } else if (is_too_small(over.rest, machines.rest)) {
     hits.shared = SharedText::first_tokens_of_all_prompts;

@@ -107,6 +107,47 @@ Check median_check(std::size_t time, const std::vector<double>& fitted, const st
   return check;
 }
 
+// As a log would have it that says nothing of its prompts' texts.
+FitRun without_texts(FitRun run) {
+  run.workload.pieces.clear();
+  run.workload.piece_begin.clear();
+  run.hits = hits_in_ttft(run.scenario, run.workload, run.measured);
+  return run;
+}
+
+// Of the first model: fitted to one workload without its texts, judged by the other one with them.
+Check hits_check(const std::vector<FitRun>& runs) {
+  const std::vector<FitRun> pair(runs.begin(), runs.begin() + 2);
+  std::vector<FitAnswer> fits;
+  std::string shares;
+  for (std::size_t i = 0; i < pair.size(); ++i) {
+    fits.push_back(fit({without_texts(pair[i ^ 1])}));
+    for (const FitEstimate& one : fits.back().estimates) {
+      if (one.parameter.of_run.empty()) continue;
+      char share[64];
+      const auto [low, high] = one.interval();
+      std::snprintf(share, sizeof share, " %.2f (%.2f to %.2f)", one.parameter.value_of(one.x), low, high);
+      shares += share;
+    }
+  }
+  const std::vector<StageMeans> simulated = simulate_all(pair, fits);
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < pair.size(); ++i) {
+    const StageMeans measured = means_of(pair[i], measured_times(pair[i]));
+    for (std::size_t stage = 0; stage < 2; ++stage)
+      errors.push_back(std::abs(simulated[2 * i + 1][stage][0] / measured[stage][0] - 1));
+  }
+  Check check = begin("hits", pair[0].scenario.model.name +
+                                  " fitted to the other workload's log without its texts, hit shares" +
+                                  shares + ": TTFT, error of the mean, median over 4 stages");
+  check.claim = Claim::at_most;
+  check.promised = true;
+  check.simulated = {median_of(errors)};
+  check.reference = {0.12};
+  judge(check);
+  return check;
+}
+
 }  // namespace
 
 std::vector<Check> fit_checks(const SuiteOptions& options) {
@@ -141,6 +182,7 @@ std::vector<Check> fit_checks(const SuiteOptions& options) {
     checks.push_back(median_check(k, fitted[k], untuned[k], kMost[k]));
     checks.back().promised = !options.quick;
   }
+  checks.push_back(hits_check(runs));
   return checks;
 }
 
