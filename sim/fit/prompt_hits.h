@@ -32,8 +32,9 @@ struct PromptHits {
 bool says_shared_text(const Workload& workload);
 
 // Compares the TTFT of requests that were answered alone with what the scenario's machine takes to compute
-// their prompts. Hits are recognised where the growth with the prompt, or else the mean, is more than two
-// standard deviations too small: of these requests and of what the profile states of its kernels' errors.
+// their prompts. Hits are recognised where the growth with the prompt, or else what does not grow with it, is
+// more than two standard deviations too small: of these requests and of what the profile states of its
+// kernels' errors. Simulates the workload once.
 // REQUIRES: `measured` is empty or has one element for each of the workload's turns.
 PromptHits hits_in_ttft(const Scenario& scenario, const Workload& workload,
                         const std::vector<MeasuredTimes>& measured);
