@@ -71,6 +71,7 @@ class Overrides {
 
   void finish() {
     if (line_.model.empty()) throw InputError("--from: found no model, allowed: a line that names one");
+    settle_sampling();
     settle_ranks();
     settle_chunks();
     settle_blocks();
@@ -114,7 +115,9 @@ class Overrides {
       case FlagForm::number:
         return set(row, number_json(number_value(flag, value)));
       case FlagForm::words:
-        if (const std::optional<std::string> said = word_value(row, value)) set(row, *said);
+        if (const std::optional<std::string> said = word_value(row, value)) return set(row, *said);
+        if (flag == "--generation-config" && lower_case(value) != "auto")
+          note(flag + " " + value + " is not read: serving.sampling says its top_k and top_p");
         return;
       case FlagForm::present:
         if (row.field == "policy") return;  // policy_of has read it
@@ -181,6 +184,20 @@ class Overrides {
     return integer_value(field, found->second);
   }
   int64_t count_of(const std::string& field) const { return integer_of(field).value_or(1); }
+
+  // What is overridden lies over the model's own file, unless the line leaves that out. -1 keeps all tokens.
+  void settle_sampling() {
+    const std::string field = "serving.sampling";
+    const auto top_k = fields_.find(field + ".top_k");
+    if (top_k != fields_.end() && top_k->second == "-1") top_k->second = "0";
+    const auto first = fields_.lower_bound(field);
+    if (first == fields_.end() || !first->first.starts_with(field + ".")) return;
+    const std::optional<Sampling> own = load_model(line_.model).sampling;
+    if (!own) return;
+    fields_.try_emplace(field + ".temperature", number_json(own->temperature));
+    fields_.try_emplace(field + ".top_k", std::to_string(own->top_k));
+    fields_.try_emplace(field + ".top_p", number_json(own->top_p));
+  }
 
   // Attention of data parallel ranks divides the line's tensor parallel GPUs. Without it each of SGLang's
   // ranks has all experts of the model; ranks of one engine share them in this simulator, as vLLM's do.

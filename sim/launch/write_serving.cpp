@@ -58,6 +58,18 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
   }
 }
 
+// Where requests draw from other tokens than the model's file says.
+std::optional<std::string> sampling_flag(const Scenario& scenario, Stack engine) {
+  const Sampling own = scenario.model.sampling.value_or(Sampling{}),
+                 ours = scenario.serving.sampling.value_or(own);
+  if (ours == own || engine == Stack::trtllm) return std::nullopt;
+  if (!ours.filters())
+    return engine == Stack::vllm ? "--generation-config vllm" : "--sampling-defaults openai";
+  if (engine != Stack::vllm) return std::nullopt;
+  const Json json = {{"temperature", ours.temperature}, {"top_k", ours.top_k}, {"top_p", ours.top_p}};
+  return "--override-generation-config '" + json.dump() + "'";
+}
+
 }  // namespace
 
 bool divides_gpus(const Scenario& scenario, Stack engine) {
@@ -81,7 +93,8 @@ void add_serving(const Scenario& scenario, Stack engine, LineParts& parts) {
   for (const FlagRow& row : flag_table()) {
     const bool is_plain = row.stack == engine && row.effect == FlagEffect::sets &&
                           row.field.starts_with("serving.") && row.names.starts_with("--") &&
-                          row.field != "serving.speculative.draft_model";
+                          row.field != "serving.speculative.draft_model" &&
+                          !row.field.starts_with("serving.sampling");
     if (!is_plain || !at(json, row.field)) continue;
     if (row.form == FlagForm::ranks) {
       if (ranks > 1) parts.words.push_back(std::string(first_name(row)) + (row.words.empty() ? "" : " true"));
@@ -89,6 +102,7 @@ void add_serving(const Scenario& scenario, Stack engine, LineParts& parts) {
       parts.words.push_back(*flag);
     }
   }
+  if (const std::optional<std::string> flag = sampling_flag(scenario, engine)) parts.words.push_back(*flag);
 }
 
 }  // namespace kvcap

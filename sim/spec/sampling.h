@@ -17,6 +17,7 @@ struct Sampling {
   double top_p = 1;                     // only the most likely ones that together have this probability
   std::optional<SamplerKernel> method;  // absent: that of the engine's version
 
+  bool operator==(const Sampling&) const = default;
   bool filters() const { return temperature > 0 && (top_k > 0 || top_p < 1); }
 };
 

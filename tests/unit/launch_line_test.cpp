@@ -292,6 +292,44 @@ TEST(LaunchLine, IsPrintedWithTheModelThatTheEngineKnows) {
                   .starts_with("vllm serve meta-llama/Llama-3.1-8B-Instruct"));
 }
 
+TEST(LaunchLine, SaysFromWhichTokensTheNextOneIsDrawn) {
+  const auto sampling_of = [](const std::string& flags) {
+    return *scenario_of("vllm serve Qwen/Qwen3-8B" + flags).serving.sampling;
+  };
+  const Sampling own{.temperature = 0.6, .top_k = 20, .top_p = 0.95};
+  EXPECT_EQ(sampling_of(""), own);
+  EXPECT_EQ(sampling_of(" --generation-config auto"), own);
+  EXPECT_EQ(sampling_of(" --generation-config vllm"), Sampling{});
+  // The rest is as in the model's file, or in none.
+  EXPECT_EQ(sampling_of(R"( --override-generation-config '{"top_p": 0.5}')"), (Sampling{0.6, 20, 0.5}));
+  EXPECT_EQ(sampling_of(R"( --override-generation-config '{"top_k": -1, "temperature": 0.3}')"),
+            (Sampling{0.3, 0, 0.95}));
+  EXPECT_EQ(sampling_of(" --generation-config vllm --override-generation-config.top_k 7"),
+            (Sampling{1, 7, 1}));
+  const LaunchLine folder = read_launch_line("vllm serve Qwen/Qwen3-8B --generation-config /configs");
+  EXPECT_TRUE(has_note(folder, "--generation-config /configs is not read: serving.sampling says"));
+  EXPECT_FALSE(
+      scenario_of("sglang serve Qwen/Qwen3-8B --sampling-defaults openai").serving.sampling->filters());
+  EXPECT_EQ(scenario_of("sglang serve Qwen/Qwen3-8B --sampling-defaults model").serving.sampling, own);
+  EXPECT_NE(error_of("sglang serve Qwen/Qwen3-8B --sampling-defaults none").find("allowed: model, openai"),
+            std::string::npos);
+}
+
+TEST(LaunchLine, IsPrintedWithWhatTokensAreDrawnFromWhereTheModelSaysOtherwise) {
+  const auto printed = [](const std::string& line) {
+    return launch_line_of(scenario_of(line), "Qwen/Qwen3-8B");
+  };
+  EXPECT_EQ(printed("vllm serve Qwen/Qwen3-8B").find("generation-config"), std::string::npos);
+  EXPECT_NE(printed("vllm serve Qwen/Qwen3-8B --generation-config vllm").find(" --generation-config vllm"),
+            std::string::npos);
+  EXPECT_NE(printed("vllm serve Qwen/Qwen3-8B --override-generation-config.top_p 0.5")
+                .find(R"(--override-generation-config '{"temperature":0.6,"top_k":20,"top_p":0.5}')"),
+            std::string::npos);
+  EXPECT_NE(
+      printed("sglang serve Qwen/Qwen3-8B --sampling-defaults openai").find("--sampling-defaults openai"),
+      std::string::npos);
+}
+
 TEST(LaunchLine, CountsBlocksOfTheSizeThatItSays) {
   const std::string line = "vllm serve Qwen/Qwen3-8B --num-gpu-blocks-override 1000 ";
   EXPECT_EQ(scenario_of(line).serving.kv_capacity_tokens, 16000);
