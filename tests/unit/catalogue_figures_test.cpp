@@ -90,6 +90,44 @@ TEST(CatalogueFigures, OfModelsAreThoseOfTheirCards) {
   EXPECT_EQ(std::size(kModels), catalogue(Catalogue::models).size()) << "a model without figures here";
 }
 
+// Their publishers ship no generation_config.json, or one without temperature, top_k and top_p.
+constexpr const char* kWithoutSampling[] = {"codellama-34b",
+                                            "deepseek-v3",
+                                            "falcon-40b",
+                                            "gemma-2-9b",
+                                            "glm-4.5",
+                                            "gpt-oss-120b",
+                                            "gpt-oss-20b",
+                                            "jamba-v0.1",
+                                            "kimi-k2",
+                                            "kimi-linear-48b-a3b",
+                                            "llama-13b",
+                                            "llama-65b",
+                                            "llama-7b",
+                                            "mistral-7b",
+                                            "mistral-7b-v0.1",
+                                            "mixtral-8x7b",
+                                            "nemotron-3-nano-30b-a3b",
+                                            "opt-13b",
+                                            "opt-30b",
+                                            "opt-6.7b",
+                                            "phi-4",
+                                            "yi-34b"};
+
+TEST(CatalogueFigures, SayHowTheirPublisherDrawsTokensOrThatItSaysNothing) {
+  const auto begin = std::begin(kWithoutSampling), end = std::end(kWithoutSampling);
+  for (const ModelFigures& figures : kModels) {
+    const ModelSpec model = load_model(figures.name);
+    const bool is_without = std::find(begin, end, std::string(figures.name)) != end;
+    EXPECT_EQ(model.sampling.has_value(), !is_without) << figures.name;
+    if (model.sampling) {
+      EXPECT_TRUE(model.sampling->filters()) << figures.name;
+    }
+  }
+  EXPECT_EQ(load_model("qwen3.5-27b").sampling->top_k, 20);
+  EXPECT_EQ(load_model("deepseek-v3.2").sampling->top_p, 0.95);
+}
+
 // Datasheets: dense TFLOP/s in 16 bits with accumulation in 32 (RTX 4090: 165.2, not 330), GiB of memory as
 // sold (H200 141, B200 180, L40S and RTX PRO 6000 less what ECC takes), its GB/s, multiprocessors.
 struct GpuFigures {
