@@ -117,6 +117,9 @@ class ReadFields : public FieldVisitor {
       fail(below(path_, name), *found, "a name, a path or an object");
     }
     const bool is_short = !spec.shorthand.empty() && found->is_number();
+    if (!spec.shorthand.empty() && !is_short && !found->is_object()) {
+      fail(below(path_, name), *found, "an object or its " + std::string(spec.shorthand));
+    }
     const Json whole = is_short ? Json{{spec.shorthand, *found}} : Json();
     read(is_short ? whole : *found, below(path_, name), places_, notes_, describe);
   }
