@@ -60,8 +60,9 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
 
 // Where requests draw from other tokens than the model's file says.
 std::optional<std::string> sampling_flag(const Scenario& scenario, Stack engine) {
-  const Sampling own = scenario.model.sampling.value_or(Sampling{}),
-                 ours = scenario.serving.sampling.value_or(own);
+  const Sampling own = scenario.model.sampling.value_or(Sampling{});
+  Sampling ours = scenario.serving.sampling.value_or(own);
+  ours.method = own.method;  // the engine's
   if (ours == own || engine == Stack::trtllm) return std::nullopt;
   if (!ours.filters())
     return engine == Stack::vllm ? "--generation-config vllm" : "--sampling-defaults openai";
