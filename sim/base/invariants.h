@@ -28,8 +28,8 @@ inline constexpr Invariant kInvariants[] = {
      "Restorations get GPU time no faster than the clock runs, and none is taken back. A step has started, "
      "and its GPU time is at most its length.",
      kAfterEvents, kSoak},
-    {"INV-TURNS", "Every turn that arrived was answered once, was refused once or is still inside.", kAlways,
-     "FinishedRunDeathTest.ATurnIsLost"},
+    {"INV-TURNS", "Every turn that arrived was answered, refused or given up once, or is still inside.",
+     kAlways, "FinishedRunDeathTest.ATurnIsLost"},
     {"INV-PHASES", "A request is in the list of its phase and has the marks of that phase.", kAfterEvents,
      kSoak},
     {"INV-LIMITS", "At most max_num_seqs requests run, and at most max_queued_turns wait.", kAfterEvents,

@@ -267,7 +267,7 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
   const std::size_t points_shown = list_of(columns, "rejected").size();
   for (std::size_t row = 0; row < points_shown; ++row) unanswering += leaves_unanswered(columns, row);
   if (unanswering > 0)
-    points += "; " + format_count(unanswering) + " reject turns or let them fail and are left out, too";
+    points += "; " + format_count(unanswering) + " leave turns unanswered and are left out, too";
   std::vector<std::string> said;
   const double replications = number_of(value_of(sweep, "base"), "replications");
   const std::string chance = replications > 1 ? "" : " One run a point, so small differences may be chance.";

@@ -73,8 +73,8 @@ void Instance::check_requests() const {
                       turns() <= parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns);
   KVCAP_INVARIANT("INV-LOADS", restored_.size() <= scheduler_.loading().size());
   // Who has been given up and is still there waits for what is under way.
-  for (const Request* request : leaving_) KVCAP_INVARIANT("INV-LEAVES", !may_leave(*request));
-  KVCAP_INVARIANT("INV-LEAVES", step_.running || deadlines_.next_s() > checked_s_);
+  for (const Request* request : leaving_) KVCAP_INVARIANT("INV-PHASES", !may_leave(*request));
+  KVCAP_INVARIANT("INV-PHASES", step_.running || deadlines_.next_s() > checked_s_);
   for (const Restored& restored : restored_) {
     KVCAP_INVARIANT("INV-LOADS", contains(scheduler_.loading(), restored.request));
   }

@@ -363,7 +363,7 @@ TEST(ReportMarkdown, OfASweepShowsWhatIsRejectedOrTruncatedWhereAnythingIs) {
   EXPECT_EQ(text.find("truncated"), std::string::npos) << text;
   // 100 ms is that of the turns that were not rejected: no best point.
   EXPECT_NE(text.find("least at hardware.ssd.count=1 policy.name=a, 400 ms"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 reject turns and are left out"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 leave turns unanswered and are left out"), std::string::npos) << text;
 }
 
 TEST(ReportCsv, HasARowAFigure) {
