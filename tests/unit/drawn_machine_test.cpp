@@ -292,7 +292,11 @@ TEST(OutsideValidation, NamesWhatTheAnswerRestsOnAndNothingElse) {
   const std::vector<std::string> plain =
       outside_validation({scenario_with({"serving.request_overhead_s=0.007"})}, 4096);
   EXPECT_TRUE(says(plain, "prefill_attention was not measured over a cached prefix"));
-  EXPECT_TRUE(says(plain, "some regimes; assumed standard deviations of ln(time): host 0.15"));
+  EXPECT_FALSE(says(plain, "assumed standard deviations"));
+  EXPECT_TRUE(
+      says(outside_validation(
+               {scenario_with({"serving.request_overhead_s=0.007", "serving.host_times=none"})}, 4096),
+           "some regimes; assumed standard deviations of ln(time): host 0.15"));
   EXPECT_FALSE(says(plain, "gemm"));
   EXPECT_FALSE(says(plain, "8-bit"));
   EXPECT_FALSE(says(plain, "collectives"));
