@@ -276,7 +276,7 @@ TEST(DrawnScenario, HasMoreOrLessKvMemoryUnlessItIsGiven) {
 TEST(DrawnScenario, ScalesTheHostsTimes) {
   const Scenario scenario =
       scenario_with({"serving.request_overhead_s=0.008", "serving.step_overhead_s=0.001"});
-  const double factor = factor_of(drawn_factors(scenario.hardware, scenario.seed, 3), "host");
+  const double factor = factor_of(drawn_factors(with_engine_errors(scenario), scenario.seed, 3), "host");
   ASSERT_NE(factor, 1);
   const Scenario drawn = drawn_scenario(scenario, 3);
   EXPECT_DOUBLE_EQ(drawn.serving.request_overhead_s, 0.008 * factor);
