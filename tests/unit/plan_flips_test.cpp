@@ -203,9 +203,9 @@ TEST(PlanWhy, TakesTheCheapestOfAnotherKindAsRunnerUpAndAddsUp) {
   EXPECT_DOUBLE_EQ(found_why.costs[0].difference.mean, 1);
   EXPECT_DOUBLE_EQ(found_why.costs[2].difference.mean, -2);
   // The same prefill, 1 ms more of it in steps with others.
-  EXPECT_EQ(found_why.ttft_parts_ms[5].name, "prefill");
-  EXPECT_DOUBLE_EQ(found_why.ttft_parts_ms[5].difference.mean, -1);
-  EXPECT_DOUBLE_EQ(found_why.ttft_parts_ms[6].difference.mean, 1);
+  EXPECT_EQ(found_why.ttft_parts_ms[6].name, "prefill");
+  EXPECT_DOUBLE_EQ(found_why.ttft_parts_ms[6].difference.mean, -1);
+  EXPECT_DOUBLE_EQ(found_why.ttft_parts_ms[7].difference.mean, 1);
 }
 
 TEST(PlanWhy, FallsBackToOtherSizesAndToWhatMisses) {
