@@ -95,7 +95,7 @@ void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& 
       return one.hardware.name == hardware.name && uses_regime(one, regime.name) &&
              !(one.hardware.errors.*regime.error) && !is_of_peers(hardware, regime);
     });
-    if (!is_used) continue;
+    if (!is_used || !(error_of(hardware, regime).sigma > 0)) continue;
     char sigma[32];
     std::snprintf(sigma, sizeof sigma, " %.2g", error_of(hardware, regime).sigma);
     assumed += (assumed.empty() ? "" : ", ") + std::string(regime.name) + sigma;
