@@ -144,8 +144,8 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
   }
   if (scenario.serving.request_overhead_s == 0) {
     sentences.add("API server, tokenizer and router take no time here (serving.request_overhead_s is 0)");
-  } else if (scenario.serving.host_times == HostTimes::engine &&
-             scenario.serving.engine != EngineKind::vllm) {
+  } else if (scenario.serving.host_times == HostTimes::engine && version &&
+             !host_times_of(scenario.serving.engine, *version).is_measured) {
     sentences.add("host times and sampler of " + std::string(engine_row(scenario.serving.engine).name) +
                   " were not measured and are those of vLLM");
   }

@@ -27,8 +27,8 @@ constexpr PeerTimes kPeerTimes[] = {
 // Of a server of unknown kind, taken for host: one with peer access is 2 to 3 times as fast.
 constexpr double kUnknownSigma = 0.8;
 
-// NCCL sends a flag beside every word of small messages: so many bytes count twice, but for the engine's
-// kernel.
+// NCCL sends a flag beside every word of small messages, so that the first bytes count twice; the engine's
+// own kernel does not.
 constexpr double kFlaggedBytes = 512 * 1024;
 constexpr double kSmallestBytes = 256, kLargestBytes = 1 << 30;
 constexpr int64_t kMostGroups = 64;  // that collectives_of() writes out

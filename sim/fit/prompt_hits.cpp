@@ -78,7 +78,7 @@ double wait_s(const Scenario& scenario, const Workload& workload, const std::vec
   return quantile_of_sorted(waits_s, 0.5);
 }
 
-// TTFT on the scenario's machine where nothing is cached and nobody else is computed, after `wait_s`.
+// TTFT on the scenario's machine of a request alone and without cached tokens, after `wait_s`.
 std::vector<double> ttfts_without_hits(const Scenario& scenario, const Workload& workload,
                                        const std::vector<std::size_t>& turns, double wait_s) {
   const Machine machine(scenario, 1, 1);

@@ -109,8 +109,7 @@ class Recorder {
   void retried();
   // A client gave up an attempt of a turn.
   void abandoned();
-  // An engine drops such an attempt, which was inside for so long, and for which it has computed so many
-  // tokens of the prompt and generated so many.
+  // An engine drops such an attempt after `inside_s`; what it computed and generated for it is lost.
   void dropped(double inside_s);
   void wasted(int64_t prompt_tokens, int64_t output_tokens);
   // A write queue was full: a save or a demotion did not happen.

@@ -981,8 +981,7 @@ static void describe(FieldVisitor& v, RetryOptions& o) {
            .max = 1000,
            .required = true});
   v.field("backoff_s", o.backoff_s, not_negative("before it does so for the first time", "s"));
-  v.field("multiplier", o.multiplier,
-          {.meaning = "each further time it waits so many times as long", .min = 1, .max = 100});
+  v.field("multiplier", o.multiplier, {.meaning = "each backoff over the one before", .min = 1, .max = 100});
   v.field("max_backoff_s", o.max_backoff_s, not_negative("but no longer", "s"));
   v.field("jitter", o.jitter, {.meaning = "share of it that chance takes off at most", .min = 0, .max = 1});
 }

@@ -37,6 +37,7 @@ constexpr HostTimeRow vllm_row(EngineVersion from, double step_s, double sigma, 
 constexpr HostTimeRow as_vllm(EngineKind engine, EngineVersion from) {
   HostTimeRow row = vllm_row(from, 0, kSigma, kOther);
   row.engine = engine;
+  row.is_measured = false;
   return row;
 }
 
@@ -45,6 +46,7 @@ constexpr HostTimeRow trtllm_1() {
   row.step_overhead_s = 2.3e-3;
   row.step_overhead_per_sequence_s = 65e-6;
   row.source = kTrtllm1;
+  row.is_measured = true;
   row.kernel_factor = 1.11;
   return row;
 }

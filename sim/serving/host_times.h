@@ -26,6 +26,7 @@ struct HostTimeRow {
   // Standard deviations of ln(measured / these): of the times of requests and steps, and of the last one.
   double sigma = 0;
   double waiting_sigma = 0;
+  bool is_measured = true;   // with this engine; false: the values are those of vLLM
   double kernel_factor = 1;  // times of dense layers' kernels over the profiles', which are vLLM's
 };
 

@@ -9,9 +9,8 @@ namespace {
 
 // Means over families of one model on one kind of GPU. Those on B200 judge the intervals and chose nothing.
 constexpr std::string_view kDense =
-    "TPOT of Llama-3.1-70B in FP8 on H100 (0.06), of four models on H100 (vLLM 0.15.1, within 0.03) and of "
-    "one "
-    "on an RTX 4090 (0)";
+    "TPOT on H100: Llama-3.1-70B in FP8 0.06; vLLM 0.15.1: Llama-2-7B -0.05, Llama-2-70B 0.05, CodeLlama-34B "
+    "0.03; on an RTX 4090 -0.005";
 constexpr std::string_view kExperts =
     "TPOT of gpt-oss-120b on H100 and H200 (-0.04), MiniMax-M2 on H100 and H200 (0.08, 0.21)";
 constexpr std::string_view kOldExperts =
@@ -19,7 +18,7 @@ constexpr std::string_view kOldExperts =
     "of "
     "it as the mean, as far again as the deviation";
 constexpr std::string_view kTrtllm =
-    "TPOT of TensorRT-LLM on H100, H200 and B200: medians of six models are 4 to 19 % off, to both sides";
+    "TPOT of TensorRT-LLM on H100, H200 and B200: medians of six models are 4 to 19 % off";
 constexpr std::string_view kSglang = "whole runs of SGLang; nearest: those of vLLM";
 
 constexpr std::array kRows = {

@@ -1,9 +1,9 @@
 // Means of TTFT and TPOT of real servers at a closed-loop concurrency (aiconfigurator 095f58a,
 // systems/silicon_sample.csv: 604 rows of vLLM, 641 of TensorRT-LLM), beside simulated ones. Prompts are
-// random and share nothing. Nothing but TensorRT-LLM's host time (host_times.cpp) is fitted to them. A row is
-// expressible if its model is in the catalogue in its precision, its GPU has a profile and it runs under
-// tensor parallelism, with experts divided or whole on their GPUs (expert parallelism); what is not is
-// counted by its reason. TPOT is judged; TTFT is printed, since how a burst began is not known.
+// random and share nothing. Nothing but TensorRT-LLM's host time and kernels (host_times.cpp) is fitted to
+// them. A row is expressible if its model is in the catalogue in its precision, its GPU has a profile and it
+// runs under tensor parallelism, with experts divided or whole on their GPUs (expert parallelism); what is
+// not is counted by its reason. TPOT is judged; TTFT is printed, since how a burst began is not known.
 //
 // No row of vLLM is data parallel. Those whose columns say so (attn_dp = tp, moe_ep = tp^2) have ids of plain
 // tp and ep and the times of rows without data parallelism to four digits: a flag was misread on the way.

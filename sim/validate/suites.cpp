@@ -54,7 +54,7 @@ std::span<const Headline> headlines() {
       {"its time to the first token", "the same", "vllm-h100.typed.ttft", "12.9 % (BLIS)",
        "coverage.vllm-h100"},
       {"vLLM in closed loops: TPOT", "models with and without experts on H100, H200 and B200, median",
-       "silicon.tpot", "30 % (DynoSim, mean over 759 points)", "coverage.all"},
+       "silicon.tpot", "30 % (DynoSim, mean over 759 other points)", "coverage.closed_loops"},
       {"vLLM on a workstation: end to end", "one run on an RTX 4090", "vllm.e2el.mean"},
       {"a fleet behind a router that knows prefixes: tokens/s", "16 rates on 16 H100s, median",
        "llm-d.precise_prefix.tokens", "none", "coverage.llm-d.precise_prefix"},

@@ -6,8 +6,9 @@
 //    deviation and the mean, over pairs of a program and a GPU, of the mean of each.
 // 2. Do model intervals contain what was measured? On whole runs of real servers 80 % intervals should
 //    contain 70 to 90 % of the measured means, of all together and of each family that has 20. No run is left
-//    out because it is known what the model lacks. Means of one machine and engine err together, so that a
-//    family is less evidence than its number of means suggests.
+//    out because it is known what the model lacks. "unused" has the families whose runs chose no error. Means
+//    of one machine and engine err together, so that a family is less evidence than its number of means
+//    suggests.
 #include "validate/uncertainty.h"
 
 #include <algorithm>
@@ -216,6 +217,12 @@ constexpr int64_t kFewestJudged = 20;
 
 std::string per_cent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
+// Whether the errors of engines' steps are taken from its runs (serving/step_errors.cpp).
+bool chose_errors(const std::string& family) {
+  return family.starts_with("vllm-") ||
+         (family.starts_with("silicon.") && family.find("b200") == std::string::npos);
+}
+
 Check coverage_check(const std::string& id, const Coverage& coverage) {
   const int64_t above = coverage.means - coverage.contained - coverage.below;
   Check check{.id = "coverage." + id,
@@ -230,6 +237,7 @@ Check coverage_check(const std::string& id, const Coverage& coverage) {
               .absolute = true};
   const bool is_judged = coverage.means >= kFewestJudged;
   if (!is_judged) check.reference.clear();
+  if (chose_errors(id)) check.tuned = {"errors of engines' steps"};
   check.reason = "measured " + std::to_string(coverage.below) + " below and " + std::to_string(above) +
                  " above; measured over the median machine " +
                  format_number(std::exp(median_of(coverage.shifts))) + " in the median" +
@@ -249,13 +257,17 @@ std::vector<Check> coverage_checks(const SuiteOptions& options) {
     for (std::size_t i = 0; i < runs.size(); i += kQuickEvery) some.push_back(std::move(runs[i]));
     runs = std::move(some);
   }
-  Coverage all;
+  Coverage all, closed_loops, unused;
   std::vector<Check> checks;
   for (const auto& [family, coverage] : coverage_of(runs, options.quick ? kQuickDraws : kDraws)) {
     checks.push_back(coverage_check(family, coverage));
     all.add(coverage);
+    if (family.starts_with("silicon.")) closed_loops.add(coverage);
+    if (!chose_errors(family)) unused.add(coverage);
   }
   checks.push_back(coverage_check("all", all));
+  checks.push_back(coverage_check("closed_loops", closed_loops));
+  checks.push_back(coverage_check("unused", unused));
   return checks;
 }
 
