@@ -162,10 +162,9 @@ HardwareProfile with_slower_kernels(const HardwareProfile& hardware, double fact
   if (factor == 1) return hardware;
   RegimeFactors factors{};
   for (std::size_t i = 0; i < kRegimes.size(); ++i) {
-    const std::string_view name = kRegimes[i].name;
-    const bool is_kernel = name.ends_with("attention") || name == "narrow_gemm" ||
-                           name.starts_with("gemm_") || name == "elementwise";
-    factors[i] = is_kernel ? factor : 1;
+    const Regime& one = kRegimes[i];
+    const bool is_kernel = one.kernel == "gemm" || one.kernel == "attention" || one.kernel == "elementwise";
+    factors[i] = is_kernel && one.name != "grouped_gemm" ? factor : 1;
   }
   return machine_with(hardware, factors);
 }
