@@ -10,6 +10,7 @@
 #include "cost/drawn_machine.h"
 #include "policy/keys.h"
 #include "serving/host_times.h"
+#include "startup.h"
 
 namespace kvcap {
 namespace {
@@ -426,6 +427,20 @@ int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, in
   return 2 * sequences * (tokens + kv_layout(scenario).block_tokens());
 }
 
+// Where nobody says how long a sequence may be and one of the model's whole window does not fit.
+void Machine::note_longest_sequence(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  const bool is_given = serving.max_model_len && serving.engine == EngineKind::vllm;
+  const int64_t longest = longest_sequence(scenario, kv_capacity_tokens_);
+  if (is_given || max_model_len_ <= longest || serving.allow_impossible) return;
+  const bool starts = serving.engine != EngineKind::vllm;
+  notes_.push_back(
+      format("no sequence of %lld tokens fits into the KV cache%s: the longest has %lld", 
+             static_cast<long long>(max_model_len_),
+             starts ? "" : ", and vLLM starts only with --max-model-len auto or a smaller one",
+             static_cast<long long>(longest)));
+}
+
 void Machine::choose_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const GpuMemory derived = planned_memory(scenario);
@@ -439,6 +454,9 @@ void Machine::choose_memory(const Scenario& scenario) {
     notes_.push_back(format("KV capacity is given: %lld tokens (derived: %lld)",
                             static_cast<long long>(kv_capacity_tokens_),
                             static_cast<long long>(derived.tokens)));
+    if (derived.tokens < block_tokens && !serving.allow_impossible) {
+      throw InputError(no_room_for_kv(scenario, derived) + "; serving.allow_impossible simulates it all the same");
+    }
     if (derived.tokens < block_tokens) {
       notes_.push_back(format("the weights of %s, %.1f GB, leave no room for KV on this machine",
                               scenario.model.name.c_str(), weight_bytes / 1e9));
@@ -451,14 +469,11 @@ void Machine::choose_memory(const Scenario& scenario) {
                block_tokens == serving.block_size ? "serving.block_size" : "the model's block size",
                static_cast<long long>(block_tokens)));
   }
-  if (kv_capacity_tokens_ < block_tokens) {
-    throw InputError(
-        format("model %s does not fit: its weights take %.1f GB and %lld x %s have %.1f GB in all; use a "
-               "larger serving.tensor_parallel_size or other hardware",
-               scenario.model.name.c_str(), weight_bytes / 1e9,
-               static_cast<long long>(serving.tensor_parallel_size), scenario.hardware.gpu.name.c_str(),
-               static_cast<double>(serving.tensor_parallel_size) * scenario.hardware.gpu.memory_bytes / 1e9));
+  if (kv_capacity_tokens_ < block_tokens) throw InputError(no_room_for_kv(scenario, derived));
+  if (const std::string why = refused_at_start(scenario, kv_capacity_tokens_); !why.empty()) {
+    throw InputError(why);
   }
+  note_longest_sequence(scenario);
   const bool aligns = serving.prefix_caching && scenario.model.is_recurrent() &&
                       serving.recurrent_checkpoints == Checkpoints::align;
   if (aligns && serving.max_num_batched_tokens < block_tokens) {

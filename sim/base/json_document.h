@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <istream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <streambuf>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -55,14 +57,8 @@ class JsonDocument final : public nlohmann::json_sax<Json> {
         !left_out_.empty() && std::find(left_out_.begin(), left_out_.end(), name) != left_out_.end();
     if (is_left_out_) return true;
     Open& object = open_.back();
-    const auto [member, is_new] = object.members->emplace(name, Json());
+    const auto [member, is_new] = emplace(object, name);
     if (!is_new) throw JsonFault{repeated_key(path(), name), JsonFault::kHere};
-    // An ordered object looks through all of its keys for each new one.
-    constexpr std::size_t kMostOrderedKeys = 10'000;
-    if constexpr (std::is_same_v<Json, nlohmann::ordered_json>) {
-      if (object.members->size() > kMostOrderedKeys)
-        throw JsonFault{"an object has more than 10,000 keys, allowed: at most 10,000"};
-    }
     object.key = &member->first;
     object.value = &member->second;
     return true;
@@ -80,7 +76,28 @@ class JsonDocument final : public nlohmann::json_sax<Json> {
     typename Json::object_t* members = nullptr;
     const std::string* key = nullptr;  // of the member that comes
     Json* value = nullptr;             // of that member
+    std::unordered_set<std::string> names = {};  // of the members, where they are many
   };
+
+  // An ordered object looks through all of its keys for each new one: where there are many, a set does.
+  auto emplace(Open& object, const std::string& name) {
+    constexpr std::size_t kFewKeys = 64, kMostKeys = 100'000;
+    if constexpr (std::is_same_v<Json, nlohmann::ordered_json>) {
+      auto& members = *object.members;
+      if (members.size() >= kFewKeys) {
+        if (object.names.empty()) {
+          for (const auto& member : members) object.names.insert(member.first);
+        }
+        if (members.size() > kMostKeys) {
+          throw JsonFault{"an object has more than 100,000 keys, allowed: at most 100,000"};
+        }
+        const bool is_new = object.names.insert(name).second;
+        if (is_new) static_cast<typename Json::object_t::Container&>(members).emplace_back(name, Json());
+        return std::pair(std::prev(members.end()), is_new);
+      }
+    }
+    return object.members->emplace(name, Json());
+  }
 
   std::string path() const {
     std::string path;

@@ -16,6 +16,7 @@
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/launched.h"
+#include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/require.h"
 #include "metrics/format.h"
@@ -334,6 +335,7 @@ void add_capacity(CLI::App& app) {
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
   command.value("--from", args->from, kFromHelp);
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
+  declare_model_options(command);
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.repeated("--meet", args->meet,
                    "a target in place of slo, which bounds the 99th percentile: 'p99_ttft_ms<=500'");

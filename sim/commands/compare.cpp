@@ -19,6 +19,7 @@
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/launched.h"
+#include "commands/model_options.h"
 #include "commands/output.h"
 #include "metrics/format.h"
 #include "metrics/recorder.h"
@@ -427,6 +428,7 @@ void add_compare(CLI::App& app) {
           "than 16 settings")
       .within(0, kMostDraws);
   command.repeated("--set", args->overrides, "override a field in all settings: path=value");
+  declare_model_options(command);
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for compare.json, table.txt and a folder a setting");
   command.flag("--resume", args->resume,

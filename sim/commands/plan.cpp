@@ -11,6 +11,7 @@
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/launched.h"
+#include "commands/model_options.h"
 #include "commands/output.h"
 #include "metrics/format.h"
 #include "plan/break_even.h"
@@ -326,6 +327,7 @@ void add_plan(CLI::App& app) {
   command.value("plan", args->path, "plan file (JSON)").required();
   command.repeated("--set", args->overrides,
                    "set a field of every configuration: path=value, e.g. workload.arrivals.sessions_per_s=2");
+  declare_model_options(command);
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for plan_result.json, or break_even.json");
   command.flag("--resume", args->resume,

@@ -15,6 +15,7 @@
 #include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/model_options.h"
 #include "commands/output.h"
 #include "machine.h"
 #include "metrics/format.h"
@@ -77,7 +78,8 @@ Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
       parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "restore", args.overrides);
   scenario.policy.tiers = {{.kind = choose_tier(args, scenario.hardware)}};
   scenario.serving.max_model_len =
-      std::max<int64_t>(scenario.serving.max_model_len.value_or(0), args.tokens + args.new_tokens + 1);
+      std::max(scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings),
+               args.tokens + args.new_tokens + 1);
   return scenario;
 }
 
@@ -102,6 +104,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   const Tier tier = scenario.policy.tiers->front().kind;
   // One context alone is never short of memory here; whether it fits is the business of run.
   const int64_t longest = std::max(args.tokens + args.new_tokens, *scenario.serving.max_model_len);
+  scenario.serving.allow_impossible = true;
   scenario.serving.kv_capacity_tokens = roomy_kv_capacity_tokens(scenario, 1, longest);
   const Workload workload =
       requests_at_once({.count = 1, .tokens = args.tokens, .new_tokens = args.new_tokens});
@@ -304,6 +307,7 @@ void add_restore(CLI::App& app) {
   command.value("--policy", args->policy, "a policy, or all").with_default();
   command.value("--tier", args->tier, "dram, ssd or remote; default: ssd where there is one");
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.split=paper");
+  declare_model_options(command);
   command.value("--out", args->out, "folder for restore.json");
   command.flag("--json", args->json, "print everything, timelines too, as JSON");
   command.footer("Example: kvcap restore --model llama-2-7b --hardware a100-40g-4x-pm9a3 --tokens 4096");

@@ -12,6 +12,7 @@
 #include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/require.h"
 #include "metrics/recorder.h"
@@ -80,6 +81,7 @@ void add_run(CLI::App& app) {
   Command command(app, "run", "simulate one scenario");
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
+  declare_model_options(command);
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for result.json, requests.csv, run.log");
   command.repeated("--require", args->requirements,

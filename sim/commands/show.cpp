@@ -12,6 +12,7 @@
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
+#include "commands/model_options.h"
 #include "commands/show_flags.h"
 #include "commands/show_memory.h"
 #include "commands/show_model.h"
@@ -20,6 +21,7 @@
 #include "metrics/format.h"
 #include "policy/table.h"
 #include "scenario/load.h"
+#include "scenario/model_files.h"
 #include "spec/tiers.h"
 #include "workload/sources_table.h"
 
@@ -195,14 +197,26 @@ void print_entry(const Entry& entry, const ShowArgs& args) {
 Entry file_entry(const ShowArgs& args) {
   if (args.what == "hardware") load_hardware(args.name);
   if (args.what == "models") load_model(args.name);
-  return {args.name, "", Json::parse(read_text(args.name))};
+  return {args.name, "", Json::parse(without_python_numbers(read_text(args.name)))};
+}
+
+// The entry of the catalogue, or the file, that a model's name stands for.
+std::string model_of_name(const std::string& name) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::is_regular_file(name, ignored)) return name;
+  if (fs::is_regular_file(fs::path(name) / "config.json", ignored)) return name + "/config.json";
+  if (const auto known = known_model(name)) return std::string(*known);
+  const auto cached = cached_config(name);
+  return cached ? cached->string() : name;
 }
 
 bool is_file_of_user(const ShowArgs& args) {
   return (args.what == "hardware" || args.what == "models") && std::filesystem::is_regular_file(args.name);
 }
 
-void show_one(const std::vector<Entry>& entries, const ShowArgs& args) {
+void show_one(const std::vector<Entry>& entries, ShowArgs args) {
+  if (args.what == "models") args.name = model_of_name(args.name);
   std::vector<std::string_view> names;
   std::string allowed;
   for (const Entry& entry : entries) {
@@ -275,6 +289,7 @@ void add_show(CLI::App& app) {
   command.value("--hardware", args->memory.hardware, "memory: the hardware, in place of the scenario's");
   command.value("--gpus", args->memory.gpus, "memory: GPUs of the tensor-parallel group");
   command.repeated("--set", args->memory.overrides, "memory: override a field: path=value");
+  declare_model_options(command);
   command.flag("--json", args->json, "print JSON");
   command.footer("Example: kvcap show memory --model llama-3.1-8b --hardware rtx-4090");
   command.runs([args] { show(*args); });

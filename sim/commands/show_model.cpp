@@ -9,7 +9,9 @@ namespace {
 std::string bytes_text(double bytes) {
   constexpr double kMiB = 1024.0 * 1024;
   char text[32];
-  if (bytes >= kMiB) {
+  if (bytes >= 1e4 * kMiB) {
+    std::snprintf(text, sizeof text, "%.1f GB", bytes / 1e9);
+  } else if (bytes >= kMiB) {
     std::snprintf(text, sizeof text, "%.1f MiB", bytes / kMiB);
   } else {
     std::snprintf(text, sizeof text, "%.4g KiB", bytes / 1024);
@@ -51,6 +53,11 @@ std::string group_text(const LayerGroup& group) {
   return "";
 }
 
+// Of layers for multi-token prediction, stored as the model is in the mean.
+double draft_weight_bytes(const ModelSpec& model) {
+  return model.draft_parameter_count() * model.weight_bytes() / model.parameter_count();
+}
+
 }  // namespace
 
 nlohmann::ordered_json sizes_json(const ModelSpec& model) {
@@ -58,7 +65,9 @@ nlohmann::ordered_json sizes_json(const ModelSpec& model) {
           {"weight_bytes", model.weight_bytes()},
           {"kv_bytes_per_token", model.kv_bytes_per_token()},
           {"window_bytes", window_bytes(model)},
-          {"recurrent_state_bytes", model.recurrent_state_bytes()}};
+          {"recurrent_state_bytes", model.recurrent_state_bytes()},
+          {"vision_parameters", model.vision_parameters},
+          {"draft_weight_bytes", draft_weight_bytes(model)}};
 }
 
 std::string sizes_summary(const ModelSpec& model) {
@@ -77,7 +86,16 @@ std::string sizes_summary(const ModelSpec& model) {
 std::string sizes_text(const ModelSpec& model) {
   std::string text = "What a sequence keeps on the GPUs:\n";
   for (const LayerGroup& group : model.groups()) text += "  " + group_text(group) + "\n";
-  return text;
+  text += "Weights: " + bytes_text(model.weight_bytes());
+  if (model.vision_parameters > 0) {
+    text += ", of which " + bytes_text(model.vision_parameters * model.hidden_bytes_per_element) +
+            " are a vision tower and its projector";
+  }
+  if (model.draft_layers > 0) {
+    text += "; not loaded without speculative decoding: " + bytes_text(draft_weight_bytes(model)) +
+            " of layers for multi-token prediction";
+  }
+  return text + "\n";
 }
 
 }  // namespace kvcap

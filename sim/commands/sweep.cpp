@@ -13,6 +13,7 @@
 #include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/model_options.h"
 #include "commands/output.h"
 #include "metrics/format.h"
 #include "plan/database_file.h"
@@ -183,6 +184,7 @@ void add_sweep(CLI::App& app) {
   command.value("sweep", args->sweep_path, "sweep file (JSON)").required();
   command.repeated("--set", args->overrides,
                    "set a field of every point: path=value, e.g. workload.sessions=200");
+  declare_model_options(command);
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for results.sqlite, whose view results has a row a point")
       .required();

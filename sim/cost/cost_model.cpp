@@ -40,17 +40,23 @@ constexpr double kNormSumBytes = 8;
 
 namespace {
 
-// The layers' GEMMs, and the vocabulary projection, which may have kept wider weights: it then multiplies in
-// their precision.
+// FFNs, what mixes tokens, routed experts, and the vocabulary projection, which may have kept wider weights: it
+// then multiplies in their precision.
 ElementBytes layer_bytes(const ModelSpec& model) {
   return {model.gemm_input_bytes_per_element(), model.weight_bytes_per_element,
           model.hidden_bytes_per_element};
 }
+ElementBytes mixer_bytes(const ModelSpec& model) {
+  ElementBytes bytes = layer_bytes(model);
+  bytes.weight = model.attention_weight_bytes_per_element.value_or(bytes.weight);
+  bytes.activation = model.attention_activation_bytes_per_element.value_or(bytes.activation);
+  return bytes;
+}
 ElementBytes expert_bytes(const ModelSpec& model) {
   ElementBytes bytes = layer_bytes(model);
-  if (model.experts && model.experts->weight_bytes_per_element) {
-    bytes.weight = *model.experts->weight_bytes_per_element;
-  }
+  if (!model.experts) return bytes;
+  bytes.weight = model.experts->weight_bytes_per_element.value_or(bytes.weight);
+  bytes.activation = model.experts->activation_bytes_per_element.value_or(bytes.activation);
   return bytes;
 }
 ElementBytes head_bytes(const ModelSpec& model) {
@@ -72,6 +78,7 @@ struct CostModel::State {
         shapes(layer_shapes(of_model, gpus, of_experts)),
         whole_shapes(layer_shapes(of_model, 1)),
         layer_gemms(of_hardware.gpu, layer_bytes(of_model)),
+        mixer_gemms(of_hardware.gpu, mixer_bytes(of_model)),
         expert_gemms(of_hardware.gpu, expert_bytes(of_model)),
         head_gemms(of_hardware.gpu, head_bytes(of_model)),
         all_reduces(collective_points(of_hardware, &Collectives::all_reduce, gpus)),
@@ -87,7 +94,7 @@ struct CostModel::State {
   int64_t exchange_gpus = 1;  // between which tokens are exchanged
   LayerShapes shapes;         // on one GPU
   LayerShapes whole_shapes;   // of an undivided layer, for flops
-  Gemms layer_gemms, expert_gemms, head_gemms;
+  Gemms layer_gemms, mixer_gemms, expert_gemms, head_gemms;
   CollectiveTable all_reduces, all_gathers, all_to_alls, exchange_gathers, exchange_all_to_alls;
   DecodeAttention decode_attention;  // where it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
@@ -103,8 +110,8 @@ struct CostModel::State {
   bool shares_experts() const { return placement.ranks > 1 && shapes.expert_layers > 0; }
   double share_of(const MixerShape& mixer) const { return static_cast<double>(mixer.layers) / layers(); }
 
-  double gemm(GemmRows rows, GemmShape shape) {
-    return layer_gemms.time_s(rows, shape, &extrapolated) + hardware.gpu.kernel_overhead_s;
+  double gemm(const Gemms& gemms, GemmRows rows, GemmShape shape) {
+    return gemms.time_s(rows, shape, &extrapolated) + hardware.gpu.kernel_overhead_s;
   }
 
   double elementwise(const ElementwiseShape& shape, double tokens) const {
@@ -117,11 +124,11 @@ struct CostModel::State {
 
   double linear_layer_of_kind(const LayerKind& kind, double tokens) {
     double time_s = elementwise(kind.elementwise, tokens);
-    for (const GemmShape& shape : kind.gemms) time_s += gemm({tokens, 1}, shape);
+    for (const GemmShape& shape : kind.mixer_gemms) time_s += gemm(mixer_gemms, {tokens, 1}, shape);
+    for (const GemmShape& shape : kind.gemms) time_s += gemm(layer_gemms, {tokens, 1}, shape);
     if (!kind.experts || placement.ranks > 1) return time_s;
     for (const GemmShape& shape : kind.experts->gemms) {
-      time_s += expert_gemms.time_s(kind.experts->rows(tokens), shape, &extrapolated) +
-                hardware.gpu.kernel_overhead_s;
+      time_s += gemm(expert_gemms, kind.experts->rows(tokens), shape);
     }
     return time_s;
   }
@@ -184,8 +191,7 @@ double CostModel::State::shared_experts_s(double tokens) {
   const LayerKind& kind = shapes.kinds.back();
   double time_s = elementwise(kind.expert_elementwise, tokens);
   for (const GemmShape& shape : kind.experts->gemms) {
-    time_s += expert_gemms.time_s(kind.experts->rows(tokens), shape, &extrapolated) +
-              hardware.gpu.kernel_overhead_s;
+    time_s += gemm(expert_gemms, kind.experts->rows(tokens), shape);
   }
   if (placement.exchange == ExpertExchange::all_to_all) return time_s;
   const double bytes = tokens * model.hidden_bytes_per_token_layer();
@@ -257,7 +263,7 @@ double CostModel::State::prefill_mixer_s(const MixerShape& mixer, std::span<cons
   }
   double time_s = prefill_attention_s(gpu.attention, gpu, chunks, mixer.prefill) + gpu.kernel_overhead_s;
   if (mixer.latent_expansion && cached_tokens > 0) {
-    time_s += gemm({static_cast<double>(cached_tokens), 1}, *mixer.latent_expansion);
+    time_s += gemm(mixer_gemms, {static_cast<double>(cached_tokens), 1}, *mixer.latent_expansion);
   }
   if (mixer.indexer) {
     time_s += mixer.indexer_share *
@@ -373,7 +379,7 @@ double CostModel::project_kv_layer_s(int64_t tokens) const {
   if (tokens == 0) return 0;
   return state_->project_kv_layer.get(tokens, [&] {
     const auto rows = static_cast<double>(tokens);
-    return state_->gemm({rows, 1}, state_->shapes.kv_projection) +
+    return state_->gemm(state_->mixer_gemms, {rows, 1}, state_->shapes.kv_projection) +
            state_->elementwise(state_->shapes.kv_projection_elementwise, rows) +
            all_gather_s(rows * state_->model.hidden_bytes_per_token_layer());
   });

@@ -21,9 +21,18 @@ int64_t up_tensors(const ModelSpec& model) { return ffn_matrices(model) - 1; }
 
 int64_t padded_vocabulary(const ModelSpec& model) { return divide_up(model.vocab_size, 64) * 64; }
 
+// The embedding, or the output projection.
+double embedding_elements(const ModelSpec& model, int64_t t) {
+  return product(divide_up(padded_vocabulary(model), t), model.hidden_size);
+}
 double embedding_bytes(const ModelSpec& model, int64_t t) {
-  return product(divide_up(padded_vocabulary(model), t), model.hidden_size) *
+  return embedding_elements(model, t) *
          model.embedding_bytes_per_element.value_or(model.hidden_bytes_per_element);
+}
+double output_bytes(const ModelSpec& model, int64_t t) {
+  if (model.tie_word_embeddings) return 0;
+  if (!model.output_bytes_per_element) return embedding_bytes(model, t);
+  return embedding_elements(model, t) * *model.output_bytes_per_element;
 }
 
 // Positions are a table of embeddings, or of the rotary angles' cosines and sines; one for all layers.
@@ -53,8 +62,9 @@ double attention_elements(const ModelSpec& model, const LayerGroup& group, int64
   if (!group.latent) {
     const int64_t kv_heads = divide_up(group.num_key_value_heads, t);
     const int64_t values = group.keys_are_values ? 0 : group.value_head_dim;
-    return product(model.hidden_size,
-                   heads * (group.head_dim + group.value_head_dim) + kv_heads * (group.head_dim + values));
+    const int64_t gate = model.attention_output_gate ? group.value_head_dim : 0;
+    return product(model.hidden_size, heads * (group.head_dim + gate + group.value_head_dim) +
+                                          kv_heads * (group.head_dim + values));
   }
   const LatentAttention& latent = *group.latent;
   const int64_t query_width = heads * (latent.qk_nope_head_dim + latent.qk_rope_head_dim);
@@ -67,6 +77,10 @@ double attention_elements(const ModelSpec& model, const LayerGroup& group, int64
 
 double ffn_elements(const ModelSpec& model, int64_t width) {
   return static_cast<double>(ffn_matrices(model)) * product(model.hidden_size, width);
+}
+double expert_elements(const ModelSpec& model, int64_t width) {
+  const int64_t own = model.experts->hidden_size;
+  return static_cast<double>(ffn_matrices(model)) * product(own > 0 ? own : model.hidden_size, width);
 }
 
 int64_t dense_layers(const ModelSpec& model) {
@@ -140,13 +154,13 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
   KVCAP_CHECK(t >= 1 && model.num_attention_heads % t == 0);
   const auto layers = static_cast<double>(model.num_hidden_layers);
   const double wide = model.hidden_bytes_per_element;
-  double sharded = 0;
+  double attention = 0;
   for (const LayerGroup& group : model.groups()) {
-    sharded += static_cast<double>(group.layers) * attention_elements(model, group, t);
+    attention += static_cast<double>(group.layers) * attention_elements(model, group, t);
   }
   double routed_bytes = 0;
   double norms = (2 * layers + 1) * static_cast<double>(model.hidden_size);
-  sharded +=
+  double ffns =
       static_cast<double>(dense_layers(model)) * ffn_elements(model, divide_up(model.intermediate_size, t));
   if (model.experts) {
     const Experts& experts = *model.experts;
@@ -154,13 +168,21 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
     const int64_t count =
         placement.expert_parallel ? divide_up(experts.count, t * placement.ranks) : experts.count;
     routed_bytes = sparse * static_cast<double>(count) *
-                   ffn_elements(model, expert_width(experts, t, placement)) *
+                   expert_elements(model, expert_width(experts, t, placement)) *
                    experts.weight_bytes_per_element.value_or(model.weight_bytes_per_element);
-    sharded += sparse * ffn_elements(model, shared_width(experts, t));
-    norms += sparse * product(model.hidden_size, experts.count);  // routers
+    ffns += sparse * ffn_elements(model, shared_width(experts, t));
+    // Routers, and the projections to the width that experts work on.
+    norms += sparse * product(model.hidden_size, experts.count + 2 * experts.hidden_size);
   }
-  return sharded * model.weight_bytes_per_element + routed_bytes + norms * wide + position_bytes(model) +
-         embedding_bytes(model, t) * (model.tie_word_embeddings ? 1 : 2);
+  const double attention_bytes =
+      attention * model.attention_weight_bytes_per_element.value_or(model.weight_bytes_per_element);
+  // What the checkpoint holds beside what is counted, or less than it.
+  ModelSpec counted = model;
+  counted.checkpoint_bytes.reset();
+  const double uncounted = model.weight_bytes() - counted.weight_bytes();
+  return attention_bytes + ffns * model.weight_bytes_per_element + routed_bytes + norms * wide +
+         position_bytes(model) + embedding_bytes(model, t) + output_bytes(model, t) +
+         (model.vision_parameters * wide + uncounted) / static_cast<double>(t);
 }
 
 double ActivationPeaks::peak_bytes() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 
@@ -18,9 +19,18 @@ double total_flops(const std::vector<GemmShape>& gemms, double rows) {
   return flops;
 }
 
-std::vector<GemmShape> ffn_gemms(const ModelSpec& model, int64_t intermediate_size) {
+std::vector<GemmShape> ffn_gemms(const ModelSpec& model, int64_t intermediate_size, int64_t hidden_size) {
   const int64_t up_width = (model.ffn == FfnKind::gated ? 2 : 1) * intermediate_size;
-  return {{up_width, model.hidden_size}, {model.hidden_size, intermediate_size}};
+  return {{up_width, hidden_size}, {hidden_size, intermediate_size}};
+}
+std::vector<GemmShape> ffn_gemms(const ModelSpec& model, int64_t intermediate_size) {
+  return ffn_gemms(model, intermediate_size, model.hidden_size);
+}
+
+// Of one routed expert.
+std::vector<GemmShape> expert_gemms(const ModelSpec& model, int64_t intermediate_size) {
+  const int64_t own = model.experts->hidden_size;
+  return ffn_gemms(model, intermediate_size, own > 0 ? own : model.hidden_size);
 }
 
 // Activation function: reads the up projection (and the gate), writes the down projection's input.
@@ -58,6 +68,23 @@ ElementwiseShape qk_norm_of(const ModelSpec& model, int64_t heads, int64_t head_
                                        : ElementwiseShape{3 * elements, 2};
 }
 
+// Scores of all keys by a few small heads; what is attended to are the top_k keys with the highest.
+// Every GPU has the whole indexer.
+void add_indexer(const ModelSpec& model, const LayerGroup& group, GroupPart& part) {
+  if (!group.indexer) return;
+  const Indexer& indexer = *group.indexer;
+  const int64_t hidden = model.hidden_size;
+  const bool has_rank = group.latent && group.latent->q_lora_rank > 0;
+  const int64_t rank = has_rank ? group.latent->q_lora_rank : hidden;
+  part.mixer.prefill.window = part.mixer.decode.window = indexer.top_k;
+  part.mixer.indexer = AttentionShape{indexer.heads, indexer.head_dim, 0, indexer.bytes_per_token, 1, 1, 1};
+  if (indexer.layers > 0) {
+    part.mixer.indexer_share = static_cast<double>(indexer.layers) / static_cast<double>(group.layers);
+  }
+  part.gemms.push_back({indexer.heads * indexer.head_dim, rank});
+  part.gemms.push_back({indexer.head_dim + indexer.heads, hidden});
+}
+
 GroupPart grouped_query_attention(const ModelSpec& model, const LayerGroup& group, int64_t t) {
   const int64_t key_dim = group.head_dim;
   const int64_t value_dim = group.value_head_dim;
@@ -77,29 +104,16 @@ GroupPart grouped_query_attention(const ModelSpec& model, const LayerGroup& grou
                         group.attention == AttentionKind::sliding ? group.window_tokens : 0};
   part.mixer.decode = part.mixer.prefill;
   part.kv_projection = {kv_width, hidden};
-  part.gemms = {{query_heads * key_dim + kv_width, hidden}, {hidden, query_heads * value_dim}};
+  const int64_t gate_width = model.attention_output_gate ? query_heads * value_dim : 0;
+  part.gemms = {{query_heads * key_dim + gate_width + kv_width, hidden}, {hidden, query_heads * value_dim}};
   if (model.position_encoding == PositionEncoding::rope) {
     part.elementwise = {static_cast<double>(2 * (query_heads + kv_heads) * key_dim), 1};
     part.kv_projection_elementwise = {static_cast<double>(2 * kv_heads * key_dim), 1};
   }
   part.elementwise = part.elementwise + qk_norm_of(model, query_heads + kv_heads, key_dim);
+  add_indexer(model, group, part);
+  if (gate_width > 0) part.elementwise.elements_per_token += static_cast<double>(gate_width);
   return part;
-}
-
-// Scores of all keys by a few small heads; what is attended to are the top_k keys with the highest.
-// Every GPU has the whole indexer.
-void add_indexer(const ModelSpec& model, const LayerGroup& group, GroupPart& part) {
-  if (!group.indexer) return;
-  const Indexer& indexer = *group.indexer;
-  const int64_t hidden = model.hidden_size;
-  const int64_t rank = group.latent->q_lora_rank > 0 ? group.latent->q_lora_rank : hidden;
-  part.mixer.prefill.window = part.mixer.decode.window = indexer.top_k;
-  part.mixer.indexer = AttentionShape{indexer.heads, indexer.head_dim, 0, indexer.bytes_per_token, 1, 1, 1};
-  if (indexer.layers > 0) {
-    part.mixer.indexer_share = static_cast<double>(indexer.layers) / static_cast<double>(group.layers);
-  }
-  part.gemms.push_back({indexer.heads * indexer.head_dim, rank});
-  part.gemms.push_back({indexer.head_dim + indexer.heads, hidden});
 }
 
 // MLA. In prefill kv_b expands the latent to keys and values of every head; in decode the same weights are
@@ -193,7 +207,8 @@ GroupPart group_part(const ModelSpec& model, const LayerGroup& group, int64_t t)
 
 LayerKind dense_layers(const ModelSpec& model, int64_t t, int64_t layers, const LayerKind& attention) {
   const int64_t width = divide_up(model.intermediate_size, t);
-  LayerKind kind{layers, attention.gemms, std::nullopt, attention.elementwise};
+  LayerKind kind = attention;
+  kind.layers = layers;
   for (const GemmShape& gemm : ffn_gemms(model, width)) kind.gemms.push_back(gemm);
   kind.elementwise.elements_per_token += activation_elements(model, width);
   kind.elementwise.kernels += 1;
@@ -203,7 +218,7 @@ LayerKind dense_layers(const ModelSpec& model, int64_t t, int64_t layers, const 
 // The experts of a group of `gpus` GPUs.
 void spread(const ModelSpec& model, int64_t gpus, const ExpertPlacement& placement, RoutedExperts& routed) {
   const int64_t width = model.experts->intermediate_size;
-  routed.gemms = ffn_gemms(model, placement.expert_parallel ? width : divide_up(width, gpus));
+  routed.gemms = expert_gemms(model, placement.expert_parallel ? width : divide_up(width, gpus));
   if (!placement.expert_parallel) return;
   routed.gpus = gpus;
   routed.imbalance = placement.imbalance;
@@ -235,13 +250,18 @@ LayerKind expert_layers(const ModelSpec& model, int64_t t, const ExpertPlacement
   const int64_t width = divide_up(experts.intermediate_size, t);
   const int64_t shared_width =
       experts.shared_intermediate_size > 0 ? divide_up(experts.shared_width(), t) : experts.shared * width;
-  LayerKind kind{layers, attention.gemms, std::nullopt, attention.elementwise};
+  LayerKind kind = attention;
+  kind.layers = layers;
   kind.gemms.push_back({experts.count, model.hidden_size});
+  if (experts.hidden_size > 0) {
+    kind.gemms.push_back({experts.hidden_size, model.hidden_size});
+    kind.gemms.push_back({model.hidden_size, experts.hidden_size});
+  }
   kind.elementwise = kind.elementwise + top_k_of(experts);
   if (experts.shared > 0) {
     for (const GemmShape& gemm : ffn_gemms(model, shared_width)) kind.gemms.push_back(gemm);
   }
-  kind.experts = RoutedExperts{ffn_gemms(model, width), static_cast<double>(experts.count),
+  kind.experts = RoutedExperts{expert_gemms(model, width), static_cast<double>(experts.count),
                                static_cast<double>(experts.active)};
   if (placement.is_spread()) spread(model, t * placement.ranks, placement, *kind.experts);
   if (placement.ranks > 1) {
@@ -266,6 +286,7 @@ double widest_activation(const ModelSpec& model, const LayerKind& kind, int64_t 
       widest = std::max(widest, copies * static_cast<double>(gemm.n + gemm.k));
     }
   };
+  consider(kind.mixer_gemms, 1);
   consider(kind.gemms, 1);
   if (kind.experts) {
     const double pairs = kind.experts->active / static_cast<double>(kind.experts->gpus);
@@ -326,7 +347,7 @@ double RoutedExperts::reached_gpus() const {
 
 double LayerKind::gemm_flops(double tokens) const {
   const double routed = experts ? total_flops(experts->gemms, tokens * experts->active) : 0;
-  return total_flops(gemms, tokens) + routed;
+  return total_flops(mixer_gemms, tokens) + total_flops(gemms, tokens) + routed;
 }
 
 namespace {
@@ -337,13 +358,15 @@ void add_kinds(const ModelSpec& model, int64_t t, const ExpertPlacement& placeme
   LayerKind before_ffn;
   if (model.is_uniform()) {
     const GroupPart& part = parts.front();
-    before_ffn = {0, part.gemms, std::nullopt, norms_and_residuals(model) + part.elementwise};
+    before_ffn.mixer_gemms = part.gemms;
+    before_ffn.elementwise = norms_and_residuals(model) + part.elementwise;
   } else {
     int64_t mixers = 0;
     for (const GroupPart& part : parts) {
       mixers += part.mixer.layers;
-      shapes.kinds.push_back(
-          {part.mixer.layers, part.gemms, std::nullopt, norm_and_residual(model) + part.elementwise});
+      LayerKind kind{.layers = part.mixer.layers, .mixer_gemms = part.gemms};
+      kind.elementwise = norm_and_residual(model) + part.elementwise;
+      shapes.kinds.push_back(std::move(kind));
     }
     before_ffn.elementwise = norm_and_residual(model);
     shapes.all_reduces_per_layer =

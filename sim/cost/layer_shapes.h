@@ -77,10 +77,11 @@ struct MixerShape {
 // groups those of attention alone, and of FFNs alone.
 struct LayerKind {
   int64_t layers = 0;
-  std::vector<GemmShape> gemms;  // that every token goes through
-  std::optional<RoutedExperts> experts;
-  ElementwiseShape elementwise;
-  ElementwiseShape expert_elementwise;  // for each token of all ranks, where there are several
+  // Both are passed by every token: those of attention or recurrence, and those of the FFN.
+  std::vector<GemmShape> mixer_gemms = {}, gemms = {};
+  std::optional<RoutedExperts> experts = {};
+  ElementwiseShape elementwise = {};
+  ElementwiseShape expert_elementwise = {};  // for each token of all ranks, where there are several
 
   // Flops of the GEMMs for `tokens` rows.
   double gemm_flops(double tokens) const;

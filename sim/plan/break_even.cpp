@@ -80,8 +80,10 @@ Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) 
     scenario.policy.tiers = {{.kind = tier}};
     scenario.fidelity = Fidelity::layer;
     scenario.serving.max_num_batched_tokens = length;
-    scenario.serving.max_model_len = std::max(scenario.serving.max_model_len.value_or(0), length);
+    scenario.serving.max_model_len =
+        std::max(scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings), length);
     // What is asked is how fast, not whether all of them fit the GPU.
+    scenario.serving.allow_impossible = true;
     scenario.serving.kv_capacity_tokens =
         roomy_kv_capacity_tokens(scenario, contexts.count, *scenario.serving.max_model_len);
     if (contexts.count == 1) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "base/embedded.h"
@@ -6,15 +7,33 @@
 namespace kvcap {
 namespace {
 
+// A file of one object a line, each with its name first.
+void add_rows(std::string_view text, std::vector<CatalogueEntry>& entries) {
+  constexpr std::string_view kName = "{\"name\": \"";
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (!line.starts_with(kName)) continue;
+    const std::string_view rest = line.substr(kName.size());
+    entries.push_back({rest.substr(0, rest.find('"')), line});
+  }
+}
+
 std::vector<CatalogueEntry> entries_below(std::string_view folder) {
   std::vector<CatalogueEntry> entries;
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with(folder)) continue;
     std::string_view name = file.path.substr(folder.size());
-    name.remove_suffix(std::string_view(".json").size());
     if (name.find('/') != std::string_view::npos) continue;  // of a folder below, which holds something else
+    if (name.ends_with(".jsonl")) {
+      add_rows(file.text, entries);
+      continue;
+    }
+    name.remove_suffix(std::string_view(".json").size());
     entries.push_back({name, file.text});
   }
+  std::sort(entries.begin(), entries.end(),
+            [](const CatalogueEntry& a, const CatalogueEntry& b) { return a.name < b.name; });
   return entries;
 }
 

@@ -42,9 +42,9 @@ struct ModelFile {
   LatentAttention latent;
 };
 
+// Engines cast checkpoints of 32 bits to 16 (vLLM and SGLang: --dtype auto).
 double bytes_of_dtype(std::string_view dtype) {
-  if (dtype == "float32") return 4;
-  return dtype == "float16" || dtype == "bfloat16" ? 2 : 1;
+  return dtype == "float16" || dtype == "bfloat16" || dtype == "float32" ? 2 : 1;
 }
 
 ModelFile file_of(const ModelSpec& model) {
@@ -132,12 +132,15 @@ static void describe(FieldVisitor& v, Experts& o) {
           {.meaning = "width of one shared expert; 0: as a routed one", .min = 0, .max = kMaxCount});
   v.field("dense_layers", o.dense_layers,
           {.meaning = "layers with a dense FFN instead", .min = 0, .max = kMaxCount});
+  v.field("hidden_size", o.hidden_size,
+          {.meaning = "width that routed experts work on; 0: the model's", .min = 0, .max = kMaxCount});
+  const auto bytes = [](std::string_view meaning, std::string_view absent) {
+    return FieldSpec{.meaning = meaning, .unit = "bytes", .min = 0.125, .max = 8, .absent = absent};
+  };
   v.field("weight_bytes_per_element", o.weight_bytes_per_element,
-          {.meaning = "of a routed expert's weight",
-           .unit = "bytes",
-           .min = 0.125,
-           .max = 8,
-           .absent = "weight_bytes_per_element of the model"});
+          bytes("of a routed expert's weight", "weight_bytes_per_element of the model"));
+  v.field("activation_bytes_per_element", o.activation_bytes_per_element,
+          bytes("of what enters a routed expert's GEMMs", "activation_bytes_per_element of the model"));
 }
 
 static void describe(FieldVisitor& v, LatentAttention& o) {
@@ -246,13 +249,31 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("position_encoding", o.position_encoding, {.meaning = "how positions enter"});
   v.field("qk_norm", o.qk_norm, {.meaning = "norm of queries and keys: of each head, or over all heads"});
   v.field("tie_word_embeddings", o.tie_word_embeddings, {.meaning = "one matrix embeds and predicts words"});
+  v.field("attention_output_gate", o.attention_output_gate,
+          {.meaning = "queries are projected twice: once more for a gate"});
   v.field("weight_bytes_per_element", file.weight_bytes, bytes_of("of a stored weight"));
   v.field("kv_bytes_per_element", file.kv_bytes, bytes_of("of a stored key or value"));
   v.field("hidden_bytes_per_element", file.hidden_bytes, bytes_of("of a stored hidden state"));
   v.field("activation_bytes_per_element", o.activation_bytes_per_element,
           bytes_or("of what enters a GEMM: 1 for FP8 arithmetic", "hidden_bytes_per_element"));
+  v.field("attention_weight_bytes_per_element", o.attention_weight_bytes_per_element,
+          bytes_or("of a weight of attention and recurrent layers", "weight_bytes_per_element"));
+  v.field("attention_activation_bytes_per_element", o.attention_activation_bytes_per_element,
+          bytes_or("of what enters their GEMMs", "activation_bytes_per_element"));
   v.field("embedding_bytes_per_element", o.embedding_bytes_per_element,
           bytes_or("of the embedding and the output projection", "weight_bytes_per_element"));
+  v.field("output_bytes_per_element", o.output_bytes_per_element,
+          bytes_or("of the output projection", "embedding_bytes_per_element"));
+  v.field("vision_parameters", o.vision_parameters,
+          {.meaning = "of a vision tower and its projector, in 16 bits; text does not pass them",
+           .min = 0,
+           .max = 1e12});
+  v.field("draft_layers", o.draft_layers,
+          {.meaning = "layers for multi-token prediction: in the checkpoint, not loaded without it",
+           .min = 0,
+           .max = 100});
+  v.field("checkpoint_bytes", o.checkpoint_bytes,
+          {.meaning = "of the files without draft_layers", .unit = "bytes", .min = 1, .max = 1e14, .absent = "as counted"});
   v.field("experts", o.experts, {.meaning = "mixture of experts", .absent = "dense"});
   v.field("kv_lora_rank", file.kv_lora_rank,
           {.meaning = "latent size of multi-head latent attention",
@@ -268,6 +289,7 @@ void describe(FieldVisitor& v, ModelSpec& model) {
           {.meaning = "layers by what they keep of a context; none: all alike"});
   v.field("feed_forward_layers", o.ffn_layers,
           {.meaning = "layers with an FFN", .min = 0, .max = kMaxCount, .absent = "num_hidden_layers"});
+  v.field("hugging_face", o.hugging_face, {.meaning = "names there of models with this shape and these weights, with spaces between"});
   v.field("source", o.source, {.meaning = "where the shape comes from"});
   model = model_of(file);
 }
@@ -642,7 +664,9 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
            .unit = "tokens",
            .min = 1,
            .max = 1e9,
-           .absent = "the model's max_position_embeddings"});
+           .absent = "the model's max_position_embeddings, and no more than fits"});
+  v.field("allow_impossible", o.allow_impossible,
+          {.meaning = "simulates what the engine would refuse to start with"});
   v.field("kv_capacity_tokens", o.kv_capacity_tokens,
           {.meaning = "KV cache on the GPUs",
            .unit = "tokens",

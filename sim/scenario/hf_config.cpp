@@ -37,6 +37,11 @@ int64_t HfConfig::required(std::initializer_list<std::string_view> keys) const {
 }
 
 int64_t HfConfig::positive(std::initializer_list<std::string_view> keys) const {
+  const Json* found = find(keys);
+  if (found && found->is_array() && !found->empty() && (*found)[0].is_number_integer()) {
+    const bool fits = (*found)[0] >= 1 && (*found)[0] <= kMaxInteger;
+    if (fits) return (*found)[0].get<int64_t>();
+  }
   const int64_t value = required(keys);
   if (value < 1) fail(*keys.begin(), std::to_string(value), "an integer of at least 1");
   return value;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scenario/json.h"
+#include "spec/model_spec.h"
 
 namespace kvcap {
 
@@ -28,7 +29,7 @@ class HfConfig {
   bool is_true(std::string_view key) const;
   int64_t integer(std::initializer_list<std::string_view> keys, int64_t otherwise) const;
   int64_t required(std::initializer_list<std::string_view> keys) const;
-  // At least 1.
+  // At least 1. As `integer`, it may also be a list, whose first entry counts (ERNIE 4.5 VL, Hunyuan).
   int64_t positive(std::initializer_list<std::string_view> keys) const;
   std::string text(std::string_view key) const;
   // Empty when there is none; anything but a list of `expected` entries is an error.
@@ -55,26 +56,67 @@ enum class LayerRule : uint8_t {
   sliding,           // all sliding where sliding_window has a value (Mistral, Phi-3)
   optional_sliding,  // Qwen2: the layers from max_window_layers on, where use_sliding_window is set
   alternating,       // sliding, full, sliding, ... (Gemma 2, gpt-oss)
-  pattern,           // every sliding_window_pattern-th layer is full (Gemma 3)
+  pattern,           // every sliding_window_pattern-th layer is full (Gemma 3, Cohere 2)
+  letters,           // sliding_window_pattern is a text of L (sliding) and G (full), over and over (EXAONE 4)
   gemma4,            // layer_types only; full layers have heads of their own
   llama4,            // chunked but for layers without rotary positions
   interval,          // gated delta rule; every full_attention_interval-th layer is full (Qwen3-Next)
-  nemotron_h,        // hybrid_override_pattern
+  nemotron_h,        // hybrid_override_pattern, or layers_block_type
+  nemotron_nas,      // block_configs: KV heads and the FFN's width of each layer
   jamba,             // attn_layer_period and attn_layer_offset
   granite,           // layer_types: mamba, attention
   kimi_linear,       // linear_attn_config
   minimax,           // attn_type_list: 0 linear, 1 full
+  mimo,              // hybrid_layer_pattern: 1 sliding, with heads of their own (swa_*)
+  step3p5,           // layer_types; sliding layers have heads of their own (attention_other_setting)
+  falcon_h1,         // attention and Mamba-2 beside each other in every layer
+  lfm2,              // layer_types: conv, full_attention; or full_attn_idxs
 };
-// Adds layer_groups to the model file, and ffn_layers where not every layer has an FFN.
-void add_layer_groups(const HfConfig& config, LayerRule rule, Json& model);
+
+// How one layer mixes tokens, and its FFN.
+enum class Mixer : uint8_t { none, full, sliding, chunked, recurrent };
+enum class LayerFfn : uint8_t { none, dense, sparse };
+
+// Of every layer, in order. `mixers`: families that count an FFN as a layer of its own have Mixer::none there.
+std::vector<Mixer> mixers_of(const HfConfig& config, LayerRule rule, int64_t layers);
+std::vector<LayerFfn> ffns_of(const HfConfig& config, LayerRule rule, int64_t layers);
+
+// Adds layer_groups to the model file, and feed_forward_layers where not every layer has an FFN.
+void add_layer_groups(const HfConfig& config, LayerRule rule, const std::vector<Mixer>& mixers, Json& model);
 
 // `experts`, and intermediate_size where dense layers have one of their own (hugging_face_experts.cpp).
-void add_experts(const HfConfig& config, LayerRule rule, Json& model);
+void add_experts(const HfConfig& config, LayerRule rule, const std::vector<LayerFfn>& ffns, Json& model);
 
-// Bytes of weights, of what enters GEMMs, and of KV (hugging_face_quantisation.cpp).
-void add_quantisation(const HfConfig& config, Json& model);
+// Bytes of weights by class of layer, of what enters GEMMs, and of KV (hugging_face_quantisation.cpp).
+void add_quantisation(const HfConfig& config, const std::vector<Mixer>& mixers,
+                      const std::vector<LayerFfn>& ffns, Json& model);
 
-// Layers of one letter of hybrid_override_pattern: M Mamba-2, * attention, - FFN, E experts.
-int64_t layers_of_pattern(const HfConfig& config, char letter);
+// Parameters of the tower and the projector that vision_config describes; 0: there is none
+// (hugging_face_vision.cpp). `text_hidden_size`: the width that the projector ends in.
+double vision_parameters_of(const Json& config, int64_t text_hidden_size);
+
+// ---- families (hugging_face_families.cpp) ----
+
+struct HfFamily {
+  std::string_view model_type;
+  std::string_view architecture;  // first part of the entry in "architectures"
+  FfnKind ffn = FfnKind::gated;
+  PositionEncoding position_encoding = PositionEncoding::rope;
+  bool ties_embeddings = false;  // where the config does not say
+  LayerRule layers = LayerRule::uniform;
+  // What the family's configuration class in transformers has where the file is silent.
+  std::string_view defaults = "{}";
+};
+
+// Throws InputError where nobody knows the family, with the reason where it is known and cannot be simulated.
+const HfFamily& family_of(const HfConfig& config);
+
+// Keys that change neither what a context takes nor how long a step lasts.
+bool is_harmless_key(std::string_view key);
+// Whether a key that nobody knows may change sizes, state or times, by what it is called.
+bool may_change_sizes(std::string_view key);
+
+// A letter for each layer of Nemotron-H: M Mamba-2, * attention, - FFN, E experts.
+std::string nemotron_pattern(const HfConfig& config);
 
 }  // namespace kvcap

@@ -1,123 +1,178 @@
 // Which layers of a Hugging Face model keep what: as layer_types lists them, or by the rule of the family.
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "scenario/hf_config.h"
 
 namespace kvcap {
 namespace {
 
-// Layers of each kind.
-struct Kinds {
-  int64_t full = 0, sliding = 0, chunked = 0, recurrent = 0;
-};
-
-Kinds listed_kinds(const HfConfig& config, int64_t layers) {
-  Kinds kinds;
-  for (const std::string& type : config.texts("layer_types", layers)) {
-    if (type == "full_attention" || type == "attention") {
-      ++kinds.full;
-    } else if (type == "sliding_attention") {
-      ++kinds.sliding;
-    } else if (type == "chunked_attention") {
-      ++kinds.chunked;
-    } else if (type == "linear_attention" || type == "mamba") {
-      ++kinds.recurrent;
-    } else {
-      config.fail("layer_types", "\"" + type + "\"",
-                  "full_attention, attention, sliding_attention, chunked_attention, linear_attention, mamba");
-    }
+// Part `part` ("attention" or "ffn") of Nemotron-NAS' layer i.
+HfConfig nas_block(const HfConfig& config, int64_t layer, const char* part) {
+  static const Json kNone = Json::object();
+  const Json* blocks = config.find({"block_configs"});
+  const std::string place = config.place() + ": block_configs." + std::to_string(layer);
+  if (!blocks || !blocks->is_array() || static_cast<int64_t>(blocks->size()) <= layer) {
+    config.fail("block_configs", "too few entries", "one for each of num_hidden_layers");
   }
-  return kinds;
+  const Json& block = (*blocks)[static_cast<std::size_t>(layer)];
+  const auto found = block.is_object() ? block.find(part) : block.end();
+  const bool is_object = block.is_object() && found != block.end() && found->is_object();
+  return HfConfig(is_object ? *found : kNone, place + "." + part);
 }
 
-Kinds llama4_kinds(const HfConfig& config, int64_t layers) {
-  Kinds kinds;
-  if (!config.has("attention_chunk_size")) return {.full = layers};
-  // 1: the layer has rotary positions and sees its chunk only.
-  const std::vector<int64_t> rotary = config.integers("no_rope_layers");
-  if (rotary.empty()) {
-    kinds.full = layers / config.positive({"no_rope_layer_interval"});
-  } else {
-    if (static_cast<int64_t>(rotary.size()) != layers) {
-      config.fail("no_rope_layers", std::to_string(rotary.size()) + " entries",
-                  "num_hidden_layers = " + std::to_string(layers));
-    }
-    kinds.full = std::count(rotary.begin(), rotary.end(), 0);
+int64_t count(const std::vector<Mixer>& mixers, Mixer kind) {
+  return std::count(mixers.begin(), mixers.end(), kind);
+}
+
+Mixer mixer_of(const HfConfig& config, const std::string& type) {
+  for (const char* name : {"full_attention", "attention", "deepseek_sparse_attention"}) {
+    if (type == name) return Mixer::full;
   }
-  kinds.chunked = layers - kinds.full;
-  return kinds;
-}
-
-Kinds jamba_kinds(const HfConfig& config, int64_t layers) {
-  const int64_t period = config.positive({"attn_layer_period"});
-  const int64_t offset = config.required({"attn_layer_offset"});
-  Kinds kinds;
-  for (int64_t i = 0; i < layers; ++i) ++(i % period == offset ? kinds.full : kinds.recurrent);
-  return kinds;
-}
-
-Kinds kimi_kinds(const HfConfig& config, int64_t layers) {
-  const Json* linear = config.object("linear_attn_config");
-  if (!linear) return {.full = layers};
-  const HfConfig inner(*linear, config.place() + ": linear_attn_config");
-  const auto full = static_cast<int64_t>(inner.integers("full_attn_layers").size());
-  const auto recurrent = static_cast<int64_t>(inner.integers("kda_layers").size());
-  if (full + recurrent != layers) {
-    inner.fail("kda_layers", std::to_string(full + recurrent) + " layers with full_attn_layers",
-               "num_hidden_layers = " + std::to_string(layers));
+  if (type == "sliding_attention") return Mixer::sliding;
+  if (type == "chunked_attention") return Mixer::chunked;
+  for (const char* name : {"linear_attention", "mamba", "conv"}) {
+    if (type == name) return Mixer::recurrent;
   }
-  return {.full = full, .recurrent = recurrent};
+  config.fail("layer_types", "\"" + type + "\"",
+              "full_attention, attention, sliding_attention, chunked_attention, linear_attention, mamba, conv");
 }
 
-Kinds minimax_kinds(const HfConfig& config, int64_t layers) {
-  const std::vector<int64_t> types = config.integers("attn_type_list");
-  if (types.empty()) return {.full = layers};
-  if (static_cast<int64_t>(types.size()) != layers) {
-    config.fail("attn_type_list", std::to_string(types.size()) + " entries",
+std::vector<Mixer> alike(int64_t layers, Mixer mixer) {
+  return std::vector<Mixer>(static_cast<std::size_t>(layers), mixer);
+}
+
+// Layer i, from 0, is full where `is_full(i)`, else `other`.
+template <class IsFull>
+std::vector<Mixer> full_where(int64_t layers, Mixer other, const IsFull& is_full) {
+  std::vector<Mixer> mixers = alike(layers, other);
+  for (int64_t i = 0; i < layers; ++i) {
+    if (is_full(i)) mixers[static_cast<std::size_t>(i)] = Mixer::full;
+  }
+  return mixers;
+}
+
+// A list with an entry for each layer, full where it is `full`.
+std::vector<Mixer> flagged(const HfConfig& config, std::string_view key, int64_t layers, int64_t full,
+                           Mixer other) {
+  const std::vector<int64_t> flags = config.integers(key);
+  if (static_cast<int64_t>(flags.size()) != layers) {
+    config.fail(key, std::to_string(flags.size()) + " entries",
                 "num_hidden_layers = " + std::to_string(layers));
   }
-  const auto recurrent = static_cast<int64_t>(std::count(types.begin(), types.end(), 0));
-  return {.full = layers - recurrent, .recurrent = recurrent};
+  return full_where(layers, other, [&](int64_t i) { return flags[static_cast<std::size_t>(i)] == full; });
 }
 
-Kinds qwen2_kinds(const HfConfig& config, int64_t layers) {
+std::vector<Mixer> llama4_mixers(const HfConfig& config, int64_t layers) {
+  if (!config.has("attention_chunk_size")) return alike(layers, Mixer::full);
+  // 1: the layer has rotary positions and sees its chunk only.
+  if (!config.integers("no_rope_layers").empty()) {
+    return flagged(config, "no_rope_layers", layers, 0, Mixer::chunked);
+  }
+  const int64_t period = config.positive({"no_rope_layer_interval"});
+  return full_where(layers, Mixer::chunked, [&](int64_t i) { return (i + 1) % period == 0; });
+}
+
+std::vector<Mixer> kimi_mixers(const HfConfig& config, int64_t layers) {
+  const Json* linear = config.object("linear_attn_config");
+  if (!linear) return alike(layers, Mixer::full);
+  const HfConfig inner(*linear, config.place() + ": linear_attn_config");
+  const std::vector<int64_t> full = inner.integers("full_attn_layers");  // from 1
+  const auto both = static_cast<int64_t>(full.size() + inner.integers("kda_layers").size());
+  if (both != layers) {
+    inner.fail("kda_layers", std::to_string(both) + " layers with full_attn_layers",
+               "num_hidden_layers = " + std::to_string(layers));
+  }
+  return full_where(layers, Mixer::recurrent,
+                    [&](int64_t i) { return std::find(full.begin(), full.end(), i + 1) != full.end(); });
+}
+
+std::vector<Mixer> qwen2_mixers(const HfConfig& config, int64_t layers) {
   const int64_t full = config.integer({"max_window_layers"}, layers);
-  const bool has_window = config.has("sliding_window");
-  if (!has_window || !config.is_true("use_sliding_window")) return {.full = layers};
-  return {.full = std::min(full, layers), .sliding = layers - std::min(full, layers)};
+  const bool slides = config.has("sliding_window") && config.is_true("use_sliding_window");
+  return full_where(layers, Mixer::sliding, [&](int64_t i) { return !slides || i < full; });
 }
 
-Kinds kinds_by_rule(const HfConfig& config, LayerRule rule, int64_t layers) {
-  const auto every = [&](int64_t period) {
-    return Kinds{.full = layers / period, .sliding = layers - layers / period};
+std::vector<Mixer> letter_mixers(const HfConfig& config, int64_t layers) {
+  const std::string letters = config.text("sliding_window_pattern");
+  if (letters.empty() || !config.has("sliding_window")) return alike(layers, Mixer::full);
+  return full_where(layers, Mixer::sliding, [&](int64_t i) {
+    return letters[static_cast<std::size_t>(i) % letters.size()] == 'G' || i + 1 == layers;
+  });
+}
+
+std::vector<Mixer> lfm2_mixers(const HfConfig& config, int64_t layers) {
+  const std::vector<int64_t> full = config.integers("full_attn_idxs");
+  return full_where(layers, Mixer::recurrent,
+                    [&](int64_t i) { return std::find(full.begin(), full.end(), i) != full.end(); });
+}
+
+std::vector<Mixer> nemotron_mixers(const HfConfig& config, int64_t layers) {
+  const std::string letters = nemotron_pattern(config);
+  if (static_cast<int64_t>(letters.size()) != layers) {
+    config.fail("hybrid_override_pattern", std::to_string(letters.size()) + " layers",
+                "num_hidden_layers = " + std::to_string(layers));
+  }
+  std::vector<Mixer> mixers;
+  for (char letter : letters) {
+    mixers.push_back(letter == '*' ? Mixer::full : letter == 'M' ? Mixer::recurrent : Mixer::none);
+  }
+  return mixers;
+}
+
+std::vector<Mixer> nas_mixers(const HfConfig& config, int64_t layers) {
+  std::vector<Mixer> mixers;
+  for (int64_t i = 0; i < layers; ++i) {
+    mixers.push_back(nas_block(config, i, "attention").has("n_heads_in_group") ? Mixer::full : Mixer::none);
+  }
+  return mixers;
+}
+
+std::vector<Mixer> mixers_by_rule(const HfConfig& config, LayerRule rule, int64_t layers) {
+  const auto every = [&](int64_t period, Mixer other) {
+    return full_where(layers, other, [&](int64_t i) { return (i + 1) % period == 0; });
   };
   switch (rule) {
     case LayerRule::uniform:
-      return {.full = layers};
+    case LayerRule::falcon_h1:
+    case LayerRule::step3p5:
+      return alike(layers, Mixer::full);
     case LayerRule::sliding:
-      if (!config.has("sliding_window")) return {.full = layers};
-      return {.sliding = layers};
+      return alike(layers, config.has("sliding_window") ? Mixer::sliding : Mixer::full);
     case LayerRule::optional_sliding:
-      return qwen2_kinds(config, layers);
+      return qwen2_mixers(config, layers);
     case LayerRule::alternating:
-      return every(2);
+      return every(2, Mixer::sliding);
     case LayerRule::pattern:
-      return every(config.positive({"sliding_window_pattern", "_sliding_window_pattern"}));
+      return every(config.positive({"sliding_window_pattern", "_sliding_window_pattern"}), Mixer::sliding);
+    case LayerRule::letters:
+      return letter_mixers(config, layers);
     case LayerRule::llama4:
-      return llama4_kinds(config, layers);
-    case LayerRule::interval: {
-      const int64_t full = layers / config.positive({"full_attention_interval"});
-      return {.full = full, .recurrent = layers - full};
-    }
+      return llama4_mixers(config, layers);
+    case LayerRule::interval:
+      return every(config.positive({"full_attention_interval"}), Mixer::recurrent);
     case LayerRule::nemotron_h:
-      return {.full = layers_of_pattern(config, '*'), .recurrent = layers_of_pattern(config, 'M')};
-    case LayerRule::jamba:
-      return jamba_kinds(config, layers);
+      return nemotron_mixers(config, layers);
+    case LayerRule::nemotron_nas:
+      return nas_mixers(config, layers);
+    case LayerRule::jamba: {
+      const int64_t period = config.positive({"attn_layer_period"});
+      const int64_t offset = config.required({"attn_layer_offset"});
+      return full_where(layers, Mixer::recurrent, [&](int64_t i) { return i % period == offset; });
+    }
     case LayerRule::kimi_linear:
-      return kimi_kinds(config, layers);
+      return kimi_mixers(config, layers);
     case LayerRule::minimax:
-      return minimax_kinds(config, layers);
+      if (!config.has("attn_type_list")) return alike(layers, Mixer::full);
+      return flagged(config, "attn_type_list", layers, 1, Mixer::recurrent);
+    case LayerRule::mimo:
+      config.find({"sliding_window_size", "attention_chunk_size"});  // sliding_window once more
+      return flagged(config, "hybrid_layer_pattern", layers, 0, Mixer::sliding);
+    case LayerRule::lfm2:
+      return lfm2_mixers(config, layers);
     case LayerRule::gemma4:
     case LayerRule::granite:
       break;
@@ -146,6 +201,16 @@ Json state_of(const HfConfig& config, LayerRule rule) {
             {"state_size", dim},
             {"groups", heads},
             {"conv_kernel", inner.positive({"short_conv_kernel_size"})}};
+  }
+  if (rule == LayerRule::lfm2) {
+    // A convolution between two gates, and no state but its last inputs: three projections of the width.
+    const int64_t hidden = config.positive({"hidden_size"});
+    return {{"heads", 1},
+            {"head_dim", hidden},
+            {"state_size", 1},
+            {"groups", hidden / 2},
+            {"conv_kernel", config.positive({"conv_L_cache"})},
+            {"state_bytes_per_element", 0.125}};
   }
   if (rule == LayerRule::minimax) {
     // Lightning attention: a matrix for each head, and no convolution.
@@ -186,6 +251,21 @@ void add_indexer(const HfConfig& config, int64_t layers, Json& group) {
   group["indexer"] = indexer;
 }
 
+// MiniMax-M3: 16-bit keys choose the blocks of tokens that a layer attends to.
+void add_block_indexer(const HfConfig& config, Json& group) {
+  const Json* sparse = config.object("sparse_attention_config");
+  if (!sparse) return;
+  const HfConfig inner(*sparse, config.place() + ": sparse_attention_config");
+  if (!inner.is_true("use_sparse_attention")) return;
+  const int64_t dim = inner.positive({"sparse_index_dim"});
+  const std::vector<int64_t> flags = inner.integers("sparse_attention_freq");
+  group["indexer"] = {{"layers", static_cast<int64_t>(std::count(flags.begin(), flags.end(), 1))},
+                      {"heads", inner.positive({"sparse_num_index_heads"})},
+                      {"head_dim", dim},
+                      {"bytes_per_token", 2 * dim},
+                      {"top_k", inner.positive({"sparse_topk_blocks"}) * inner.positive({"sparse_block_size"})}};
+}
+
 // Gemma 4: full layers have their own heads, whose keys may serve as values.
 void add_global_heads(const HfConfig& config, Json& group) {
   const int64_t dim = config.integer({"global_head_dim"}, 0);
@@ -199,62 +279,125 @@ void add_global_heads(const HfConfig& config, Json& group) {
   }
 }
 
-}  // namespace
-
-int64_t layers_of_pattern(const HfConfig& config, char letter) {
-  const std::string pattern = config.text("hybrid_override_pattern");
-  if (pattern.empty()) config.required({"hybrid_override_pattern"});
-  const std::size_t unknown = pattern.find_first_not_of("M*-E");
-  if (unknown != std::string::npos) {
-    config.fail("hybrid_override_pattern", "'" + pattern.substr(unknown, 1) + "'",
-                "M (Mamba-2), * (attention), - (FFN), E (experts)");
+// Sliding layers with heads of their own: MiMo-V2 and Step-3.5.
+void add_sliding_heads(const HfConfig& config, LayerRule rule, Json& group) {
+  if (rule == LayerRule::mimo) {
+    group["num_attention_heads"] = config.positive({"swa_num_attention_heads"});
+    group["num_key_value_heads"] = config.positive({"swa_num_key_value_heads"});
+    group["head_dim"] = config.positive({"swa_head_dim"});
+    group["value_head_dim"] = config.positive({"swa_v_head_dim"});
+  } else if (rule == LayerRule::step3p5) {
+    const Json* other = config.object("attention_other_setting");
+    if (!other) return;
+    const HfConfig inner(*other, config.place() + ": attention_other_setting");
+    group["num_attention_heads"] = inner.positive({"num_attention_heads"});
+    group["num_key_value_heads"] = inner.positive({"num_attention_groups"});
+    if (inner.has("head_dim")) group["head_dim"] = inner.positive({"head_dim"});
   }
-  return std::count(pattern.begin(), pattern.end(), letter);
 }
 
-void add_layer_groups(const HfConfig& config, LayerRule rule, Json& model) {
+// Nemotron-NAS: layers by their KV heads, and the mean width of their FFNs.
+void add_nas_layers(const HfConfig& config, Json& model) {
   const auto layers = model["num_hidden_layers"].get<int64_t>();
-  const bool listed = config.has("layer_types");
-  // The same once more, for readers that know no layer_types.
-  if (listed) {
-    config.find({"sliding_window", "use_sliding_window", "max_window_layers", "sliding_window_pattern",
-                 "_sliding_window_pattern", "full_attention_interval", "no_rope_layers",
-                 "no_rope_layer_interval", "attention_chunk_size", "attn_type_list"});
-  }
-  const Kinds kinds = listed ? listed_kinds(config, layers) : kinds_by_rule(config, rule, layers);
-  const bool is_latent = model.contains("kv_lora_rank");
-  if (rule == LayerRule::nemotron_h) {
-    const int64_t ffns = layers_of_pattern(config, '-') + layers_of_pattern(config, 'E');
-    if (kinds.full + kinds.recurrent + ffns != layers) {
-      config.fail("hybrid_override_pattern", std::to_string(kinds.full + kinds.recurrent + ffns) + " layers",
-                  "num_hidden_layers = " + std::to_string(layers));
-    }
-    model["feed_forward_layers"] = ffns;
+  const auto heads = model["num_attention_heads"].get<int64_t>();
+  const auto hidden = static_cast<double>(model["hidden_size"].get<int64_t>());
+  std::map<int64_t, int64_t> by_heads;
+  double widths = 0;
+  int64_t ffns = 0;
+  for (int64_t i = 0; i < layers; ++i) {
+    const HfConfig attention = nas_block(config, i, "attention"), ffn = nas_block(config, i, "ffn");
+    if (attention.has("n_heads_in_group")) ++by_heads[heads / attention.positive({"n_heads_in_group"})];
+    const Json* multiple = ffn.find({"ffn_mult"});
+    if (!multiple || !multiple->is_number()) continue;
+    // DeciLM: two thirds of twice the multiple, up to a multiple of 256.
+    widths += std::ceil(std::floor(2 * multiple->get<double>() * hidden / 3) / 256) * 256;
+    ++ffns;
   }
   Json groups = Json::array();
-  if (kinds.full > 0) {
-    Json group = {{"layers", kinds.full}, {"attention", is_latent ? "latent" : "full"}};
+  for (const auto& [kv_heads, count] : by_heads) {
+    groups.push_back({{"layers", count}, {"attention", "full"}, {"num_key_value_heads", kv_heads}});
+  }
+  model["layer_groups"] = groups;
+  model["feed_forward_layers"] = ffns;
+  model["intermediate_size"] = std::llround(widths / static_cast<double>(std::max<int64_t>(ffns, 1)));
+}
+
+}  // namespace
+
+std::string nemotron_pattern(const HfConfig& config) {
+  const Json* blocks = config.find({"layers_block_type"});
+  std::string letters = config.text("hybrid_override_pattern");
+  if (letters.empty() && blocks && blocks->is_array()) {
+    for (const Json& block : *blocks) {
+      const std::string type = block.is_string() ? block.get<std::string>() : shown(block);
+      letters += type == "mamba" ? 'M' : type == "attention" ? '*' : type == "moe" ? 'E' : type == "mlp" ? '-' : '?';
+    }
+  }
+  if (letters.empty()) config.required({"hybrid_override_pattern"});
+  const std::size_t unknown = letters.find_first_not_of("M*-E");
+  if (unknown != std::string::npos) {
+    config.fail("hybrid_override_pattern", "'" + letters.substr(unknown, 1) + "'",
+                "M (Mamba-2), * (attention), - (FFN), E (experts)");
+  }
+  return letters;
+}
+
+std::vector<Mixer> mixers_of(const HfConfig& config, LayerRule rule, int64_t layers) {
+  const std::vector<std::string> types = config.texts("layer_types", layers);
+  if (types.empty() || rule == LayerRule::nemotron_h) return mixers_by_rule(config, rule, layers);
+  // The same once more, for readers that know no layer_types.
+  config.find({"sliding_window", "use_sliding_window", "max_window_layers", "sliding_window_pattern",
+               "_sliding_window_pattern", "full_attention_interval", "no_rope_layers", "full_attn_idxs",
+               "no_rope_layer_interval", "attention_chunk_size", "attn_type_list", "attn_layer_indices",
+               "global_attn_every_n_layers"});
+  std::vector<Mixer> mixers;
+  for (const std::string& type : types) mixers.push_back(mixer_of(config, type));
+  return mixers;
+}
+
+void add_layer_groups(const HfConfig& config, LayerRule rule, const std::vector<Mixer>& mixers, Json& model) {
+  if (rule == LayerRule::nemotron_nas) return add_nas_layers(config, model);
+  const auto layers = static_cast<int64_t>(mixers.size());
+  const bool is_latent = model.contains("kv_lora_rank");
+  Json groups = Json::array();
+  int64_t full = count(mixers, Mixer::full), sliding = count(mixers, Mixer::sliding);
+  // A window that is longer than the context is none.
+  if (sliding > 0 && config.positive({"sliding_window"}) >= model["max_position_embeddings"]) {
+    full += std::exchange(sliding, 0);
+  }
+  if (full > 0) {
+    Json group = {{"layers", full}, {"attention", is_latent ? "latent" : "full"}};
     if (is_latent) add_indexer(config, layers, group);
+    add_block_indexer(config, group);
     if (rule == LayerRule::gemma4) add_global_heads(config, group);
+    if (rule == LayerRule::mimo) group["value_head_dim"] = config.positive({"v_head_dim"});
     groups.push_back(group);
   }
-  if (kinds.sliding > 0) {
-    groups.push_back({{"layers", kinds.sliding},
-                      {"attention", "sliding"},
-                      {"window_tokens", config.positive({"sliding_window"})}});
+  if (sliding > 0) {
+    Json group = {
+        {"layers", sliding}, {"attention", "sliding"}, {"window_tokens", config.positive({"sliding_window"})}};
+    add_sliding_heads(config, rule, group);
+    groups.push_back(group);
   }
-  if (kinds.chunked > 0) {
-    groups.push_back({{"layers", kinds.chunked},
+  if (const int64_t chunked = count(mixers, Mixer::chunked); chunked > 0) {
+    groups.push_back({{"layers", chunked},
                       {"attention", "chunked"},
                       {"window_tokens", config.positive({"attention_chunk_size"})}});
   }
-  if (kinds.recurrent > 0) {
+  int64_t recurrent = count(mixers, Mixer::recurrent);
+  if (rule == LayerRule::falcon_h1) {
+    // Both in every layer: told as layers of their own, of which half have an FFN.
+    recurrent = layers;
+    model["num_hidden_layers"] = 2 * layers;
+    model["feed_forward_layers"] = layers;
+  }
+  if (recurrent > 0) {
     groups.push_back(
-        {{"layers", kinds.recurrent}, {"attention", "recurrent"}, {"recurrent", state_of(config, rule)}});
+        {{"layers", recurrent}, {"attention", "recurrent"}, {"recurrent", state_of(config, rule)}});
   }
   // Layers that are all alike need no groups.
-  const bool alike = groups.size() == 1 && kinds.full == layers && !groups[0].contains("indexer");
-  if (!alike) model["layer_groups"] = groups;
+  const bool uniform = groups.size() == 1 && full == layers && groups[0].size() == 2;
+  if (!uniform) model["layer_groups"] = groups;
 }
 
 }  // namespace kvcap

@@ -117,6 +117,10 @@ void settle_engine(Scenario& scenario, const Document& document) {
   if (serving.engine != EngineKind::vllm) return;
   const VllmDefaults defaults = vllm_defaults(*version, scenario.hardware.gpu);
   if (is_open("max_num_batched_tokens")) serving.max_num_batched_tokens = defaults.max_num_batched_tokens;
+  // As vLLM does where nobody says how many sequences there may be.
+  if (is_open("max_num_seqs")) {
+    serving.max_num_seqs = std::min(serving.max_num_seqs, serving.max_num_batched_tokens);
+  }
   if (is_open("gpu_memory_utilization")) serving.gpu_memory_utilization = defaults.gpu_memory_utilization;
   if (is_open("one_token_slices")) serving.one_token_slices = defaults.one_token_slices;
   if (is_open("mixed_attention")) {
@@ -167,9 +171,6 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
   if (scenario.name.empty()) scenario.name = name_of(file);
   scenario.file = file;
   settle_engine(scenario, document);
-  if (!scenario.serving.max_model_len) {
-    scenario.serving.max_model_len = scenario.model.max_position_embeddings;
-  }
   ArrivalOptions& arrivals = scenario.workload.arrivals;
   const bool has_rate = arrivals.sessions_per_s || arrivals.requests_per_s || !arrivals.rates.empty();
   if (!has_rate && arrivals.process != ArrivalProcess::closed_loop) {

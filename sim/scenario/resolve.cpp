@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "base/files.h"
 #include "base/input_error.h"
@@ -12,6 +14,7 @@
 #include "scenario/fields.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
+#include "scenario/model_files.h"
 
 namespace kvcap {
 namespace {
@@ -37,34 +40,46 @@ std::string read_referenced(const std::string& file, const std::string& place) {
   }
 }
 
+std::optional<Loaded> of_catalogue(std::string_view name, Catalogue which) {
+  const char* folder = which == Catalogue::models ? "models/" : "hwprofiles/";
+  for (const CatalogueEntry& entry : catalogue(which)) {
+    const std::string file = folder + std::string(name) + ".json";
+    if (entry.name == name) return Loaded{parse_json(entry.text, file), file, {}};
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void fail_unknown(const std::string& name, Catalogue which, const std::string& place) {
+  std::vector<std::string_view> names;
+  for (const CatalogueEntry& entry : catalogue(which)) names.push_back(entry.name);
+  const bool models = which == Catalogue::models;
+  throw InputError(place + ": found \"" + name + "\", allowed: " +
+                   (models ? "a name of kvcap show models, one of Hugging Face that is in the catalogue or in"
+                             " the cache of this machine, or a path to a file or a downloaded folder"
+                           : joined(names) + ", or a path") +
+                   suggestion(name, names));
+}
+
 Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs::path& folder,
                               const std::string& place) {
   const bool models = which == Catalogue::models;
-  std::vector<std::string_view> names;
-  for (const CatalogueEntry& entry : catalogue(which)) {
-    names.push_back(entry.name);
-    const std::string file = (models ? "models/" : "hwprofiles/") + name + ".json";
-    if (entry.name == name) return {parse_json(entry.text, file), file, {}};
-  }
+  if (auto found = of_catalogue(name, which)) return *std::move(found);
   fs::path path = folder / name;
   std::error_code ignored;
   if (fs::is_directory(path, ignored) && fs::exists(path / "config.json", ignored)) path /= "config.json";
-  if (!looks_like_path(name) && !fs::is_regular_file(path, ignored)) {
-    throw InputError(place + ": found \"" + name + "\", allowed: " + joined(names) + ", or a path" +
-                     suggestion(name, names));
+  const bool is_there = fs::is_regular_file(path, ignored);
+  if (models && !is_there) {
+    if (const auto known = known_model(name)) return *of_catalogue(*known, which);
+    if (const auto cached = cached_config(name)) {
+      path = *cached;
+    } else if (!name.ends_with(".json") && !fs::exists(path, ignored)) {
+      fail_unknown(name, which, place);
+    }
   }
+  if (!looks_like_path(name) && !is_there) fail_unknown(name, which, place);
   const std::string file = path.lexically_normal().string();
-  return {parse_json(read_referenced(file, place), file), file, path.parent_path()};
-}
-
-// A config.json is called after its folder, which on a disk is the model's name.
-std::string name_for(const fs::path& file) {
-  const fs::path stem = file.stem();
-  return stem == "config" && file.has_parent_path() ? file.parent_path().filename().string() : stem.string();
-}
-
-void translate_hugging_face(Json& json, const std::string& name, const std::string& place) {
-  if (is_hugging_face(json)) json = model_of_hugging_face(json, name, place);
+  const std::string text = read_referenced(file, place);
+  return {parse_json(models ? without_python_numbers(text) : text, file), file, path.parent_path()};
 }
 
 Json policy_of(const std::string& name, Places& places) {
@@ -123,7 +138,7 @@ void resolve_reference(Document& document, std::string_view key) {
   const bool is_model = key == "model" || key == kDraftModel;
   Places& places = document.places;
   if (!found->is_string()) {
-    if (is_model) translate_hugging_face(*found, "", places.at(key));
+    if (is_model) *found = as_model_file(std::move(*found), places.at(key), {});
     return;
   }
   const auto name = found->get<std::string>();
@@ -135,7 +150,7 @@ void resolve_reference(Document& document, std::string_view key) {
   Loaded loaded = load_catalogue_or_path(name, which, places.folder(key), places.at(key));
   *found = std::move(loaded.json);
   places.add_file(key, loaded.file, loaded.folder, true);
-  if (is_model) translate_hugging_face(*found, name_for(loaded.file), loaded.file);
+  if (is_model) *found = as_model_file(std::move(*found), loaded.file, loaded.file);
   if (key == "hardware") document.profile_gpus = gpus_of(*found);
 }
 
@@ -188,7 +203,9 @@ Document resolve_file(const std::string& name_or_path, Catalogue which) {
   Loaded loaded = load_catalogue_or_path(name_or_path, which, {}, place);
   Document document{std::move(loaded.json), {}};
   document.places.add_file("", loaded.file, loaded.folder, false);
-  if (which == Catalogue::models) translate_hugging_face(document.json, name_for(loaded.file), loaded.file);
+  if (which == Catalogue::models) {
+    document.json = as_model_file(std::move(document.json), loaded.file, loaded.file);
+  }
   return document;
 }
 

@@ -61,6 +61,7 @@ struct ServingOptions {
   double gpu_memory_utilization = 0.9;
   std::optional<int64_t> max_model_len;       // absent: the model's max_position_embeddings
   std::optional<int64_t> kv_capacity_tokens;  // absent: derived by kv_capacity_model
+  bool allow_impossible = false;              // simulates what the engine would not start with
   // Absent: engine where the profile has gpu.reported_memory_bytes, else simple.
   std::optional<KvCapacityModel> kv_capacity_model;
   std::string engine_version = "0.30";     // of vLLM (kNewestVllm): what it takes beside KV, and when

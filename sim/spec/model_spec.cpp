@@ -5,9 +5,12 @@
 namespace kvcap {
 namespace {
 
-double ffn_parameters(const ModelSpec& model, double intermediate_size) {
+double ffn_parameters(const ModelSpec& model, double intermediate_size, int64_t hidden_size) {
   const double matrices = model.ffn == FfnKind::gated ? 3 : 2;
-  return matrices * static_cast<double>(model.hidden_size) * intermediate_size;
+  return matrices * static_cast<double>(hidden_size) * intermediate_size;
+}
+double ffn_parameters(const ModelSpec& model, double intermediate_size) {
+  return ffn_parameters(model, intermediate_size, model.hidden_size);
 }
 
 // Projections of latent attention as DeepSeek-V2 names them: q (or q_a, its norm and q_b), kv_a, its norm,
@@ -39,14 +42,27 @@ double recurrent_parameters(const ModelSpec& model, const RecurrentState& state)
          static_cast<double>(state.conv_channels() * state.conv_kernel);
 }
 
+// Queries of the indexer's heads, its key and a weight of each head; in the mean over the group's layers.
+double indexer_parameters(const ModelSpec& model, const LayerGroup& group) {
+  if (!group.indexer) return 0;
+  const Indexer& indexer = *group.indexer;
+  const int64_t rank = group.latent && group.latent->q_lora_rank > 0 ? group.latent->q_lora_rank : model.hidden_size;
+  const double own = static_cast<double>(indexer.layers > 0 ? indexer.layers : group.layers);
+  return own / static_cast<double>(group.layers) *
+         static_cast<double>(indexer.heads * indexer.head_dim * rank +
+                             (indexer.head_dim + indexer.heads) * model.hidden_size);
+}
+
 double attention_parameters(const ModelSpec& model, const LayerGroup& group) {
   if (group.recurrent) return recurrent_parameters(model, *group.recurrent);
-  if (group.latent) return latent_attention_parameters(model, *group.latent);
+  if (group.latent) return latent_attention_parameters(model, *group.latent) + indexer_parameters(model, group);
   const auto hidden = static_cast<double>(model.hidden_size);
   const int64_t values = group.keys_are_values ? 0 : group.value_head_dim;
-  const auto width = static_cast<double>(group.num_attention_heads * (group.head_dim + group.value_head_dim) +
-                                         group.num_key_value_heads * (group.head_dim + values));
-  return hidden * width;  // Q and O, K and V
+  const int64_t gate = model.attention_output_gate ? group.value_head_dim : 0;
+  const auto width =
+      static_cast<double>(group.num_attention_heads * (group.head_dim + gate + group.value_head_dim) +
+                          group.num_key_value_heads * (group.head_dim + values));
+  return hidden * width + indexer_parameters(model, group);  // Q, the gate and O, K and V
 }
 
 double all_attention_parameters(const ModelSpec& model) {
@@ -57,18 +73,35 @@ double all_attention_parameters(const ModelSpec& model) {
   return sum;
 }
 
-// The embedding and the output projection, once when tied.
+// The embedding, or the output projection.
 double embedding_parameters(const ModelSpec& model) {
-  return static_cast<double>(model.vocab_size) * static_cast<double>(model.hidden_size) *
-         (model.tie_word_embeddings ? 1 : 2);
+  return static_cast<double>(model.vocab_size) * static_cast<double>(model.hidden_size);
+}
+
+int64_t expert_layers(const ModelSpec& model) {
+  return model.layers_with_ffn() - std::min(model.experts->dense_layers, model.layers_with_ffn());
+}
+
+// Of one routed expert.
+double expert_parameters(const ModelSpec& model) {
+  const Experts& experts = *model.experts;
+  return ffn_parameters(model, static_cast<double>(experts.intermediate_size),
+                        experts.hidden_size > 0 ? experts.hidden_size : model.hidden_size);
 }
 
 double routed_expert_parameters(const ModelSpec& model) {
   if (!model.experts) return 0;
+  return static_cast<double>(expert_layers(model) * model.experts->count) * expert_parameters(model);
+}
+
+// Of one layer with experts: router, routed and shared experts, and the projections around the routed ones.
+double sparse_ffn_parameters(const ModelSpec& model) {
   const Experts& experts = *model.experts;
-  const int64_t layers = model.layers_with_ffn() - std::min(experts.dense_layers, model.layers_with_ffn());
-  return static_cast<double>(layers * experts.count) *
-         ffn_parameters(model, static_cast<double>(experts.intermediate_size));
+  const auto hidden = static_cast<double>(model.hidden_size);
+  const auto count = static_cast<double>(experts.count);
+  return hidden * count + count * expert_parameters(model) +
+         ffn_parameters(model, static_cast<double>(experts.shared_width())) +
+         2 * hidden * static_cast<double>(experts.hidden_size);
 }
 
 // FFNs of all layers, with routers and all experts.
@@ -76,13 +109,8 @@ double all_ffn_parameters(const ModelSpec& model) {
   const auto layers = static_cast<double>(model.layers_with_ffn());
   const double dense = ffn_parameters(model, static_cast<double>(model.intermediate_size));
   if (!model.experts) return layers * dense;
-  const Experts& experts = *model.experts;
-  const auto dense_layers = static_cast<double>(std::min(experts.dense_layers, model.layers_with_ffn()));
-  const double router = static_cast<double>(model.hidden_size) * static_cast<double>(experts.count);
-  const double expert = ffn_parameters(model, static_cast<double>(experts.intermediate_size));
-  const double sparse = router + static_cast<double>(experts.count) * expert +
-                        ffn_parameters(model, static_cast<double>(experts.shared_width()));
-  return dense_layers * dense + (layers - dense_layers) * sparse;
+  const auto sparse_layers = static_cast<double>(expert_layers(model));
+  return (layers - sparse_layers) * dense + sparse_layers * sparse_ffn_parameters(model);
 }
 
 }  // namespace
@@ -207,8 +235,12 @@ double ModelSpec::gemm_input_bytes_per_element() const {
   return activation_bytes_per_element.value_or(hidden_bytes_per_element);
 }
 
-double ModelSpec::head_weight_bytes_per_element() const {
+double ModelSpec::embedding_weight_bytes_per_element() const {
   return embedding_bytes_per_element.value_or(weight_bytes_per_element);
+}
+
+double ModelSpec::head_weight_bytes_per_element() const {
+  return output_bytes_per_element.value_or(embedding_weight_bytes_per_element());
 }
 
 double ModelSpec::parameter_count() const {
@@ -218,8 +250,17 @@ double ModelSpec::parameter_count() const {
                                ? static_cast<double>(max_position_embeddings) * hidden
                                : 0;
   const double norms = (2 * layers + 1) * hidden;
-  return embedding_parameters(*this) + positions + norms + all_attention_parameters(*this) +
-         all_ffn_parameters(*this);
+  return embedding_parameters(*this) * (tie_word_embeddings ? 1 : 2) + positions + norms +
+         all_attention_parameters(*this) + all_ffn_parameters(*this) + vision_parameters;
+}
+
+// A layer as the model's last ones are, behind a projection of an embedding and a hidden state.
+double ModelSpec::draft_parameter_count() const {
+  const auto hidden = static_cast<double>(hidden_size);
+  const double feed_forward = experts ? sparse_ffn_parameters(*this)
+                             : ffn_parameters(*this, static_cast<double>(intermediate_size));
+  return static_cast<double>(draft_layers) *
+         (2 * hidden * hidden + attention_parameters(*this, main_group(*this)) + feed_forward);
 }
 
 double ModelSpec::routed_weight_bytes() const {
@@ -228,10 +269,17 @@ double ModelSpec::routed_weight_bytes() const {
 }
 
 double ModelSpec::weight_bytes() const {
+  if (checkpoint_bytes) return *checkpoint_bytes;
   const double embedding = embedding_parameters(*this);
-  const double routed = routed_expert_parameters(*this);
-  return (parameter_count() - embedding - routed) * weight_bytes_per_element + routed_weight_bytes() +
-         embedding * head_weight_bytes_per_element();
+  const double embeddings = embedding * (tie_word_embeddings ? 1 : 2);
+  const double attention = attention_weight_bytes_per_element ? all_attention_parameters(*this) : 0;
+  const double rest =
+      parameter_count() - embeddings - routed_expert_parameters(*this) - attention - vision_parameters;
+  return rest * weight_bytes_per_element + routed_weight_bytes() +
+         attention * attention_weight_bytes_per_element.value_or(0) +
+         embedding * embedding_weight_bytes_per_element() +
+         (tie_word_embeddings ? 0 : embedding * head_weight_bytes_per_element()) +
+         vision_parameters * hidden_bytes_per_element;
 }
 
 }  // namespace kvcap

@@ -38,8 +38,10 @@ struct Experts {
   int64_t shared = 0;
   int64_t intermediate_size = 0;  // of one routed expert
   int64_t dense_layers = 0;       // layers that have a dense FFN of ModelSpec::intermediate_size instead
-  int64_t shared_intermediate_size = 0;            // of one shared expert; 0: as a routed one
-  std::optional<double> weight_bytes_per_element;  // of routed experts; absent: the model's
+  int64_t shared_intermediate_size = 0;  // of one shared expert; 0: as a routed one
+  int64_t hidden_size = 0;  // that routed experts work on, projected down to and up from; 0: the model's
+  // Of routed experts; absent: the model's.
+  std::optional<double> weight_bytes_per_element, activation_bytes_per_element;
 
   int64_t shared_width() const {
     return shared * (shared_intermediate_size > 0 ? shared_intermediate_size : intermediate_size);
@@ -131,19 +133,30 @@ struct ModelSpec {
   PositionEncoding position_encoding = PositionEncoding::rope;
   QkNorm qk_norm = QkNorm::none;
   bool tie_word_embeddings = false;
+  bool attention_output_gate = false;  // queries are projected twice: once more for a gate (Qwen3.5)
+  // Of what none of the fields below names: the FFNs, and all else where they are absent.
   double weight_bytes_per_element = 2;
   double kv_bytes_per_element = 2;      // of stored keys and values, or of the MLA latent
   double hidden_bytes_per_element = 2;  // of activations, and so of stored hidden states
   // Of what enters the layers' GEMMs: 1 for FP8 arithmetic (W8A8), 0.5 for FP4; absent: as hidden states,
   // and quantised weights are expanded before they are multiplied.
   std::optional<double> activation_bytes_per_element;
+  // Of attention and recurrent layers, where they are stored unlike the FFNs.
+  std::optional<double> attention_weight_bytes_per_element, attention_activation_bytes_per_element;
   std::optional<double> embedding_bytes_per_element;  // and of the output projection; absent: as weights
+  std::optional<double> output_bytes_per_element;     // of the output projection; absent: as the embedding
+  double vision_parameters = 0;  // of a vision tower and its projector, in 16 bits: loaded, not passed by text
+  // Layers that predict further tokens (MTP): in the checkpoint, and loaded only where they draft.
+  int64_t draft_layers = 0;
+  // Of the checkpoint without `draft_layers`, where its index says it; absent: as counted.
+  std::optional<double> checkpoint_bytes;
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent;
   std::vector<LayerGroup> layer_groups;  // empty: all layers are full, or latent where `latent` is given
   // Layers with an FFN; absent: all. Nemotron-H counts mixers and FFNs as layers of their own.
   std::optional<int64_t> ffn_layers;
   std::optional<Sampling> sampling;  // that the publisher proposes (generation_config.json)
+  std::string hugging_face;  // its names there, with spaces between
   std::string source;
 
   // The layers that mix tokens, with every shape filled in; at least one group.
@@ -172,12 +185,14 @@ struct ModelSpec {
 
   // Bytes of an element of what enters a GEMM, and of the embedding and the output projection.
   double gemm_input_bytes_per_element() const;
+  double embedding_weight_bytes_per_element() const;
   double head_weight_bytes_per_element() const;
 
-  // Weights of the whole model (all experts, embeddings once when tied) and its bytes.
+  // Weights of the whole model (all experts, embeddings once when tied, its vision tower) and its bytes.
   double parameter_count() const;
   double weight_bytes() const;
   double routed_weight_bytes() const;  // of it, of all routed experts
+  double draft_parameter_count() const;  // of `draft_layers`, none of which are in the others
 };
 
 }  // namespace kvcap

@@ -272,7 +272,7 @@ TEST_F(InputFaults, WithMoreSweptFieldsThanColumnsAreRefused) {
       EXPECT_EQ(
           refused({"sweep", path("wide.json"), "--out", path("made")}, with_little_memory).err,
           "kvcap: " + path("wide.json") +
-              (count > 10'000 ? ": an object has more than 10,000 keys, allowed: at most 10,000\n"
+              (count > 100'000 ? ": an object has more than 100,000 keys, allowed: at most 100,000\n"
                               : ": " + part + ": sets more than 1,000 fields, allowed: at most 1,000\n"));
     }
   }

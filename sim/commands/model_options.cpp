@@ -1,0 +1,13 @@
+#include "commands/model_options.h"
+
+#include "scenario/model_reading.h"
+
+namespace kvcap {
+
+void declare_model_options(Command& command) {
+  command.repeated("--assume", model_reading().assumed_keys,
+                   "keys of a model's config.json that change nothing: KEY[,KEY]");
+  command.value("--as", model_reading().as_family, "read a model's config.json as one of this model_type");
+}
+
+}  // namespace kvcap

@@ -1,0 +1,212 @@
+#include "scenario/model_files.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "base/files.h"
+#include "base/input_error.h"
+#include "base/warning.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string lower(std::string_view text) {
+  std::string made(text);
+  for (char& letter : made) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return made;
+}
+
+// The words of "hugging_face": "ORG/NAME ORG/OTHER" in a file of the catalogue, in lower case.
+std::string hugging_face_names(std::string_view text) {
+  constexpr std::string_view kKey = "\"hugging_face\": \"";
+  const std::size_t found = text.find(kKey);
+  if (found == std::string_view::npos) return "";
+  const std::size_t begin = found + kKey.size();
+  return " " + lower(text.substr(begin, text.find('"', begin) - begin)) + " ";
+}
+
+// A file beside the config: "hf_quant_config.json" of "config.json", "X_hf_quant_config.json" of
+// "X_config.json".
+fs::path beside(const fs::path& config, const std::string& name) {
+  std::string file = config.filename().string();
+  constexpr std::string_view kConfig = "config.json";
+  if (!file.ends_with(kConfig)) return {};
+  file.resize(file.size() - kConfig.size());
+  return config.parent_path() / (file + name);
+}
+
+std::optional<Json> json_beside(const fs::path& config, const std::string& name) {
+  const fs::path path = beside(config, name);
+  std::error_code ignored;
+  if (path.empty() || !fs::is_regular_file(path, ignored)) return std::nullopt;
+  return parse_json(without_python_numbers(read_text(path.string())), path.string());
+}
+
+void add_quantisation_beside(const fs::path& config, Json& json) {
+  if (json.contains("quantization_config")) return;
+  std::optional<Json> found = json_beside(config, "hf_quant_config.json");
+  if (!found || !found->is_object()) return;
+  Json inner = found->contains("quantization") ? (*found)["quantization"] : *found;
+  if (inner.is_object() && !inner.contains("quant_method")) inner["quant_method"] = "modelopt";
+  json["quantization_config"] = std::move(inner);
+}
+
+// Names of the checkpoint's tensors that belong to layers for multi-token prediction.
+bool is_draft_tensor(const std::string& name, int64_t layers) {
+  if (name.find("mtp") != std::string::npos) return true;
+  const std::size_t found = name.find("layers.");
+  if (found == std::string::npos) return false;
+  return std::atoll(name.c_str() + found + 7) >= layers;
+}
+
+// Bytes of the files: their index says it, or their sizes do. 0: there are none.
+double bytes_beside(const fs::path& config, int64_t layers, bool& has_drafts) {
+  if (const std::optional<Json> index = json_beside(config, "model.safetensors.index.json")) {
+    const Json metadata = index->value("metadata", Json::object());
+    const Json map = index->value("weight_map", Json::object());
+    for (const auto& [tensor, file] : map.items()) has_drafts |= is_draft_tensor(tensor, layers);
+    const Json total = metadata.is_object() ? metadata.value("total_size", Json()) : Json();
+    return total.is_number() ? total.get<double>() : 0;
+  }
+  if (config.filename() != "config.json") return 0;
+  double bytes = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(config.parent_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    const bool counts = name.ends_with(".safetensors") && !name.starts_with("consolidated");
+    if (counts) bytes += static_cast<double>(entry.file_size(ignored));
+  }
+  return bytes;
+}
+
+void add_checkpoint_beside(const fs::path& config, Json& model) {
+  const int64_t layers = model["num_hidden_layers"].get<int64_t>();
+  bool has_drafts = false;
+  const double bytes = bytes_beside(config, layers, has_drafts);
+  // A file of a few bytes is the pointer of one that was not downloaded.
+  constexpr double kLeastBytes = 1e6;
+  if (bytes < kLeastBytes) return;
+  if (!has_drafts) model.erase("draft_layers");
+  model["checkpoint_bytes"] = bytes;
+}
+
+void add_sampling_beside(const fs::path& config, Json& model) {
+  const std::optional<Json> found = json_beside(config, "generation_config.json");
+  if (!found || !found->is_object()) return;
+  Json sampling = Json::object();
+  for (const char* key : {"temperature", "top_k", "top_p"}) {
+    if (found->contains(key) && (*found)[key].is_number()) sampling[key] = (*found)[key];
+  }
+  if (!sampling.empty()) model["sampling"] = std::move(sampling);
+}
+
+// A name that says FP8 or NVFP4 over a config that says nothing.
+void tell_missing_quantisation(const Json& config, const std::string& name, const std::string& place,
+                               Json& model) {
+  const auto has = [](const Json& object) { return object.contains("quantization_config"); };
+  for (const char* part : {"text_config", "llm_config", "language_config"}) {
+    if (config.contains(part) && config[part].is_object() && has(config[part])) return;
+  }
+  if (has(config)) return;
+  for (const char* format : {"nvfp4", "mxfp4", "fp8", "fp4", "awq", "gptq", "int4", "int8", "w4a16", "w8a8"}) {
+    if (lower(name).find(format) == std::string::npos) continue;
+    const std::string told = place + ": " + name + " is called " + format +
+                             " and brings no quantization_config: its weights are taken as 16-bit ones; put"
+                             " hf_quant_config.json beside it or set model.weight_bytes_per_element";
+    warn(told);
+    model["notes"].push_back(told);
+    return;
+  }
+}
+
+// A config.json is called after its folder, which on a disk is the model's name; in Hugging Face's cache that
+// is two folders up: models--ORG--NAME/snapshots/REVISION.
+std::string name_for(const fs::path& file) {
+  const fs::path stem = file.stem();
+  if (stem != "config" || !file.has_parent_path()) return stem.string();
+  const fs::path folder = file.parent_path();
+  if (folder.parent_path().filename() != "snapshots") return folder.filename().string();
+  const std::string cached = folder.parent_path().parent_path().filename().string();
+  return cached.substr(cached.rfind("--") == std::string::npos ? 0 : cached.rfind("--") + 2);
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+}  // namespace
+
+std::optional<std::string_view> known_model(std::string_view name) {
+  std::string wanted = lower(name);
+  while (wanted.ends_with('/')) wanted.pop_back();
+  for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
+    if (entry.name == wanted) return entry.name;
+  }
+  if (wanted.find('/') == std::string::npos) return std::nullopt;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
+    if (hugging_face_names(entry.text).find(" " + wanted + " ") != std::string::npos) return entry.name;
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> cached_config(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string::npos || slash == 0 || name.find('/', slash + 1) != std::string::npos) {
+    return std::nullopt;
+  }
+  fs::path hub = environment("HF_HUB_CACHE");
+  if (hub.empty() && !environment("HF_HOME").empty()) hub = fs::path(environment("HF_HOME")) / "hub";
+  if (hub.empty() && !environment("HOME").empty()) hub = fs::path(environment("HOME")) / ".cache/huggingface/hub";
+  const fs::path model = hub / ("models--" + name.substr(0, slash) + "--" + name.substr(slash + 1));
+  std::error_code ignored;
+  if (hub.empty() || !fs::is_directory(model / "snapshots", ignored)) return std::nullopt;
+  const fs::path head = model / "refs/main";
+  if (fs::is_regular_file(head, ignored)) {
+    std::string revision = read_text(head.string());
+    std::erase_if(revision, [](unsigned char c) { return std::isspace(c); });
+    const fs::path config = model / "snapshots" / revision / "config.json";
+    if (fs::is_regular_file(config, ignored)) return config;
+  }
+  for (const auto& entry : fs::directory_iterator(model / "snapshots", ignored)) {
+    if (fs::is_regular_file(entry.path() / "config.json", ignored)) return entry.path() / "config.json";
+  }
+  return std::nullopt;
+}
+
+std::string without_python_numbers(std::string text) {
+  struct Word {
+    std::string_view python, json;
+  };
+  constexpr Word kWords[] = {{"Infinity", "1e308   "}, {"NaN", "0e0"}};
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (in_string && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      in_string = !in_string;
+    } else if (!in_string) {
+      for (const Word& word : kWords) {
+        if (text.compare(i, word.python.size(), word.python) == 0) text.replace(i, word.json.size(), word.json);
+      }
+    }
+  }
+  return text;
+}
+
+Json as_model_file(Json json, const std::string& place, const fs::path& file) {
+  if (!is_hugging_face(json)) return json;
+  const std::string name = file.empty() ? "" : name_for(file);
+  if (!file.empty()) add_quantisation_beside(file, json);
+  Json model = model_of_hugging_face(json, name, place);
+  if (!file.empty()) add_checkpoint_beside(file, model);
+  if (!file.empty()) add_sampling_beside(file, model);
+  tell_missing_quantisation(json, name, place, model);
+  return model;
+}
+
+}  // namespace kvcap

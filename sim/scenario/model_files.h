@@ -1,0 +1,30 @@
+// Where a model is found that a scenario or a launch line names: in the catalogue, by its name there or on
+// Hugging Face; in a file or a downloaded folder; or in Hugging Face's cache on this machine. Private to
+// scenario/ but for known_model.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "scenario/json.h"
+
+namespace kvcap {
+
+// The model of the catalogue that has this name there or on Hugging Face, in any case of letters.
+std::optional<std::string_view> known_model(std::string_view name);
+
+// The config.json of "Qwen/Qwen3-8B" in Hugging Face's cache: HF_HUB_CACHE, HF_HOME/hub or
+// ~/.cache/huggingface/hub. Nothing where it was never downloaded.
+std::optional<std::filesystem::path> cached_config(const std::string& name);
+
+// A Hugging Face config.json, or one of our own files, as one of ours. What stands beside the file counts:
+// hf_quant_config.json, the checkpoint's index or its files, generation_config.json. `place` names the file in
+// messages; `file` is empty where the object stands in a scenario.
+Json as_model_file(Json json, const std::string& place, const std::filesystem::path& file);
+
+// JSON as Python writes it: Infinity and NaN become numbers, and no byte moves.
+std::string without_python_numbers(std::string text);
+
+}  // namespace kvcap

@@ -1,0 +1,71 @@
+#include "startup.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "machine.h"
+
+namespace kvcap {
+namespace {
+
+constexpr const char* kWayOut = "; serving.allow_impossible simulates it all the same";
+
+// As many as a sequence of `tokens` holds at most.
+int64_t blocks_of(const Scenario& scenario, const KvLayout& layout, int64_t tokens) {
+  const ServingOptions& serving = scenario.serving;
+  if (layout.is_plain()) return (tokens + layout.block_tokens() - 1) / layout.block_tokens();
+  return layout.most_blocks(tokens, serving.max_num_batched_tokens, serving.recurrent_checkpoints);
+}
+
+std::string gb(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GB", bytes / 1e9);
+  return text;
+}
+
+}  // namespace
+
+int64_t longest_sequence(const Scenario& scenario, int64_t kv_capacity_tokens) {
+  const KvLayout layout = kv_layout(scenario);
+  const int64_t blocks = kv_capacity_tokens / layout.block_tokens();
+  int64_t fits = 0, too_long = int64_t{1} << 40;
+  while (too_long - fits > 1) {
+    const int64_t tokens = fits + (too_long - fits) / 2;
+    (blocks_of(scenario, layout, tokens) <= blocks ? fits : too_long) = tokens;
+  }
+  return fits;
+}
+
+std::string refused_at_start(const Scenario& scenario, int64_t kv_capacity_tokens) {
+  const ServingOptions& serving = scenario.serving;
+  if (serving.engine != EngineKind::vllm || serving.allow_impossible) return "";
+  if (serving.max_num_batched_tokens < serving.max_num_seqs) {
+    return "serving.max_num_seqs: found " + std::to_string(serving.max_num_seqs) + " and " +
+           std::to_string(serving.max_num_batched_tokens) +
+           " serving.max_num_batched_tokens, with which vLLM does not start; allowed: at most as many sequences"
+           " as tokens of a step" +
+           kWayOut;
+  }
+  if (!serving.max_model_len) return "";
+  const int64_t longest = longest_sequence(scenario, kv_capacity_tokens);
+  if (*serving.max_model_len <= longest) return "";
+  return "serving.max_model_len: found " + std::to_string(*serving.max_model_len) +
+         ", with which vLLM does not start: not one such sequence fits into the KV cache of " +
+         std::to_string(kv_capacity_tokens) + " tokens; allowed: at most " + std::to_string(longest) +
+         ", or a higher serving.gpu_memory_utilization or tensor_parallel_size" + kWayOut;
+}
+
+std::string no_room_for_kv(const Scenario& scenario, const GpuMemory& memory) {
+  const ServingOptions& serving = scenario.serving;
+  char share[64];
+  std::snprintf(share, sizeof share, "%g", serving.gpu_memory_utilization);
+  const double others = memory.bytes(true) - memory.weight_bytes;
+  return "model " + scenario.model.name + " does not fit: serving.gpu_memory_utilization " + share + " of " +
+         scenario.hardware.gpu.name + " is " + gb(memory.share_bytes) + ", of which weights take " +
+         gb(memory.weight_bytes) + " on each of " + std::to_string(serving.tensor_parallel_size) +
+         " GPUs and activations and buffers " + gb(others) +
+         ": no block of KV is left; use a larger serving.tensor_parallel_size or gpu_memory_utilization, fewer"
+         " serving.max_num_batched_tokens or other hardware";
+}
+
+}  // namespace kvcap
