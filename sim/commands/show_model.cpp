@@ -53,11 +53,6 @@ std::string group_text(const LayerGroup& group) {
   return "";
 }
 
-// Of layers for multi-token prediction, stored as the model is in the mean.
-double draft_weight_bytes(const ModelSpec& model) {
-  return model.draft_parameter_count() * model.weight_bytes() / model.parameter_count();
-}
-
 }  // namespace
 
 nlohmann::ordered_json sizes_json(const ModelSpec& model) {
@@ -67,7 +62,7 @@ nlohmann::ordered_json sizes_json(const ModelSpec& model) {
           {"window_bytes", window_bytes(model)},
           {"recurrent_state_bytes", model.recurrent_state_bytes()},
           {"vision_parameters", model.vision_parameters},
-          {"draft_weight_bytes", draft_weight_bytes(model)}};
+          {"draft_weight_bytes", model.draft_weight_bytes()}};
 }
 
 std::string sizes_summary(const ModelSpec& model) {
@@ -92,7 +87,7 @@ std::string sizes_text(const ModelSpec& model) {
             " are a vision tower and its projector";
   }
   if (model.draft_layers > 0) {
-    text += "; not loaded without speculative decoding: " + bytes_text(draft_weight_bytes(model)) +
+    text += "; not loaded without speculative decoding: " + bytes_text(model.draft_weight_bytes()) +
             " of layers for multi-token prediction";
   }
   return text + "\n";

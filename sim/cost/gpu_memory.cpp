@@ -177,9 +177,7 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
   const double attention_bytes =
       attention * model.attention_weight_bytes_per_element.value_or(model.weight_bytes_per_element);
   // What the checkpoint holds beside what is counted, or less than it.
-  ModelSpec counted = model;
-  counted.checkpoint_bytes.reset();
-  const double uncounted = model.weight_bytes() - counted.weight_bytes();
+  const double uncounted = model.weight_bytes() - model.counted_weight_bytes();
   return attention_bytes + ffns * model.weight_bytes_per_element + routed_bytes + norms * wide +
          position_bytes(model) + embedding_bytes(model, t) + output_bytes(model, t) +
          (model.vision_parameters * wide + uncounted) / static_cast<double>(t);

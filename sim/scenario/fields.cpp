@@ -273,7 +273,7 @@ void describe(FieldVisitor& v, ModelSpec& model) {
            .min = 0,
            .max = 100});
   v.field("checkpoint_bytes", o.checkpoint_bytes,
-          {.meaning = "of the files without draft_layers", .unit = "bytes", .min = 1, .max = 1e14, .absent = "as counted"});
+          {.meaning = "of the checkpoint's files, draft_layers included", .unit = "bytes", .min = 1, .max = 1e14, .absent = "as counted"});
   v.field("experts", o.experts, {.meaning = "mixture of experts", .absent = "dense"});
   v.field("kv_lora_rank", file.kv_lora_rank,
           {.meaning = "latent size of multi-head latent attention",

@@ -5,6 +5,12 @@
 
 namespace kvcap {
 
+// Of text and of images, or of every layer (ERNIE 4.5 VL, Hunyuan): the first counts.
+static bool is_list_of_experts(std::string_view key, const Json& value) {
+  const bool may = key.find("moe") != std::string_view::npos || key.find("expert") != std::string_view::npos;
+  return may && value.is_array() && !value.empty();
+}
+
 const Json* HfConfig::find(std::initializer_list<std::string_view> keys) const {
   const Json* first = nullptr;
   for (const Json* object : {&json_, &defaults_}) {
@@ -25,6 +31,7 @@ bool HfConfig::is_true(std::string_view key) const {
 int64_t HfConfig::integer(std::initializer_list<std::string_view> keys, int64_t otherwise) const {
   const Json* found = find(keys);
   if (!found) return otherwise;
+  if (is_list_of_experts(*keys.begin(), *found)) found = &found->front();
   if (!found->is_number_integer() || *found < 0 || *found > kMaxInteger) {
     fail(*keys.begin(), shown(*found), "an integer");
   }
@@ -37,11 +44,6 @@ int64_t HfConfig::required(std::initializer_list<std::string_view> keys) const {
 }
 
 int64_t HfConfig::positive(std::initializer_list<std::string_view> keys) const {
-  const Json* found = find(keys);
-  if (found && found->is_array() && !found->empty() && (*found)[0].is_number_integer()) {
-    const bool fits = (*found)[0] >= 1 && (*found)[0] <= kMaxInteger;
-    if (fits) return (*found)[0].get<int64_t>();
-  }
   const int64_t value = required(keys);
   if (value < 1) fail(*keys.begin(), std::to_string(value), "an integer of at least 1");
   return value;

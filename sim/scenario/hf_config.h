@@ -29,7 +29,7 @@ class HfConfig {
   bool is_true(std::string_view key) const;
   int64_t integer(std::initializer_list<std::string_view> keys, int64_t otherwise) const;
   int64_t required(std::initializer_list<std::string_view> keys) const;
-  // At least 1. As `integer`, it may also be a list, whose first entry counts (ERNIE 4.5 VL, Hunyuan).
+  // At least 1.
   int64_t positive(std::initializer_list<std::string_view> keys) const;
   std::string text(std::string_view key) const;
   // Empty when there is none; anything but a list of `expected` entries is an error.

@@ -48,6 +48,18 @@ int64_t layer_count(const HfConfig& config) {
   return layers;
 }
 
+// Two thirds of block_ff_dim times a factor, up to a multiple.
+int64_t lfm2_width(const HfConfig& config) {
+  config.find({"block_dim", "intermediate_size"});  // hidden_size, and the same once more
+  const int64_t whole = config.positive({"block_ff_dim"});
+  const Json* factor = config.find({"block_ffn_dim_multiplier"});
+  const int64_t multiple = config.integer({"block_multiple_of"}, 256);
+  if (!config.is_true("block_auto_adjust_ff_dim")) return whole;
+  const double times = factor && factor->is_number() ? factor->get<double>() : 1;
+  const auto width = static_cast<int64_t>(times * static_cast<double>(2 * whole / 3));
+  return (width + multiple - 1) / multiple * multiple;
+}
+
 // Falcon's and OPT's older configs leave the FFN's width out: it is four times the hidden size.
 int64_t ffn_width(const HfConfig& config, const HfFamily& family, int64_t hidden) {
   const auto keys = {std::string_view("intermediate_size"), std::string_view("ffn_dim"),
@@ -61,6 +73,7 @@ int64_t ffn_width(const HfConfig& config, const HfFamily& family, int64_t hidden
     return config.positive({"dense_intermediate_size"});
   }
   if (!config.find(keys)) return config.positive({"moe_intermediate_size", "shared_intermediate_size"});
+  if (family.layers == LayerRule::lfm2 && config.has("block_ff_dim")) return lfm2_width(config);
   const int64_t width = config.positive(keys);
   return family.model_type == "qwen" ? width / 2 : width;  // Qwen 1 states gate and up together
 }

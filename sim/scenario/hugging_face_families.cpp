@@ -30,7 +30,6 @@ constexpr HfFamily kFamilies[] = {
     {"llama", "Llama", kGated, kRope, false, Rule::uniform, kLlamaDefaults},
     {"llama4", "Llama4", kGated, kRope, false, Rule::llama4},
     {"llama4_text", "Llama4", kGated, kRope, false, Rule::llama4, R"({"no_rope_layer_interval": 4})"},
-    {"mllama_text_model", "Mllama"},
     {"mistral", "Mistral", kGated, kRope, false, Rule::sliding, R"({"max_position_embeddings": 131072})"},
     {"mistral3", "Mistral3", kGated, kRope, false, Rule::sliding},
     {"ministral", "Ministral", kGated, kRope, false, Rule::sliding},
@@ -86,12 +85,15 @@ constexpr HfFamily kFamilies[] = {
     {"seed_oss", "SeedOss"},
     {"dots1", "Dots1", kGated, kRope, false, Rule::optional_sliding},
     {"hunyuan_v1_dense", "HunYuanDenseV1"},
+    {"hunyuan_vl", "HunYuanVL"},
+    {"paddleocr_vl", "PaddleOCRVL"},
     {"hunyuan_v1_moe", "HunYuanMoEV1"},
     {"ernie4_5", "Ernie4_5", kGated, kRope, true},
     {"ernie4_5_moe", "Ernie4_5_Moe", kGated, kRope, true},
     {"ernie4_5_moe_vl", "Ernie4_5_VLMoe", kGated, kRope, true},
     {"exaone", "Exaone"},
     {"exaone4", "Exaone4", kGated, kRope, false, Rule::letters},
+    {"exaone_moe", "ExaoneMoE", kGated, kRope, false, Rule::letters},
     {"internlm2", "InternLM2"},
     {"internlm3", "InternLM3"},
     {"olmo", "Olmo"},
@@ -107,7 +109,7 @@ constexpr HfFamily kFamilies[] = {
     {"smollm3", "SmolLM3", kGated, kRope, true},
     {"cohere", "Cohere", kGated, kRope, true},
     {"cohere2", "Cohere2", kGated, kRope, true, Rule::pattern},
-    {"starcoder2", "Starcoder2", kPlain, kRope, true},
+    {"starcoder2", "Starcoder2", kPlain, kRope, true, Rule::sliding},
     {"stablelm", "StableLm"},
     {"baichuan", "Baichuan"},
     {"minicpm", "MiniCPM"},
@@ -141,6 +143,7 @@ constexpr Refused kRefused[] = {
     {"mamba", "none of its layers keeps keys and values"},
     {"mamba2", "none of its layers keeps keys and values"},
     {"rwkv", "none of its layers keeps keys and values"},
+    {"mllama_text_model", "some of its layers attend to an image and not to the text"},
     {"mllama", "some of its layers attend to an image and not to the text"},
     {"t5", "it has an encoder"},
     {"whisper", "it has an encoder"},
@@ -215,6 +218,9 @@ constexpr std::string_view kHarmless =
     " bias_dropout_fusion hidden_size_per_head block_auto_adjust_ff_dim mlp_type rope_percentage no_rope_layer_list"
     " weight_tying use_cache_quantization summary_activation summary_first_dropout summary_proj_to_labels"
     " summary_type summary_use_proj block_multiple_of block_norm_eps block_use_swiglu block_use_xavier_init"
+    " layernorm_full_attention_alpha layernorm_full_attention_beta layernorm_linear_attention_alpha"
+    " layernorm_linear_attention_beta layernorm_mlp_alpha layernorm_mlp_beta shared_moe_mode full_attn_mod"
+    " vision_lora speech_lora use_mixed_mlp_moe num_expert_groups num_limited_groups lm_head"
     " conv_use_xavier_init block_mlp_init_scale block_out_init_scale conv_dim_out conv_dim ";
 
 constexpr std::string_view kSizeWords[] = {

@@ -343,7 +343,13 @@ std::string nemotron_pattern(const HfConfig& config) {
 }
 
 std::vector<Mixer> mixers_of(const HfConfig& config, LayerRule rule, int64_t layers) {
-  const std::vector<std::string> types = config.texts("layer_types", layers);
+  const int64_t drafts = config.integer({"num_nextn_predict_layers"}, 0);
+  const Json* listed = config.find({"layer_types"});
+  // Step-3.5 lists its layers for multi-token prediction, too.
+  const bool has_drafts =
+      listed && listed->is_array() && static_cast<int64_t>(listed->size()) == layers + drafts;
+  std::vector<std::string> types = config.texts("layer_types", has_drafts ? layers + drafts : layers);
+  types.resize(std::min(types.size(), static_cast<std::size_t>(layers)));
   if (types.empty() || rule == LayerRule::nemotron_h) return mixers_by_rule(config, rule, layers);
   // The same once more, for readers that know no layer_types.
   config.find({"sliding_window", "use_sliding_window", "max_window_layers", "sliding_window_pattern",
@@ -385,7 +391,11 @@ void add_layer_groups(const HfConfig& config, LayerRule rule, const std::vector<
                       {"window_tokens", config.positive({"attention_chunk_size"})}});
   }
   int64_t recurrent = count(mixers, Mixer::recurrent);
+  if (recurrent == 0 && rule == LayerRule::granite) {
+    config.find({"mamba_d_conv", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_n_heads"});
+  }
   if (rule == LayerRule::falcon_h1) {
+    config.find({"mamba_d_ssm"});  // heads times their size
     // Both in every layer: told as layers of their own, of which half have an FFN.
     recurrent = layers;
     model["num_hidden_layers"] = 2 * layers;

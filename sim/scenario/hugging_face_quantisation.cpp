@@ -393,10 +393,12 @@ struct Mean {
   void add(const Quantisation& quantisation, const std::string& layer, const std::vector<Matrix>& matrices,
            double wide) {
     for (const Matrix& matrix : matrices) {
+      // Lists name what is quantised, or what is not: who is named in one is.
+      const bool names_exceptions = quantisation.others.has_value();
       Stored stored;
       for (const std::string& name : matrix.names) {
         stored = quantisation.of(layer + name);
-        if (!stored.weight) break;  // who is named in a list of exceptions is one
+        if (stored.weight.has_value() != names_exceptions) break;
       }
       elements += matrix.elements;
       weight_bytes += matrix.elements * stored.weight.value_or(wide);

@@ -268,8 +268,15 @@ double ModelSpec::routed_weight_bytes() const {
   return routed_expert_parameters(*this) * bytes;
 }
 
+double ModelSpec::draft_weight_bytes() const {
+  return draft_parameter_count() * counted_weight_bytes() / parameter_count();
+}
+
 double ModelSpec::weight_bytes() const {
-  if (checkpoint_bytes) return *checkpoint_bytes;
+  return checkpoint_bytes ? *checkpoint_bytes - draft_weight_bytes() : counted_weight_bytes();
+}
+
+double ModelSpec::counted_weight_bytes() const {
   const double embedding = embedding_parameters(*this);
   const double embeddings = embedding * (tie_word_embeddings ? 1 : 2);
   const double attention = attention_weight_bytes_per_element ? all_attention_parameters(*this) : 0;

@@ -148,7 +148,7 @@ struct ModelSpec {
   double vision_parameters = 0;  // of a vision tower and its projector, in 16 bits: loaded, not passed by text
   // Layers that predict further tokens (MTP): in the checkpoint, and loaded only where they draft.
   int64_t draft_layers = 0;
-  // Of the checkpoint without `draft_layers`, where its index says it; absent: as counted.
+  // Of the checkpoint's files, `draft_layers` included, where they are known; absent: as counted.
   std::optional<double> checkpoint_bytes;
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent;
@@ -190,9 +190,12 @@ struct ModelSpec {
 
   // Weights of the whole model (all experts, embeddings once when tied, its vision tower) and its bytes.
   double parameter_count() const;
-  double weight_bytes() const;
+  double weight_bytes() const;          // by checkpoint_bytes, or else counted
+  double counted_weight_bytes() const;  // by shapes and formats
   double routed_weight_bytes() const;  // of it, of all routed experts
-  double draft_parameter_count() const;  // of `draft_layers`, none of which are in the others
+  // Of `draft_layers`, none of which are in the others; stored as the rest is in the mean.
+  double draft_parameter_count() const;
+  double draft_weight_bytes() const;
 };
 
 }  // namespace kvcap

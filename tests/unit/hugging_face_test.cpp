@@ -8,6 +8,7 @@
 
 #include "base/input_error.h"
 #include "scenario/load.h"
+#include "scenario/model_reading.h"
 #include "spec/model_spec.h"
 
 namespace kvcap::hugging_face_test {
@@ -127,14 +128,79 @@ class TinyConfig : public testing::Test {
       (fs::temp_directory_path() / ("kvcap_config_" + std::to_string(getpid()) + ".json")).string();
 };
 
-TEST_F(TinyConfig, WarnsOfAKeyThatNobodyUnderstands) {
-  EXPECT_EQ(
-      warning("llama", R"("kv_compression": 4, "rope_theta": 1e4, "alien_layers": [1])"),
-      "kvcap: warning: " + file_ +
-          ": keys that are not understood and may change sizes or times: kv_compression, alien_layers\n");
+TEST_F(TinyConfig, StopsAtAKeyThatMayChangeSizesUnlessTheUserAssumesThatItDoesNot) {
+  const std::string keys = R"("kv_compression": 4, "rope_theta": 1e4, "alien_layers": [1])";
+  const std::string told = ": keys that are not understood and may change sizes or times: ";
+  EXPECT_EQ(error("llama", keys), told + "kv_compression, alien_layers; --assume kv_compression,alien_layers goes on "
+                                         "without them");
   // Llama has no sliding window that its readers know of.
-  EXPECT_NE(warning("llama", R"("sliding_window": 512)").find("sliding_window"), std::string::npos);
-  EXPECT_EQ(warning("llama", R"("sliding_window": null, "attention_bias": true)"), "");
+  EXPECT_EQ(error("llama", R"("sliding_window": 512)"),
+            told + "sliding_window; --assume sliding_window goes on without them");
+  EXPECT_EQ(error("llama", R"("sliding_window": null, "attention_bias": true, "alien_layers": [])"), "");
+  model_reading().assumed_keys = {"alien_layers", "other,kv_compression"};
+  EXPECT_EQ(error("llama", keys), "");
+  model_reading().assumed_keys.clear();
+  // What can hardly matter is told, and read.
+  EXPECT_EQ(warning("llama", R"("zebra": 3)"),
+            "kvcap: warning: " + file_ + ": keys that are not understood, by their names of no weight: zebra\n");
+}
+
+TEST_F(TinyConfig, OfAnUnknownFamilyIsReadAsTheOneThatTheUserNames) {
+  EXPECT_EQ(error("deepseek_v4", "").substr(0, 74),
+            ": model_type: found \"deepseek_v4\", which is not simulated: its attention k");
+  EXPECT_NE(error("lama", "").find("did you mean llama?"), std::string::npos);
+  model_reading().as_family = "llama";
+  EXPECT_EQ(model("nobody_knows", "").kv_bytes_per_token(), 4.0 * 2 * 2 * 16 * 2);
+  model_reading().as_family = "";
+}
+
+TEST_F(TinyConfig, WithMoreLayersThanAnyModelIsRefusedBeforeAnyLoop) {
+  EXPECT_EQ(error("llama", R"("n_layer": 1)"), "");
+  std::ofstream(file_) << R"({"model_type": "jamba", "hidden_size": 64, "num_hidden_layers": 10000000000,
+    "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 100, "max_position_embeddings": 4096})";
+  EXPECT_THROW(load_model(file_), InputError);
+}
+
+TEST_F(TinyConfig, KeepsEverythingWhereItsWindowIsLongerThanItsContext) {
+  EXPECT_TRUE(model("phi3", R"("sliding_window": 8192)").is_uniform());
+  EXPECT_EQ(model("phi3", R"("sliding_window": 2048)").kv_bytes_per_token(), 0);
+}
+
+TEST_F(TinyConfig, OfThirtyTwoBitsIsServedInSixteen) {
+  const ModelSpec cast = model("llama", R"("dtype": "float32")");
+  EXPECT_EQ(cast.weight_bytes_per_element, 2);
+  EXPECT_EQ(cast.kv_bytes_per_element, 2);
+}
+
+TEST_F(TinyConfig, ProjectsQueriesTwiceWhereTheirOutputHasAGate) {
+  const ModelSpec gated = model("llama", R"("attn_output_gate": true)");
+  // 4 layers of 4 heads of 16 on a width of 64.
+  EXPECT_EQ(gated.parameter_count() - model("llama", "").parameter_count(), 4.0 * 64 * 4 * 16);
+}
+
+TEST_F(TinyConfig, HasExpertsThatWorkOnANarrowerWidth) {
+  const std::string keys = R"("num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32)";
+  const double whole = model("qwen3_moe", keys).parameter_count();
+  const double latent = model("qwen3_moe", keys + R"(, "moe_latent_size": 16)").parameter_count();
+  // Of each of 4 layers: 8 experts of three matrices of 32 on 64 or 16, and the way down to 16 and back.
+  EXPECT_EQ(latent - whole, 4.0 * (8 * 3 * 32 * (16 - 64) + 2 * 64 * 16));
+}
+
+TEST_F(TinyConfig, CountsItsVisionTowerAndNotTheLayersThatDraft) {
+  std::ofstream(file_) << R"({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text",
+    "hidden_size": 64, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 128,
+    "vocab_size": 100, "max_position_embeddings": 4096, "num_nextn_predict_layers": 1},
+    "vision_config": {"hidden_size": 32, "num_hidden_layers": 2, "intermediate_size": 48, "patch_size": 2}})";
+  const ModelSpec seen = load_model(file_);
+  // Two layers of four projections and two matrices, patches of 2 x 2 in three colours, a projector.
+  EXPECT_EQ(seen.vision_parameters, 2.0 * (4 * 32 * 32 + 2 * 32 * 48) + 32 * 3 * 2 * 2 + 32 * 32 + 32 * 64);
+  EXPECT_EQ(seen.draft_layers, 1);
+  EXPECT_GT(seen.draft_parameter_count(), 0);
+  ModelSpec without = seen;
+  without.vision_parameters = 0;
+  EXPECT_EQ(seen.weight_bytes() - without.weight_bytes(), 2 * seen.vision_parameters);
+  without.draft_layers = 0;
+  EXPECT_EQ(without.parameter_count(), seen.parameter_count() - seen.vision_parameters);
 }
 
 TEST_F(TinyConfig, NeedsWhatItsRuleNeeds) {
@@ -204,12 +270,75 @@ TEST_F(TinyConfig, MayBeQuantisedInAnyCommonWay) {
       R"({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": {"num_bits": 4,
       "type": "int"}, "input_activations": null}}, "kv_cache_scheme": {"num_bits": 8, "type": "float"}})";
   EXPECT_EQ(quantised(compressed).weight_bytes_per_element, 0.5);
+  EXPECT_EQ(quantised(compressed).embedding_bytes_per_element, 2);
   EXPECT_EQ(quantised(compressed).gemm_input_bytes_per_element(), 2);
   EXPECT_EQ(quantised(compressed).kv_bytes_per_element, 1);
   EXPECT_EQ(error("llama", R"("quantization_config": {"quant_method": "modelopt", "quant_algo": "INT3"})"),
-            ": quantization_config: quant_algo: found \"INT3\", allowed: FP8, NVFP4, W4A16_AWQ");
+            ": quantization_config: quant_algo: found \"INT3\", allowed: FP8, FP8_PB_WO, MXFP8, NVFP4, W4A16_NVFP4, "
+            "W4A16_AWQ, W4A8_AWQ, INT8_SQ, MIXED_PRECISION");
   EXPECT_EQ(error("llama", R"("quantization_config": 8)"),
             ": quantization_config: found 8, allowed: an object or a text");
+}
+
+TEST_F(TinyConfig, StoresScalesAndZerosBesideItsIntegers) {
+  const auto bytes = [&](const std::string& text) {
+    return model("llama", R"("quantization_config": )" + text).weight_bytes_per_element;
+  };
+  // 4 bits; a scale of 16 bits and a zero point of 4 for 128 elements.
+  EXPECT_EQ(bytes(R"({"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true})"),
+            0.5 + (2 + 0.5) / 128);
+  EXPECT_EQ(bytes(R"({"quant_method": "gptq", "bits": 8, "group_size": 64, "sym": true, "zero_point": false})"),
+            1 + 2.0 / 64);
+  EXPECT_EQ(bytes(R"({"quant_method": "fp8", "weight_block_size": [128, 128]})"), 1 + 4.0 / (128 * 128));
+  EXPECT_EQ(bytes(R"({"quant_method": "compressed-tensors", "config_groups": {"g": {"targets": ["Linear"],
+      "weights": {"num_bits": 4, "type": "int", "group_size": 32, "symmetric": true}}}})"),
+            0.5 + 2.0 / 32);
+  EXPECT_EQ(error("llama", R"("quantization_config": {"quant_method": "exl9"})").substr(0, 54),
+            ": quantization_config: quant_method: found \"exl9\", all");
+}
+
+TEST_F(TinyConfig, KeepsSixteenBitsInWhatItsListsLeaveOut) {
+  const auto quantised = [&](const std::string& list) {
+    return model("qwen3_moe", R"("num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+      "mlp_only_layers": [0], "quantization_config": {"quant_method": "fp8", "modules_to_not_convert": )" +
+                                  list + "}");
+  };
+  const ModelSpec all = quantised("[]");
+  EXPECT_EQ(all.weight_bytes_per_element, 1);
+  EXPECT_FALSE(all.attention_weight_bytes_per_element);
+  // The router's "gate" is no gate_proj.
+  EXPECT_EQ(quantised(R"(["lm_head", "model.layers.1.mlp.gate"])").weight_bytes(), all.weight_bytes());
+  const ModelSpec attention = quantised(R"(["model.language_model.layers.*.self_attn*"])");
+  EXPECT_EQ(attention.attention_weight_bytes_per_element, 2);
+  EXPECT_EQ(attention.attention_activation_bytes_per_element, 2);
+  EXPECT_EQ(attention.weight_bytes_per_element, 1);
+  // Attention of 4 layers: queries and outputs of 4 heads of 16, keys and values of 2, on 64.
+  EXPECT_EQ(attention.weight_bytes() - all.weight_bytes(), 4.0 * 64 * 16 * (4 + 4 + 2 + 2));
+  const ModelSpec experts = quantised(R"(["re:.*mlp\\.experts.*"])");
+  EXPECT_EQ(experts.experts->weight_bytes_per_element, 2);
+  EXPECT_EQ(experts.weight_bytes() - all.weight_bytes(), 3.0 * 8 * 3 * 64 * 32);
+  // One of the four layers' queries, a third of its attention.
+  EXPECT_DOUBLE_EQ(*quantised(R"(["model.layers.2.self_attn.q_proj"])").attention_weight_bytes_per_element,
+                   1 + 1.0 / 4 / 3);
+}
+
+TEST_F(TinyConfig, StoresEachGroupOfTargetsAsItSays) {
+  const ModelSpec mixed = model("llama", R"("quantization_config": {"quant_method": "compressed-tensors",
+    "ignore": ["lm_head"], "config_groups": {
+      "a": {"targets": ["re:.*mlp.*"], "weights": {"num_bits": 4, "type": "float", "group_size": 16}},
+      "b": {"targets": ["re:.*self_attn.*"], "weights": {"num_bits": 8, "type": "float"},
+            "input_activations": {"num_bits": 8, "type": "float"}}}})");
+  EXPECT_EQ(mixed.weight_bytes_per_element, 0.5625);
+  EXPECT_FALSE(mixed.activation_bytes_per_element);
+  EXPECT_EQ(mixed.attention_weight_bytes_per_element, 1);
+  EXPECT_EQ(mixed.attention_activation_bytes_per_element, 1);
+  const ModelSpec named = model("llama", R"("quantization_config": {"quant_method": "modelopt",
+    "quant_algo": "MIXED_PRECISION", "quantized_layers": {"lm_head": {"quant_algo": "FP8"},
+      "model.layers.0.mlp.up_proj": {"quant_algo": "W4A16_NVFP4"}}}})");
+  // One of twelve FFN matrices, and the output projection.
+  EXPECT_DOUBLE_EQ(named.weight_bytes_per_element, 2 - (2 - 0.5625) / 12);
+  EXPECT_EQ(named.output_bytes_per_element, 1);
+  EXPECT_EQ(named.embedding_bytes_per_element, 2);
 }
 
 TEST_F(TinyConfig, StoresItsKvAsItsAlgorithmSays) {
