@@ -223,6 +223,7 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   double first_s = INFINITY;
   for (const BenchRequest& one : run.requests) first_s = std::min(first_s, one.start_s);
   RequestLog log(most);
+  log.left_out.failed = run.requests_failed;
   log.enter_list("request ");
   const float* gaps = run.itls_s.data();
   for (std::size_t i = 0; i < run.requests.size(); ++i) {
@@ -239,7 +240,6 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   Source source = log.finish(options.path, bad);
   const std::string note = note_on_starts(run, has_starts);
   if (!note.empty()) source.notes.push_back(note);
-  note_left_out(run.requests_failed, "failed request", "", source);
   return source;
 }
 

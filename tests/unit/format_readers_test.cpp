@@ -59,9 +59,9 @@ TEST_F(ForeignLog, OfGuideLlmIsAllItsBenchmarks) {
   // The second turn's prompt of 60 has the 55 tokens before it.
   EXPECT_EQ(turns_of(source), (Turns{{0, 10, 2}, {0.5, 30, 4}, {10, 50, 5}, {11, 5, 6}}));
   EXPECT_EQ(measured_of(source)[3], (std::array<double, 2>{0.25, 2.5}));
-  EXPECT_EQ(source.notes[1],
+  EXPECT_EQ(source.notes[1], "1 failed request is left out");
+  EXPECT_EQ(source.notes[2],
             "the file has 2 benchmarks: their requests are one log, one benchmark after the other");
-  EXPECT_EQ(source.notes[2], "1 failed or unfinished request is left out");
   EXPECT_EQ(refusal("guidellm", R"({"benchmarks":[{"requests":{"successful":[)" +
                                     guide_request("1700000010.5", 30, 4) + "," +
                                     guide_request("1700000010.5", 0, 4) + "]}}]}"),
@@ -70,6 +70,22 @@ TEST_F(ForeignLog, OfGuideLlmIsAllItsBenchmarks) {
   EXPECT_EQ(refusal("guidellm", R"({"benchmarks":[{"requests":{}}]})"),
             "t: benchmarks.0.requests.successful: missing, required");
   EXPECT_EQ(refusal("guidellm", "{}"), "t: benchmarks: missing, required: a benchmarks.json of GuideLLM");
+}
+
+TEST_F(ForeignLog, OfGuideLlmLeavesOutWhatWasNotMeasured) {
+  // Measured from 20 to 30 s; requests take 2.5 s. The second straddles the beginning.
+  const std::string text =
+      R"({"benchmarks":[{"scheduler_metrics":{"measure_start_time":1700000020.0,"measure_end_time":1700000030.0},)"
+      R"("metrics":{"request_totals":{"successful":9}},"requests":{"successful":[)" +
+      guide_request("1700000010.0", 10, 2) + "," + guide_request("1700000019.0", 20, 2) + "," +
+      guide_request("1700000025.0", 30, 2) + "," + guide_request("1700000031.0", 40, 2) +
+      R"(],"errored":[{},{}],"incomplete":[{}]}}]})";
+  const Source source = open("guidellm", text);
+  EXPECT_EQ(turns_of(source), (Turns{{0, 20, 2}, {6, 30, 2}}));
+  EXPECT_EQ(source.notes[0], "1 warm-up, 1 cool-down, 1 cancelled and 2 failed requests are left out");
+  EXPECT_EQ(source.notes[1],
+            "the file has 4 of 9 successful requests (--sample-requests): the server saw a higher rate");
+  EXPECT_EQ(source.warnings.size(), 1u);
 }
 
 TEST_F(ForeignLog, OfGuideLlmBeginsAConversationAgainInEachBenchmark) {

@@ -341,6 +341,16 @@ TEST_F(LogFile, OfVllmBenchHasStartsAndWhatWasMeasured) {
   EXPECT_EQ(source.notes.back(), "1 failed request is left out");
 }
 
+TEST_F(LogFile, OfSglangMayHaveARateWithoutALimitAsPythonWritesIt) {
+  const std::string text = bench(kDetails, "Infinity") + "\n";
+  EXPECT_EQ(guessed(text), "vllm_bench");
+  const Source source = open(holding("vllm_bench", text));
+  EXPECT_EQ(turns_of(source), (Turns{{0, 10, 3}, {0, 20, 2}, {0, 40, 4}}));
+  EXPECT_EQ(refusal("vllm_bench", bench(kDetails, "Infinit")).substr(0, 15), "t: syntax error");
+  // A text may have such words.
+  EXPECT_EQ(open(holding("vllm_bench", replaced(text, R"("x")", R"("\"NaN")"))).turns.size(), 3u);
+}
+
 TEST_F(LogFile, OfVllmBenchTakesARequestWithoutTokensAsFailed) {
   const std::string silent = replaced(kDetails, R"("timeout")", R"("")");
   const Source source = open(holding("vllm_bench", bench(silent + R"(,"start_times":[0,1,2,3])")));
@@ -352,7 +362,7 @@ TEST_F(LogFile, OfVllmBenchDrawsArrivalsWhereThereAreNone) {
   const Source drawn = open(holding("vllm_bench", bench(kDetails)));
   EXPECT_EQ(drawn.turns[0].time_s, 0);
   EXPECT_GT(drawn.turns[1].time_s, 0);
-  EXPECT_EQ(drawn.notes[0],
+  EXPECT_EQ(drawn.notes.back(),
             "the file has no start_times: arrivals are drawn as the bench draws them, at 2.5 requests/s with "
             "burstiness 1.0");
   // Burstiness is the shape of gamma gaps: 4 halves their variation.
@@ -365,7 +375,7 @@ TEST_F(LogFile, OfVllmBenchDrawsArrivalsWhereThereAreNone) {
   std::string held_back = bench(std::string(kDetails) + R"(,"start_times":[1,2,3,4])");
   held_back.replace(held_back.find("null"), 4, "16");
   EXPECT_EQ(
-      open(holding("vllm_bench", held_back)).notes[0],
+      open(holding("vllm_bench", held_back)).notes.back(),
       "the bench had at most 16 requests at a time, whose starts depend on the server that it measured: "
       "workload.arrivals closed_loop with concurrency 16 repeats that on any machine");
 }
