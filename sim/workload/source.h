@@ -111,11 +111,15 @@ Source read_vllm(const SourceOptions& options, std::optional<int64_t> most);
 Source read_azure(const SourceOptions& options, std::optional<int64_t> most);
 Source read_burstgpt(const SourceOptions& options, std::optional<int64_t> most);
 Source read_csv(const SourceOptions& options, std::optional<int64_t> most);
+Source read_vidur(const SourceOptions& options, std::optional<int64_t> most);
+Source read_splitwise(const SourceOptions& options, std::optional<int64_t> most);
 
 // Read logs of other programs, one file each; traces/README.md has the rules. Rows are in any order. Errors
 // as above.
 Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most);
 Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most);
+Source read_inference_perf(const SourceOptions& options, std::optional<int64_t> most);
+Source read_multi_round_qa(const SourceOptions& options, std::optional<int64_t> most);
 Source read_genai_perf(const SourceOptions& options, std::optional<int64_t> most);
 Source read_lmcache_lookup(const SourceOptions& options, std::optional<int64_t> most);
 Source read_bailian(const SourceOptions& options, std::optional<int64_t> most);

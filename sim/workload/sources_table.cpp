@@ -138,6 +138,31 @@ constexpr std::array kSources = {
         .open =
             [](const SourceRequest& request) { return read_genai_perf(request.options, request.sessions); },
         .sniff = [](const FileBeginning& beginning) { return beginning.has_key("experiments"); }},
+    SourceRow{.name = "inference_perf",
+              .summary = "inference-perf's per_request_lifecycle_metrics.json: starts, lengths, latencies",
+              .has_arrivals = true,
+              .input_is = InputIs::whole_prompt,
+              .open =
+                  [](const SourceRequest& request) {
+                    return read_inference_perf(request.options, request.sessions);
+                  },
+              .sniff =
+                  [](const FileBeginning& beginning) {
+                    return is_among("start_time", beginning.item_keys) &&
+                           is_among("end_time", beginning.item_keys);
+                  }},
+    SourceRow{.name = "multi_round_qa",
+              .summary = "CSV of LMCache's and production-stack's multi-round-qa: starts, lengths, users",
+              .has_arrivals = true,
+              .input_is = InputIs::whole_prompt,
+              .open =
+                  [](const SourceRequest& request) {
+                    return read_multi_round_qa(request.options, request.sessions);
+                  },
+              .sniff =
+                  [](const FileBeginning& beginning) {
+                    return beginning.has_column("generation_tokens") && beginning.has_column("launch_time");
+                  }},
     SourceRow{.name = "lmcache_lookup",
               .summary = "LMCache's lookup-hash log: arrivals and chunks of prompts",
               .has_arrivals = true,
@@ -193,11 +218,31 @@ constexpr std::array kSources = {
         .open = [](const SourceRequest& request) { return read_burstgpt(request.options, request.sessions); },
         .sniff = [](const FileBeginning& beginning) { return beginning.has_column("Request tokens"); }},
     SourceRow{
+        .name = "vidur",
+        .summary = "Vidur's CSV: lengths, perhaps arrivals",
+        .has_arrivals = true,
+        .open = [](const SourceRequest& request) { return read_vidur(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_column("num_prefill_tokens") && beginning.has_column("num_decode_tokens");
+            }},
+    SourceRow{
+        .name = "splitwise",
+        .summary = "CSV of Splitwise's simulator: arrivals and lengths",
+        .has_arrivals = true,
+        .open =
+            [](const SourceRequest& request) { return read_splitwise(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_column("prompt_size") && beginning.has_column("token_size");
+            }},
+    SourceRow{
         .name = "csv",
         .summary = "any CSV of requests: arrival_s, input_tokens, output_tokens, session, or "
                    "workload.source.columns",
         .has_arrivals = true,
         .has_columns = true,
+        .input_is = InputIs::automatic,
         .open = [](const SourceRequest& request) { return read_csv(request.options, request.sessions); },
         .sniff = [](const FileBeginning& beginning) { return beginning.has_column("arrival_s"); }},
     SourceRow{
