@@ -250,6 +250,7 @@ constexpr std::array kSources = {
         .summary = "any JSONL of requests, with keys as the columns of csv",
         .has_arrivals = true,
         .has_columns = true,
+        .input_is = InputIs::automatic,
         .open = [](const SourceRequest& request) { return read_csv(request.options, request.sessions); },
         .sniff = [](const FileBeginning& beginning) { return beginning.has_key("arrival_s"); }},
     SourceRow{.name = "few_shot",

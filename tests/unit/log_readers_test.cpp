@@ -276,18 +276,48 @@ TEST_F(LogFile, IsRecognisedAsNewTokensWhereInputsDoNotGrow) {
   EXPECT_EQ(note_on("1,50,30,a\n2,81,10,a\n").find(or_new), std::string::npos);
 }
 
+TEST_F(LogFile, IsReadAsWholePromptsWhereAllInputsProveIt) {
+  const std::string header = "arrival_s,input_tokens,output_tokens,session\n";
+  const std::string growing = "0,100,20,a\n1,150,30,a\n2,200,10,a\n3,230,10,a\n4,300,1,a\n";
+  // 150 less 100 + 20, 200 less 150 + 30, ...; new tokens ascend so with a chance of 1/5!.
+  const Source source = open(holding("csv", header + growing));
+  EXPECT_EQ(turns_of(source), (Turns{{0, 100, 20}, {1, 30, 30}, {2, 20, 10}, {3, 20, 10}, {4, 60, 1}}));
+  ASSERT_EQ(source.notes.size(), 1u);
+  EXPECT_EQ(
+      source.notes[0],
+      "inputs are read as whole prompts: in all 4 later turns the input is at least as long as the input "
+      "and the answer before it; the longest context has 301 tokens if inputs are whole prompts, 1051 if "
+      "they are new tokens; --input-is or workload.source.input_is new_tokens changes that");
+  EXPECT_EQ(source.warnings, source.notes) << "it stands beside every answer";
+  // The last prompt is its history and nothing else: it starts a context.
+  const Source repeated = open(holding("csv", header + growing + "5,301,1,a\n"));
+  EXPECT_EQ(turns_of(repeated).back(), (std::array<double, 3>{5, 301, 1}));
+  EXPECT_EQ(repeated.parents.back(), -1);
+  // What the user says holds.
+  WorkloadOptions asked = holding("csv", header + growing);
+  asked.source.input_is = InputIs::new_tokens;
+  EXPECT_EQ(open(asked).turns[1].input_tokens, 150u);
+  EXPECT_NE(open(asked).notes.at(0).find("they look like whole prompts"), std::string::npos);
+  // Three turns ascend with a chance of 1/3!, two such sessions with 1/36, which is below 1/20.
+  const std::string three = "0,100,20,a\n1,150,30,a\n2,200,10,a\n";
+  EXPECT_EQ(open(holding("csv", header + three)).turns[1].input_tokens, 150u);
+  const std::string other = "0.5,100,20,b\n1.5,150,30,b\n2.5,200,10,b\n";
+  EXPECT_EQ(open(holding("csv", header + three + other)).turns[1].input_tokens, 30u);
+}
+
 TEST_F(LogFile, IsRecognisedAsWholePromptsWhereInputsGrow) {
   const std::string header = "arrival_s,input_tokens,output_tokens,session\n";
+  // Four of five, so that nothing is proven.
   const std::string growing =
-      header + "0,100,20,a\n1,150,30,a\n2,200,10,a\n3,230,10,a\n4,300,1,a\n5,301,1,a\n";
+      header + "0,100,20,a\n1,150,30,a\n2,200,10,a\n3,230,10,a\n4,300,1,a\n5,200,1,a\n";
   const Source source = open(holding("csv", growing));
   EXPECT_EQ(source.turns[1].input_tokens, 150u) << "it is only said";
   ASSERT_EQ(source.notes.size(), 1u);
   EXPECT_EQ(
       source.notes[0],
-      "inputs are read as new tokens, but they look like whole prompts: in 5 of 5 later turns the input is "
+      "inputs are read as new tokens, but they look like whole prompts: in 4 of 5 later turns the input is "
       "at least as long as the input and the answer before it, so that history counts twice; the longest "
-      "context has 302 tokens if inputs are whole prompts, 1353 if they are new tokens; --input-is or "
+      "context has 301 tokens if inputs are whole prompts, 1252 if they are new tokens; --input-is or "
       "workload.source.input_is whole_prompt takes the history out");
   // Three of four are not four of five.
   EXPECT_TRUE(open(holding("csv", header + "0,100,20,a\n1,150,30,a\n2,200,10,a\n3,230,10,a\n4,9,1,a\n"))
