@@ -104,7 +104,8 @@ constexpr std::array kSources = {
                      !beginning.has_column("prompt_id");
             }},
     SourceRow{.name = "vllm_bench",
-              .summary = "result of vllm bench serve --save-detailed: arrivals, lengths, latencies",
+              .summary = "result of vllm bench serve --save-detailed or SGLang's bench_serving "
+                         "--output-details: arrivals, lengths, latencies",
               .has_arrivals = true,
               .input_is = InputIs::whole_prompt,
               .open =

@@ -434,9 +434,12 @@ TEST_F(LogFile, OfVllmBenchTellsItsSummaryWithoutDetails) {
 TEST_F(LogFile, OfVllmBenchIsRefusedWithPlaceAndReason) {
   const std::pair<std::string, std::string> cases[] = {
       {bench(""),
-       "t: input_lens: missing, required: run vllm bench serve with --save-result --save-detailed"},
+       "t: input_lens: missing, required: run vllm bench serve with --save-result --save-detailed, or "
+       "SGLang's "
+       "bench_serving with --output-details"},
       {bench(kDetails) + bench(kDetails),
-       "t: found 2 results of vllm bench serve, allowed: one (--append-result writes one a line)"},
+       "t: found 2 results of vllm bench serve, allowed: one (--append-result, and SGLang's bench_serving "
+       "always, write one a line)"},
       {bench(R"(,"input_lens":[1,2],"output_lens":[1])"),
        "t: output_lens: found 1 entries, allowed: 2, as many as input_lens has"},
       {bench(R"(,"input_lens":[1,-2],"output_lens":[1,1])"),
