@@ -35,13 +35,14 @@ constexpr std::array kSources = {
             [](const SourceRequest& request) { return generate_chats(generated(request), request.seed); }},
     SourceRow{
         .name = "sharegpt",
-        .summary = "ShareGPT's raw JSON",
+        .summary = "ShareGPT's raw JSON or JSONL",
         .open = [](const SourceRequest& request) { return read_sharegpt(request.options, request.sessions); },
         .sniff =
             [](const FileBeginning& beginning) {
-              return beginning.is_array &&
-                     (beginning.item_keys.empty() || is_among("conversations", beginning.item_keys) ||
-                      is_among("items", beginning.item_keys));
+              if (beginning.is_array && beginning.item_keys.empty()) return true;
+              const std::vector<std::string>& keys =
+                  beginning.is_array ? beginning.item_keys : beginning.keys;
+              return is_among("conversations", keys) || is_among("items", keys) || is_among("messages", keys);
             }},
     SourceRow{
         .name = "leval",

@@ -73,6 +73,32 @@ TEST_F(ShareGpt, PassesOverKeysThatAreNotItsOwn) {
   EXPECT_EQ(make_workload(holding(text), 1).turns.size(), 1u);
 }
 
+TEST_F(ShareGpt, MayBeAConversationALine) {
+  const std::string one = conversation("a", message("human", 1) + "," + message("gpt", 10));
+  const std::string other = conversation("b", message("human", 10) + "," + message("gpt", 1));
+  const Workload workload = make_workload(holding("\xef\xbb\xbf" + one + "\n\n" + other + "\n"), 1);
+  ASSERT_EQ(workload.sessions.size(), 2u);
+  EXPECT_EQ(workload.turns[0].output_tokens, 14u);
+  EXPECT_EQ(workload.turns[1].input_tokens, 14u);
+  WorkloadOptions options = holding(one + "\n" + other + "\n");
+  options.sessions = 1;
+  EXPECT_EQ(make_workload(options, 1).sessions.size(), 1u);
+  EXPECT_EQ(error_of(holding(one + "\n" + R"({"id":"c"})" + "\n")),
+            "raw.json: 1.conversations: missing, required");
+  EXPECT_EQ(error_of(holding(one + "\n[7]\n")), "raw.json: 1: found an array, allowed: an object a line");
+  EXPECT_EQ(error_of(holding(one + "\n{\"id\":\n")).substr(0, 11), "raw.json:3:");
+}
+
+// OpenAI's names of the same.
+TEST_F(ShareGpt, MayHaveMessagesOfRolesWithContent) {
+  const Workload workload =
+      make_workload(holding(R"({"id":"a","messages":[{"role":"system","content":"aaaaaaaaaa"},)"
+                            R"({"role":"user","content":"aaaaaaaaaa"},{"role":"assistant","content":"a"}]})"),
+                    1);
+  ASSERT_EQ(workload.turns.size(), 1u);
+  EXPECT_EQ(workload.turns[0].input_tokens, 2u + 2u);
+}
+
 TEST_F(ShareGpt, RepairsWhatIsNoExchangeAndCountsIt) {
   const std::string text =
       "[" + conversation("starts", message("gpt", 9) + "," + message("human", 1) + "," + message("gpt", 1)) +
@@ -132,7 +158,7 @@ TEST_F(ShareGpt, IsRefusedWithPlaceAndReason) {
       {"[" + good + ",\n{]",
        "raw.json:2:2: syntax error while parsing object key - unexpected ']'; expected string literal"},
       {"[1e999]", "raw.json: number overflow parsing '1e999'"},
-      {"{}", "raw.json: found an object, allowed: an array of conversations"},
+      {"{}", "raw.json: 0.conversations: missing, required"},
       {"7", "raw.json: found 7, allowed: an array of conversations"},
       {"[]", "raw.json: no sessions in it"},
       {"[" + good + ",7]", "raw.json: 1: found 7, allowed: an object"},
