@@ -86,6 +86,10 @@ bool history_grows(History scenario, History session, uint32_t context_tokens);
 // Whether turns wait for the source's own think times.
 bool uses_recorded_think_times(const WorkloadOptions& options, const Source& source);
 
+// Whether arrivals.process trace can replay the source: it says when all turns arrive, or when sessions begin
+// and how long after the answer before their later turns come.
+bool has_timetable(const Source& source);
+
 // Throws InputError where the scenario lets histories grow; for readers of whole prompts.
 void refuse_growing_history(const SourceOptions& options);
 

@@ -86,8 +86,9 @@ constexpr std::array kSources = {
                   }},
     SourceRow{
         .name = "mooncake",
-        .summary = "Mooncake's JSONL: arrivals, lengths and blocks of prompts",
+        .summary = "Mooncake's JSONL: arrivals, lengths and blocks of prompts; sessions with delays",
         .has_arrivals = true,
+        .think_times = ThinkTimes::some,
         .open = [](const SourceRequest& request) { return read_mooncake(request.options, request.sessions); },
         .sniff =
             [](const FileBeginning& beginning) {
