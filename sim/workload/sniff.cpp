@@ -93,6 +93,8 @@ FileBeginning beginning_of(std::string_view text) {
   FileBeginning beginning;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return beginning;  // UTF-16: lines.cpp refuses
   const std::size_t start = text.find_first_not_of(kBlank);
   if (start == std::string_view::npos) return beginning;
   text.remove_prefix(start);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "workload/likely_columns.h"
 #include "workload/vllm_bench.h"
 
 namespace kvcap {
@@ -296,6 +297,10 @@ const SourceRow& guess_source(const std::string& path) {
     if (row.sniff && row.sniff(beginning)) return row;
   }
   refuse_array_of_objects(path, beginning);
+  if (beginning.columns.size() > 1) throw unknown_columns(path, "a CSV with the columns", beginning.columns);
+  if (!beginning.has_key("turns") && !likely_columns(beginning.keys).empty()) {
+    throw unknown_columns(path, "JSON with the keys", beginning.keys);
+  }
   return kSources.front();
 }
 

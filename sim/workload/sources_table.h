@@ -45,7 +45,7 @@ std::span<const std::string_view> source_names();
 const SourceRow& source_row(std::string_view name);
 
 // The kind of a file: the first row that knows its beginning; session JSONL where none does. Throws
-// InputError where it cannot be read.
+// InputError where it cannot be read, and for a log of other columns.
 const SourceRow& guess_source(const std::string& path);
 
 }  // namespace kvcap

@@ -300,7 +300,42 @@ TEST_F(Guess, LooksAtHowTheFileBegins) {
                                "arrival_s,input_tokens,output_tokens"))
                 .name,
             "csv");
-  EXPECT_EQ(guess_source(write("a", "1,2,3")).name, "sessions");
+  EXPECT_EQ(guess_source(write("a", "one word")).name, "sessions");
+  EXPECT_EQ(guess_source(write("a", "{\"id\": 1, \"conversations\": [")).name, "sharegpt");
+}
+
+TEST_F(Guess, NamesTheColumnsOfALogThatNoFormatHas) {
+  const auto refusal_of = [this](const std::string& text) {
+    try {
+      return std::string(guess_source(write("a", text)).name);
+    } catch (const InputError& error) {
+      return without_folder(error.what());
+    }
+  };
+  EXPECT_EQ(
+      refusal_of("Timestamp,Prompt Tok,Completion Tok,User,TTFT (ms)\n2026-01-01,1,2,u,3\n"),
+      "a: found a CSV with the columns Timestamp, Prompt Tok, Completion Tok, User, TTFT (ms), which no "
+      "format has; --columns or workload.source.columns says what they hold, probably "
+      "'arrival=Timestamp,input=Prompt Tok,output=Completion Tok,ttft=TTFT (ms)' (and session=User, if all "
+      "requests of a user are one conversation)");
+  EXPECT_EQ(
+      refusal_of("created_at;cached_prompt_tokens;prompt_tokens;completion_tokens;conversation_id\n"),
+      "a: found a CSV with the columns created_at, cached_prompt_tokens, prompt_tokens, completion_tokens, "
+      "conversation_id, which no format has; --columns or workload.source.columns says what they hold, "
+      "probably "
+      "'arrival=created_at,input=prompt_tokens,output=completion_tokens,session=conversation_id'");
+  EXPECT_EQ(
+      refusal_of("a,b\n1,2\n"),
+      "a: found a CSV with the columns a, b, which no format has; --columns or workload.source.columns says "
+      "what they hold, as 'arrival=A,input=I,output=O,session=S'");
+  EXPECT_EQ(refusal_of("1,2,3\n"),
+            "a: found a CSV with the columns 1, 2, 3, allowed: a first line that names the columns");
+  EXPECT_EQ(
+      refusal_of(R"({"ts": 1, "usage": {"prompt_tokens": 5, "completion_tokens": 6}})"),
+      "a: found JSON with the keys ts, usage, usage.prompt_tokens, usage.completion_tokens, which no format "
+      "has; --columns or workload.source.columns says what they hold, probably "
+      "'arrival=ts,input=usage.prompt_tokens,output=usage.completion_tokens'");
+  EXPECT_EQ(refusal_of(R"({"id": 1, "turn": []})"), "sessions");
 }
 
 }  // namespace

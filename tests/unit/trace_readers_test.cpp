@@ -321,7 +321,8 @@ TEST_F(TraceFile, OfCsvIsRefusedWithPlaceAndReason) {
   const Cases cases = {
       {"arrival_s,input_token,output_tokens\n",
        "t:1: input_token: unknown column; did you mean \"input_tokens\"?"},
-      {"0.5,10,20\n", "t:1: 0.5: unknown column"},
+      {"0.5,10,20\n",
+       "t: found a CSV with the columns 0.5, 10, 20, allowed: a first line that names the columns"},
       {"arrival_s,input_tokens\n",
        "t:1: output_tokens: no such column, the file has arrival_s, input_tokens; did you mean "
        "\"input_tokens\"?"},
