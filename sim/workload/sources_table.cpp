@@ -43,7 +43,10 @@ constexpr std::array kSources = {
               if (beginning.is_array && beginning.item_keys.empty()) return true;
               const std::vector<std::string>& keys =
                   beginning.is_array ? beginning.item_keys : beginning.keys;
-              return is_among("conversations", keys) || is_among("items", keys) || is_among("messages", keys);
+              if (is_among("conversations", keys) || is_among("items", keys)) return true;
+              // A log of requests may have each one's messages beside its token counts.
+              return is_among("messages", keys) && !is_among("usage", keys) &&
+                     !is_among("output_length", keys);
             }},
     SourceRow{
         .name = "leval",

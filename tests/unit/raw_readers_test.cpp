@@ -302,6 +302,8 @@ TEST_F(Guess, LooksAtHowTheFileBegins) {
             "csv");
   EXPECT_EQ(guess_source(write("a", "one word")).name, "sessions");
   EXPECT_EQ(guess_source(write("a", "{\"id\": 1, \"conversations\": [")).name, "sharegpt");
+  EXPECT_EQ(guess_source(write("a", R"({"messages": []})")).name, "sharegpt");
+  EXPECT_EQ(guess_source(write("a", R"({"messages": [], "output_length": 5})")).name, "sessions");
 }
 
 TEST_F(Guess, NamesTheColumnsOfALogThatNoFormatHas) {
