@@ -76,7 +76,9 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.cuts_warmup = scenario.workload.warmup == Warmup::automatic;
   facts.cuts_unsteady = scenario.workload.warmup == Warmup::steady;
   const RatesOver over = scenario.workload.rates_over;
-  facts.rates_over_run = over == RatesOver::run || (over == RatesOver::automatic && workload.absolute_times);
+  const bool is_replayed =
+      workload.absolute_times || scenario.workload.arrivals.process == ArrivalProcess::trace;
+  facts.rates_over_run = over == RatesOver::run || (over == RatesOver::automatic && is_replayed);
   facts.closed_loop = workload.concurrency > 0;
   facts.offered_turns_per_s = offered_turns_per_s(workload);
   // Of nodes that do half of a turn each nobody has a closed form.
@@ -89,7 +91,7 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
     const int64_t prompt_tokens = int64_t{turn.history_tokens} + turn.input_tokens;
     return idle_prefill_s(machine, scenario.serving, {prompt_tokens - turn.hit_tokens, turn.hit_tokens});
   };
-  facts.rate_varies = workload.absolute_times || !scenario.workload.arrivals.rates.empty();
+  facts.rate_varies = is_replayed || !scenario.workload.arrivals.rates.empty();
   facts.slo_ttft_ms = scenario.slo.ttft_ms.value_or(-1);
   facts.slo_tpot_ms = scenario.slo.tpot_ms.value_or(-1);
   facts.stored_bytes_per_token = machine.policy().traits().stored_bytes_per_token;

@@ -28,8 +28,9 @@ my @tests = (
   [qr{^sim/workload/}, $readers]);
 # Which of sim/workload read files.
 my $reading = join '|', qw(aiperf bailian blis block_ranges block_traces calls csv csv_log csv_traces guidellm gz_file
-  input_meaning json_fields json_file leval lines lmcache_agent lmcache_lookup log_columns log_row log_time odd_rows otel
-  pieces request_log rows sessions sharegpt sniff vllm_bench weka);
+  inference_perf input_meaning json_fields json_file leval likely_columns lines lmcache_agent lmcache_lookup log_columns
+  log_row log_time multi_round_qa odd_rows otel pieces python_numbers request_log rows sessions sharegpt sniff splitwise
+  vidur vllm_bench weka);
 
 my %other = ('==' => '!=', '!=' => '==', '<' => '<=', '<=' => '<', '>' => '>=', '>=' => '>', '&&' => '||', '||' => '&&',
   '+' => '-', '-' => '+', '*' => '/', '/' => '*', '%' => '/', '+=' => '-=', '-=' => '+=', '*=' => '/=', '/=' => '*=',

@@ -134,9 +134,10 @@ std::vector<FigureRow> rows_of(const TraceStats& stats) {
 
 Json number(double value) { return std::isnan(value) ? Json() : Json(value); }
 
-std::string stats_json(const TraceStats& stats, const Workload& workload,
+std::string stats_json(const TraceStats& stats, const Workload& workload, const std::string& format,
                        const std::vector<std::string>& notes) {
   Json json = {{"schema", "kvcap.trace_stats/1"},
+               {"format", format},
                {"requests", stats.requests},
                {"sessions", stats.sessions},
                {"duration_s", stats.duration_s ? Json(*stats.duration_s) : Json()},
@@ -174,7 +175,8 @@ std::string stats_json(const TraceStats& stats, const Workload& workload,
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";  // notes name files
 }
 
-void print_table(const std::string& name, const TraceStats& stats, const std::vector<std::string>& notes) {
+void print_table(const std::string& name, const TraceStats& stats, const std::string& format,
+                 const std::vector<std::string>& notes) {
   print_format("%s   %s, %s", message_line(name).c_str(), format_count(stats.sessions, "session").c_str(),
                format_count(stats.requests, "request").c_str());
   if (stats.duration_s) {
@@ -182,7 +184,8 @@ void print_table(const std::string& name, const TraceStats& stats, const std::ve
     const double rate_per_s = static_cast<double>(stats.requests) / *stats.duration_s;
     if (*stats.duration_s > 0) print_format(", %s requests/s", format_number(rate_per_s).c_str());
   }
-  print_format("\n\n%-24s%8s%11s%11s%11s%11s%11s\n", "", "", "mean", "p50", "p90", "p99", "max");
+  print_format("\nread as %s: %s\n", format.c_str(), std::string(source_row(format).summary).c_str());
+  print_format("\n%-24s%8s%11s%11s%11s%11s%11s\n", "", "", "mean", "p50", "p90", "p99", "max");
   for (const FigureRow& row : rows_of(stats)) {
     const TraceFigure& one = *row.figure;
     print_format("%-24s%8s", row.label, row.unit);
@@ -216,19 +219,14 @@ void print_table(const std::string& name, const TraceStats& stats, const std::ve
   for (const std::string& note : notes) print("note: " + plain_line(note) + "\n");
 }
 
-bool has_all_arrivals(const Source& source) {
-  return std::none_of(source.turns.begin(), source.turns.end(),
-                      [](const Turn& turn) { return std::isnan(turn.time_s); });
-}
-
 void print_stats(const TraceArgs& args) {
   Input input = input_of(args);
   const Source source = read_source(args, input);
   const bool has_arrivals = source_row(input.options.source.kind).has_arrivals;
-  if (has_arrivals && has_all_arrivals(source)) input.options.arrivals.process = ArrivalProcess::trace;
+  if (has_arrivals && has_timetable(source)) input.options.arrivals.process = ArrivalProcess::trace;
   const Workload workload = arrange(source, input.options, input.seed);
   std::vector<std::string> notes = workload.notes;
-  if (!workload.absolute_times) {
+  if (!workload.absolute_times && input.options.arrivals.process != ArrivalProcess::trace) {
     const std::string load = workload.concurrency > 0
                                  ? format_count(workload.concurrency) + " sessions at a time"
                                  : format_number(workload.sessions_per_s) + " sessions/s";
@@ -244,9 +242,9 @@ void print_stats(const TraceArgs& args) {
     notes.push_back("no request has a prefix or a session that an earlier one had: no reuse can show");
   }
   if (args.json) {
-    print(stats_json(stats, workload, notes));
+    print(stats_json(stats, workload, input.options.source.kind, notes));
   } else {
-    print_table(args.files.front(), stats, notes);
+    print_table(args.files.front(), stats, input.options.source.kind, notes);
   }
 }
 

@@ -123,14 +123,25 @@ LoggedRequest read_texts(const Json& request, std::vector<float>& itls_s) {
   return entry;
 }
 
+bool is_true(const Json& record, std::string_view path) {
+  const Json* value = find_dotted(record, path);
+  return value && value->is_boolean() && value->get<bool>();
+}
+
+// The count of those that a record belongs to; null: it was measured.
+int64_t* kind_left_out(const Json& record, LeftOut& left_out) {
+  if (name_at(record, "metadata.benchmark_phase") == "warmup") return &left_out.warm_up;
+  if (is_true(record, "metadata.was_cancelled")) return &left_out.cancelled;
+  return find_dotted(record, "error") ? &left_out.failed : nullptr;
+}
+
 }  // namespace
 
 Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
   RequestLog log(most);
-  int64_t failed = 0;
   const BadRows bad = for_each_row(options.path, options.on_bad_row, [&](const Json& record, int64_t line) {
-    if (find_dotted(record, "error")) {
-      ++failed;
+    if (int64_t* count = kind_left_out(record, log.left_out)) {
+      ++*count;
       return true;
     }
     LoggedRequest entry;
@@ -151,9 +162,7 @@ Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
     if (!is_added) log.itls_s.resize(gaps);
     return true;
   });
-  Source source = log.finish(options.path, bad);
-  note_left_out(failed, "failed request", "", source);
-  return source;
+  return log.finish(options.path, bad);
 }
 
 Source read_genai_perf(const SourceOptions& options, std::optional<int64_t> most) {

@@ -7,6 +7,7 @@
 
 #include "base/input_error.h"
 #include "workload/csv.h"
+#include "workload/json_fields.h"
 #include "workload/pieces.h"
 #include "workload/request_log.h"
 #include "workload/rows.h"
@@ -49,14 +50,80 @@ Request read_lengths(const Json& row) {
           .output_tokens = token_count(required(row, "output_length", ""), "output_length", 0)};
 }
 
-int64_t read_timestamp_ns(const Json& row) {
-  const Json& timestamp = required(row, "timestamp", "");
-  const double time_ms = timestamp.is_number() ? timestamp.get<double>() : -1;
+// Of milliseconds; NaN where the row does not have the key.
+double read_ms_as_s(const Json& row, const char* key) {
+  const auto found = row.find(key);
+  if (found == row.end() || found->is_null()) return NAN;
+  const double time_ms = found->is_number() ? found->get<double>() : -1;
   if (!(time_ms >= 0 && time_ms <= kMaxLogTime_s * 1e3)) {
-    bad_value("timestamp", timestamp, "milliseconds from 0 to 9e12");
+    bad_value(key, *found, "milliseconds from 0 to 9e12");
   }
-  return std::llround(time_ms * 1e6);
+  return time_ms / 1e3;
 }
+
+// Mooncake's rows, with what AIPerf and Dynamo add to them: sessions, whose turns say when they come after
+// the answer before, and rows without blocks.
+class MooncakeRows {
+ public:
+  MooncakeRows(const SourceOptions& options, std::optional<int64_t> most)
+      : block_tokens_(options.block_tokens.value_or(kMooncakeBlockTokens)), log_(most) {}
+
+  bool take(const Json& row, int64_t line) {
+    const Request request = read_lengths(row);
+    LoggedRequest entry{
+        .input_tokens = request.input_tokens, .output_tokens = request.output_tokens, .row = line};
+    const std::string session = name_at(row, "session_id");
+    const double time_s = read_ms_as_s(row, "timestamp");
+    if (!std::isnan(time_s)) entry.time_ns = std::llround(time_s * 1e9);
+    if (session.empty()) {
+      if (!entry.time_ns) throw BadRowError{"timestamp: missing, required"};
+      log_.add(entry, blocks_of(row, request));
+      return log_.wants_more_sorted();
+    }
+    entry.think_s = read_ms_as_s(row, "delay");
+    log_.add_turn(session, entry, blocks_of(row, request));
+    return true;
+  }
+
+  Source finish(const std::string& path, const BadRows& bad) {
+    if (with_blocks_ > 0 && without_blocks_ > 0 && log_.has_sessions()) {
+      throw InputError(path + ": hash_ids: found in " + std::to_string(with_blocks_) + " of " +
+                       std::to_string(with_blocks_ + without_blocks_) +
+                       " rows, allowed: in all or none of a file with session_id");
+    }
+    // Blocks name a prompt from its beginning: it holds its history (Dynamo replays it so). Without blocks
+    // the tokens of a turn are appended to the history (AIPerf).
+    const bool are_whole = with_blocks_ > 0 && log_.has_sessions();
+    Source source = log_.finish(path, bad, are_whole ? History::context : History::automatic);
+    if (are_whole) {
+      source.notes.emplace_back(
+          "prompts of sessions are read as whole: hash_ids name their blocks from the "
+          "beginning");
+    }
+    return source;
+  }
+
+ private:
+  std::vector<Piece> blocks_of(const Json& row, const Request& request) {
+    if (!find_dotted(row, "hash_ids")) {
+      if (!row.contains("session_id")) required(row, "hash_ids", "");
+      ++without_blocks_;
+      return {};
+    }
+    ++with_blocks_;
+    const int64_t blocks = (request.input_tokens + block_tokens_ - 1) / block_tokens_;
+    std::vector<Piece> pieces =
+        read_blocks(row, block_tokens_, request.input_tokens, blocks,
+                    "one for each " + std::to_string(block_tokens_) + " tokens of input_length");
+    known_.take(pieces, "hash_ids");
+    return pieces;
+  }
+
+  int64_t block_tokens_;
+  RequestLog log_;
+  KnownPieces known_{PieceKeys::prefix};
+  int64_t with_blocks_ = 0, without_blocks_ = 0;
+};
 
 // The requests of a vLLM run's workload, in its order.
 std::vector<Request> read_vllm_blocks(const std::string& path, int64_t block_tokens) {
@@ -112,24 +179,10 @@ class VllmBlocks {
 }  // namespace
 
 Source read_mooncake(const SourceOptions& options, std::optional<int64_t> most) {
-  const int64_t block_tokens = options.block_tokens.value_or(kMooncakeBlockTokens);
-  const std::string meaning = "one for each " + std::to_string(block_tokens) + " tokens of input_length";
-  RequestLog log(most);
-  KnownPieces known(PieceKeys::prefix);
-  const auto take = [&](const Json& row, int64_t line) {
-    const int64_t time_ns = read_timestamp_ns(row);
-    const Request request = read_lengths(row);
-    const int64_t blocks = (request.input_tokens + block_tokens - 1) / block_tokens;
-    const auto pieces = read_blocks(row, block_tokens, request.input_tokens, blocks, meaning);
-    known.take(pieces, "hash_ids");
-    log.add({.time_ns = time_ns,
-             .input_tokens = request.input_tokens,
-             .output_tokens = request.output_tokens,
-             .row = line},
-            pieces);
-    return log.wants_more_sorted();
-  };
-  return log.finish(options.path, for_each_row(options.path, options.on_bad_row, take));
+  MooncakeRows rows(options, most);
+  const auto take = [&](const Json& row, int64_t line) { return rows.take(row, line); };
+  const BadRows bad = for_each_row(options.path, options.on_bad_row, take);
+  return rows.finish(options.path, bad);
 }
 
 Source read_vllm(const SourceOptions& options, std::optional<int64_t> most) {

@@ -6,6 +6,7 @@
 
 #include "base/input_error.h"
 #include "workload/csv.h"
+#include "workload/likely_columns.h"
 #include "workload/log_columns.h"
 #include "workload/request_log.h"
 #include "workload/sniff.h"
@@ -31,9 +32,14 @@ bool says_number(const LogRow& row, std::size_t field) {
   return true;
 }
 
-bool begins_as_json(const std::string& path) {
+// `mapped`: the user has said what the columns are.
+bool begins_as_json(const std::string& path, bool mapped) {
   const FileBeginning beginning = beginning_of_file(path);
   refuse_array_of_objects(path, beginning);
+  const bool is_named = beginning.has_column("input_tokens") || beginning.has_column("output_tokens");
+  if (!mapped && beginning.columns.size() > 1 && !is_named) {
+    throw unknown_columns(path, "a CSV with the columns", beginning.columns);
+  }
   return beginning.is_object;
 }
 
@@ -147,8 +153,9 @@ Source LogReader::read() {
     return true;
   };
   // What can be read only once is what its kind says.
-  const bool is_json = std::filesystem::is_regular_file(options_.path) ? begins_as_json(options_.path)
-                                                                       : options_.kind == "jsonl";
+  const bool is_json = std::filesystem::is_regular_file(options_.path)
+                           ? begins_as_json(options_.path, mapped_)
+                           : options_.kind == "jsonl";
   const BadRows bad = is_json
                           ? for_each_json_row(options_.path, options_.on_bad_row, columns, take_row)
                           : for_each_csv_row(options_.path, options_.on_bad_row, columns, mapped_, take_row);

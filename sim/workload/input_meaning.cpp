@@ -1,6 +1,7 @@
 #include "workload/input_meaning.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "base/input_error.h"
@@ -16,6 +17,11 @@ constexpr int64_t kFewestTurns = 2;  // later ones: fewer show nothing
 // Inputs of new tokens exceed the input before them in every second turn by chance: it takes more of them.
 constexpr int64_t kFewestLonger = 5;
 
+// Lengths of new tokens, drawn independently, ascend in all n turns of a session with a chance of at most
+// 1/n!. Inputs that all hold the history are proven where that chance is below this, over all sessions
+// together.
+constexpr double kProvenBelow = 0.05;
+
 constexpr std::string_view kHowToChange = "--input-is or workload.source.input_is";
 
 // The turns that build on another one, and the longest contexts of both readings.
@@ -24,6 +30,11 @@ struct Growth {
   int64_t growing = 0;  // whose input is at least as long as the input and the answer before it
   int64_t longer = 0;   // whose input is longer than the input before it
   int64_t longest_as_new = 0, longest_as_whole = 0;
+  double log_chance = 0;  // that new tokens of independent lengths ascend in every session
+
+  bool proves_whole_prompts() const {
+    return later_turns > 0 && growing == later_turns && log_chance < std::log(kProvenBelow);
+  }
 };
 
 bool grows(const Source& source, History history, std::size_t session) {
@@ -41,6 +52,7 @@ Growth growth_of(const Source& source, History history) {
     const Session& session = source.sessions[i];
     if (!grows(source, history, i)) continue;
     std::vector<int64_t> contexts(session.turn_count);
+    growth.log_chance -= std::lgamma(session.turn_count + 1.0);
     for (uint32_t turn = 0; turn < session.turn_count; ++turn) {
       const Turn& one = source.turns[session.first_turn + turn];
       const int32_t parent = parent_of(source, session, turn);
@@ -167,6 +179,12 @@ std::string note_on_whole_prompts(const Growth& growth, const TakenOut& taken) {
          " new_tokens changes that";
 }
 
+std::string note_on_proven_prompts(const Growth& growth) {
+  return "inputs are read as whole prompts: in all " + std::to_string(growth.later_turns) +
+         " later turns the input is at least as long as the input and the answer before it; " +
+         readings(growth) + "; " + std::string(kHowToChange) + " new_tokens changes that";
+}
+
 std::string note_on_short_prompts(int64_t turns) {
   return "in " + count_of(turns, "turn") +
          " at the beginning of a session the prompt is no longer than context_tokens, which it should hold: "
@@ -181,9 +199,15 @@ void say(const std::string& note, bool is_warning, Source& source) {
 }  // namespace
 
 void settle_inputs(InputIs asked, InputIs format, History history, Source& source) {
-  const InputIs meaning = asked == InputIs::automatic ? format : asked;
   const Growth growth = growth_of(source, history);
   if (growth.later_turns == 0) return;
+  const InputIs meaning = asked == InputIs::automatic ? format : asked;
+  if (meaning == InputIs::automatic && growth.proves_whole_prompts()) {
+    const TakenOut taken = take_histories_out(history, source);
+    const bool is_usual = taken.started == 0;  // else some prompt has nothing beyond its history
+    say(is_usual ? note_on_proven_prompts(growth) : note_on_whole_prompts(growth, taken), true, source);
+    return;
+  }
   if (meaning != InputIs::whole_prompt) {
     if (is_most(growth.growing, growth)) {
       say(note_on_growth(growth), true, source);

@@ -9,9 +9,10 @@
 namespace kvcap {
 
 // Makes all inputs those of the new tokens, and adds notes. `asked`: by the user; `format`: what is taken
-// where the user does not ask; `history`: what the scenario says of all sessions. Where histories do not grow
-// a prompt is its input: it stays whole. A turn whose prompt is no longer than the prompt and the answer that
-// it builds on starts a context of its own. Throws InputError for whole prompts whose histories have pieces.
+// where the user does not ask, automatic: whole prompts where all inputs prove it, else new tokens;
+// `history`: what the scenario says of all sessions. Where histories do not grow a prompt is its input: it
+// stays whole. A turn whose prompt is no longer than the prompt and the answer that it builds on starts a
+// context of its own. Throws InputError for whole prompts whose histories have pieces.
 void settle_inputs(InputIs asked, InputIs format, History history, Source& source);
 
 }  // namespace kvcap

@@ -5,6 +5,7 @@
 #include "base/input_error.h"
 #include "base/json_document.h"
 #include "workload/gz_file.h"
+#include "workload/python_numbers.h"
 
 namespace kvcap {
 
@@ -13,7 +14,8 @@ using Json = nlohmann::json;
 void for_each_json_document(const std::string& path, const std::vector<std::string_view>& left_out,
                             const std::function<void(const Json&)>& take) {
   GzStreambuf buffer(path);
-  std::istream stream(&buffer);
+  PythonNumbers numbers(buffer);
+  std::istream stream(&numbers);
   stream.exceptions(std::istream::badbit);  // what the buffer throws comes through
   while ((stream >> std::ws) && stream.peek() != std::istream::traits_type::eof()) {
     JsonDocument<Json> document(left_out);

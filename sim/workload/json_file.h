@@ -11,8 +11,9 @@
 
 namespace kvcap {
 
-// All JSON values of a file, plain or gzip: one, or several after each other. Members of these names are left
-// out wherever they stand, for texts can be most of a file. Throws InputError for what is no JSON.
+// All JSON values of a file, plain or gzip: one, or several after each other. Python's NaN and Infinity are
+// null. Members of these names are left out wherever they stand, for texts can be most of a file. Throws
+// InputError for what is no JSON.
 std::vector<nlohmann::json> read_json_documents(const std::string& path,
                                                 const std::vector<std::string_view>& left_out = {});
 // The same, one after the other.

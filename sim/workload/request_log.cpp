@@ -77,7 +77,7 @@ void RequestLog::append(const LoggedRequest& request, uint32_t session, std::vec
     latest_ns_ = std::max(latest_ns, time_ns);
   }
   requests_.push_back({request.time_ns, request.input_tokens, request.output_tokens, request.measured,
-                       odd_.place(request.row), session});
+                       request.think_s, odd_.place(request.row), session});
 }
 
 bool RequestLog::add(const LoggedRequest& request, std::vector<Piece> pieces) {
@@ -179,16 +179,22 @@ Source RequestLog::finish(const std::string& path, const BadRows& bad, History h
   for (std::size_t one = 0; one < sessions.size(); ++one) {
     std::vector<Turn> turns;
     std::vector<std::vector<Piece>> pieces;
+    std::vector<double> think_times_s;
     for (std::size_t i : sessions[one]) {
       const Entry& request = requests_[i];
       const double time_s = request.time_ns ? static_cast<double>(*request.time_ns - zero_ns) / 1e9 : NAN;
       turns.push_back({request.input_tokens, request.output_tokens, time_s});
       if (!pieces_.empty()) pieces.push_back(std::move(pieces_[i]));
+      think_times_s.push_back(turns.size() == 1 ? NAN : request.think_s);
       source.measured.push_back(request.measured);
       is_measured =
           is_measured || !std::isnan(request.measured.ttft_s) || !std::isnan(request.measured.e2el_s);
     }
     source.add({}, turns, pieces);
+    const auto is_known = [](double time_s) { return !std::isnan(time_s); };
+    if (std::any_of(think_times_s.begin(), think_times_s.end(), is_known)) {
+      source.add_think_times(think_times_s);
+    }
     if (history != History::automatic) source.histories.push_back(history);
     if (labels_.empty()) continue;
     const std::string& label = labels_[number[one]];
@@ -202,7 +208,12 @@ Source RequestLog::finish(const std::string& path, const BadRows& bad, History h
     throw InputError(path + ": no sessions in it: none of " + count_of(unanswered_, "request") +
                      " has output tokens");
   }
+  const std::string left_out_text = left_out.text();
+  if (source.sessions.empty() && bad.count == 0 && !left_out_text.empty()) {
+    throw InputError(path + ": no sessions in it: " + left_out_text);
+  }
   report_bad_rows(path, bad, source);
+  if (!left_out_text.empty()) source.notes.push_back(left_out_text);
   note_left_out(unanswered_, "request", " without output tokens", source);
   if (repeated_ids_ > 0) {
     source.notes.push_back(count_of(repeated_ids_, "request") + (repeated_ids_ == 1 ? " has" : " have") +

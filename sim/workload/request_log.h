@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -23,6 +24,8 @@ struct LoggedRequest {
   uint32_t input_tokens = 0;
   uint32_t output_tokens = 0;
   MeasuredTimes measured = {};
+  // From the answer before it in its session; NaN where the log does not say.
+  double think_s = std::numeric_limits<double>::quiet_NaN();
   int64_t row = 0;      // its line, or its index in the list that was entered
   std::string id = {};  // what the log calls it, perhaps nothing
 };
@@ -40,6 +43,7 @@ class RequestLog {
   bool add_turn(std::string_view session, const LoggedRequest& request, std::vector<Piece> pieces = {});
   // A note counts the requests whose id an earlier one of their session has.
   void count_repeated_ids() { counts_ids_ = true; }
+  bool has_sessions() const { return !names_.empty(); }
   // Pieces of key i have no more than tokens[i].
   void cut_pieces(const std::vector<uint32_t>& tokens);
   // Of a log whose rows stand in the order of their arrival, until one does not: false where no more rows can
@@ -53,12 +57,14 @@ class RequestLog {
   Source finish(const std::string& path, const BadRows& bad, History history = History::automatic);
 
   std::vector<float> itls_s;  // measured, of all requests
+  LeftOut left_out;           // by the reader
 
  private:
   struct Entry {
     std::optional<int64_t> time_ns;
     uint32_t input_tokens = 0, output_tokens = 0;
     MeasuredTimes measured;
+    double think_s = 0;
     RowPlace place;
     uint32_t session = 0;
   };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "base/input_error.h"
 #include "base/json_document.h"
@@ -91,6 +93,22 @@ void note_left_out(int64_t number, std::string_view noun, std::string_view which
   if (number == 0) return;
   source.notes.push_back(count_of(number, noun) + std::string(which) + (number == 1 ? " is" : " are") +
                          " left out");
+}
+
+std::string LeftOut::text() const {
+  const std::pair<int64_t, const char*> kinds[] = {
+      {warm_up, "warm-up"}, {cool_down, "cool-down"}, {cancelled, "cancelled"}, {failed, "failed"}};
+  std::vector<std::string> parts;
+  for (const auto& [number, name] : kinds) {
+    if (number > 0) parts.push_back(std::to_string(number) + " " + name);
+  }
+  if (parts.empty()) return "";
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  }
+  const bool is_one = warm_up + cool_down + cancelled + failed == 1;
+  return text + (is_one ? " request is left out" : " requests are left out");
 }
 
 void report_bad_rows(const std::string& path, const BadRows& bad, Source& source) {

@@ -53,6 +53,14 @@ std::string count_of(int64_t number, std::string_view noun);
 // Notes what is left out, if anything: "2 requests without output tokens are left out".
 void note_left_out(int64_t number, std::string_view noun, std::string_view which, Source& source);
 
+// Requests of a benchmark that are no part of its measurement.
+struct LeftOut {
+  int64_t warm_up = 0, cool_down = 0, cancelled = 0, failed = 0;
+
+  // "2 warm-up and 3 failed requests are left out"; empty where there are none.
+  std::string text() const;
+};
+
 // Adds what was skipped to the source's notes. Throws InputError for a source without sessions.
 void report_bad_rows(const std::string& path, const BadRows& bad, Source& source);
 

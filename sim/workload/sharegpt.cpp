@@ -1,5 +1,5 @@
-// ShareGPT's raw JSON: an array of {"id", "conversations": [{"from", "value"}]}. Files have hundreds of
-// megabytes, so that the parser's events are followed and only token counts are kept.
+// ShareGPT's raw JSON: an array of {"id", "conversations": [{"from", "value"}]}, or one conversation a line.
+// Files have hundreds of megabytes, so that the parser's events are followed and only token counts are kept.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -104,13 +104,22 @@ TokenCounts read_token_counts(const std::string& path) {
 
 class Conversations : public nlohmann::json_sax<Json> {
  public:
-  Conversations(const SourceOptions& options, std::optional<int64_t> most, const GzStreambuf& file)
-      : options_(options), most_(most), file_(file) {
+  // `is_array`: of the file; else its values are conversations.
+  Conversations(const SourceOptions& options, std::optional<int64_t> most, const GzStreambuf& file,
+                bool is_array)
+      : options_(options),
+        most_(most),
+        file_(file),
+        outermost_(is_array ? Place::file : Place::file_items),
+        place_(outermost_) {
     odd_.enter_list("conversation ");
     if (!options.token_counts.empty()) counts_ = read_token_counts(options.token_counts);
   }
 
   Source finish();
+  // What is parsed next begins in the line that the file is read to.
+  void begin_document() { first_line_ = file_.line_number(); }
+  bool wants_more() const { return !most_ || std::ssize(source_.sessions) < *most_; }
 
   bool null() override { return scalar("null", nullptr); }
   bool boolean(bool value) override { return scalar(value ? "true" : "false", nullptr); }
@@ -131,8 +140,8 @@ class Conversations : public nlohmann::json_sax<Json> {
     int line = 0, column = 0;
     const char* place = std::strstr(error.what(), "at line ");
     if (place && std::sscanf(place, "at line %d, column %d", &line, &column) == 2) {
-      throw InputError(options_.path + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " +
-                       json_reason(error.what()));
+      throw InputError(options_.path + ":" + std::to_string(first_line_ - 1 + line) + ":" +
+                       std::to_string(column) + ": " + json_reason(error.what()));
     }
     throw InputError(options_.path + ": " + json_reason(error.what()));
   }
@@ -141,7 +150,7 @@ class Conversations : public nlohmann::json_sax<Json> {
   // Inside what the parser is: each place opens into the next.
   enum class Place : uint8_t { file, file_items, conversation, messages, message };
 
-  bool is_list_key() const { return key_ == "conversations" || key_ == "items"; }
+  bool is_list_key() const { return key_ == "conversations" || key_ == "items" || key_ == "messages"; }
   std::string place_of_message() const {
     return list_key_ + "." + std::to_string(messages_.size() - (place_ == Place::message ? 1 : 0));
   }
@@ -166,7 +175,9 @@ class Conversations : public nlohmann::json_sax<Json> {
   BadRows bad_rows_;
   OddRows odd_;
 
-  Place place_ = Place::file;
+  int64_t first_line_ = 1;
+  const Place outermost_;
+  Place place_;
   int ignored_ = 0;  // depth inside a value that nobody wants
   std::string key_, list_key_;
   std::set<std::string> conversation_keys_, message_keys_;  // of those that are open
@@ -231,7 +242,7 @@ bool Conversations::scalar(std::string shown, const std::string* text) {
     case Place::file:
       throw InputError(options_.path + ": found " + shown + ", allowed: an array of conversations");
     case Place::file_items:
-      bad("", shown, "an object");
+      bad("", shown, outermost_ == Place::file ? "an object" : "an object a line");
       return end_conversation();
     case Place::conversation:
       if (key_ == "id") id_ = text ? *text : shown;
@@ -241,7 +252,9 @@ bool Conversations::scalar(std::string shown, const std::string* text) {
       bad(place_of_message(), shown, "an object");
       return true;
     case Place::message:
-      if (key_ == "from" || key_ == "value") message_field(shown, text);
+      // OpenAI's chat format calls them role and content.
+      if (key_ == "from" || key_ == "role" || key_ == "value" || key_ == "content")
+        message_field(shown, text);
       return true;
   }
   KVCAP_BUG("a place is not handled");
@@ -250,7 +263,7 @@ bool Conversations::scalar(std::string shown, const std::string* text) {
 void Conversations::message_field(const std::string& shown, const std::string* text) {
   const std::string path = place_of_message() + "." + key_;
   if (!text) return bad(path, shown, "a string");
-  if (key_ == "value") {
+  if (key_ == "value" || key_ == "content") {
     messages_.back().tokens = estimate_tokens(*text);
     messages_.back().text = std::hash<std::string>()(*text);
     return;
@@ -332,7 +345,7 @@ bool Conversations::end_conversation() {
   messages_.clear();
   error_.clear();
   ++conversation_;
-  return !most_ || std::ssize(source_.sessions) < *most_;
+  return wants_more();
 }
 
 Source Conversations::finish() {
@@ -356,8 +369,20 @@ Source Conversations::finish() {
 Source read_sharegpt(const SourceOptions& options, std::optional<int64_t> most) {
   GzStreambuf buffer(options.path);
   std::istream stream(&buffer);
-  Conversations conversations(options, most, buffer);
-  Json::sax_parse(stream, &conversations);
+  constexpr int kByteOrderMark = 0xef, kByteOrderMarkBytes = 3;
+  if (stream.peek() == kByteOrderMark) stream.ignore(kByteOrderMarkBytes);
+  stream >> std::ws;
+  const bool is_lines = stream.peek() == '{';
+  Conversations conversations(options, most, buffer, !is_lines);
+  if (!is_lines) {
+    Json::sax_parse(stream, &conversations);
+    return conversations.finish();
+  }
+  do {
+    conversations.begin_document();
+    Json::sax_parse(stream, &conversations, Json::input_format_t::json, false);
+  } while (conversations.wants_more() && (stream >> std::ws) &&
+           stream.peek() != std::istream::traits_type::eof());
   return conversations.finish();
 }
 

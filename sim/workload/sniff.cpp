@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "workload/gz_file.h"
+#include "workload/python_numbers.h"
 
 namespace kvcap {
 namespace {
@@ -50,7 +51,7 @@ class Keys : public nlohmann::json_sax<Json> {
 std::vector<std::string> keys_of(std::string_view object) {
   std::vector<std::string> names;
   Keys keys(names);
-  Json::sax_parse(object, &keys, Json::input_format_t::json, false);
+  Json::sax_parse(with_nulls_for_python_numbers(object), &keys, Json::input_format_t::json, false);
   return names;
 }
 
@@ -92,6 +93,8 @@ FileBeginning beginning_of(std::string_view text) {
   FileBeginning beginning;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return beginning;  // UTF-16: lines.cpp refuses
   const std::size_t start = text.find_first_not_of(kBlank);
   if (start == std::string_view::npos) return beginning;
   text.remove_prefix(start);

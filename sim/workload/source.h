@@ -86,6 +86,10 @@ bool history_grows(History scenario, History session, uint32_t context_tokens);
 // Whether turns wait for the source's own think times.
 bool uses_recorded_think_times(const WorkloadOptions& options, const Source& source);
 
+// Whether arrivals.process trace can replay the source: it says when all turns arrive, or when sessions begin
+// and how long after the answer before their later turns come.
+bool has_timetable(const Source& source);
+
 // Throws InputError where the scenario lets histories grow; for readers of whole prompts.
 void refuse_growing_history(const SourceOptions& options);
 
@@ -111,11 +115,15 @@ Source read_vllm(const SourceOptions& options, std::optional<int64_t> most);
 Source read_azure(const SourceOptions& options, std::optional<int64_t> most);
 Source read_burstgpt(const SourceOptions& options, std::optional<int64_t> most);
 Source read_csv(const SourceOptions& options, std::optional<int64_t> most);
+Source read_vidur(const SourceOptions& options, std::optional<int64_t> most);
+Source read_splitwise(const SourceOptions& options, std::optional<int64_t> most);
 
 // Read logs of other programs, one file each; traces/README.md has the rules. Rows are in any order. Errors
 // as above.
 Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most);
 Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most);
+Source read_inference_perf(const SourceOptions& options, std::optional<int64_t> most);
+Source read_multi_round_qa(const SourceOptions& options, std::optional<int64_t> most);
 Source read_genai_perf(const SourceOptions& options, std::optional<int64_t> most);
 Source read_lmcache_lookup(const SourceOptions& options, std::optional<int64_t> most);
 Source read_bailian(const SourceOptions& options, std::optional<int64_t> most);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "workload/likely_columns.h"
 #include "workload/vllm_bench.h"
 
 namespace kvcap {
@@ -35,13 +36,17 @@ constexpr std::array kSources = {
             [](const SourceRequest& request) { return generate_chats(generated(request), request.seed); }},
     SourceRow{
         .name = "sharegpt",
-        .summary = "ShareGPT's raw JSON",
+        .summary = "ShareGPT's raw JSON or JSONL",
         .open = [](const SourceRequest& request) { return read_sharegpt(request.options, request.sessions); },
         .sniff =
             [](const FileBeginning& beginning) {
-              return beginning.is_array &&
-                     (beginning.item_keys.empty() || is_among("conversations", beginning.item_keys) ||
-                      is_among("items", beginning.item_keys));
+              if (beginning.is_array && beginning.item_keys.empty()) return true;
+              const std::vector<std::string>& keys =
+                  beginning.is_array ? beginning.item_keys : beginning.keys;
+              if (is_among("conversations", keys) || is_among("items", keys)) return true;
+              // A log of requests may have each one's messages beside its token counts.
+              return is_among("messages", keys) && !is_among("usage", keys) &&
+                     !is_among("output_length", keys);
             }},
     SourceRow{
         .name = "leval",
@@ -85,8 +90,9 @@ constexpr std::array kSources = {
                   }},
     SourceRow{
         .name = "mooncake",
-        .summary = "Mooncake's JSONL: arrivals, lengths and blocks of prompts",
+        .summary = "Mooncake's JSONL: arrivals, lengths and blocks of prompts; sessions with delays",
         .has_arrivals = true,
+        .think_times = ThinkTimes::some,
         .open = [](const SourceRequest& request) { return read_mooncake(request.options, request.sessions); },
         .sniff =
             [](const FileBeginning& beginning) {
@@ -104,7 +110,8 @@ constexpr std::array kSources = {
                      !beginning.has_column("prompt_id");
             }},
     SourceRow{.name = "vllm_bench",
-              .summary = "result of vllm bench serve --save-detailed: arrivals, lengths, latencies",
+              .summary = "result of vllm bench serve --save-detailed or SGLang's bench_serving "
+                         "--output-details: arrivals, lengths, latencies",
               .has_arrivals = true,
               .input_is = InputIs::whole_prompt,
               .open =
@@ -138,6 +145,31 @@ constexpr std::array kSources = {
         .open =
             [](const SourceRequest& request) { return read_genai_perf(request.options, request.sessions); },
         .sniff = [](const FileBeginning& beginning) { return beginning.has_key("experiments"); }},
+    SourceRow{.name = "inference_perf",
+              .summary = "inference-perf's per_request_lifecycle_metrics.json: starts, lengths, latencies",
+              .has_arrivals = true,
+              .input_is = InputIs::whole_prompt,
+              .open =
+                  [](const SourceRequest& request) {
+                    return read_inference_perf(request.options, request.sessions);
+                  },
+              .sniff =
+                  [](const FileBeginning& beginning) {
+                    return is_among("start_time", beginning.item_keys) &&
+                           is_among("end_time", beginning.item_keys);
+                  }},
+    SourceRow{.name = "multi_round_qa",
+              .summary = "CSV of LMCache's and production-stack's multi-round-qa: starts, lengths, users",
+              .has_arrivals = true,
+              .input_is = InputIs::whole_prompt,
+              .open =
+                  [](const SourceRequest& request) {
+                    return read_multi_round_qa(request.options, request.sessions);
+                  },
+              .sniff =
+                  [](const FileBeginning& beginning) {
+                    return beginning.has_column("generation_tokens") && beginning.has_column("launch_time");
+                  }},
     SourceRow{.name = "lmcache_lookup",
               .summary = "LMCache's lookup-hash log: arrivals and chunks of prompts",
               .has_arrivals = true,
@@ -193,11 +225,31 @@ constexpr std::array kSources = {
         .open = [](const SourceRequest& request) { return read_burstgpt(request.options, request.sessions); },
         .sniff = [](const FileBeginning& beginning) { return beginning.has_column("Request tokens"); }},
     SourceRow{
+        .name = "vidur",
+        .summary = "Vidur's CSV: lengths, perhaps arrivals",
+        .has_arrivals = true,
+        .open = [](const SourceRequest& request) { return read_vidur(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_column("num_prefill_tokens") && beginning.has_column("num_decode_tokens");
+            }},
+    SourceRow{
+        .name = "splitwise",
+        .summary = "CSV of Splitwise's simulator: arrivals and lengths",
+        .has_arrivals = true,
+        .open =
+            [](const SourceRequest& request) { return read_splitwise(request.options, request.sessions); },
+        .sniff =
+            [](const FileBeginning& beginning) {
+              return beginning.has_column("prompt_size") && beginning.has_column("token_size");
+            }},
+    SourceRow{
         .name = "csv",
         .summary = "any CSV of requests: arrival_s, input_tokens, output_tokens, session, or "
                    "workload.source.columns",
         .has_arrivals = true,
         .has_columns = true,
+        .input_is = InputIs::automatic,
         .open = [](const SourceRequest& request) { return read_csv(request.options, request.sessions); },
         .sniff = [](const FileBeginning& beginning) { return beginning.has_column("arrival_s"); }},
     SourceRow{
@@ -205,6 +257,7 @@ constexpr std::array kSources = {
         .summary = "any JSONL of requests, with keys as the columns of csv",
         .has_arrivals = true,
         .has_columns = true,
+        .input_is = InputIs::automatic,
         .open = [](const SourceRequest& request) { return read_csv(request.options, request.sessions); },
         .sniff = [](const FileBeginning& beginning) { return beginning.has_key("arrival_s"); }},
     SourceRow{.name = "few_shot",
@@ -247,6 +300,10 @@ const SourceRow& guess_source(const std::string& path) {
     if (row.sniff && row.sniff(beginning)) return row;
   }
   refuse_array_of_objects(path, beginning);
+  if (beginning.columns.size() > 1) throw unknown_columns(path, "a CSV with the columns", beginning.columns);
+  if (!beginning.has_key("turns") && !likely_columns(beginning.keys).empty()) {
+    throw unknown_columns(path, "JSON with the keys", beginning.keys);
+  }
   return kSources.front();
 }
 

@@ -28,9 +28,10 @@ struct SourceRow {
   std::string_view name;
   std::string_view summary;  // one line
   bool is_generated = false;
-  bool has_arrivals = false;               // its sessions may say when they arrive
-  bool has_columns = false;                // the options' columns say which one holds what
-  InputIs input_is = InputIs::new_tokens;  // what the format says of the input of a later turn
+  bool has_arrivals = false;  // its sessions may say when they arrive
+  bool has_columns = false;   // the options' columns say which one holds what
+  // What the format says of the input of a later turn; automatic: nothing.
+  InputIs input_is = InputIs::new_tokens;
   ThinkTimes think_times = ThinkTimes::none;
   // Throws InputError as make_workload does.
   Source (*open)(const SourceRequest& request) = nullptr;
@@ -44,7 +45,7 @@ std::span<const std::string_view> source_names();
 const SourceRow& source_row(std::string_view name);
 
 // The kind of a file: the first row that knows its beginning; session JSONL where none does. Throws
-// InputError where it cannot be read.
+// InputError where it cannot be read, and for a log of other columns.
 const SourceRow& guess_source(const std::string& path);
 
 }  // namespace kvcap

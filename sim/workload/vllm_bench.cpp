@@ -14,7 +14,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kHowToDetail = "run vllm bench serve with --save-result --save-detailed";
+constexpr std::string_view kHowToDetail =
+    "run vllm bench serve with --save-result --save-detailed, or SGLang's bench_serving with "
+    "--output-details";
 
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -206,8 +208,10 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   BadRows bad;
   std::vector<BenchRun> runs = read_runs(options.path, options.on_bad_row, bad);
   if (runs.size() != 1) {
-    throw InputError(options.path + ": found " + std::to_string(runs.size()) +
-                     " results of vllm bench serve, allowed: one (--append-result writes one a line)");
+    throw InputError(
+        options.path + ": found " + std::to_string(runs.size()) +
+        " results of vllm bench serve, allowed: one (--append-result, and SGLang's bench_serving "
+        "always, write one a line)");
   }
   BenchRun& run = runs.front();
   if (run.requests.empty() && bad.count == 0 && run.requests_failed == 0) {
@@ -223,6 +227,7 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   double first_s = INFINITY;
   for (const BenchRequest& one : run.requests) first_s = std::min(first_s, one.start_s);
   RequestLog log(most);
+  log.left_out.failed = run.requests_failed;
   log.enter_list("request ");
   const float* gaps = run.itls_s.data();
   for (std::size_t i = 0; i < run.requests.size(); ++i) {
@@ -239,7 +244,6 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   Source source = log.finish(options.path, bad);
   const std::string note = note_on_starts(run, has_starts);
   if (!note.empty()) source.notes.push_back(note);
-  note_left_out(run.requests_failed, "failed request", "", source);
   return source;
 }
 

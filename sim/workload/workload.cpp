@@ -70,6 +70,20 @@ void order_by_trace(double speed, Workload& workload) {
   }
 }
 
+// The same where later turns wait for the answer before. `lines`: of the source, by session.
+void order_by_delays(double speed, const Source& source, std::span<const std::size_t> lines,
+                     Workload& workload) {
+  order_by_trace(speed, workload);
+  // Sessions are sorted now, but their turns stand where they stood.
+  std::size_t turn = 0;
+  for (std::size_t line : lines) {
+    const Session& session = source.sessions[line];
+    for (uint32_t i = 0; i < session.turn_count; ++i, ++turn) {
+      if (i > 0) workload.turns[turn].time_s = source.think_time_s(session.first_turn + i);
+    }
+  }
+}
+
 double turns_per_session(const Workload& workload) {
   return static_cast<double>(workload.turns.size()) / static_cast<double>(workload.sessions.size());
 }
@@ -127,6 +141,18 @@ int64_t known_piece_tokens(const Workload& workload, std::size_t turn, const Key
     }
   }
   return tokens;
+}
+
+// Whether a trace says when sessions begin and, of their later turns, how long after the answer before they
+// come.
+bool follows_delays(const Source& source) {
+  for (const Session& session : source.sessions) {
+    if (std::isnan(source.turns[session.first_turn].time_s)) return false;
+    for (uint32_t i = 1; i < session.turn_count; ++i) {
+      if (std::isnan(source.think_time_s(session.first_turn + i))) return false;
+    }
+  }
+  return !source.think_times_s.empty();
 }
 
 bool has_unknown_arrival(const Source& source) {
@@ -224,7 +250,7 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
   const bool timed = options.arrivals.process == ArrivalProcess::trace;
   Source source = row.open(
       {.options = options.source, .sessions = options.sessions, .seed = seed, .needs_arrivals = timed});
-  if (timed && !row.is_generated && has_unknown_arrival(source)) {
+  if (timed && !row.is_generated && !has_timetable(source)) {
     throw InputError(options.source.path +
                      ": no arrivals in it, required where arrivals.process is \"trace\"");
   }
@@ -233,6 +259,8 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
   }
   return source;
 }
+
+bool has_timetable(const Source& source) { return !has_unknown_arrival(source) || follows_delays(source); }
 
 bool uses_recorded_think_times(const WorkloadOptions& options, const Source& source) {
   const ThinkDistribution wanted = options.think_time.distribution;
@@ -286,7 +314,10 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
                              std::string(timed ? "workload.arrivals.process is \"trace\""
                                                : "the source says no think times; they are constant"));
   }
-  if (timed) {
+  if (timed && has_unknown_arrival(source)) {
+    workload.absolute_times = false;
+    order_by_delays(options.arrivals.speed, source, chosen, workload);
+  } else if (timed) {
     order_by_trace(options.arrivals.speed, workload);
   } else {
     draw_times(options, source, chosen, seed, workload);

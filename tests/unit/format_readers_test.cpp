@@ -59,9 +59,9 @@ TEST_F(ForeignLog, OfGuideLlmIsAllItsBenchmarks) {
   // The second turn's prompt of 60 has the 55 tokens before it.
   EXPECT_EQ(turns_of(source), (Turns{{0, 10, 2}, {0.5, 30, 4}, {10, 50, 5}, {11, 5, 6}}));
   EXPECT_EQ(measured_of(source)[3], (std::array<double, 2>{0.25, 2.5}));
-  EXPECT_EQ(source.notes[1],
+  EXPECT_EQ(source.notes[1], "1 failed request is left out");
+  EXPECT_EQ(source.notes[2],
             "the file has 2 benchmarks: their requests are one log, one benchmark after the other");
-  EXPECT_EQ(source.notes[2], "1 failed or unfinished request is left out");
   EXPECT_EQ(refusal("guidellm", R"({"benchmarks":[{"requests":{"successful":[)" +
                                     guide_request("1700000010.5", 30, 4) + "," +
                                     guide_request("1700000010.5", 0, 4) + "]}}]}"),
@@ -70,6 +70,22 @@ TEST_F(ForeignLog, OfGuideLlmIsAllItsBenchmarks) {
   EXPECT_EQ(refusal("guidellm", R"({"benchmarks":[{"requests":{}}]})"),
             "t: benchmarks.0.requests.successful: missing, required");
   EXPECT_EQ(refusal("guidellm", "{}"), "t: benchmarks: missing, required: a benchmarks.json of GuideLLM");
+}
+
+TEST_F(ForeignLog, OfGuideLlmLeavesOutWhatWasNotMeasured) {
+  // Measured from 20 to 30 s; requests take 2.5 s. The second straddles the beginning.
+  const std::string text =
+      R"({"benchmarks":[{"scheduler_metrics":{"measure_start_time":1700000020.0,"measure_end_time":1700000030.0},)"
+      R"("metrics":{"request_totals":{"successful":9}},"requests":{"successful":[)" +
+      guide_request("1700000010.0", 10, 2) + "," + guide_request("1700000019.0", 20, 2) + "," +
+      guide_request("1700000025.0", 30, 2) + "," + guide_request("1700000031.0", 40, 2) +
+      R"(],"errored":[{},{}],"incomplete":[{}]}}]})";
+  const Source source = open("guidellm", text);
+  EXPECT_EQ(turns_of(source), (Turns{{0, 20, 2}, {6, 30, 2}}));
+  EXPECT_EQ(source.notes[0], "1 warm-up, 1 cool-down, 1 cancelled and 2 failed requests are left out");
+  EXPECT_EQ(source.notes[1],
+            "the file has 4 of 9 successful requests (--sample-requests): the server saw a higher rate");
+  EXPECT_EQ(source.warnings.size(), 1u);
 }
 
 TEST_F(ForeignLog, OfGuideLlmBeginsAConversationAgainInEachBenchmark) {
@@ -113,6 +129,87 @@ TEST_F(ForeignLog, OfAiPerfHasSessionsAndItsGaps) {
             "t:1: metadata.request_start_ns: found -1, allowed: a time of at least 0");
   EXPECT_EQ(refusal("aiperf", R"({"metadata":{"request_start_ns":1},"metrics":{}})"),
             "t:1: metrics.input_sequence_length.value: missing, required");
+}
+
+TEST_F(ForeignLog, OfAiPerfLeavesOutWarmUpAndCancelledRequests) {
+  const auto in_phase = [](const std::string& phase, const std::string& start_ns) {
+    return replaced(ai_request(start_ns, 50, 9, "a"), R"("was_cancelled")",
+                    R"("benchmark_phase":")" + phase + R"(","was_cancelled")");
+  };
+  const std::string warm = in_phase("warmup", "1759813207532900363");
+  const std::string cancelled = replaced(in_phase("profiling", "1759813208532900363"),
+                                         R"("was_cancelled":false)", R"("was_cancelled":true)");
+  const Source source =
+      open("aiperf", warm + warm + cancelled + in_phase("profiling", "1759813209532900363"));
+  EXPECT_EQ(turns_of(source), (Turns{{0, 50, 9}}));
+  EXPECT_EQ(source.notes[0], "2 warm-up and 1 cancelled requests are left out");
+  EXPECT_EQ(refusal("aiperf", warm + warm), "t: no sessions in it: 2 warm-up requests are left out");
+}
+
+std::string perf_request(double start_s, const std::string& info, const std::string& error = "null") {
+  return R"({"start_time":)" + std::to_string(start_s) + R"(,"end_time":)" + std::to_string(start_s + 2) +
+         R"(,"request":"{\"prompt\": 1}","response":"x","info":)" + info + R"(,"error":)" + error + "}";
+}
+
+TEST_F(ForeignLog, OfInferencePerfHasItsTokensAndTheirTimes) {
+  // As versions before and after multimodal requests write it; the clock's zero means nothing.
+  const std::string old_info =
+      R"({"input_tokens":100,"output_tokens":3,"output_token_times":[101.25,101.5,102.0]})";
+  const std::string new_info =
+      R"({"request_metrics":{"text":{"input_tokens":40}},"input_tokens":40,"extra_info":{"user_session":"u"},)"
+      R"("response_metrics":{"output_tokens":7,"server_usage":{"completion_tokens":8},"output_token_times":[]}})";
+  const Source source =
+      open("inference_perf", "[" + perf_request(101, old_info) + "," + perf_request(100.5, new_info) + "," +
+                                 perf_request(99, "null") + "," +
+                                 perf_request(98, old_info, R"({"error_type":"t","error_msg":"m"})") + "]");
+  EXPECT_EQ(turns_of(source), (Turns{{0, 40, 8}, {0.5, 100, 3}}));
+  EXPECT_TRUE(std::isnan(source.measured[0].ttft_s)) << "it was not streamed";
+  EXPECT_EQ(measured_of(source)[1], (std::array<double, 2>{0.25, 2}));
+  EXPECT_EQ(source.measured_itls_s, (std::vector<float>{0.25f, 0.5f}));
+  EXPECT_EQ(source.labels[0].id, "\"u\"");
+  EXPECT_EQ(source.notes[1], "2 failed requests are left out");
+  EXPECT_EQ(refusal("inference_perf", "[" + perf_request(1, R"({"output_tokens":3})") + "]"),
+            "t: requests.0: info.request_metrics.text.input_tokens: missing, required");
+  EXPECT_EQ(refusal("inference_perf", "[" + perf_request(101.4, old_info) + "]"),
+            "t: requests.0: info.output_token_times: found 101.25, allowed: seconds that ascend, none before "
+            "start_time");
+  EXPECT_EQ(refusal("inference_perf", "{}"),
+            "t: allowed: an array of requests, as inference-perf's per_request_lifecycle_metrics.json");
+}
+
+TEST_F(ForeignLog, OfVidurAndSplitwiseAreTimesAndLengths) {
+  EXPECT_EQ(turns_of(open("vidur",
+                          "arrived_at,num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n"
+                          "0.0,374,44,418,8.5\n0.5,396.0,109,505,3.6\n")),
+            (Turns{{0, 374, 44}, {0.5, 396, 109}}));
+  const std::string lengths = ",num_prefill_tokens,num_decode_tokens\n0,374,44\n1,2,0\n";
+  WorkloadOptions options = holding("vidur", lengths);
+  EXPECT_EQ(guess_source(options.source.path).name, "vidur");
+  options.arrivals.process = ArrivalProcess::poisson;
+  const Source source = open_source(options, 1);
+  ASSERT_EQ(source.turns.size(), 1u);
+  EXPECT_TRUE(std::isnan(source.turns[0].time_s)) << "this file has lengths alone";
+  EXPECT_EQ(source.notes[0], "1 request without output tokens is left out");
+
+  const std::string header =
+      "request_id,request_type,application_id,arrival_timestamp,batch_size,prompt_size,token_size\n";
+  EXPECT_EQ(turns_of(open("splitwise", header + "0,2,0,0.02,1,2162,5\n1,2,0,0.04,1,50,6\n")),
+            (Turns{{0.02, 2162, 5}, {0.04, 50, 6}}));
+  EXPECT_EQ(refusal("splitwise", header + "0,2,0,0.02,4,2162,5\n"),
+            "t:2: batch_size: found 4, allowed: 1, as splitwise-sim writes");
+}
+
+TEST_F(ForeignLog, OfMultiRoundQaHasWholePromptsOfUsers) {
+  const Source source = open("multi_round_qa",
+                             "prompt_tokens,generation_tokens,ttft,generation_time,user_id,question_id,"
+                             "launch_time,finish_time\n"
+                             "1000,100,0.25,1.0,7,1,1700000000.0,1700000001.25\n"
+                             "1120,100,0.5,1.0,7,2,1700000010.0,1700000011.5\n"
+                             "0,0,0.0,1.0,8,1,1700000011.0,1700000012.0\n");
+  // 1,120 less 1,000 + 100.
+  EXPECT_EQ(turns_of(source), (Turns{{0, 1000, 100}, {10, 20, 100}}));
+  EXPECT_EQ(measured_of(source)[1], (std::array<double, 2>{0.5, 1.5}));
+  EXPECT_EQ(source.notes[0], "1 request without output tokens is left out");
 }
 
 TEST_F(ForeignLog, OfGenAiPerfHasEstimatedTokens) {

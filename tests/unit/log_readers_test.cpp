@@ -276,18 +276,48 @@ TEST_F(LogFile, IsRecognisedAsNewTokensWhereInputsDoNotGrow) {
   EXPECT_EQ(note_on("1,50,30,a\n2,81,10,a\n").find(or_new), std::string::npos);
 }
 
+TEST_F(LogFile, IsReadAsWholePromptsWhereAllInputsProveIt) {
+  const std::string header = "arrival_s,input_tokens,output_tokens,session\n";
+  const std::string growing = "0,100,20,a\n1,150,30,a\n2,200,10,a\n3,230,10,a\n4,300,1,a\n";
+  // 150 less 100 + 20, 200 less 150 + 30, ...; new tokens ascend so with a chance of 1/5!.
+  const Source source = open(holding("csv", header + growing));
+  EXPECT_EQ(turns_of(source), (Turns{{0, 100, 20}, {1, 30, 30}, {2, 20, 10}, {3, 20, 10}, {4, 60, 1}}));
+  ASSERT_EQ(source.notes.size(), 1u);
+  EXPECT_EQ(
+      source.notes[0],
+      "inputs are read as whole prompts: in all 4 later turns the input is at least as long as the input "
+      "and the answer before it; the longest context has 301 tokens if inputs are whole prompts, 1051 if "
+      "they are new tokens; --input-is or workload.source.input_is new_tokens changes that");
+  EXPECT_EQ(source.warnings, source.notes) << "it stands beside every answer";
+  // The last prompt is its history and nothing else: it starts a context.
+  const Source repeated = open(holding("csv", header + growing + "5,301,1,a\n"));
+  EXPECT_EQ(turns_of(repeated).back(), (std::array<double, 3>{5, 301, 1}));
+  EXPECT_EQ(repeated.parents.back(), -1);
+  // What the user says holds.
+  WorkloadOptions asked = holding("csv", header + growing);
+  asked.source.input_is = InputIs::new_tokens;
+  EXPECT_EQ(open(asked).turns[1].input_tokens, 150u);
+  EXPECT_NE(open(asked).notes.at(0).find("they look like whole prompts"), std::string::npos);
+  // Three turns ascend with a chance of 1/3!, two such sessions with 1/36, which is below 1/20.
+  const std::string three = "0,100,20,a\n1,150,30,a\n2,200,10,a\n";
+  EXPECT_EQ(open(holding("csv", header + three)).turns[1].input_tokens, 150u);
+  const std::string other = "0.5,100,20,b\n1.5,150,30,b\n2.5,200,10,b\n";
+  EXPECT_EQ(open(holding("csv", header + three + other)).turns[1].input_tokens, 30u);
+}
+
 TEST_F(LogFile, IsRecognisedAsWholePromptsWhereInputsGrow) {
   const std::string header = "arrival_s,input_tokens,output_tokens,session\n";
+  // Four of five, so that nothing is proven.
   const std::string growing =
-      header + "0,100,20,a\n1,150,30,a\n2,200,10,a\n3,230,10,a\n4,300,1,a\n5,301,1,a\n";
+      header + "0,100,20,a\n1,150,30,a\n2,200,10,a\n3,230,10,a\n4,300,1,a\n5,200,1,a\n";
   const Source source = open(holding("csv", growing));
   EXPECT_EQ(source.turns[1].input_tokens, 150u) << "it is only said";
   ASSERT_EQ(source.notes.size(), 1u);
   EXPECT_EQ(
       source.notes[0],
-      "inputs are read as new tokens, but they look like whole prompts: in 5 of 5 later turns the input is "
+      "inputs are read as new tokens, but they look like whole prompts: in 4 of 5 later turns the input is "
       "at least as long as the input and the answer before it, so that history counts twice; the longest "
-      "context has 302 tokens if inputs are whole prompts, 1353 if they are new tokens; --input-is or "
+      "context has 301 tokens if inputs are whole prompts, 1252 if they are new tokens; --input-is or "
       "workload.source.input_is whole_prompt takes the history out");
   // Three of four are not four of five.
   EXPECT_TRUE(open(holding("csv", header + "0,100,20,a\n1,150,30,a\n2,200,10,a\n3,230,10,a\n4,9,1,a\n"))
@@ -341,6 +371,16 @@ TEST_F(LogFile, OfVllmBenchHasStartsAndWhatWasMeasured) {
   EXPECT_EQ(source.notes.back(), "1 failed request is left out");
 }
 
+TEST_F(LogFile, OfSglangMayHaveARateWithoutALimitAsPythonWritesIt) {
+  const std::string text = bench(kDetails, "Infinity") + "\n";
+  EXPECT_EQ(guessed(text), "vllm_bench");
+  const Source source = open(holding("vllm_bench", text));
+  EXPECT_EQ(turns_of(source), (Turns{{0, 10, 3}, {0, 20, 2}, {0, 40, 4}}));
+  EXPECT_EQ(refusal("vllm_bench", bench(kDetails, "Infinit")).substr(0, 15), "t: syntax error");
+  // A text may have such words.
+  EXPECT_EQ(open(holding("vllm_bench", replaced(text, R"("x")", R"("\"NaN")"))).turns.size(), 3u);
+}
+
 TEST_F(LogFile, OfVllmBenchTakesARequestWithoutTokensAsFailed) {
   const std::string silent = replaced(kDetails, R"("timeout")", R"("")");
   const Source source = open(holding("vllm_bench", bench(silent + R"(,"start_times":[0,1,2,3])")));
@@ -352,7 +392,7 @@ TEST_F(LogFile, OfVllmBenchDrawsArrivalsWhereThereAreNone) {
   const Source drawn = open(holding("vllm_bench", bench(kDetails)));
   EXPECT_EQ(drawn.turns[0].time_s, 0);
   EXPECT_GT(drawn.turns[1].time_s, 0);
-  EXPECT_EQ(drawn.notes[0],
+  EXPECT_EQ(drawn.notes.back(),
             "the file has no start_times: arrivals are drawn as the bench draws them, at 2.5 requests/s with "
             "burstiness 1.0");
   // Burstiness is the shape of gamma gaps: 4 halves their variation.
@@ -365,7 +405,7 @@ TEST_F(LogFile, OfVllmBenchDrawsArrivalsWhereThereAreNone) {
   std::string held_back = bench(std::string(kDetails) + R"(,"start_times":[1,2,3,4])");
   held_back.replace(held_back.find("null"), 4, "16");
   EXPECT_EQ(
-      open(holding("vllm_bench", held_back)).notes[0],
+      open(holding("vllm_bench", held_back)).notes.back(),
       "the bench had at most 16 requests at a time, whose starts depend on the server that it measured: "
       "workload.arrivals closed_loop with concurrency 16 repeats that on any machine");
 }
@@ -394,9 +434,12 @@ TEST_F(LogFile, OfVllmBenchTellsItsSummaryWithoutDetails) {
 TEST_F(LogFile, OfVllmBenchIsRefusedWithPlaceAndReason) {
   const std::pair<std::string, std::string> cases[] = {
       {bench(""),
-       "t: input_lens: missing, required: run vllm bench serve with --save-result --save-detailed"},
+       "t: input_lens: missing, required: run vllm bench serve with --save-result --save-detailed, or "
+       "SGLang's "
+       "bench_serving with --output-details"},
       {bench(kDetails) + bench(kDetails),
-       "t: found 2 results of vllm bench serve, allowed: one (--append-result writes one a line)"},
+       "t: found 2 results of vllm bench serve, allowed: one (--append-result, and SGLang's bench_serving "
+       "always, write one a line)"},
       {bench(R"(,"input_lens":[1,2],"output_lens":[1])"),
        "t: output_lens: found 1 entries, allowed: 2, as many as input_lens has"},
       {bench(R"(,"input_lens":[1,-2],"output_lens":[1,1])"),

@@ -73,6 +73,32 @@ TEST_F(ShareGpt, PassesOverKeysThatAreNotItsOwn) {
   EXPECT_EQ(make_workload(holding(text), 1).turns.size(), 1u);
 }
 
+TEST_F(ShareGpt, MayBeAConversationALine) {
+  const std::string one = conversation("a", message("human", 1) + "," + message("gpt", 10));
+  const std::string other = conversation("b", message("human", 10) + "," + message("gpt", 1));
+  const Workload workload = make_workload(holding("\xef\xbb\xbf" + one + "\n\n" + other + "\n"), 1);
+  ASSERT_EQ(workload.sessions.size(), 2u);
+  EXPECT_EQ(workload.turns[0].output_tokens, 14u);
+  EXPECT_EQ(workload.turns[1].input_tokens, 14u);
+  WorkloadOptions options = holding(one + "\n" + other + "\n");
+  options.sessions = 1;
+  EXPECT_EQ(make_workload(options, 1).sessions.size(), 1u);
+  EXPECT_EQ(error_of(holding(one + "\n" + R"({"id":"c"})" + "\n")),
+            "raw.json: 1.conversations: missing, required");
+  EXPECT_EQ(error_of(holding(one + "\n[7]\n")), "raw.json: 1: found an array, allowed: an object a line");
+  EXPECT_EQ(error_of(holding(one + "\n{\"id\":\n")).substr(0, 11), "raw.json:3:");
+}
+
+// OpenAI's names of the same.
+TEST_F(ShareGpt, MayHaveMessagesOfRolesWithContent) {
+  const Workload workload =
+      make_workload(holding(R"({"id":"a","messages":[{"role":"system","content":"aaaaaaaaaa"},)"
+                            R"({"role":"user","content":"aaaaaaaaaa"},{"role":"assistant","content":"a"}]})"),
+                    1);
+  ASSERT_EQ(workload.turns.size(), 1u);
+  EXPECT_EQ(workload.turns[0].input_tokens, 2u + 2u);
+}
+
 TEST_F(ShareGpt, RepairsWhatIsNoExchangeAndCountsIt) {
   const std::string text =
       "[" + conversation("starts", message("gpt", 9) + "," + message("human", 1) + "," + message("gpt", 1)) +
@@ -132,7 +158,7 @@ TEST_F(ShareGpt, IsRefusedWithPlaceAndReason) {
       {"[" + good + ",\n{]",
        "raw.json:2:2: syntax error while parsing object key - unexpected ']'; expected string literal"},
       {"[1e999]", "raw.json: number overflow parsing '1e999'"},
-      {"{}", "raw.json: found an object, allowed: an array of conversations"},
+      {"{}", "raw.json: 0.conversations: missing, required"},
       {"7", "raw.json: found 7, allowed: an array of conversations"},
       {"[]", "raw.json: no sessions in it"},
       {"[" + good + ",7]", "raw.json: 1: found 7, allowed: an object"},
@@ -274,7 +300,44 @@ TEST_F(Guess, LooksAtHowTheFileBegins) {
                                "arrival_s,input_tokens,output_tokens"))
                 .name,
             "csv");
-  EXPECT_EQ(guess_source(write("a", "1,2,3")).name, "sessions");
+  EXPECT_EQ(guess_source(write("a", "one word")).name, "sessions");
+  EXPECT_EQ(guess_source(write("a", "{\"id\": 1, \"conversations\": [")).name, "sharegpt");
+  EXPECT_EQ(guess_source(write("a", R"({"messages": []})")).name, "sharegpt");
+  EXPECT_EQ(guess_source(write("a", R"({"messages": [], "output_length": 5})")).name, "sessions");
+}
+
+TEST_F(Guess, NamesTheColumnsOfALogThatNoFormatHas) {
+  const auto refusal_of = [this](const std::string& text) {
+    try {
+      return std::string(guess_source(write("a", text)).name);
+    } catch (const InputError& error) {
+      return without_folder(error.what());
+    }
+  };
+  EXPECT_EQ(
+      refusal_of("Timestamp,Prompt Tok,Completion Tok,User,TTFT (ms)\n2026-01-01,1,2,u,3\n"),
+      "a: found a CSV with the columns Timestamp, Prompt Tok, Completion Tok, User, TTFT (ms), which no "
+      "format has; --columns or workload.source.columns says what they hold, probably "
+      "'arrival=Timestamp,input=Prompt Tok,output=Completion Tok,ttft=TTFT (ms)' (and session=User, if all "
+      "requests of a user are one conversation)");
+  EXPECT_EQ(
+      refusal_of("created_at;cached_prompt_tokens;prompt_tokens;completion_tokens;conversation_id\n"),
+      "a: found a CSV with the columns created_at, cached_prompt_tokens, prompt_tokens, completion_tokens, "
+      "conversation_id, which no format has; --columns or workload.source.columns says what they hold, "
+      "probably "
+      "'arrival=created_at,input=prompt_tokens,output=completion_tokens,session=conversation_id'");
+  EXPECT_EQ(
+      refusal_of("a,b\n1,2\n"),
+      "a: found a CSV with the columns a, b, which no format has; --columns or workload.source.columns says "
+      "what they hold, as 'arrival=A,input=I,output=O,session=S'");
+  EXPECT_EQ(refusal_of("1,2,3\n"),
+            "a: found a CSV with the columns 1, 2, 3, allowed: a first line that names the columns");
+  EXPECT_EQ(
+      refusal_of(R"({"ts": 1, "usage": {"prompt_tokens": 5, "completion_tokens": 6}})"),
+      "a: found JSON with the keys ts, usage, usage.prompt_tokens, usage.completion_tokens, which no format "
+      "has; --columns or workload.source.columns says what they hold, probably "
+      "'arrival=ts,input=usage.prompt_tokens,output=usage.completion_tokens'");
+  EXPECT_EQ(refusal_of(R"({"id": 1, "turn": []})"), "sessions");
 }
 
 }  // namespace

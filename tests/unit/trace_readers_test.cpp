@@ -2,6 +2,8 @@
 // and what is refused.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "unit/raw_files.h"
 #include "workload/gz_file.h"
 #include "workload/source.h"
@@ -58,6 +60,48 @@ TEST_F(TraceFile, OfMooncakeMayHaveBlocksOfAnotherSize) {
   WorkloadOptions options = holding("mooncake", request("0", 33, 1, "1,2,3"));
   options.source.block_tokens = 16;
   EXPECT_EQ(list(make_workload(options, 1).pieces_of(0)), (Pairs{{1, 16}, {2, 16}, {3, 1}}));
+}
+
+std::string turn(const std::string& session, const std::string& when, int input, const std::string& ids) {
+  return R"({"session_id":")" + session + R"(",)" + when + R"(,"input_length":)" + std::to_string(input) +
+         R"(,"output_length":10)" + (ids.empty() ? "" : R"(,"hash_ids":[)" + ids + "]") + "}\n";
+}
+
+TEST_F(TraceFile, OfMooncakeMayHaveSessionsThatWaitAfterAnswers) {
+  const std::string text = turn("a", R"("delay":0)", 1000, "0,1") + turn("b", R"("delay":0)", 1000, "0,2") +
+                           turn("a", R"("delay":500)", 1000, "0,3");
+  WorkloadOptions options = holding("mooncake", text);
+  options.arrivals.process = ArrivalProcess::constant;
+  const Source source = open_source(options, 1);
+  ASSERT_EQ(source.sessions.size(), 2u);
+  EXPECT_TRUE(std::isnan(source.think_time_s(0)));
+  EXPECT_EQ(source.think_time_s(1), 0.5);
+  EXPECT_EQ(source.notes,
+            (std::vector<std::string>{
+                "prompts of sessions are read as whole: hash_ids name their blocks from the beginning"}));
+  const Workload workload = arrange(source, options, 1);
+  EXPECT_EQ(workload.turns[1].time_s, 0.5);
+  // Prompts are whole: the second turn has the first block and not 1,000 tokens of history.
+  EXPECT_EQ(workload.histories_of(workload.sessions[0]), (std::vector<int64_t>{0, 0}));
+  EXPECT_EQ(list(workload.pieces_of(1)), (Pairs{{0, 512}, {3, 488}}));
+  EXPECT_EQ(refusal("mooncake", text), "t: no arrivals in it, required where arrivals.process is \"trace\"");
+}
+
+TEST_F(TraceFile, OfMooncakeReplaysSessionsThatBeginByTheTraceAndWaitAfterAnswers) {
+  const std::string text = turn("late", R"("timestamp":3000)", 100, "") +
+                           turn("late", R"("delay":500)", 20, "") +
+                           turn("early", R"("timestamp":1000)", 50, "");
+  const Workload workload = make_workload(holding("mooncake", text), 1);
+  EXPECT_FALSE(workload.absolute_times) << "later turns wait for the answer";
+  ASSERT_EQ(workload.sessions.size(), 2u);
+  // Sorted by their beginning: 1 s and 3 s of the trace.
+  EXPECT_EQ(workload.turns[workload.sessions[0].first_turn].time_s, 0);
+  EXPECT_EQ(workload.turns[workload.sessions[1].first_turn].time_s, 2);
+  EXPECT_EQ(workload.turns[workload.sessions[1].first_turn + 1].time_s, 0.5);
+  // Without blocks the tokens of a turn are new: 100 + 10 are its history.
+  EXPECT_EQ(workload.histories_of(workload.sessions[1]), (std::vector<int64_t>{0, 110}));
+  EXPECT_EQ(refusal("mooncake", text + turn("early", R"("delay":1)", 60, "1")),
+            "t: hash_ids: found in 1 of 4 rows, allowed: in all or none of a file with session_id");
 }
 
 TEST_F(TraceFile, OfMooncakeIsRefusedWithPlaceAndReason) {
@@ -277,7 +321,8 @@ TEST_F(TraceFile, OfCsvIsRefusedWithPlaceAndReason) {
   const Cases cases = {
       {"arrival_s,input_token,output_tokens\n",
        "t:1: input_token: unknown column; did you mean \"input_tokens\"?"},
-      {"0.5,10,20\n", "t:1: 0.5: unknown column"},
+      {"0.5,10,20\n",
+       "t: found a CSV with the columns 0.5, 10, 20, allowed: a first line that names the columns"},
       {"arrival_s,input_tokens\n",
        "t:1: output_tokens: no such column, the file has arrival_s, input_tokens; did you mean "
        "\"input_tokens\"?"},

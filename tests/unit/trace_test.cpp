@@ -213,6 +213,8 @@ TEST_F(Trace, StatsCommandPrintsNamesOfTheContract) {
   EXPECT_EQ(outcome.err, "");
   const Json stats = Json::parse(outcome.out);
   EXPECT_EQ(stats["schema"], "kvcap.trace_stats/1");
+  EXPECT_EQ(stats["format"], "sessions");
+  EXPECT_NE(kvcap("stats t.jsonl").out.find("\nread as sessions: our session JSONL\n"), std::string::npos);
   EXPECT_EQ(stats["requests"], 3);
   EXPECT_EQ(stats["sessions"], 2);
   EXPECT_EQ(stats["duration_s"], 10);
@@ -275,7 +277,8 @@ TEST_F(Trace, ConvertsBlocksAndSaysWhatOfThemCanBeFoundAgain) {
 {"id":1,"turns":[{"input_tokens":512,"output_tokens":6,"arrival_s":1.5,"pieces":[[0,512]]}]}
 )");
   const Outcome direct = kvcap("stats m.jsonl --json");
-  EXPECT_EQ(direct.out, kvcap("stats out.jsonl --json").out);
+  EXPECT_EQ(replaced(direct.out, R"("format": "mooncake")", R"("format": "sessions")"),
+            kvcap("stats out.jsonl --json").out);
   const Json stats = Json::parse(direct.out);
   EXPECT_EQ(stats["duration_s"], 1.25);
   EXPECT_EQ(stats["request_gap_cv"], Json());
