@@ -84,8 +84,7 @@ static std::vector<YamlEntry> entries_of(std::string_view text, const std::strin
   const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
   if (documents.empty()) return {};
   if (documents.size() > 1) {
-    throw InputError(file + ": found " + std::to_string(documents.size()) +
-                     " YAML documents, allowed: one");
+    throw InputError(file + ": found " + std::to_string(documents.size()) + " YAML documents, allowed: one");
   }
   if (documents[0].IsNull()) return {};
   if (!documents[0].IsMap()) throw InputError(file + ":1: found no YAML mapping, allowed: key: value");

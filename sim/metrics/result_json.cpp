@@ -100,6 +100,7 @@ Json result_object(const RunResult& result) {
   object["intervals"] = intervals_object(result);
   if (!result.model_intervals.empty()) object["model_intervals"] = model_intervals_object(result);
   object["notes"] = result.notes;
+  if (!result.from_json.empty()) object["from"] = Json::parse(result.from_json);
   object["provenance"] = {{"hardware", result.hardware_provenance}, {"kvcap_version", KVCAP_VERSION}};
   return object;
 }
@@ -155,7 +156,8 @@ std::string printed(const Json& value) {
 std::string result_json(const RunResult& result) { return printed(result_object(result)); }
 
 std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences,
-                         const std::vector<Difference>& pairs, const ModelReport& model) {
+                         const std::vector<Difference>& pairs, const ModelReport& model,
+                         const std::string& from_json) {
   Json object;
   object["schema"] = "kvcap.compare/1";
   object["results"] = Json::array();
@@ -163,6 +165,7 @@ std::string compare_json(const std::vector<RunResult>& results, const std::vecto
   object["differences"] = differences_array(differences);
   object["pairs"] = differences_array(pairs);
   if (model.draws > 0) object["model"] = model_object(model);
+  if (!from_json.empty()) object["from"] = Json::parse(from_json);
   return printed(object);
 }
 
