@@ -315,7 +315,10 @@ void capacity(const CapacityArgs& args) {
                                {"change", flags.empty() ? Json() : Json(flags)},
                                {"capacity", one.answer.load}});
   }
-  if (from.is_given()) object["from"] = launched_json(from);
+  if (from.is_given()) {
+    object["from"] = launched_json(from);
+    object["warnings"] = object["from"]["warnings"];
+  }
   const std::string json = object.dump(2) + "\n";
   if (!args.out.empty()) write_file(args.out + "/capacity.json", json);
   finished.discard();

@@ -225,8 +225,14 @@ std::string launched_text(const Launched& launched) {
     }
   }
   std::string text = "\nRead from the launch line (" + std::string(name(line.engine)) + "):\n";
-  for (const auto& [flag, fields] : rows)
-    text += "  " + flag + std::string(width - flag.size() + 2, ' ') + fields + "\n";
+  for (const auto& [flag, fields] : rows) {
+    const std::string indent(width + 4, ' ');
+    std::string begin = "  " + flag + std::string(width - flag.size() + 2, ' ');
+    for (const std::string& one : wrap(fields, std::max<std::size_t>(kTextColumns - indent.size(), 30))) {
+      text += begin + one + "\n";
+      begin = indent;
+    }
+  }
   const auto list = [&](const std::string& title, const std::string& words) {
     if (words.empty()) return;
     for (const std::string& one : wrap(title + words, kTextColumns - 2, "  ")) text += "  " + one + "\n";

@@ -345,7 +345,10 @@ void plan(const PlanArgs& args) {
   report.simulations = simulator.simulations();
   const PlanDraws draws = draw_finalists(plan, report.result, {.draws = args.draws});
   Json object = report_object(report, draws);
-  if (from.is_given()) object["from"] = launched_json(from);
+  if (from.is_given()) {
+    object["from"] = launched_json(from);
+    object["warnings"] = object["from"]["warnings"];
+  }
   if (!out.empty()) write_file(out, object.dump(2) + "\n");
   finished.discard();
   if (args.json) {

@@ -79,7 +79,8 @@ constexpr KnownFlags kVllm[] = {
      "--disable-mm-preprocessor-cache --allow-deprecated-quantization --ray-workers-use-nsight "
      "--kv-cache-metrics --cudagraph-metrics --enable-mfu-metrics --enable-layerwise-nvtx-tracing "
      "--enable-logging-iteration-details --aggregate-engine-logging --calculate-kv-scales "
-     "--enable-sleep-mode --disable-cascade-attn --use-v2-block-manager --enable-reasoning "
+     "--enable-sleep-mode --disable-cascade-attn --worker-use-ray --engine-use-ray --use-v2-block-manager "
+     "--enable-reasoning "
      "--disable-nccl-for-dp-synchronization --enable-flash-late-interaction",
      "v-args"},
     {vllm, not_simulated, text,
@@ -98,6 +99,8 @@ constexpr KnownFlags kVllm[] = {
      "--compilation-config.mode --compilation-config.level --compilation-config.use_inductor", "v-args",
      "3 VLLM_COMPILE true"},
     {vllm, not_simulated, text, "--compilation-config.cudagraph_mode", "v-args", "FULL_AND_PIECEWISE"},
+    {vllm, not_simulated, text, "--device", "v-args", "auto cuda"},
+    {vllm, not_simulated, text, "--num-lookahead-slots", "v-args", "0"},
     {vllm, not_simulated, text, "--expert-placement-strategy", "v-args", "linear"},
     {vllm, not_simulated, text, "--performance-mode", "v-args", "balanced"},
     {vllm, not_simulated, text, "--kv-transfer-config.kv_role", "v-off", "kv_both"},

@@ -283,13 +283,17 @@ class Reader {
     return is_switch ? FlagForm::present : rows.front()->form;
   }
 
+  // A key of a file may be named without what stands before it in the table.
   bool is_ignored(const std::string& flag) {
     for (const std::string& name : ignored_) {
-      for (const char* dashes : {"", "--", "-"}) {
-        if (!is_flag_or_member(line_.engine, dashes + name, flag)) continue;
-        used_.insert(name);
-        return true;
-      }
+      const std::string spellings[] = {name, "--" + name, "-" + name, std::string(kTrtllmFile) + "." + name,
+                                       "LMCACHE_" + upper_case(name)};
+      const bool is_it = std::any_of(std::begin(spellings), std::end(spellings), [&](const std::string& one) {
+        return is_flag_or_member(line_.engine, one, flag);
+      });
+      if (!is_it) continue;
+      used_.insert(name);
+      return true;
     }
     return false;
   }
@@ -455,12 +459,18 @@ class Reader {
       }
       return value;
     };
+    const auto is_number = [&](const Given& one, const std::string& wanted, int64_t more) {
+      return !wanted.empty() &&
+             integer_value(one.shown, one.value) == integer_value(one.shown, wanted) + more;
+    };
     std::erase_if(refused_, [&](const Given& one) {
-      // SGLang verifies the drafts of a chain and one token more.
-      if (normal_flag(one.flag) != "--speculative-num-draft-tokens") return false;
-      const std::string steps = value_of("serving.speculative.draft_tokens");
-      return !steps.empty() &&
-             integer_value(one.shown, one.value) == integer_value("--speculative-num-steps", steps) + 1;
+      const std::vector<const FlagRow*> rows = find_flags(line_.engine, one.flag);
+      // SGLang verifies the drafts of a chain and one token more. All ranks on one node are one server.
+      if (first_name(*rows[0]) == "--speculative-num-draft-tokens")
+        return is_number(one, value_of("serving.speculative.draft_tokens"), 1);
+      if (first_name(*rows[0]) == "--data-parallel-size-local")
+        return is_number(one, value_of("serving.data_parallel_size"), 0);
+      return false;
     });
     for (const auto& [one, effect] : conditional_) {
       if (one.is_negated) continue;
@@ -477,7 +487,9 @@ class Reader {
   std::vector<std::string> refused_names() const {
     std::vector<std::string> names;
     const auto add = [&](const std::string& flag) {
-      const std::string bare = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+      std::string bare = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+      const std::string file = std::string(kTrtllmFile.substr(2)) + ".";
+      if (bare.starts_with(file)) bare.erase(0, file.size());
       if (std::find(names.begin(), names.end(), bare) == names.end()) names.push_back(bare);
     };
     for (const Given& one : unknown_) add(one.flag);

@@ -191,6 +191,7 @@ TEST_F(LaunchFiles, OfLmcacheAreReadAndVariablesWin) {
   EXPECT_TRUE(has(value_of(read, "policy.tiers"), "64424509440.0")) << "60 GiB";
   EXPECT_TRUE(has(error_of("LMCACHE_CONFIG_FILE=" + file("p2p.yaml", "enable_p2p: true\n") + line),
                   "p2p.yaml:1: enable_p2p true changes the answer"));
+  EXPECT_EQ(error_of("LMCACHE_CONFIG_FILE=" + path("p2p.yaml") + line, {"enable_p2p"}), "accepted");
   EXPECT_TRUE(has(error_of("LMCACHE_CONFIG_FILE=" + file("neg.yaml", "max_local_cpu_size: -5\n") + line),
                   "neg.yaml:1: max_local_cpu_size: found \"-5\", allowed: 0 or more GiB"));
 }
@@ -253,6 +254,17 @@ TEST(IgnoredFlags, NeedNoNameWhereTheyHaveTheEnginesDefault) {
   }
   EXPECT_TRUE(
       has(error_of("vllm serve google/gemma-3-27b-it --disable-hybrid-kv-cache-manager"), "not simulated"));
+}
+
+TEST(IgnoredFlags, NeedNoNameWhereTheySayAgainWhatTheLineSays) {
+  const std::string vllm = "vllm serve Qwen/Qwen3-8B -dp 4 -dpl ";
+  EXPECT_EQ(error_of(vllm + "4"), "accepted");
+  EXPECT_TRUE(has(error_of(vllm + "2"), "-dpl 2 changes the answer"));
+  const std::string sglang =
+      "sglang serve Qwen/Qwen3-8B --speculative-algorithm NEXTN --speculative-num-steps 3 "
+      "--speculative-eagle-topk 1 --speculative-num-draft-tokens ";
+  EXPECT_EQ(error_of(sglang + "4"), "accepted") << "a chain of 3 and one more";
+  EXPECT_TRUE(has(error_of(sglang + "8"), "--speculative-num-draft-tokens 8 changes the answer"));
 }
 
 TEST(IgnoredFlags, AreNamedByAnyOfTheirSpellings) {
@@ -478,6 +490,8 @@ TEST_F(LaunchFiles, RunPrintsTheLineBackWithItsFieldsAndWarnings) {
   const Json result = Json::parse(json.out);
   EXPECT_EQ(result.at("from").at("ignored"), Json::array({"--enforce-eager"}));
   EXPECT_EQ(result.at("from").at("warnings").size(), 2U);
+  EXPECT_EQ(result.at("warnings").at(1),
+            (Json{{"flag", "--enforce-eager"}, {"text", "--enforce-eager is left out (--ignore-flags)"}}));
   const Texts notes = result.at("notes");
   EXPECT_NE(std::find(notes.begin(), notes.end(), "--from: --enforce-eager is left out (--ignore-flags)"),
             notes.end());

@@ -744,6 +744,13 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
       "vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"OffloadingConnector\","
       "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":50000000000,"
       "\"secondary_tiers\":[{\"type\":\"fs\"},{\"type\":\"obj\"}]}}'",
+      "vllm serve Qwen/Qwen3-8B --watermark 0.02 --kv-transfer-config "
+      "'{\"kv_connector\":\"SimpleCPUOffloadConnector\",\"kv_connector_extra_config\":"
+      "{\"cpu_bytes_to_use\":50000000000,\"lazy_offload\":true}}'",
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"OffloadingConnector\","
+      "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":50000000000,\"block_size\":64}}'",
+      "sglang serve Qwen/Qwen3-8B --schedule-conservativeness 0.5",
+      "trtllm-serve Qwen/Qwen3-8B --disable_kv_cache_reuse",
       "sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-storage-backend mooncake",
       "sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-storage-backend eic",
       "DYN_KVBM_CPU_CACHE_GB=100 DYN_KVBM_DISK_CACHE_GB=800 vllm serve Qwen/Qwen3-8B --kv-transfer-config "
