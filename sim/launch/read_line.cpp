@@ -46,6 +46,30 @@ bool ends_command(const std::string& word) {
   return word.starts_with('>') || word.starts_with("1>") || word.starts_with("2>") || word.starts_with("&>");
 }
 
+// The words up to the end of the command that begins at `begin`.
+void cut_command(std::vector<std::string>& words, std::size_t begin) {
+  for (std::size_t i = begin; i < words.size(); ++i) {
+    const bool is_last = words[i].size() > 1 && words[i].ends_with(';');
+    if (is_last) words[i].pop_back();
+    if (is_last || ends_command(words[i])) words.resize(is_last ? i + 1 : i);
+  }
+}
+
+// bash -c 'vllm serve ...' with the words of the command in place of it.
+std::vector<std::string> without_shell(std::vector<std::string> words) {
+  for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+    const std::string program = words[i].substr(words[i].rfind('/') + 1);
+    const bool is_shell = (program == "bash" || program == "sh") && words[i + 1].starts_with('-') &&
+                          words[i + 1].ends_with('c');
+    if (!is_shell) continue;
+    const std::vector<std::string> inner = shell_words(words[i + 2]);
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i),
+                words.begin() + static_cast<std::ptrdiff_t>(i + 3));
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), inner.begin(), inner.end());
+  }
+  return words;
+}
+
 // "0.11.0" of the image tag "v0.11.0"; empty of "latest".
 std::string version_of_tag(std::string tag) {
   if (tag.starts_with('v')) tag.erase(0, 1);
@@ -549,12 +573,11 @@ class Reader {
 
 LaunchLine read_launch_line(std::string_view text, const std::vector<std::string>& ignored) {
   LaunchLine line;
-  std::vector<std::string> words = shell_words(text);
+  std::vector<std::string> words = without_shell(shell_words(text));
   const std::size_t begin = find_engine(words, line);
   Reader reader(line, ignored);
   for (std::size_t i = 0; i < begin; ++i) reader.take_before(words[i]);
-  words.erase(std::find_if(words.begin() + static_cast<std::ptrdiff_t>(begin), words.end(), ends_command),
-              words.end());
+  cut_command(words, begin);
   for (std::size_t i = begin; i < words.size();) i = reader.take_at(words, i);
   reader.take_files();
   apply_settings(reader.finish(), line);

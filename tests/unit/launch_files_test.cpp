@@ -328,6 +328,7 @@ TEST(Spellings, OfProgramsAreThoseThatStartAnEngine) {
         "docker run vllm/vllm-openai python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B",
         "docker run nvcr.io/nvidia/vllm:26.06-py3 vllm serve Qwen/Qwen3-8B",
         "docker run lmsysorg/sglang:latest python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B",
+        "docker run image /bin/bash -lc \"export A=1 && vllm serve Qwen/Qwen3-8B --port 80; sleep 1\"",
         "mpirun -n 2 trtllm-llmapi-launch trtllm-serve Qwen/Qwen3-8B"}) {
     EXPECT_EQ(value_of(line, "model"), "qwen3-8b") << line;
   }
