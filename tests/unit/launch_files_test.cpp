@@ -376,8 +376,10 @@ TEST(Quantization, IsAcceptedBesideACheckpointThatHasIt) {
       std::filesystem::temp_directory_path() / ("kvcap_awq_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "config.json")
-      << R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "num_hidden_layers": 4, "hidden_size": 256,
-             "num_attention_heads": 8, "intermediate_size": 512, "vocab_size": 1000, "max_position_embeddings": 4096,
+      << R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+             "num_hidden_layers": 4, "hidden_size": 256,
+             "num_attention_heads": 8, "intermediate_size": 512, "vocab_size": 1000,
+             "max_position_embeddings": 4096,
              "torch_dtype": "float16",
              "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128}})";
   const std::string line = "vllm serve " + folder.string() + "/config.json --quantization ";
