@@ -29,7 +29,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct CapacityArgs {
-  std::string from;  // an engine's launch line
+  FromArgs from;
   std::string scenario_path;
   std::vector<std::string> overrides;
   std::string prices;
@@ -249,14 +249,15 @@ std::vector<std::string> overrides_of(const CapacityArgs& args, const std::vecto
 }
 
 // What the line's engine bears with its prefix cache alone and with its stacks.
-std::vector<Alternative> alternatives(const CapacityArgs& args, const std::vector<std::string>& launched,
+std::vector<Alternative> alternatives(const CapacityArgs& args, const Launched& from,
                                       const Scenario& scenario, const CapacityQuestion& question,
                                       const FinishedRuns& finished) {
   std::vector<Alternative> found;
-  for (const std::string& policy : stacks_beside(read_launch_line(args.from))) {
+  for (const std::string& policy : stacks_beside(from.line)) {
     if (policy == scenario.policy.name) continue;
-    Scenario other = load_scenario(args.scenario_path,
-                                   overrides_of(args, launched, overrides_beside(policy, args.overrides)));
+    Scenario other = load_scenario(
+        args.scenario_path, overrides_of(args, from.overrides, overrides_beside(policy, args.overrides)));
+    add_notes(from, other);
     CapacityAnswer answer = find_capacity(question, simulated_loads(other, question.meet, finished));
     found.push_back({policy, std::move(other), std::move(answer)});
   }
@@ -280,8 +281,12 @@ std::string flags_text(const Scenario& scenario, const std::string& model, const
 }
 
 void capacity(const CapacityArgs& args) {
-  const std::vector<std::string> launched = launched_overrides(args.from, args.scenario_path, args.overrides);
-  const Scenario scenario = load_scenario(args.scenario_path, overrides_of(args, launched));
+  const Launched from = launched(args.from, with_prices(args.prices, args.overrides),
+                                 [&](const std::vector<std::string>& overrides) {
+                                   return load_scenario(args.scenario_path, overrides);
+                                 });
+  Scenario scenario = load_scenario(args.scenario_path, overrides_of(args, from.overrides));
+  add_notes(from, scenario);
   const ArrivalProcess process = scenario.workload.arrivals.process;
   if (process == ArrivalProcess::trace) {
     throw InputError(args.scenario_path +
@@ -300,7 +305,7 @@ void capacity(const CapacityArgs& args) {
   const FinishedRuns finished(args.out, args.resume);
   const CapacityAnswer answer = find_capacity(question, simulated_loads(scenario, question.meet, finished));
   std::vector<Alternative> others;
-  if (!args.from.empty()) others = alternatives(args, launched, scenario, question, finished);
+  if (from.is_given()) others = alternatives(args, from, scenario, question, finished);
   Json object = answer_object(scenario, question, answer);
   const std::string launch = launch_line_of(scenario);
   object["launch"] = launch.empty() ? Json() : Json(launch);
@@ -311,6 +316,10 @@ void capacity(const CapacityArgs& args) {
                                {"change", flags.empty() ? Json() : Json(flags)},
                                {"capacity", one.answer.load}});
   }
+  if (from.is_given()) {
+    object["from"] = launched_json(from);
+    object["warnings"] = object["from"]["warnings"];
+  }
   const std::string json = object.dump(2) + "\n";
   if (!args.out.empty()) write_file(args.out + "/capacity.json", json);
   finished.discard();
@@ -320,8 +329,7 @@ void capacity(const CapacityArgs& args) {
     std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
     for (const std::string& line : wrap(sentence_of(question, answer), kCapacityColumns)) text += line + "\n";
     if (!answer.curve.empty()) text += "\n" + curve_text(question, answer);
-    const std::string model = args.from.empty() ? "" : read_launch_line(args.from).written_model;
-    text += flags_text(scenario, model, question, answer, others);
+    text += flags_text(scenario, from.line.written_model, question, answer, others) + launched_text(from);
     print(text);
   }
   if (!(answer.load > 0)) throw CheckFailed(args.scenario_path + ": no load meets the targets");
@@ -333,7 +341,7 @@ void add_capacity(CLI::App& app) {
   auto args = std::make_shared<CapacityArgs>();
   Command command(app, "capacity", "the highest load that meets the targets");
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
-  command.value("--from", args->from, kFromHelp);
+  add_from(command, args->from);
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
   declare_model_options(command);
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");

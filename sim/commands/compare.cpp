@@ -34,7 +34,7 @@ namespace kvcap {
 namespace {
 
 struct CompareArgs {
-  std::string from;  // an engine's launch line
+  FromArgs from;
   std::string scenario_path;
   std::vector<std::string> overrides;
   std::string prices;
@@ -162,12 +162,11 @@ constexpr std::size_t kMostSettings = 500;
 }
 
 // Every combination of the values of several fields.
-std::vector<Compared> columns_of(const CompareArgs& args) {
-  if (!args.from.empty()) {
+std::vector<Compared> columns_of(const CompareArgs& args, const LaunchLine& line) {
+  if (!args.from.line.empty()) {
     if (!args.over.empty() || !args.layouts.empty()) {
       throw InputError("compare: found --from with --over or --layouts, allowed: with --policies");
     }
-    const LaunchLine line = read_launch_line(args.from);
     std::vector<Compared> columns = {{.label = kLaunched, .overrides = {}, .is_launched = true}};
     for (const std::string& name : split(args.policies.empty() ? policies_beside(line) : args.policies)) {
       const std::string own = "policy.name=" + name;
@@ -321,24 +320,28 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
 }
 
 void compare(const CompareArgs& args) {
-  std::vector<Compared> columns = columns_of(args);
-  const std::vector<std::string> launched = launched_overrides(args.from, args.scenario_path, args.overrides);
-  refuse_twice(columns, !args.policies.empty() || !args.from.empty() ? "--policies"
-                        : args.over.empty()                          ? "--layouts"
-                                                                     : "--over");
+  const Launched from = launched(args.from, with_prices(args.prices, args.overrides),
+                                 [&](const std::vector<std::string>& overrides) {
+                                   return load_scenario(args.scenario_path, overrides);
+                                 });
+  std::vector<Compared> columns = columns_of(args, from.line);
+  refuse_twice(columns, !args.policies.empty() || from.is_given() ? "--policies"
+                        : args.over.empty()                       ? "--layouts"
+                                                                  : "--over");
   std::vector<Scenario> scenarios;
   refuse_read_once(args.scenario_path, ", and a comparison reads it for every setting; allowed: a file");
   const auto load_columns = [&] {
     Progress progress("checking");
     while (scenarios.size() < columns.size()) {
       progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
-      std::vector<std::string> overrides = launched;
+      std::vector<std::string> overrides = from.overrides;
       const std::vector<std::string> given = with_prices(args.prices, args.overrides);
       overrides.insert(overrides.end(), given.begin(), given.end());
       const Compared& column = columns[scenarios.size()];
       overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
       try {
         scenarios.push_back(load_scenario(args.scenario_path, overrides));
+        add_notes(from, scenarios.back());
       } catch (const InputError& error) {
         throw InputError(as_it_was_given(error.what(), column));
       }
@@ -385,7 +388,8 @@ void compare(const CompareArgs& args) {
       model_report(labels, scenarios, results, {.draws = args.draws.value_or(default_draws)});
   const std::string line = scenario_line(scenarios[0], results[0]);
   std::string table = result_table(labels, results, differences, line) + model_text(labels, results, model);
-  table += flags_of_columns(columns, scenarios, results);
+  table += flags_of_columns(columns, scenarios, results) + launched_text(from);
+  const std::string from_json = from.is_given() ? launched_json(from).dump() : "";
   if (!args.out.empty()) {
     NewFiles files;
     std::set<std::string> folders;
@@ -396,11 +400,11 @@ void compare(const CompareArgs& args) {
       add_run_files(args.out + "/" + folder, line, results[i], files);
     }
     files.add(args.out + "/table.txt", table);
-    files.add(args.out + "/compare.json", compare_json(results, differences, pairs, model));
+    files.add(args.out + "/compare.json", compare_json(results, differences, pairs, model, from_json));
     files.commit();
     finished.discard();
   }
-  print(args.json ? compare_json(results, differences, pairs, model) : table);
+  print(args.json ? compare_json(results, differences, pairs, model, from_json) : table);
 }
 
 }  // namespace
@@ -409,7 +413,7 @@ void add_compare(CLI::App& app) {
   auto args = std::make_shared<CompareArgs>();
   Command command(app, "compare", "the same workload through several settings");
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
-  command.value("--from", args->from, kFromHelp);
+  add_from(command, args->from);
   command.value("--policies", args->policies,
                 "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd");
   command.repeated(

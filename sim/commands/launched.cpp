@@ -1,17 +1,64 @@
 #include "commands/launched.h"
 
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
 #include "base/input_error.h"
+#include "base/plain_text.h"
 #include "base/print.h"
+#include "launch/values.h"
+#include "machine.h"
+#include "metrics/format.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
 
 namespace kvcap {
 
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kTextColumns = 100;
+constexpr const char* kFromHelp =
+    "an engine's launch line to start from, on the scenario's hardware and workload: "
+    "'vllm serve Qwen/Qwen3-32B -tp 2 --kv-offloading-size 100'";
+
+std::vector<std::string> names_of(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    std::string name = list.substr(begin, end - begin);
+    name.erase(0, name.find_first_not_of(" -"));
+    if (!name.empty()) names.push_back(std::move(name));
+    begin = end + 1;
+  }
+  return names;
+}
+
+std::string path_of(const std::string& change) { return change.substr(0, change.find('=')); }
+std::string value_of(const std::string& change) { return change.substr(change.find('=') + 1); }
+
+// The flag that sets the path, or something in it; empty where none does.
+std::string flag_of(const LaunchLine& line, const std::string& path) {
+  for (const TakenFlag& one : line.flags) {
+    for (const std::string& field : one.fields) {
+      if (field == path || field.starts_with(path + ".")) return one.flag;
+    }
+  }
+  return "";
+}
+
 // A fault of what the line says is the line's.
-static HardwareProfile hardware_of(const std::string& scenario_path, const std::vector<std::string>& all,
-                                   const std::vector<std::string>& launched) {
+Scenario load_launched(const std::function<Scenario(const std::vector<std::string>&)>& load,
+                       const LaunchLine& line, const std::vector<std::string>& launched,
+                       const std::vector<std::string>& given) {
+  std::vector<std::string> all = launched;
+  all.insert(all.end(), given.begin(), given.end());
   try {
-    return load_scenario(scenario_path, all).hardware;
+    return load(all);
   } catch (const InputError& error) {
     const std::string message = error.what();
     if (message.find("found \"remote\"") != std::string::npos) {
@@ -20,26 +67,213 @@ static HardwareProfile hardware_of(const std::string& scenario_path, const std::
           "'hardware.remote={\"capacity_bytes\": 1e12, \"bandwidth_bytes_per_s\": 5e10}'");
     }
     for (const std::string& one : launched) {
-      const std::string place = "--set " + one + ":";
-      if (message.starts_with(place)) throw InputError("--from: " + one + ":" + message.substr(place.size()));
+      const std::string place = "--set " + one + ":", flag = flag_of(line, path_of(one));
+      if (!message.starts_with(place)) continue;
+      throw InputError("--from: " + (flag.empty() ? "" : flag + ": ") + one + ":" +
+                       message.substr(place.size()));
     }
     throw;
   }
 }
 
-std::vector<std::string> launched_overrides(const std::string& from, const std::string& scenario_path,
-                                            const std::vector<std::string>& overrides) {
-  if (from.empty()) return {};
-  const LaunchLine line = read_launch_line(from);
-  for (const std::string& note : line.notes) tell("kvcap: --from: " + note);
+// The longest sequence that the KV cache holds, at most the model's.
+int64_t longest_that_fits(const Scenario& scenario, int64_t kv_tokens) {
+  const KvLayout layout = kv_layout(scenario);
+  const int64_t blocks = layout.blocks_of(kv_tokens);
+  const auto fits = [&](int64_t tokens) {
+    return layout.most_blocks(tokens, scenario.serving.max_num_batched_tokens,
+                              scenario.serving.recurrent_checkpoints) <= blocks;
+  };
+  int64_t low = 0, high = scenario.model.max_position_embeddings;
+  while (low < high) {
+    const int64_t middle = (low + high + 1) / 2;
+    (fits(middle) ? low : high) = fits(middle) ? middle : middle - 1;
+  }
+  return low;
+}
+
+// Sizes that the line gives in bytes or blocks, and lengths that it leaves to the engine.
+std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenario) {
+  std::vector<std::string> sizes;
+  const KvLayout layout = kv_layout(scenario);
+  std::optional<int64_t> kv_tokens = scenario.serving.kv_capacity_tokens;
+  if (line.kv_bytes) {
+    const double room = scenario.hardware.gpu.memory_bytes - planned_memory(scenario).weight_bytes;
+    if (*line.kv_bytes > room) {
+      throw InputError("--from: --kv-cache-memory-bytes: found " + format_number(*line.kv_bytes / 1e9) +
+                       " GB, allowed: at most the " + format_number(room / 1e9) + " GB that the weights of " +
+                       scenario.model.name + " leave of a GPU");
+    }
+    kv_tokens = layout.tokens_of(static_cast<int64_t>(*line.kv_bytes / layout.block_bytes()));
+    sizes.push_back("serving.kv_capacity_tokens=" + std::to_string(*kv_tokens));
+  }
+  if (line.host_blocks) {
+    // Each of the ranks has its part of a block; each data parallel rank has blocks of its own.
+    const int64_t block = scenario.policy.chunk_tokens.value_or(scenario.serving.block_size);
+    const double bytes =
+        static_cast<double>(*line.host_blocks * block * scenario.serving.data_parallel_size) *
+        scenario.model.kv_bytes_per_token();
+    sizes.push_back("policy.tiers.0.capacity_bytes=" + Json(bytes).dump());
+  }
+  if (line.has_longest_that_fits) {
+    const int64_t tokens = longest_that_fits(scenario, kv_tokens.value_or(planned_memory(scenario).tokens));
+    if (tokens > 0) sizes.push_back("serving.max_model_len=" + std::to_string(tokens));
+  }
+  return sizes;
+}
+
+Json parsed(const std::string& text) {
+  Json json = Json::parse(text, nullptr, false);
+  return json.is_discarded() ? Json(text) : json;
+}
+
+// The value of a field of the table of flags; null where the line leaves it alone.
+Json field_value(const Launched& launched, const std::string& field) {
+  constexpr std::string_view kTiers = "policy.tiers.";
+  Json found, tiers;
+  for (const std::string& one : launched.overrides) {
+    if (path_of(one) == field) found = parsed(value_of(one));
+    if (path_of(one) == "policy.tiers") tiers = parsed(value_of(one));
+    if (path_of(one) == "policy.tiers.0.capacity_bytes" && tiers.is_array() && !tiers.empty())
+      tiers[0]["capacity_bytes"] = parsed(value_of(one));
+  }
+  if (!field.starts_with(kTiers) || !tiers.is_array()) return found;
+  const std::string place = field.substr(kTiers.size());
+  const std::string kind = place.substr(0, place.find('.')), key = place.substr(place.find('.') + 1);
+  for (const Json& tier : tiers) {
+    if (tier.at("kind") == kind && tier.contains(key)) return tier.at(key);
+  }
+  return found;
+}
+
+std::string shown_value(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  const bool is_whole = value.is_number_float() && value.get<double>() == std::floor(value.get<double>()) &&
+                        value.get<double>() < 1e15;
+  return is_whole ? integer_json(value.get<double>()) : value.dump();
+}
+
+// The beginning and the end of a long name of a member.
+std::string short_name(const std::string& flag) {
+  constexpr std::size_t kLongest = 50, kHead = 20, kTail = 27;
+  if (flag.size() <= kLongest) return flag;
+  return flag.substr(0, kHead) + "..." + flag.substr(flag.size() - kTail);
+}
+
+// "--max-num-seqs" of a note that begins with it.
+std::string flag_of_note(const LaunchLine& line, const std::string& note) {
+  for (const TakenFlag& one : line.flags) {
+    if (note.starts_with(one.flag + " ") || note.starts_with(one.flag + ":")) return one.flag;
+  }
+  return "";
+}
+
+}  // namespace
+
+void add_from(Command& command, FromArgs& args) {
+  command.value("--from", args.line, kFromHelp);
+  command.value("--ignore-flags", args.ignored,
+                "flags of the line to leave out, though they change the answer: enforce-eager,enable-lora");
+}
+
+Launched launched(const FromArgs& args, const std::vector<std::string>& given,
+                  const std::function<Scenario(const std::vector<std::string>&)>& load) {
+  if (args.line.empty()) {
+    if (!args.ignored.empty()) throw InputError("--ignore-flags: found no --from, allowed: beside it");
+    return {};
+  }
+  Launched launched{.text = args.line, .line = read_launch_line(args.line, names_of(args.ignored))};
+  for (const std::string& note : launched.line.notes) tell("kvcap: --from: " + note);
   // The scenario's own serving and policy are not the line's.
-  std::vector<std::string> launched = {"serving={}", "policy={}"};
-  launched.insert(launched.end(), line.overrides.begin(), line.overrides.end());
-  std::vector<std::string> all = launched;
-  all.insert(all.end(), overrides.begin(), overrides.end());
-  const std::vector<std::string> defaults = defaults_on(line, hardware_of(scenario_path, all, launched));
-  launched.insert(launched.end(), defaults.begin(), defaults.end());
+  std::vector<std::string>& overrides = launched.overrides = {"serving={}", "policy={}"};
+  overrides.insert(overrides.end(), launched.line.overrides.begin(), launched.line.overrides.end());
+  const Scenario first = load_launched(load, launched.line, overrides, given);
+  launched.defaults = defaults_on(launched.line, first.hardware);
+  overrides.insert(overrides.end(), launched.defaults.begin(), launched.defaults.end());
+  const LaunchLine& line = launched.line;
+  if (!line.kv_bytes && !line.host_blocks && !line.has_longest_that_fits) return launched;
+  const std::vector<std::string> sizes = sizes_on(line, load_launched(load, line, overrides, given));
+  overrides.insert(overrides.end(), sizes.begin(), sizes.end());
+  load_launched(load, line, overrides, given);
   return launched;
+}
+
+void add_notes(const Launched& launched, Scenario& scenario) {
+  for (const std::string& note : launched.line.notes) scenario.notes.push_back("--from: " + note);
+  for (const std::string& flag : launched.line.left_out)
+    scenario.notes.push_back("--from: " + flag + " is left out (--ignore-flags)");
+}
+
+std::string launched_text(const Launched& launched) {
+  if (!launched.is_given()) return "";
+  const LaunchLine& line = launched.line;
+  std::size_t width = 0;
+  std::vector<std::pair<std::string, std::string>> rows;
+  std::string unused;
+  for (const TakenFlag& one : line.flags) {
+    const std::string flag = short_name(one.flag) + (one.value.empty() ? "" : " " + beginning(one.value, 40));
+    std::string fields;
+    for (const std::string& field : one.fields) {
+      const Json value = field_value(launched, field);
+      if (!value.is_null()) fields += (fields.empty() ? "" : ", ") + field + " = " + shown_value(value);
+    }
+    if (fields.empty()) {
+      unused += (unused.empty() ? "" : ", ") + short_name(one.flag);
+    } else {
+      rows.emplace_back(flag, fields);
+      width = std::max(width, flag.size());
+    }
+  }
+  std::string text = "\nRead from the launch line (" + std::string(name(line.engine)) + "):\n";
+  for (const auto& [flag, fields] : rows) {
+    const std::string indent(width + 4, ' ');
+    std::string begin = "  " + flag + std::string(width - flag.size() + 2, ' ');
+    for (const std::string& one : wrap(fields, std::max<std::size_t>(kTextColumns - indent.size(), 30))) {
+      text += begin + one + "\n";
+      begin = indent;
+    }
+  }
+  const auto list = [&](const std::string& title, const std::string& words) {
+    if (words.empty()) return;
+    for (const std::string& one : wrap(title + words, kTextColumns - 2, "  ")) text += "  " + one + "\n";
+  };
+  list("change nothing here: ", unused);
+  std::string defaults, left_out;
+  for (const std::string& one : launched.defaults)
+    defaults += (defaults.empty() ? "" : ", ") + path_of(one) + " = " + value_of(one);
+  for (const std::string& one : line.left_out) left_out += (left_out.empty() ? "" : ", ") + one;
+  list("the engine's defaults on these GPUs: ", defaults);
+  list("left out (--ignore-flags): ", left_out);
+  for (const std::string& note : line.notes) list("warning: ", note);
+  return text;
+}
+
+Json launched_json(const Launched& launched) {
+  if (!launched.is_given()) return nullptr;
+  const LaunchLine& line = launched.line;
+  Json flags = Json::array(), fields = Json::object(), defaults = Json::object(), warnings = Json::array();
+  for (const TakenFlag& one : line.flags) {
+    Json own = Json::object();
+    for (const std::string& field : one.fields) {
+      const Json value = field_value(launched, field);
+      if (!value.is_null()) own[field] = value;
+    }
+    flags.push_back(
+        {{"flag", one.flag}, {"value", one.value.empty() ? Json() : Json(one.value)}, {"fields", own}});
+  }
+  for (const std::string& one : launched.overrides) {
+    if (one != "serving={}" && one != "policy={}") fields[path_of(one)] = parsed(value_of(one));
+  }
+  for (const std::string& one : launched.defaults) defaults[path_of(one)] = parsed(value_of(one));
+  for (const std::string& note : line.notes) {
+    const std::string flag = flag_of_note(line, note);
+    warnings.push_back({{"flag", flag.empty() ? Json() : Json(flag)}, {"text", note}});
+  }
+  for (const std::string& flag : line.left_out) {
+    warnings.push_back({{"flag", flag}, {"text", flag + " is left out (--ignore-flags)"}});
+  }
+  return {{"line", launched.text}, {"engine", name(line.engine)}, {"flags", flags},      {"fields", fields},
+          {"defaults", defaults},  {"ignored", line.left_out},    {"warnings", warnings}};
 }
 
 std::vector<std::string> stacks_beside(const LaunchLine& line) {

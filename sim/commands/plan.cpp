@@ -3,6 +3,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "base/input_error.h"
@@ -29,6 +31,7 @@ using Json = nlohmann::ordered_json;
 
 struct PlanArgs {
   std::string path;
+  FromArgs from;
   std::vector<std::string> overrides;
   std::string prices;
   std::string out;
@@ -276,9 +279,42 @@ std::string flags_text(const PlanReport& report) {
   return text.empty() ? "" : "\n" + text;
 }
 
+// What the line sets and the plan does not search. A policy that is searched comes with its own options.
+std::vector<std::string> not_searched(const std::vector<std::string>& launched, const Plan& plan) {
+  std::vector<std::string> kept;
+  for (const std::string& one : launched) {
+    const std::string path = one.substr(0, one.find('='));
+    bool is_searched = false;
+    for (const Dimension& dimension : plan.search) {
+      for (const std::string& other : dimension.paths) {
+        const bool is_policy = other == "policy.name" && path.starts_with("policy.");
+        is_searched = is_searched || is_policy || path == other || path.starts_with(other + ".");
+      }
+    }
+    if (!is_searched) kept.push_back(one);
+  }
+  return kept;
+}
+
+struct LaunchedPlan {
+  Launched from;
+  Plan plan;
+};
+LaunchedPlan load(const PlanArgs& args) {
+  const std::vector<std::string> given = with_prices(args.prices, args.overrides);
+  if (args.from.line.empty() && args.from.ignored.empty()) return {{}, load_plan(args.path, given)};
+  const Plan alone = load_plan(args.path);
+  Launched from = launched(args.from, given, [&](const std::vector<std::string>& overrides) {
+    return load_scenario(alone.base, not_searched(overrides, alone));
+  });
+  std::vector<std::string> all = from.overrides = not_searched(from.overrides, alone);
+  all.insert(all.end(), given.begin(), given.end());
+  return {std::move(from), load_plan(args.path, all)};
+}
+
 void plan(const PlanArgs& args) {
   refuse_read_once(args.path, ", and a plan reads it for every configuration; allowed: a file");
-  const Plan plan = load_plan(args.path, with_prices(args.prices, args.overrides));
+  const auto [from, plan] = load(args);
   const std::vector<std::string> names = {args.break_even ? "break_even.json" : "plan_result.json"};
   refuse_resume_without_folder("plan", args.resume, args.out);
   const MadeFolders made = prepare_folder(args.out);
@@ -309,12 +345,17 @@ void plan(const PlanArgs& args) {
   }
   report.simulations = simulator.simulations();
   const PlanDraws draws = draw_finalists(plan, report.result, {.draws = args.draws});
-  if (!out.empty()) write_file(out, report_object(report, draws).dump(2) + "\n");
+  Json object = report_object(report, draws);
+  if (from.is_given()) {
+    object["from"] = launched_json(from);
+    object["warnings"] = object["from"]["warnings"];
+  }
+  if (!out.empty()) write_file(out, object.dump(2) + "\n");
   finished.discard();
   if (args.json) {
-    print_format("%s\n", report_object(report, draws).dump(2).c_str());
+    print_format("%s\n", object.dump(2).c_str());
   } else {
-    print(plan_text(report) + plan_draws_text(plan, draws) + flags_text(report));
+    print(plan_text(report) + plan_draws_text(plan, draws) + flags_text(report) + launched_text(from));
   }
   if (!report.result.best) throw CheckFailed(args.path + ": no configuration meets every target");
 }
@@ -325,6 +366,7 @@ void add_plan(CLI::App& app) {
   auto args = std::make_shared<PlanArgs>();
   Command command(app, "plan", "the cheapest configuration that meets the targets");
   command.value("plan", args->path, "plan file (JSON)").required();
+  add_from(command, args->from);
   command.repeated("--set", args->overrides,
                    "set a field of every configuration: path=value, e.g. workload.arrivals.sessions_per_s=2");
   declare_model_options(command);

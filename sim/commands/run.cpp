@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "base/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/launched.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/require.h"
@@ -25,6 +27,7 @@ namespace {
 
 struct RunArgs {
   std::string scenario_path;
+  FromArgs from;
   std::vector<std::string> overrides;
   std::string prices;
   std::vector<std::string> requirements;
@@ -44,7 +47,14 @@ void require_writable_place(const std::string& path) {
 }
 
 void run(const RunArgs& args) {
-  const Scenario scenario = load_scenario(args.scenario_path, with_prices(args.prices, args.overrides));
+  const std::vector<std::string> given = with_prices(args.prices, args.overrides);
+  const Launched from = launched(args.from, given, [&](const std::vector<std::string>& overrides) {
+    return load_scenario(args.scenario_path, overrides);
+  });
+  std::vector<std::string> overrides = from.overrides;
+  overrides.insert(overrides.end(), given.begin(), given.end());
+  Scenario scenario = load_scenario(args.scenario_path, overrides);
+  add_notes(from, scenario);
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
   require_writable_place(args.perfetto);
   const std::vector<std::string> inputs = files_of(scenario);
@@ -59,17 +69,18 @@ void run(const RunArgs& args) {
   NewFile* timeline = args.perfetto.empty() ? nullptr : &files.add(args.perfetto);
   NewFile* requests =
       args.out.empty() ? nullptr : &files.add(std::filesystem::path(args.out) / "requests.csv");
-  const RunResult result = combine_replications(
+  RunResult result = combine_replications(
       run_replications({scenario},
                        {.check_invariants = args.check, .timeline = timeline, .requests = requests})
           .front());
+  if (from.is_given()) result.from_json = launched_json(from).dump();
   const std::string line = scenario_line(scenario, result);
   if (!args.out.empty()) add_run_files(args.out, line, result, files);
   files.commit();
   if (args.json) {
     print(result_json(result));
   } else {
-    print(result_table({result.policy}, {result}, {}, line));
+    print(result_table({result.policy}, {result}, {}, line) + launched_text(from));
   }
   check_requirements(requirements, result);
 }
@@ -80,6 +91,7 @@ void add_run(CLI::App& app) {
   auto args = std::make_shared<RunArgs>();
   Command command(app, "run", "simulate one scenario");
   command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
+  add_from(command, args->from);
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
   declare_model_options(command);
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");

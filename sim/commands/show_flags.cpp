@@ -22,7 +22,7 @@ std::string_view shown_default(const FlagRow& row) {
 std::string meaning(const FlagRow& row) {
   switch (row.form) {
     case FlagForm::bytes: {
-      const std::string unit = row.unit_bytes == 1 ? "bytes" : row.unit_bytes > 1073741000 ? "GiB" : "GB";
+      const std::string unit = row.unit == 1 ? "bytes" : row.unit > 1073741000 ? "GiB" : "GB";
       return unit + (row.is_per_rank ? " of each GPU" : " of an engine");
     }
     case FlagForm::blocks:
@@ -36,11 +36,21 @@ std::string meaning(const FlagRow& row) {
       return "each rank has its share of the tensor parallel GPUs";
     case FlagForm::present:
       return "the flag alone: " + std::string(row.words);
-    case FlagForm::integer:
     case FlagForm::number:
-    case FlagForm::model:
+      return row.unit == 1 ? "" : "times " + format_number(row.unit);
+    case FlagForm::kv_bytes:
+      return "bytes of each GPU, k to T and KiB to TiB";
+    case FlagForm::host_blocks:
+      return "KV blocks of an engine";
+    case FlagForm::quantization:
+      return std::string(row.words) + ", or what the checkpoint has";
     case FlagForm::yaml_file:
+      return "a YAML file; its keys are flags";
+    case FlagForm::integer:
+    case FlagForm::model:
     case FlagForm::text:
+    case FlagForm::texts:
+    case FlagForm::json:
       break;
   }
   return "";
@@ -72,8 +82,10 @@ void print_stack(Stack stack) {
     }
     print_format("    %s\n", std::string(source_text(row->source)).c_str());
   }
-  print_names("Known, and refused for more than 1", stack, FlagEffect::only_one);
-  print_names("Known, with effects that are not simulated", stack, FlagEffect::not_simulated);
+  print_names("Known, and not simulated: refused unless --ignore-flags names them", stack,
+              FlagEffect::not_simulated);
+  print_names("The same for models with layers of several kinds", stack, FlagEffect::of_hybrids);
+  print_names("The same for lines that do not say the longest sequence", stack, FlagEffect::of_length);
   print_names("Known, and nothing that is simulated depends on them", stack, FlagEffect::none);
 }
 
@@ -81,7 +93,7 @@ Json stack_json(Stack stack) {
   Json list = Json::array();
   for (const FlagRow& row : flag_table()) {
     if (row.stack != stack) continue;
-    constexpr const char* kEffects[] = {"sets", "none", "not_simulated", "only_one"};
+    constexpr const char* kEffects[] = {"sets", "none", "not_simulated", "of_hybrids", "of_length"};
     list.push_back({{"flags", row.names},
                     {"effect", kEffects[static_cast<std::size_t>(row.effect)]},
                     {"field", row.field.empty() ? Json() : Json(row.field)},

@@ -16,6 +16,8 @@ constexpr Source kSources[] = {
     {"v-hyb", "vllm docs/design/hybrid_kv_cache_manager.md@1153c0c"},
     {"v-off", "vllm docs/features/kv_offloading_usage.md@0078e9d; GiB: vllm/config/vllm.py"},
     {"v-offcode", "vllm/v1/kv_offload/cpu/manager.py@0358cbb, offloading/scheduler.py@0072b0b"},
+    {"v-offspec", "vllm/v1/kv_offload/cpu.py (vllm 0.11)"},
+    {"v-simple", "vllm/distributed/kv_transfer/kv_connector/v1/simple_cpu_offload_connector.py"},
     {"v-mc", "vllm docs/features/mooncake_store_connector_usage.md@01529cf"},
     {"l-cfg", "LMCache docs/source/api_reference/configurations.rst@0223da8"},
     {"l-async", "LMCache async_loading.rst@19e9790"},

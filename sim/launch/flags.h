@@ -20,24 +20,31 @@ enum class Stack : uint8_t { vllm, sglang, trtllm, lmcache, dynamo };
 inline constexpr std::string_view kStackNames[] = {"vllm", "sglang", "trtllm", "lmcache", "dynamo"};
 constexpr std::string_view name(Stack stack) { return kStackNames[static_cast<std::size_t>(stack)]; }
 
-// only_one: not simulated, and refused for more than 1, which would be another machine.
-enum class FlagEffect : uint8_t { sets, none, not_simulated, only_one };
+// not_simulated: it changes the answer, unless its value is one of FlagRow::words (the engine's default).
+// of_hybrids: it does so for models with layers of several kinds; of_length: for lines that do not say the
+// longest sequence.
+enum class FlagEffect : uint8_t { sets, none, not_simulated, of_hybrids, of_length };
 
 // How a value is written on the line, and what it means in the unit of the field.
 enum class FlagForm : uint8_t {
-  integer,     // 8192; vLLM's 8k is 8000 and 8K is 8192
-  number,      // 0.92
-  words,       // FlagRow::words says which word is which value
-  present,     // takes no value: the flag alone sets what FlagRow::words says
-  bytes,       // times FlagRow::unit_bytes, for an engine or for each of its ranks
-  blocks,      // KV blocks, as tokens
-  ranks,       // the GPUs of tensor parallelism are divided among data parallel ranks; words: as of present
-  tier,        // words say which tier the value adds
-  host_cache,  // words say whether the stack has a DRAM tier
-  storage,     // words say which policy the value stands for
-  model,       // a name on Hugging Face or a path
-  yaml_file,   // a file that is not read
-  text         // a value that is not looked at
+  integer,      // 8192; vLLM's 8k is 8000 and 8K is 8192
+  number,       // 0.92, times FlagRow::unit
+  words,        // FlagRow::words says which word is which value
+  present,      // takes no value: the flag alone sets what FlagRow::words says
+  bytes,        // times FlagRow::unit, for an engine or for each of its ranks
+  blocks,       // KV blocks, as tokens
+  ranks,        // the GPUs of tensor parallelism are divided among data parallel ranks; words: as of present
+  tier,         // words say which tier the value adds
+  host_cache,   // words say whether the stack has a DRAM tier
+  storage,      // words say which policy the value stands for
+  model,        // a name on Hugging Face or a path
+  yaml_file,    // a file whose keys are flags
+  text,         // a value that is not looked at
+  texts,        // one or several of them
+  json,         // a JSON object; its members are rows, or like the flag itself
+  kv_bytes,     // bytes of KV of each GPU, as tokens
+  host_blocks,  // KV blocks, as bytes of a tier
+  quantization  // words: what it quantises to while loading; else what the checkpoint has to be already
 };
 
 struct FlagRow {
@@ -50,7 +57,7 @@ struct FlagRow {
   // Separated by spaces, "fp8=1 auto=": nothing behind = leaves the field alone; a word that ends with * is
   // any word that begins as it does.
   std::string_view words = {};
-  double unit_bytes = 1;
+  double unit = 1;
   bool is_per_rank = false;       // bytes: of each tensor-parallel rank
   std::string_view storage = {};  // the policy that reads the flag; empty: every policy
   // The flag turns a policy on: `storage`, or with the form storage what `words` say. A flag of that form
@@ -64,8 +71,13 @@ std::span<const FlagRow> flag_table();
 
 // "--tensor-parallel-size" for "--tensor_parallel_size": one spelling of dashes.
 std::string normal_flag(std::string_view spelling);
-// The rows of a flag on the line of this engine, in any of its spellings; a flag may set several fields.
+// The rows of a flag on the line of this engine, in any of its spellings; a flag may set several fields. A
+// member that has no row is its flag's.
 std::vector<const FlagRow*> find_flags(Stack engine, std::string_view spelling);
+// The flags that begin with `spelling`, which engines take for an abbreviation of the only one.
+std::vector<std::string_view> flags_beginning(Stack engine, std::string_view spelling);
+// Whether two spellings are one flag, or the second a member of the first.
+bool is_flag_or_member(Stack engine, const std::string& flag, const std::string& other);
 // Every spelling that this engine's line may hold.
 std::vector<std::string_view> flag_names(Stack engine);
 std::string_view first_name(const FlagRow& row);

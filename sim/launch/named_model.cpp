@@ -9,13 +9,14 @@
 #include "base/input_error.h"
 #include "launch/values.h"
 #include "scenario/load.h"
+#include "scenario/model_files.h"
 
 namespace kvcap {
 namespace {
 
 // Models with the shapes of another model of the catalogue.
-constexpr std::pair<std::string_view, std::string_view> kAlike[] = {
-    {"llama-3.3-70b", "llama-3.1-70b"}, {"deepseek-r1", "deepseek-v3"}, {"deepseek-v3-0324", "deepseek-v3"}};
+constexpr std::pair<std::string_view, std::string_view> kAlike[] = {{"llama-3.3-70b", "llama-3.1-70b"},
+                                                                    {"deepseek-r1", "deepseek-v3"}};
 // max_position_embeddings of Qwen3's releases of July 2025 (Qwen/Qwen3-30B-A3B-Instruct-2507, config.json).
 constexpr int64_t kPositionsOf2507 = 262144;
 // Endings of names that say how a model was trained or packed. They do not change its shapes.
@@ -32,11 +33,8 @@ std::string short_name(const std::string& written) {
   return name;
 }
 
-}  // namespace
-
-NamedModel named_model(const std::string& written) {
-  std::error_code ignored;
-  if (std::filesystem::exists(written, ignored)) return {.name = written};
+// By its name without organisation and endings.
+NamedModel nearest_model(const std::string& written) {
   std::vector<std::string_view> names;
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) names.push_back(entry.name);
   const auto is_there = [&](const std::string& name) {
@@ -55,8 +53,8 @@ NamedModel named_model(const std::string& written) {
     for (const auto& [name, like] : kAlike) {
       if (wanted == name) wanted = like;
     }
-    if (is_8bit && is_there(wanted + "-fp8")) return {wanted + "-fp8", false, positions};
-    if (is_there(wanted)) return {wanted, is_8bit, positions};
+    if (is_8bit && is_there(wanted + "-fp8")) return {wanted + "-fp8", false, positions, ""};
+    if (is_there(wanted)) return {wanted, is_8bit, positions, ""};
     shorter = false;
     for (std::string_view ending : kEndings) {
       if (!wanted.ends_with(ending)) continue;
@@ -70,6 +68,21 @@ NamedModel named_model(const std::string& written) {
   if (near.empty()) near = suggestion(whole, names);
   throw InputError("--from: found model \"" + written +
                    "\", allowed: a name of kvcap show models or the path of a config.json" + near);
+}
+
+}  // namespace
+
+NamedModel named_model(const std::string& written) {
+  std::error_code ignored;
+  if (std::filesystem::exists(written, ignored)) return {.name = written};
+  if (const auto known = known_model(written)) {
+    return {.name = std::string(*known), .note = taken_as(written, *known)};
+  }
+  if (cached_config(written)) return {.name = written};
+  NamedModel taken = nearest_model(written);
+  taken.note = written + " is not in the catalogue: " + taken.name + " is taken, which has its name but for its" +
+               " endings" + (taken.is_8bit ? ", with weights of 8 bits" : "");
+  return taken;
 }
 
 }  // namespace kvcap

@@ -10,6 +10,7 @@ struct NamedModel {
   std::string name;       // of the catalogue, or the path of a config.json
   bool is_8bit = false;   // its weights have 8 bits, and the catalogue's have more
   int64_t positions = 0;  // its max_position_embeddings where they differ from the catalogue's; 0: the same
+  std::string note = {};  // where the catalogue has no model of exactly this name
 };
 
 // Throws InputError where the catalogue has no such model.

@@ -1,16 +1,26 @@
-// Reads a launch line: finds the engine, and turns words into settings.
+// Reads a launch line: finds the engine, and turns words and keys of files into settings.
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <span>
+#include <utility>
 
+#include "base/files.h"
 #include "base/input_error.h"
 #include "base/json_document.h"
 #include "base/plain_text.h"
 #include "launch/launch_line.h"
+#include "launch/named_model.h"
 #include "launch/settings.h"
 #include "launch/shell_words.h"
 #include "launch/values.h"
+#include "launch/yaml_file.h"
+#include "scenario/load.h"
 #include "spec/engine_version.h"
 
 namespace kvcap {
@@ -20,9 +30,7 @@ bool is_variable(const std::string& word) {
   const std::size_t equals = word.find('=');
   if (equals == std::string::npos || equals == 0) return false;
   return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
-                     [](unsigned char letter) {
-                       return std::isupper(letter) != 0 || std::isdigit(letter) != 0 || letter == '_';
-                     });
+                     [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '_'; });
 }
 
 // "-tp" and "--max-num-seqs", but not "-1".
@@ -31,19 +39,35 @@ bool is_flag(const std::string& word) {
   return word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0;
 }
 
-bool takes_value(Stack engine, const std::string& flag) {
-  const std::vector<const FlagRow*> rows = find_flags(engine, flag);
-  if (rows.empty()) return true;
-  const bool is_switch = rows.front()->form == FlagForm::ranks && rows.front()->words.empty();
-  return rows.front()->form != FlagForm::present && !is_switch;
+// Behind them comes another command, or a file for what the engine prints.
+bool ends_command(const std::string& word) {
+  constexpr std::string_view kEnds[] = {"&", "&&", "|", "||", ";"};
+  if (std::find(std::begin(kEnds), std::end(kEnds), word) != std::end(kEnds)) return true;
+  return word.starts_with('>') || word.starts_with("1>") || word.starts_with("2>") || word.starts_with("&>");
 }
 
-// Whether rows read members of the flag's JSON value.
-bool has_members(Stack engine, const std::string& flag) {
-  const std::string prefix = normal_flag(flag) + ".";
-  const std::vector<std::string_view> names = flag_names(engine);
-  return std::any_of(names.begin(), names.end(),
-                     [&](std::string_view name) { return normal_flag(name).starts_with(prefix); });
+// The words up to the end of the command that begins at `begin`.
+void cut_command(std::vector<std::string>& words, std::size_t begin) {
+  for (std::size_t i = begin; i < words.size(); ++i) {
+    const bool is_last = words[i].size() > 1 && words[i].ends_with(';');
+    if (is_last) words[i].pop_back();
+    if (is_last || ends_command(words[i])) words.resize(is_last ? i + 1 : i);
+  }
+}
+
+// bash -c 'vllm serve ...' with the words of the command in place of it.
+std::vector<std::string> without_shell(std::vector<std::string> words) {
+  for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+    const std::string program = words[i].substr(words[i].rfind('/') + 1);
+    const bool is_shell = (program == "bash" || program == "sh") && words[i + 1].starts_with('-') &&
+                          words[i + 1].ends_with('c');
+    if (!is_shell) continue;
+    const std::vector<std::string> inner = shell_words(words[i + 2]);
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i),
+                words.begin() + static_cast<std::ptrdiff_t>(i + 3));
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), inner.begin(), inner.end());
+  }
+  return words;
 }
 
 // "0.11.0" of the image tag "v0.11.0"; empty of "latest".
@@ -52,41 +76,84 @@ std::string version_of_tag(std::string tag) {
   return parse_engine_version(tag) ? tag : "";
 }
 
+// An image that starts the engine, unless a program behind it does.
+bool is_vllm_image(const std::string& program) {
+  return program == "vllm-openai" || program.starts_with("vllm-openai:");
+}
+
+std::optional<Stack> stack_of_program(const std::string& word, bool serves, bool is_last) {
+  const std::string program = word.substr(word.rfind('/') + 1);
+  // The word alone may be a container's name or the end of a path.
+  if (program == "vllm" && (serves || is_last)) return Stack::vllm;
+  if (program == "sglang" && (serves || is_last)) return Stack::sglang;
+  if (program == "trtllm-serve" || program == "tensorrt_llm.commands.serve") return Stack::trtllm;
+  const bool is_script =
+      word.ends_with("api_server.py") && word.find("vllm/entrypoints/") != std::string::npos;
+  const bool is_module = program == "vllm.entrypoints.cli.main" ||
+                         (program.starts_with("vllm.entrypoints.") && program.ends_with("_server"));
+  if (is_script || is_module || program == "dynamo.vllm") return Stack::vllm;
+  if (program == "sglang.launch_server" || program == "dynamo.sglang") return Stack::sglang;
+  return std::nullopt;
+}
+
 // Where the flags begin, and whose they are.
 std::size_t find_engine(const std::vector<std::string>& words, LaunchLine& line) {
+  std::optional<std::size_t> begin;
+  const auto behind = [&](std::size_t i) {
+    const bool serves = i + 1 < words.size() && words[i + 1] == "serve";
+    return serves ? i + 2 : i + 1;
+  };
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string program = words[i].substr(words[i].rfind('/') + 1);
-    const bool serves = i + 1 < words.size() && words[i + 1] == "serve";
-    // The word alone may be a container's name or the end of a path.
-    const bool is_last = i + 1 == words.size();
-    if ((program == "vllm" || program == "sglang") && (serves || is_last)) {
-      line.engine = program == "vllm" ? Stack::vllm : Stack::sglang;
-      return serves ? i + 2 : i + 1;
-    }
-    if (program == "trtllm-serve") {
-      line.engine = Stack::trtllm;
-      return serves ? i + 2 : i + 1;
+    const bool is_last = i + 1 == words.size(), serves = !is_last && words[i + 1] == "serve";
+    if (const std::optional<Stack> stack = stack_of_program(words[i], serves, is_last)) {
+      line.engine = *stack;
+      return behind(i);
     }
     // docker run ... vllm/vllm-openai:latest --model MODEL
-    const bool is_image = program == "vllm-openai" || program.starts_with("vllm-openai:");
-    if (is_image || program == "vllm.entrypoints.openai.api_server" || program == "dynamo.vllm") {
-      line.engine = Stack::vllm;
-      if (is_image) line.engine_version = version_of_tag(program.substr(program.find(':') + 1));
-      return i + 1;
-    }
-    if (program == "sglang.launch_server" || program == "dynamo.sglang") {
-      line.engine = Stack::sglang;
-      return i + 1;
+    if (!begin && is_vllm_image(program)) {
+      line.engine_version = version_of_tag(program.substr(program.find(':') + 1));
+      begin = behind(i);
     }
   }
+  if (begin) return *begin;
   throw InputError(
       "--from: found no engine, allowed: a line with vllm serve, sglang.launch_server, sglang serve or "
       "trtllm-serve");
 }
 
+constexpr std::string_view kTransfer = "--kv-transfer-config", kTrtllmFile = "--extra_llm_api_options";
+
+std::string upper_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+  return text;
+}
+
+// Connectors inside of MultiConnector are as if each stood alone; LMCache's keys in a connector's
+// configuration are its variables.
+std::string plain_flag(std::string flag) {
+  const std::string extra = std::string(kTransfer) + ".kv_connector_extra_config.";
+  std::string name = normal_flag(flag);
+  for (const std::string inner = extra + "connectors."; name.starts_with(inner);) {
+    name = std::string(kTransfer) + "." + name.substr(inner.size());
+  }
+  if (name.starts_with(extra + "lmcache.")) return "LMCACHE_" + upper_case(name.substr(extra.size() + 8));
+  return name.starts_with(extra) || name.starts_with(std::string(kTransfer) + ".") ? name : flag;
+}
+
+// A flag with its value.
+struct Given {
+  std::string flag, value;
+  std::string shown;        // how the line or the file spells it
+  bool is_negated = false;  // --no-async-scheduling
+  bool is_of_file = false;
+  bool is_variable = false;  // of the environment
+};
+
 class Reader {
  public:
-  explicit Reader(LaunchLine& line) : line_(line) {}
+  Reader(LaunchLine& line, const std::vector<std::string>& ignored) : line_(line), ignored_(ignored) {}
 
   // Variables before the program: the shell's, docker's --env=NAME=value, and export NAME=value;
   void take_before(std::string word) {
@@ -95,145 +162,425 @@ class Reader {
     while (word.ends_with(';')) word.pop_back();
     if (!is_variable(word)) return;
     const std::size_t equals = word.find('=');
-    take(word.substr(0, equals), word.substr(equals + 1));
+    const std::string name = word.substr(0, equals), value = expanded(word.substr(equals + 1));
+    variables_[name] = value;
+    const bool is_of_stack = !find_flags(line_.engine, name).empty();
+    if (is_of_stack || is_engines(name))
+      take({.flag = name, .value = value, .shown = name, .is_variable = true});
   }
 
   // Takes the word at words[i] and its value. Returns the index of the next word.
   std::size_t take_at(const std::vector<std::string>& words, std::size_t i) {
-    std::string flag = words[i];
-    if (!flag.starts_with("-")) {
-      take_positional(flag);
+    Given one{.flag = words[i], .value = {}, .shown = words[i]};
+    if (!one.flag.starts_with("-")) {
+      take_positional(expanded(one.flag));
       return i + 1;
     }
-    std::optional<std::string> value;
-    const std::size_t equals = flag.find('=');
-    if (equals != std::string::npos) {
-      value = flag.substr(equals + 1);
-      flag.resize(equals);
-    }
-    if (take_negated(flag)) return i + 1;
-    const bool wants_value = takes_value(line_.engine, flag), is_json = has_members(line_.engine, flag);
+    std::optional<std::string> value = split_value(one);
+    settle_name(one);
+    const FlagForm form = form_of(one.flag);
+    const bool wants_value = form != FlagForm::present && !one.is_negated;
     if (value && !wants_value) {
-      throw InputError("--from: " + flag + ": found \"" + *value + "\", allowed: no value");
+      throw InputError("--from: " + one.shown + ": found \"" + *value + "\", allowed: no value");
     }
-    if (!value && (is_json || wants_value) && i + 1 < words.size() && !is_flag(words[i + 1])) {
-      value = words[++i];
-    }
-    if (!is_json || !value || !take_members(flag, *value)) take(flag, value.value_or(""));
-    return i + 1;
+    ++i;
+    if (!value && wants_value && i < words.size() && !is_flag(words[i])) value = words[i++];
+    for (; form == FlagForm::texts && i < words.size() && !is_flag(words[i]); ++i) *value += " " + words[i];
+    one.value = expanded(value.value_or(""));
+    take_value(one);
+    return i;
   }
 
-  const std::vector<Setting>& settings() const { return settings_; }
-
-  // Many words of one kind are one note.
-  void take_notes() {
-    const auto add = [&](const Words& words, const char* one, const char* all) {
-      if (words.names.size() > kMostNotes) {
-        line_.notes.push_back(first_few(words.names) + all);
-        return;
+  // Keys of the files that the line names. What the line says itself wins.
+  void take_files() {
+    for (const Given& file : files_) {
+      if (has_variable(file.value)) refuse_value(file.shown, file.value, "");
+      const Stack stack = find_flags(line_.engine, file.flag).front()->stack;
+      constexpr int64_t kMostBytes = 1 << 20;
+      for (const YamlEntry& entry : parse_yaml(read_file(file.value, kMostBytes), file.value)) {
+        take_entry(file.value, stack, entry);
       }
-      for (std::size_t i = 0; i < words.names.size(); ++i)
-        line_.notes.push_back(words.names[i] + one + words.nearest[i]);
-    };
-    add(unknown_, " is not known and changes nothing", " are not known and change nothing");
-    add(not_simulated_, " has an effect that is not simulated", " have effects that are not simulated");
-    add(strays_, " belongs to no flag and changes nothing", " belong to no flag and change nothing");
+    }
+  }
+
+  // The line's own settings come last, so that they win. Throws InputError for what is not simulated.
+  std::vector<FlagSetting> finish() {
+    refuse_conditional();
+    refuse();
+    for (const std::string& name : ignored_) {
+      if (!used_.contains(name)) note("--ignore-flags " + name + ": the line has no such flag");
+    }
+    std::vector<FlagSetting> all = std::move(file_settings_);
+    all.insert(all.end(), settings_.begin(), settings_.end());
+    return all;
   }
 
  private:
-  static constexpr std::size_t kMostNotes = 3;  // of a kind, each on a line of its own
-
-  struct Words {
-    std::vector<std::string> names, nearest;
-
-    void add(std::string name, std::string near = "") {
-      names.push_back(std::move(name));
-      nearest.push_back(std::move(near));
-    }
-  };
-
   void note(std::string text) { line_.notes.push_back(std::move(text)); }
 
-  void take(const std::string& flag, const std::string& value) {
-    const std::vector<const FlagRow*> rows = find_flags(line_.engine, flag);
-    if (rows.empty()) {
-      unknown_.add(flag + (value.empty() ? "" : " " + value),
-                   suggestion(normal_flag(flag), flag_names(line_.engine)));
-    }
-    for (const FlagRow* row : rows) {
-      if (row->effect == FlagEffect::only_one && value != "1") {
-        refuse_value(flag, value, "1 (pipelines and parallel contexts are not simulated)");
+  // Of these prefixes all variables are an engine's.
+  static bool is_engines(const std::string& name) {
+    constexpr std::string_view kPrefixes[] = {"VLLM_",   "LMCACHE_", "SGLANG_", "SGL_",
+                                              "TRTLLM_", "TLLM_",    "DYN_"};
+    return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                       [&](std::string_view prefix) { return name.starts_with(prefix); });
+  }
+
+  // "$TP" and "${TP:-2}" with the values that stand before on the line.
+  std::string expanded(const std::string& word) {
+    std::string text;
+    for (std::size_t i = 0; i < word.size();) {
+      if (word[i] != '$' || i + 1 == word.size()) {
+        text += word[i++];
+        continue;
       }
-      if (row->effect == FlagEffect::not_simulated) not_simulated_.add(flag);
-      if (row->effect == FlagEffect::sets) settings_.push_back({row, flag, value});
+      const bool has_braces = word[i + 1] == '{';
+      const std::size_t begin = i + 1 + has_braces;
+      std::size_t end = begin;
+      while (end < word.size() &&
+             (std::isalnum(static_cast<unsigned char>(word[end])) != 0 || word[end] == '_'))
+        ++end;
+      const std::size_t close = has_braces ? word.find('}', end) : end;
+      if (end == begin || close == std::string::npos) {
+        text += word[i++];
+        continue;
+      }
+      const std::string name = word.substr(begin, end - begin), more = word.substr(end, close - end);
+      const auto known = variables_.find(name);
+      if (known != variables_.end()) {
+        text += known->second;
+      } else if (more.starts_with(":-") || more.starts_with("-")) {
+        const std::string other = more.substr(more.find('-') + 1);
+        note("$" + name + " is not set on the line: its default " + other + " is taken");
+        text += other;
+      } else {
+        text += word.substr(i, close + has_braces - i);
+      }
+      i = close + has_braces;
     }
+    return text;
+  }
+
+  // "--max-num-seqs=64" becomes --max-num-seqs; returns 64. vLLM's -O3 is -O 3.
+  static std::optional<std::string> split_value(Given& one) {
+    std::optional<std::string> value;
+    const std::size_t equals = one.flag.find('=');
+    if (equals != std::string::npos) {
+      value = one.flag.substr(equals + 1);
+      one.flag.resize(equals);
+    } else if (one.flag.size() == 3 && one.flag.starts_with("-O")) {
+      value = one.flag.substr(2);
+      one.flag.resize(2);
+    }
+    if (one.flag.ends_with('+') && one.flag.find('.') != std::string::npos) one.flag.pop_back();
+    one.shown = one.flag;
+    return value;
+  }
+
+  // --no-enable-prefix-caching, and abbreviations, which the parsers of vLLM and SGLang understand.
+  void settle_name(Given& one) const {
+    one.flag = plain_flag(one.flag);
+    if (!find_flags(line_.engine, one.flag).empty()) return;
+    const std::string normal = normal_flag(one.flag);
+    if (normal.starts_with("--no-")) {
+      const std::vector<const FlagRow*> rows = find_flags(line_.engine, "--" + normal.substr(5));
+      if (!rows.empty() && rows.front()->form == FlagForm::present) {
+        one.flag = "--" + normal.substr(5);
+        one.is_negated = true;
+      }
+      return;
+    }
+    constexpr std::size_t kLeastLetters = 4;
+    const bool is_long = normal.starts_with("--") && normal.size() >= 2 + kLeastLetters;
+    if (line_.engine == Stack::trtllm || !is_long || normal.find('.') != std::string::npos) return;
+    const std::vector<std::string_view> whole = flags_beginning(line_.engine, normal);
+    if (whole.size() == 1) one.flag = whole.front();
+    if (whole.size() < 2) return;
+    throw InputError("--from: " + one.shown + ": found the beginning of " + std::string(whole[0]) + " and " +
+                     std::string(whole[1]) + ", allowed: the whole name");
+  }
+
+  FlagForm form_of(const std::string& flag) const {
+    const std::vector<const FlagRow*> rows = find_flags(line_.engine, flag);
+    if (rows.empty()) return FlagForm::text;
+    const bool is_switch = rows.front()->form == FlagForm::ranks && rows.front()->words.empty();
+    return is_switch ? FlagForm::present : rows.front()->form;
+  }
+
+  // A key of a file may be named without what stands before it in the table.
+  bool is_ignored(const std::string& flag) {
+    for (const std::string& name : ignored_) {
+      const std::string spellings[] = {name, "--" + name, "-" + name, std::string(kTrtllmFile) + "." + name,
+                                       "LMCACHE_" + upper_case(name)};
+      const bool is_it = std::any_of(std::begin(spellings), std::end(spellings), [&](const std::string& one) {
+        return is_flag_or_member(line_.engine, one, flag);
+      });
+      if (!is_it) continue;
+      used_.insert(name);
+      return true;
+    }
+    return false;
+  }
+
+  // A value that may be JSON.
+  void take_value(const Given& one) {
+    if (is_ignored(one.flag)) {
+      line_.left_out.push_back(one.shown);
+      return;
+    }
+    const std::vector<const FlagRow*> rows = find_flags(line_.engine, one.flag);
+    const bool is_object = !rows.empty() && rows[0]->form == FlagForm::json;
+    const bool is_whole =
+        is_object && is_flag_or_member(line_.engine, one.flag, std::string(first_name(*rows[0])));
+    if (is_whole || (is_object && one.value.starts_with('{'))) return take_json(one, *rows[0]);
+    take(one);
+  }
+
+  void take_json(const Given& one, const FlagRow& row) {
+    if (one.value == "None" || one.value == "null") return;
+    nlohmann::json json;
+    try {
+      json = read_json<nlohmann::json>(one.value);
+    } catch (const JsonFault& fault) {
+      if (fault.is_refused_json) throw InputError("--from: " + one.shown + ": " + fault.reason);
+    }
+    if (json.is_object()) return take_object(one, json);
+    // Once a level.
+    if (first_name(row) == "--compilation-config" && json.is_number_integer()) {
+      Given level = one;
+      level.flag = "--compilation-config.level";
+      return take(level);
+    }
+    // Older versions: --limit-mm-per-prompt image=2
+    const bool looks_like_json = one.value.starts_with('{') || one.value.starts_with('[');
+    if (row.effect != FlagEffect::none || looks_like_json) {
+      refuse_value(one.shown, one.value, "JSON (in single quotes)");
+    }
+    take(one);
+  }
+
+  void take_object(const Given& whole, const nlohmann::json& json) {
+    for (const auto& [key, value] : json.items()) {
+      Given one = whole;
+      one.flag += "." + key;
+      one.shown += "." + key;
+      if (value.is_null()) continue;
+      if (value.is_object()) {
+        take_object(one, value);
+      } else if (value.is_array() && !value.empty() && value.front().is_structured()) {
+        for (const nlohmann::json& element : value) {
+          if (element.is_object()) take_object(one, element);
+        }
+      } else {
+        one.value = value.is_string() ? value.get<std::string>() : value.dump();
+        one.flag = plain_flag(one.flag);
+        take(one);
+      }
+    }
+  }
+
+  void take_entry(const std::string& file, Stack stack, const YamlEntry& entry) {
+    Given one{.flag = {},
+              .value = {},
+              .shown = file + ":" + std::to_string(entry.line) + ": " + entry.key,
+              .is_of_file = true};
+    one.flag = stack == Stack::lmcache  ? "LMCACHE_" + upper_case(entry.key)
+               : stack == Stack::trtllm ? std::string(kTrtllmFile) + "." + entry.key
+                                        : "--" + entry.key;
+    if (stack != Stack::lmcache) settle_name(one);
+    if (form_of(one.flag) == FlagForm::present) {
+      if (!entry.is_boolean) refuse_value(one.shown, entry.values.front(), "true, false");
+      one.is_negated = one.is_negated != (entry.values.front() == "false");
+    } else {
+      for (const std::string& value : entry.values) one.value += (one.value.empty() ? "" : " ") + value;
+    }
+    if (!is_overridden(one)) take_value(one);
+  }
+
+  // Whether the line says the same flag, or the whole object that an entry of a file is a member of.
+  bool is_overridden(const Given& one) const {
+    const std::vector<const FlagRow*> rows = find_flags(line_.engine, one.flag);
+    if (rows.empty()) return false;
+    const std::string name = normal_flag(one.flag), base = name.substr(0, name.find('.'));
+    return std::any_of(on_line_.begin(), on_line_.end(), [&](const std::string& flag) {
+      if (find_flags(line_.engine, flag) == rows && rows.front()->form != FlagForm::json) return true;
+      const std::string other = normal_flag(flag);
+      return line_.engine != Stack::trtllm && base.starts_with("--") &&
+             other.substr(0, other.find('.')) == base;
+    });
+  }
+
+  void take(const Given& one) {
+    if (!one.is_of_file) on_line_.push_back(one.flag);
+    if (is_ignored(one.flag)) {
+      line_.left_out.push_back(one.shown);
+      return;
+    }
+    const std::vector<const FlagRow*> rows = find_flags(line_.engine, one.flag);
+    if (rows.empty()) return take_unknown(one);
+    line_.flags.push_back({one.shown, one.is_negated ? "" : one.value, {}});
+    for (const FlagRow* row : rows) {
+      if (row->form == FlagForm::yaml_file) files_.push_back(one);
+      if (row->effect == FlagEffect::not_simulated && changes_answer(*row, one)) refused_.push_back(one);
+      if (row->effect == FlagEffect::of_hybrids || row->effect == FlagEffect::of_length)
+        conditional_.emplace_back(one, row->effect);
+      if (row->effect != FlagEffect::sets || row->form == FlagForm::yaml_file) continue;
+      if (has_variable(one.value)) refuse_value(one.shown, one.value, "");
+      (one.is_of_file ? file_settings_ : settings_)
+          .push_back({row, one.shown, one.value, one.is_negated, line_.flags.size() - 1});
+    }
+  }
+
+  void take_unknown(const Given& one) {
+    if (one.is_variable) {
+      note(one.flag + " is not known: what it changes is not simulated" +
+           suggestion(one.flag, flag_names(line_.engine)));
+    } else {
+      unknown_.push_back(one);
+    }
+  }
+
+  static bool changes_answer(const FlagRow& row, const Given& one) {
+    std::string value = one.value;
+    if (row.form == FlagForm::present) {
+      value = one.is_negated ? "false" : "true";
+      if (row.words.empty()) return !one.is_negated;
+    }
+    for (const Word& word : words_of(row.words)) {
+      if (lower_case(word.word) == lower_case(value)) return false;
+      char* end = nullptr;
+      const double number = std::strtod(value.c_str(), &end);
+      const bool is_number = !value.empty() && *end == 0;
+      if (is_number && std::string(word.word) == number_text(number)) return false;
+    }
+    return true;
+  }
+  // "1" of 1.0.
+  static std::string number_text(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", number);
+    return text;
   }
 
   void take_positional(const std::string& word) {
     const bool has_model = std::any_of(settings_.begin(), settings_.end(),
-                                       [](const Setting& one) { return one.row->field == "model"; });
-    if (has_model) {
-      strays_.add("\"" + word + "\"");
+                                       [](const FlagSetting& one) { return one.row->field == "model"; });
+    const Given one{.flag = has_model ? word : "--model", .value = word, .shown = "model"};
+    if (!has_model) return take(one);
+    if (is_ignored(word)) {
+      line_.left_out.push_back(word);
     } else {
-      take("--model", word);
+      strays_.push_back(word);
     }
   }
 
-  // --no-enable-prefix-caching
-  bool take_negated(const std::string& flag) {
-    if (!flag.starts_with("--no-") || !find_flags(line_.engine, flag).empty()) return false;
-    const std::vector<const FlagRow*> rows = find_flags(line_.engine, "--" + flag.substr(5));
-    if (rows.empty()) return false;
-    const FlagRow& row = *rows.front();
-    if (flag == "--no-enable-chunked-prefill") not_simulated_.add(flag);
-    if (row.form == FlagForm::present && (row.words == "true" || row.words == "false")) {
-      settings_.push_back({.row = &row, .flag = flag, .is_negated = true});
-    }
-    return true;
-  }
-
-  // A JSON value of a flag whose members are rows. False where the value is no JSON object.
-  bool take_members(const std::string& flag, const std::string& value) {
-    nlohmann::json json;
-    try {
-      json = read_json<nlohmann::json>(value);
-    } catch (const JsonFault& fault) {
-      if (fault.is_refused_json) throw InputError(flag + ": " + fault.reason);
-    }
-    if (!json.is_object() && value.starts_with("{")) refuse_value(flag, value, "JSON (in single quotes)");
-    if (!json.is_object()) return false;
-    take_object(flag, json);
-    return true;
-  }
-  void take_object(const std::string& prefix, const nlohmann::json& json) {
-    for (const auto& [key, value] : json.items()) {
-      const std::string flag = prefix + "." + key;
-      if (value.is_object()) {
-        take_object(flag, value);
-      } else if (value.is_array() && !value.empty() && value.front().is_object()) {
-        for (const nlohmann::json& element : value) take_object(flag, element);
-      } else {
-        take(flag, value.is_string() ? value.get<std::string>() : value.dump());
+  // The model's layers and the line's length decide about some.
+  void refuse_conditional() {
+    const auto value_of = [&](std::string_view field) {
+      std::string value;
+      for (const std::vector<FlagSetting>* all : {&file_settings_, &settings_}) {
+        for (const FlagSetting& one : *all) value = one.row->field == field ? one.value : value;
       }
+      return value;
+    };
+    const auto is_number = [&](const Given& one, const std::string& wanted, int64_t more) {
+      return !wanted.empty() &&
+             integer_value(one.shown, one.value) == integer_value(one.shown, wanted) + more;
+    };
+    std::erase_if(refused_, [&](const Given& one) {
+      const std::vector<const FlagRow*> rows = find_flags(line_.engine, one.flag);
+      // SGLang verifies the drafts of a chain and one token more. All ranks on one node are one server.
+      if (first_name(*rows[0]) == "--speculative-num-draft-tokens")
+        return is_number(one, value_of("serving.speculative.draft_tokens"), 1);
+      if (first_name(*rows[0]) == "--data-parallel-size-local")
+        return is_number(one, value_of("serving.data_parallel_size"), 0);
+      return false;
+    });
+    for (const auto& [one, effect] : conditional_) {
+      if (one.is_negated) continue;
+      if (effect == FlagEffect::of_length && value_of("serving.max_model_len").empty())
+        refused_.push_back(one);
+      const std::string model = value_of("model");
+      if (effect == FlagEffect::of_hybrids && !model.empty() &&
+          !load_model(named_model(model).name).is_uniform())
+        refused_.push_back(one);
     }
   }
+
+  // Names of flags as --ignore-flags takes them, each once.
+  std::vector<std::string> refused_names() const {
+    std::vector<std::string> names;
+    const auto add = [&](const std::string& flag) {
+      std::string bare = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+      const std::string file = std::string(kTrtllmFile.substr(2)) + ".";
+      if (bare.starts_with(file)) bare.erase(0, file.size());
+      if (std::find(names.begin(), names.end(), bare) == names.end()) names.push_back(bare);
+    };
+    for (const Given& one : unknown_) add(one.flag);
+    for (const std::string& word : strays_) add(word);
+    for (const Given& one : refused_) add(one.flag);
+    return names;
+  }
+
+  // Many flags of one kind are named by the first few.
+  void refuse() const {
+    std::vector<std::string> reasons, refused;
+    const auto and_more = [&](std::size_t all) {
+      if (all > kMostNamed) reasons.push_back("so are " + std::to_string(all - kMostNamed) + " more");
+    };
+    for (const Given& one : std::span(unknown_).first(std::min(unknown_.size(), kMostNamed))) {
+      reasons.push_back(one.shown + " is no known flag of " + std::string(kvcap::name(line_.engine)) +
+                        suggestion(normal_flag(one.flag), flag_names(line_.engine)));
+    }
+    and_more(unknown_.size());
+    for (const std::string& word : std::span(strays_).first(std::min(strays_.size(), kMostNamed)))
+      reasons.push_back("\"" + word + "\" belongs to no flag");
+    and_more(strays_.size());
+    for (const Given& one : refused_) {
+      constexpr std::size_t kShort = 40;
+      const bool has_value = !one.value.empty() && one.value.size() < kShort;
+      refused.push_back(one.shown + (has_value ? " " + one.value : ""));
+    }
+    if (refused.size() == 1) reasons.push_back(refused[0] + " changes the answer and is not simulated");
+    if (refused.size() > 1) {
+      reasons.push_back(first_few(refused, 2 * kMostNamed) + " change the answer and are not simulated");
+    }
+    if (reasons.empty()) return;
+    std::string text = "--from: ", list;
+    for (std::size_t i = 0; i < reasons.size(); ++i) text += (i == 0 ? "" : "; ") + reasons[i];
+    const std::vector<std::string> names = refused_names();
+    for (const std::string& one : std::span(names).first(std::min(names.size(), 4 * kMostNamed)))
+      list += (list.empty() ? "" : ",") + one;
+    if (names.size() > 4 * kMostNamed) list += ",...";
+    throw InputError(text + "; --ignore-flags " + list + " leaves " + (names.size() == 1 ? "it" : "them") +
+                     " out");
+  }
+
+  static constexpr std::size_t kMostNamed = 3;  // of a kind
 
   LaunchLine& line_;
-  std::vector<Setting> settings_;
-  Words unknown_, not_simulated_, strays_;
+  const std::vector<std::string>& ignored_;
+  std::set<std::string> used_;  // of them
+  std::map<std::string, std::string> variables_;
+  std::vector<FlagSetting> settings_, file_settings_;
+  std::vector<std::string> on_line_;  // flags
+  std::vector<Given> files_, unknown_, refused_;
+  std::vector<std::pair<Given, FlagEffect>> conditional_;
+  std::vector<std::string> strays_;
 };
 
 }  // namespace
 
-LaunchLine read_launch_line(std::string_view text) {
+LaunchLine read_launch_line(std::string_view text, const std::vector<std::string>& ignored) {
   LaunchLine line;
-  const std::vector<std::string> words = shell_words(text);
+  std::vector<std::string> words = without_shell(shell_words(text));
   const std::size_t begin = find_engine(words, line);
-  Reader reader(line);
+  Reader reader(line, ignored);
   for (std::size_t i = 0; i < begin; ++i) reader.take_before(words[i]);
+  cut_command(words, begin);
   for (std::size_t i = begin; i < words.size();) i = reader.take_at(words, i);
-  reader.take_notes();
-  apply_settings(reader.settings(), line);
+  reader.take_files();
+  apply_settings(reader.finish(), line);
   return line;
 }
 

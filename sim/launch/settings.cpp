@@ -1,5 +1,6 @@
 #include "launch/settings.h"
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "base/check.h"
 #include "base/input_error.h"
 #include "launch/named_model.h"
+#include "launch/quantization.h"
 #include "launch/stack_tiers.h"
 #include "launch/values.h"
 #include "scenario/load.h"
@@ -27,24 +29,36 @@ struct Bytes {
   double bytes;
 };
 
-double bytes_of(const Setting& setting) {
+double bytes_of(const FlagSetting& setting) {
   const FlagRow& row = *setting.row;
   const std::string& value = setting.value;
+  const std::string unit = row.unit == 1 ? "bytes" : row.unit == 1e9 ? "GB" : "GiB";
   // A unit behind a number that has one already is a slip.
-  if (row.unit_bytes != 1 && !value.empty() && std::isalpha(static_cast<unsigned char>(value.back())) != 0) {
-    refuse_value(setting.flag, value, std::string("a number of ") + (row.unit_bytes == 1e9 ? "GB" : "GiB"));
+  if (row.unit != 1 && !value.empty() && std::isalpha(static_cast<unsigned char>(value.back())) != 0) {
+    refuse_value(setting.flag, value, "a number of " + unit);
   }
-  return number_value(setting.flag, value) * row.unit_bytes;
+  const double bytes =
+      row.unit == 1 ? bytes_value(setting.flag, value) : number_value(setting.flag, value) * row.unit;
+  constexpr double kMostBytes = 1e18;
+  if (bytes < 0 || bytes > kMostBytes)
+    refuse_value(setting.flag, value, "0 or more " + unit + ", at most 1e18 bytes");
+  return bytes;
 }
 
 // The policy that the settings turn on; empty where they turn none on.
-std::string policy_of(std::span<const Setting> settings) {
+std::string policy_of(std::span<const FlagSetting> settings) {
   std::string connector, backend, started;
-  for (const Setting& one : settings) {
+  for (const FlagSetting& one : settings) {
     const FlagRow& row = *one.row;
     if (row.form == FlagForm::storage) {
       const std::optional<std::string> policy = word_value(row, one.value);
-      if (policy) (row.starts_storage ? connector : backend) = *policy;
+      if (!policy) continue;
+      std::string& said = row.starts_storage ? connector : backend;
+      if (row.starts_storage && !said.empty() && said != *policy) {
+        throw InputError("--from: " + one.flag + ": found \"" + one.value + "\" beside a connector of " +
+                         said + ", allowed: one connector that stores KV");
+      }
+      said = *policy;
     } else if (row.starts_storage && started.empty()) {
       // A host cache of no bytes is off.
       if (row.form != FlagForm::bytes || bytes_of(one) > 0) started = row.storage;
@@ -56,21 +70,25 @@ std::string policy_of(std::span<const Setting> settings) {
 
 class Overrides {
  public:
-  Overrides(LaunchLine& line, std::span<const Setting> settings) : line_(line), policy_(policy_of(settings)) {
+  Overrides(LaunchLine& line, std::span<const FlagSetting> settings)
+      : line_(line), policy_(policy_of(settings)) {
     std::set<std::string_view> read;
-    for (const Setting& one : settings) {
+    for (const FlagSetting& one : settings) {
       if (!is_read(*one.row)) continue;
       apply(one);
       read.insert(one.flag);
+      name_fields(one);
     }
     // Of a flag with several rows one may be read.
-    for (const Setting& one : settings) {
+    for (const FlagSetting& one : settings) {
       if (!read.contains(one.flag)) ignored_.push_back(one.flag);
     }
   }
 
   void finish() {
     if (line_.model.empty()) throw InputError("--from: found no model, allowed: a line that names one");
+    settle_quantization();
+    settle_drafter();
     settle_sampling();
     settle_ranks();
     settle_chunks();
@@ -96,6 +114,20 @@ class Overrides {
 
   void note(std::string text) { line_.notes.push_back(std::move(text)); }
 
+  // For those who ask which field a flag became.
+  void name_fields(const FlagSetting& setting) {
+    const FlagRow& row = *setting.row;
+    const bool has_words =
+        row.form == FlagForm::words || row.form == FlagForm::storage || row.form == FlagForm::tier;
+    if (has_words && !word_value(row, setting.value)) return;
+    std::vector<std::string>& fields = line_.flags[setting.taken].fields;
+    const bool is_policy = row.field == "policy";
+    fields.push_back(is_policy ? "policy.name" : std::string(row.field));
+    if (row.starts_storage && !is_policy && row.storage == policy_) fields.emplace_back("policy.name");
+    if (row.form == FlagForm::ranks) fields.emplace_back("serving.tensor_parallel_size");
+    if (row.form == FlagForm::quantization) fields.emplace_back("model.activation_bytes_per_element");
+  }
+
   void set(const FlagRow& row, const std::string& json) {
     if (!row.field.starts_with(kTierPrefix)) {
       fields_[std::string(row.field)] = json;
@@ -106,17 +138,28 @@ class Overrides {
     tiers_[place.substr(0, dot)][place.substr(dot + 1)] = json;
   }
 
-  void apply(const Setting& setting) {
+  void apply(const FlagSetting& setting) {
     const FlagRow& row = *setting.row;
     const std::string &flag = setting.flag, &value = setting.value;
+    // As if the flag were not there.
+    if (row.stack != Stack::lmcache && (value == "None" || value == "null")) return;
     switch (row.form) {
       case FlagForm::integer:
+        if (row.field == "serving.max_model_len" && row.stack == Stack::vllm && is_longest(value)) {
+          line_.has_longest_that_fits = true;
+          fields_.erase("serving.max_model_len");
+          return;
+        }
         return set(row, std::to_string(integer_value(flag, value)));
-      case FlagForm::number:
-        return set(row, number_json(number_value(flag, value)));
+      case FlagForm::number: {
+        double number = number_value(flag, value) * row.unit;
+        // SGLang's server clamps it.
+        if (row.field == "serving.reserved_output_share") number = std::min(number, 1.0);
+        return set(row, number_json(number));
+      }
       case FlagForm::words:
         if (const std::optional<std::string> said = word_value(row, value)) return set(row, *said);
-        if (flag == "--generation-config" && lower_case(value) != "auto")
+        if (first_name(row) == "--generation-config" && lower_case(value) != "auto")
           note(flag + " " + value + " is not read: serving.sampling says its top_k and top_p");
         return;
       case FlagForm::present:
@@ -128,6 +171,18 @@ class Overrides {
         return;
       case FlagForm::blocks:
         blocks_ = integer_value(flag, value);
+        if (*blocks_ < 1) refuse_value(flag, value, "1 block or more");
+        return;
+      case FlagForm::kv_bytes:
+        line_.kv_bytes = bytes_of(setting);
+        if (*line_.kv_bytes < 1) refuse_value(flag, value, "more than 0 bytes");
+        return;
+      case FlagForm::host_blocks:
+        line_.host_blocks = integer_value(flag, value);
+        if (*line_.host_blocks < 1) refuse_value(flag, value, "1 block or more");
+        return;
+      case FlagForm::quantization:
+        quantization_ = setting;
         return;
       case FlagForm::ranks:
         divides_gpus_ = row.words.empty() || word_value(row, value) == "true";
@@ -140,42 +195,33 @@ class Overrides {
         return;
       case FlagForm::model:
         if (row.field == "model") return take_model(value);
-        return take_drafter(setting);
-      case FlagForm::yaml_file:
-        return note(flag + " " + value + " is not read: give its keys on the line, as in " +
-                    (row.stack == Stack::lmcache
-                         ? "LMCACHE_MAX_LOCAL_CPU_SIZE=60"
-                         : "--extra_llm_api_options.kv_cache_config.host_cache_size 68719476736"));
+        drafter_ = setting;
+        return;
       case FlagForm::storage:  // policy_of has read it
         if (value == "NixlConnector" || value == "MooncakeConnector" || value == "P2pNcclConnector") {
           note(value + " moves KV between servers: fleet.disaggregation simulates that");
         }
         return;
+      case FlagForm::yaml_file:
       case FlagForm::text:
+      case FlagForm::texts:
+      case FlagForm::json:
         return;
     }
   }
+
+  // vllm/utils/argparse_utils.py: human_readable_int_or_auto.
+  static bool is_longest(const std::string& value) { return value == "-1" || lower_case(value) == "auto"; }
 
   void take_model(const std::string& written) {
     const NamedModel model = named_model(written);
     line_.model = model.name;
     line_.written_model = written;
     if (model.positions > 0) fields_["model.max_position_embeddings"] = std::to_string(model.positions);
+    line_.is_8bit = model.is_8bit;
     if (!model.is_8bit) return;
     fields_["model.weight_bytes_per_element"] = "1";
     fields_["model.activation_bytes_per_element"] = "1";
-  }
-
-  // Heads that draft for a model are in no catalogue: `layers` drafts by one more layer of the model.
-  void take_drafter(const Setting& setting) {
-    try {
-      set(*setting.row, nlohmann::json(named_model(setting.value).name).dump());
-    } catch (const InputError&) {
-      const auto method = fields_.find("serving.speculative.method");
-      if (method != fields_.end() && method->second == "draft_model") throw;
-      note(setting.flag + " " + setting.value +
-           " is not in the catalogue: drafts take one more layer of the model");
-    }
   }
 
   std::optional<int64_t> integer_of(const std::string& field) const {
@@ -184,6 +230,49 @@ class Overrides {
     return integer_value(field, found->second);
   }
   int64_t count_of(const std::string& field) const { return integer_of(field).value_or(1); }
+
+  // What a line quantises while it loads, or says again of a checkpoint that is quantised.
+  void settle_quantization() {
+    if (!quantization_) return;
+    const FlagSetting& said = *quantization_;
+    const ModelSpec model = load_model(line_.model);
+    const bool is_8bit = line_.is_8bit || fields_.contains("model.weight_bytes_per_element");
+    const std::string method = quantization_of(line_.model);
+    if (lower_case(said.value) == "none") return;
+    std::string loads_as;
+    for (const Word& one : words_of(said.row->words)) {
+      if (lower_case(one.word) == lower_case(said.value)) loads_as = one.value;
+    }
+    if (!method.empty() && !is_same_quantization(method, said.value)) {
+      refuse_value(said.flag, said.value, method + ", which the model's config.json says");
+    }
+    const bool is_quantised = is_8bit || !method.empty() || model.weight_bytes_per_element < 2 ||
+                              (model.experts && model.experts->weight_bytes_per_element.value_or(2) < 2);
+    if (is_quantised) return;
+    if (loads_as.empty()) {
+      refuse_value(said.flag, said.value,
+                   std::string(said.row->words).substr(0, said.row->words.find('=')) +
+                       ", or a model whose config.json says " + said.value);
+    }
+    fields_["model.weight_bytes_per_element"] = loads_as;
+    fields_["model.activation_bytes_per_element"] = loads_as;
+  }
+
+  // A drafter without a method is a model, unless its name says what it is (vllm/config/speculative.py).
+  // Heads that draft for a model are in no catalogue: `layers` drafts by one more layer of the model.
+  void settle_drafter() {
+    if (!drafter_) return;
+    const bool is_head = lower_case(drafter_->value).find("eagle") != std::string::npos;
+    const std::string method = is_head ? "layers" : "draft_model";
+    const std::string said = fields_.try_emplace("serving.speculative.method", method).first->second;
+    try {
+      set(*drafter_->row, nlohmann::json(named_model(drafter_->value).name).dump());
+    } catch (const InputError&) {
+      if (said == "draft_model") throw;
+      note(drafter_->flag + " " + drafter_->value +
+           " is not in the catalogue: drafts take one more layer of the model");
+    }
+  }
 
   // What is overridden lies over the model's own file, unless the line leaves that out. -1 keeps all tokens.
   void settle_sampling() {
@@ -202,6 +291,9 @@ class Overrides {
   // Attention of data parallel ranks divides the line's tensor parallel GPUs. Without it each of SGLang's
   // ranks has all experts of the model; ranks of one engine share them in this simulator, as vLLM's do.
   void settle_ranks() {
+    // DeepEP and its like exchange tokens between whole experts (server_args.py).
+    const bool exchanges = fields_.contains("serving.expert_exchange");
+    if (line_.engine == Stack::sglang && exchanges) fields_["serving.expert_parallel"] = "true";
     const int64_t gpus = count_of("serving.tensor_parallel_size");
     int64_t ranks = count_of("serving.data_parallel_size");
     if (divides_gpus_) {
@@ -258,6 +350,7 @@ class Overrides {
   void settle_tiers() {
     note_ignored();
     if (policy_ == "hicache") settle_hicache();
+    if (line_.host_blocks) tiers_["dram"];  // its size is for those who know the model
     if (policy_ == "vllm_offload" && tiers_.contains("mooncake_store")) {
       has_host_cache_ = false;
       note("the line says no size of Mooncake Store: all remote storage of the hardware is taken");
@@ -269,7 +362,7 @@ class Overrides {
       note("LMCACHE_LOCAL_CPU=False leaves LMCache no tier, so that it keeps nothing");
     }
     const auto dram = tiers_.find("dram");
-    const bool is_sized = dram != tiers_.end() && !dram->second.empty();
+    const bool is_sized = (dram != tiers_.end() && !dram->second.empty()) || line_.host_blocks;
     if ((policy_ == "vllm_offload" || policy_ == "kvbm") && has_host_cache_ && !is_sized) {
       note("the line says no size of the host cache: all DRAM of the hardware is taken");
     }
@@ -325,12 +418,13 @@ class Overrides {
   bool divides_gpus_ = false;
   std::vector<Bytes> bytes_;
   std::optional<int64_t> blocks_;
+  std::optional<FlagSetting> quantization_, drafter_;
   std::vector<std::string> ignored_;  // flags of policies that the line does not turn on
 };
 
 }  // namespace
 
-void apply_settings(std::span<const Setting> settings, LaunchLine& line) {
+void apply_settings(std::span<const FlagSetting> settings, LaunchLine& line) {
   Overrides(line, settings).finish();
 }
 

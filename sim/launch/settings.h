@@ -9,13 +9,14 @@
 
 namespace kvcap {
 
-struct Setting {
+struct FlagSetting {
   const FlagRow* row = nullptr;  // how the flag is read
-  std::string flag, value;       // as the line spells them
+  std::string flag, value;       // as the line or a file spells them
   bool is_negated = false;       // --no-enable-prefix-caching
+  std::size_t taken = 0;         // which of LaunchLine::flags
 };
 
 // Adds the overrides and notes of all settings to the line, and names its model. Throws InputError.
-void apply_settings(std::span<const Setting> settings, LaunchLine& line);
+void apply_settings(std::span<const FlagSetting> settings, LaunchLine& line);
 
 }  // namespace kvcap

@@ -7,8 +7,8 @@
 
 namespace kvcap {
 
-// Understands quotes, backslashes, and line ends behind a backslash. Throws InputError for a quote that does
-// not end.
+// Understands quotes, backslashes, line ends behind a backslash and comments. Throws InputError for a quote
+// that does not end, and for what word processors make of quotes, dashes and spaces.
 std::vector<std::string> shell_words(std::string_view line);
 
 }  // namespace kvcap

@@ -10,7 +10,7 @@ using enum FlagForm;
 constexpr FlagRow kTrtllmRows[] = {
     {.stack = trtllm, .names = "--model", .field = "model", .form = model, .source = "t-serve"},
     {.stack = trtllm,
-     .names = "--tp_size --extra_llm_api_options.tensor_parallel_size",
+     .names = "--tp_size --tensor_parallel_size --extra_llm_api_options.tensor_parallel_size",
      .field = "serving.tensor_parallel_size",
      .form = integer,
      .engine_default = "1",
@@ -23,7 +23,7 @@ constexpr FlagRow kTrtllmRows[] = {
      .engine_default = "0",
      .source = "nccl-env"},
     {.stack = trtllm,
-     .names = "--ep_size --extra_llm_api_options.moe_expert_parallel_size",
+     .names = "--ep_size --moe_expert_parallel_size --extra_llm_api_options.moe_expert_parallel_size",
      .field = "serving.expert_parallel",
      .form = words,
      .words = "1=false *=true",
@@ -125,10 +125,20 @@ constexpr FlagRow kTrtllmRows[] = {
      .engine_default = "none",
      .source = "t-serve"},
     {.stack = trtllm,
-     .names = "--extra_llm_api_options --config",
-     .field = "",
-     .form = yaml_file,
+     .names = "--disable_kv_cache_reuse",
+     .field = "serving.prefix_caching",
+     .form = present,
+     .words = "false",
+     .engine_default = "off",
      .source = "t-serve"},
+    {.stack = trtllm,
+     .names = "--extra_llm_api_options.speculative_config.speculative_model_dir "
+              "--extra_llm_api_options.speculative_config.speculative_model",
+     .field = "serving.speculative.draft_model",
+     .form = model,
+     .engine_default = "none",
+     .source = "t-serve"},
+    {.stack = trtllm, .names = "--extra_llm_api_options --config", .form = yaml_file, .source = "t-serve"},
 };
 
 }  // namespace

@@ -5,30 +5,66 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/input_error.h"
 
 namespace kvcap {
 
-void refuse_value(std::string_view flag, const std::string& value, const std::string& allowed) {
-  throw InputError("--from: " + std::string(flag) + ": found \"" + value + "\", allowed: " + allowed);
+bool has_variable(std::string_view value) {
+  for (std::size_t at = value.find('$'); at != std::string_view::npos; at = value.find('$', at + 1)) {
+    const char next = at + 1 < value.size() ? value[at + 1] : ' ';
+    if (std::isalpha(static_cast<unsigned char>(next)) != 0 || next == '{' || next == '_' || next == '(')
+      return true;
+  }
+  return value.find('`') != std::string_view::npos;
 }
 
-double number_value(std::string_view flag, const std::string& value) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  const std::string_view rest(end, static_cast<std::size_t>(value.data() + value.size() - end));
-  double factor = rest.empty() ? 1 : 0;
-  if (rest == "k") factor = 1e3;
-  if (rest == "K") factor = 1024;
-  if (rest == "m") factor = 1e6;
-  if (rest == "M") factor = 1048576;
-  if (rest == "g") factor = 1e9;
-  if (rest == "G") factor = 1073741824;
-  if (error != std::errc() || factor == 0 || !std::isfinite(number)) {
-    refuse_value(flag, value, "a number, perhaps with k, K, m, M, g or G behind it");
+void refuse_value(std::string_view flag, const std::string& value, const std::string& allowed) {
+  const std::string place = "--from: " + std::string(flag) + ": found \"" + value + "\", ";
+  if (has_variable(value)) {
+    throw InputError(place +
+                     "a variable that the line does not set; allowed: its value, or NAME=value before");
   }
-  return number * factor;
+  throw InputError(place + "allowed: " + allowed);
+}
+
+namespace {
+
+struct Suffix {
+  std::string_view text;
+  double factor;
+};
+// vllm/utils/argparse_utils.py: small letters are decimal, large ones binary.
+constexpr Suffix kSuffixes[] = {{"", 1},        {"k", 1e3},        {"m", 1e6},
+                                {"g", 1e9},     {"t", 1e12},       {"K", 1024},
+                                {"M", 1048576}, {"G", 1073741824}, {"T", 1099511627776}};
+constexpr Suffix kByteUnits[] = {{"B", 1},         {"KB", 1e3},         {"MB", 1e6},
+                                 {"GB", 1e9},      {"TB", 1e12},        {"KiB", 1024},
+                                 {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776}};
+
+// Nothing where the text is no number with one of the suffixes.
+std::optional<double> suffixed(const std::string& text, std::span<const Suffix> suffixes) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  for (const Suffix& one : suffixes) {
+    if (rest == one.text) return number * one.factor;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+double number_value(std::string_view flag, const std::string& value) {
+  if (const std::optional<double> number = suffixed(value, kSuffixes)) return *number;
+  refuse_value(flag, value, "a number, perhaps with k, K, m, M, g or G behind it");
+}
+
+double bytes_value(std::string_view flag, const std::string& value) {
+  if (const std::optional<double> number = suffixed(value, kByteUnits)) return *number;
+  return number_value(flag, value);
 }
 
 int64_t integer_value(std::string_view flag, const std::string& value) {

@@ -1,6 +1,5 @@
 // Values of flags, as engines read them. Functions that read throw InputError: "--from: FLAG: found ...,
-// allowed:
-// ...".
+// allowed: ...".
 #pragma once
 
 #include <cstdint>
@@ -12,10 +11,15 @@
 
 namespace kvcap {
 
+// Says that a value is missing or, of "$TP", that the line does not set the variable.
 [[noreturn]] void refuse_value(std::string_view flag, const std::string& value, const std::string& allowed);
 
 // "8192", "0.92", vLLM's "8k" (8000) and "8K" (8192).
 double number_value(std::string_view flag, const std::string& value);
+// The same with GB and GiB as well.
+double bytes_value(std::string_view flag, const std::string& value);
+// "$TP", "${TP}", "$(nproc)".
+bool has_variable(std::string_view value);
 int64_t integer_value(std::string_view flag, const std::string& value);
 // What a row's words say of a word. Nothing where the row leaves the field alone.
 std::optional<std::string> word_value(const FlagRow& row, const std::string& word);

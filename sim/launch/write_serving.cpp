@@ -1,6 +1,8 @@
 // Writes the flags of `serving`.
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "launch/line_parts.h"
 #include "launch/values.h"
@@ -48,6 +50,10 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
       return flag + " " + std::to_string(value.get<int64_t>() / scenario.serving.block_size);
     case FlagForm::integer:
     case FlagForm::number:
+      if (row.unit != 1) {
+        const std::string number = number_json(value.get<double>() / row.unit);
+        return number == default_word(row) ? std::nullopt : std::optional(flag + " " + number);
+      }
       if (default_word(row) == text) return std::nullopt;
       if (row.field == "serving.max_model_len" && value == scenario.model.max_position_embeddings) {
         return std::nullopt;
@@ -91,6 +97,7 @@ void add_serving(const Scenario& scenario, Stack engine, LineParts& parts) {
       serving["max_num_batched_tokens"] = ranks * scenario.serving.max_num_batched_tokens;
     }
   }
+  std::set<std::string_view> written;  // fields that several flags set
   for (const FlagRow& row : flag_table()) {
     const bool is_plain = row.stack == engine && row.effect == FlagEffect::sets &&
                           row.field.starts_with("serving.") && row.names.starts_with("--") &&
@@ -100,7 +107,7 @@ void add_serving(const Scenario& scenario, Stack engine, LineParts& parts) {
     if (row.form == FlagForm::ranks) {
       if (ranks > 1) parts.words.push_back(std::string(first_name(row)) + (row.words.empty() ? "" : " true"));
     } else if (const std::optional<std::string> flag = serving_flag(row, json, scenario)) {
-      parts.words.push_back(*flag);
+      if (written.insert(row.field).second) parts.words.push_back(*flag);
     }
   }
   if (const std::optional<std::string> flag = sampling_flag(scenario, engine)) parts.words.push_back(*flag);

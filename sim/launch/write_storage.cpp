@@ -132,7 +132,11 @@ bool add_vllm_offload(const TierBytes& tiers, double engines, Json extra, Words&
   const double bytes = tiers.at("dram") / engines;
   if (tiers.contains("ssd")) extra["secondary_tiers"].push_back({{"type", "fs"}});
   if (tiers.contains("remote")) extra["secondary_tiers"].push_back({{"type", "obj"}});
-  if (extra.empty()) {
+  if (extra.contains("lazy_offload")) {
+    if (extra.size() > 1) return false;
+    extra["cpu_bytes_to_use"] = std::llround(bytes);
+    words.push_back(transfer_config("SimpleCPUOffloadConnector", extra));
+  } else if (extra.empty()) {
     words.push_back("--kv-offloading-size " + size_text(bytes, kGib));
   } else {
     extra["cpu_bytes_to_use"] = std::llround(bytes);

@@ -97,6 +97,7 @@ struct HistoryBin {
 struct RunResult {
   std::string scenario_name;
   std::string scenario_json;  // as resolved
+  std::string from_json;      // how a launch line was read; empty: there was none
   std::string setting;        // in a comparison: what this column is called
   std::string policy;
   std::string policy_summary;  // what it does, in a line

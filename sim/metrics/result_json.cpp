@@ -77,6 +77,13 @@ Json model_object(const ModelReport& model) {
           {"outside_validation", model.outside}};
 }
 
+// How a launch line was read; its warnings stand where readers of any result find them.
+void add_from(const std::string& from_json, Json& object) {
+  if (from_json.empty()) return;
+  object["from"] = Json::parse(from_json);
+  object["warnings"] = object["from"]["warnings"];
+}
+
 Json scenario_object(const RunResult& result) {
   if (result.scenario_json.empty()) return nullptr;
   Json scenario = Json::parse(result.scenario_json, nullptr, false);
@@ -100,6 +107,7 @@ Json result_object(const RunResult& result) {
   object["intervals"] = intervals_object(result);
   if (!result.model_intervals.empty()) object["model_intervals"] = model_intervals_object(result);
   object["notes"] = result.notes;
+  add_from(result.from_json, object);
   object["provenance"] = {{"hardware", result.hardware_provenance}, {"kvcap_version", KVCAP_VERSION}};
   return object;
 }
@@ -155,7 +163,8 @@ std::string printed(const Json& value) {
 std::string result_json(const RunResult& result) { return printed(result_object(result)); }
 
 std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences,
-                         const std::vector<Difference>& pairs, const ModelReport& model) {
+                         const std::vector<Difference>& pairs, const ModelReport& model,
+                         const std::string& from_json) {
   Json object;
   object["schema"] = "kvcap.compare/1";
   object["results"] = Json::array();
@@ -163,6 +172,7 @@ std::string compare_json(const std::vector<RunResult>& results, const std::vecto
   object["differences"] = differences_array(differences);
   object["pairs"] = differences_array(pairs);
   if (model.draws > 0) object["model"] = model_object(model);
+  add_from(from_json, object);
   return printed(object);
 }
 

@@ -18,9 +18,10 @@ namespace kvcap {
 // The interval of a difference is [low, high], null with a single replication.
 std::string result_json(const RunResult& result);
 // `differences` are those against the first result, `pairs` those between the others; `model` is left out
-// where no machines were drawn.
+// where no machines were drawn. `from_json`: how a launch line was read.
 std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences,
-                         const std::vector<Difference>& pairs = {}, const ModelReport& model = {});
+                         const std::vector<Difference>& pairs = {}, const ModelReport& model = {},
+                         const std::string& from_json = {});
 // Calls `write` with one piece after the other, for there may be millions of turns.
 void requests_csv(std::span<const TurnRecord> turns, const std::function<void(std::string_view)>& write);
 

@@ -20,15 +20,6 @@ std::string lower(std::string_view text) {
   return made;
 }
 
-// The words of "hugging_face": "ORG/NAME ORG/OTHER" in a file of the catalogue, in lower case.
-std::string hugging_face_names(std::string_view text) {
-  constexpr std::string_view kKey = "\"hugging_face\": \"";
-  const std::size_t found = text.find(kKey);
-  if (found == std::string_view::npos) return "";
-  const std::size_t begin = found + kKey.size();
-  return " " + lower(text.substr(begin, text.find('"', begin) - begin)) + " ";
-}
-
 // A file beside the config: "hf_quant_config.json" of "config.json", "X_hf_quant_config.json" of
 // "X_config.json".
 fs::path beside(const fs::path& config, const std::string& name) {
@@ -141,6 +132,14 @@ std::string environment(const char* name) {
 
 }  // namespace
 
+std::string hugging_face_names(const CatalogueEntry& entry) {
+  constexpr std::string_view kKey = "\"hugging_face\": \"";
+  const std::size_t found = entry.text.find(kKey);
+  if (found == std::string_view::npos) return "";
+  const std::size_t begin = found + kKey.size();
+  return std::string(entry.text.substr(begin, entry.text.find('"', begin) - begin));
+}
+
 std::optional<std::string_view> known_model(std::string_view name) {
   std::string wanted = lower(name);
   while (wanted.ends_with('/')) wanted.pop_back();
@@ -149,9 +148,17 @@ std::optional<std::string_view> known_model(std::string_view name) {
   }
   if (wanted.find('/') == std::string::npos) return std::nullopt;
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
-    if (hugging_face_names(entry.text).find(" " + wanted + " ") != std::string::npos) return entry.name;
+    const std::string names = " " + lower(hugging_face_names(entry)) + " ";
+    if (names.find(" " + wanted + " ") != std::string::npos) return entry.name;
   }
   return std::nullopt;
+}
+
+std::string taken_as(const std::string& written, std::string_view known) {
+  std::string name = lower(written.substr(written.rfind('/', written.size() - 2) + 1));
+  if (name.starts_with("meta-")) name.erase(0, 5);
+  if (name.starts_with(known)) return "";
+  return written + " is read as " + std::string(known) + " of the catalogue, which has its shape and formats";
 }
 
 std::optional<fs::path> cached_config(const std::string& name) {

@@ -9,11 +9,18 @@
 #include <string_view>
 
 #include "scenario/json.h"
+#include "scenario/load.h"
 
 namespace kvcap {
 
 // The model of the catalogue that has this name there or on Hugging Face, in any case of letters.
 std::optional<std::string_view> known_model(std::string_view name);
+
+// Its names on Hugging Face, with spaces between, as it is written.
+std::string hugging_face_names(const CatalogueEntry& entry);
+
+// "X is read as llama-3.1-70b of the catalogue" where the names differ by more than endings; else empty.
+std::string taken_as(const std::string& written, std::string_view known);
 
 // The config.json of "Qwen/Qwen3-8B" in Hugging Face's cache: HF_HUB_CACHE, HF_HOME/hub or
 // ~/.cache/huggingface/hub. Nothing where it was never downloaded.

@@ -151,6 +151,11 @@ void resolve_reference(Document& document, std::string_view key) {
   *found = std::move(loaded.json);
   places.add_file(key, loaded.file, loaded.folder, true);
   if (is_model) *found = as_model_file(std::move(*found), loaded.file, loaded.file);
+  if (is_model) {
+    const auto known = known_model(name);
+    const std::string note = known && loaded.folder.empty() ? taken_as(name, *known) : "";
+    if (!note.empty()) document.notes.push_back(note);
+  }
   if (key == "hardware") document.profile_gpus = gpus_of(*found);
 }
 

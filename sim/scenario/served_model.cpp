@@ -1,10 +1,11 @@
 #include "scenario/served_model.h"
 
 #include <cctype>
-#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 
 #include "scenario/load.h"
+#include "scenario/model_files.h"
 
 namespace kvcap {
 namespace {
@@ -27,27 +28,20 @@ std::string base_name(const std::string& served_name) {
   return name;
 }
 
-// ORGANISATION/NAME of a model file whose source is "config.json of ORGANISATION/NAME on Hugging Face".
-std::string source_name(const CatalogueEntry& entry) {
-  constexpr std::string_view kBefore = "config.json of ";
-  const nlohmann::json model = nlohmann::json::parse(entry.text, nullptr, false);
-  if (!model.is_object() || !model.contains("source") || !model["source"].is_string()) return "";
-  const auto source = model["source"].get<std::string>();
-  const std::size_t found = source.find(kBefore);
-  if (found == std::string::npos) return "";
-  const std::size_t begin = found + kBefore.size();
-  return source.substr(begin, source.find(' ', begin) - begin);
-}
-
 }  // namespace
 
 std::string catalogue_model(const std::string& served_name) {
+  if (const auto known = known_model(served_name)) return std::string(*known);
   const std::string wanted = base_name(served_name);
+  if (wanted.empty()) return "";
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
-    if (entry.name == lower_name(served_name) || entry.name == wanted) return std::string(entry.name);
+    if (entry.name == wanted) return std::string(entry.name);
   }
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
-    if (!wanted.empty() && base_name(source_name(entry)) == wanted) return std::string(entry.name);
+    std::istringstream names(hugging_face_names(entry));
+    for (std::string name; names >> name;) {
+      if (base_name(name) == wanted) return std::string(entry.name);
+    }
   }
   return "";
 }

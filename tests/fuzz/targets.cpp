@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "launch/launch_line.h"
 #include "observe/log.h"
 #include "observe/observation.h"
 #include "observe/prometheus.h"
@@ -75,6 +76,18 @@ void prices(std::string_view bytes) {
           "workload": {"source": {"kind": "chat"}}})";
   read_or_refuse([&] { parse_scenario(kScenario, "scenario", {"billing.prices=" + file.path()}); });
 }
+// As a file that a line of each engine names.
+void launch_file(std::string_view bytes) {
+  const FileOf file(bytes, ".yaml");
+  for (const char* line : {"vllm serve Qwen/Qwen3-8B --config ", "sglang serve Qwen/Qwen3-8B --config ",
+                           "trtllm-serve Qwen/Qwen3-8B --extra_llm_api_options "}) {
+    read_or_refuse([&] { read_launch_line(line + file.path()); });
+  }
+  read_or_refuse([&] {
+    read_launch_line("LMCACHE_CONFIG_FILE=" + file.path() +
+                     " vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector LMCacheConnectorV1");
+  });
+}
 void report(std::string_view bytes) {
   const FileOf file(bytes, ".json");
   std::vector<std::string> skipped;
@@ -124,6 +137,7 @@ constexpr FuzzTarget kTargets[] = {
     {"sweep", sweep},
     {"plan", plan},
     {"prices", prices},
+    {"launch_file", launch_file, 200},
     {"report", report},
     {"metrics", metrics},
     {"observed", observed},

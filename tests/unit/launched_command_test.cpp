@@ -17,15 +17,17 @@ namespace {
 using Json = nlohmann::json;
 using Launched = Cli;
 
-constexpr const char* kLine =
-    "vllm serve meta-llama/Llama-3.1-8B-Instruct --kv-offloading-size 50 --enforce-eager";
+constexpr const char* kLine = "vllm serve meta-llama/Llama-3.1-8B-Instruct --kv-offloading-size 50";
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_F(Launched, CompareStartsFromALineAndNamesWhatEachFlagGains) {
-  const Outcome outcome = kvcap({"compare", path("chat.json"), "--from", kLine, "--draws", "0"});
+  const Outcome outcome =
+      kvcap({"compare", path("chat.json"), "--from",
+             std::string(kLine) + " --kv-transfer-config.kv_connector NixlConnector", "--draws", "0"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(outcome.err, "kvcap: --from: --enforce-eager has an effect that is not simulated\n");
+  EXPECT_EQ(outcome.err,
+            "kvcap: --from: NixlConnector moves KV between servers: fleet.disaggregation simulates that\n");
   EXPECT_TRUE(has(outcome.out, "llama-3.1-8b")) << "the line's model, not the scenario's";
   EXPECT_TRUE(has(outcome.out, "as launched     recompute       lmcache        hcache")) << outcome.out;
   EXPECT_TRUE(has(outcome.out,
@@ -78,7 +80,8 @@ TEST_F(Launched, ALineThatDoesNotFitTheMachineIsNamedAsThePlace) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(
       outcome.err,
-      "kvcap: --from: serving.tensor_parallel_size=2: found 2, allowed: at most hardware.gpu.count = 1\n");
+      "kvcap: --from: -tp: serving.tensor_parallel_size=2: found 2, allowed: at most hardware.gpu.count = "
+      "1\n");
 }
 
 std::string line_of(const FlagRow& row) {
@@ -90,7 +93,7 @@ std::string line_of(const FlagRow& row) {
   add("field", row.field);
   add("form", std::to_string(static_cast<int>(row.form)));
   add("words", row.words);
-  if (row.unit_bytes != 1) add("unit", std::to_string(std::llround(row.unit_bytes)));
+  if (row.unit != 1) add("unit", std::to_string(std::llround(row.unit)));
   add("per rank", row.is_per_rank ? "yes" : "");
   add("storage", row.storage);
   add("starts it", row.starts_storage ? "yes" : "");

@@ -1,0 +1,65 @@
+#include "launch/quantization.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/files.h"
+#include "launch/values.h"
+
+namespace kvcap {
+namespace {
+
+// Kernels and formats of one checkpoint format (vllm/model_executor/layers/quantization,
+// sglang/srt/layers/quantization): the format, and what flags may call it.
+constexpr std::pair<std::string_view, std::string_view> kKernels[] = {{"awq", "awq_marlin"},
+                                                                      {"awq", "moe_wna16"},
+                                                                      {"gptq", "gptq_marlin"},
+                                                                      {"gptq", "marlin"},
+                                                                      {"gptq", "moe_wna16"},
+                                                                      {"modelopt", "modelopt_fp8"},
+                                                                      {"modelopt", "modelopt_fp4"},
+                                                                      {"modelopt", "modelopt_mixed"},
+                                                                      {"modelopt", "nvfp4"},
+                                                                      {"modelopt", "petit_nvfp4"},
+                                                                      {"mxfp4", "gpt_oss_mxfp4"},
+                                                                      {"fp8", "fbgemm_fp8"},
+                                                                      {"auto-round", "inc"},
+                                                                      {"compressed-tensors", "w8a8_int8"},
+                                                                      {"compressed-tensors", "w8a8_fp8"}};
+
+std::string plain(std::string_view method) {
+  std::string name = lower_case(method);
+  for (char& letter : name) letter = letter == '_' ? '-' : letter;
+  return name;
+}
+
+}  // namespace
+
+std::string quantization_of(const std::string& model) {
+  std::filesystem::path file = model;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) file /= "config.json";
+  if (!std::filesystem::is_regular_file(file, ignored)) return "";
+  const nlohmann::json config = nlohmann::json::parse(read_text(file), nullptr, false);
+  if (!config.is_object()) return "";
+  for (const nlohmann::json* place :
+       {&config, config.contains("text_config") ? &config["text_config"] : &config}) {
+    if (!place->is_object() || !place->contains("quantization_config")) continue;
+    const nlohmann::json& said = (*place)["quantization_config"];
+    if (said.is_object() && said.contains("quant_method") && said["quant_method"].is_string())
+      return said["quant_method"].get<std::string>();
+  }
+  return "";
+}
+
+bool is_same_quantization(std::string_view of_config, std::string_view of_flag) {
+  const std::string config = plain(of_config), flag = plain(of_flag);
+  if (config == flag) return true;
+  for (const auto& [format, kernel] : kKernels) {
+    if (plain(format) == config && plain(kernel) == flag) return true;
+  }
+  return false;
+}
+
+}  // namespace kvcap
