@@ -10,13 +10,6 @@ namespace {
 
 constexpr const char* kWayOut = "; serving.allow_impossible simulates it all the same";
 
-// As many as a sequence of `tokens` holds at most.
-int64_t blocks_of(const Scenario& scenario, const KvLayout& layout, int64_t tokens) {
-  const ServingOptions& serving = scenario.serving;
-  if (layout.is_plain()) return (tokens + layout.block_tokens() - 1) / layout.block_tokens();
-  return layout.most_blocks(tokens, serving.max_num_batched_tokens, serving.recurrent_checkpoints);
-}
-
 std::string gb(double bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f GB", bytes / 1e9);
@@ -27,11 +20,14 @@ std::string gb(double bytes) {
 
 int64_t longest_sequence(const Scenario& scenario, int64_t kv_capacity_tokens) {
   const KvLayout layout = kv_layout(scenario);
-  const int64_t blocks = kv_capacity_tokens / layout.block_tokens();
-  int64_t fits = 0, too_long = int64_t{1} << 40;
+  const ServingOptions& serving = scenario.serving;
+  const int64_t blocks = layout.blocks_of(kv_capacity_tokens);
+  int64_t fits = 0, too_long = int64_t{1} << 32;
   while (too_long - fits > 1) {
     const int64_t tokens = fits + (too_long - fits) / 2;
-    (blocks_of(scenario, layout, tokens) <= blocks ? fits : too_long) = tokens;
+    const int64_t held =
+        layout.most_blocks(tokens, serving.max_num_batched_tokens, serving.recurrent_checkpoints);
+    (held <= blocks ? fits : too_long) = tokens;
   }
   return fits;
 }

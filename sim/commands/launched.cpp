@@ -14,6 +14,7 @@
 #include "metrics/format.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
+#include "startup.h"
 
 namespace kvcap {
 
@@ -76,22 +77,6 @@ Scenario load_launched(const std::function<Scenario(const std::vector<std::strin
   }
 }
 
-// The longest sequence that the KV cache holds, at most the model's.
-int64_t longest_that_fits(const Scenario& scenario, int64_t kv_tokens) {
-  const KvLayout layout = kv_layout(scenario);
-  const int64_t blocks = layout.blocks_of(kv_tokens);
-  const auto fits = [&](int64_t tokens) {
-    return layout.most_blocks(tokens, scenario.serving.max_num_batched_tokens,
-                              scenario.serving.recurrent_checkpoints) <= blocks;
-  };
-  int64_t low = 0, high = scenario.model.max_position_embeddings;
-  while (low < high) {
-    const int64_t middle = (low + high + 1) / 2;
-    (fits(middle) ? low : high) = fits(middle) ? middle : middle - 1;
-  }
-  return low;
-}
-
 // Sizes that the line gives in bytes or blocks, and lengths that it leaves to the engine.
 std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenario) {
   std::vector<std::string> sizes;
@@ -116,7 +101,9 @@ std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenar
     sizes.push_back("policy.tiers.0.capacity_bytes=" + Json(bytes).dump());
   }
   if (line.has_longest_that_fits) {
-    const int64_t tokens = longest_that_fits(scenario, kv_tokens.value_or(planned_memory(scenario).tokens));
+    const int64_t tokens =
+        std::min(longest_sequence(scenario, kv_tokens.value_or(planned_memory(scenario).tokens)),
+                 scenario.model.max_position_embeddings);
     if (tokens > 0) sizes.push_back("serving.max_model_len=" + std::to_string(tokens));
   }
   return sizes;

@@ -4,11 +4,19 @@
 
 #include "launch/launch_line.h"
 #include "launch/values.h"
+#include "scenario/load.h"
 
 namespace kvcap {
 
 std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware) {
   std::vector<std::string> defaults;
+  // What the line says of a field; empty: nothing.
+  const auto said = [&](const std::string& start) -> std::string {
+    for (const std::string& one : line.overrides) {
+      if (one.starts_with(start)) return one.substr(start.size());
+    }
+    return "";
+  };
   const auto says = [&](const std::string& start) {
     return std::any_of(line.overrides.begin(), line.overrides.end(),
                        [&](const std::string& one) { return one.starts_with(start); });
@@ -20,7 +28,16 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
   if (line.engine == Stack::vllm) {
     // vllm/engine/arg_utils.py: the API server's. What else it decides by the GPU, scenarios have by default.
     const bool is_large = gib >= 70 && hardware.gpu.name.find("A100") == std::string::npos;
-    add("serving.max_num_seqs", is_large ? "1024" : "256");
+    int64_t sequences = is_large ? 1024 : 256;
+    const std::string tokens = said("serving.max_num_batched_tokens=");
+    if (!tokens.empty()) sequences = std::min(sequences, integer_value("--max-num-batched-tokens", tokens));
+    add("serving.max_num_seqs", std::to_string(sequences));
+    // The model's whole window, of which one sequence has to fit.
+    if (!line.has_longest_that_fits && !line.model.empty()) {
+      const std::string window = said("model.max_position_embeddings=");
+      const int64_t own = load_model(line.model).max_position_embeddings;
+      add("serving.max_model_len", window.empty() ? std::to_string(own) : window);
+    }
   }
   if (line.engine == Stack::sglang) {
     // python/sglang/srt/server_args.py: chunks by memory; 1.5 MB for each token of a chunk and 2 MB for each

@@ -338,6 +338,27 @@ constexpr KnownFlags kTrtllm[] = {
      "t-serve"},
 };
 
+// First names of flags that are not simulated and that choose kernels, CUDA graphs or threads of the host.
+// Measured steps are those of the engine's own choices; what another does is told beside the answer.
+constexpr std::string_view kKernelChoices =
+    " --optimization-level --compilation-config --moe-backend --linear-backend --max-cudagraph-capture-size"
+    " --cudagraph-capture-sizes --cuda-graph-sizes --attention-config --kernel-config VLLM_USE_DEEP_GEMM"
+    " VLLM_USE_FLASHINFER_MOE_FP8 VLLM_USE_FLASHINFER_MOE_FP4 VLLM_FLASH_ATTN_VERSION VLLM_DISABLE_PYNCCL"
+    " --disable-custom-all-reduce --stream-interval --api-server-count --moe-runner-backend --fp8-gemm-backend"
+    " --fp4-gemm-backend --flashinfer-mxfp4-moe-precision --prefill-attention-backend"
+    " --decode-attention-backend --cuda-graph-max-bs --torch-compile-max-bs --cuda-graph-bs"
+    " --piecewise-cuda-graph-tokens --enable-torch-compile --disable-cuda-graph-padding"
+    " --disable-piecewise-cuda-graph --enable-mscclpp --enable-nccl-nvls --enable-symm-mem"
+    " --enable-torch-symm-mem --enable-flashinfer-allreduce-fusion --disable-shared-experts-fusion"
+    " --enable-fused-qk-norm-rope --enable-tokenizer-batch-encode --enable-dynamic-batch-tokenizer"
+    " --triton-attention-num-kv-splits --triton-attention-reduce-in-fp32 --deepep-mode --deepep-config"
+    " --dsa-prefill-backend --nsa-prefill-backend --dsa-decode-backend --nsa-decode-backend"
+    " --extra_llm_api_options.cuda_graph_config --extra_llm_api_options.moe_config"
+    " --extra_llm_api_options.attn_backend --extra_llm_api_options.enable_autotuner"
+    " --extra_llm_api_options.torch_compile_config --extra_llm_api_options.nvfp4_gemm_config"
+    " --extra_llm_api_options.allreduce_strategy --extra_llm_api_options.sampler_type"
+    " --extra_llm_api_options.stream_interval --extra_llm_api_options.enable_lm_head_tp_in_adp ";
+
 void add_rows(std::span<const KnownFlags> table, std::vector<FlagRow>& rows) {
   for (const KnownFlags& known : table) {
     for (const Word& one : words_of(known.names)) {
@@ -367,6 +388,16 @@ std::vector<FlagRow> known_flags() {
     add_rows(table, rows);
   }
   return rows;
+}
+
+bool chooses_kernels(std::string_view first_name) {
+  // "--compilation-config.mode" is part of "--compilation-config".
+  for (std::size_t end = first_name.size(); end != std::string_view::npos && end > 0;
+       end = first_name.rfind('.', end - 1)) {
+    const std::string part = " " + std::string(first_name.substr(0, end)) + " ";
+    if (kKernelChoices.find(part) != std::string_view::npos) return true;
+  }
+  return false;
 }
 
 }  // namespace kvcap

@@ -217,6 +217,7 @@ class Overrides {
     const NamedModel model = named_model(written);
     line_.model = model.name;
     line_.written_model = written;
+    if (!model.note.empty()) note(model.note);
     if (model.positions > 0) fields_["model.max_position_embeddings"] = std::to_string(model.positions);
     line_.is_8bit = model.is_8bit;
     if (!model.is_8bit) return;
@@ -265,6 +266,8 @@ class Overrides {
     const bool is_head = lower_case(drafter_->value).find("eagle") != std::string::npos;
     const std::string method = is_head ? "layers" : "draft_model";
     const std::string said = fields_.try_emplace("serving.speculative.method", method).first->second;
+    // Its own layers for multi-token prediction.
+    if (said != "draft_model" && lower_case(drafter_->value) == lower_case(line_.written_model)) return;
     try {
       set(*drafter_->row, nlohmann::json(named_model(drafter_->value).name).dump());
     } catch (const InputError&) {

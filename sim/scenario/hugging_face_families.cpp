@@ -220,7 +220,7 @@ constexpr std::string_view kHarmless =
     " summary_type summary_use_proj block_multiple_of block_norm_eps block_use_swiglu block_use_xavier_init"
     " layernorm_full_attention_alpha layernorm_full_attention_beta layernorm_linear_attention_alpha"
     " layernorm_linear_attention_beta layernorm_mlp_alpha layernorm_mlp_beta shared_moe_mode full_attn_mod"
-    " vision_lora speech_lora use_mixed_mlp_moe num_expert_groups num_limited_groups lm_head"
+    " vision_lora speech_lora use_mixed_mlp_moe use_head_wise_attn_gate num_expert_groups num_limited_groups lm_head"
     " conv_use_xavier_init block_mlp_init_scale block_out_init_scale conv_dim_out conv_dim ";
 
 constexpr std::string_view kSizeWords[] = {

@@ -33,6 +33,7 @@ ServingOptions serving(const EngineOptions& options) {
   serving.max_num_seqs = options.max_num_seqs;
   serving.max_num_batched_tokens = options.max_num_batched_tokens;
   serving.max_model_len = 1 << 20;
+  serving.allow_impossible = true;  // a few blocks, and fewer tokens a step than sequences
   serving.prefix_caching = options.prefix_caching;
   serving.async_scheduling = options.async_scheduling;
   serving.cache_generated = options.cache_generated;

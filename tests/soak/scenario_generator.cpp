@@ -60,6 +60,7 @@ class Generator {
     json_["workload"]["source"]["kind"] = "chat";
     known_ = parse_scenario(json_.dump(), "soak", {});  // what the model and the server are, for what follows
     json_["serving"] = serving();
+    json_["serving"]["allow_impossible"] = true;  // what no engine starts with has to run, too
     json_["workload"] = workload();
     json_["policy"] = policy();
     // Not every policy serves layers that keep a window or a state.

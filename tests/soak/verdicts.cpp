@@ -270,6 +270,7 @@ std::string verdict_scenario(uint64_t number) {
   json["serving"] = {{"max_model_len", dice.pick({4096, 8192, 16384})},
                      {"max_num_seqs", dice.pick({8, 32, 128, 256})},
                      {"max_num_batched_tokens", dice.pick({512, 2048, 8192})},
+                     {"allow_impossible", true},
                      {"prefix_caching", dice.chance(0.8)}};
   if (dice.chance(0.3)) json["serving"]["kv_capacity_tokens"] = std::llround(dice.spread(20'000, 200'000));
   Json& workload = json["workload"];

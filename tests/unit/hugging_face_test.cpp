@@ -148,7 +148,7 @@ TEST_F(TinyConfig, StopsAtAKeyThatMayChangeSizesUnlessTheUserAssumesThatItDoesNo
 TEST_F(TinyConfig, OfAnUnknownFamilyIsReadAsTheOneThatTheUserNames) {
   EXPECT_EQ(error("deepseek_v4", "").substr(0, 74),
             ": model_type: found \"deepseek_v4\", which is not simulated: its attention k");
-  EXPECT_NE(error("lama", "").find("did you mean llama?"), std::string::npos);
+  EXPECT_NE(error("lama", "").find("did you mean \"llama\"?"), std::string::npos);
   model_reading().as_family = "llama";
   EXPECT_EQ(model("nobody_knows", "").kv_bytes_per_token(), 4.0 * 2 * 2 * 16 * 2);
   model_reading().as_family = "";
@@ -334,7 +334,7 @@ TEST_F(TinyConfig, StoresEachGroupOfTargetsAsItSays) {
   EXPECT_EQ(mixed.attention_activation_bytes_per_element, 1);
   const ModelSpec named = model("llama", R"("quantization_config": {"quant_method": "modelopt",
     "quant_algo": "MIXED_PRECISION", "quantized_layers": {"lm_head": {"quant_algo": "FP8"},
-      "model.layers.0.mlp.up_proj": {"quant_algo": "W4A16_NVFP4"}}}})");
+      "model.layers.0.mlp.up_proj": {"quant_algo": "W4A16_NVFP4"}}})");
   // One of twelve FFN matrices, and the output projection.
   EXPECT_DOUBLE_EQ(named.weight_bytes_per_element, 2 - (2 - 0.5625) / 12);
   EXPECT_EQ(named.output_bytes_per_element, 1);

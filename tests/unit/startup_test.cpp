@@ -1,0 +1,99 @@
+// What an engine refuses at its start, and what it shortens.
+#include "startup.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/input_error.h"
+#include "machine.h"
+#include "scenario/load.h"
+
+namespace kvcap::startup_test {
+namespace {
+
+Scenario scenario(const std::vector<std::string>& overrides) {
+  return parse_scenario(R"({"schema": "kvcap.scenario/1", "name": "start", "model": "llama-3.1-8b",
+    "hardware": "l40s", "workload": {"source": {"kind": "chat"}}, "policy": "recompute"})",
+                        "start.json", overrides);
+}
+
+std::string refusal(const std::vector<std::string>& overrides) {
+  try {
+    const Machine machine(scenario(overrides), 100, 100);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool notes_have(const std::vector<std::string>& overrides, const std::string& text) {
+  const Machine machine(scenario(overrides), 100, 100);
+  return std::any_of(machine.notes().begin(), machine.notes().end(),
+                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+TEST(EngineStart, IsRefusedWhereNotOneSequenceOfTheAskedLengthFits) {
+  // 1,000 blocks of 16 tokens.
+  const std::string blocks = "serving.kv_capacity_tokens=16000";
+  EXPECT_EQ(refusal({blocks, "serving.max_model_len=16000"}), "");
+  EXPECT_EQ(refusal({blocks, "serving.max_model_len=16001"}),
+            "start.json: serving.max_model_len: found 16001, with which vLLM does not start: not one such sequence "
+            "fits into the KV cache of 16000 tokens; allowed: at most 16000, or a higher "
+            "serving.gpu_memory_utilization or tensor_parallel_size; serving.allow_impossible simulates it all the "
+            "same");
+  EXPECT_EQ(refusal({blocks, "serving.max_model_len=16001", "serving.allow_impossible=true"}), "");
+  // The others shorten it.
+  for (const std::string engine : {"sglang", "trtllm"}) {
+    EXPECT_EQ(refusal({blocks, "serving.max_model_len=16001", "serving.engine=" + engine}), "");
+    EXPECT_TRUE(notes_have({blocks, "serving.max_model_len=16001", "serving.engine=" + engine},
+                           "no sequence of 16001 tokens fits into the KV cache: the longest has 16000"));
+  }
+}
+
+TEST(EngineStart, WithoutALengthTakesWhatFitsAndSaysSo) {
+  const std::string blocks = "serving.kv_capacity_tokens=16000";
+  EXPECT_TRUE(notes_have({blocks}, "no sequence of 131072 tokens fits into the KV cache, and vLLM starts only with "
+                                   "--max-model-len auto or a smaller one: the longest has 16000"));
+  EXPECT_FALSE(notes_have({"serving.kv_capacity_tokens=131072"}, "no sequence"));
+}
+
+TEST(EngineStart, IsRefusedWithFewerTokensAStepThanSequences) {
+  EXPECT_EQ(refusal({"serving.max_num_batched_tokens=64", "serving.max_num_seqs=64"}), "");
+  EXPECT_EQ(refusal({"serving.max_num_batched_tokens=64", "serving.max_num_seqs=65"}),
+            "start.json: serving.max_num_seqs: found 65 and 64 serving.max_num_batched_tokens, with which vLLM does "
+            "not start; allowed: at most as many sequences as tokens of a step; serving.allow_impossible simulates "
+            "it all the same");
+  // Where nobody says how many, there are as many as tokens.
+  EXPECT_EQ(scenario({"serving.max_num_batched_tokens=64"}).serving.max_num_seqs, 64);
+  EXPECT_EQ(scenario({}).serving.max_num_seqs, 256);
+}
+
+TEST(EngineStart, WithoutRoomForKvNamesTheShareAndWhatTakesIt) {
+  const std::string why = refusal({"model=llama-3.1-70b"});
+  EXPECT_NE(why.find("model llama-3.1-70b does not fit: serving.gpu_memory_utilization 0.92 of L40S"),
+            std::string::npos)
+      << why;
+  EXPECT_NE(why.find("of which weights take 141."), std::string::npos) << why;
+  EXPECT_NE(why.find("activations and buffers"), std::string::npos) << why;
+  // A given capacity does not make room for the weights.
+  EXPECT_NE(refusal({"model=llama-3.1-70b", "serving.kv_capacity_tokens=1000"}), "");
+  EXPECT_EQ(refusal({"model=llama-3.1-70b", "serving.kv_capacity_tokens=1000", "serving.allow_impossible=true"}), "");
+}
+
+TEST(LongestSequence, OfLayersThatKeepAWindowIsLongerThanTheCapacitySays) {
+  const Scenario windows = scenario({"model=gpt-oss-20b", "hardware=h100-sxm"});
+  const Machine machine(windows, 100, 100);
+  const int64_t longest = longest_sequence(windows, machine.kv_capacity_tokens());
+  EXPECT_GT(longest, machine.kv_capacity_tokens());
+  const KvLayout layout = kv_layout(windows);
+  const auto held = [&](int64_t tokens) {
+    return layout.most_blocks(tokens, windows.serving.max_num_batched_tokens, windows.serving.recurrent_checkpoints);
+  };
+  const int64_t blocks = layout.blocks_of(machine.kv_capacity_tokens());
+  EXPECT_LE(held(longest), blocks);
+  EXPECT_GT(held(longest + 1), blocks);
+}
+
+}  // namespace
+}  // namespace kvcap::startup_test
