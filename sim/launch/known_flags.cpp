@@ -341,7 +341,7 @@ constexpr KnownFlags kTrtllm[] = {
 // First names of flags that are not simulated and that choose kernels, CUDA graphs or threads of the host.
 // Measured steps are those of the engine's own choices; what another does is told beside the answer.
 constexpr std::string_view kKernelChoices =
-    " --optimization-level --compilation-config --moe-backend --linear-backend --max-cudagraph-capture-size"
+    " --compilation-config --moe-backend --linear-backend --max-cudagraph-capture-size"
     " --cudagraph-capture-sizes --cuda-graph-sizes --attention-config --kernel-config VLLM_USE_DEEP_GEMM"
     " VLLM_USE_FLASHINFER_MOE_FP8 VLLM_USE_FLASHINFER_MOE_FP4 VLLM_FLASH_ATTN_VERSION VLLM_DISABLE_PYNCCL"
     " --disable-custom-all-reduce --stream-interval --api-server-count --moe-runner-backend --fp8-gemm-backend"
@@ -390,7 +390,13 @@ std::vector<FlagRow> known_flags() {
   return rows;
 }
 
+// Of them, those that leave CUDA graphs or the compiler out: steps then take another time altogether.
+constexpr std::string_view kLeavesOut =
+    " --compilation-config.cudagraph_mode --compilation-config.mode --compilation-config.level"
+    " --compilation-config.use_inductor ";
+
 bool chooses_kernels(std::string_view first_name) {
+  if (kLeavesOut.find(" " + std::string(first_name) + " ") != std::string_view::npos) return false;
   // "--compilation-config.mode" is part of "--compilation-config".
   for (std::size_t end = first_name.size(); end != std::string_view::npos && end > 0;
        end = first_name.rfind('.', end - 1)) {

@@ -33,7 +33,7 @@ int64_t HfConfig::integer(std::initializer_list<std::string_view> keys, int64_t 
   if (!found) return otherwise;
   if (is_list_of_experts(*keys.begin(), *found)) found = &found->front();
   if (!found->is_number_integer() || *found < 0 || *found > kMaxInteger) {
-    fail(*keys.begin(), shown(*found), "an integer");
+    fail(*keys.begin(), shown(*found), "an integer from 0");
   }
   return found->get<int64_t>();
 }

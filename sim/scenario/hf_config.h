@@ -108,6 +108,9 @@ struct HfFamily {
   std::string_view defaults = "{}";
 };
 
+// What its class in transformers has where a multimodal file's text_config is silent.
+std::string_view class_defaults(const HfFamily& family);
+
 // Throws InputError where nobody knows the family, with the reason where it is known and cannot be simulated.
 const HfFamily& family_of(const HfConfig& config);
 

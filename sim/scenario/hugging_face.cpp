@@ -157,7 +157,7 @@ Json model_of_hugging_face(const Json& object, const std::string& name, const st
   }
   HfConfig config(merged, nested ? place + ": text_config" : place);
   const HfFamily& family = family_of(config);
-  config.add_defaults(family.defaults);
+  config.add_defaults(nested ? class_defaults(family) : family.defaults);
   const int64_t hidden = config.positive({"hidden_size", "n_embd"});
   const int64_t heads = config.positive({"num_attention_heads", "n_head"});
   const int64_t layers = layer_count(config);

@@ -41,6 +41,13 @@ class SparseLayers {
         dense_(config.integers("mlp_only_layers")),
         listed_(listed_layers(config)),
         types_(config.texts("mlp_layer_types", layers)) {
+    for (const std::vector<int64_t>* list : {&dense_, &listed_}) {
+      for (const int64_t layer : *list) {
+        if (layer >= 0 && layer < layers) continue;
+        config.fail(list == &dense_ ? "mlp_only_layers" : "moe_layers", "layer " + std::to_string(layer),
+                    "layers from 0 to " + std::to_string(layers - 1));
+      }
+    }
     const Json* frequency = config.find({"moe_layer_freq"});
     if (frequency && frequency->is_array()) {
       flags_ = config.integers("moe_layer_freq");
@@ -117,7 +124,10 @@ void add_experts(const HfConfig& config, LayerRule rule, const std::vector<Layer
   const int64_t active =
       config.positive({"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts",
                        "moe_top_k", "moe_topk", "moe_k"});
-  if (layers_with(LayerFfn::sparse) == 0) return;
+  if (layers_with(LayerFfn::sparse) == 0) {
+    config.find({"moe_intermediate_size", "n_shared_experts", "num_shared_experts"});
+    return;
+  }
   Json experts = {{"count", count}, {"active", active}};
   const bool dense_is_named = config.has("dense_intermediate_size") && config.has("intermediate_size");
   experts["intermediate_size"] = config.has("moe_intermediate_size") ? config.positive({"moe_intermediate_size"})

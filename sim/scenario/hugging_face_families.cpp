@@ -15,7 +15,6 @@ constexpr FfnKind kGated = FfnKind::gated, kPlain = FfnKind::plain;
 constexpr PositionEncoding kRope = PositionEncoding::rope, kAlibi = PositionEncoding::alibi,
                            kAbsolute = PositionEncoding::absolute;
 
-// Multimodal files leave out what the class of their text model has.
 constexpr std::string_view kLlamaDefaults = R"({"max_position_embeddings": 2048})";
 constexpr std::string_view kFalconDefaults = R"({"max_position_embeddings": 2048})";
 constexpr std::string_view kGemma3Defaults =
@@ -131,6 +130,32 @@ constexpr HfFamily kFamilies[] = {
     {"falcon", "Falcon", kPlain, kRope, true, Rule::uniform, kFalconDefaults},
     {"RefinedWeb", "RW", kPlain, kRope, true, Rule::uniform, kFalconDefaults},
     {"RefinedWebModel", "RW", kPlain, kRope, true, Rule::uniform, kFalconDefaults},
+};
+
+// What multimodal files leave out of their text_config where it is as the class of the text model has it.
+struct ClassDefaults {
+  std::string_view model_type, defaults;
+};
+constexpr ClassDefaults kClassDefaults[] = {
+    {"llama",
+     R"({"hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
+         "vocab_size": 32000, "max_position_embeddings": 2048})"},
+    {"mistral",
+     R"({"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+         "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 131072})"},
+    {"qwen2",
+     R"({"hidden_size": 4096, "intermediate_size": 22016, "num_hidden_layers": 32, "num_attention_heads": 32,
+         "num_key_value_heads": 32, "vocab_size": 151936, "max_position_embeddings": 32768})"},
+    {"gemma",
+     R"({"hidden_size": 3072, "intermediate_size": 24576, "num_hidden_layers": 28, "num_attention_heads": 16,
+         "num_key_value_heads": 16, "head_dim": 256, "vocab_size": 256000, "max_position_embeddings": 8192})"},
+    {"gemma2",
+     R"({"hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26, "num_attention_heads": 8,
+         "num_key_value_heads": 4, "head_dim": 256, "vocab_size": 256000, "sliding_window": 4096,
+         "max_position_embeddings": 8192})"},
+    {"phi3",
+     R"({"hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 32, "num_attention_heads": 32,
+         "vocab_size": 32064, "max_position_embeddings": 4096})"},
 };
 
 // Known, and not simulated.
@@ -259,7 +284,15 @@ const HfFamily& family_of(const HfConfig& config) {
   for (const Refused& refused : kRefused) {
     if (type == refused.model_type) refuse(config, type, "which is not simulated: " + std::string(refused.reason));
   }
-  refuse(config, type.empty() ? architecture : type, "allowed: " + joined(types) + suggestion(type, types));
+  refuse(config, type.empty() ? architecture : type,
+         "allowed: one of the " + std::to_string(types.size()) + " that models/README.md lists" + suggestion(type, types));
+}
+
+std::string_view class_defaults(const HfFamily& family) {
+  for (const ClassDefaults& one : kClassDefaults) {
+    if (one.model_type == family.model_type) return one.defaults;
+  }
+  return family.defaults;
 }
 
 bool is_harmless_key(std::string_view key) {

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string lower(std::string_view text) {
+std::string lowered(std::string_view text) {
   std::string made(text);
   for (char& letter : made) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return made;
@@ -51,12 +51,13 @@ bool is_draft_tensor(const std::string& name, int64_t layers) {
   if (name.find("mtp") != std::string::npos) return true;
   const std::size_t found = name.find("layers.");
   if (found == std::string::npos) return false;
-  return std::atoll(name.c_str() + found + 7) >= layers;
+  return std::strtoll(name.c_str() + found + 7, nullptr, 10) >= layers;
 }
 
 // Bytes of the files: their index says it, or their sizes do. 0: there are none.
 double bytes_beside(const fs::path& config, int64_t layers, bool& has_drafts) {
-  if (const std::optional<Json> index = json_beside(config, "model.safetensors.index.json")) {
+  const std::optional<Json> index = json_beside(config, "model.safetensors.index.json");
+  if (index && index->is_object()) {
     const Json metadata = index->value("metadata", Json::object());
     const Json map = index->value("weight_map", Json::object());
     for (const auto& [tensor, file] : map.items()) has_drafts |= is_draft_tensor(tensor, layers);
@@ -104,7 +105,7 @@ void tell_missing_quantisation(const Json& config, const std::string& name, cons
   }
   if (has(config)) return;
   for (const char* format : {"nvfp4", "mxfp4", "fp8", "fp4", "awq", "gptq", "int4", "int8", "w4a16", "w8a8"}) {
-    if (lower(name).find(format) == std::string::npos) continue;
+    if (lowered(name).find(format) == std::string::npos) continue;
     const std::string told = place + ": " + name + " is called " + format +
                              " and brings no quantization_config: its weights are taken as 16-bit ones; put"
                              " hf_quant_config.json beside it or set model.weight_bytes_per_element";
@@ -141,21 +142,21 @@ std::string hugging_face_names(const CatalogueEntry& entry) {
 }
 
 std::optional<std::string_view> known_model(std::string_view name) {
-  std::string wanted = lower(name);
+  std::string wanted = lowered(name);
   while (wanted.ends_with('/')) wanted.pop_back();
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
     if (entry.name == wanted) return entry.name;
   }
   if (wanted.find('/') == std::string::npos) return std::nullopt;
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
-    const std::string names = " " + lower(hugging_face_names(entry)) + " ";
+    const std::string names = " " + lowered(hugging_face_names(entry)) + " ";
     if (names.find(" " + wanted + " ") != std::string::npos) return entry.name;
   }
   return std::nullopt;
 }
 
 std::string taken_as(const std::string& written, std::string_view known) {
-  std::string name = lower(written.substr(written.rfind('/', written.size() - 2) + 1));
+  std::string name = lowered(written.substr(written.rfind('/', written.size() - 2) + 1));
   if (name.starts_with("meta-")) name.erase(0, 5);
   if (name.starts_with(known)) return "";
   return written + " is read as " + std::string(known) + " of the catalogue, which has its shape and formats";

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -57,6 +58,22 @@ void scenario(std::string_view bytes) {
 void model(std::string_view bytes) {
   const FileOf file(bytes);
   read_or_refuse([&] { load_model(file.path()); });
+}
+
+// A downloaded folder: its files one after the other, with a line of three dashes between.
+void model_folder(std::string_view bytes) {
+  const FileOf folder("", ".folder");
+  std::filesystem::remove(folder.path());
+  std::filesystem::create_directory(folder.path());
+  constexpr std::string_view kBetween = "\n---\n";
+  for (const char* name :
+       {"config.json", "hf_quant_config.json", "model.safetensors.index.json", "generation_config.json"}) {
+    const std::string_view part = bytes.substr(0, bytes.find(kBetween));
+    bytes.remove_prefix(std::min(bytes.size(), part.size() + kBetween.size()));
+    if (!part.empty()) std::ofstream(std::filesystem::path(folder.path()) / name, std::ios::binary) << part;
+  }
+  read_or_refuse([&] { load_model(folder.path()); });
+  std::filesystem::remove_all(folder.path());
 }
 void hardware(std::string_view bytes) {
   const FileOf file(bytes);
@@ -133,6 +150,7 @@ void values(std::string_view bytes) {
 constexpr FuzzTarget kTargets[] = {
     {"scenario", scenario},
     {"model", model},
+    {"model_folder", model_folder},
     {"hardware", hardware},
     {"sweep", sweep},
     {"plan", plan},

@@ -71,6 +71,7 @@ Json serving(const EngineOptions& options) {
           {"max_num_seqs", options.max_num_seqs},
           {"max_num_batched_tokens", options.max_num_batched_tokens},
           {"max_model_len", 1'000'000},
+          {"allow_impossible", true},
           {"prefix_caching", options.prefix_caching},
           {"async_scheduling", options.async_scheduling},
           {"cache_generated", options.cache_generated},

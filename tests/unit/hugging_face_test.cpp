@@ -161,6 +161,46 @@ TEST_F(TinyConfig, WithMoreLayersThanAnyModelIsRefusedBeforeAnyLoop) {
   EXPECT_THROW(load_model(file_), InputError);
 }
 
+TEST_F(TinyConfig, InsideAMultimodalOneMayLeaveOutWhatItsClassHas) {
+  std::ofstream(file_) << R"({"model_type": "llava", "torch_dtype": "float16",
+    "text_config": {"model_type": "llama", "vocab_size": 32064, "max_position_embeddings": 4096}})";
+  const ModelSpec text = load_model(file_);
+  EXPECT_EQ(text.kv_bytes_per_token(), 32.0 * 2 * 32 * 128 * 2);  // Llama's class: 32 layers, 32 heads of 128
+  EXPECT_EQ(text.intermediate_size, 11008);
+  EXPECT_EQ(text.max_position_embeddings, 4096);
+  std::ofstream(file_) << R"({"model_type": "llama", "vocab_size": 32064})";
+  EXPECT_THROW(load_model(file_), InputError);  // a file of its own has to say it
+}
+
+TEST_F(TinyConfig, ListsOnlyLayersThatItHas) {
+  const std::string experts = R"("num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32, )";
+  EXPECT_EQ(error("qwen3_moe", experts + R"("mlp_only_layers": [4])"),
+            ": mlp_only_layers: found layer 4, allowed: layers from 0 to 3");
+  EXPECT_EQ(error("qwen3_moe", experts + R"("mlp_only_layers": [-1])"),
+            ": mlp_only_layers: found layer -1, allowed: layers from 0 to 3");
+}
+
+TEST_F(TinyConfig, OfMiMoHasSlidingLayersWithHeadsOfTheirOwn) {
+  const ModelSpec mimo = model("mimo_v2_flash", R"("head_dim": 24, "v_head_dim": 16, "sliding_window": 128,
+    "swa_num_attention_heads": 4, "swa_num_key_value_heads": 4, "swa_head_dim": 24, "swa_v_head_dim": 16,
+    "hybrid_layer_pattern": [0, 1, 1, 1])");
+  EXPECT_EQ(mimo.kv_bytes_per_token(), 2.0 * (24 + 16) * 2);           // one full layer of 2 heads
+  EXPECT_EQ(mimo.window_bytes(1'000), 3.0 * 128 * 4 * (24 + 16) * 2);  // three of 4 heads
+}
+
+TEST_F(TinyConfig, OfNemotronNasHasLayersOfDifferentHeadsAndWidths) {
+  std::ofstream(file_) << R"({"model_type": "nemotron-nas", "hidden_size": 512, "num_hidden_layers": 3,
+    "num_attention_heads": 8, "num_key_value_heads": null, "intermediate_size": null, "vocab_size": 100,
+    "max_position_embeddings": 4096, "torch_dtype": "bfloat16", "block_configs": [
+      {"attention": {"n_heads_in_group": 4, "no_op": false}, "ffn": {"ffn_mult": 1.5, "no_op": false}},
+      {"attention": {"n_heads_in_group": 2, "no_op": false}, "ffn": {"ffn_mult": 3.0, "no_op": false}},
+      {"attention": {"n_heads_in_group": null, "no_op": true}, "ffn": {"ffn_mult": null, "no_op": true}}]})";
+  const ModelSpec nas = load_model(file_);
+  EXPECT_EQ(nas.kv_bytes_per_token(), 2.0 * (2 + 4) * 64 * 2);
+  EXPECT_EQ(nas.layers_with_ffn(), 2);
+  EXPECT_EQ(nas.intermediate_size, (512 + 1024) / 2);  // 2/3 of 1.5 and 3 times 512
+}
+
 TEST_F(TinyConfig, KeepsEverythingWhereItsWindowIsLongerThanItsContext) {
   EXPECT_TRUE(model("phi3", R"("sliding_window": 8192)").is_uniform());
   EXPECT_EQ(model("phi3", R"("sliding_window": 2048)").kv_bytes_per_token(), 0);

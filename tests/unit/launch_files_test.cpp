@@ -208,13 +208,11 @@ TEST(IgnoredFlags, AreErrorsUnlessTheyAreNamed) {
                            "-dcp 2",
                            "--prefill-context-parallel-size 2",
                            "--cpu-offload-gb 10",
-                           "--disable-custom-all-reduce",
                            "--max-num-partial-prefills 2",
                            "--enable-dbo",
                            "--dtype float32",
                            "-O0",
                            "--compilation-config '{\"cudagraph_mode\":\"NONE\"}'",
-                           "-cc.pass_config.fuse_norm_quant=True",
                            "--no-enable-chunked-prefill",
                            "--hf-overrides '{\"num_hidden_layers\":2}'",
                            "--lora-modules a=b c=d",
@@ -226,6 +224,16 @@ TEST(IgnoredFlags, AreErrorsUnlessTheyAreNamed) {
     const std::string name = error.substr(begin, error.find(' ', begin) - begin);
     EXPECT_EQ(error_of(line + flag, {name}), "accepted") << name;
   }
+}
+
+TEST(IgnoredFlags, NeedNoNameWhereTheyChooseKernelsAlone) {
+  for (const char* flag : {"--disable-custom-all-reduce", "-cc.pass_config.fuse_norm_quant=True",
+                           "--compilation-config '{\"pass_config\": {\"fuse_act_quant\": true}}'",
+                           "--moe-backend flashinfer_trtllm", "--cudagraph-capture-sizes 1 2 4"}) {
+    EXPECT_EQ(error_of(std::string("vllm serve Qwen/Qwen3-8B ") + flag), "accepted") << flag;
+  }
+  EXPECT_EQ(error_of("python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --cuda-graph-max-bs 64"),
+            "accepted");
 }
 
 TEST(IgnoredFlags, NeedNoNameWhereTheyHaveTheEnginesDefault) {
