@@ -434,11 +434,10 @@ void Machine::note_longest_sequence(const Scenario& scenario) {
   const int64_t longest = longest_sequence(scenario, kv_capacity_tokens_);
   if (is_given || max_model_len_ <= longest || serving.allow_impossible) return;
   const bool starts = serving.engine != EngineKind::vllm;
-  notes_.push_back(
-      format("no sequence of %lld tokens fits into the KV cache%s: the longest has %lld", 
-             static_cast<long long>(max_model_len_),
-             starts ? "" : ", and vLLM starts only with --max-model-len auto or a smaller one",
-             static_cast<long long>(longest)));
+  notes_.push_back(format("no sequence of %lld tokens fits into the KV cache%s: the longest has %lld",
+                          static_cast<long long>(max_model_len_),
+                          starts ? "" : ", and vLLM starts only with --max-model-len auto or a smaller one",
+                          static_cast<long long>(longest)));
 }
 
 void Machine::choose_memory(const Scenario& scenario) {
@@ -455,7 +454,8 @@ void Machine::choose_memory(const Scenario& scenario) {
                             static_cast<long long>(kv_capacity_tokens_),
                             static_cast<long long>(derived.tokens)));
     if (derived.tokens < block_tokens && !serving.allow_impossible) {
-      throw InputError(no_room_for_kv(scenario, derived) + "; serving.allow_impossible simulates it all the same");
+      throw InputError(no_room_for_kv(scenario, derived) +
+                       "; serving.allow_impossible simulates it all the same");
     }
     if (derived.tokens < block_tokens) {
       notes_.push_back(format("the weights of %s, %.1f GB, leave no room for KV on this machine",

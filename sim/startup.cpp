@@ -38,7 +38,8 @@ std::string refused_at_start(const Scenario& scenario, int64_t kv_capacity_token
   if (serving.max_num_batched_tokens < serving.max_num_seqs) {
     return "serving.max_num_seqs: found " + std::to_string(serving.max_num_seqs) + " and " +
            std::to_string(serving.max_num_batched_tokens) +
-           " serving.max_num_batched_tokens, with which vLLM does not start; allowed: at most as many sequences"
+           " serving.max_num_batched_tokens, with which vLLM does not start; allowed: at most as many "
+           "sequences"
            " as tokens of a step" +
            kWayOut;
   }
@@ -60,7 +61,8 @@ std::string no_room_for_kv(const Scenario& scenario, const GpuMemory& memory) {
          scenario.hardware.gpu.name + " is " + gb(memory.share_bytes) + ", of which weights take " +
          gb(memory.weight_bytes) + " on each of " + std::to_string(serving.tensor_parallel_size) +
          " GPUs and activations and buffers " + gb(others) +
-         ": no block of KV is left; use a larger serving.tensor_parallel_size or gpu_memory_utilization, fewer"
+         ": no block of KV is left; use a larger serving.tensor_parallel_size or gpu_memory_utilization, "
+         "fewer"
          " serving.max_num_batched_tokens or other hardware";
 }
 

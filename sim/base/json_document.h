@@ -74,8 +74,8 @@ class JsonDocument final : public nlohmann::json_sax<Json> {
   struct Open {
     typename Json::array_t* elements = nullptr;
     typename Json::object_t* members = nullptr;
-    const std::string* key = nullptr;  // of the member that comes
-    Json* value = nullptr;             // of that member
+    const std::string* key = nullptr;            // of the member that comes
+    Json* value = nullptr;                       // of that member
     std::unordered_set<std::string> names = {};  // of the members, where they are many
   };
 

@@ -232,7 +232,8 @@ void show_one(const std::vector<Entry>& entries, ShowArgs args) {
     return;
   }
   constexpr std::size_t kFewNames = 100;
-  if (names.size() > kFewNames) allowed = "one of the " + std::to_string(names.size()) + " of kvcap show " + args.what;
+  if (names.size() > kFewNames)
+    allowed = "one of the " + std::to_string(names.size()) + " of kvcap show " + args.what;
   throw InputError("show " + args.what + ": found \"" + args.name + "\", allowed: " + allowed +
                    suggestion(args.name, names));
 }

@@ -40,8 +40,8 @@ constexpr double kNormSumBytes = 8;
 
 namespace {
 
-// FFNs, what mixes tokens, routed experts, and the vocabulary projection, which may have kept wider weights: it
-// then multiplies in their precision.
+// FFNs, what mixes tokens, routed experts, and the vocabulary projection, which may have kept wider weights:
+// it then multiplies in their precision.
 ElementBytes layer_bytes(const ModelSpec& model) {
   return {model.gemm_input_bytes_per_element(), model.weight_bytes_per_element,
           model.hidden_bytes_per_element};

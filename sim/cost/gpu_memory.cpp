@@ -55,6 +55,18 @@ double recurrent_elements(const ModelSpec& model, const RecurrentState& state, i
   return elements + product(model.hidden_size, divide_up(state.heads, t));
 }
 
+// Every GPU has the whole indexer.
+double indexer_elements(const ModelSpec& model, const LayerGroup& group) {
+  if (!group.indexer) return 0;
+  const Indexer& indexer = *group.indexer;
+  const bool has_rank = group.latent && group.latent->q_lora_rank > 0;
+  const double own = static_cast<double>(indexer.layers > 0 ? indexer.layers : group.layers);
+  return own / static_cast<double>(group.layers) *
+         (product(indexer.heads * indexer.head_dim,
+                  has_rank ? group.latent->q_lora_rank : model.hidden_size) +
+          product(indexer.head_dim + indexer.heads, model.hidden_size));
+}
+
 // Of one layer of the group on one GPU.
 double attention_elements(const ModelSpec& model, const LayerGroup& group, int64_t t) {
   if (group.recurrent) return recurrent_elements(model, *group.recurrent, t);
@@ -64,7 +76,8 @@ double attention_elements(const ModelSpec& model, const LayerGroup& group, int64
     const int64_t values = group.keys_are_values ? 0 : group.value_head_dim;
     const int64_t gate = model.attention_output_gate ? group.value_head_dim : 0;
     return product(model.hidden_size, heads * (group.head_dim + gate + group.value_head_dim) +
-                                          kv_heads * (group.head_dim + values));
+                                          kv_heads * (group.head_dim + values)) +
+           indexer_elements(model, group);
   }
   const LatentAttention& latent = *group.latent;
   const int64_t query_width = heads * (latent.qk_nope_head_dim + latent.qk_rope_head_dim);
@@ -72,7 +85,7 @@ double attention_elements(const ModelSpec& model, const LayerGroup& group, int64
                                               : product(model.hidden_size, query_width);
   return query + product(model.hidden_size, latent.kv_lora_rank + latent.qk_rope_head_dim) +
          product(latent.kv_lora_rank, heads * (latent.qk_nope_head_dim + latent.v_head_dim)) +
-         product(heads * latent.v_head_dim, model.hidden_size);
+         product(heads * latent.v_head_dim, model.hidden_size) + indexer_elements(model, group);
 }
 
 double ffn_elements(const ModelSpec& model, int64_t width) {
@@ -176,11 +189,9 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
   }
   const double attention_bytes =
       attention * model.attention_weight_bytes_per_element.value_or(model.weight_bytes_per_element);
-  // What the checkpoint holds beside what is counted, or less than it.
-  const double uncounted = model.weight_bytes() - model.counted_weight_bytes();
   return attention_bytes + ffns * model.weight_bytes_per_element + routed_bytes + norms * wide +
          position_bytes(model) + embedding_bytes(model, t) + output_bytes(model, t) +
-         (model.vision_parameters * wide + uncounted) / static_cast<double>(t);
+         (model.vision_parameters * wide + model.uncounted_weight_bytes) / static_cast<double>(t);
 }
 
 double ActivationPeaks::peak_bytes() const {

@@ -33,6 +33,13 @@ std::string short_name(const std::string& written) {
   return name;
 }
 
+bool is_quantised(const std::string& name) {
+  const ModelSpec model = load_model(name);
+  const double experts = model.experts ? model.experts->weight_bytes_per_element.value_or(2) : 2;
+  return std::min({model.weight_bytes_per_element, experts,
+                   model.attention_weight_bytes_per_element.value_or(2)}) < 2;
+}
+
 // By its name without organisation and endings.
 NamedModel nearest_model(const std::string& written) {
   std::vector<std::string_view> names;
@@ -47,19 +54,20 @@ NamedModel nearest_model(const std::string& written) {
   if (tuned != std::string::npos && is_there(wanted.substr(0, tuned) + wanted.substr(tuned + 9))) {
     return {.name = wanted.substr(0, tuned) + wanted.substr(tuned + 9)};
   }
-  bool is_8bit = false;
+  bool is_8bit = false, is_16bit = false;
   int64_t positions = 0;
   for (bool shorter = true; shorter;) {
     for (const auto& [name, like] : kAlike) {
       if (wanted == name) wanted = like;
     }
     if (is_8bit && is_there(wanted + "-fp8")) return {wanted + "-fp8", false, positions, ""};
-    if (is_there(wanted)) return {wanted, is_8bit, positions, ""};
+    if (is_there(wanted) && !(is_16bit && is_quantised(wanted))) return {wanted, is_8bit, positions, ""};
     shorter = false;
     for (std::string_view ending : kEndings) {
       if (!wanted.ends_with(ending)) continue;
       wanted.resize(wanted.size() - ending.size());
       is_8bit = is_8bit || ending.starts_with("-fp8");
+      is_16bit = is_16bit || ending == "-bf16";
       if (ending == "-2507") positions = kPositionsOf2507;
       shorter = true;
     }
@@ -80,8 +88,9 @@ NamedModel named_model(const std::string& written) {
   }
   if (cached_config(written)) return {.name = written};
   NamedModel taken = nearest_model(written);
-  taken.note = written + " is not in the catalogue: " + taken.name + " is taken, which has its name but for its" +
-               " endings" + (taken.is_8bit ? ", with weights of 8 bits" : "");
+  taken.note = written + " is not in the catalogue: " + taken.name +
+               " is used, the same name without what its" + " endings say of training and packing" +
+               (taken.is_8bit ? ", with weights of 8 bits" : "");
   return taken;
 }
 

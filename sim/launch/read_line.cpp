@@ -423,7 +423,8 @@ class Reader {
       if (row->form == FlagForm::yaml_file) files_.push_back(one);
       if (row->effect == FlagEffect::not_simulated && changes_answer(*row, one)) {
         if (chooses_kernels(first_name(*row))) {
-          note(one.shown + " chooses among kernels, graphs or threads: times are those of the engine's own choice");
+          note(one.shown +
+               " chooses among kernels, graphs or threads: times are those of the engine's own choice");
         } else {
           refused_.push_back(one);
         }

@@ -272,8 +272,11 @@ void describe(FieldVisitor& v, ModelSpec& model) {
           {.meaning = "layers for multi-token prediction: in the checkpoint, not loaded without it",
            .min = 0,
            .max = 100});
-  v.field("checkpoint_bytes", o.checkpoint_bytes,
-          {.meaning = "of the checkpoint's files, draft_layers included", .unit = "bytes", .min = 1, .max = 1e14, .absent = "as counted"});
+  v.field("uncounted_weight_bytes", o.uncounted_weight_bytes,
+          {.meaning = "that the checkpoint has beside what shapes and formats count, or lacks",
+           .unit = "bytes",
+           .min = -1e14,
+           .max = 1e14});
   v.field("experts", o.experts, {.meaning = "mixture of experts", .absent = "dense"});
   v.field("kv_lora_rank", file.kv_lora_rank,
           {.meaning = "latent size of multi-head latent attention",
@@ -289,7 +292,8 @@ void describe(FieldVisitor& v, ModelSpec& model) {
           {.meaning = "layers by what they keep of a context; none: all alike"});
   v.field("feed_forward_layers", o.ffn_layers,
           {.meaning = "layers with an FFN", .min = 0, .max = kMaxCount, .absent = "num_hidden_layers"});
-  v.field("hugging_face", o.hugging_face, {.meaning = "names there of models with this shape and these weights, with spaces between"});
+  v.field("hugging_face", o.hugging_face,
+          {.meaning = "names there of models with this shape and these weights, with spaces between"});
   v.field("source", o.source, {.meaning = "where the shape comes from"});
   model = model_of(file);
 }

@@ -77,7 +77,8 @@ enum class LayerRule : uint8_t {
 enum class Mixer : uint8_t { none, full, sliding, chunked, recurrent };
 enum class LayerFfn : uint8_t { none, dense, sparse };
 
-// Of every layer, in order. `mixers`: families that count an FFN as a layer of its own have Mixer::none there.
+// Of every layer, in order. `mixers`: families that count an FFN as a layer of its own have Mixer::none
+// there.
 std::vector<Mixer> mixers_of(const HfConfig& config, LayerRule rule, int64_t layers);
 std::vector<LayerFfn> ffns_of(const HfConfig& config, LayerRule rule, int64_t layers);
 
@@ -87,13 +88,17 @@ void add_layer_groups(const HfConfig& config, LayerRule rule, const std::vector<
 // `experts`, and intermediate_size where dense layers have one of their own (hugging_face_experts.cpp).
 void add_experts(const HfConfig& config, LayerRule rule, const std::vector<LayerFfn>& ffns, Json& model);
 
+// Of a second kind of experts, which images pass and text does not (ERNIE 4.5 VL).
+double image_expert_parameters(const HfConfig& config, const std::vector<LayerFfn>& ffns);
+
 // Bytes of weights by class of layer, of what enters GEMMs, and of KV (hugging_face_quantisation.cpp).
 void add_quantisation(const HfConfig& config, const std::vector<Mixer>& mixers,
                       const std::vector<LayerFfn>& ffns, Json& model);
 
 // Parameters of the tower and the projector that vision_config describes; 0: there is none
-// (hugging_face_vision.cpp). `text_hidden_size`: the width that the projector ends in.
-double vision_parameters_of(const Json& config, int64_t text_hidden_size);
+// (hugging_face_vision.cpp). `text_hidden_size`: the width that the projector ends in; `model_type`: of the
+// whole model, where the tower does not say its own.
+double vision_parameters_of(const Json& config, int64_t text_hidden_size, const std::string& model_type);
 
 // ---- families (hugging_face_families.cpp) ----
 

@@ -21,8 +21,8 @@ struct Stored {
 // "layers.3.mlp.up_proj" of "model.language_model.layers.3.mlp.up_proj".
 std::string canonical_module(std::string_view name);
 
-// Module names as lists of modules write them: a name, which stands for all below it and may leave out what is
-// above; a pattern with *; "re:" and a regular expression.
+// Module names as lists of modules write them: a name, which stands for all below it and may leave out what
+// is above; a pattern with *; "re:" and a regular expression.
 class Modules {
  public:
   // Throws InputError, which calls the list `place`.
@@ -35,7 +35,13 @@ class Modules {
  private:
   using ByLayer = std::unordered_map<std::string, std::vector<std::string>>;
 
-  std::vector<std::regex> expressions_;
+  struct Expression {
+    std::regex expression;
+    bool may_tell_layers = false;  // else what it says of one layer's module it says of all
+    mutable std::unordered_map<std::string, bool> answers = {};
+  };
+
+  std::vector<Expression> expressions_;
   ByLayer globs_, names_;
 };
 
@@ -46,19 +52,19 @@ struct Quantisation {
     Stored stored;
   };
 
-  Modules ignored;               // stay in 16 bits
-  std::vector<Group> groups;     // the first that has a module
-  std::optional<Stored> others;  // what no group has; none: 16 bits
-  bool takes_output = false;     // the output projection is a module like others
-  double kv_bytes = 0;           // 0: not quantised
+  Modules ignored;                                     // stay in 16 bits
+  std::vector<Group> groups;                           // the first that has a module
+  std::optional<Stored> others;                        // what no group has; none: 16 bits
+  bool takes_output = false;                           // the output projection is a module like others
+  double kv_bytes = 0;                                 // 0: not quantised
   std::unordered_map<std::string, Stored> named = {};  // modules by their whole names
 
   Stored of(const std::string& module) const;
 };
 
-// Writes the mean bytes of a weight, and what enters its GEMMs, of attention, FFNs and routed experts into the
-// model file (hugging_face_weights.cpp).
+// Writes the mean bytes of a weight, and what enters its GEMMs, of attention, FFNs and routed experts into
+// the model file (hugging_face_weights.cpp).
 void write_weight_formats(const Quantisation& quantisation, const std::vector<Mixer>& mixers,
-                          const std::vector<LayerFfn>& ffns, const std::string& model_type, Json& model);
+                          const std::vector<LayerFfn>& ffns, Json& model);
 
 }  // namespace kvcap

@@ -12,9 +12,9 @@ namespace {
 
 int64_t key_value_heads(const HfConfig& config, std::string_view type, int64_t heads) {
   const bool falcon = type == "falcon" || type.starts_with("RefinedWeb");
-  const int64_t listed = config.integer({"num_key_value_heads", "num_kv_heads", "n_head_kv",
-                                         "num_attention_groups", "multi_query_group_num"},
-                                        heads);
+  const int64_t listed = config.integer(
+      {"num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups", "multi_query_group_num"},
+      heads);
   const bool has_one_head = config.is_true("multi_query");
   if (falcon && !config.is_true("new_decoder_architecture")) {
     // Falcon-7B shares one head and lists none; Falcon-40B lists n_head_kv in its older form.
@@ -34,6 +34,11 @@ void add_latent_attention(const HfConfig& config, Json& model) {
   model["qk_nope_head_dim"] = nope;
   model["v_head_dim"] = config.positive({"v_head_dim"});
   model["head_dim"] = rope + nope;
+}
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 int64_t layer_count(const HfConfig& config) {
@@ -82,7 +87,7 @@ int64_t ffn_width(const HfConfig& config, const HfFamily& family, int64_t hidden
 const Json& text_part(const Json& object) {
   for (const char* key : {"text_config", "llm_config", "language_config", "thinker_config"}) {
     const auto found = object.find(key);
-    if (found != object.end() && found->is_object()) return text_part(*found);
+    if (found != object.end() && found->is_object() && !found->empty()) return text_part(*found);
   }
   return object;
 }
@@ -122,11 +127,11 @@ void tell_unread(const HfConfig& config) {
       keys += (keys.empty() ? "" : ", ") + key;
       flag += (flag.empty() ? "" : ",") + key;
     }
-    throw InputError(config.place() + ": keys that are not understood and may change sizes or times: " + keys +
-                     "; --assume " + flag + " goes on without them");
+    throw InputError(config.place() + ": keys that are not understood and may change sizes or times: " +
+                     keys + "; --assume " + flag + " goes on without them");
   }
   if (!told.empty()) {
-    warn(config.place() + ": keys that are not understood, by their names of no weight: " + told);
+    warn(config.place() + ": unknown keys, which by their names change no size: " + told);
   }
 }
 
@@ -178,25 +183,33 @@ Json model_of_hugging_face(const Json& object, const std::string& name, const st
   model["max_position_embeddings"] = config.positive(
       {"max_position_embeddings", "seq_length", "max_sequence_length", "model_max_length", "n_positions"});
   const Json* dtype = config.find({"torch_dtype", "dtype"});
-  if (dtype) model["torch_dtype"] = *dtype;
+  if (dtype && *dtype != "auto") model["torch_dtype"] = *dtype;
   const bool alibi = config.is_true("alibi");
   const PositionEncoding position = alibi ? PositionEncoding::alibi : family.position_encoding;
   model["ffn"] = kFfnNames[static_cast<std::size_t>(family.ffn)];
   model["position_encoding"] = kPositionNames[static_cast<std::size_t>(position)];
   const QkNorm qk_norm = qk_norm_of(config, family.model_type);
   if (qk_norm != QkNorm::none) model["qk_norm"] = kQkNormNames[static_cast<std::size_t>(qk_norm)];
-  if (config.is_true("attn_output_gate") || family.model_type == "afmoe") model["attention_output_gate"] = true;
-  const bool said = config.has("tie_word_embeddings");
-  model["tie_word_embeddings"] = said ? config.is_true("tie_word_embeddings") : family.ties_embeddings;
+  if (config.is_true("attn_output_gate") || family.model_type == "afmoe")
+    model["attention_output_gate"] = true;
+  if (!config.is_true("use_cla")) config.find({"use_cla", "cla_share_factor"});
+  const char* tie = config.has("tie_word_embeddings") ? "tie_word_embeddings" : "tie_embedding";
+  model["tie_word_embeddings"] = config.has(tie) ? config.is_true(tie) : family.ties_embeddings;
   add_latent_attention(config, model);
   const std::vector<Mixer> mixers = mixers_of(config, family.layers, layers);
   const std::vector<LayerFfn> ffns = ffns_of(config, family.layers, layers);
   add_layer_groups(config, family.layers, mixers, model);
   add_experts(config, family.layers, ffns, model);
   add_quantisation(config, mixers, ffns, model);
-  if (const Json* vision = vision_part(object)) {
-    const double parameters = vision_parameters_of(*vision, hidden);
-    if (parameters > 0) model["vision_parameters"] = parameters;
+  const Json* vision = vision_part(object);
+  const double seen = (vision ? vision_parameters_of(*vision, hidden, text_of(object, "model_type")) : 0) +
+                      image_expert_parameters(config, ffns);
+  if (seen > 0) {
+    model["vision_parameters"] = seen;
+  } else if (vision || object.contains("img_processor")) {
+    const std::string told = place + ": its encoder of images is not counted";
+    warn(told);
+    model["notes"].push_back(told);
   }
   const int64_t drafts =
       config.integer({"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"}, 0);

@@ -28,6 +28,12 @@ std::vector<int64_t> listed_layers(const HfConfig& config) {
   return layers;
 }
 
+// ERNIE 4.5's; -1 is the last.
+int64_t last_layer(const HfConfig& config, int64_t layers) {
+  const Json* found = config.find({"moe_layer_end_index"});
+  return found && *found == -1 ? layers : config.integer({"moe_layer_end_index"}, layers);
+}
+
 // Whether layer `i` has experts, as the families say it.
 class SparseLayers {
  public:
@@ -37,7 +43,7 @@ class SparseLayers {
         period_(config.integer({"expert_layer_period"}, 1)),
         offset_(config.integer({"expert_layer_offset"}, 0)),
         start_(config.integer({"moe_layer_start_index"}, 0)),
-        end_(config.integer({"moe_layer_end_index"}, layers)),
+        end_(last_layer(config, layers)),
         dense_(config.integers("mlp_only_layers")),
         listed_(listed_layers(config)),
         types_(config.texts("mlp_layer_types", layers)) {
@@ -86,6 +92,17 @@ int64_t expert_count(const HfConfig& config) {
 
 }  // namespace
 
+double image_expert_parameters(const HfConfig& config, const std::vector<LayerFfn>& ffns) {
+  const Json* counts = config.find({"moe_num_experts"});
+  const Json* widths = config.find({"moe_intermediate_size"});
+  const auto second = [](const Json* list) -> double {
+    const bool is_there = list && list->is_array() && list->size() > 1 && (*list)[1].is_number();
+    return is_there ? (*list)[1].get<double>() : 0;
+  };
+  const auto layers = static_cast<double>(std::count(ffns.begin(), ffns.end(), LayerFfn::sparse));
+  return layers * second(counts) * 3 * static_cast<double>(config.positive({"hidden_size"})) * second(widths);
+}
+
 std::vector<LayerFfn> ffns_of(const HfConfig& config, LayerRule rule, int64_t layers) {
   std::vector<LayerFfn> ffns(static_cast<std::size_t>(layers), LayerFfn::dense);
   if (rule == LayerRule::nemotron_h) {
@@ -106,10 +123,9 @@ std::vector<LayerFfn> ffns_of(const HfConfig& config, LayerRule rule, int64_t la
 void add_experts(const HfConfig& config, LayerRule rule, const std::vector<LayerFfn>& ffns, Json& model) {
   const auto dense_width = model["intermediate_size"].get<int64_t>();
   const int64_t count = expert_count(config);
-  const int64_t whole_shared =
-      config.integer({"shared_expert_intermediate_size", "shared_intermediate_size", "share_expert_dim",
-                      "moe_shared_expert_intermediate_size"},
-                     0);
+  const int64_t whole_shared = config.integer({"shared_expert_intermediate_size", "shared_intermediate_size",
+                                               "share_expert_dim", "moe_shared_expert_intermediate_size"},
+                                              0);
   const auto layers_with = [&](LayerFfn kind) {
     return static_cast<int64_t>(std::count(ffns.begin(), ffns.end(), kind));
   };
@@ -121,21 +137,21 @@ void add_experts(const HfConfig& config, LayerRule rule, const std::vector<Layer
     if (rule == LayerRule::granite && whole_shared > 0) model["intermediate_size"] = whole_shared;
     return;
   }
-  const int64_t active =
-      config.positive({"num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts",
-                       "moe_top_k", "moe_topk", "moe_k"});
+  const int64_t active = config.positive({"num_experts_per_tok", "num_experts_per_token", "experts_per_token",
+                                          "top_k_experts", "moe_top_k", "moe_topk", "moe_k"});
   if (layers_with(LayerFfn::sparse) == 0) {
     config.find({"moe_intermediate_size", "n_shared_experts", "num_shared_experts"});
     return;
   }
   Json experts = {{"count", count}, {"active", active}};
   const bool dense_is_named = config.has("dense_intermediate_size") && config.has("intermediate_size");
-  experts["intermediate_size"] = config.has("moe_intermediate_size") ? config.positive({"moe_intermediate_size"})
+  experts["intermediate_size"] = config.has("moe_intermediate_size")
+                                     ? config.positive({"moe_intermediate_size"})
                                  : dense_is_named ? config.positive({"intermediate_size"})
                                                   : dense_width;
-  int64_t shared = config.has("num_shared_expert") ? config.positive({"num_shared_expert"})
-                                                   : config.integer({"n_shared_experts", "num_shared_experts"},
-                                                                    whole_shared > 0 ? 1 : 0);
+  int64_t shared = config.has("num_shared_expert")
+                       ? config.positive({"num_shared_expert"})
+                       : config.integer({"n_shared_experts", "num_shared_experts"}, whole_shared > 0 ? 1 : 0);
   if (const Json* ernie = config.find({"moe_num_shared_experts"}); ernie && *ernie != 0) {
     shared = config.positive({"moe_num_shared_experts"});
   }

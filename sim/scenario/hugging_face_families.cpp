@@ -180,7 +180,8 @@ constexpr Refused kRefused[] = {
 // and norms have; and the same facts once more, for other readers.
 constexpr std::string_view kHarmless =
     " architectures auto_map model_type torch_dtype dtype _name_or_path transformers_version use_cache"
-    " bos_token_id eos_token_id pad_token_id sep_token_id decoder_start_token_id image_token_id video_token_id"
+    " bos_token_id eos_token_id pad_token_id sep_token_id decoder_start_token_id image_token_id "
+    "video_token_id"
     " audio_token_id image_token_index video_token_index vision_start_token_id vision_end_token_id"
     " boi_token_index eoi_token_index boi_token_id eoi_token_id boa_token_id eoa_token_id eoa_token_index"
     " media_placeholder_token_id bad_words_ids begin_suppress_tokens suppress_tokens forced_bos_token_id"
@@ -191,25 +192,30 @@ constexpr std::string_view kHarmless =
     " return_dict_in_generate problem_type tokenizer_class task_specific_params finetuning_task id2label"
     " label2id is_decoder is_encoder_decoder tie_encoder_decoder add_cross_attention prefix pruned_heads"
     " torchscript tf_legacy_loss use_bfloat16 chunk_size_feed_forward cross_attention_hidden_size"
-    " initializer_range initializer_factor init_method embd_pdrop resid_pdrop attention_dropout hidden_dropout"
-    " attn_pdrop embedding_dropout attention_probs_dropout_prob hidden_dropout_prob expert_dropout moe_dropout"
+    " initializer_range initializer_factor init_method embd_pdrop resid_pdrop attention_dropout "
+    "hidden_dropout"
+    " attn_pdrop embedding_dropout attention_probs_dropout_prob hidden_dropout_prob expert_dropout "
+    "moe_dropout"
     " residual_dropout ffn_dropout emb_dropout_prob attn_dropout_prob hidden_act hidden_activation activation"
     " activation_function mlp_hidden_act mamba_hidden_act rms_norm_eps layer_norm_eps layer_norm_epsilon"
     " layernorm_epsilon norm_eps norm_epsilon norm_type normalization_function use_rmsnorm rmsnorm"
     " layernorm_compute_dtype use_gemma_norm use_layernorm use_norm norm_after"
     " rope_theta rope_scaling rope_parameters rope_local_base_freq rope_interleave rope_type rope_ratio"
     " rotary_pct rotary_emb_base rotary_emb_fraction rotary_emb_scale_base partial_rotary_factor rotary_dim"
-    " rotary_percent swa_rope_theta use_mrope mrope_section use_rope rope_3d freq_allocation rope_theta_global"
+    " rotary_percent swa_rope_theta use_mrope mrope_section use_rope rope_3d freq_allocation "
+    "rope_theta_global"
     " indexer_rope_interleave original_max_position_embeddings initial_context_length full_attention_rope"
     " position_embedding_type use_alibi model_max_length max_sequence_length max_seq_len seq_len"
     " pretraining_tp query_pre_attn_scalar attn_logit_softcapping attn_logit_softcap final_logit_softcapping"
     " output_router_logits router_aux_loss_coef router_z_loss_coef router_jitter_noise router_logits_scaling"
     " router_bias router_dtype moe_router_dtype norm_topk_prob scoring_func score_func score_function"
     " moe_router_topk_scaling_factor topk_method topk_group n_group num_expert_group use_grouped_topk"
-    " moe_router_enable_expert_bias moe_router_use_sigmoid moe_router_activation_func moe_router_scaling_factor"
+    " moe_router_enable_expert_bias moe_router_use_sigmoid moe_router_activation_func "
+    "moe_router_scaling_factor"
     " routed_scaling_factor route_scale route_norm load_balance_coeff seq_aux aux_loss_alpha ep_size"
     " use_routing_bias use_expert_bias moe_use_aux_free moe_norm_min moe_gate moe_gate_act moe_group_experts"
-    " moe_renormalize moe_router_score_function moe_multimodal_paired_experts use_moe_router_bias moe_seperate"
+    " moe_renormalize moe_router_score_function moe_multimodal_paired_experts use_moe_router_bias "
+    "moe_seperate"
     " moe_layer_feed_fp32 use_aux_free moe_drop_tokens moe_random_routing_dropped_token capacity_factor"
     " need_fp32_gate moe_router_norm_expert_weights moe_router_use_group norm_expert_weight use_moe"
     " num_nextn_predict_layers num_mtp_modules mtp_num_hidden_layers mtp_use_dedicated_embeddings use_mtp"
@@ -220,43 +226,51 @@ constexpr std::string_view kHarmless =
     " ssm_in_multiplier ssm_out_multiplier ssm_multipliers mlp_multiplier swiglu_limit swiglu_alpha"
     " swiglu_limits swiglu_limits_shared attention_sink add_swa_attention_sink_bias"
     " add_full_attention_sink_bias attention_value_scale attn_temperature_tuning floor_scale attn_scale"
-    " attn_alpha use_qk_norm qk_norm_type qk_layernorm use_k_norm qk_norm use_cla cla_share_factor"
+    " attn_alpha use_qk_norm qk_norm_type qk_layernorm use_k_norm qk_norm"
     " rescale_every time_step_limit time_step_min time_step_max time_step_floor time_step_rank"
     " rescale_prenorm_residual residual_in_fp32 num_logits_to_keep expand mamba_expand mamba_rms_norm"
     " mamba_norm_before_gate mamba_use_mlp do_layer_norm_before word_embed_proj_dim num_ln_in_parallel_attn"
     " parallel_attn use_parallel_residual new_decoder_architecture mla_use_nope qk_head_dim index_topk_freq"
     " index_skip_topk_offset index_topk_pattern cache_implementation for_llm_compressor postnorm use_mla"
     " attention_bias mlp_bias use_bias use_qkv_bias qkv_bias attention_out_bias add_qkv_bias bias"
-    " mamba_proj_bias mamba_conv_bias use_conv_bias conv_bias add_bias_linear no_bias use_bias_in_mlp lm_head_bias"
-    " add_faster_video attn_implementation _attn_implementation _attn_implementation_autoset"
+    " mamba_proj_bias mamba_conv_bias use_conv_bias conv_bias add_bias_linear no_bias use_bias_in_mlp "
+    "lm_head_bias"
+    " vision_token_id partial_rotary_factors add_faster_video attn_implementation _attn_implementation "
+    "_attn_implementation_autoset"
     " _flash_attn_2_enabled use_flash_attn use_flash_attention use_dynamic_ntk use_logn_attn no_rope_layer"
     " fp16 bf16 fp32 onnx_safe kv_channels softmax_in_fp32 scale_attn_weights attention_softmax_in_fp32"
     " attention_type use_bidirectional_attention output_gate_type moe_shared_expert_overlap moe_impl"
-    " vision_config audio_config audio_processor speech_config vision_feature_layer vision_feature_select_strategy"
+    " vision_config audio_config audio_processor speech_config vision_feature_layer "
+    "vision_feature_select_strategy"
     " vision_soft_tokens_per_image mm_tokens_per_image multimodal_projector_bias projector_hidden_act"
     " spatial_merge_size select_layer template downsample_ratio dynamic_image_size force_image_size"
     " min_dynamic_patch max_dynamic_patch ps_version use_thumbnail use_llm_lora use_backbone_lora embd_layer"
     " img_processor projector_type tile_tag global_view_pos candidate_resolutions im_end_id im_start_id"
-    " im_patch_id im_newline_id image_newline_id eod_token_id sep_id pad_id text_start_id text_end_id org_vocab_size"
+    " im_patch_id im_newline_id image_newline_id eod_token_id sep_id pad_id text_start_id text_end_id "
+    "org_vocab_size"
     " mask_init_id dtype_plan moe_topk_scaling vocab_size_per_layer_input tokenizer_name unk_token_id"
     " resampler_kv_dim scale_depth scale_emb dim_model_base mup_enabled mup_width_multiplier dim_model"
-    " bias_dropout_fusion hidden_size_per_head block_auto_adjust_ff_dim mlp_type rope_percentage no_rope_layer_list"
+    " bias_dropout_fusion hidden_size_per_head block_auto_adjust_ff_dim mlp_type rope_percentage "
+    "no_rope_layer_list"
     " weight_tying use_cache_quantization summary_activation summary_first_dropout summary_proj_to_labels"
     " summary_type summary_use_proj block_multiple_of block_norm_eps block_use_swiglu block_use_xavier_init"
     " layernorm_full_attention_alpha layernorm_full_attention_beta layernorm_linear_attention_alpha"
     " layernorm_linear_attention_beta layernorm_mlp_alpha layernorm_mlp_beta shared_moe_mode full_attn_mod"
-    " vision_lora speech_lora use_mixed_mlp_moe use_head_wise_attn_gate num_expert_groups num_limited_groups lm_head"
+    " vision_lora speech_lora use_mixed_mlp_moe use_head_wise_attn_gate num_expert_groups num_limited_groups "
+    "lm_head"
     " conv_use_xavier_init block_mlp_init_scale block_out_init_scale conv_dim_out conv_dim ";
 
 constexpr std::string_view kSizeWords[] = {
-    "expert", "moe",  "head",  "rank",    "window", "gate",  "latent", "dim",  "size",    "layer",
-    "kv",     "attn", "share", "attention", "conv", "state", "compress", "sparse", "mamba", "ssm",
-    "interval", "freq", "pattern", "lora", "mlp", "ffn", "index", "hash", "group", "block", "width", "num_"};
+    "expert",   "moe",    "head",  "rank", "window",   "gate",      "latent",  "dim",
+    "size",     "layer",  "kv",    "attn", "share",    "attention", "conv",    "state",
+    "compress", "sparse", "mamba", "ssm",  "interval", "freq",      "pattern", "lora",
+    "mlp",      "ffn",    "index", "hash", "group",    "block",     "width",   "num_"};
 
 [[noreturn]] void refuse(const HfConfig& config, const std::string& type, const std::string& why) {
-  throw InputError(config.place() + ": model_type: found \"" + type + "\", " + why +
-                   "; a model file says its shape (models/README.md), or --as llama reads it as one of another"
-                   " family");
+  throw InputError(
+      config.place() + ": model_type: found \"" + type + "\", " + why +
+      "; a model file says its shape (models/README.md), or --as llama reads it as one of another"
+      " family");
 }
 
 }  // namespace
@@ -282,10 +296,12 @@ const HfFamily& family_of(const HfConfig& config) {
     throw InputError("--as: found \"" + asked + "\", allowed: " + joined(types) + suggestion(asked, types));
   }
   for (const Refused& refused : kRefused) {
-    if (type == refused.model_type) refuse(config, type, "which is not simulated: " + std::string(refused.reason));
+    if (type == refused.model_type)
+      refuse(config, type, "which is not simulated: " + std::string(refused.reason));
   }
   refuse(config, type.empty() ? architecture : type,
-         "allowed: one of the " + std::to_string(types.size()) + " that models/README.md lists" + suggestion(type, types));
+         "allowed: one of the " + std::to_string(types.size()) + " that models/README.md lists" +
+             suggestion(type, types));
 }
 
 std::string_view class_defaults(const HfFamily& family) {

@@ -24,6 +24,12 @@ HfConfig nas_block(const HfConfig& config, int64_t layer, const char* part) {
   return HfConfig(is_object ? *found : kNone, place + "." + part);
 }
 
+// 0 and -1 mean none, too.
+bool has_window(const HfConfig& config) {
+  const Json* window = config.find({"sliding_window"});
+  return window && (!window->is_number() || *window > 0);
+}
+
 int64_t count(const std::vector<Mixer>& mixers, Mixer kind) {
   return std::count(mixers.begin(), mixers.end(), kind);
 }
@@ -37,8 +43,9 @@ Mixer mixer_of(const HfConfig& config, const std::string& type) {
   for (const char* name : {"linear_attention", "mamba", "conv"}) {
     if (type == name) return Mixer::recurrent;
   }
-  config.fail("layer_types", "\"" + type + "\"",
-              "full_attention, attention, sliding_attention, chunked_attention, linear_attention, mamba, conv");
+  config.fail(
+      "layer_types", "\"" + type + "\"",
+      "full_attention, attention, sliding_attention, chunked_attention, linear_attention, mamba, conv");
 }
 
 std::vector<Mixer> alike(int64_t layers, Mixer mixer) {
@@ -86,19 +93,25 @@ std::vector<Mixer> kimi_mixers(const HfConfig& config, int64_t layers) {
     inner.fail("kda_layers", std::to_string(both) + " layers with full_attn_layers",
                "num_hidden_layers = " + std::to_string(layers));
   }
+  for (const int64_t layer : full) {
+    if (layer < 1 || layer > layers) {
+      inner.fail("full_attn_layers", "layer " + std::to_string(layer),
+                 "layers from 1 to " + std::to_string(layers));
+    }
+  }
   return full_where(layers, Mixer::recurrent,
                     [&](int64_t i) { return std::find(full.begin(), full.end(), i + 1) != full.end(); });
 }
 
 std::vector<Mixer> qwen2_mixers(const HfConfig& config, int64_t layers) {
   const int64_t full = config.integer({"max_window_layers"}, layers);
-  const bool slides = config.has("sliding_window") && config.is_true("use_sliding_window");
+  const bool slides = has_window(config) && config.is_true("use_sliding_window");
   return full_where(layers, Mixer::sliding, [&](int64_t i) { return !slides || i < full; });
 }
 
 std::vector<Mixer> letter_mixers(const HfConfig& config, int64_t layers) {
   const std::string letters = config.text("sliding_window_pattern");
-  if (letters.empty() || !config.has("sliding_window")) return alike(layers, Mixer::full);
+  if (letters.empty() || !has_window(config)) return alike(layers, Mixer::full);
   return full_where(layers, Mixer::sliding, [&](int64_t i) {
     return letters[static_cast<std::size_t>(i) % letters.size()] == 'G' || i + 1 == layers;
   });
@@ -141,7 +154,7 @@ std::vector<Mixer> mixers_by_rule(const HfConfig& config, LayerRule rule, int64_
     case LayerRule::step3p5:
       return alike(layers, Mixer::full);
     case LayerRule::sliding:
-      return alike(layers, config.has("sliding_window") ? Mixer::sliding : Mixer::full);
+      return alike(layers, has_window(config) ? Mixer::sliding : Mixer::full);
     case LayerRule::optional_sliding:
       return qwen2_mixers(config, layers);
     case LayerRule::alternating:
@@ -161,6 +174,8 @@ std::vector<Mixer> mixers_by_rule(const HfConfig& config, LayerRule rule, int64_
     case LayerRule::jamba: {
       const int64_t period = config.positive({"attn_layer_period"});
       const int64_t offset = config.required({"attn_layer_offset"});
+      if (offset >= period)
+        config.fail("attn_layer_offset", std::to_string(offset), "less than attn_layer_period");
       return full_where(layers, Mixer::recurrent, [&](int64_t i) { return i % period == offset; });
     }
     case LayerRule::kimi_linear:
@@ -259,11 +274,12 @@ void add_block_indexer(const HfConfig& config, Json& group) {
   if (!inner.is_true("use_sparse_attention")) return;
   const int64_t dim = inner.positive({"sparse_index_dim"});
   const std::vector<int64_t> flags = inner.integers("sparse_attention_freq");
-  group["indexer"] = {{"layers", static_cast<int64_t>(std::count(flags.begin(), flags.end(), 1))},
-                      {"heads", inner.positive({"sparse_num_index_heads"})},
-                      {"head_dim", dim},
-                      {"bytes_per_token", 2 * dim},
-                      {"top_k", inner.positive({"sparse_topk_blocks"}) * inner.positive({"sparse_block_size"})}};
+  group["indexer"] = {
+      {"layers", static_cast<int64_t>(std::count(flags.begin(), flags.end(), 1))},
+      {"heads", inner.positive({"sparse_num_index_heads"})},
+      {"head_dim", dim},
+      {"bytes_per_token", 2 * dim},
+      {"top_k", inner.positive({"sparse_topk_blocks"}) * inner.positive({"sparse_block_size"})}};
 }
 
 // Gemma 4: full layers have their own heads, whose keys may serve as values.
@@ -309,6 +325,7 @@ void add_nas_layers(const HfConfig& config, Json& model) {
     if (attention.has("n_heads_in_group")) ++by_heads[heads / attention.positive({"n_heads_in_group"})];
     const Json* multiple = ffn.find({"ffn_mult"});
     if (!multiple || !multiple->is_number()) continue;
+    if (*multiple < 0 || *multiple > 100) ffn.fail("ffn_mult", shown(*multiple), "a number from 0 to 100");
     // DeciLM: two thirds of twice the multiple, up to a multiple of 256.
     widths += std::ceil(std::floor(2 * multiple->get<double>() * hidden / 3) / 256) * 256;
     ++ffns;
@@ -330,7 +347,11 @@ std::string nemotron_pattern(const HfConfig& config) {
   if (letters.empty() && blocks && blocks->is_array()) {
     for (const Json& block : *blocks) {
       const std::string type = block.is_string() ? block.get<std::string>() : shown(block);
-      letters += type == "mamba" ? 'M' : type == "attention" ? '*' : type == "moe" ? 'E' : type == "mlp" ? '-' : '?';
+      letters += type == "mamba"       ? 'M'
+                 : type == "attention" ? '*'
+                 : type == "moe"       ? 'E'
+                 : type == "mlp"       ? '-'
+                                       : '?';
     }
   }
   if (letters.empty()) config.required({"hybrid_override_pattern"});
@@ -380,8 +401,9 @@ void add_layer_groups(const HfConfig& config, LayerRule rule, const std::vector<
     groups.push_back(group);
   }
   if (sliding > 0) {
-    Json group = {
-        {"layers", sliding}, {"attention", "sliding"}, {"window_tokens", config.positive({"sliding_window"})}};
+    Json group = {{"layers", sliding},
+                  {"attention", "sliding"},
+                  {"window_tokens", config.positive({"sliding_window"})}};
     add_sliding_heads(config, rule, group);
     groups.push_back(group);
   }

@@ -1,5 +1,5 @@
-// How a Hugging Face model's numbers are stored: quantization_config, or hf_quant_config.json beside it, in the
-// forms of its methods.
+// How a Hugging Face model's numbers are stored: quantization_config, or hf_quant_config.json beside it, in
+// the forms of its methods.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/input_error.h"
 #include "scenario/hf_quantisation.h"
 
 namespace kvcap {
@@ -37,9 +38,16 @@ Stored integers_of(double bits, double group, bool has_zero_points) {
 
 // ---- methods ----
 
+// Elements that share a scale; 0: those of a whole channel, which is also what -1 means.
+double group_of(const HfConfig& config, std::initializer_list<std::string_view> keys, int64_t otherwise) {
+  const Json* found = config.find(keys);
+  const bool is_channel = found && found->is_number_integer() && *found < 0;
+  return is_channel ? 0 : static_cast<double>(config.integer(keys, otherwise));
+}
+
 Stored weights_of(const HfConfig& weights) {
   const auto bits = static_cast<double>(weights.positive({"num_bits"}));
-  const auto group = static_cast<double>(weights.integer({"group_size"}, 0));
+  const double group = group_of(weights, {"group_size"}, 0);
   if (bits == 4 && weights.text("type") == "float") return {group == 32 ? kMxfp4Bytes : kNvfp4Bytes, {}};
   const Json* symmetric = weights.find({"symmetric"});
   return integers_of(bits, group, symmetric && *symmetric == false);
@@ -48,7 +56,8 @@ Stored weights_of(const HfConfig& weights) {
 // compressed-tensors, and modelopt's newer form: groups of targets.
 void add_groups(const HfConfig& config, Quantisation& made) {
   const Json* groups = config.object("config_groups");
-  if (!groups || groups->empty()) config.required({"config_groups"});
+  if (!groups || groups->empty())
+    throw InputError(config.place() + ": config_groups: missing or empty, required");
   for (const auto& [name, object] : groups->items()) {
     const std::string at = config.place() + ".config_groups." + name;
     if (!object.is_object()) config.fail("config_groups", shown(object), "objects");
@@ -62,6 +71,7 @@ void add_groups(const HfConfig& config, Quantisation& made) {
       if (bits < 16) one.stored.activation = static_cast<double>(bits) / 8;
     }
     const Json* targets = group.find({"targets"});
+    if (targets && !targets->is_array()) group.fail("targets", shown(*targets), "a list of module names");
     bool all = !targets;
     for (const Json& target : targets && targets->is_array() ? *targets : Json::array()) {
       if (!target.is_string()) continue;
@@ -86,7 +96,8 @@ void add_kv_scheme(const HfConfig& config, Quantisation& made) {
 }
 
 constexpr const char* kModeloptAlgorithms =
-    "FP8, FP8_PB_WO, MXFP8, NVFP4, W4A16_NVFP4, W4A16_AWQ, W4A8_AWQ, INT8_SQ, MIXED_PRECISION";
+    "FP8, FP8_PB_WO, MXFP8, INT8_SQ, W8A16, NVFP4, W4A16_NVFP4, W4A8_NVFP4_FP8, MXFP4, W4A16_AWQ, W4A8_AWQ, "
+    "MIXED_PRECISION";
 
 std::optional<Stored> modelopt_stored(const std::string& algorithm, double group) {
   const std::string name = lower(algorithm);
@@ -96,7 +107,8 @@ std::optional<Stored> modelopt_stored(const std::string& algorithm, double group
   if (name == "mxfp4" || name == "w4a8_mxfp4_fp8") return Stored{kMxfp4Bytes, name == "mxfp4" ? 0.5 : 1.0};
   if (name == "mxfp8") return Stored{kMxfp8Bytes, 1.0};
   if (name.starts_with("fp8") || name == "int8_sq" || name == "w8a8_sq_per_channel") return Stored{1.0, 1.0};
-  if (name.starts_with("w4a16") || name.starts_with("int4")) return integers_of(4, group > 0 ? group : 128, false);
+  if (name.starts_with("w4a16") || name.starts_with("int4"))
+    return integers_of(4, group > 0 ? group : 128, false);
   if (name.starts_with("w4a8")) {
     Stored stored = integers_of(4, group > 0 ? group : 128, false);
     stored.activation = 1;
@@ -108,7 +120,7 @@ std::optional<Stored> modelopt_stored(const std::string& algorithm, double group
 
 Stored modelopt_stored_or_fail(const HfConfig& config) {
   const std::string algorithm = config.text("quant_algo");
-  const auto stored = modelopt_stored(algorithm, static_cast<double>(config.integer({"group_size"}, 0)));
+  const auto stored = modelopt_stored(algorithm, group_of(config, {"group_size"}, 0));
   if (!stored) config.fail("quant_algo", "\"" + algorithm + "\"", kModeloptAlgorithms);
   return *stored;
 }
@@ -117,6 +129,8 @@ Quantisation modelopt(const HfConfig& config) {
   Quantisation made;
   made.ignored.add_listed(config, {"ignore", "exclude_modules"});
   add_kv_scheme(config, made);
+  const bool only_kv = !config.has("quant_algo") && made.kv_bytes > 0;
+  if (only_kv) return made;
   if (lower(config.text("quant_algo")) != "mixed_precision") {
     made.others = modelopt_stored_or_fail(config);
     config.find({"config_groups"});  // the same once more
@@ -159,7 +173,9 @@ Quantisation quark(const HfConfig& config) {
       if (type == "int4" || type == "uint4") return 0.5 + 2.0 / 128;
       return std::nullopt;
     };
-    if (!bytes(weight)) config.fail("global_quant_config.weight.dtype", "\"" + weight + "\"", "fp8_e4m3, int8, fp4, int4");
+    if (weight.empty()) return Stored{};
+    if (!bytes(weight))
+      config.fail("global_quant_config.weight.dtype", "\"" + weight + "\"", "fp8_e4m3, int8, fp4, int4");
     Stored stored{bytes(weight), bytes(input)};
     if (stored.activation && *stored.activation < 1) stored.activation = 0.5;
     return stored;
@@ -185,13 +201,47 @@ Quantisation all_as(Stored stored) {
   return made;
 }
 
+// Modules that an object of GPTQModel (`dynamic`: "-:" leaves out what an expression matches) or AutoRound
+// (`extra_config`) stores in other bits.
+void add_exceptions(const HfConfig& config, std::string_view key, double group, Quantisation& made) {
+  const Json* found = config.object(key);
+  if (!found) return;
+  for (const auto& [name, object] : found->items()) {
+    const std::string place = config.place() + ": " + std::string(key);
+    const bool is_pattern = name.starts_with("-:") || name.starts_with("+:");
+    const std::string module = (key == "dynamic" ? "re:" : "") + (is_pattern ? name.substr(2) : name);
+    const int64_t bits = HfConfig(object, place + "." + name).integer({"bits"}, 0);
+    if (name.starts_with("-:") || bits >= 16) {
+      made.ignored.add(module, place);
+    } else if (bits > 0) {
+      made.groups.push_back({});
+      made.groups.back().modules.add(module, place);
+      made.groups.back().stored = integers_of(static_cast<double>(bits), group, false);
+    }
+  }
+}
+
 // Methods that say how many bits there are, with a scale and a zero point for a group: AWQ, GPTQ, AutoRound.
 Quantisation by_bits(const HfConfig& config, double bits) {
-  const auto group = static_cast<double>(config.integer({"group_size", "q_group_size"}, 128));
+  const double group = group_of(config, {"group_size", "q_group_size"}, 128);
   const bool symmetric = config.is_true("sym");
   const bool zero = config.has("zero_point") ? config.is_true("zero_point") : true;
-  Quantisation made = all_as(integers_of(bits, group, zero || !symmetric));
-  made.ignored.add_listed(config, {"modules_to_not_convert", "modules_in_block_to_not_quantize"});
+  const Stored stored = integers_of(bits, group, zero || !symmetric);
+  Quantisation made = all_as(stored);
+  made.takes_output = config.is_true("lm_head");
+  made.ignored.add_listed(config, {"modules_to_not_convert"});
+  add_exceptions(config, "dynamic", group, made);
+  add_exceptions(config, "extra_config", group, made);
+  // transformers' GPTQ: lists of names, which alone are quantised.
+  const Json* inside = config.find({"modules_in_block_to_quantize"});
+  if (!inside || !inside->is_array() || inside->empty()) return made;
+  made.others.reset();
+  made.groups.push_back({.modules = {}, .stored = stored});
+  for (const Json& names : *inside) {
+    for (const Json& name : names.is_array() ? names : Json::array({names})) {
+      if (name.is_string()) made.groups.back().modules.add(name.get<std::string>(), config.place());
+    }
+  }
   return made;
 }
 
@@ -233,12 +283,14 @@ Quantisation quantisation_of(const HfConfig& config, const std::string& method) 
     if (config.is_true("load_in_8bit") || config.is_true("_load_in_8bit")) made.others = Stored{1.0, {}};
     // A scale for 64, itself in 8 bits where it is quantised once more.
     const double scale = config.is_true("bnb_4bit_use_double_quant") ? 1.0 / 64 : 4.0 / 64;
-    if (config.is_true("load_in_4bit") || config.is_true("_load_in_4bit")) made.others = Stored{0.5 + scale, {}};
+    if (config.is_true("load_in_4bit") || config.is_true("_load_in_4bit"))
+      made.others = Stored{0.5 + scale, {}};
     if (made.others) return made;
   }
-  config.fail("quant_method", "\"" + method + "\"",
-              "fp8, fbgemm_fp8, mxfp4, nvfp4, modelopt, compressed-tensors, quark, bitsandbytes, awq, gptq, or a "
-              "method with bits; or a model file with weight_bytes_per_element");
+  config.fail(
+      "quant_method", "\"" + method + "\"",
+      "fp8, fbgemm_fp8, mxfp4, nvfp4, modelopt, compressed-tensors, quark, bitsandbytes, awq, gptq, or a "
+      "method with bits; or a model file with weight_bytes_per_element");
 }
 
 }  // namespace
@@ -259,7 +311,7 @@ void add_quantisation(const HfConfig& config, const std::vector<Mixer>& mixers,
     config.fail("quantization_config", shown(*found), "an object or a text");
   }
   if (made.kv_bytes > 0) model["kv_bytes_per_element"] = made.kv_bytes;
-  write_weight_formats(made, mixers, ffns, config.text("model_type"), model);
+  write_weight_formats(made, mixers, ffns, model);
   // Embeddings are no linear operators; neither is the output projection for most methods.
   model["embedding_bytes_per_element"] = 2;
   const std::optional<double> output = made.of("lm_head").weight;

@@ -1,8 +1,9 @@
-// The mean format of a Hugging Face model's attention, FFNs and routed experts: every matrix of every layer is
-// asked for by the names that it has in the checkpoint.
+// The mean format of a Hugging Face model's attention, FFNs and routed experts: every matrix of every layer
+// is asked for by the names that it has in the checkpoint.
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "scenario/hf_quantisation.h"
@@ -22,7 +23,7 @@ struct Mean {
   void add(const Quantisation& quantisation, const std::string& layer, const std::vector<Matrix>& matrices,
            double wide) {
     for (const Matrix& matrix : matrices) {
-      // Lists name what is quantised, or what is not: who is named in one is.
+      // A matrix is an exception, or is quantised where only that is listed, if one of its names is.
       const bool names_exceptions = quantisation.others.has_value();
       Stored stored;
       for (const std::string& name : matrix.names) {
@@ -57,98 +58,94 @@ std::vector<std::string> with_blocks(std::initializer_list<const char*> blocks,
   return all;
 }
 
+// Families call the same matrix by other names, and some files store several as one.
+constexpr std::initializer_list<const char*> kAttentionBlocks = {"self_attn", "attention", "attn", "mixer"};
+constexpr std::initializer_list<const char*> kDenseBlocks = {"mlp", "feed_forward", "ffn", "mixer"};
+constexpr std::initializer_list<const char*> kSparseBlocks = {
+    "mlp", "block_sparse_moe", "feed_forward", "moe", "ffn", "mixer"};
+
 std::vector<Matrix> attention_matrices(const Json& model) {
   const double hidden = number(model, "hidden_size"), heads = number(model, "num_attention_heads");
   const double kv_heads = number(model, "num_key_value_heads");
   const double dim = model.contains("head_dim") ? number(model, "head_dim") : hidden / heads;
-  const auto named = [](std::initializer_list<const char*> names) { return with_blocks({"self_attn"}, names); };
+  const auto named = [](std::initializer_list<const char*> names) {
+    return with_blocks(kAttentionBlocks, names);
+  };
+  const auto output = named({"o_proj", "out_proj", "dense", "wo"});
   if (model.contains("kv_lora_rank")) {
     const double rank = number(model, "kv_lora_rank"), q_rank = number(model, "q_lora_rank");
     const double value = number(model, "v_head_dim");
     const double nope = number(model, "qk_nope_head_dim");
-    return {{named({"q_a_proj"}), hidden * q_rank},
-            {named({"q_b_proj"}), (q_rank > 0 ? q_rank : hidden) * heads * dim},
-            {named({"kv_a_proj_with_mqa"}), hidden * (rank + dim - nope)},
+    return {{named({"q_a_proj", "fused_qkv_a_proj"}), hidden * q_rank},
+            {named({"q_b_proj", "q_proj"}), (q_rank > 0 ? q_rank : hidden) * heads * dim},
+            {named({"kv_a_proj_with_mqa", "fused_qkv_a_proj"}), hidden * (rank + dim - nope)},
             {named({"kv_b_proj"}), rank * heads * (nope + value)},
-            {named({"o_proj"}), heads * value * hidden}};
+            {output, heads * value * hidden}};
   }
-  return {{named({"q_proj"}), hidden * heads * dim},
-          {named({"k_proj"}), hidden * kv_heads * dim},
-          {named({"v_proj"}), hidden * kv_heads * dim},
-          {named({"o_proj"}), hidden * heads * dim}};
+  return {{named({"q_proj", "qkv_proj", "query_key_value", "wqkv", "wq"}), hidden * heads * dim},
+          {named({"k_proj", "qkv_proj", "query_key_value", "wqkv", "wk"}), hidden * kv_heads * dim},
+          {named({"v_proj", "qkv_proj", "query_key_value", "wqkv", "wv"}), hidden * kv_heads * dim},
+          {output, heads * dim * hidden}};
 }
 
-std::vector<Matrix> recurrent_matrices(bool is_delta) {
-  // Both projections of a Mamba layer, or of a gated delta rule's: the first is twice to three times as large.
-  if (!is_delta) return {{{"mixer.in_proj"}, 2}, {{"mixer.out_proj"}, 1}};
-  return {{{"linear_attn.in_proj_qkv", "linear_attn.in_proj_qkvz"}, 1.5},
-          {{"linear_attn.in_proj_z", "linear_attn.in_proj_qkvz"}, 1},
-          {{"linear_attn.out_proj"}, 1}};
+// Of a Mamba layer or a gated delta rule, by what they hold: the projections in are twice as large as that
+// out.
+std::vector<Matrix> recurrent_matrices(double hidden) {
+  const auto named = [](std::initializer_list<const char*> names) {
+    return with_blocks({"linear_attn", "mamba", "mixer", "conv", "self_attn"}, names);
+  };
+  const double unit = 5 * hidden * hidden / 4;
+  return {{named({"in_proj", "in_proj_qkv", "in_proj_qkvz", "q_proj"}), 1.5 * unit},
+          {named({"in_proj", "in_proj_z", "in_proj_qkvz", "v_proj"}), unit},
+          {named({"out_proj", "o_proj"}), unit}};
+}
+
+// Gate, up and down, or up and down alone, which is the same where a format is a mean.
+std::vector<Matrix> ffn_matrices(const std::vector<std::string>& blocks, double elements) {
+  const std::initializer_list<std::initializer_list<const char*>> kNames = {
+      {"gate_proj", "gate_up_proj", "w1"}, {"up_proj", "gate_up_proj", "w3"}, {"down_proj", "w2"}};
+  std::vector<Matrix> matrices;
+  for (const auto& names : kNames) {
+    Matrix matrix{.names = {}, .elements = elements / 3};
+    for (const std::string& block : blocks) {
+      for (const char* name : names) matrix.names.push_back(block + "." + name);
+    }
+    matrices.push_back(std::move(matrix));
+  }
+  return matrices;
 }
 
 struct Classes {
   Mean attention, ffn, routed;
 };
 
-// Names of FFN matrices. Lists name one convention only, so the first whose layers they name decides; a model
-// of experts has its own block.
 Classes classes_of(const Quantisation& quantisation, const std::vector<Mixer>& mixers,
-                   const std::vector<LayerFfn>& ffns, const Json& model, const std::string& family) {
-  const bool is_nemotron = family == "nemotron_h";
-  const char* block = is_nemotron                  ? "mixer"
-                      : family.starts_with("minimax") || family == "mixtral" || family == "phimoe" ? "block_sparse_moe"
-                      : family.starts_with("llama4") ? "feed_forward"
-                                                     : "mlp";
+                   const std::vector<LayerFfn>& ffns, const Json& model) {
   const double hidden = number(model, "hidden_size");
-  const auto ffn = [&](const std::string& path, double elements) {
-    std::vector<Matrix> matrices;
-    for (const char* name : {"gate_proj", "up_proj", "down_proj"}) {
-      if (is_nemotron && std::string_view(name) == "gate_proj") continue;
-      matrices.push_back({{path + "." + name}, elements / 3});
-    }
-    return matrices;
-  };
-  const std::vector<Matrix> attention = is_nemotron
-                                            ? std::vector<Matrix>{{{"mixer.q_proj"}, 1},
-                                                                  {{"mixer.o_proj"}, 1},
-                                                                  {{"mixer.k_proj"}, 0.1},
-                                                                  {{"mixer.v_proj"}, 0.1}}
-                                            : attention_matrices(model);
-  const std::vector<Matrix> recurrent = recurrent_matrices(!is_nemotron && family != "jamba");
-  const double recurrent_scale = 5 * hidden * hidden / 4;  // about what one layer's projections hold
   const Json experts = model.value("experts", Json::object());
-  const double shared_width = number(experts, "shared") * (number(experts, "shared_intermediate_size") > 0
-                                                               ? number(experts, "shared_intermediate_size")
-                                                               : number(experts, "intermediate_size"));
-  const std::string dense_block = is_nemotron || family.starts_with("llama4") ? block : "mlp";
+  const double width = number(experts, "shared_intermediate_size");
+  const double shared_width =
+      number(experts, "shared") * (width > 0 ? width : number(experts, "intermediate_size"));
+  const auto attention = attention_matrices(model), recurrent = recurrent_matrices(hidden);
+  const auto dense = ffn_matrices({kDenseBlocks.begin(), kDenseBlocks.end()},
+                                  3 * hidden * number(model, "intermediate_size"));
+  std::vector<std::string> shared_blocks = with_blocks(kSparseBlocks, {"shared_expert", "shared_experts"});
+  for (const char* alone : {"shared_mlp", "share_expert"}) shared_blocks.emplace_back(alone);
+  const auto shared = ffn_matrices(shared_blocks, 3 * hidden * shared_width);
+  const auto routed = ffn_matrices(with_blocks(kSparseBlocks, {"experts.0"}), 1);
   Classes classes;
   const double wide = 2;
   for (std::size_t i = 0; i < mixers.size(); ++i) {
     const std::string layer = "layers." + std::to_string(i) + ".";
     if (mixers[i] == Mixer::recurrent) {
-      std::vector<Matrix> scaled = recurrent;
-      for (Matrix& matrix : scaled) matrix.elements *= recurrent_scale;
-      classes.attention.add(quantisation, layer, scaled, wide);
+      classes.attention.add(quantisation, layer, recurrent, wide);
     } else if (mixers[i] != Mixer::none) {
       classes.attention.add(quantisation, layer, attention, wide);
     }
-    if (ffns[i] == LayerFfn::dense) {
-      classes.ffn.add(quantisation, layer, ffn(dense_block, 3 * hidden * number(model, "intermediate_size")), wide);
-    } else if (ffns[i] == LayerFfn::sparse) {
-      const std::string path = std::string(block);
-      const auto named = [&](const char* one, const char* many) {
-        // "shared_expert" and "shared_experts": a list names one of them.
-        std::vector<Matrix> matrices = ffn(path + "." + one, 3 * hidden * shared_width);
-        const std::vector<Matrix> others = ffn(path + "." + many, 0);
-        for (std::size_t k = 0; k < matrices.size(); ++k) matrices[k].names.push_back(others[k].names[0]);
-        return matrices;
-      };
-      if (shared_width > 0) classes.ffn.add(quantisation, layer, named("shared_expert", "shared_experts"), wide);
-      std::vector<Matrix> routed = {{{path + ".experts.0.gate_proj", path + ".experts.0.w1"}, 1},
-                                    {{path + ".experts.0.up_proj", path + ".experts.0.w3"}, 1},
-                                    {{path + ".experts.0.down_proj", path + ".experts.0.w2"}, 1}};
-      classes.routed.add(quantisation, layer, routed, wide);
-    }
+    if (ffns[i] == LayerFfn::dense) classes.ffn.add(quantisation, layer, dense, wide);
+    if (ffns[i] != LayerFfn::sparse) continue;
+    if (shared_width > 0) classes.ffn.add(quantisation, layer, shared, wide);
+    classes.routed.add(quantisation, layer, routed, wide);
   }
   return classes;
 }
@@ -180,8 +177,8 @@ void write_classes(const Classes& classes, Json& model) {
 }  // namespace
 
 void write_weight_formats(const Quantisation& quantisation, const std::vector<Mixer>& mixers,
-                          const std::vector<LayerFfn>& ffns, const std::string& model_type, Json& model) {
-  write_classes(classes_of(quantisation, mixers, ffns, model, model_type), model);
+                          const std::vector<LayerFfn>& ffns, Json& model) {
+  write_classes(classes_of(quantisation, mixers, ffns, model), model);
 }
 
 }  // namespace kvcap

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/files.h"
@@ -75,24 +77,46 @@ double bytes_beside(const fs::path& config, int64_t layers, bool& has_drafts) {
   return bytes;
 }
 
+// What the files have beside what is counted. Far from it, a part of them is missing, or they are another's.
 void add_checkpoint_beside(const fs::path& config, Json& model) {
-  const int64_t layers = model["num_hidden_layers"].get<int64_t>();
   bool has_drafts = false;
-  const double bytes = bytes_beside(config, layers, has_drafts);
+  const double bytes = bytes_beside(config, model["num_hidden_layers"].get<int64_t>(), has_drafts);
   // A file of a few bytes is the pointer of one that was not downloaded.
-  constexpr double kLeastBytes = 1e6;
+  constexpr double kLeastBytes = 1e4, kMostOff = 0.3;
   if (bytes < kLeastBytes) return;
-  if (!has_drafts) model.erase("draft_layers");
-  model["checkpoint_bytes"] = bytes;
+  if (!has_drafts) {
+    model.erase("draft_layers");
+  } else if (!model.contains("draft_layers")) {
+    model["draft_layers"] = 1;
+  }
+  Document document{model, {}};
+  document.places.add_file("", config.string(), config.parent_path(), false);
+  const ModelSpec counted = read_model(document);
+  const double own = bytes - counted.draft_weight_bytes(), by_shape = counted.counted_weight_bytes();
+  if (std::abs(own / by_shape - 1) < kMostOff) {
+    model["uncounted_weight_bytes"] = own - by_shape;
+    return;
+  }
+  char text[120];
+  std::snprintf(text, sizeof text, ": the files beside it have %.1f GB, its shape %.1f GB, which counts",
+                own / 1e9, by_shape / 1e9);
+  warn(config.string() + text);
+  model["notes"].push_back(config.string() + text);
 }
 
+// Values that say nothing are left out: vLLM's top_k of -1 takes all tokens.
 void add_sampling_beside(const fs::path& config, Json& model) {
   const std::optional<Json> found = json_beside(config, "generation_config.json");
   if (!found || !found->is_object()) return;
   Json sampling = Json::object();
-  for (const char* key : {"temperature", "top_k", "top_p"}) {
-    if (found->contains(key) && (*found)[key].is_number()) sampling[key] = (*found)[key];
-  }
+  const auto take = [&](const char* key, double least, double most) {
+    const auto value = found->find(key);
+    if (value == found->end() || !value->is_number()) return;
+    if (value->get<double>() >= least && value->get<double>() <= most) sampling[key] = *value;
+  };
+  take("temperature", 0, 100);
+  take("top_k", 0, 1e6);
+  take("top_p", 1e-6, 1);
   if (!sampling.empty()) model["sampling"] = std::move(sampling);
 }
 
@@ -104,11 +128,13 @@ void tell_missing_quantisation(const Json& config, const std::string& name, cons
     if (config.contains(part) && config[part].is_object() && has(config[part])) return;
   }
   if (has(config)) return;
-  for (const char* format : {"nvfp4", "mxfp4", "fp8", "fp4", "awq", "gptq", "int4", "int8", "w4a16", "w8a8"}) {
+  for (const char* format :
+       {"nvfp4", "mxfp4", "fp8", "fp4", "awq", "gptq", "int4", "int8", "w4a16", "w8a8"}) {
     if (lowered(name).find(format) == std::string::npos) continue;
-    const std::string told = place + ": " + name + " is called " + format +
-                             " and brings no quantization_config: its weights are taken as 16-bit ones; put"
-                             " hf_quant_config.json beside it or set model.weight_bytes_per_element";
+    const std::string told =
+        place + ": " + name + " is called " + format +
+        " and brings no quantization_config: its weights are taken as torch_dtype says; put"
+        " hf_quant_config.json beside it or set model.weight_bytes_per_element";
     warn(told);
     model["notes"].push_back(told);
     return;
@@ -169,7 +195,8 @@ std::optional<fs::path> cached_config(const std::string& name) {
   }
   fs::path hub = environment("HF_HUB_CACHE");
   if (hub.empty() && !environment("HF_HOME").empty()) hub = fs::path(environment("HF_HOME")) / "hub";
-  if (hub.empty() && !environment("HOME").empty()) hub = fs::path(environment("HOME")) / ".cache/huggingface/hub";
+  if (hub.empty() && !environment("HOME").empty())
+    hub = fs::path(environment("HOME")) / ".cache/huggingface/hub";
   const fs::path model = hub / ("models--" + name.substr(0, slash) + "--" + name.substr(slash + 1));
   std::error_code ignored;
   if (hub.empty() || !fs::is_directory(model / "snapshots", ignored)) return std::nullopt;
@@ -199,7 +226,8 @@ std::string without_python_numbers(std::string text) {
       in_string = !in_string;
     } else if (!in_string) {
       for (const Word& word : kWords) {
-        if (text.compare(i, word.python.size(), word.python) == 0) text.replace(i, word.json.size(), word.json);
+        if (text.compare(i, word.python.size(), word.python) == 0)
+          text.replace(i, word.json.size(), word.json);
       }
     }
   }

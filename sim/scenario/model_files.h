@@ -27,8 +27,8 @@ std::string taken_as(const std::string& written, std::string_view known);
 std::optional<std::filesystem::path> cached_config(const std::string& name);
 
 // A Hugging Face config.json, or one of our own files, as one of ours. What stands beside the file counts:
-// hf_quant_config.json, the checkpoint's index or its files, generation_config.json. `place` names the file in
-// messages; `file` is empty where the object stands in a scenario.
+// hf_quant_config.json, the checkpoint's index or its files, generation_config.json. `place` names the file
+// in messages; `file` is empty where the object stands in a scenario.
 Json as_model_file(Json json, const std::string& place, const std::filesystem::path& file);
 
 // JSON as Python writes it: Infinity and NaN become numbers, and no byte moves.

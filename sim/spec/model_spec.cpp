@@ -46,7 +46,8 @@ double recurrent_parameters(const ModelSpec& model, const RecurrentState& state)
 double indexer_parameters(const ModelSpec& model, const LayerGroup& group) {
   if (!group.indexer) return 0;
   const Indexer& indexer = *group.indexer;
-  const int64_t rank = group.latent && group.latent->q_lora_rank > 0 ? group.latent->q_lora_rank : model.hidden_size;
+  const int64_t rank =
+      group.latent && group.latent->q_lora_rank > 0 ? group.latent->q_lora_rank : model.hidden_size;
   const double own = static_cast<double>(indexer.layers > 0 ? indexer.layers : group.layers);
   return own / static_cast<double>(group.layers) *
          static_cast<double>(indexer.heads * indexer.head_dim * rank +
@@ -55,7 +56,8 @@ double indexer_parameters(const ModelSpec& model, const LayerGroup& group) {
 
 double attention_parameters(const ModelSpec& model, const LayerGroup& group) {
   if (group.recurrent) return recurrent_parameters(model, *group.recurrent);
-  if (group.latent) return latent_attention_parameters(model, *group.latent) + indexer_parameters(model, group);
+  if (group.latent)
+    return latent_attention_parameters(model, *group.latent) + indexer_parameters(model, group);
   const auto hidden = static_cast<double>(model.hidden_size);
   const int64_t values = group.keys_are_values ? 0 : group.value_head_dim;
   const int64_t gate = model.attention_output_gate ? group.value_head_dim : 0;
@@ -257,8 +259,8 @@ double ModelSpec::parameter_count() const {
 // A layer as the model's last ones are, behind a projection of an embedding and a hidden state.
 double ModelSpec::draft_parameter_count() const {
   const auto hidden = static_cast<double>(hidden_size);
-  const double feed_forward = experts ? sparse_ffn_parameters(*this)
-                             : ffn_parameters(*this, static_cast<double>(intermediate_size));
+  const double feed_forward =
+      experts ? sparse_ffn_parameters(*this) : ffn_parameters(*this, static_cast<double>(intermediate_size));
   return static_cast<double>(draft_layers) *
          (2 * hidden * hidden + attention_parameters(*this, main_group(*this)) + feed_forward);
 }
@@ -272,9 +274,7 @@ double ModelSpec::draft_weight_bytes() const {
   return draft_parameter_count() * counted_weight_bytes() / parameter_count();
 }
 
-double ModelSpec::weight_bytes() const {
-  return checkpoint_bytes ? *checkpoint_bytes - draft_weight_bytes() : counted_weight_bytes();
-}
+double ModelSpec::weight_bytes() const { return counted_weight_bytes() + uncounted_weight_bytes; }
 
 double ModelSpec::counted_weight_bytes() const {
   const double embedding = embedding_parameters(*this);

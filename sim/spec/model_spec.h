@@ -145,18 +145,19 @@ struct ModelSpec {
   std::optional<double> attention_weight_bytes_per_element, attention_activation_bytes_per_element;
   std::optional<double> embedding_bytes_per_element;  // and of the output projection; absent: as weights
   std::optional<double> output_bytes_per_element;     // of the output projection; absent: as the embedding
-  double vision_parameters = 0;  // of a vision tower and its projector, in 16 bits: loaded, not passed by text
+  double vision_parameters =
+      0;  // of a vision tower and its projector, in 16 bits: loaded, not passed by text
   // Layers that predict further tokens (MTP): in the checkpoint, and loaded only where they draft.
   int64_t draft_layers = 0;
-  // Of the checkpoint's files, `draft_layers` included, where they are known; absent: as counted.
-  std::optional<double> checkpoint_bytes;
+  double uncounted_weight_bytes =
+      0;  // that the checkpoint has beside what shapes and formats count, or lacks
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent;
   std::vector<LayerGroup> layer_groups;  // empty: all layers are full, or latent where `latent` is given
   // Layers with an FFN; absent: all. Nemotron-H counts mixers and FFNs as layers of their own.
   std::optional<int64_t> ffn_layers;
   std::optional<Sampling> sampling;  // that the publisher proposes (generation_config.json)
-  std::string hugging_face;  // its names there, with spaces between
+  std::string hugging_face;          // its names there, with spaces between
   std::string source;
 
   // The layers that mix tokens, with every shape filled in; at least one group.
@@ -190,9 +191,9 @@ struct ModelSpec {
 
   // Weights of the whole model (all experts, embeddings once when tied, its vision tower) and its bytes.
   double parameter_count() const;
-  double weight_bytes() const;          // by checkpoint_bytes, or else counted
-  double counted_weight_bytes() const;  // by shapes and formats
-  double routed_weight_bytes() const;  // of it, of all routed experts
+  double weight_bytes() const;
+  double counted_weight_bytes() const;  // of it, by shapes and formats
+  double routed_weight_bytes() const;   // of it, of all routed experts
   // Of `draft_layers`, none of which are in the others; stored as the rest is in the mean.
   double draft_parameter_count() const;
   double draft_weight_bytes() const;

@@ -273,7 +273,7 @@ TEST_F(InputFaults, WithMoreSweptFieldsThanColumnsAreRefused) {
           refused({"sweep", path("wide.json"), "--out", path("made")}, with_little_memory).err,
           "kvcap: " + path("wide.json") +
               (count > 100'000 ? ": an object has more than 100,000 keys, allowed: at most 100,000\n"
-                              : ": " + part + ": sets more than 1,000 fields, allowed: at most 1,000\n"));
+                               : ": " + part + ": sets more than 1,000 fields, allowed: at most 1,000\n"));
     }
   }
 }
@@ -283,8 +283,9 @@ TEST_F(InputFaults, WithMorePointsThanASweepCanHaveAreRefused) {
   for (int i = 1; i < 100'000; ++i) values += "," + std::to_string(i);
   write("grid.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", "grid": {"seed": [)" + values +
                          R"(], "workload.sessions": [)" + values + "]}}");
-  EXPECT_EQ(refused({"sweep", path("grid.json"), "--out", path("made")}).err,
-            "kvcap: " + path("grid.json") + ": has more than 10,000,000 points, allowed: at most 10,000,000\n");
+  EXPECT_EQ(
+      refused({"sweep", path("grid.json"), "--out", path("made")}).err,
+      "kvcap: " + path("grid.json") + ": has more than 10,000,000 points, allowed: at most 10,000,000\n");
   write("limits.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", "grid": {"seed": [1]},
     "limits": {"timeout_s": 1e300}})");
   refused({"sweep", path("limits.json"), "--out", path("made")});

@@ -109,9 +109,12 @@ TEST(CatalogueFigures, OfEveryOtherModelAreReadAndNamedOnce) {
     }
   }
   EXPECT_GT(catalogue(Catalogue::models).size(), 290U);
-  const auto is_file = [](const CatalogueEntry& entry) { return entry.text.find('\n') < entry.text.size() - 1; };
+  const auto is_file = [](const CatalogueEntry& entry) {
+    return entry.text.find('\n') < entry.text.size() - 1;
+  };
   const auto& all = catalogue(Catalogue::models);
-  EXPECT_EQ(std::size(kModels), std::count_if(all.begin(), all.end(), is_file)) << "a file without figures here";
+  EXPECT_EQ(std::size(kModels), std::count_if(all.begin(), all.end(), is_file))
+      << "a file without figures here";
 }
 
 // Their publishers ship no generation_config.json, or one without temperature, top_k and top_p.

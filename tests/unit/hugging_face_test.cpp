@@ -131,8 +131,10 @@ class TinyConfig : public testing::Test {
 TEST_F(TinyConfig, StopsAtAKeyThatMayChangeSizesUnlessTheUserAssumesThatItDoesNot) {
   const std::string keys = R"("kv_compression": 4, "rope_theta": 1e4, "alien_layers": [1])";
   const std::string told = ": keys that are not understood and may change sizes or times: ";
-  EXPECT_EQ(error("llama", keys), told + "kv_compression, alien_layers; --assume kv_compression,alien_layers goes on "
-                                         "without them");
+  EXPECT_EQ(error("llama", keys),
+            told +
+                "kv_compression, alien_layers; --assume kv_compression,alien_layers goes on "
+                "without them");
   // Llama has no sliding window that its readers know of.
   EXPECT_EQ(error("llama", R"("sliding_window": 512)"),
             told + "sliding_window; --assume sliding_window goes on without them");
@@ -142,7 +144,7 @@ TEST_F(TinyConfig, StopsAtAKeyThatMayChangeSizesUnlessTheUserAssumesThatItDoesNo
   model_reading().assumed_keys.clear();
   // What can hardly matter is told, and read.
   EXPECT_EQ(warning("llama", R"("zebra": 3)"),
-            "kvcap: warning: " + file_ + ": keys that are not understood, by their names of no weight: zebra\n");
+            "kvcap: warning: " + file_ + ": unknown keys, which by their names change no size: zebra\n");
 }
 
 TEST_F(TinyConfig, OfAnUnknownFamilyIsReadAsTheOneThatTheUserNames) {
@@ -199,6 +201,11 @@ TEST_F(TinyConfig, OfNemotronNasHasLayersOfDifferentHeadsAndWidths) {
   EXPECT_EQ(nas.kv_bytes_per_token(), 2.0 * (2 + 4) * 64 * 2);
   EXPECT_EQ(nas.layers_with_ffn(), 2);
   EXPECT_EQ(nas.intermediate_size, (512 + 1024) / 2);  // 2/3 of 1.5 and 3 times 512
+}
+
+TEST_F(TinyConfig, WithAWindowOfNothingHasNone) {
+  EXPECT_TRUE(model("mistral", R"("sliding_window": 0)").is_uniform());
+  EXPECT_TRUE(model("mistral", R"("sliding_window": -1)").is_uniform());
 }
 
 TEST_F(TinyConfig, KeepsEverythingWhereItsWindowIsLongerThanItsContext) {
@@ -314,8 +321,9 @@ TEST_F(TinyConfig, MayBeQuantisedInAnyCommonWay) {
   EXPECT_EQ(quantised(compressed).gemm_input_bytes_per_element(), 2);
   EXPECT_EQ(quantised(compressed).kv_bytes_per_element, 1);
   EXPECT_EQ(error("llama", R"("quantization_config": {"quant_method": "modelopt", "quant_algo": "INT3"})"),
-            ": quantization_config: quant_algo: found \"INT3\", allowed: FP8, FP8_PB_WO, MXFP8, NVFP4, W4A16_NVFP4, "
-            "W4A16_AWQ, W4A8_AWQ, INT8_SQ, MIXED_PRECISION");
+            ": quantization_config: quant_algo: found \"INT3\", allowed: FP8, FP8_PB_WO, MXFP8, INT8_SQ, "
+            "W8A16, NVFP4, "
+            "W4A16_NVFP4, W4A8_NVFP4_FP8, MXFP4, W4A16_AWQ, W4A8_AWQ, MIXED_PRECISION");
   EXPECT_EQ(error("llama", R"("quantization_config": 8)"),
             ": quantization_config: found 8, allowed: an object or a text");
 }
@@ -327,14 +335,65 @@ TEST_F(TinyConfig, StoresScalesAndZerosBesideItsIntegers) {
   // 4 bits; a scale of 16 bits and a zero point of 4 for 128 elements.
   EXPECT_EQ(bytes(R"({"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": true})"),
             0.5 + (2 + 0.5) / 128);
-  EXPECT_EQ(bytes(R"({"quant_method": "gptq", "bits": 8, "group_size": 64, "sym": true, "zero_point": false})"),
-            1 + 2.0 / 64);
+  EXPECT_EQ(
+      bytes(R"({"quant_method": "gptq", "bits": 8, "group_size": 64, "sym": true, "zero_point": false})"),
+      1 + 2.0 / 64);
   EXPECT_EQ(bytes(R"({"quant_method": "fp8", "weight_block_size": [128, 128]})"), 1 + 4.0 / (128 * 128));
   EXPECT_EQ(bytes(R"({"quant_method": "compressed-tensors", "config_groups": {"g": {"targets": ["Linear"],
       "weights": {"num_bits": 4, "type": "int", "group_size": 32, "symmetric": true}}}})"),
             0.5 + 2.0 / 32);
   EXPECT_EQ(error("llama", R"("quantization_config": {"quant_method": "exl9"})").substr(0, 54),
             ": quantization_config: quant_method: found \"exl9\", all");
+}
+
+TEST_F(TinyConfig, OfGptqStoresSomeModulesInOtherBits) {
+  const auto bytes = [&](const std::string& more) {
+    return model("llama", R"("quantization_config": {"quant_method": "gptq", "bits": 4, "sym": true,
+      "zero_point": false, )" +
+                              more + "}");
+  };
+  EXPECT_EQ(bytes(R"("group_size": -1)").weight_bytes_per_element, 0.5);  // a scale for a whole channel
+  const ModelSpec left = bytes(R"("group_size": -1, "dynamic": {"-:.*attn.*": {}})");
+  EXPECT_EQ(left.attention_weight_bytes_per_element, 2);
+  EXPECT_EQ(left.weight_bytes_per_element, 0.5);
+  EXPECT_EQ(bytes(R"("group_size": -1, "dynamic": {"+:.*mlp.*": {"bits": 8}})").weight_bytes_per_element, 1);
+  EXPECT_EQ(bytes(R"("group_size": -1, "modules_in_block_to_quantize": [["mlp.up_proj"], ["mlp.down_proj",
+    "mlp.gate_proj"]])")
+                .attention_weight_bytes_per_element,
+            2);
+  EXPECT_EQ(bytes(R"("group_size": -1, "lm_head": true)").output_bytes_per_element, 0.5);
+}
+
+TEST_F(TinyConfig, NamesItsModulesAsItsFamilyDoes) {
+  const auto quantised = [&](const std::string& name) {
+    return model("llama", R"("quantization_config": {"quant_method": "fp8", "modules_to_not_convert": [")" +
+                              name + "\"]}");
+  };
+  for (const char* name : {"self_attn", "attention", "attention.wqkv", "re:.*qkv_proj"}) {
+    EXPECT_GT(quantised(name).attention_weight_bytes_per_element.value_or(0), 1) << name;
+  }
+  for (const char* name : {"feed_forward", "feed_forward.w1", "mlp.gate_up_proj"}) {
+    EXPECT_GT(quantised(name).weight_bytes_per_element, 1) << name;
+  }
+}
+
+TEST_F(TinyConfig, WhoseExpressionRepeatsARepetitionIsRefused) {
+  const auto said = [&](const std::string& expression) {
+    return error("llama", R"("quantization_config": {"quant_method": "fp8", "ignored_layers": ["re:)" +
+                              expression + "\"]}");
+  };
+  EXPECT_NE(said("(.*)*x").find("a regular expression that repeats no repetition"), std::string::npos);
+  EXPECT_NE(said("((a|.)*)*x").find("a regular expression that repeats no repetition"), std::string::npos);
+  EXPECT_NE(said("(").find("a regular expression"), std::string::npos);
+  EXPECT_EQ(said(".*mlp.(gate|up)_proj.*"), "");
+}
+
+TEST_F(TinyConfig, OfErnieHasExpertsForImagesThatTextDoesNotPass) {
+  const ModelSpec both = model("ernie4_5_moe_vl", R"("moe_num_experts": [8, 4], "moe_k": 2,
+    "moe_intermediate_size": [32, 16], "moe_layer_start_index": [1, 1], "moe_layer_end_index": -1)");
+  EXPECT_EQ(both.experts->count, 8);
+  EXPECT_EQ(both.experts->intermediate_size, 32);
+  EXPECT_EQ(both.vision_parameters, 3.0 * 4 * 3 * 64 * 16);  // in 3 layers
 }
 
 TEST_F(TinyConfig, KeepsSixteenBitsInWhatItsListsLeaveOut) {

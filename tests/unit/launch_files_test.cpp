@@ -200,24 +200,13 @@ TEST_F(LaunchFiles, OfLmcacheAreReadAndVariablesWin) {
 
 TEST(IgnoredFlags, AreErrorsUnlessTheyAreNamed) {
   const std::string line = "vllm serve Qwen/Qwen3-8B ";
-  for (const char* flag : {"--enforce-eager",
-                           "--enable-lora",
-                           "--scheduling-policy priority",
-                           "--long-prefill-token-threshold 2048",
-                           "-pp 2",
-                           "-dcp 2",
-                           "--prefill-context-parallel-size 2",
-                           "--cpu-offload-gb 10",
-                           "--max-num-partial-prefills 2",
-                           "--enable-dbo",
-                           "--dtype float32",
-                           "-O0",
-                           "--compilation-config '{\"cudagraph_mode\":\"NONE\"}'",
-                           "--no-enable-chunked-prefill",
-                           "--hf-overrides '{\"num_hidden_layers\":2}'",
-                           "--lora-modules a=b c=d",
-                           "--kv-transfer-config.kv_role kv_producer",
-                           "--rope-theta 5e6"}) {
+  for (const char* flag :
+       {"--enforce-eager", "--enable-lora", "--scheduling-policy priority",
+        "--long-prefill-token-threshold 2048", "-pp 2", "-dcp 2", "--prefill-context-parallel-size 2",
+        "--cpu-offload-gb 10", "--max-num-partial-prefills 2", "--enable-dbo", "--dtype float32", "-O0",
+        "--compilation-config '{\"cudagraph_mode\":\"NONE\"}'", "--no-enable-chunked-prefill",
+        "--hf-overrides '{\"num_hidden_layers\":2}'", "--lora-modules a=b c=d",
+        "--kv-transfer-config.kv_role kv_producer", "--rope-theta 5e6"}) {
     EXPECT_TRUE(has(error_of(line + flag), "not simulated")) << flag << ": " << error_of(line + flag);
     const std::string error = error_of(line + flag), hint = "--ignore-flags ";
     const std::size_t begin = error.find(hint) + hint.size();
@@ -383,8 +372,7 @@ TEST(Quantization, IsAcceptedBesideACheckpointThatHasIt) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("kvcap_awq_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
-  std::ofstream(folder / "config.json")
-      << R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+  std::ofstream(folder / "config.json") << R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
              "num_hidden_layers": 4, "hidden_size": 256,
              "num_attention_heads": 8, "intermediate_size": 512, "vocab_size": 1000,
              "max_position_embeddings": 4096,
@@ -461,7 +449,9 @@ TEST_F(LaunchFiles, RunCountsTheLinesBytesAndBlocksAsTheModelsTokens) {
   EXPECT_EQ(flags.at(1), (Json{{"flag", "--port"}, {"value", "80"}, {"fields", Json::object()}}));
   EXPECT_EQ(flags.at(2).at("fields").at("serving.kv_capacity_tokens"), 163840);
   EXPECT_EQ(sized.at("from").at("defaults").at("serving.max_num_seqs"), 1024);
-  EXPECT_EQ(result("--kv-cache-memory 10737418240").at("metrics").at("kv_capacity_tokens"), 81920);
+  EXPECT_EQ(
+      result("--max-model-len 8192 --kv-cache-memory 10737418240").at("metrics").at("kv_capacity_tokens"),
+      81920);
   // 10,000 blocks of 16 tokens of 131,072 bytes.
   const Json blocks = result(
       "--kv-transfer-config '{\"kv_connector\":\"OffloadingConnector\",\"kv_role\":\"kv_both\","

@@ -158,13 +158,16 @@ TEST(LaunchLine, WithoutASizeHasTheStacksOwn) {
 
 TEST(LaunchLine, FindsTheModelBehindWhatSaysHowItWasTrainedAndPacked) {
   const auto model_of = [](const std::string& name) { return scenario_of("vllm serve " + name).model; };
-  EXPECT_EQ(model_of("mistralai/Mistral-7B-Instruct-v0.3").name, "mistral-7b");
+  EXPECT_EQ(model_of("mistralai/Mistral-7B-Instruct-v0.3").name, "mistral-7b-v0.3");
   EXPECT_EQ(model_of("mistralai/Mixtral-8x7B-Instruct-v0.1").name, "mixtral-8x7b");
   EXPECT_EQ(model_of("google/gemma-3-27b-it").name, "gemma-3-27b");
   // 8-bit weights are the catalogue's where it has them.
-  EXPECT_EQ(model_of("RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic").name, "llama-3.1-8b-fp8");
-  EXPECT_EQ(model_of("Qwen/Qwen3-8B-FP8").name, "qwen3-8b");
-  EXPECT_EQ(model_of("Qwen/Qwen3-8B-FP8").weight_bytes_per_element, 1);
+  EXPECT_EQ(model_of("RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic").name, "llama-3.1-8b-fp8-dynamic");
+  EXPECT_EQ(model_of("Qwen/Qwen3-8B-FP8").name, "qwen3-8b-fp8");
+  EXPECT_NEAR(model_of("Qwen/Qwen3-8B-FP8").weight_bytes_per_element, 1, 1e-3);  // and a scale of each block
+  EXPECT_EQ(model_of("someone/Qwen3-8B-Base-FP8").name, "qwen3-8b-fp8");
+  // What was packed is not what is unpacked.
+  EXPECT_THROW(model_of("someone/gpt-oss-20b-BF16"), InputError);
   EXPECT_EQ(model_of("Qwen/Qwen3-8B").weight_bytes_per_element, 2);
 }
 
@@ -768,7 +771,7 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
 TEST(LaunchLine, OfDynamoNamesTheModuleOfItsConnector) {
   const std::string line = "DYN_KVBM_CPU_CACHE_GB=100 vllm serve Qwen/Qwen3-8B --kv-transfer-config ";
   EXPECT_EQ(launch_line_of(scenario_of(line + "'{\"kv_connector\":\"DynamoConnector\"}'")),
-            "DYN_KVBM_CPU_CACHE_GB=100 vllm serve qwen3-8b --kv-transfer-config "
+            "DYN_KVBM_CPU_CACHE_GB=100 vllm serve Qwen/Qwen3-8B --kv-transfer-config "
             "'{\"kv_connector\":\"DynamoConnector\","
             "\"kv_role\":\"kv_both\",\"kv_connector_module_path\":\"kvbm.vllm_integration.connector\"}'");
 }

@@ -64,9 +64,9 @@ TEST_F(Launched, CapacityFindsTheLoadOfTheLineAndOfItsStacks) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json answer = Json::parse(outcome.out);
   EXPECT_EQ(answer.at("policy"), "vllm_offload");
-  EXPECT_EQ(
-      answer.at("launch"),
-      "vllm serve llama-3.1-8b --kv-offloading-size 50 --max-num-seqs 256 --max-num-batched-tokens 2048");
+  EXPECT_EQ(answer.at("launch"),
+            "vllm serve meta-llama/Llama-3.1-8B-Instruct --kv-offloading-size 50 --max-num-seqs 256 "
+            "--max-num-batched-tokens 2048");
   ASSERT_EQ(answer.at("flags").size(), 2U);
   EXPECT_EQ(answer.at("flags").at(0).at("policy"), "recompute");
   EXPECT_EQ(answer.at("flags").at(0).at("change"), "without --kv-offloading-size");

@@ -31,11 +31,13 @@ std::string names_of(Catalogue which) {
 // "{models}" and "{hardware}" in an expected message stand for the catalogue's names, "{policies}" for the
 // table's.
 std::string with_names(std::string message) {
-  const std::pair<std::string_view, std::string> marks[] = {{"{models}", "a name of kvcap show models, one of Hugging Face that is in the catalogue or in the cache of this "
-                                                                         "machine, or a path to a file or a downloaded folder"},
-                                                            {"{hardware}", names_of(Catalogue::hardware)},
-                                                            {"{policies}", joined(policy_names())},
-                                                            {"{sources}", joined(source_names())}};
+  const std::pair<std::string_view, std::string> marks[] = {
+      {"{models}",
+       "a name of kvcap show models, one of Hugging Face that is in the catalogue or in the cache of this "
+       "machine, or a path to a file or a downloaded folder"},
+      {"{hardware}", names_of(Catalogue::hardware)},
+      {"{policies}", joined(policy_names())},
+      {"{sources}", joined(source_names())}};
   for (const auto& [mark, names] : marks) {
     const std::size_t at = message.find(mark);
     if (at != std::string::npos) message.replace(at, mark.size(), names);
@@ -265,7 +267,9 @@ TEST(Catalogue, HoldsOnlyFilesThatLoad) {
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
     EXPECT_EQ(load_model(std::string(entry.name)).name, entry.name);
     std::ifstream file(KVCAP_SOURCE_DIR "/models/" + std::string(entry.name) + ".json", std::ios::binary);
-    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), entry.text);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    if (!file.is_open()) continue;  // a row of published.jsonl
+    EXPECT_EQ(text, entry.text);
   }
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
     EXPECT_EQ(load_hardware(std::string(entry.name)).name, entry.name);
@@ -406,7 +410,7 @@ TEST_F(ReferencedFile, OfHuggingFaceIsRefusedWhenItsFamilyIsUnknown) {
   EXPECT_EQ(error_of([&] { model(R"({"model_type": "llama", "hidden_size": 64})"); }),
             place + ": num_attention_heads: missing, required");
   EXPECT_EQ(error_of([&] { model(R"({"model_type": "llama", "hidden_size": "64"})"); }),
-            place + ": hidden_size: found \"64\", allowed: an integer");
+            place + ": hidden_size: found \"64\", allowed: an integer from 0");
 }
 
 TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {

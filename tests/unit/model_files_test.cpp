@@ -65,20 +65,24 @@ TEST_F(ModelFolder, IsQuantisedAsTheFileBesideItsConfigSays) {
 TEST_F(ModelFolder, HasTheBytesThatItsIndexSays) {
   write("config.json", kConfig);
   write("model.safetensors.index.json",
-        R"({"metadata": {"total_size": 5000000}, "weight_map": {"model.layers.3.mlp.up_proj.weight": "a"}})");
-  EXPECT_EQ(model().weight_bytes(), 5e6);
+        R"({"metadata": {"total_size": 400000}, "weight_map": {"model.layers.3.mlp.up_proj.weight": "a"}})");
+  EXPECT_DOUBLE_EQ(model().weight_bytes(), 4e5);
   EXPECT_EQ(model().draft_layers, 0);  // of the files, whatever the config says
   write("model.safetensors.index.json",
-        R"({"metadata": {"total_size": 5000000}, "weight_map": {"model.layers.4.mlp.up_proj.weight": "a"}})");
+        R"({"metadata": {"total_size": 400000}, "weight_map": {"model.layers.4.mlp.up_proj.weight": "a"}})");
   // A fifth layer is the one for multi-token prediction, which is not loaded.
   EXPECT_EQ(model().draft_layers, 1);
-  EXPECT_EQ(model().weight_bytes(), 5e6 - 2 * model().draft_parameter_count());
+  EXPECT_DOUBLE_EQ(model().weight_bytes(), 4e5 - 2 * model().draft_parameter_count());
 }
 
 TEST_F(ModelFolder, HasTheBytesOfItsFilesWhereThereIsNoIndex) {
   write("config.json", kConfig);
-  write("model.safetensors", std::string(1'500'000, 'x'));
-  EXPECT_EQ(model().weight_bytes(), 1.5e6);
+  write("model.safetensors", std::string(350'000, 'x'));
+  EXPECT_DOUBLE_EQ(model().weight_bytes(), 3.5e5);
+  // A part of them is no size.
+  write("model.safetensors", std::string(50'000, 'x'));
+  EXPECT_EQ(model().weight_bytes(), 2 * model().parameter_count());
+  EXPECT_NE(told_.find("the files beside it have 0.0 GB"), std::string::npos);
   write("model.safetensors", "version https://git-lfs.github.com/spec/v1");
   EXPECT_EQ(model().weight_bytes(), 2 * model().parameter_count());
 }
@@ -91,6 +95,20 @@ TEST_F(ModelFolder, DrawsTokensAsItsPublisherProposes) {
   EXPECT_EQ(sampling->temperature, 0.6);
   EXPECT_EQ(sampling->top_k, 20);
   EXPECT_EQ(sampling->top_p, 0.95);
+}
+
+TEST_F(ModelFolder, KeepsWhatItsFilesHaveBesideTheShapeInAnotherFormat) {
+  write("config.json", kConfig);
+  write("model.safetensors.index.json", R"({"metadata": {"total_size": 400000}, "weight_map": {}})");
+  ModelSpec cast = model();
+  const double beside = 4e5 - 2 * cast.parameter_count();
+  cast.weight_bytes_per_element = 1;
+  cast.embedding_bytes_per_element = 1;
+  EXPECT_DOUBLE_EQ(cast.weight_bytes(), cast.parameter_count() + beside);
+  write("model.safetensors.index.json", "[1]");
+  EXPECT_EQ(model().uncounted_weight_bytes, 0);
+  write("generation_config.json", R"({"top_k": -1, "top_p": 0.9})");
+  EXPECT_EQ(model().sampling->top_k, 0);
 }
 
 TEST_F(ModelFolder, WhoseNameSaysAFormatThatNothingInItSaysIsTold) {
@@ -144,7 +162,8 @@ TEST(PublishedConfigs, ComeWithinAHundredthOfTheirCards) {
   while (std::getline(table, line)) {
     std::istringstream cells(line);
     std::string file, parameters, kv_bytes, files_gb, source;
-    for (std::string* cell : {&file, &parameters, &kv_bytes, &files_gb, &source}) std::getline(cells, *cell, '\t');
+    for (std::string* cell : {&file, &parameters, &kv_bytes, &files_gb, &source})
+      std::getline(cells, *cell, '\t');
     SCOPED_TRACE(file);
     const std::string path = folder + "/" + file;
     if (source.starts_with("refused")) {

@@ -37,11 +37,12 @@ TEST(EngineStart, IsRefusedWhereNotOneSequenceOfTheAskedLengthFits) {
   // 1,000 blocks of 16 tokens.
   const std::string blocks = "serving.kv_capacity_tokens=16000";
   EXPECT_EQ(refusal({blocks, "serving.max_model_len=16000"}), "");
-  EXPECT_EQ(refusal({blocks, "serving.max_model_len=16001"}),
-            "start.json: serving.max_model_len: found 16001, with which vLLM does not start: not one such sequence "
-            "fits into the KV cache of 16000 tokens; allowed: at most 16000, or a higher "
-            "serving.gpu_memory_utilization or tensor_parallel_size; serving.allow_impossible simulates it all the "
-            "same");
+  EXPECT_EQ(
+      refusal({blocks, "serving.max_model_len=16001"}),
+      "start.json: serving.max_model_len: found 16001, with which vLLM does not start: not one such sequence "
+      "fits into the KV cache of 16000 tokens; allowed: at most 16000, or a higher "
+      "serving.gpu_memory_utilization or tensor_parallel_size; serving.allow_impossible simulates it all the "
+      "same");
   EXPECT_EQ(refusal({blocks, "serving.max_model_len=16001", "serving.allow_impossible=true"}), "");
   // The others shorten it.
   for (const std::string engine : {"sglang", "trtllm"}) {
@@ -53,17 +54,20 @@ TEST(EngineStart, IsRefusedWhereNotOneSequenceOfTheAskedLengthFits) {
 
 TEST(EngineStart, WithoutALengthTakesWhatFitsAndSaysSo) {
   const std::string blocks = "serving.kv_capacity_tokens=16000";
-  EXPECT_TRUE(notes_have({blocks}, "no sequence of 131072 tokens fits into the KV cache, and vLLM starts only with "
-                                   "--max-model-len auto or a smaller one: the longest has 16000"));
+  EXPECT_TRUE(notes_have({blocks},
+                         "no sequence of 131072 tokens fits into the KV cache, and vLLM starts only with "
+                         "--max-model-len auto or a smaller one: the longest has 16000"));
   EXPECT_FALSE(notes_have({"serving.kv_capacity_tokens=131072"}, "no sequence"));
 }
 
 TEST(EngineStart, IsRefusedWithFewerTokensAStepThanSequences) {
   EXPECT_EQ(refusal({"serving.max_num_batched_tokens=64", "serving.max_num_seqs=64"}), "");
-  EXPECT_EQ(refusal({"serving.max_num_batched_tokens=64", "serving.max_num_seqs=65"}),
-            "start.json: serving.max_num_seqs: found 65 and 64 serving.max_num_batched_tokens, with which vLLM does "
-            "not start; allowed: at most as many sequences as tokens of a step; serving.allow_impossible simulates "
-            "it all the same");
+  EXPECT_EQ(
+      refusal({"serving.max_num_batched_tokens=64", "serving.max_num_seqs=65"}),
+      "start.json: serving.max_num_seqs: found 65 and 64 serving.max_num_batched_tokens, with which vLLM "
+      "does "
+      "not start; allowed: at most as many sequences as tokens of a step; serving.allow_impossible simulates "
+      "it all the same");
   // Where nobody says how many, there are as many as tokens.
   EXPECT_EQ(scenario({"serving.max_num_batched_tokens=64"}).serving.max_num_seqs, 64);
   EXPECT_EQ(scenario({}).serving.max_num_seqs, 256);
@@ -78,7 +82,9 @@ TEST(EngineStart, WithoutRoomForKvNamesTheShareAndWhatTakesIt) {
   EXPECT_NE(why.find("activations and buffers"), std::string::npos) << why;
   // A given capacity does not make room for the weights.
   EXPECT_NE(refusal({"model=llama-3.1-70b", "serving.kv_capacity_tokens=1000"}), "");
-  EXPECT_EQ(refusal({"model=llama-3.1-70b", "serving.kv_capacity_tokens=1000", "serving.allow_impossible=true"}), "");
+  EXPECT_EQ(
+      refusal({"model=llama-3.1-70b", "serving.kv_capacity_tokens=1000", "serving.allow_impossible=true"}),
+      "");
 }
 
 TEST(LongestSequence, OfLayersThatKeepAWindowIsLongerThanTheCapacitySays) {
@@ -88,7 +94,8 @@ TEST(LongestSequence, OfLayersThatKeepAWindowIsLongerThanTheCapacitySays) {
   EXPECT_GT(longest, machine.kv_capacity_tokens());
   const KvLayout layout = kv_layout(windows);
   const auto held = [&](int64_t tokens) {
-    return layout.most_blocks(tokens, windows.serving.max_num_batched_tokens, windows.serving.recurrent_checkpoints);
+    return layout.most_blocks(tokens, windows.serving.max_num_batched_tokens,
+                              windows.serving.recurrent_checkpoints);
   };
   const int64_t blocks = layout.blocks_of(machine.kv_capacity_tokens());
   EXPECT_LE(held(longest), blocks);
