@@ -1,6 +1,7 @@
 // The mean format of a Hugging Face model's attention, FFNs and routed experts: every matrix of every layer
 // is asked for by the names that it has in the checkpoint.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -166,7 +167,8 @@ void write_classes(const Classes& classes, Json& model) {
   if (activation) model["activation_bytes_per_element"] = *activation;
   const auto differ = [&](const Mean& other, Json& object, const std::string& prefix) {
     if (other.elements == 0) return;
-    if (other.weight() != main.weight()) object[prefix + "weight_bytes_per_element"] = other.weight();
+    // Sums of the same format differ by rounding.
+    if (std::abs(other.weight() - main.weight()) > 1e-9) object[prefix + "weight_bytes_per_element"] = other.weight();
     const std::optional<double> own = activation_of(other, wide);
     if (own != activation) object[prefix + "activation_bytes_per_element"] = own.value_or(wide);
   };

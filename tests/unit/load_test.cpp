@@ -209,7 +209,7 @@ TEST(Scenario, TakesWholeNumbersInAnyNotationAndNullForAbsent) {
                                   {"workload.sessions=null"});
   EXPECT_EQ(scenario.serving.kv_capacity_tokens, 4000000000000);
   EXPECT_EQ(scenario.serving.max_num_seqs, 64);
-  EXPECT_EQ(scenario.serving.max_model_len, 2048);
+  EXPECT_FALSE(scenario.serving.max_model_len);
   EXPECT_FALSE(scenario.workload.sessions);
   EXPECT_FALSE(scenario.slo.ttft_ms);
 }
