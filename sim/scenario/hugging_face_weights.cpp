@@ -23,20 +23,21 @@ struct Mean {
 
   void add(const Quantisation& quantisation, const std::string& layer, const std::vector<Matrix>& matrices,
            double wide) {
+    const Stored usual = quantisation.others.value_or(Stored{});
     for (const Matrix& matrix : matrices) {
-      // A matrix is an exception, or is quantised where only that is listed, if one of its names is.
-      const bool names_exceptions = quantisation.others.has_value();
-      Stored stored;
+      // What a list says of one of its names holds for it, else what holds for all that no list names.
+      Stored stored = usual;
       for (const std::string& name : matrix.names) {
         stored = quantisation.of(layer + name);
-        if (stored.weight.has_value() != names_exceptions) break;
+        if (stored.weight != usual.weight || stored.activation != usual.activation) break;
       }
       elements += matrix.elements;
       weight_bytes += matrix.elements * stored.weight.value_or(wide);
       activation_bytes += matrix.elements * stored.activation.value_or(wide);
     }
   }
-  double weight() const { return weight_bytes / elements; }
+  // Without what a sum of thousands of matrices rounds.
+  double weight() const { return std::round(1e12 * weight_bytes / elements) / 1e12; }
   // The format of most of it: GEMMs have one.
   double activation(double wide) const {
     const double mean = activation_bytes / elements;
@@ -167,8 +168,7 @@ void write_classes(const Classes& classes, Json& model) {
   if (activation) model["activation_bytes_per_element"] = *activation;
   const auto differ = [&](const Mean& other, Json& object, const std::string& prefix) {
     if (other.elements == 0) return;
-    // Sums of the same format differ by rounding.
-    if (std::abs(other.weight() - main.weight()) > 1e-9) object[prefix + "weight_bytes_per_element"] = other.weight();
+    if (other.weight() != main.weight()) object[prefix + "weight_bytes_per_element"] = other.weight();
     const std::optional<double> own = activation_of(other, wide);
     if (own != activation) object[prefix + "activation_bytes_per_element"] = own.value_or(wide);
   };

@@ -417,8 +417,8 @@ TEST_F(TinyConfig, KeepsSixteenBitsInWhatItsListsLeaveOut) {
   EXPECT_EQ(experts.experts->weight_bytes_per_element, 2);
   EXPECT_EQ(experts.weight_bytes() - all.weight_bytes(), 3.0 * 8 * 3 * 64 * 32);
   // One of the four layers' queries, a third of its attention.
-  EXPECT_DOUBLE_EQ(*quantised(R"(["model.layers.2.self_attn.q_proj"])").attention_weight_bytes_per_element,
-                   1 + 1.0 / 4 / 3);
+  EXPECT_NEAR(*quantised(R"(["model.layers.2.self_attn.q_proj"])").attention_weight_bytes_per_element,
+                   1 + 1.0 / 4 / 3, 1e-9);
 }
 
 TEST_F(TinyConfig, StoresEachGroupOfTargetsAsItSays) {
@@ -435,7 +435,7 @@ TEST_F(TinyConfig, StoresEachGroupOfTargetsAsItSays) {
     "quant_algo": "MIXED_PRECISION", "quantized_layers": {"lm_head": {"quant_algo": "FP8"},
       "model.layers.0.mlp.up_proj": {"quant_algo": "W4A16_NVFP4"}}})");
   // One of twelve FFN matrices, and the output projection.
-  EXPECT_DOUBLE_EQ(named.weight_bytes_per_element, 2 - (2 - 0.5625) / 12);
+  EXPECT_NEAR(named.weight_bytes_per_element, 2 - (2 - 0.5625) / 12, 1e-9);
   EXPECT_EQ(named.output_bytes_per_element, 1);
   EXPECT_EQ(named.embedding_bytes_per_element, 2);
 }
