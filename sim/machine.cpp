@@ -427,7 +427,7 @@ int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, in
   return 2 * sequences * (tokens + kv_layout(scenario).block_tokens());
 }
 
-// Where nobody says how long a sequence may be and one of the model's whole window does not fit.
+// Where max_model_len is not set and one sequence of the model's whole window does not fit.
 void Machine::note_longest_sequence(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const bool is_given = serving.max_model_len && serving.engine == EngineKind::vllm;

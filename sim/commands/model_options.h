@@ -1,4 +1,4 @@
-// --assume and --as: what the user takes upon himself where a config.json holds what nobody understands.
+// --assume and --as: how a config.json with unknown keys or of an unknown family is read all the same.
 #pragma once
 
 #include "commands/command_line.h"

@@ -116,12 +116,12 @@ struct HfFamily {
 // What its class in transformers has where a multimodal file's text_config is silent.
 std::string_view class_defaults(const HfFamily& family);
 
-// Throws InputError where nobody knows the family, with the reason where it is known and cannot be simulated.
+// Throws InputError for an unknown family, and with the reason for one that is known and cannot be simulated.
 const HfFamily& family_of(const HfConfig& config);
 
 // Keys that change neither what a context takes nor how long a step lasts.
 bool is_harmless_key(std::string_view key);
-// Whether a key that nobody knows may change sizes, state or times, by what it is called.
+// Whether an unknown key may change sizes, state or times, by its name.
 bool may_change_sizes(std::string_view key);
 
 // A letter for each layer of Nemotron-H: M Mamba-2, * attention, - FFN, E experts.

@@ -106,7 +106,7 @@ bool is_off(const Json& value) {
   return value == 0 || value == "" || ((value.is_array() || value.is_object()) && value.empty());
 }
 
-// A key that may change sizes stops; others that nobody knows are told.
+// Unknown keys that may change sizes stop; others are told.
 void tell_unread(const HfConfig& config) {
   std::string assumed = ",";
   for (const std::string& keys : model_reading().assumed_keys) assumed += keys + ",";

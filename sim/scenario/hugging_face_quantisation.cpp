@@ -30,7 +30,7 @@ double kv_bytes_of(const std::string& algorithm) {
   return 0;
 }
 
-// Integers of so many bits with a 16-bit scale, and where there is one a zero point, for `group` of them.
+// Integers of `bits` bits with a 16-bit scale, and where there is one a zero point, for `group` of them.
 Stored integers_of(double bits, double group, bool has_zero_points) {
   const double shared_bits = group > 0 ? (16 + (has_zero_points ? bits : 0)) / group : 0;
   return {.weight = (bits + shared_bits) / 8, .activation = {}};

@@ -1,4 +1,4 @@
-// What the user of this process takes upon himself where a config.json holds what nobody understands.
+// How config.json files with unknown keys or of unknown families are read in this process.
 #pragma once
 
 #include <string>
