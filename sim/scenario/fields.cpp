@@ -42,9 +42,9 @@ struct ModelFile {
   LatentAttention latent;
 };
 
-// Engines cast checkpoints of 32 bits to 16 (vLLM and SGLang: --dtype auto).
 double bytes_of_dtype(std::string_view dtype) {
-  return dtype == "float16" || dtype == "bfloat16" || dtype == "float32" ? 2 : 1;
+  if (dtype == "float32") return 4;
+  return dtype == "float16" || dtype == "bfloat16" ? 2 : 1;
 }
 
 ModelFile file_of(const ModelSpec& model) {

@@ -183,7 +183,8 @@ Json model_of_hugging_face(const Json& object, const std::string& name, const st
   model["max_position_embeddings"] = config.positive(
       {"max_position_embeddings", "seq_length", "max_sequence_length", "model_max_length", "n_positions"});
   const Json* dtype = config.find({"torch_dtype", "dtype"});
-  if (dtype && *dtype != "auto") model["torch_dtype"] = *dtype;
+  // Engines cast checkpoints of 32 bits to 16 (vLLM and SGLang: --dtype auto).
+  if (dtype && *dtype != "auto") model["torch_dtype"] = *dtype == "float32" ? Json("float16") : *dtype;
   const bool alibi = config.is_true("alibi");
   const PositionEncoding position = alibi ? PositionEncoding::alibi : family.position_encoding;
   model["ffn"] = kFfnNames[static_cast<std::size_t>(family.ffn)];
