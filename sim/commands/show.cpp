@@ -9,6 +9,7 @@
 #include "base/input_error.h"
 #include "base/plain_text.h"
 #include "base/print.h"
+#include "base/python_numbers.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
@@ -197,7 +198,7 @@ void print_entry(const Entry& entry, const ShowArgs& args) {
 Entry file_entry(const ShowArgs& args) {
   if (args.what == "hardware") load_hardware(args.name);
   if (args.what == "models") load_model(args.name);
-  return {args.name, "", Json::parse(without_python_numbers(read_text(args.name)))};
+  return {args.name, "", Json::parse(with_nulls_for_python_numbers(read_text(args.name)))};
 }
 
 // The entry of the catalogue, or the file, that a model's name stands for.

@@ -117,7 +117,7 @@ void settle_engine(Scenario& scenario, const Document& document) {
   if (serving.engine != EngineKind::vllm) return;
   const VllmDefaults defaults = vllm_defaults(*version, scenario.hardware.gpu);
   if (is_open("max_num_batched_tokens")) serving.max_num_batched_tokens = defaults.max_num_batched_tokens;
-  // As vLLM does where nobody says how many sequences there may be.
+  // As vLLM does where max_num_seqs is not set.
   if (is_open("max_num_seqs")) {
     serving.max_num_seqs = std::min(serving.max_num_seqs, serving.max_num_batched_tokens);
   }

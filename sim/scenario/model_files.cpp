@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/python_numbers.h"
 #include "base/warning.h"
 #include "scenario/load.h"
 
@@ -36,7 +37,7 @@ std::optional<Json> json_beside(const fs::path& config, const std::string& name)
   const fs::path path = beside(config, name);
   std::error_code ignored;
   if (path.empty() || !fs::is_regular_file(path, ignored)) return std::nullopt;
-  return parse_json(without_python_numbers(read_text(path.string())), path.string());
+  return parse_json(with_nulls_for_python_numbers(read_text(path.string())), path.string());
 }
 
 void add_quantisation_beside(const fs::path& config, Json& json) {
@@ -211,27 +212,6 @@ std::optional<fs::path> cached_config(const std::string& name) {
     if (fs::is_regular_file(entry.path() / "config.json", ignored)) return entry.path() / "config.json";
   }
   return std::nullopt;
-}
-
-std::string without_python_numbers(std::string text) {
-  struct Word {
-    std::string_view python, json;
-  };
-  constexpr Word kWords[] = {{"Infinity", "1e308   "}, {"NaN", "0e0"}};
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (in_string && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      in_string = !in_string;
-    } else if (!in_string) {
-      for (const Word& word : kWords) {
-        if (text.compare(i, word.python.size(), word.python) == 0)
-          text.replace(i, word.json.size(), word.json);
-      }
-    }
-  }
-  return text;
 }
 
 Json as_model_file(Json json, const std::string& place, const fs::path& file) {

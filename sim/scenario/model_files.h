@@ -31,7 +31,4 @@ std::optional<std::filesystem::path> cached_config(const std::string& name);
 // in messages; `file` is empty where the object stands in a scenario.
 Json as_model_file(Json json, const std::string& place, const std::filesystem::path& file);
 
-// JSON as Python writes it: Infinity and NaN become numbers, and no byte moves.
-std::string without_python_numbers(std::string text);
-
 }  // namespace kvcap

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/json_document.h"
+#include "base/python_numbers.h"
 #include "base/utf8.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
@@ -79,7 +80,7 @@ Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs
   if (!looks_like_path(name) && !is_there) fail_unknown(name, which, place);
   const std::string file = path.lexically_normal().string();
   const std::string text = read_referenced(file, place);
-  return {parse_json(models ? without_python_numbers(text) : text, file), file, path.parent_path()};
+  return {parse_json(models ? with_nulls_for_python_numbers(text) : text, file), file, path.parent_path()};
 }
 
 Json policy_of(const std::string& name, Places& places) {

@@ -5,7 +5,7 @@
 #include "base/input_error.h"
 #include "base/json_document.h"
 #include "workload/gz_file.h"
-#include "workload/python_numbers.h"
+#include "base/python_numbers.h"
 
 namespace kvcap {
 

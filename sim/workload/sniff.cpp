@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "workload/gz_file.h"
-#include "workload/python_numbers.h"
+#include "base/python_numbers.h"
 
 namespace kvcap {
 namespace {

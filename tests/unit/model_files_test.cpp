@@ -145,10 +145,11 @@ TEST(ModelNames, OfHuggingFaceMeanTheModelsOfTheCatalogue) {
   EXPECT_THROW(load_model("Qwen/Qwen3-33B"), InputError);
 }
 
-TEST(PythonNumbers, BecomeJsonOfTheSameLength) {
-  EXPECT_EQ(without_python_numbers(R"({"a": [0.0, Infinity], "b": -Infinity, "c": NaN, "NaN": "Infinity"})"),
-            R"({"a": [0.0, 1e308   ], "b": -1e308   , "c": 0e0, "NaN": "Infinity"})");
-  EXPECT_EQ(without_python_numbers(R"({"a": "\"NaN"})"), R"({"a": "\"NaN"})");
+TEST_F(ModelFolder, MayHoldNumbersAsPythonWritesThem) {
+  std::string text = kConfig;
+  text.insert(1, R"("time_step_limit": [0.0, Infinity], "rope_scaling": NaN, )");
+  write("config.json", text);
+  EXPECT_EQ(model().num_hidden_layers, 4);
 }
 
 // Of published config.json files: parameters of the card or the index, which may count the layers that draft;

@@ -1,4 +1,4 @@
-#include "workload/python_numbers.h"
+#include "base/python_numbers.h"
 
 #include <cctype>
 #include <iterator>
