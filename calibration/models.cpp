@@ -20,6 +20,7 @@ std::optional<Experts> experts_of(const nlohmann::json& file) {
   Experts experts{json.at("count"), json.at("active"), json.value("shared", int64_t{0}),
                   json.at("intermediate_size"), json.value("dense_layers", int64_t{0})};
   experts.shared_intermediate_size = json.value("shared_intermediate_size", int64_t{0});
+  experts.hidden_size = json.value("hidden_size", int64_t{0});
   return experts;
 }
 
@@ -110,6 +111,7 @@ ModelSpec read_model(std::string_view json) {
   model.head_dim = file.value("head_dim", model.hidden_size / model.num_attention_heads);
   model.intermediate_size = file.at("intermediate_size");
   model.vocab_size = file.at("vocab_size");
+  model.attention_output_gate = file.value("attention_output_gate", false);
   model.ffn = file.value("ffn", "gated") == "plain" ? FfnKind::plain : FfnKind::gated;
   model.experts = experts_of(file);
   model.latent = latent_of(file);
@@ -123,7 +125,7 @@ ModelSpec read_model(std::string_view json) {
 std::vector<ModelSpec> catalogue_models() {
   std::vector<ModelSpec> models;
   for (const EmbeddedFile& file : embedded_files()) {
-    if (file.path.starts_with("models/")) models.push_back(read_model(file.text));
+    if (file.path.starts_with("models/") && file.path.ends_with(".json")) models.push_back(read_model(file.text));
   }
   return models;
 }
