@@ -1,5 +1,6 @@
 // The report's data, read once and checked: which inputs there are, and the runs among them as the pages want them.
 import { Place } from "./place.ts";
+import { read_quantities } from "./quantities.ts";
 import { Palette, type Style } from "./theme.ts";
 
 export class ReportError extends Error {}
@@ -79,7 +80,16 @@ function is_bound(result: Place): boolean {
 }
 
 function empty_side(): Side {
-  return { groups: [], restores: [], plans: [], break_evens: [], capacities: [], validations: [], traces: [], sweeps: [] };
+  return {
+    groups: [],
+    restores: [],
+    plans: [],
+    break_evens: [],
+    capacities: [],
+    validations: [],
+    traces: [],
+    sweeps: [],
+  };
 }
 
 function check_result(result: Place, file: string): void {
@@ -181,6 +191,7 @@ export function read_report(text: string): Report {
       `This page reads kvcap.report/1 and was given ${schema ?? "something without a schema"}.`,
     );
   }
+  read_quantities(root.at("quantities"));
   const after = empty_side();
   const before = empty_side();
   const unknown: Report["unknown"] = [];

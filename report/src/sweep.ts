@@ -1,7 +1,7 @@
 // The points of a sweep as rows: which are shown, what each is called, and the command that runs it again.
 import { brief } from "./format.ts";
 import type { Place } from "./place.ts";
-import { short_path } from "./units.ts";
+import { short_path } from "./quantities.ts";
 
 export interface Point {
   row: number; // index into the columns

@@ -2,7 +2,7 @@
 import { h } from "./dom.ts";
 import { show, show_interval } from "./format.ts";
 import type { Place } from "./place.ts";
-import { unit_of, type Unit } from "./units.ts";
+import { unit_of, type Unit } from "./quantities.ts";
 
 export interface Cell {
   text: string;

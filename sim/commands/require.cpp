@@ -9,7 +9,7 @@
 #include "base/input_error.h"
 #include "commands/commands.h"
 #include "metrics/format.h"
-#include "metrics/recorder.h"
+#include "metrics/quantity.h"
 #include "metrics/unserved.h"
 
 namespace kvcap {

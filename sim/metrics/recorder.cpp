@@ -133,16 +133,6 @@ RunResult Recorder::finish(const RunFacts& facts) {
   return summarise(std::move(static_cast<Recorded&>(*state_)), facts);
 }
 
-std::vector<std::string> metric_names() {
-  std::vector<std::string> names;
-  // An empty result of a fleet whose prompts one node computes has them all.
-  for (const Metric& metric : Recorder(0).finish({.replicas = 2, .prefill_replicas = 1}).metrics) {
-    if (!std::holds_alternative<std::string>(metric.value)) names.push_back(metric.name);
-    if (metric.name == "stable.verdict") names.emplace_back("stable");
-  }
-  return names;
-}
-
 double RunResult::number(std::string_view metric) const {
   for (const Metric& candidate : metrics) {
     if (candidate.name != metric) continue;

@@ -132,8 +132,6 @@ class Recorder {
   std::size_t prefill_nodes_;
 };
 
-// The names of the metrics of every result that are numbers, and "stable" (RunResult::number).
-std::vector<std::string> metric_names();
 
 // Replications of one scenario: numbers become means with 95 % intervals (Student t), a verdict on which the
 // runs do not agree is undecided, distributions are averaged quantile by quantile, the histories' bins

@@ -8,6 +8,7 @@
 #include "base/plain_text.h"
 #include "base/utf8.h"
 #include "metrics/format.h"
+#include "metrics/quantity.h"
 #include "metrics/sentences.h"
 #include "metrics/write.h"
 
@@ -23,44 +24,45 @@ constexpr std::size_t kLines = 24;  // of a terminal; rows that explain more giv
 
 struct TableRow {
   const char* name;
-  const char* unit;
   const char* metric;
-  double scale;
   bool is_real_only;  // of no meaning for a bound, which nobody can build
   bool is_essential;
   bool is_alarm = false;  // shown whenever it is not 0
+
+  Unit unit() const { return find_quantity(metric)->unit; }
 };
 constexpr TableRow kTableRows[] = {
-    {"TTFT mean", "ms", "mean_ttft_ms", 1, false, true},
-    {"     p50", "ms", "median_ttft_ms", 1, false, false},
-    {"     p99", "ms", "p99_ttft_ms", 1, false, true},
-    {"warm TTFT mean", "ms", "mean_warm_ttft_ms", 1, false, false},
-    {"ITL  p99", "ms", "p99_itl_ms", 1, false, true},
-    {"E2E  mean", "ms", "mean_e2el_ms", 1, false, false},
-    {"acceptance", "tokens", "speculation.mean_acceptance_length", 1, false, false},
-    {"rejected", "turns", "rejected", 1, false, false, true},
-    {"failed", "turns", "failed", 1, false, false, true},
-    {"truncated", "turns", "truncated", 1, false, false, true},
-    {"token hit rate", "%", "token_hit_rate", 100, false, true},
-    {"stored", "KiB/token", "stored_bytes_per_token", 1.0 / 1024, true, true},
-    {"GPU busy", "%", "utilization.gpu", 100, false, true},
-    {"   prefill", "%", "disaggregation.prefill_gpu_utilization", 100, false, false, true},
-    {"   decode", "%", "disaggregation.decode_gpu_utilization", 100, false, false, true},
-    {"KV transfer", "ms", "disaggregation.mean_transfer_ms", 1, false, false, true},
-    {"transfer/TTFT", "%", "disaggregation.transfer_share_of_ttft", 100, false, false, true},
-    {"cost", "$/M tokens", "cost.usd_per_million_output_tokens", 1, true, true},
-    {"storage", "$/M hits", "cost.storage_usd_per_hit", 1e6, true, false},
-    {"energy", "J/token", "energy.joules_per_output_token", 1, true, false},
+    {"TTFT mean", "mean_ttft_ms", false, true},
+    {"     p50", "median_ttft_ms", false, false},
+    {"     p99", "p99_ttft_ms", false, true},
+    {"warm TTFT mean", "mean_warm_ttft_ms", false, false},
+    {"ITL  p99", "p99_itl_ms", false, true},
+    {"E2E  mean", "mean_e2el_ms", false, false},
+    {"acceptance", "speculation.mean_acceptance_length", false, false},
+    {"rejected", "rejected", false, false, true},
+    {"failed", "failed", false, false, true},
+    {"truncated", "truncated", false, false, true},
+    {"token hit rate", "token_hit_rate", false, true},
+    {"stored", "stored_bytes_per_token", true, true},
+    {"GPU busy", "utilization.gpu", false, true},
+    {"   prefill", "disaggregation.prefill_gpu_utilization", false, false, true},
+    {"   decode", "disaggregation.decode_gpu_utilization", false, false, true},
+    {"KV transfer", "disaggregation.mean_transfer_ms", false, false, true},
+    {"transfer/TTFT", "disaggregation.transfer_share_of_ttft", false, false, true},
+    {"cost", "cost.usd_per_million_output_tokens", true, true},
+    {"storage", "cost.storage_usd_per_hit", true, false},
+    {"energy", "energy.joules_per_output_token", true, false},
 };
 
 std::string cell(const RunResult& result, const TableRow& row) {
   if (row.is_real_only && result.is_bound) return "-";
+  const double scale = row.unit().scale;
   double half_width = std::numeric_limits<double>::quiet_NaN();
   for (const Interval& interval : result.intervals)
-    if (interval.name == row.metric) half_width = interval.half_width * row.scale;
+    if (interval.name == row.metric) half_width = interval.half_width * scale;
   // What is the same in every replication needs no interval.
   if (half_width == 0) half_width = std::numeric_limits<double>::quiet_NaN();
-  return format_interval(result.number(row.metric) * row.scale, half_width);
+  return format_interval(result.number(row.metric) * scale, half_width);
 }
 
 std::string right_aligned(std::string_view text, std::size_t width) {
@@ -101,7 +103,7 @@ void add_block(const std::vector<Setting>& settings, std::size_t first, std::siz
   lines.push_back(heading);
   for (const TableRow& row : kTableRows) {
     if (!is_shown(settings, row, is_short)) continue;
-    std::string line = left(row.name, kMetricWidth) + right_aligned(row.unit, kUnitWidth);
+    std::string line = left(row.name, kMetricWidth) + right_aligned(row.unit().symbol, kUnitWidth);
     for (std::size_t i = first; i < last; ++i)
       line += right_aligned(cell(*settings[i].result, row), cell_width);
     lines.push_back(line);
@@ -165,7 +167,7 @@ std::vector<ResultRow> result_rows(const std::vector<RunResult>& results) {
       name.erase(std::unique(name.begin(), name.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
                  name.end());
     }
-    ResultRow& shown = rows.emplace_back(ResultRow{std::move(name), row.unit, {}});
+    ResultRow& shown = rows.emplace_back(ResultRow{std::move(name), std::string(row.unit().symbol), {}});
     for (const RunResult& result : results) shown.cells.push_back(cell(result, row));
   }
   return rows;

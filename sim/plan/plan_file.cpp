@@ -5,7 +5,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "metrics/recorder.h"
+#include "metrics/quantity.h"
 #include "plan/break_even.h"
 #include "plan/plan.h"
 #include "plan/plan_sizes.h"

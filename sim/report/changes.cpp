@@ -7,30 +7,13 @@
 #include "base/float_values.h"
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
+#include "metrics/quantity.h"
 #include "metrics/sentences.h"
 #include "report/json_values.h"
 #include "report/read_result.h"
 
 namespace kvcap {
 namespace {
-
-struct Figure {
-  const char* metric;
-  const char* what;
-  const char* unit;
-  double scale;
-};
-constexpr Figure kFigures[] = {
-    {"mean_ttft_ms", "mean TTFT", "ms", 1},
-    {"p99_ttft_ms", "p99 TTFT", "ms", 1},
-    {"p99_itl_ms", "p99 ITL", "ms", 1},
-    {"mean_e2el_ms", "mean end to end", "ms", 1},
-    {"output_throughput", "output", "tokens/s", 1},
-    {"token_hit_rate", "token hit rate", "%", 100},
-    {"stored_bytes_per_token", "stored", "KiB/token", 1.0 / 1024},
-    {"utilization.gpu", "GPU busy", "%", 100},
-    {"cost.usd_per_million_output_tokens", "cost", "$/M tokens", 1},
-};
 
 struct Found {
   std::string input;
@@ -65,12 +48,13 @@ void add_results(const std::vector<ReportInput>& inputs, std::vector<Change>& ch
       if (match == old.end() && old.size() == 1 && all.size() == 1) match = old.begin();
       if (match == old.end()) continue;
       const RunResult& then = *match->second.result;
-      for (const Figure& figure : kFigures) {
-        const double a = then.number(figure.metric), b = now.number(figure.metric);
+      for (const Quantity* metric : headline_metrics()) {
+        const double a = then.number(metric->name), b = now.number(metric->name);
         if (std::isnan(a) || std::isnan(b)) continue;
-        const double width = std::hypot(half_width(then, figure.metric), half_width(now, figure.metric));
-        changes.push_back({group.name, group.labels[i], figure.metric, figure.what, figure.unit,
-                           figure.scale * a, figure.scale * b, figure.scale * width});
+        const double width = std::hypot(half_width(then, metric->name), half_width(now, metric->name));
+        const auto& [symbol, scale] = metric->unit;
+        changes.push_back({group.name, group.labels[i], metric->name, metric->title, std::string(symbol),
+                           scale * a, scale * b, scale * width});
       }
     }
   }
@@ -152,22 +136,22 @@ void add_points(const ReportInput& then, const ReportInput& now, std::vector<Cha
     return list_of(value_of(sweep.content, "columns"), "status").size();
   };
   for (std::size_t i = 0; i < rows(then); ++i) old.try_emplace(point_key(then.content, parameters, i), i);
-  for (const Figure& figure : kFigures) {
-    const Json& was = list_of(value_of(then.content, "columns"), figure.metric);
-    const Json& is = list_of(value_of(now.content, "columns"), figure.metric);
+  for (const Quantity* metric : headline_metrics()) {
+    const Json& was = list_of(value_of(then.content, "columns"), metric->name);
+    const Json& is = list_of(value_of(now.content, "columns"), metric->name);
     std::vector<double> before, after;
     for (std::size_t i = 0; i < std::min(rows(now), is.size()); ++i) {
       const auto match = old.find(point_key(now.content, parameters, i));
       if (match == old.end() || match->second >= was.size()) continue;
       const double a = number_or_nan(was[match->second]), b = number_or_nan(is[i]);
       if (std::isnan(a) || std::isnan(b)) continue;
-      before.push_back(figure.scale * a);
-      after.push_back(figure.scale * b);
+      before.push_back(metric->unit.scale * a);
+      after.push_back(metric->unit.scale * b);
     }
     if (before.empty()) continue;
     const std::string points = "median of " + format_count(std::ssize(before)) + " points";
-    changes.push_back({now.name, points, figure.metric, figure.what, figure.unit, describe(before).median,
-                       describe(after).median, kNaN});
+    changes.push_back({now.name, points, metric->name, metric->title, std::string(metric->unit.symbol),
+                       describe(before).median, describe(after).median, kNaN});
   }
 }
 

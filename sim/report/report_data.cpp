@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "metrics/quantity.h"
 #include "report/takeaways.h"
 
 namespace kvcap {
@@ -30,6 +31,23 @@ std::string script_text(const std::string& json) {
   return text;
 }
 
+// The table of quantities, as the page reads it.
+Json quantities_json() {
+  Json names = Json::object(), endings = Json::array(), headlines = Json::array();
+  for (const Quantity& one : quantities()) {
+    names[one.name] = {{"title", one.title},
+                       {"unit", one.unit.symbol},
+                       {"scale", one.unit.scale},
+                       {"better", one.better == Better::more   ? 1
+                                  : one.better == Better::less ? -1
+                                                               : 0}};
+  }
+  for (const auto& [ending, unit] : unit_endings())
+    endings.push_back({{"ending", ending}, {"unit", unit.symbol}, {"scale", unit.scale}});
+  for (const Quantity* metric : headline_metrics()) headlines.push_back(metric->name);
+  return {{"names", names}, {"endings", endings}, {"headlines", headlines}};
+}
+
 }  // namespace
 
 std::string report_json(const Report& report) {
@@ -42,11 +60,9 @@ std::string report_json(const Report& report) {
   }
   Json pages = Json::object();
   for (const auto& [page, sentences] : takeaways(report.inputs)) pages[page] = sentences;
-  const Json data = {{"schema", "kvcap.report/1"},
-                     {"title", report.title},
-                     {"kvcap_version", KVCAP_VERSION},
-                     {"inputs", inputs},
-                     {"takeaways", pages}};
+  const Json data = {{"schema", "kvcap.report/1"},      {"title", report.title},
+                     {"kvcap_version", KVCAP_VERSION},  {"inputs", inputs},
+                     {"quantities", quantities_json()}, {"takeaways", pages}};
   constexpr bool kAscii = true;
   return data.dump(-1, ' ', kAscii, Json::error_handler_t::replace) + "\n";
 }

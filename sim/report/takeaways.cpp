@@ -8,6 +8,7 @@
 
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
+#include "metrics/quantity.h"
 #include "metrics/sentences.h"
 #include "report/capacity_views.h"
 #include "report/changes.h"
@@ -200,26 +201,30 @@ std::string point_text(const std::vector<SettingColumn>& parameters, std::size_t
   return parts.empty() ? "the only point" : joined(parts, " ");
 }
 
-std::string best_text(const Json& sweep, const std::vector<SettingColumn>& parameters, const char* metric,
-                      const char* what, const char* unit) {
-  const Json& values = list_of(value_of(sweep, "columns"), metric);
+std::string value_text(double value, const Quantity& metric) {
+  return format_number(metric.unit.scale * value) + " " + std::string(metric.unit.symbol);
+}
+
+std::string best_text(const Json& sweep, const std::vector<SettingColumn>& parameters,
+                      const Quantity& metric) {
+  const Json& values = list_of(value_of(sweep, "columns"), metric.name);
   const std::vector<std::size_t> rows = good_rows(sweep, values);
   if (rows.empty()) return "";
   const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
     return values[a].get<double>() < values[b].get<double>();
   });
-  std::string text = std::string(what) + " is least at " + point_text(parameters, *least) + ", " +
-                     format_number(values[*least].get<double>()) + " " + unit;
+  std::string text = "The least " + metric.title + " is at " + point_text(parameters, *least) + ", " +
+                     value_text(values[*least].get<double>(), metric);
   if (*most != *least)
-    text += ", and greatest at " + point_text(parameters, *most) + ", " +
-            format_number(values[*most].get<double>()) + " " + unit;
+    text += ", and the greatest at " + point_text(parameters, *most) + ", " +
+            value_text(values[*most].get<double>(), metric);
   return text + ".";
 }
 
 // The parameter between whose values the medians of the metric lie farthest apart, as a ratio.
 std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& parameters,
-                           const char* metric, const char* what, const char* unit) {
-  const Json& values = list_of(value_of(sweep, "columns"), metric);
+                           const Quantity& metric) {
+  const Json& values = list_of(value_of(sweep, "columns"), metric.name);
   const std::vector<std::size_t> rows = good_rows(sweep, values);
   double greatest = kNoticeable;
   std::string text;
@@ -236,9 +241,9 @@ std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& 
     const double ratio = high->first / low->first;
     if (!(ratio > greatest) || !std::isfinite(ratio)) continue;
     greatest = ratio;
-    text = parameter.name + " moves " + what + " most: its median is " + format_number(low->first) + " " +
-           unit + " at " + low->second + " and " + format_number(high->first) + " " + unit + " at " +
-           high->second + ".";
+    text = parameter.name + " moves " + metric.title + " most: its median is " +
+           value_text(low->first, metric) + " at " + low->second + " and " + value_text(high->first, metric) +
+           " at " + high->second + ".";
   }
   return text;
 }
@@ -271,10 +276,10 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
   std::vector<std::string> said;
   const double replications = number_of(value_of(sweep, "base"), "replications");
   const std::string chance = replications > 1 ? "" : " One run a point, so small differences may be chance.";
-  for (std::string text : {strongest_text(sweep, parameters, "p99_ttft_ms", "p99 TTFT", "ms"),
-                           best_text(sweep, parameters, "p99_ttft_ms", "p99 TTFT", "ms"),
-                           best_text(sweep, parameters, "cost.usd_per_million_output_tokens", "Cost",
-                                     "$ per million output tokens")}) {
+  const Quantity& ttft = *find_quantity("p99_ttft_ms");
+  const Quantity& cost = *find_quantity("cost.usd_per_million_output_tokens");
+  for (std::string text : {strongest_text(sweep, parameters, ttft), best_text(sweep, parameters, ttft),
+                           best_text(sweep, parameters, cost)}) {
     if (!text.empty()) said.push_back(std::move(text));
   }
   said.push_back(points + "." + chance);

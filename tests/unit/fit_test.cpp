@@ -402,6 +402,17 @@ TEST(FitAnswer, SaysInTheProfileWhatItCameFrom) {
                                       "these runs say nothing about gemm_few_rows: as in the base"}));
 }
 
+TEST(FitRun, HostTimesThatTheCommandStatesAreStatedAndNotFitted) {
+  const auto stated = [](std::vector<std::string> overrides) {
+    const FitRunOptions options{
+        .base = "h100-sxm", .model = "llama-3.1-8b", .overrides = std::move(overrides)};
+    return read_fit_run(KVCAP_SOURCE_DIR "/traces/bench-sample.json", options).stated;
+  };
+  EXPECT_TRUE(stated({}).empty());
+  for (const std::string name : {"step_overhead_s", "step_overhead_per_sequence_s", "request_overhead_s"})
+    EXPECT_EQ(stated({"serving." + name + "=0.001"}), std::vector<std::string>{name});
+}
+
 TEST(EngineTimes, OfAProfileAreTheDefaultsOfServing) {
   const std::vector<std::string> measured = {
       R"(hardware.engine={"name": "vllm", "version": "0.15.1", "request_overhead_s": 0.02})"};

@@ -104,7 +104,7 @@ TEST(Takeaways, OfSweepsNameTheBestPointAndWhatMattersMost) {
   expect_says(sentences,
               "hardware.ssd.count moves p99 TTFT most: its median is 100 ms at 4 and 600 ms at 1.");
   expect_says(sentences,
-              "p99 TTFT is least at hardware.ssd.count=4 policy.name=a, 100 ms, and greatest at "
+              "The least p99 TTFT is at hardware.ssd.count=4 policy.name=a, 100 ms, and the greatest at "
               "hardware.ssd.count=1 policy.name=b, 800 ms.");
   expect_says(sentences,
               "3 of 4 points ran, 1 failed; 1 cannot serve their rate and are left out below. One "

@@ -7,7 +7,7 @@ import { brief, list, show } from "../format.ts";
 import { id_of, type Figure } from "../figure.ts";
 import type { Place } from "../place.ts";
 import { cell, words } from "../table.ts";
-import { ms_of_s, short_path, unit_of } from "../units.ts";
+import { ms_of_s, short_path, unit_of } from "../quantities.ts";
 
 // Values of a field arrive as text.
 function label(path: string, text: string): string {

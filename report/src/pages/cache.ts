@@ -8,7 +8,7 @@ import { id_of, type Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import type { Place } from "../place.ts";
 import { cell, metric_cell, words } from "../table.ts";
-import { title_of, unit_of } from "../units.ts";
+import { title_of, unit_of } from "../quantities.ts";
 import { reuse_figures } from "./reuse.ts";
 import { missing } from "./missing.ts";
 import { over_time } from "./over_time.ts";

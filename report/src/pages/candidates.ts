@@ -2,7 +2,7 @@
 import { brief, quantity } from "../format.ts";
 import type { Place } from "../place.ts";
 import { metric_cell, words, type Cell, type Table } from "../table.ts";
-import { short_path, title_of, unit_of } from "../units.ts";
+import { short_path, title_of, unit_of } from "../quantities.ts";
 
 export const changes = (candidate: Place): string => candidate.at("changes").texts.join(", ");
 export const mean = (candidate: Place, metric: string): Place =>

@@ -7,7 +7,7 @@ import { id_of, type Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import type { Place } from "../place.ts";
 import { cell, metric_cell, words, type Table } from "../table.ts";
-import { title_of, unit_of } from "../units.ts";
+import { title_of, unit_of } from "../quantities.ts";
 
 const always = ["mean_ttft_ms", "p99_ttft_ms", "p99_tpot_ms", "output_throughput", "request_throughput"];
 const when_known = ["request_goodput", "rejected_share", "failed_share", "truncated_share"];

@@ -16,7 +16,7 @@ import {
   type Column,
   type Table,
 } from "../table.ts";
-import { better, ms_of_s, title_of, unit_of } from "../units.ts";
+import { better, headlines, ms_of_s, title_of, unit_of } from "../quantities.ts";
 
 interface Pair<T> {
   name: string;
@@ -106,9 +106,6 @@ function metrics_of(pairs: readonly Pair<Run>[]): string[] {
   return [...new Set(names)];
 }
 
-const headline =
-  /^(mean|p99)_(ttft|itl|tpot|e2el)_ms$|hit_rate$|throughput$|^cost\.usd|^utilization\.gpu$|stored_bytes_per_token|goodput/;
-
 function run_table(run: Pair<Run>, metrics: readonly string[]): Table {
   const side = (one: Run, metric: string) =>
     metric_cell(one.place.at("metrics").metric(metric), metric, half_width(one, metric));
@@ -169,7 +166,7 @@ function draw_runs(context: Context, before: Side, after: Side): void {
   const differ = differing(run, metrics);
   const every = context.chosen("show", ["differences", "all"]) === "all";
   const shown = every ? metrics : differ;
-  const headlines = differ.filter((metric) => headline.test(metric));
+  const first_looked_at = differ.filter((metric) => headlines().includes(metric));
   context.add(
     h(
       "div",
@@ -181,7 +178,7 @@ function draw_runs(context: Context, before: Side, after: Side): void {
     ),
     h("p", {}, `${differ.length} of ${metrics.length} metrics of ${run.name} differ.`),
   );
-  context.figures(run_figure(context, run, headlines));
+  context.figures(run_figure(context, run, first_looked_at));
   if (shown.length > 0) {
     context.add(
       h(

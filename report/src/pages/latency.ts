@@ -8,31 +8,17 @@ import type { Figure } from "../figure.ts";
 import { brief, list, show } from "../format.ts";
 import type { Place } from "../place.ts";
 import { cell, metric_cell, words } from "../table.ts";
-import { title_of, unit_of } from "../units.ts";
+import { title_of, unit_of } from "../quantities.ts";
 import { missing } from "./missing.ts";
 import { over_time } from "./over_time.ts";
 
 const ms = { symbol: "ms", scale: 1 };
-const distribution_names: Record<string, string> = {
-  ttft_ms: "TTFT",
-  service_ttft_ms: "TTFT without the queue",
-  cold_ttft_ms: "TTFT of first turns (cold)",
-  warm_ttft_ms: "TTFT of later turns (warm)",
-  tpot_ms: "time per output token of a turn",
-  itl_ms: "gap between tokens (ITL)",
-  e2el_ms: "end to end",
-  queue_ms: "waiting for admission",
-  restore_ms: "bringing the history back",
-};
-const distribution_title = (name: string) =>
-  Object.hasOwn(distribution_names, name) ? distribution_names[name]! : title_of(name);
-
 const quantiles = (run: Run, name: string): Place => run.place.at("distributions", name);
 // 99 quantiles stand for 1 % .. 99 %.
 const percent = (index: number, count: number): number => (100 * (index + 1)) / (count + 1);
 
 function cdf(context: Context, runs: readonly Run[], id: string, name: string, controls?: Node): Figure {
-  const title = distribution_title(name);
+  const title = title_of(name);
   const all: Line[] = runs.map((run) => {
     const values = quantiles(run, name).numbers;
     const points = values.flatMap((value, at): [number, number][] =>
@@ -66,6 +52,7 @@ function cdf(context: Context, runs: readonly Run[], id: string, name: string, c
   };
 }
 
+const part_title = (part: string): string => title_of(`ttft_breakdown_ms.${part}`);
 const always = ["queue", "lookup", "load", "restore_compute", "prefill"];
 // Where one node computes the prompt and another decodes.
 const handed_over = ["decode_queue", "transfer", "first_step"];
@@ -81,17 +68,17 @@ function breakdown(context: Context, runs: readonly Run[]): Figure {
     note: "Exposed time: the parts of a row sum to its mean TTFT.",
     says: `Mean TTFT by part. In all: ${list(runs.map((run) => `${run.label} ${show(mean(run).number)} ms`))}.`,
     height: bars_height(runs.length, parts.length, true),
-    key: parts_key(context.theme, parts.map(title_of)),
+    key: parts_key(context.theme, parts.map(part_title)),
     option: bars(
       context.theme,
       runs.map((run) => run.label),
-      parts.map((name) => ({ name: title_of(name), values: runs.map((run) => part(run, name).number) })),
+      parts.map((name) => ({ name: part_title(name), values: runs.map((run) => part(run, name).number) })),
       { name: "mean TTFT", unit: "ms", stack: true },
     ),
     table: () => ({
       columns: [
         { name: "Policy" },
-        ...parts.map((name) => ({ name: title_of(name), unit: "ms" })),
+        ...parts.map((name) => ({ name: part_title(name), unit: "ms" })),
         { name: "mean TTFT", unit: "ms" },
       ],
       rows: runs.map((run) => [
@@ -211,7 +198,7 @@ export function latency(context: Context): void {
   ];
   const name = context.chosen("distribution", names);
   const by_history = history(context, runs);
-  const of = context.select("Of", "distribution", names, name, distribution_title);
+  const of = context.select("Of", "distribution", names, name, title_of);
   context.figures(
     names.length > 0 ? cdf(context, runs, "cdf", name, of) : null,
     by_history,

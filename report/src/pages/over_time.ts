@@ -6,7 +6,7 @@ import type { Run } from "../data.ts";
 import type { Figure } from "../figure.ts";
 import { list } from "../format.ts";
 import { cell } from "../table.ts";
-import { title_of, unit_of, type Unit } from "../units.ts";
+import { title_of, unit_of, type Unit } from "../quantities.ts";
 
 // Null when no run has the series.
 export function over_time(

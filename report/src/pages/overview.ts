@@ -8,7 +8,7 @@ import { h } from "../dom.ts";
 import type { Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import { cell, draw_table, metric_cell, words, type Cell, type Table } from "../table.ts";
-import { better, title_of, unit_of } from "../units.ts";
+import { better, title_of, unit_of } from "../quantities.ts";
 import { assumptions, scenario_words } from "./scenario.ts";
 
 const headline_metrics = [
@@ -132,6 +132,7 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
     const machine = dollars(run, "gpu_usd") + dollars(run, "storage_usd");
     return dollars(run, "total_usd") > machine * (1 + 1e-9) ? dollars(run, "energy_usd") : 0;
   };
+  const title = (part: string) => title_of(`cost.${part}`);
   const parts = ["gpu_usd", "dram_usd", "ssd_usd", "ssd_wear_usd", "remote_usd", "energy_usd"].filter(
     (part) => bought.some((run) => share(run, part) > 0),
   );
@@ -142,21 +143,21 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
     note: "GPUs and provisioned tiers over the duration. Bounds have no price.",
     says: `Cost of the run in dollars: ${list(bought.map((run) => `${run.label} ${show(value(run, "total_usd").number)}`))}.`,
     height: bars_height(bought.length, parts.length, true),
-    key: parts_key(context.theme, parts.map(title_of)),
+    key: parts_key(context.theme, parts.map(title)),
     option: bars(
       context.theme,
       bought.map((run) => run.label),
-      parts.map((part) => ({ name: title_of(part), values: bought.map((run) => share(run, part)) })),
+      parts.map((part) => ({ name: title(part), values: bought.map((run) => share(run, part)) })),
       { name: "cost", unit: "$", stack: true },
     ),
     table: () => ({
       columns: [
         { name: "Policy" },
-        ...[...parts, "total_usd"].map((part) => ({ name: title_of(part), unit: "$" })),
+        ...[...parts, "total_usd"].map((part) => ({ name: title(part), unit: "$" })),
       ],
       rows: bought.map((run) => [
         words(run.label),
-        ...[...parts, "total_usd"].map((part) => metric_cell(value(run, part), part)),
+        ...[...parts, "total_usd"].map((part) => metric_cell(value(run, part), `cost.${part}`)),
       ]),
     }),
   };

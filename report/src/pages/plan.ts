@@ -9,7 +9,7 @@ import { list, show } from "../format.ts";
 import type { Figure } from "../figure.ts";
 import type { Place } from "../place.ts";
 import { cell, draw_table, words, type Table } from "../table.ts";
-import { title_of, unit_of } from "../units.ts";
+import { title_of, unit_of } from "../quantities.ts";
 import { candidate_table, changes, mean, readable, scaled, what_table } from "./candidates.ts";
 import { CommandPanel } from "./command.ts";
 

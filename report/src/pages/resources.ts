@@ -7,21 +7,11 @@ import { half_width, type Run } from "../data.ts";
 import { id_of, type Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import { cell, metric_cell, words } from "../table.ts";
-import { title_of } from "../units.ts";
+import { title_of } from "../quantities.ts";
 import { over_time } from "./over_time.ts";
 
 const suffix = "_utilization";
-const names: Record<string, string> = {
-  gpu: "GPU",
-  pcie_h2d: "PCIe to GPU",
-  pcie_d2h: "PCIe from GPU",
-  nvlink: "NVLink",
-  dram: "DRAM",
-  ssd_read: "SSD read",
-  ssd_write: "SSD write",
-  remote: "remote",
-};
-const resource_name = (key: string): string => (Object.hasOwn(names, key) ? names[key]! : title_of(key));
+const resource_name = (key: string): string => title_of(key + suffix);
 const percent = { symbol: "%", scale: 100 };
 const most_bins = 200;
 

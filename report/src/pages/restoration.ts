@@ -9,7 +9,7 @@ import { id_of, type Figure } from "../figure.ts";
 import { brief, list, show } from "../format.ts";
 import type { Place } from "../place.ts";
 import { cell, metric_cell, words } from "../table.ts";
-import { ms_of_s } from "../units.ts";
+import { ms_of_s } from "../quantities.ts";
 
 const policy_of = (place: Place): string => place.at("policy").text ?? "";
 

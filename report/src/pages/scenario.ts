@@ -29,7 +29,11 @@ function machine(hardware: Place): string {
 function links(hardware: Place): string {
   const peer = hardware.at("peer").text;
   if (!peer) return hardware.at("nvlink").exists ? "NVLink" : "GPUs taken to be joined through the host";
-  const ways: Record<string, string> = { direct: "directly", switch: "through a PCIe switch", host: "through the host" };
+  const ways: Record<string, string> = {
+    direct: "directly",
+    switch: "through a PCIe switch",
+    host: "through the host",
+  };
   return `GPUs joined ${ways[peer] ?? peer}`;
 }
 
@@ -45,14 +49,16 @@ function workload(scenario: Place): string {
   const rate = arrivals.at("sessions_per_s").number;
   if (rate !== null) parts.push(`${brief(rate)} of them a second (${arrivals.at("process").text ?? ""})`);
   const requests = arrivals.at("requests_per_s").number;
-  if (requests !== null) parts.push(`${brief(requests)} requests a second (${arrivals.at("process").text ?? ""})`);
+  if (requests !== null)
+    parts.push(`${brief(requests)} requests a second (${arrivals.at("process").text ?? ""})`);
   const rates = arrivals.at("rates").items;
   if (rates.length > 0) parts.push(`a rate that changes ${brief(rates.length - 1)} times`);
   const concurrency = arrivals.at("concurrency").number;
   if (concurrency !== null) parts.push(`${brief(concurrency)} of them at a time`);
   const think = load.at("think_time", "mean_s").number;
   const distribution = load.at("think_time", "distribution").text;
-  if (distribution === "recorded") parts.push("between an answer and the next turn as long as the source says");
+  if (distribution === "recorded")
+    parts.push("between an answer and the next turn as long as the source says");
   else if (distribution === "timetable") parts.push("turns at the source's times");
   else if (think !== null) parts.push(`${brief(think)} s between an answer and the next turn`);
   return parts.join(", ");

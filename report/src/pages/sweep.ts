@@ -9,7 +9,7 @@ import type { Figure } from "../figure.ts";
 import { list } from "../format.ts";
 import { Sweep, front, type Point } from "../sweep.ts";
 import { metric_cell, words, type Table } from "../table.ts";
-import { better, short_path, title_of, unit_of } from "../units.ts";
+import { better, short_path, title_of, unit_of } from "../quantities.ts";
 import { break_even_figures } from "./break_even.ts";
 import { CommandPanel } from "./command.ts";
 

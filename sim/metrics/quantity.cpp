@@ -1,0 +1,284 @@
+#include "metrics/quantity.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "base/resource.h"
+#include "base/tier.h"
+
+namespace kvcap {
+namespace {
+
+constexpr Unit kNone{""};
+constexpr Unit kMs{"ms"};
+constexpr Unit kSeconds{"s"};
+constexpr Unit kPercent{"%", 100};
+constexpr Unit kTokens{"tokens"};
+constexpr Unit kTokensPerS{"tokens/s"};
+constexpr Unit kTurns{"turns"};
+constexpr Unit kTurnsPerS{"turns/s"};
+constexpr Unit kGb{"GB", 1e-9};
+constexpr Unit kGbPerS{"GB/s", 1e-9};
+constexpr Unit kKibPerToken{"KiB/token", 1.0 / 1024};
+constexpr Unit kUsd{"$"};
+constexpr Unit kUsdPerHour{"$/h"};
+constexpr Unit kUsdPerMillion{"$/M tokens"};
+
+using enum Better;
+using enum QuantityKind;
+
+// A row with <tier>, <resource> or <statistic> stands for one a tier, a resource or a statistic.
+struct Row {
+  std::string_view name, title;
+  Unit unit;
+  Better better = neither;
+  QuantityKind kind = metric;
+};
+
+constexpr Row kRows[] = {
+    {"duration", "duration", kSeconds, less},
+    {"completed", "completed", kTurns, more},
+    {"rejected", "rejected", kTurns, less},
+    {"failed", "failed", kTurns, less},
+    {"abandoned", "abandoned", kTurns, less},
+    {"truncated", "truncated", kTurns, less},
+    {"rejected_share", "share of rejected turns", kPercent, less},
+    {"failed_share", "share of failed turns", kPercent, less},
+    {"truncated_share", "share of truncated turns", kPercent, less},
+    {"stable", "keeps up", kNone, more},
+    {"stable.verdict", "keeps up", kNone, neither, text},
+    {"stable.reason", "why", kNone, neither, text},
+    {"offered_load", "offered load", kNone},
+    {"offered_bound_by", "offered load is of", kNone, neither, text},
+    {"total_input_tokens", "prompt tokens", kTokens},
+    {"total_output_tokens", "output tokens", kTokens},
+    {"wasted_prompt_tokens", "wasted prompt tokens", kTokens, less},
+    {"wasted_output_tokens", "wasted output tokens", kTokens, less},
+    {"request_throughput", "turns", kTurnsPerS, more},
+    {"output_throughput", "output", kTokensPerS, more},
+    {"total_token_throughput", "prompts and output", kTokensPerS, more},
+    {"request_goodput", "turns within the SLO", kTurnsPerS, more},
+    {"rates.from_s", "rates from", kSeconds},
+    {"rates.to_s", "rates to", kSeconds},
+    {"rates.steady", "rates of a steady window", kNone},
+
+    {"<statistic>_ttft_ms", "<statistic> TTFT", kMs, less},
+    {"<statistic>_service_ttft_ms", "<statistic> TTFT without the queue", kMs, less},
+    {"<statistic>_cold_ttft_ms", "<statistic> TTFT of first turns", kMs, less},
+    {"<statistic>_warm_ttft_ms", "<statistic> TTFT of later turns", kMs, less},
+    {"<statistic>_tpot_ms", "<statistic> TPOT", kMs, less},
+    {"<statistic>_itl_ms", "<statistic> ITL", kMs, less},
+    {"<statistic>_e2el_ms", "<statistic> end to end", kMs, less},
+    {"<statistic>_queue_ms", "<statistic> queueing", kMs, less},
+    {"<statistic>_restore_ms", "<statistic> restoration", kMs, less},
+    {"mean_service_ttft_with_history_ms", "mean TTFT with history, without the queue", kMs, less},
+
+    {"token_hit_rate", "token hit rate", kPercent, more},
+    {"request_hit_rate", "request hit rate", kPercent, more},
+    {"hit_tokens.<tier>", "tokens found in <tier>", kTokens, more},
+    {"used_tokens.<tier>", "tokens used from <tier>", kTokens},
+    {"stored_bytes_per_token", "stored", kKibPerToken},
+    {"peak_stored_bytes.<tier>", "most stored in <tier>", kGb},
+    {"read_bytes.<tier>", "read from <tier>", kGb},
+    {"written_bytes.<tier>", "written to <tier>", kGb},
+
+    {"utilization.<resource>", "<resource> busy", kPercent},
+    {"bound_by", "bound by", kNone, neither, text},
+    {"bottleneck.<resource>", "<resource> binds", kPercent},
+    {"bottleneck.none", "nothing binds", kPercent},
+    {"kv_capacity_tokens", "KV capacity", kTokens},
+    {"peak_kv_tokens", "most KV in use", kTokens},
+    {"preemptions", "preemptions", kNone, less},
+    {"retried", "retried", kTurns, less},
+    {"saves_refused", "saves refused", kNone, less},
+    {"saves_waiting_bytes", "most that waited to be saved", kGb, less},
+    {"routing.imbalance", "busiest over mean node", kNone},
+    {"routing.believed_tokens", "tokens that the router expected", kTokens},
+    {"routing.found_tokens", "tokens that were there", kTokens},
+    {"reloaded_tokens", "tokens loaded again", kTokens, less},
+    {"reloaded_bytes", "bytes loaded again", kGb, less},
+
+    {"disaggregation.transfers", "KV transfers", kNone},
+    {"disaggregation.transfers_given_up", "KV transfers given up", kNone, less},
+    {"disaggregation.transfer_bytes", "KV transferred", kGb},
+    {"disaggregation.mean_transfer_ms", "mean KV transfer", kMs, less},
+    {"disaggregation.transfer_share_of_ttft", "KV transfers' share of TTFT", kPercent, less},
+    {"disaggregation.prefill_gpu_utilization", "prefill GPUs busy", kPercent},
+    {"disaggregation.decode_gpu_utilization", "decode GPUs busy", kPercent},
+
+    {"kv_buffer.reserved_bytes", "KV reserved a sequence", kGb},
+    {"kv_buffer.copied_bytes", "KV copied", kGb, less},
+    {"kv_buffer.copied_bytes_per_output_token", "KV copied an output token", kKibPerToken, less},
+    {"kv_buffer.copy_ms_per_output_token", "copying an output token", {"ms/token"}, less},
+
+    {"speculation.drafts", "drafts", kNone},
+    {"speculation.draft_tokens", "drafted tokens", kTokens},
+    {"speculation.accepted_tokens", "accepted tokens", kTokens, more},
+    {"speculation.mean_acceptance_length", "mean acceptance length", kTokens, more},
+    {"speculation.acceptance_rate", "acceptance rate", kPercent, more},
+
+    {"ttft_breakdown_ms.retries", "retries", kMs, less},
+    {"ttft_breakdown_ms.api", "API server", kMs, less},
+    {"ttft_breakdown_ms.queue", "queue", kMs, less},
+    {"ttft_breakdown_ms.lookup", "lookup", kMs, less},
+    {"ttft_breakdown_ms.load", "load", kMs, less},
+    {"ttft_breakdown_ms.restore_compute", "restore compute", kMs, less},
+    {"ttft_breakdown_ms.decode_queue", "decode queue", kMs, less},
+    {"ttft_breakdown_ms.transfer", "transfer", kMs, less},
+    {"ttft_breakdown_ms.first_step", "first step", kMs, less},
+    {"ttft_breakdown_ms.prefill", "prefill", kMs, less},
+    {"mean_batching_ms", "mean delay of prefills by batching", kMs, less},
+
+    {"billed_bytes.<tier>", "billed <tier>", kGb},
+    {"cost.gpu_usd", "GPUs", kUsd, less},
+    {"cost.dram_usd", "DRAM", kUsd, less},
+    {"cost.ssd_usd", "SSD", kUsd, less},
+    {"cost.remote_usd", "remote", kUsd, less},
+    {"cost.total_usd", "in all", kUsd, less},
+    {"cost.usd_per_hour", "cost per hour", kUsdPerHour, less},
+    {"cost.usd_per_million_output_tokens", "cost", kUsdPerMillion, less},
+    {"cost.usd_per_million_tokens", "cost of prompts and output", kUsdPerMillion, less},
+    {"cost.ssd_wear_usd", "SSD wear", kUsd, less},
+    {"cost.energy_usd", "energy", kUsd, less},
+    {"cost.storage_usd", "storage", kUsd, less},
+    {"cost.storage_usd_per_hit", "storage", {"$/M hits", 1e6}, less},
+    {"cost.usd_per_gpu_hour", "price of a GPU", kUsdPerHour, less},
+    {"cost.usd_per_saved_gpu_hour", "storage for a GPU hour saved", kUsd, less},
+    {"saved_gpu_hours", "GPU hours saved", {"h"}, more},
+    {"energy.kwh", "energy", {"kWh"}, less},
+    {"energy.joules_per_output_token", "energy", {"J/token"}, less},
+    {"ssd_writes.bytes_per_day", "SSD writes", {"TB/day", 1e-12}, less},
+    {"ssd_writes.rated_share", "SSD writes, of those rated", kPercent, less},
+    {"ssd_writes.lifetime_years", "SSD lifetime", {"years"}, more},
+    {"warmup.detected_turns", "turns of a warm-up", kTurns},
+    {"warmup.left_out_turns", "turns left out", kTurns},
+    {"warmup.method", "warm-up found by", kNone, neither, text},
+
+    {"ttft_ms", "TTFT", kMs, less, distribution},
+    {"service_ttft_ms", "TTFT without the queue", kMs, less, distribution},
+    {"cold_ttft_ms", "TTFT of first turns (cold)", kMs, less, distribution},
+    {"warm_ttft_ms", "TTFT of later turns (warm)", kMs, less, distribution},
+    {"tpot_ms", "time per output token of a turn", kMs, less, distribution},
+    {"itl_ms", "gap between tokens (ITL)", kMs, less, distribution},
+    {"e2el_ms", "end to end", kMs, less, distribution},
+    {"queue_ms", "waiting for admission", kMs, less, distribution},
+    {"restore_ms", "bringing the history back", kMs, less, distribution},
+
+    {"time_s", "simulated time", kSeconds, neither, series},
+    {"waiting", "turns waiting for admission", kTurns, less, series},
+    {"running", "turns in service", kTurns, neither, series},
+    {"kv_tokens", "tokens in KV blocks", kTokens, neither, series},
+    {"stored_bytes_<tier>", "stored in <tier>", kGb, neither, series},
+    {"<resource>_utilization", "<resource>", kPercent, neither, series},
+};
+
+constexpr std::string_view kHeadlines[] = {
+    "mean_ttft_ms",           "p99_ttft_ms",       "p99_itl_ms",
+    "mean_e2el_ms",           "output_throughput", "token_hit_rate",
+    "stored_bytes_per_token", "utilization.gpu",   "cost.usd_per_million_output_tokens"};
+
+using Member = std::pair<std::string_view, std::string_view>;  // in names, in titles
+constexpr std::array<Member, 6> kStatistics = {{{"mean", "mean"},
+                                                {"median", "median"},
+                                                {"std", "std. dev. of"},
+                                                {"p90", "p90"},
+                                                {"p95", "p95"},
+                                                {"p99", "p99"}}};
+constexpr std::array<std::string_view, kTiers.size()> kTierTitles = {"GPU memory", "DRAM", "SSD", "remote"};
+constexpr std::array<std::string_view, kResourceCount> kResourceTitles = {
+    "GPU",      "PCIe to GPU", "PCIe from GPU", "NVLink",       "DRAM",
+    "SSD read", "SSD write",   "remote",        "between nodes"};
+
+std::vector<Member> members_of(std::string_view family) {
+  if (family == "statistic") return {kStatistics.begin(), kStatistics.end()};
+  std::vector<Member> members;
+  if (family == "tier")
+    for (Tier tier : kTiers) members.emplace_back(name(tier), kTierTitles[index(tier)]);
+  if (family == "resource")
+    for (std::size_t i = 0; i < kResourceCount; ++i)
+      members.emplace_back(kResourceNames[i], kResourceTitles[i]);
+  return members;
+}
+
+std::string with(std::string_view text, std::string_view place, std::string_view member) {
+  std::string filled(text);
+  const std::size_t at = filled.find(place);
+  return at == std::string::npos ? filled : filled.replace(at, place.size(), member);
+}
+
+std::vector<Quantity> all_rows() {
+  std::vector<Quantity> all;
+  for (const Row& row : kRows) {
+    const auto add = [&](std::string name, std::string title) {
+      all.push_back({std::move(name), std::move(title), row.unit, row.better, row.kind});
+    };
+    const std::size_t from = row.name.find('<');
+    if (from == std::string_view::npos) {
+      add(std::string(row.name), std::string(row.title));
+      continue;
+    }
+    const std::string_view place = row.name.substr(from, row.name.find('>') + 1 - from);
+    for (const auto& [name, title] : members_of(place.substr(1, place.size() - 2)))
+      add(with(row.name, place, name), with(row.title, place, title));
+  }
+  return all;
+}
+
+constexpr UnitEnding kEndings[] = {
+    {"bytes_per_s", kGbPerS},
+    {"bytes_per_day", {"TB/day", 1e-12}},
+    {"bytes_per_token", kKibPerToken},
+    {"bytes", kGb},
+    {"usd_per_hour", kUsdPerHour},
+    {"usd_per_gb_hour", {"$/GB/h"}},
+    {"usd_per_kwh", {"$/kWh"}},
+    {"usd", kUsd},
+    {"sessions_per_s", {"sessions/s"}},
+    {"requests_per_s", {"requests/s"}},
+    {"per_s", {"1/s"}},
+    {"_ms", kMs},
+    {"_s", kSeconds},
+    {"tokens", kTokens},
+    {"flops", {"TFLOP", 1e-12}},
+    {"watts", {"W"}},
+    {"utilization", kPercent},
+    {"share", kPercent},
+    {"_rate", kPercent},
+    {"_ratio", kPercent},
+};
+
+}  // namespace
+
+const std::vector<Quantity>& quantities() {
+  static const std::vector<Quantity> all = all_rows();
+  return all;
+}
+
+const Quantity* find_quantity(std::string_view name) {
+  static const auto by_name = [] {
+    std::map<std::string_view, const Quantity*> map;
+    for (const Quantity& quantity : quantities()) map.emplace(quantity.name, &quantity);
+    return map;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+std::vector<const Quantity*> headline_metrics() {
+  std::vector<const Quantity*> metrics;
+  for (std::string_view name : kHeadlines) metrics.push_back(find_quantity(name));
+  return metrics;
+}
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const Quantity& quantity : quantities())
+    if (quantity.kind == metric) names.push_back(quantity.name);
+  return names;
+}
+
+std::span<const UnitEnding> unit_endings() { return kEndings; }
+
+}  // namespace kvcap
