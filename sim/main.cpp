@@ -18,6 +18,7 @@
 
 #include "base/given_values.h"
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "base/print.h"
 #include "commands/commands.h"
 #include "des/world.h"
@@ -78,11 +79,9 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
   if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return;
-  std::string allowed;
-  for (const std::string& name : names) allowed += (allowed.empty() ? "" : ", ") + name;
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  throw kvcap::InputError("found the command \"" + std::string(argv[1]) + "\", allowed: " + allowed +
-                          kvcap::suggestion(argv[1], candidates));
+  throw kvcap::InputError("found the command \"" + std::string(argv[1]) +
+                          "\", allowed: " + kvcap::joined(names) + kvcap::suggestion(argv[1], candidates));
 }
 
 // What the user can do where the machine has run out of something.

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "base/joined.h"
+
 namespace kvcap {
 namespace {
-
-std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
-  return text;
-}
 
 // Each of `special` behind a backslash.
 std::string escaped(std::string_view text, std::string_view special) {

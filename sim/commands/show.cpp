@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "base/plain_text.h"
 #include "base/print.h"
 #include "base/python_numbers.h"
@@ -57,8 +58,7 @@ std::string beginning(const std::string& text, std::string_view marks) {
 Json ways_to_restore() {
   Json ways = Json::array();
   for (const RestoreRow& row : restore_table()) {
-    std::string keeps;
-    for (Keep keep : row.keeps) keeps += (keeps.empty() ? "" : " or ") + std::string(name(keep));
+    const std::string keeps = joined(row.keeps, " or ", [](Keep keep) { return name(keep); });
     ways.push_back("restore: " + std::string(name(row.restore)) + " (keep: " + keeps +
                    "): " + std::string(row.summary));
   }

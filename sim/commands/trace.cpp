@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "base/outputs.h"
 #include "base/plain_text.h"
 #include "base/print.h"
@@ -47,9 +48,8 @@ struct TraceArgs {
 
 [[noreturn]] void refuse(const std::string& where, const std::string& found,
                          const std::vector<std::string_view>& allowed) {
-  std::string names;
-  for (std::string_view one : allowed) names += (names.empty() ? "" : ", ") + std::string(one);
-  throw InputError(where + ": found \"" + found + "\", allowed: " + names + suggestion(found, allowed));
+  throw InputError(where + ": found \"" + found + "\", allowed: " + joined(allowed) +
+                   suggestion(found, allowed));
 }
 
 // What --format says, or how the file begins; `generate` has no file to look at.

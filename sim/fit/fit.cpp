@@ -36,7 +36,7 @@ std::string bytes_of(const VectorXd& logs) {
 }
 
 // Statistics of requests, of gaps between tokens, of what a log tells of itself.
-VectorXd joined(const VectorXd& a, const VectorXd& b, const VectorXd& c) {
+VectorXd stacked(const VectorXd& a, const VectorXd& b, const VectorXd& c) {
   VectorXd all(a.size() + b.size() + c.size());
   all << a, b, c;
   return all;
@@ -56,8 +56,8 @@ struct Target {
 
   explicit Target(const FitRun& of) : run(&of), times(measured_times(of)) {
     const VectorXd statistics = log_statistics(times), gaps = log_gaps(of), metrics = log_metrics(of);
-    logs = joined(statistics, gaps, metrics);
-    sigma = joined(deviations(statistics), shared_sigma(gaps, 1), shared_sigma(metrics, kLatencies));
+    logs = stacked(statistics, gaps, metrics);
+    sigma = stacked(deviations(statistics), shared_sigma(gaps, 1), shared_sigma(metrics, kLatencies));
   }
 
  private:
@@ -191,7 +191,7 @@ class Residuals {
                          const RunResult result =
                              simulate(scenario_at(run, parameters_, x), workload_at(run, parameters_, x));
                          refuse_rejected(run, result);
-                         return bytes_of(joined(log_statistics(simulated_times(run, result)),
+                         return bytes_of(stacked(log_statistics(simulated_times(run, result)),
                                                 log_gaps(run, result), log_metrics(run, result)));
                        },
                        {.label = "fitting"});

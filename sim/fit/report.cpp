@@ -5,6 +5,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/joined.h"
 #include "fit/fit.h"
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
@@ -33,12 +34,6 @@ std::string row_of(const FitEstimate& one) {
                    (format_number(scale * parameter.value_of(one.x)) + unit).c_str(),
                    (format_number(scale * low) + " to " + format_number(scale * high) + unit).c_str(),
                    100 * one.learned());
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& one : names) text += (text.empty() ? "" : ", ") + one;
-  return text;
 }
 
 std::string wrapped(const std::string& sentence) {

@@ -18,7 +18,7 @@ constexpr Unit kPercent{"%", 100};
 constexpr Unit kTokens{"tokens"};
 constexpr Unit kTokensPerS{"tokens/s"};
 constexpr Unit kTurns{"turns"};
-constexpr Unit kTurnsPerS{"turns/s"};
+constexpr Unit kRequestsPerS{"requests/s"};
 constexpr Unit kGb{"GB", 1e-9};
 constexpr Unit kGbPerS{"GB/s", 1e-9};
 constexpr Unit kKibPerToken{"KiB/token", 1.0 / 1024};
@@ -39,14 +39,14 @@ struct Row {
 
 constexpr Row kRows[] = {
     {"duration", "duration", kSeconds, less},
-    {"completed", "completed", kTurns, more},
-    {"rejected", "rejected", kTurns, less},
-    {"failed", "failed", kTurns, less},
-    {"abandoned", "abandoned", kTurns, less},
-    {"truncated", "truncated", kTurns, less},
-    {"rejected_share", "share of rejected turns", kPercent, less},
-    {"failed_share", "share of failed turns", kPercent, less},
-    {"truncated_share", "share of truncated turns", kPercent, less},
+    {"completed", "completed turns", kTurns, more},
+    {"rejected", "rejected turns", kTurns, less},
+    {"failed", "failed turns", kTurns, less},
+    {"abandoned", "abandoned turns", kTurns, less},
+    {"truncated", "truncated turns", kTurns, less},
+    {"rejected_share", "rejected", kPercent, less},
+    {"failed_share", "failed", kPercent, less},
+    {"truncated_share", "truncated", kPercent, less},
     {"stable", "keeps up", kNone, more},
     {"stable.verdict", "keeps up", kNone, neither, text},
     {"stable.reason", "why", kNone, neither, text},
@@ -56,10 +56,10 @@ constexpr Row kRows[] = {
     {"total_output_tokens", "output tokens", kTokens},
     {"wasted_prompt_tokens", "wasted prompt tokens", kTokens, less},
     {"wasted_output_tokens", "wasted output tokens", kTokens, less},
-    {"request_throughput", "turns", kTurnsPerS, more},
+    {"request_throughput", "throughput", kRequestsPerS, more},
     {"output_throughput", "output", kTokensPerS, more},
     {"total_token_throughput", "prompts and output", kTokensPerS, more},
-    {"request_goodput", "turns within the SLO", kTurnsPerS, more},
+    {"request_goodput", "goodput", kRequestsPerS, more},
     {"rates.from_s", "rates from", kSeconds},
     {"rates.to_s", "rates to", kSeconds},
     {"rates.steady", "rates of a steady window", kNone},
@@ -91,7 +91,7 @@ constexpr Row kRows[] = {
     {"kv_capacity_tokens", "KV capacity", kTokens},
     {"peak_kv_tokens", "most KV in use", kTokens},
     {"preemptions", "preemptions", kNone, less},
-    {"retried", "retried", kTurns, less},
+    {"retried", "retried turns", kTurns, less},
     {"saves_refused", "saves refused", kNone, less},
     {"saves_waiting_bytes", "most that waited to be saved", kGb, less},
     {"routing.imbalance", "busiest over mean node", kNone},
@@ -236,7 +236,7 @@ constexpr UnitEnding kEndings[] = {
     {"usd_per_kwh", {"$/kWh"}},
     {"usd", kUsd},
     {"sessions_per_s", {"sessions/s"}},
-    {"requests_per_s", {"requests/s"}},
+    {"requests_per_s", kRequestsPerS},
     {"per_s", {"1/s"}},
     {"_ms", kMs},
     {"_s", kSeconds},

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/joined.h"
 #include "base/resource.h"
 #include "metrics/cost.h"
 #include "metrics/format.h"
@@ -62,13 +63,6 @@ double part_ms(const Setting& setting, const Part& part) {
   return name == "prefill" ? ms - known_ms : ms;
 }
 
-std::string joined(const std::vector<std::string>& items, const std::string& last = " and ") {
-  std::string text;
-  for (std::size_t i = 0; i < items.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == items.size() ? last : ", ") + items[i];
-  return text;
-}
-
 // "20.0 ms loading, 6.10 ms projecting or recomputing": the noticeable parts of `whole_ms`, largest first.
 std::string parts_text(std::vector<std::pair<double, const char*>> parts, double whole_ms,
                        const char* positive = " ") {
@@ -78,7 +72,7 @@ std::string parts_text(std::vector<std::pair<double, const char*>> parts, double
   for (const auto& [ms, doing] : parts)
     if (std::abs(ms) > kNoticeable * std::abs(whole_ms))
       items.push_back(format_number(std::abs(ms)) + (ms < 0 ? " less " : positive) + doing);
-  return joined(items, ", ");
+  return joined(items);
 }
 
 std::string bound_text(const Setting& setting) {
@@ -149,7 +143,7 @@ std::string fastest_text(const Setting& winner, const std::vector<Setting>& othe
   text += ideal ? " brings a context back fastest (" : " serves turns with history fastest (";
   text +=
       format_number(std::max(least_ms, 0.0)) + (ideal ? " ms a turn" : " ms from admission to first token");
-  text += factors.empty() ? ")." : "): " + joined(factors) + ".";
+  text += factors.empty() ? ")." : "): " + listed(factors) + ".";
   return text;
 }
 
@@ -168,8 +162,8 @@ std::string storage_text(const Setting& winner, const std::vector<Setting>& othe
                             " bytes than " + other.label);
     }
   }
-  if (!alike.empty()) comparisons.push_back("as many bytes as " + joined(alike));
-  return comparisons.empty() ? "" : "It stores " + joined(comparisons) + ".";
+  if (!alike.empty()) comparisons.push_back("as many bytes as " + listed(alike));
+  return comparisons.empty() ? "" : "It stores " + listed(comparisons) + ".";
 }
 
 // one - other: "10.0 more queueing, 3.00 less loading", or without the "more".
@@ -227,12 +221,12 @@ std::vector<std::string> difference_texts(const std::vector<Setting>& settings,
 std::string tail_text(const std::vector<Setting>& settings, const std::vector<Difference>& differences) {
   const std::string against = " against " + settings[0].label;
   const auto tails = difference_texts(settings, differences, "p99_ttft_ms", true);
-  if (!tails.empty()) return "p99 TTFT" + against + ": " + joined(tails) + ".";
+  if (!tails.empty()) return "p99 TTFT" + against + ": " + listed(tails) + ".";
   const auto means = difference_texts(settings, differences, "mean_ttft_ms", true);
-  if (!means.empty()) return "Mean TTFT" + against + ", by batches of one run: " + joined(means) + ".";
+  if (!means.empty()) return "Mean TTFT" + against + ", by batches of one run: " + listed(means) + ".";
   const auto items = difference_texts(settings, differences, "p99_ttft_ms", false);
   if (items.empty()) return "";
-  return "p99 TTFT" + against + ": " + joined(items) + "; one run, so chance is not excluded.";
+  return "p99 TTFT" + against + ": " + listed(items) + "; one run, so chance is not excluded.";
 }
 
 std::string cheapest_text(const Setting& cheapest, const std::vector<Setting>& others,
@@ -252,7 +246,7 @@ std::string cheapest_text(const Setting& cheapest, const std::vector<Setting>& o
   }
   if (all_alike && !comparisons.empty()) return "All cost the same: " + price + ".";
   return cheapest.label + " is cheapest: " + price +
-         (comparisons.empty() ? "." : ", " + joined(comparisons) + ".");
+         (comparisons.empty() ? "." : ", " + listed(comparisons) + ".");
 }
 
 // Whether storing pays: what it costs beside what the GPU time that it saves would cost.
@@ -346,7 +340,7 @@ std::string most_stored_text(const RunResult& result) {
         (bytes >= 1e12 ? format_number(bytes / 1e12) + " TB in " : format_number(bytes / 1e9) + " GB in ") +
         std::string(name(tier)));
   }
-  return joined(parts);
+  return listed(parts);
 }
 
 // Bills of storage whose size nobody chose, beside what was stored there at most.
@@ -376,17 +370,17 @@ std::string overload_text(const std::vector<Setting>& settings) {
   }
   std::string text;
   if (!overloaded.empty()) {
-    text = "Warning: this machine cannot serve this rate with " + joined(overloaded, " or ") +
+    text = "Warning: this machine cannot serve this rate with " + listed(overloaded, " or ") +
            ": the requests inside grow throughout.";
   }
   if (!left.empty()) {
     text += std::string(text.empty() ? "" : " ") + "Warning: this machine cannot serve this rate with " +
-            joined(left, " or ") + ": clients give up.";
+            listed(left, " or ") + ": clients give up.";
   }
   if (!open.empty()) {
     text += std::string(text.empty() ? "" : " ") +
             "This run is too short to tell whether the machine serves this rate with " +
-            joined(open, " or ") +
+            listed(open, " or ") +
             " in the long run: let it be longer (workload.run_length steady, or a longer trace).";
   }
   return text;
@@ -401,7 +395,7 @@ std::string unanswered_text(const std::vector<Setting>& settings) {
     }
   }
   if (items.empty()) return "";
-  return "Warning: " + joined(items) + " of the turns; latencies are those of the others.";
+  return "Warning: " + listed(items) + " of the turns; latencies are those of the others.";
 }
 
 // The note on how GPUs without NVLink reach each other (cost/peer_collectives.h), where one was made.
@@ -463,8 +457,8 @@ std::string grouped(const std::vector<Setting>& settings, Value value) {
   }
   std::vector<std::string> items;
   items.reserve(groups.size());
-  for (const auto& [text, labels] : groups) items.push_back(text + " with " + joined(labels));
-  return joined(items, ", ");
+  for (const auto& [text, labels] : groups) items.push_back(text + " with " + listed(labels));
+  return joined(items);
 }
 
 std::string wear_text(const Setting& setting) {

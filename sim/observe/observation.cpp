@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/float_values.h"
+#include "base/joined.h"
 #include "base/plain_text.h"
 #include "metrics/format.h"
 #include "observe/growth.h"
@@ -49,9 +50,7 @@ void note(Observation& total, const ObservedLog& log, const Growth& growth) {
         " engines: counts and capacities are sums over them, shares are means");
   }
   if (total.models.size() > 1) {
-    std::string models;
-    for (const std::string& one : total.models) models += (models.empty() ? "" : ", ") + one;
-    add("several models are summed: " + models);
+    add("several models are summed: " + joined(total.models));
   }
   if (total.restarts > 0) {
     add("totals went back " + format_count(total.restarts, "time") +

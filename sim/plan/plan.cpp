@@ -4,6 +4,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "base/joined.h"
 #include "plan/plan_sizes.h"
 
 namespace kvcap {
@@ -25,11 +26,7 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-std::string Dimension::name() const {
-  std::string text;
-  for (const std::string& path : paths) text += (text.empty() ? "" : ",") + path;
-  return text;
-}
+std::string Dimension::name() const { return joined(paths, ","); }
 
 Changes changes_at(const std::vector<Dimension>& search, const Point& point) {
   Changes changes;

@@ -7,75 +7,52 @@
 #include <fstream>
 #include <optional>
 #include <set>
-#include <span>
 #include <variant>
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "base/json_document.h"
 #include "base/plain_text.h"
 #include "base/utf8.h"
+#include "documents/kind.h"
 #include "plan/results_file.h"
 #include "report/find_files.h"
 
 namespace kvcap {
 namespace {
 
-using Kind = Json::value_t;
-
-// What a document of a schema must have for anything to be shown of it.
-struct Part {
-  const char* key;
-  Kind kind;
-};
-struct Schema {
-  std::string_view name;
-  std::span<const Part> parts;
-};
-constexpr Part kResultParts[] = {{"policy", Kind::string}, {"metrics", Kind::object}};
-constexpr Part kCompareParts[] = {{"results", Kind::array}, {"differences", Kind::array}};
-constexpr Part kRestoreParts[] = {{"policies", Kind::array}};
-constexpr Part kPlanParts[] = {{"judged", Kind::array}};
-constexpr Part kBreakEvenParts[] = {{"cells", Kind::array}};
-constexpr Part kCapacityParts[] = {{"capacity", Kind::object}, {"curve", Kind::array}};
-constexpr Part kValidationParts[] = {{"checks", Kind::array}};
-constexpr Schema kSchemas[] = {
-    {"kvcap.result/1", kResultParts},         {"kvcap.compare/1", kCompareParts},
-    {"kvcap.restore/1", kRestoreParts},       {"kvcap.plan_result/1", kPlanParts},
-    {"kvcap.break_even/1", kBreakEvenParts},  {"kvcap.capacity/1", kCapacityParts},
-    {"kvcap.validation/1", kValidationParts}, {"kvcap.trace_stats/1", {}},
-};
-
-const Schema* schema_of(const Json& document) {
+// Null for what is no document that can be read.
+const DocumentKind* kind_of(const Json& document) {
   if (!document.is_object() || !document.contains("schema") || !document["schema"].is_string())
     return nullptr;
-  const auto* found = std::find_if(std::begin(kSchemas), std::end(kSchemas),
-                                   [&](const Schema& one) { return document["schema"] == one.name; });
-  return found == std::end(kSchemas) ? nullptr : found;
+  const DocumentKind* kind = find_document_kind(document["schema"].get<std::string>());
+  return kind && kind->is_file ? kind : nullptr;
 }
 
 std::string known_schemas() {
-  std::string names;
-  for (const Schema& schema : kSchemas) names.append(names.empty() ? "" : ", ").append(schema.name);
-  return names;
+  std::vector<std::string_view> names;
+  for (const DocumentKind* kind : document_kinds())
+    if (kind->is_file) names.push_back(kind->schema);
+  return joined(names);
 }
 
-void check_parts(const Json& document, const Schema& schema, const std::string& place) {
-  for (const Part& part : schema.parts) {
+void check_parts(const Json& document, const DocumentKind& kind, const std::string& place) {
+  for (const Part& part : kind.parts) {
     const auto found = document.find(part.key);
     if (found != document.end() && found->type() == part.kind) continue;
     throw InputError(place + ": " + part.key + ": found " +
                      (found == document.end() ? "nothing" : found->type_name()) + ", allowed in " +
-                     std::string(schema.name) + ": " + (part.kind == Kind::string ? "a " : "an ") +
+                     std::string(kind.schema) + ": " + (part.kind == Json::value_t::string ? "a " : "an ") +
                      Json(part.kind).type_name());
   }
-  if (schema.name != "kvcap.compare/1") return;
-  for (std::size_t i = 0; i < document["results"].size(); ++i) {
-    const Json& result = document["results"][i];
-    const std::string inner = place + ": results." + std::to_string(i);
-    if (!result.is_object())
-      throw InputError(inner + ": found " + result.type_name() + ", allowed: an object");
-    check_parts(result, kSchemas[0], inner);
+  if (!kind.items) return;
+  const auto& [list, item_kind] = *kind.items;
+  for (std::size_t i = 0; i < document[list].size(); ++i) {
+    const Json& item = document[list][i];
+    const std::string inner = place + ": " + list + "." + std::to_string(i);
+    if (!item.is_object()) throw InputError(inner + ": found " + item.type_name() + ", allowed: an object");
+    check_parts(item, *item_kind, inner);
   }
 }
 
@@ -147,7 +124,7 @@ class Names {
 };
 
 void read_side(const std::vector<std::string>& paths, bool is_before, Names& names,
-               std::vector<ReportInput>& inputs, std::vector<std::string>& skipped) {
+               std::vector<Document>& inputs, std::vector<std::string>& skipped) {
   std::set<std::filesystem::path> seen;
   for (const std::string& path : paths) {
     std::size_t found = 0;
@@ -176,14 +153,14 @@ void read_side(const std::vector<std::string>& paths, bool is_before, Names& nam
 Json read_document(std::string text, const std::string& place) {
   text = valid_utf8(text);
   Json document = read_json<Json>(text, place);
-  const Schema* schema = schema_of(document);
-  if (!schema) {
+  const DocumentKind* kind = kind_of(document);
+  if (!kind) {
     const bool has_schema = document.is_object() && document.contains("schema");
     const std::string found = has_schema ? beginning(document["schema"].dump()) : "none";
     throw InputError(place + ": schema: found " + found + ", allowed: " + known_schemas() +
                      ", or the results.sqlite of a sweep");
   }
-  check_parts(document, *schema, place);
+  check_parts(document, *kind, place);
   return document;
 }
 
@@ -241,10 +218,9 @@ Json read_sweep_rows(const std::string& path) {
           {"base", base}};
 }
 
-std::vector<ReportInput> read_inputs(const std::vector<std::string>& after,
-                                     const std::vector<std::string>& before,
-                                     std::vector<std::string>& skipped) {
-  std::vector<ReportInput> inputs;
+std::vector<Document> read_inputs(const std::vector<std::string>& after,
+                                  const std::vector<std::string>& before, std::vector<std::string>& skipped) {
+  std::vector<Document> inputs;
   Names names;
   read_side(after, false, names, inputs, skipped);
   read_side(before, true, names, inputs, skipped);

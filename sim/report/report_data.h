@@ -5,51 +5,28 @@
 //
 //   {"schema", "title", "kvcap_version",
 //    "inputs": [{"name": short and unique, "path": as given, "side": "after" | "before", "content": {...}}],
+//    "quantities": {"names": {name: {"title", "unit", "scale", "better"}}, "endings", "headlines"},
 //    "takeaways": {"overview": [sentence...], and the same: "latency", "cache", "resources",
 //                  "restoration", "sweep", "plan", "capacity", "validation", "changes"}}
 //
-// A content is a document of one of these schemas:
-//   kvcap.result/1, kvcap.compare/1      kvcap run and compare
-//   kvcap.restore/1                      kvcap restore --json
-//   kvcap.plan_result/1                  kvcap plan --json
-//   kvcap.break_even/1                   kvcap plan --break-even --json
-//   kvcap.capacity/1                     kvcap capacity --json
-//   kvcap.validation/1                   kvcap validate --json
-//   kvcap.trace_stats/1                  kvcap trace stats --json
-//   kvcap.sweep_rows/1                   made here from the results.sqlite of kvcap sweep:
-//     {"schema", "name", "parameters": [paths that vary], "metrics": [names], "rows": N, "total_rows": M,
-//      "columns": {path, metric or "status": [N values]}, "base": resolved scenario of the first row}
-//     N is at most kMostSweepRows: evenly thinned beyond. What failed has null metrics; its status is
-//     "failed" or "timeout", and "missing" where nothing has run yet.
-//
-// No key is ever renamed; keys may be added.
+// A content is a document of one of the kinds of documents/kind.h. `quantities` is the table of
+// metrics/quantity.h. No key is ever renamed; keys may be added.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace kvcap {
+#include "documents/document.h"
 
-using Json = nlohmann::ordered_json;
+namespace kvcap {
 
 inline constexpr int64_t kMostSweepRows = 2000;
 
-// One document. All texts are valid UTF-8.
-struct ReportInput {
-  std::string name;
-  std::string path;
-  bool is_before = false;
-  Json content;
-
-  // "kvcap.compare/1"
-  std::string schema() const { return content.at("schema").get<std::string>(); }
-};
-
 struct Report {
   std::string title;
-  std::vector<ReportInput> inputs;
+  std::vector<Document> inputs;
 };
 
 // "kvcap.report/1" on one line, in ASCII.

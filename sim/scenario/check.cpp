@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "policy/group_rules.h"
 #include "policy/table.h"
 #include "scenario/fields.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/joined.h"
 #include "policy/key_table.h"
 #include "policy/table.h"
 #include "serving/engines.h"
@@ -1147,12 +1148,6 @@ std::string number_text(double value) {
   return text;
 }
 
-std::string joined(Names names) {
-  std::string text;
-  for (std::string_view one : names) text += (text.empty() ? "" : ", ") + std::string(one);
-  return text;
-}
-
 static std::string range_text(const std::string& what, const FieldSpec& spec) {
   return what + " from " + number_text(spec.min) + (spec.below_max ? " to less than " : " to ") +
          number_text(spec.max);
@@ -1160,9 +1155,7 @@ static std::string range_text(const std::string& what, const FieldSpec& spec) {
 
 std::string allowed_integers(const FieldSpec& spec) {
   if (spec.integers.empty()) return range_text("an integer", spec);
-  std::string text;
-  for (int64_t one : spec.integers) text += (text.empty() ? "" : ", ") + std::to_string(one);
-  return text;
+  return joined(spec.integers, ", ", [](int64_t one) { return std::to_string(one); });
 }
 std::string allowed_numbers(const FieldSpec& spec) { return range_text("a number", spec); }
 

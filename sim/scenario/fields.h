@@ -121,7 +121,6 @@ inline constexpr std::string_view kHardwareSchema = "kvcap.hardware/1";
 // "an integer from 1 to 8", "a number from 0.5 to 2": the range as errors and help say it.
 std::string allowed_integers(const FieldSpec& spec);
 std::string allowed_numbers(const FieldSpec& spec);
-std::string joined(std::span<const std::string_view> names);
 // The shortest decimal text that reads back as the same double.
 std::string number_text(double value);
 

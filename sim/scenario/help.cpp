@@ -1,4 +1,5 @@
 // The table of fields as text for --help.
+#include "base/joined.h"
 #include "policy/keys.h"
 #include "policy/table.h"
 #include "scenario/fields.h"

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "scenario/fields.h"
 #include "scenario/hf_config.h"
 #include "scenario/model_reading.h"

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 

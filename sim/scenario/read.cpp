@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "base/json_document.h"
 #include "base/plain_text.h"
 #include "scenario/fields.h"

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "base/json_document.h"
 #include "base/python_numbers.h"
 #include "base/utf8.h"

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "validate/fit_pairs.h"
 #include "validate/measured.h"
 #include "validate/papers.h"
@@ -39,11 +40,7 @@ bool is_asked_for(const Suite& suite, const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::string suite_names() {
-  std::string names;
-  for (const Suite& suite : kSuites) names += (names.empty() ? "" : ", ") + std::string(suite.name);
-  return names;
-}
+std::string suite_names() { return joined(kSuites, ", ", &Suite::name); }
 
 // Errors that others published: BLIS in inference-sim's pages on the runs of training c4f03409 that it held
 // out, DynoSim's on points of InferenceX.

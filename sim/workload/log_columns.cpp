@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/joined.h"
 
 namespace kvcap {
 namespace {
@@ -36,9 +37,7 @@ LogField field_of(std::string_view name) {
   const std::vector<std::string_view> names = field_names();
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<LogField>(found - names.begin());
-  std::string all;
-  for (std::string_view one : names) all += (all.empty() ? "" : ", ") + std::string(one);
-  refuse("found " + std::string(name) + ", allowed: " + all + suggestion(name, names));
+  refuse("found " + std::string(name) + ", allowed: " + joined(names) + suggestion(name, names));
 }
 
 std::string_view without_blanks(std::string_view text) {

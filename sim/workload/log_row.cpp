@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "base/plain_text.h"
 #include "workload/json_fields.h"
 
@@ -67,8 +68,7 @@ double LogRow::duration_s(std::size_t i, TimeUnit unit) const {
 }
 
 BadRowError no_such_column(std::string_view wanted, std::span<const std::string> there) {
-  std::string names;
-  for (const std::string& name : there) names += (names.empty() ? "" : ", ") + name;
+  const std::string names = joined(there);
   const std::vector<std::string_view> candidates(there.begin(), there.end());
   return {std::string(wanted) + ": no such column, the file has " + (names.empty() ? "none" : names) +
           suggestion(wanted, candidates)};

@@ -26,7 +26,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"launch", {"scenario", "serving", "policy", "spec", "base"}},
     {".", {"scenario", "serving", "policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
     {"plan", {".", "scenario", "metrics", "workload", "base"}},
-    {"report", {"plan", "metrics", "base"}},
+    {"documents", {"metrics", "base"}},
+    {"report", {"documents", "plan", "metrics", "base"}},
     {"observe", {"metrics", "base"}},
     {"fit", {".", "plan", "scenario", "cost", "spec", "metrics", "workload", "base"}},
     {"validate",
@@ -34,8 +35,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"library", {"plan", "scenario", "metrics", "base"}},
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
-     {".", "report", "validate", "fit", "observe", "plan", "launch", "scenario", "policy", "cost", "spec",
-      "metrics", "workload", "base"}},
+     {".", "report", "documents", "validate", "fit", "observe", "plan", "launch", "scenario", "policy",
+      "cost", "spec", "metrics", "workload", "base"}},
 };
 
 std::string folder_of(const std::string& path) {

@@ -1,14 +1,29 @@
-// Values of documents that somebody else may have written: what is missing or of another kind is NaN, "" or
-// empty, so that the rest of a document can still be shown.
+// A document: JSON of one of the schemas that kvcap writes, as a report shows it.
+//
+// It may be somebody else's: what is missing or of another kind is NaN, "" or empty, so that the rest can
+// still be shown.
 #pragma once
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-
-#include "report/report_data.h"
+#include <vector>
 
 namespace kvcap {
+
+using Json = nlohmann::ordered_json;
+
+// All texts are valid UTF-8.
+struct Document {
+  std::string name;  // short and unique
+  std::string path;  // as given
+  bool is_before = false;
+  Json content;
+
+  // "kvcap.compare/1"
+  std::string schema() const { return content.at("schema").get<std::string>(); }
+};
 
 // The value behind a key; null where there is none.
 inline const Json& value_of(const Json& object, std::string_view key) {
@@ -38,6 +53,13 @@ inline const Json& list_of(const Json& object, std::string_view key) {
   static const Json kEmpty = Json::array();
   const Json& value = value_of(object, key);
   return value.is_array() ? value : kEmpty;
+}
+
+// Texts or JSON of every item.
+inline std::vector<std::string> texts_of(const Json& list) {
+  std::vector<std::string> texts;
+  for (const Json& item : list) texts.push_back(text_or_json(item));
+  return texts;
 }
 
 }  // namespace kvcap

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "documents/change.h"
+#include "documents/document.h"
+#include "documents/markdown_page.h"
 #include "metrics/recorder.h"
 #include "metrics/result.h"
-#include "report/report_data.h"
 
 namespace kvcap {
 
@@ -19,11 +21,17 @@ struct ResultGroup {
 };
 
 // Of one side, in order.
-std::vector<ResultGroup> result_groups(const std::vector<ReportInput>& inputs, bool is_before);
+std::vector<ResultGroup> result_groups(const std::vector<Document>& inputs, bool is_before);
 
 // From "kvcap.result/1"; without turns. What is missing stays empty.
 RunResult read_result(const Json& json);
 // From "kvcap.compare/1": those against its first setting, and those between the others.
 std::vector<Difference> read_differences(const Json& compare);
+
+// The table that a terminal shows, as Markdown.
+void add_results(const ResultGroup& group, MarkdownPage& page);
+
+// Of what both sides have, matched by scenario and setting.
+void add_result_changes(const std::vector<Document>& documents, std::vector<Change>& changes);
 
 }  // namespace kvcap

@@ -1,25 +1,25 @@
-#include "report/capacity_views.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "documents/kind.h"
 #include "metrics/format.h"
-#include "report/json_values.h"
+#include "metrics/quantity.h"
 
 namespace kvcap {
 namespace {
 
+constexpr Part kCapacityParts[] = {{"capacity", Json::value_t::object}, {"curve", Json::value_t::array}};
+
 struct ViewColumn {
-  const char* head;
   const char* metric;
-  double scale = 1;
   bool is_alarm = false;  // shown where it is not 0
+
+  Unit unit() const { return find_quantity(metric)->unit; }
+  std::string head() const { return find_quantity(metric)->title + " " + std::string(unit().symbol); }
 };
 constexpr ViewColumn kColumns[] = {
-    {"mean TTFT ms", "mean_ttft_ms"},         {"p99 TTFT ms", "p99_ttft_ms"},
-    {"p99 TPOT ms", "p99_tpot_ms"},           {"rejected %", "rejected_share", 100, true},
-    {"failed %", "failed_share", 100, true},  {"truncated %", "truncated_share", 100, true},
-    {"output tokens/s", "output_throughput"}, {"goodput requests/s", "request_goodput"}};
+    {"mean_ttft_ms"},       {"p99_ttft_ms"},           {"p99_tpot_ms"},       {"rejected_share", true},
+    {"failed_share", true}, {"truncated_share", true}, {"output_throughput"}, {"request_goodput"}};
 
 double metric_of(const Json& point, const char* metric) {
   return number_of(value_of(point, "metrics"), metric);
@@ -48,8 +48,6 @@ std::string interval_text(const Json& capacity) {
   return " (95 % interval " + format_number(low) +
          (std::isnan(high) ? " or more" : " to " + format_number(high)) + ")";
 }
-
-}  // namespace
 
 std::vector<std::string> capacity_sentences(const Json& capacity) {
   const double load = number_of(value_of(capacity, "capacity"), "mean");
@@ -81,7 +79,9 @@ std::vector<std::string> capacity_sentences(const Json& capacity) {
   return said;
 }
 
-CapacityTable capacity_table(const Json& capacity) {
+// A row a load of the curve; columns of rejected, failed and truncated turns only where there are any.
+void capacity_markdown(const Document& document, MarkdownPage& page) {
+  const Json& capacity = document.content;
   const Json& curve = list_of(capacity, "curve");
   std::vector<ViewColumn> columns;
   for (const ViewColumn& one : kColumns) {
@@ -90,20 +90,46 @@ CapacityTable capacity_table(const Json& capacity) {
     if (!one.is_alarm || happens) columns.push_back(one);
   }
   const bool closed_loop = is_closed_loop(capacity);
-  CapacityTable table;
-  table.head = {closed_loop ? "active sessions" : "requests/s"};
-  for (const ViewColumn& one : columns) table.head.emplace_back(one.head);
-  table.head.emplace_back("misses");
+  Cells head = {closed_loop ? "active sessions" : "requests/s"};
+  for (const ViewColumn& one : columns) head.push_back(one.head());
+  head.emplace_back("misses");
+  std::vector<Cells> rows;
   for (const Json& point : curve) {
-    std::vector<std::string>& row = table.rows.emplace_back();
+    Cells& row = rows.emplace_back();
     row.push_back(format_number(number_of(point, closed_loop ? "concurrency" : "requests_per_s")));
     for (const ViewColumn& one : columns)
-      row.push_back(format_number(one.scale * metric_of(point, one.metric)));
+      row.push_back(format_number(one.unit().scale * metric_of(point, one.metric)));
     const std::string missed = text_of(point, "missed");
     const std::string stable = text_of(point, "stable");
     row.push_back(stable == "stable" || stable.empty() ? missed : stable);
   }
-  return table;
+  page.heading(2, document.name);
+  page.table(head, rows, 0);
 }
+
+void capacity_csv(const Document& document, CsvRows& rows) {
+  const Json& capacity = value_of(document.content, "capacity");
+  const std::string unit = text_of(document.content, "unit");
+  rows.add(document.name, "", "capacity." + unit, number_of(capacity, "mean"));
+  const Json& interval = list_of(capacity, "interval");
+  for (std::size_t i = 0; i < interval.size() && i < 2; ++i)
+    rows.add(document.name, "", "capacity." + unit + (i == 0 ? ".from" : ".to"), number_or_nan(interval[i]));
+  for (const Json& point : list_of(document.content, "curve")) {
+    const Json& metrics = value_of(point, "metrics");
+    if (!metrics.is_object()) continue;
+    for (const auto& [name, value] : metrics.items())
+      rows.add(document.name, unit + "=" + text_of(point, unit), name, number_or_nan(value),
+               number_of(value_of(point, "half_widths"), name));
+  }
+}
+
+}  // namespace
+
+const DocumentKind kCapacityDocument = {.schema = "kvcap.capacity/1",
+                                        .page = "capacity",
+                                        .parts = kCapacityParts,
+                                        .add_csv = capacity_csv,
+                                        .add_markdown = capacity_markdown,
+                                        .sentences = capacity_sentences};
 
 }  // namespace kvcap

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <map>
+
+#include "base/joined.h"
+#include "documents/items.h"
+#include "documents/kind.h"
+#include "metrics/format.h"
+
+namespace kvcap {
+namespace {
+
+constexpr Part kMapParts[] = {{"cells", Json::value_t::array}};
+
+std::vector<std::string> map_sentences(const Json& map) {
+  std::map<std::string, int64_t> wins;
+  int64_t cells = 0, same = 0, compared = 0;
+  for (const Json& cell : list_of(map, "cells")) {
+    const std::string winner = text_of(cell, "winner"), expected = text_of(cell, "closed_form_winner");
+    ++cells;
+    if (!winner.empty()) ++wins[winner];
+    if (expected.empty() || winner.empty()) continue;
+    ++compared;
+    same += winner == expected;
+  }
+  if (wins.empty()) return {};
+  std::vector<std::pair<int64_t, std::string>> order;
+  order.reserve(wins.size());
+  for (const auto& [policy, count] : wins) order.emplace_back(-count, policy);
+  std::sort(order.begin(), order.end());
+  std::vector<std::string> items;
+  items.reserve(order.size());
+  for (const auto& [count, policy] : order) items.push_back(policy + " " + format_count(-count));
+  std::vector<std::string> said = {"Of " + format_count(cells) + " pairs of " + text_of(map, "across") +
+                                   " and " + text_of(map, "down") + " are won: " + joined(items) + "."};
+  if (compared > 0)
+    said.push_back("The closed form names the same winner in " + format_count(same) + " of " +
+                   format_count(compared) + ".");
+  if (const Json& boundaries = list_of(map, "boundaries"); !boundaries.empty()) {
+    const Json& first = boundaries.front();
+    said.push_back("At " + text_of(map, "down") + " " + text_of(first, "down") + ", " +
+                   text_of(first, "from") + " gives way to " + text_of(first, "to") + " at " +
+                   text_of(map, "across") + " " + format_number(number_of(first, "simulated")) + ".");
+  }
+  return said;
+}
+
+void map_markdown(const Document& document, MarkdownPage& page) {
+  const Json& map = document.content;
+  page.heading(2, document.name);
+  Cells head = {text_of(map, "down") + " \\ " + text_of(map, "across")};
+  std::vector<Cells> rows;
+  std::map<std::string, std::size_t> columns, places;
+  for (const Json& cell : list_of(map, "cells")) {
+    const std::string across = text_of(cell, "across"), down = text_of(cell, "down");
+    if (columns.try_emplace(across, head.size()).second) head.push_back(across);
+    if (places.try_emplace(down, rows.size()).second) rows.push_back({down});
+    Cells& row = rows[places[down]];
+    row.resize(std::max(row.size(), columns[across] + 1));
+    row[columns[across]] = text_of(cell, "winner");
+  }
+  for (Cells& row : rows) row.resize(head.size());
+  page.table(head, rows, head.size());
+}
+
+void map_csv(const Document& document, CsvRows& rows) {
+  const std::string across = text_of(document.content, "across"), down = text_of(document.content, "down");
+  for (const Json& cell : list_of(document.content, "cells")) {
+    std::string place = across;
+    place.append("=").append(text_of(cell, "across")).append(" ").append(down);
+    place.append("=").append(text_of(cell, "down")).append(" ");
+    for (const Json& one : list_of(cell, "policies")) {
+      const std::string setting = place + text_of(one, "policy");
+      for (const char* metric : {"ttft_s", "closed_form_ttft_s"})
+        rows.add(document.name, setting, metric, number_of(one, metric));
+    }
+  }
+}
+
+void map_change_sentences(const Document& then, const Document& now, std::vector<std::string>& sentences) {
+  const auto place = [](const Json& cell) { return text_of(cell, "across") + "\n" + text_of(cell, "down"); };
+  std::map<std::string, std::string> old;
+  for (const Json& cell : list_of(then.content, "cells")) old[place(cell)] = text_of(cell, "winner");
+  int64_t common = 0, changed = 0;
+  for (const Json& cell : list_of(now.content, "cells")) {
+    const auto match = old.find(place(cell));
+    if (match == old.end()) continue;
+    ++common;
+    changed += match->second != text_of(cell, "winner");
+  }
+  sentences.push_back(now.name + ": another policy wins in " + format_count(changed) + " of " +
+                      format_count(common) + " places of both maps.");
+}
+
+}  // namespace
+
+const DocumentKind kBreakEvenDocument = {.schema = "kvcap.break_even/1",
+                                         .page = "sweep",
+                                         .parts = kMapParts,
+                                         .add_csv = map_csv,
+                                         .add_markdown = map_markdown,
+                                         .sentences = map_sentences,
+                                         .key = name_of,
+                                         .add_change_sentences = map_change_sentences};
+
+}  // namespace kvcap

@@ -1,0 +1,26 @@
+// A page of Markdown: headings, lists and tables of texts that are nothing but texts in it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace kvcap {
+
+using Cells = std::vector<std::string>;
+
+class MarkdownPage {
+ public:
+  void heading(int level, const std::string& text);
+  void list(const std::vector<std::string>& items);
+  // The first `texts` columns are read from the left, the others are numbers. A long table is cut, and says
+  // so.
+  void table(const Cells& head, const std::vector<Cells>& rows, std::size_t texts);
+  std::string take() { return std::move(text_); }
+
+ private:
+  void row(const Cells& cells);
+
+  std::string text_;
+};
+
+}  // namespace kvcap

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/joined.h"
+#include "base/plain_text.h"
+#include "documents/items.h"
+#include "documents/kind.h"
+#include "metrics/format.h"
+
+namespace kvcap {
+namespace {
+
+constexpr Part kRestoreParts[] = {{"policies", Json::value_t::array}};
+
+// What is free by assumption answers nobody.
+bool is_buildable(const Json& entry) {
+  const bool is_free = number_of(entry, "read_bytes") > 0 && number_of(entry, "restore_s") < 1e-9;
+  return text_of(entry, "policy") != "ideal" && !is_free;
+}
+
+std::vector<std::string> restore_sentences(const Json& restore) {
+  std::vector<const Json*> entries;
+  double farthest = 0;
+  std::string farthest_policy;
+  for (const Json& entry : list_of(restore, "policies")) {
+    if (is_buildable(entry) && number_of(entry, "restore_s") > 0) entries.push_back(&entry);
+    // As a share of the whole answer: what takes no time has no relative error.
+    const double off = std::abs(number_of(entry, "restore_s") - number_of(entry, "closed_form_restore_s")) /
+                       number_of(entry, "ttft_s");
+    if (off > farthest) {
+      farthest = off;
+      farthest_policy = text_of(entry, "policy");
+    }
+  }
+  if (entries.empty()) return {};
+  std::stable_sort(entries.begin(), entries.end(), [](const Json* a, const Json* b) {
+    return number_of(*a, "restore_s") < number_of(*b, "restore_s");
+  });
+  const Json& best = *entries.front();
+  const std::string policy = text_of(best, "policy");
+  // Against the next that is noticeably slower, and the slowest.
+  std::vector<std::string> factors;
+  const auto factor_of = [&](const Json* other) {
+    return number_of(*other, "restore_s") / number_of(best, "restore_s");
+  };
+  const auto next = std::find_if(entries.begin(), entries.end(),
+                                 [&](const Json* other) { return factor_of(other) > kNoticeable; });
+  const auto last = entries.empty() ? entries.end() : entries.end() - 1;
+  for (auto other = next; other != entries.end(); other = other == last ? entries.end() : last)
+    factors.push_back(format_number(factor_of(*other)) + "x faster than " + text_of(**other, "policy"));
+  const double tokens = number_of(restore, "tokens");
+  std::vector<std::string> said = {
+      policy + " brings " + (std::isnan(tokens) ? "" : format_count(std::llround(tokens))) + " tokens of " +
+      text_of(restore, "model") + " back from " + text_of(restore, "tier") + " on " +
+      text_of(restore, "hardware") + " in " + format_number(1e3 * number_of(best, "restore_s")) + " ms" +
+      (factors.empty() ? "." : ": " + joined(factors) + ".")};
+  const Json& schedule = value_of(best, "schedule");
+  const std::string bound = text_of(best, "bound");
+  said.push_back(policy + " keeps " + format_number(number_of(best, "stored_bytes_per_token") / 1024) +
+                 " KiB a token and brings " + text_of(schedule, "hidden_layers") +
+                 " layers back from hidden states, " + text_of(schedule, "kv_layers") +
+                 " from keys and values and " + text_of(schedule, "recompute_layers") + " from tokens; " +
+                 (bound == "io"        ? "loading binds."
+                  : bound == "compute" ? "the GPU binds."
+                                       : "loading and GPU finish together."));
+  said.push_back(farthest < 1e-6 ? "Simulation and closed form agree."
+                                 : "Simulation and closed form differ by at most " +
+                                       format_percent(farthest) + " of TTFT (" + farthest_policy + ").");
+  return said;
+}
+
+std::string ms(const Json& object, std::string_view key) {
+  return format_number(1e3 * number_of(object, key));
+}
+
+void restore_markdown(const Document& document, MarkdownPage& page) {
+  const Json& restore = document.content;
+  page.heading(2, document.name + ": " + text_of(restore, "tokens") + " tokens of " +
+                      text_of(restore, "model") + " from " + text_of(restore, "tier") + " on " +
+                      text_of(restore, "hardware"));
+  std::vector<Cells> rows;
+  for (const Json& entry : list_of(restore, "policies")) {
+    const Json& schedule = value_of(entry, "schedule");
+    rows.push_back({text_of(entry, "policy"), ms(entry, "restore_s"), ms(entry, "ttft_s"),
+                    ms(entry, "closed_form_restore_s"),
+                    text_of(schedule, "hidden_layers") + "/" + text_of(schedule, "kv_layers") + "/" +
+                        text_of(schedule, "recompute_layers"),
+                    format_number(number_of(entry, "stored_bytes_per_token") / 1024),
+                    text_of(entry, "bound")});
+  }
+  page.table({"policy", "restore ms", "TTFT ms", "closed form ms", "layers hidden/KV/recomputed",
+              "stored KiB/token", "bound by"},
+             rows, 1);
+}
+
+void restore_csv(const Document& document, CsvRows& rows) { rows.add_list(document, "policies", "policy"); }
+
+std::string restore_key(const Json& restore) {
+  std::string key;
+  for (const char* name : {"model", "hardware", "tokens", "new_tokens", "tier"})
+    key += text_of(restore, name) + "\n";
+  return key;
+}
+void restore_changes(const Document& then, const Document& now, std::vector<Change>& changes) {
+  const auto old = by_name(list_of(then.content, "policies"), "policy");
+  for (const Json& entry : list_of(now.content, "policies")) {
+    const std::string policy = text_of(entry, "policy");
+    const auto match = old.find(policy);
+    if (match == old.end()) continue;
+    changes.push_back({now.name, policy, "restore_s", "restoration", "ms",
+                       1e3 * number_of(*match->second, "restore_s"), 1e3 * number_of(entry, "restore_s"), 0});
+  }
+}
+
+}  // namespace
+
+const DocumentKind kRestoreDocument = {.schema = "kvcap.restore/1",
+                                       .page = "restoration",
+                                       .parts = kRestoreParts,
+                                       .add_csv = restore_csv,
+                                       .add_markdown = restore_markdown,
+                                       .sentences = restore_sentences,
+                                       .key = restore_key,
+                                       .add_changes = restore_changes};
+
+}  // namespace kvcap

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/float_values.h"
+#include "base/joined.h"
+#include "documents/items.h"
+#include "documents/kind.h"
+#include "metrics/format.h"
+#include "metrics/quantiles.h"
+#include "metrics/quantity.h"
+
+namespace kvcap {
+namespace {
+
+struct SettingColumn {
+  std::string name;
+  const Json* values = nullptr;
+};
+
+// Whether the row's run rejected turns, or clients gave some up for good.
+bool leaves_unanswered(const Json& columns, std::size_t row) {
+  const auto has = [&](const char* what) {
+    const Json& counts = list_of(columns, what);
+    return row < counts.size() && number_or_nan(counts[row]) > 0;
+  };
+  return has("rejected") || has("failed");
+}
+
+// Rows in which `metric` is a number of a run that kept up with its rate and answered every turn.
+std::vector<std::size_t> good_rows(const Json& sweep, const Json& values) {
+  const Json& columns = value_of(sweep, "columns");
+  const Json& verdicts = list_of(columns, "stable.verdict");
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool is_saturated = i < verdicts.size() && verdicts[i] == "saturated";
+    if (!is_saturated && !leaves_unanswered(columns, i) && values[i].is_number()) rows.push_back(i);
+  }
+  return rows;
+}
+
+std::string point_text(const std::vector<SettingColumn>& parameters, std::size_t row) {
+  std::vector<std::string> parts;
+  for (const SettingColumn& one : parameters)
+    if (row < one.values->size()) parts.push_back(one.name + "=" + text_or_json((*one.values)[row]));
+  return parts.empty() ? "the only point" : joined(parts, " ");
+}
+
+std::string value_text(double value, const Quantity& metric) {
+  return format_number(metric.unit.scale * value) + " " + std::string(metric.unit.symbol);
+}
+
+std::string best_text(const Json& sweep, const std::vector<SettingColumn>& parameters,
+                      const Quantity& metric) {
+  const Json& values = list_of(value_of(sweep, "columns"), metric.name);
+  const std::vector<std::size_t> rows = good_rows(sweep, values);
+  if (rows.empty()) return "";
+  const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
+    return values[a].get<double>() < values[b].get<double>();
+  });
+  std::string text = "The least " + metric.title + " is at " + point_text(parameters, *least) + ", " +
+                     value_text(values[*least].get<double>(), metric);
+  if (*most != *least)
+    text += ", and the greatest at " + point_text(parameters, *most) + ", " +
+            value_text(values[*most].get<double>(), metric);
+  return text + ".";
+}
+
+// The parameter between whose values the medians of the metric lie farthest apart, as a ratio.
+std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& parameters,
+                           const Quantity& metric) {
+  const Json& values = list_of(value_of(sweep, "columns"), metric.name);
+  const std::vector<std::size_t> rows = good_rows(sweep, values);
+  double greatest = kNoticeable;
+  std::string text;
+  for (const SettingColumn& parameter : parameters) {
+    std::map<std::string, std::vector<double>> by_value;
+    for (std::size_t row : rows)
+      if (row < parameter.values->size())
+        by_value[text_or_json((*parameter.values)[row])].push_back(values[row].get<double>());
+    std::vector<std::pair<double, std::string>> medians;
+    medians.reserve(by_value.size());
+    for (auto& [value, numbers] : by_value) medians.emplace_back(describe(numbers).median, value);
+    if (medians.size() < 2) continue;
+    const auto [low, high] = std::minmax_element(medians.begin(), medians.end());
+    const double ratio = high->first / low->first;
+    if (!(ratio > greatest) || !std::isfinite(ratio)) continue;
+    greatest = ratio;
+    text = parameter.name + " moves " + metric.title + " most: its median is " +
+           value_text(low->first, metric) + " at " + low->second + " and " + value_text(high->first, metric) +
+           " at " + high->second + ".";
+  }
+  return text;
+}
+
+std::vector<std::string> sweep_sentences(const Json& sweep) {
+  const Json& columns = value_of(sweep, "columns");
+  std::vector<SettingColumn> parameters;
+  for (const std::string& name : texts_of(list_of(sweep, "parameters")))
+    parameters.push_back({name, &list_of(columns, name)});
+  std::map<std::string, int64_t> statuses;
+  for (const std::string& status : texts_of(list_of(columns, "status"))) ++statuses[status];
+  const double total = number_of(sweep, "total_rows"), rows = number_of(sweep, "rows");
+  std::string counts;
+  for (const auto& [status, count] : statuses)
+    if (status != "ok") counts += ", " + format_count(count) + " " + status;
+  std::string points =
+      format_count(statuses["ok"]) + " of " + format_count(std::llround(rows)) + " points ran" + counts;
+  if (total > rows)
+    points += " (shown are " + format_count(std::llround(rows)) + " of " + format_count(std::llround(total)) +
+              ", evenly thinned)";
+  int64_t overloaded = 0;
+  for (const Json& verdict : list_of(columns, "stable.verdict")) overloaded += verdict == "saturated";
+  if (overloaded > 0)
+    points += "; " + format_count(overloaded) + " cannot serve their rate and are left out below";
+  int64_t unanswering = 0;
+  const std::size_t points_shown = list_of(columns, "rejected").size();
+  for (std::size_t row = 0; row < points_shown; ++row) unanswering += leaves_unanswered(columns, row);
+  if (unanswering > 0)
+    points += "; " + format_count(unanswering) + " leave turns unanswered and are left out, too";
+  std::vector<std::string> said;
+  const double replications = number_of(value_of(sweep, "base"), "replications");
+  const std::string chance = replications > 1 ? "" : " One run a point, so small differences may be chance.";
+  const Quantity& ttft = *find_quantity("p99_ttft_ms");
+  const Quantity& cost = *find_quantity("cost.usd_per_million_output_tokens");
+  for (std::string text : {strongest_text(sweep, parameters, ttft), best_text(sweep, parameters, ttft),
+                           best_text(sweep, parameters, cost)}) {
+    if (!text.empty()) said.push_back(std::move(text));
+  }
+  said.push_back(points + "." + chance);
+  return said;
+}
+
+void sweep_markdown(const Document& document, MarkdownPage& page) {
+  const Json& columns = value_of(document.content, "columns");
+  std::vector<const char*> metrics = {"mean_ttft_ms", "p99_ttft_ms"};
+  for (const char* alarm : {"rejected", "failed", "truncated"}) {
+    const Json& counts = list_of(columns, alarm);
+    if (std::any_of(counts.begin(), counts.end(), [](const Json& one) { return number_or_nan(one) > 0; }))
+      metrics.push_back(alarm);
+  }
+  metrics.insert(metrics.end(), {"token_hit_rate", "cost.usd_per_million_output_tokens"});
+  Cells names;
+  for (const Json& name : list_of(document.content, "parameters")) names.push_back(text_or_json(name));
+  const std::size_t parameters = names.size() + 1;
+  names.push_back("status");
+  for (const char* metric : metrics) names.emplace_back(metric);
+  std::vector<Cells> rows(list_of(columns, "status").size());
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    const Json& values = list_of(columns, names[c]);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Json& value = i < values.size() ? values[i] : Json();
+      rows[i].push_back(c < parameters ? text_or_json(value) : format_number(number_or_nan(value)));
+    }
+  }
+  page.heading(2, document.name);
+  page.table(names, rows, parameters);
+}
+
+void sweep_csv(const Document& document, CsvRows& rows) {
+  const Json& columns = value_of(document.content, "columns");
+  for (std::size_t i = 0; i < list_of(columns, "status").size(); ++i) {
+    std::string point;
+    for (const Json& parameter : list_of(document.content, "parameters")) {
+      const std::string name = text_or_json(parameter);
+      const Json& values = list_of(columns, name);
+      if (i < values.size()) point += (point.empty() ? "" : " ") + name + "=" + text_or_json(values[i]);
+    }
+    for (const Json& metric : list_of(document.content, "metrics")) {
+      const Json& values = list_of(columns, text_or_json(metric));
+      if (i < values.size()) rows.add(document.name, point, text_or_json(metric), number_or_nan(values[i]));
+    }
+  }
+}
+
+// The values of all parameters of row i, as a key.
+std::string point_key(const Json& sweep, const Json& parameters, std::size_t i) {
+  std::string key;
+  for (const Json& parameter : parameters) {
+    const Json& column = list_of(value_of(sweep, "columns"), text_or_json(parameter));
+    key += i < column.size() ? column[i].dump() + "\n" : "\n";
+  }
+  return key;
+}
+
+void sweep_changes(const Document& then, const Document& now, std::vector<Change>& changes) {
+  const Json& parameters = list_of(now.content, "parameters");
+  std::map<std::string, std::size_t> old;
+  const auto rows = [](const Document& sweep) {
+    return list_of(value_of(sweep.content, "columns"), "status").size();
+  };
+  for (std::size_t i = 0; i < rows(then); ++i) old.try_emplace(point_key(then.content, parameters, i), i);
+  for (const Quantity* metric : headline_metrics()) {
+    const Json& was = list_of(value_of(then.content, "columns"), metric->name);
+    const Json& is = list_of(value_of(now.content, "columns"), metric->name);
+    std::vector<double> before, after;
+    for (std::size_t i = 0; i < std::min(rows(now), is.size()); ++i) {
+      const auto match = old.find(point_key(now.content, parameters, i));
+      if (match == old.end() || match->second >= was.size()) continue;
+      const double a = number_or_nan(was[match->second]), b = number_or_nan(is[i]);
+      if (std::isnan(a) || std::isnan(b)) continue;
+      before.push_back(metric->unit.scale * a);
+      after.push_back(metric->unit.scale * b);
+    }
+    if (before.empty()) continue;
+    const std::string points = "median of " + format_count(std::ssize(before)) + " points";
+    changes.push_back({now.name, points, metric->name, metric->title, std::string(metric->unit.symbol),
+                       describe(before).median, describe(after).median, kNaN});
+  }
+}
+
+}  // namespace
+
+const DocumentKind kSweepRowsDocument = {.schema = "kvcap.sweep_rows/1",
+                                         .page = "sweep",
+                                         .is_file = false,
+                                         .add_csv = sweep_csv,
+                                         .add_markdown = sweep_markdown,
+                                         .sentences = sweep_sentences,
+                                         .key = name_of,
+                                         .add_changes = sweep_changes};
+
+}  // namespace kvcap

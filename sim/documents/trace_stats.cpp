@@ -1,0 +1,49 @@
+#include <cmath>
+
+#include "documents/kind.h"
+#include "metrics/format.h"
+
+namespace kvcap {
+namespace {
+
+std::vector<std::string> trace_sentences(const Json& stats) {
+  std::vector<std::string> said;
+  const double found = number_of(stats, "infinite_cache_token_hit_rate");
+  if (!std::isnan(found))
+    said.push_back("A store that keeps everything finds " + format_percent(found) +
+                   " of all prompt tokens; history is " +
+                   format_percent(number_of(stats, "history_token_share")) + " of them.");
+  // The least capacity of the curve that finds 90 % of what an endless one finds.
+  constexpr double kMost = 0.9;
+  for (const Json& point : list_of(stats, "miss_ratio_curve")) {
+    const double hits = 1 - number_of(point, "token_miss_ratio");
+    if (!(found > 0) || !(hits >= kMost * found)) continue;
+    said.push_back("LRU over " + format_number(number_of(point, "capacity_tokens")) + " tokens finds " +
+                   format_percent(hits) + ", of " + format_number(number_of(stats, "total_context_tokens")) +
+                   " tokens that there are.");
+    break;
+  }
+  return said;
+}
+
+void trace_markdown(const Document& document, MarkdownPage& page) {
+  page.heading(2, document.name);
+  std::vector<Cells> rows;
+  for (const auto& [name, value] : document.content.items())
+    if (value.is_number()) rows.push_back({name, format_number(value.get<double>())});
+  page.table({"figure", "value"}, rows, 1);
+}
+
+void trace_csv(const Document& document, CsvRows& rows) {
+  rows.add_all(document.name, "", document.content, "");
+}
+
+}  // namespace
+
+const DocumentKind kTraceDocument = {.schema = "kvcap.trace_stats/1",
+                                     .page = "cache",
+                                     .add_csv = trace_csv,
+                                     .add_markdown = trace_markdown,
+                                     .sentences = trace_sentences};
+
+}  // namespace kvcap

@@ -1,0 +1,61 @@
+#include "report/text_views.h"
+
+#include <algorithm>
+
+#include "base/float_values.h"
+#include "documents/kind.h"
+#include "documents/results.h"
+#include "metrics/format.h"
+#include "report/changes.h"
+#include "report/takeaways.h"
+
+namespace kvcap {
+namespace {
+
+void add_changes(MarkdownPage& page, const Report& report) {
+  std::vector<Cells> rows;
+  for (const Change& change : changes(report.inputs)) {
+    if (change.is_same()) continue;
+    rows.push_back({change.input + ", " + change.setting, change.what, change.unit,
+                    format_number(change.before), format_number(change.after),
+                    format_interval(change.difference(), change.half_width > 0 ? change.half_width : kNaN),
+                    change.can_tell() ? "" : "cannot tell"});
+  }
+  if (rows.empty()) return;
+  page.heading(2, "Before and after");
+  page.table({"setting", "figure", "unit", "before", "after", "difference", ""}, rows, 3);
+}
+
+}  // namespace
+
+std::string report_markdown(const Report& report) {
+  MarkdownPage page;
+  page.heading(1, report.title);
+  // What the overview says need not be said again by its own page.
+  std::vector<std::string> said;
+  for (const auto& [name, sentences] : takeaways(report.inputs)) {
+    for (const std::string& sentence : sentences) {
+      const auto repeats = [&](const std::string& one) { return one.find(sentence) != std::string::npos; };
+      if (std::none_of(said.begin(), said.end(), repeats)) said.push_back(sentence);
+    }
+  }
+  page.list(said);
+  add_changes(page, report);
+  for (const ResultGroup& group : result_groups(report.inputs, false)) add_results(group, page);
+  for (const Document& document : report.inputs) {
+    const DocumentKind& kind = *find_document_kind(document.schema());
+    if (!document.is_before && kind.add_markdown) kind.add_markdown(document, page);
+  }
+  return page.take();
+}
+
+std::string report_csv(const Report& report) {
+  CsvRows rows;
+  for (const Document& document : report.inputs) {
+    const DocumentKind& kind = *find_document_kind(document.schema());
+    if (kind.add_csv) kind.add_csv(document, rows);
+  }
+  return rows.take();
+}
+
+}  // namespace kvcap
