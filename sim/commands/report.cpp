@@ -42,7 +42,7 @@ std::string format_of(const ReportArgs& args) {
                    suggestion(args.format, kFormats));
 }
 
-std::string title_of(const std::vector<Document>& inputs) {
+std::string title_of(const std::vector<ReportDocument>& inputs) {
   constexpr std::size_t kMost = 3;
   std::string title = "kvcap: ";
   for (std::size_t i = 0; i < inputs.size() && i < kMost; ++i) title += (i > 0 ? ", " : "") + inputs[i].name;
@@ -71,7 +71,7 @@ void report(const ReportArgs& args) {
     std::vector<std::string> inputs = args.paths;
     inputs.insert(inputs.end(), args.before.begin(), args.before.end());
     // Those of folders among them.
-    for (const Document& input : report.inputs) inputs.push_back(input.path);
+    for (const ReportDocument& input : report.inputs) inputs.push_back(input.path);
     const std::string heading = args.title.empty() ? "" : "# " + valid_utf8(args.title) + "\n";
     refuse_to_replace("-o", args.out, inputs, format == "markdown" ? heading : "");
   }

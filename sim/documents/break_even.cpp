@@ -44,7 +44,7 @@ std::vector<std::string> map_sentences(const Json& map) {
   return said;
 }
 
-void map_markdown(const Document& document, MarkdownPage& page) {
+void map_markdown(const ReportDocument& document, MarkdownPage& page) {
   const Json& map = document.content;
   page.heading(2, document.name);
   Cells head = {text_of(map, "down") + " \\ " + text_of(map, "across")};
@@ -62,7 +62,7 @@ void map_markdown(const Document& document, MarkdownPage& page) {
   page.table(head, rows, head.size());
 }
 
-void map_csv(const Document& document, CsvRows& rows) {
+void map_csv(const ReportDocument& document, CsvRows& rows) {
   const std::string across = text_of(document.content, "across"), down = text_of(document.content, "down");
   for (const Json& cell : list_of(document.content, "cells")) {
     std::string place = across;
@@ -76,7 +76,8 @@ void map_csv(const Document& document, CsvRows& rows) {
   }
 }
 
-void map_change_sentences(const Document& then, const Document& now, std::vector<std::string>& sentences) {
+void map_change_sentences(const ReportDocument& then, const ReportDocument& now,
+                          std::vector<std::string>& sentences) {
   const auto place = [](const Json& cell) { return text_of(cell, "across") + "\n" + text_of(cell, "down"); };
   std::map<std::string, std::string> old;
   for (const Json& cell : list_of(then.content, "cells")) old[place(cell)] = text_of(cell, "winner");

@@ -80,7 +80,7 @@ std::vector<std::string> capacity_sentences(const Json& capacity) {
 }
 
 // A row a load of the curve; columns of rejected, failed and truncated turns only where there are any.
-void capacity_markdown(const Document& document, MarkdownPage& page) {
+void capacity_markdown(const ReportDocument& document, MarkdownPage& page) {
   const Json& capacity = document.content;
   const Json& curve = list_of(capacity, "curve");
   std::vector<ViewColumn> columns;
@@ -107,7 +107,7 @@ void capacity_markdown(const Document& document, MarkdownPage& page) {
   page.table(head, rows, 0);
 }
 
-void capacity_csv(const Document& document, CsvRows& rows) {
+void capacity_csv(const ReportDocument& document, CsvRows& rows) {
   const Json& capacity = value_of(document.content, "capacity");
   const std::string unit = text_of(document.content, "unit");
   rows.add(document.name, "", "capacity." + unit, number_of(capacity, "mean"));

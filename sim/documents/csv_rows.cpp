@@ -48,7 +48,7 @@ void CsvRows::add_all(const std::string& input, const std::string& setting, cons
   }
 }
 
-void CsvRows::add_list(const Document& document, const char* list, const char* key) {
+void CsvRows::add_list(const ReportDocument& document, const char* list, const char* key) {
   for (const Json& item : list_of(document.content, list)) {
     if (!item.is_object()) continue;
     for (const auto& [name, value] : item.items())

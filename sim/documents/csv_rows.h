@@ -18,7 +18,7 @@ class CsvRows {
   void add_all(const std::string& input, const std::string& setting, const Json& value,
                const std::string& name);
   // The numbers of every item of a list, which `key` tells apart.
-  void add_list(const Document& document, const char* list, const char* key);
+  void add_list(const ReportDocument& document, const char* list, const char* key);
   std::string take() { return std::move(text_); }
 
  private:

@@ -15,7 +15,7 @@ namespace kvcap {
 using Json = nlohmann::ordered_json;
 
 // All texts are valid UTF-8.
-struct Document {
+struct ReportDocument {
   std::string name;  // short and unique
   std::string path;  // as given
   bool is_before = false;

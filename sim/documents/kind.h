@@ -41,14 +41,15 @@ struct DocumentKind {
     const DocumentKind* kind;
   };
   std::optional<Items> items = std::nullopt;
-  void (*add_csv)(const Document& document, CsvRows& rows) = nullptr;
+  void (*add_csv)(const ReportDocument& document, CsvRows& rows) = nullptr;
   // Of one document. Results are shown beside each other instead (documents/results.h).
-  void (*add_markdown)(const Document& document, MarkdownPage& page) = nullptr;
+  void (*add_markdown)(const ReportDocument& document, MarkdownPage& page) = nullptr;
   std::vector<std::string> (*sentences)(const Json& content) = nullptr;
   // Before and after: documents of one key are compared, figure by figure and in sentences.
   std::string (*key)(const Json& content) = nullptr;
-  void (*add_changes)(const Document& then, const Document& now, std::vector<Change>& changes) = nullptr;
-  void (*add_change_sentences)(const Document& then, const Document& now,
+  void (*add_changes)(const ReportDocument& then, const ReportDocument& now,
+                      std::vector<Change>& changes) = nullptr;
+  void (*add_change_sentences)(const ReportDocument& then, const ReportDocument& now,
                                std::vector<std::string>& sentences) = nullptr;
 };
 

@@ -64,7 +64,7 @@ std::vector<std::string> plan_sentences(const Json& plan) {
   return said;
 }
 
-void plan_markdown(const Document& document, MarkdownPage& page) {
+void plan_markdown(const ReportDocument& document, MarkdownPage& page) {
   const std::string objective = text_of(document.content, "minimize");
   page.heading(2, document.name);
   std::vector<Cells> rows;
@@ -77,7 +77,7 @@ void plan_markdown(const Document& document, MarkdownPage& page) {
   page.table({"configuration", "targets", objective, "p99_ttft_ms"}, rows, 2);
 }
 
-void plan_csv(const Document& document, CsvRows& rows) {
+void plan_csv(const ReportDocument& document, CsvRows& rows) {
   for (const Json& candidate : list_of(document.content, "judged")) {
     const Json& metrics = value_of(candidate, "metrics");
     if (!metrics.is_object()) continue;
@@ -90,17 +90,18 @@ void plan_csv(const Document& document, CsvRows& rows) {
   }
 }
 
-void plan_changes(const Document& then, const Document& now, std::vector<Change>& changes) {
+void plan_changes(const ReportDocument& then, const ReportDocument& now, std::vector<Change>& changes) {
   const std::string objective = text_of(now.content, "minimize");
-  const auto mean = [&](const Document& plan) {
+  const auto mean = [&](const ReportDocument& plan) {
     return number_of(value_of(value_of(value_of(plan.content, "answer"), "metrics"), objective), "mean");
   };
   if (std::isnan(mean(then)) || std::isnan(mean(now))) return;
   changes.push_back({now.name, "answer", objective, objective, "", mean(then), mean(now), kNaN});
 }
 
-void plan_change_sentences(const Document& then, const Document& now, std::vector<std::string>& sentences) {
-  const auto answer = [](const Document& plan) {
+void plan_change_sentences(const ReportDocument& then, const ReportDocument& now,
+                           std::vector<std::string>& sentences) {
+  const auto answer = [](const ReportDocument& plan) {
     const Json& found = value_of(plan.content, "answer");
     return found.is_null() ? "none" : changes_text(found);
   };

@@ -73,7 +73,7 @@ std::string ms(const Json& object, std::string_view key) {
   return format_number(1e3 * number_of(object, key));
 }
 
-void restore_markdown(const Document& document, MarkdownPage& page) {
+void restore_markdown(const ReportDocument& document, MarkdownPage& page) {
   const Json& restore = document.content;
   page.heading(2, document.name + ": " + text_of(restore, "tokens") + " tokens of " +
                       text_of(restore, "model") + " from " + text_of(restore, "tier") + " on " +
@@ -93,7 +93,9 @@ void restore_markdown(const Document& document, MarkdownPage& page) {
              rows, 1);
 }
 
-void restore_csv(const Document& document, CsvRows& rows) { rows.add_list(document, "policies", "policy"); }
+void restore_csv(const ReportDocument& document, CsvRows& rows) {
+  rows.add_list(document, "policies", "policy");
+}
 
 std::string restore_key(const Json& restore) {
   std::string key;
@@ -101,7 +103,7 @@ std::string restore_key(const Json& restore) {
     key += text_of(restore, name) + "\n";
   return key;
 }
-void restore_changes(const Document& then, const Document& now, std::vector<Change>& changes) {
+void restore_changes(const ReportDocument& then, const ReportDocument& now, std::vector<Change>& changes) {
   const auto old = by_name(list_of(then.content, "policies"), "policy");
   for (const Json& entry : list_of(now.content, "policies")) {
     const std::string policy = text_of(entry, "policy");

@@ -101,10 +101,10 @@ std::vector<Difference> read_differences(const Json& compare) {
   return differences;
 }
 
-std::vector<ResultGroup> result_groups(const std::vector<Document>& documents, bool is_before) {
+std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& documents, bool is_before) {
   std::vector<ResultGroup> groups;
   std::map<std::string, std::size_t> of_scenario;  // where the single results of a scenario are
-  for (const Document& document : documents) {
+  for (const ReportDocument& document : documents) {
     if (document.is_before != is_before) continue;
     if (document.schema() == "kvcap.compare/1") {
       ResultGroup& group = groups.emplace_back(ResultGroup{.name = document.name});
@@ -166,11 +166,11 @@ void add_result_csv(const std::string& input, const Json& json, CsvRows& rows) {
     rows.add(input, setting, metric.name, result.number(metric.name), half_width(result, metric.name));
 }
 
-void result_csv(const Document& document, CsvRows& rows) {
+void result_csv(const ReportDocument& document, CsvRows& rows) {
   add_result_csv(document.name, document.content, rows);
 }
 
-void compare_csv(const Document& document, CsvRows& rows) {
+void compare_csv(const ReportDocument& document, CsvRows& rows) {
   for (const Json& result : list_of(document.content, "results")) add_result_csv(document.name, result, rows);
   for (const Difference& one : read_differences(document.content))
     rows.add(document.name, one.setting + " - " + one.against, one.metric, one.difference, one.half_width);
@@ -178,7 +178,7 @@ void compare_csv(const Document& document, CsvRows& rows) {
 
 }  // namespace
 
-void add_result_changes(const std::vector<Document>& documents, std::vector<Change>& changes) {
+void add_result_changes(const std::vector<ReportDocument>& documents, std::vector<Change>& changes) {
   const std::vector<ResultGroup> after = result_groups(documents, false),
                                  before = result_groups(documents, true);
   const Results old = by_setting(before);

@@ -21,7 +21,7 @@ struct ResultGroup {
 };
 
 // Of one side, in order.
-std::vector<ResultGroup> result_groups(const std::vector<Document>& inputs, bool is_before);
+std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& inputs, bool is_before);
 
 // From "kvcap.result/1"; without turns. What is missing stays empty.
 RunResult read_result(const Json& json);
@@ -32,6 +32,6 @@ std::vector<Difference> read_differences(const Json& compare);
 void add_results(const ResultGroup& group, MarkdownPage& page);
 
 // Of what both sides have, matched by scenario and setting.
-void add_result_changes(const std::vector<Document>& documents, std::vector<Change>& changes);
+void add_result_changes(const std::vector<ReportDocument>& documents, std::vector<Change>& changes);
 
 }  // namespace kvcap

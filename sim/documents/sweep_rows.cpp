@@ -131,7 +131,7 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
   return said;
 }
 
-void sweep_markdown(const Document& document, MarkdownPage& page) {
+void sweep_markdown(const ReportDocument& document, MarkdownPage& page) {
   const Json& columns = value_of(document.content, "columns");
   std::vector<const char*> metrics = {"mean_ttft_ms", "p99_ttft_ms"};
   for (const char* alarm : {"rejected", "failed", "truncated"}) {
@@ -157,7 +157,7 @@ void sweep_markdown(const Document& document, MarkdownPage& page) {
   page.table(names, rows, parameters);
 }
 
-void sweep_csv(const Document& document, CsvRows& rows) {
+void sweep_csv(const ReportDocument& document, CsvRows& rows) {
   const Json& columns = value_of(document.content, "columns");
   for (std::size_t i = 0; i < list_of(columns, "status").size(); ++i) {
     std::string point;
@@ -183,10 +183,10 @@ std::string point_key(const Json& sweep, const Json& parameters, std::size_t i) 
   return key;
 }
 
-void sweep_changes(const Document& then, const Document& now, std::vector<Change>& changes) {
+void sweep_changes(const ReportDocument& then, const ReportDocument& now, std::vector<Change>& changes) {
   const Json& parameters = list_of(now.content, "parameters");
   std::map<std::string, std::size_t> old;
-  const auto rows = [](const Document& sweep) {
+  const auto rows = [](const ReportDocument& sweep) {
     return list_of(value_of(sweep.content, "columns"), "status").size();
   };
   for (std::size_t i = 0; i < rows(then); ++i) old.try_emplace(point_key(then.content, parameters, i), i);

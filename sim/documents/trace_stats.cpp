@@ -26,7 +26,7 @@ std::vector<std::string> trace_sentences(const Json& stats) {
   return said;
 }
 
-void trace_markdown(const Document& document, MarkdownPage& page) {
+void trace_markdown(const ReportDocument& document, MarkdownPage& page) {
   page.heading(2, document.name);
   std::vector<Cells> rows;
   for (const auto& [name, value] : document.content.items())
@@ -34,7 +34,7 @@ void trace_markdown(const Document& document, MarkdownPage& page) {
   page.table({"figure", "value"}, rows, 1);
 }
 
-void trace_csv(const Document& document, CsvRows& rows) {
+void trace_csv(const ReportDocument& document, CsvRows& rows) {
   rows.add_all(document.name, "", document.content, "");
 }
 

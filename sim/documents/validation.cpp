@@ -61,7 +61,7 @@ std::string numbers_text(const Json& value) {
   return value.size() > kMostParts ? text + " / ..." : text;
 }
 
-void validation_markdown(const Document& document, MarkdownPage& page) {
+void validation_markdown(const ReportDocument& document, MarkdownPage& page) {
   page.heading(2, document.name);
   std::vector<Cells> rows;
   constexpr const char* kVerdicts[] = {"inside", "near", "outside", "not comparable"};
@@ -84,11 +84,13 @@ void validation_markdown(const Document& document, MarkdownPage& page) {
   page.table({"number", "why", "simulated", "reference", "error"}, outside, 2);
 }
 
-void validation_csv(const Document& document, CsvRows& rows) { rows.add_list(document, "checks", "id"); }
+void validation_csv(const ReportDocument& document, CsvRows& rows) {
+  rows.add_list(document, "checks", "id");
+}
 
 std::string validation_key(const Json&) { return ""; }
 
-void validation_changes(const Document& then, const Document& now, std::vector<Change>& changes) {
+void validation_changes(const ReportDocument& then, const ReportDocument& now, std::vector<Change>& changes) {
   const auto old = by_name(list_of(then.content, "checks"), "id");
   for (const Json& check : list_of(now.content, "checks")) {
     const auto match = old.find(text_of(check, "id"));
@@ -99,7 +101,7 @@ void validation_changes(const Document& then, const Document& now, std::vector<C
   }
 }
 
-void validation_change_sentences(const Document& then, const Document& now,
+void validation_change_sentences(const ReportDocument& then, const ReportDocument& now,
                                  std::vector<std::string>& sentences) {
   const auto old = by_name(list_of(then.content, "checks"), "id");
   std::vector<std::string> better, worse;

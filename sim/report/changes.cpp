@@ -14,12 +14,12 @@ namespace {
 
 // Calls add(kind, then, now) for every document of the side after with the one before that has its key.
 template <typename Add>
-void each_pair(const std::vector<Document>& documents, Add add) {
+void each_pair(const std::vector<ReportDocument>& documents, Add add) {
   for (const DocumentKind* kind : document_kinds()) {
     if (!kind->key) continue;
-    for (const Document& now : documents) {
+    for (const ReportDocument& now : documents) {
       if (now.is_before || now.schema() != kind->schema) continue;
-      const auto then = std::find_if(documents.begin(), documents.end(), [&](const Document& one) {
+      const auto then = std::find_if(documents.begin(), documents.end(), [&](const ReportDocument& one) {
         return one.is_before && one.schema() == kind->schema &&
                kind->key(one.content) == kind->key(now.content);
       });
@@ -62,18 +62,19 @@ std::string setting_text(const std::string& title, const std::vector<const Chang
 
 }  // namespace
 
-std::vector<Change> changes(const std::vector<Document>& documents) {
+std::vector<Change> changes(const std::vector<ReportDocument>& documents) {
   std::vector<Change> changes;
   add_result_changes(documents, changes);
-  each_pair(documents, [&](const DocumentKind& kind, const Document& then, const Document& now) {
+  each_pair(documents, [&](const DocumentKind& kind, const ReportDocument& then, const ReportDocument& now) {
     if (kind.add_changes) kind.add_changes(then, now, changes);
   });
   return changes;
 }
 
-std::vector<std::string> change_sentences(const std::vector<Document>& documents) {
+std::vector<std::string> change_sentences(const std::vector<ReportDocument>& documents) {
   std::vector<std::string> sentences;
-  if (std::none_of(documents.begin(), documents.end(), [](const Document& one) { return one.is_before; }))
+  if (std::none_of(documents.begin(), documents.end(),
+                   [](const ReportDocument& one) { return one.is_before; }))
     return sentences;
   const std::vector<Change> all = changes(documents);
   const auto is_check = [](const Change& change) { return change.metric == "error"; };
@@ -85,7 +86,7 @@ std::vector<std::string> change_sentences(const std::vector<Document>& documents
     if (!is_check(all[first]))
       sentences.push_back(setting_text(all[first].input + ", " + all[first].setting, one));
   }
-  each_pair(documents, [&](const DocumentKind& kind, const Document& then, const Document& now) {
+  each_pair(documents, [&](const DocumentKind& kind, const ReportDocument& then, const ReportDocument& now) {
     if (kind.add_change_sentences) kind.add_change_sentences(then, now, sentences);
   });
   if (sentences.empty()) sentences.push_back("Both sides have nothing in common that could be compared.");

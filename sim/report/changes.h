@@ -10,9 +10,9 @@
 namespace kvcap {
 
 // Results are matched by scenario and setting, other documents by the key of their kind.
-std::vector<Change> changes(const std::vector<Document>& documents);
+std::vector<Change> changes(const std::vector<ReportDocument>& documents);
 
 // Paragraphs; none without a side before.
-std::vector<std::string> change_sentences(const std::vector<Document>& documents);
+std::vector<std::string> change_sentences(const std::vector<ReportDocument>& documents);
 
 }  // namespace kvcap

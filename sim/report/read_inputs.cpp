@@ -124,7 +124,7 @@ class Names {
 };
 
 void read_side(const std::vector<std::string>& paths, bool is_before, Names& names,
-               std::vector<Document>& inputs, std::vector<std::string>& skipped) {
+               std::vector<ReportDocument>& inputs, std::vector<std::string>& skipped) {
   std::set<std::filesystem::path> seen;
   for (const std::string& path : paths) {
     std::size_t found = 0;
@@ -218,9 +218,10 @@ Json read_sweep_rows(const std::string& path) {
           {"base", base}};
 }
 
-std::vector<Document> read_inputs(const std::vector<std::string>& after,
-                                  const std::vector<std::string>& before, std::vector<std::string>& skipped) {
-  std::vector<Document> inputs;
+std::vector<ReportDocument> read_inputs(const std::vector<std::string>& after,
+                                        const std::vector<std::string>& before,
+                                        std::vector<std::string>& skipped) {
+  std::vector<ReportDocument> inputs;
   Names names;
   read_side(after, false, names, inputs, skipped);
   read_side(before, true, names, inputs, skipped);

@@ -14,8 +14,9 @@ inline constexpr int64_t kMostInputBytes = 200'000'000;
 // can show is taken, in subfolders too; not the results of a comparison's settings, which compare.json
 // holds, and nothing that a link leads to outside of it. What has no schema that a report knows is left
 // out there and named in `skipped`. Throws InputError for what cannot be read or shown.
-std::vector<Document> read_inputs(const std::vector<std::string>& after,
-                                  const std::vector<std::string>& before, std::vector<std::string>& skipped);
+std::vector<ReportDocument> read_inputs(const std::vector<std::string>& after,
+                                        const std::vector<std::string>& before,
+                                        std::vector<std::string>& skipped);
 
 // One document from its text; `place` is what messages call it. Invalid UTF-8 is replaced.
 Json read_document(std::string text, const std::string& place);

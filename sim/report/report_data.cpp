@@ -52,7 +52,7 @@ Json quantities_json() {
 
 std::string report_json(const Report& report) {
   Json inputs = Json::array();
-  for (const Document& input : report.inputs) {
+  for (const ReportDocument& input : report.inputs) {
     inputs.push_back({{"name", input.name},
                       {"path", input.path},
                       {"side", input.is_before ? "before" : "after"},

@@ -26,7 +26,7 @@ inline constexpr int64_t kMostSweepRows = 2000;
 
 struct Report {
   std::string title;
-  std::vector<Document> inputs;
+  std::vector<ReportDocument> inputs;
 };
 
 // "kvcap.report/1" on one line, in ASCII.

@@ -65,10 +65,10 @@ void speak_of_results(const ResultGroup& group, Pages& pages) {
 
 }  // namespace
 
-Takeaways takeaways(const std::vector<Document>& documents) {
+Takeaways takeaways(const std::vector<ReportDocument>& documents) {
   Pages pages;
   for (const ResultGroup& group : result_groups(documents, false)) speak_of_results(group, pages);
-  for (const Document& document : documents) {
+  for (const ReportDocument& document : documents) {
     const DocumentKind& kind = *find_document_kind(document.schema());
     if (document.is_before || !kind.sentences) continue;
     pages.add_first(std::string(kind.page), document.name, kind.sentences(document.content));

@@ -14,6 +14,6 @@ namespace kvcap {
 // inputs speak on a page, each sentence begins with the name of its input. What lies before is spoken of on
 // the page "changes" alone.
 using Takeaways = std::vector<std::pair<std::string, std::vector<std::string>>>;
-Takeaways takeaways(const std::vector<Document>& inputs);
+Takeaways takeaways(const std::vector<ReportDocument>& inputs);
 
 }  // namespace kvcap

@@ -42,7 +42,7 @@ std::string report_markdown(const Report& report) {
   page.list(said);
   add_changes(page, report);
   for (const ResultGroup& group : result_groups(report.inputs, false)) add_results(group, page);
-  for (const Document& document : report.inputs) {
+  for (const ReportDocument& document : report.inputs) {
     const DocumentKind& kind = *find_document_kind(document.schema());
     if (!document.is_before && kind.add_markdown) kind.add_markdown(document, page);
   }
@@ -51,7 +51,7 @@ std::string report_markdown(const Report& report) {
 
 std::string report_csv(const Report& report) {
   CsvRows rows;
-  for (const Document& document : report.inputs) {
+  for (const ReportDocument& document : report.inputs) {
     const DocumentKind& kind = *find_document_kind(document.schema());
     if (kind.add_csv) kind.add_csv(document, rows);
   }

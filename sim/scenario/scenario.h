@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fidelity.h"
+#include "base/names.h"
 #include "base/tier.h"
 #include "policy/options.h"
 #include "serving/fleet_options.h"
@@ -25,6 +26,8 @@ struct SloOptions {
 
 // What of a tier is billed where nobody chose its size: all that the profile has, or what the run fills.
 enum class StorageBilled : uint8_t { provisioned, filled };
+inline constexpr std::string_view kStorageBilledNames[] = {"provisioned", "filled"};
+constexpr Names names_of(StorageBilled) { return kStorageBilledNames; }
 
 // What is paid for, of what the hardware profile has and at whose prices.
 struct BillingOptions {

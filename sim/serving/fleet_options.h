@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/names.h"
+
 namespace kvcap {
 
 enum class Routing : uint8_t {
@@ -17,10 +19,16 @@ enum class Routing : uint8_t {
   dynamo,
   weighted
 };
+inline constexpr std::string_view kRoutingNames[] = {"round_robin",  "least_loaded", "session_affinity",
+                                                     "prefix_aware", "random",       "cache_aware",
+                                                     "dynamo",       "weighted"};
+constexpr Names names_of(Routing) { return kRoutingNames; }
 
 // What a router believes of the nodes' contents. exact: what lies there; events: what nodes have reported, a
 // delay ago; approximate: what it has sent there, as long as it remembers.
 enum class IndexKind : uint8_t { exact, events, approximate };
+inline constexpr std::string_view kIndexNames[] = {"exact", "events", "approximate"};
+constexpr Names names_of(IndexKind) { return kIndexNames; }
 
 // What routers of production weigh, and with which numbers (router.h). Defaults and sources:
 //   dynamo       docs router-concepts.md@03037af, router-configuration.md@057096c
@@ -54,10 +62,16 @@ struct NodeFailure {
 // Who asks for a prompt's KV. pull: the decode node, once the prompt is computed (vLLM's NixlConnector).
 // push: the decode node reserves blocks when the prefill node begins, which then sends.
 enum class KvTransfer : uint8_t { pull, push };
+inline constexpr std::string_view kKvTransferNames[] = {"pull", "push"};
+constexpr Names names_of(KvTransfer) { return kKvTransferNames; }
 // When KV may move: when the whole prompt is computed, or each layer as soon as it is.
 enum class TransferGranularity : uint8_t { end, layerwise };
+inline constexpr std::string_view kTransferGranularityNames[] = {"end", "layerwise"};
+constexpr Names names_of(TransferGranularity) { return kTransferGranularityNames; }
 // What carries it between nodes: the NICs of both, or the NVLink of their GPUs.
 enum class TransferLink : uint8_t { nic, nvlink };
+inline constexpr std::string_view kTransferLinkNames[] = {"nic", "nvlink"};
+constexpr Names names_of(TransferLink) { return kTransferLinkNames; }
 
 // What the nodes of one pool set otherwise than `serving`. Absent: as there.
 struct PoolOptions {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/names.h"
 #include "serving/speculative_options.h"
 #include "spec/expert_placement.h"
 #include "spec/kv_capacity_model.h"
@@ -15,34 +16,51 @@ namespace kvcap {
 
 // Whose behaviour and defaults the other options follow where they are not given (engines.h).
 enum class EngineKind : uint8_t { vllm, sglang, trtllm };
+inline constexpr std::string_view kEngineNames[] = {"vllm", "sglang", "trtllm"};
+constexpr Names names_of(EngineKind) { return kEngineNames; }
 
 enum class Overflow : uint8_t { truncate, reject };  // what happens to a prompt beyond max_model_len
+inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
+constexpr Names names_of(Overflow) { return kOverflowNames; }
 
 // What must be free or evictable before a request is admitted: the blocks of its whole prompt, of its first
 // slice, of its prompt and its whole answer (TensorRT-LLM's GUARANTEED_NO_EVICT), or of these and of a share
 // of what those that run have still to answer, which falls with every decode step and rises when one is
 // preempted (SGLang's new_token_ratio).
 enum class Admission : uint8_t { full_prompt, chunk, reserve_output, reserve_share };
+inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output",
+                                                       "reserve_share"};
+constexpr Names names_of(Admission) { return kAdmissionNames; }
 
 // mixed: a step computes prompts beside decodes (vLLM). prefill_first: while prompts wait, steps compute
 // prompts alone (SGLang without mixed chunks).
 enum class StepOrder : uint8_t { mixed, prefill_first };
+inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
+constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 
 // Attention of a prompt of which a step computes one token, as the last one of a prompt that was found as a
 // whole: in the prompts' kernel, or as a sequence that decodes, which kernels tell by the number of rows
 // alone (vLLM V1).
 enum class OneTokenSlices : uint8_t { prefill, decode };
+inline constexpr std::string_view kOneTokenSlicesNames[] = {"prefill", "decode"};
+constexpr Names names_of(OneTokenSlices) { return kOneTokenSlicesNames; }
 
 // Attention of a step that mixes prompts and decodes. two_calls: each in its own kernel (FlashInfer,
 // TensorRT-LLM, MLA). one_call: decoding rows in the prompts' kernel, which does not split their keys
 // (vLLM's FlashAttention backend; vllm-project/vllm#58013 says so and would change it for FlashAttention-2).
 enum class MixedAttention : uint8_t { two_calls, one_call };
+inline constexpr std::string_view kMixedAttentionNames[] = {"two_calls", "one_call"};
+constexpr Names names_of(MixedAttention) { return kMixedAttentionNames; }
 
 // The library of attention kernels.
 enum class AttentionBackend : uint8_t { flash_attn, flashinfer, triton, trtllm };
+inline constexpr std::string_view kAttentionBackendNames[] = {"flash_attn", "flashinfer", "triton", "trtllm"};
+constexpr Names names_of(AttentionBackend) { return kAttentionBackendNames; }
 
 // Default host times: those of the engine and its version (host_times.h), or none.
 enum class HostTimes : uint8_t { engine, none };
+inline constexpr std::string_view kHostTimesNames[] = {"engine", "none"};
+constexpr Names names_of(HostTimes) { return kHostTimesNames; }
 
 struct ServingOptions {
   EngineKind engine = EngineKind::vllm;

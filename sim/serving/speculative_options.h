@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/names.h"
 #include "spec/model_spec.h"
 
 namespace kvcap {
@@ -12,6 +13,8 @@ namespace kvcap {
 // Who drafts. ngram: the host, from the sequence itself. layers: layers of the model's own kind behind it
 // (MTP, EAGLE), which share its embedding and output projection. draft_model: a smaller model.
 enum class DraftMethod : uint8_t { ngram, layers, draft_model };
+inline constexpr std::string_view kDraftMethodNames[] = {"ngram", "layers", "draft_model"};
+constexpr Names names_of(DraftMethod) { return kDraftMethodNames; }
 
 struct SpeculativeOptions {
   DraftMethod method = DraftMethod::ngram;

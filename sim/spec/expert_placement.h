@@ -12,12 +12,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/names.h"
+
 namespace kvcap {
 
 // allgather_reducescatter, vLLM's default: every GPU gets the tokens of all ranks, and the outputs of its
 // experts are summed where the tokens came from. all_to_all (DeepEP): a token goes to the GPUs that have
 // its experts, once to each, and comes back from each.
 enum class ExpertExchange : uint8_t { allgather_reducescatter, all_to_all };
+inline constexpr std::string_view kExpertExchangeNames[] = {"allgather_reducescatter", "all_to_all"};
+constexpr Names names_of(ExpertExchange) { return kExpertExchangeNames; }
 
 struct ExpertPlacement {
   int64_t ranks = 1;

@@ -15,12 +15,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/names.h"
 #include "spec/machine_errors.h"
 
 namespace kvcap {
 
 // How long an operator takes, given its flops F, its bytes B, and the device's peak P and bandwidth W.
 enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave, blocks };
+inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave", "blocks"};
+constexpr Names names_of(EfficiencyModel) { return kEfficiencyNames; }
 
 // One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s, with elements of A and of B of these bytes.
 struct GemmPoint {
@@ -127,6 +130,7 @@ struct Pcie {
 // through a PCIe switch, or through the host's memory, without peer access. The fastest first.
 enum class Peer : uint8_t { direct, pcie_switch, host };
 inline constexpr std::string_view kPeerNames[] = {"direct", "switch", "host"};
+constexpr Names names_of(Peer) { return kPeerNames; }
 
 struct Nvlink {
   double bandwidth_bytes_per_s = 0;  // one direction, one GPU

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "base/names.h"
+
 namespace kvcap {
 
 // How the KV capacity follows from GPU memory where it is not given. engine: as vLLM plans it, term by term.
@@ -10,5 +12,8 @@ namespace kvcap {
 // free_gpu_memory_fraction). static_share: a share of what is free before the weights come, without them
 // (SGLang's mem_fraction_static); steps use the rest.
 enum class KvCapacityModel : uint8_t { engine, simple, share_of_free, static_share };
+inline constexpr std::string_view kKvCapacityModelNames[] = {"engine", "simple", "share_of_free",
+                                                             "static_share"};
+constexpr Names names_of(KvCapacityModel) { return kKvCapacityModelNames; }
 
 }  // namespace kvcap

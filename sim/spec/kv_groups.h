@@ -13,6 +13,8 @@
 #include <span>
 #include <vector>
 
+#include "base/names.h"
+
 namespace kvcap {
 
 // What a group keeps of a sequence:
@@ -27,6 +29,8 @@ enum class KvRule : uint8_t { all, window, chunk, checkpoint };
 //   align  where a step ends at the end of a block; prefill slices are cut so that they do
 //   all    at the end of every block
 enum class Checkpoints : uint8_t { none, align, all };
+inline constexpr std::string_view kCheckpointsNames[] = {"none", "align", "all"};
+constexpr Names names_of(Checkpoints) { return kCheckpointsNames; }
 
 // Layers of one kind. Sizes are those of one layer on one GPU.
 struct KvLayers {

@@ -20,16 +20,23 @@
 #include <string_view>
 #include <vector>
 
+#include "base/names.h"
 #include "spec/sampling.h"
 
 namespace kvcap {
 
 enum class FfnKind : uint8_t { gated, plain };  // three matrices (gate, up, down) or two
+inline constexpr std::string_view kFfnNames[] = {"gated", "plain"};
+constexpr Names names_of(FfnKind) { return kFfnNames; }
 enum class PositionEncoding : uint8_t { rope, alibi, absolute };
+inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
+constexpr Names names_of(PositionEncoding) { return kPositionNames; }
 
 // A norm of queries and keys before attention: of every head by itself (Qwen3, Gemma 3), or over all heads,
 // whose squares GPUs that share them have to add up (MiniMax-M2).
 enum class QkNorm : uint8_t { none, head, all_heads };
+inline constexpr std::string_view kQkNormNames[] = {"none", "head", "all_heads"};
+constexpr Names names_of(QkNorm) { return kQkNormNames; }
 
 // A mixture of experts: each token goes through `active` of `count` routed experts and `shared` ones.
 struct Experts {
@@ -87,6 +94,9 @@ struct RecurrentState {
 };
 
 enum class AttentionKind : uint8_t { full, sliding, chunked, latent, recurrent };
+inline constexpr std::string_view kAttentionKindNames[] = {"full", "sliding", "chunked", "latent",
+                                                           "recurrent"};
+constexpr Names names_of(AttentionKind) { return kAttentionKindNames; }
 
 // Layers that keep the same state. Zeros and absent values in a file are the model's own; ModelSpec::groups()
 // has them filled in.

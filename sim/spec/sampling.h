@@ -5,10 +5,14 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/names.h"
+
 namespace kvcap {
 
 // What finds the tokens that top_k and top_p leave.
 enum class SamplerKernel : uint8_t { sort, triton, flashinfer };
+inline constexpr std::string_view kSamplerKernelNames[] = {"sort", "triton", "flashinfer"};
+constexpr Names names_of(SamplerKernel) { return kSamplerKernelNames; }
 
 // What requests ask for, or a model's generation_config.json where they do not say.
 struct Sampling {

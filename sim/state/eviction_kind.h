@@ -7,6 +7,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/names.h"
+
 namespace kvcap {
 
 class Eviction;
@@ -58,6 +60,12 @@ inline constexpr std::array kEvictions = {
                 .clairvoyant = true},
     EvictionRow{EvictionKind::none, "none", "nothing: a full tier takes nothing more", make_none},
 };
+inline constexpr auto kEvictionNames = [] {
+  std::array<std::string_view, kEvictions.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kEvictions[i].name;
+  return names;
+}();
+constexpr Names names_of(EvictionKind) { return kEvictionNames; }
 
 constexpr const EvictionRow& eviction_row(EvictionKind kind) {
   return kEvictions[static_cast<std::size_t>(kind)];

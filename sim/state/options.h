@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/names.h"
 #include "base/tier.h"
 #include "state/eviction_kind.h"
 
@@ -12,6 +13,8 @@ namespace kvcap {
 // what is saved to DRAM as soon as it is saved, while the tier below has room for all of DRAM besides, and
 // the rest when it is evicted (eager write-back: Lee, Tyson, Farrens, MICRO 2000).
 enum class WriteMode : uint8_t { back, through, eager };
+inline constexpr std::string_view kWriteModeNames[] = {"back", "through", "eager"};
+constexpr Names names_of(WriteMode) { return kWriteModeNames; }
 
 struct TierOptions {
   Tier kind = Tier::ssd;

@@ -6,21 +6,35 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
+
 namespace kvcap {
 
 enum class BadRow : uint8_t { error, skip };
+inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
+constexpr Names names_of(BadRow) { return kBadRowNames; }
 // What a turn finds before its new tokens: the session's context and the turns that it builds on (grow), or
 // the context alone (context: L-Eval asks every question on the bare document). automatic: what the session
 // says; else context for sessions that have one, grow for the others.
 enum class History : uint8_t { automatic, grow, context };
+inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
+constexpr Names names_of(History) { return kHistoryNames; }
 // What the input length of a session's later turn counts: the turn's own tokens, or its whole prompt with the
 // history in it. automatic: what the format's own definition says (input_meaning.h).
 enum class InputIs : uint8_t { automatic, new_tokens, whole_prompt };
+inline constexpr std::string_view kInputIsNames[] = {"automatic", "new_tokens", "whole_prompt"};
+constexpr Names names_of(InputIs) { return kInputIsNames; }
 enum class ArrivalProcess : uint8_t { poisson, gamma, constant, trace, closed_loop };
+inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace",
+                                                            "closed_loop"};
+constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 // automatic: recorded where the source says think times, else constant. recorded: what the source says, from
 // the answer to the next turn; constant where it says none. timetable: turns arrive as long after their
 // session's first one as the source says, or when their parent is answered if that is later.
 enum class ThinkDistribution : uint8_t { automatic, constant, exponential, lognormal, recorded, timetable };
+inline constexpr std::string_view kThinkDistributionNames[] = {"auto",      "constant", "exponential",
+                                                               "lognormal", "recorded", "timetable"};
+constexpr Names names_of(ThinkDistribution) { return kThinkDistributionNames; }
 
 struct SourceOptions {
   std::string kind = "chat";  // a name in the table of sources (sources_table.h)
@@ -111,12 +125,18 @@ struct RetryOptions {
 // What is left out of latencies and hits: warmup_turns, what MSER finds (metrics/warmup.h), or the turns that
 // arrive outside of the steady window (metrics/stability.h).
 enum class Warmup : uint8_t { turns, automatic, steady };
+inline constexpr std::string_view kWarmupNames[] = {"turns", "auto", "steady"};
+constexpr Names names_of(Warmup) { return kWarmupNames; }
 // What rates, utilizations and prices per token cover: the steady window, or the run from the first arrival
 // to the last answer. automatic: the run where a trace says when sessions begin, else the steady window.
 enum class RatesOver : uint8_t { automatic, steady, run };
+inline constexpr std::string_view kRatesOverNames[] = {"auto", "steady", "run"};
+constexpr Names names_of(RatesOver) { return kRatesOverNames; }
 // How many sessions there are: `sessions`, or twice as many as often as it takes to tell whether the machine
 // serves them in the long run.
 enum class RunLength : uint8_t { fixed, steady };
+inline constexpr std::string_view kRunLengthNames[] = {"fixed", "steady"};
+constexpr Names names_of(RunLength) { return kRunLengthNames; }
 
 struct WorkloadOptions {
   SourceOptions source;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 
@@ -88,6 +89,24 @@ TEST(Layering, CalibrationNeedsNoSimulator) {
     if (is_source(file.path())) includes += check_includes(file.path(), "calibration");
   }
   EXPECT_GT(includes, 20);
+}
+
+// Two types of one name make one program of both: each translation unit would take its own for the other.
+TEST(Layering, NoTwoHeadersDefineATypeOfOneName) {
+  std::map<std::string, std::string> defined;  // the header by the type
+  const std::filesystem::path root = std::filesystem::path(KVCAP_SOURCE_DIR) / "sim";
+  const std::regex definition("(?:struct|class|enum class) (\\w+)[^;]*\\{.*");
+  for (const auto& file : std::filesystem::recursive_directory_iterator(root)) {
+    if (file.path().extension() != ".h") continue;
+    std::ifstream lines(file.path());
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (!std::regex_match(line, match, definition)) continue;
+      const auto [first, is_new] = defined.try_emplace(match[1], file.path().string());
+      EXPECT_TRUE(is_new) << match[1] << " in " << first->second << " and " << file.path();
+    }
+  }
+  EXPECT_GT(defined.size(), 200u);
 }
 
 }  // namespace

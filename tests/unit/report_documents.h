@@ -109,7 +109,7 @@ inline Json validation(std::vector<Json> checks) {
            {{"s", {{"inside", 1}, {"near", 1}, {"outside", 1}, {"not comparable", 1}, {"worst", "c"}}}}}};
 }
 
-inline Document input(const std::string& name, Json content, bool is_before = false) {
+inline ReportDocument input(const std::string& name, Json content, bool is_before = false) {
   return {name, name + ".json", is_before, std::move(content)};
 }
 

@@ -111,7 +111,7 @@ TEST(ReportReading, BringsAResultBackAsItWas) {
 }
 
 TEST(ReportReading, GroupsSingleResultsOfOneScenario) {
-  const std::vector<Document> inputs = {
+  const std::vector<ReportDocument> inputs = {
       input("a", result("hcache", 1, 0, 1, 0)), input("b", result("hcache", 2, 0, 1, 0)),
       input("c", result("hcache", 3, 0, 1, 0, "other")), input("d", result("hcache", 4, 0, 1, 0), true)};
   const std::vector<ResultGroup> groups = result_groups(inputs, false);
@@ -181,7 +181,7 @@ TEST_F(ReportFolder, LeavesOutWhatIsNotOfKvcapAndRefusesWhatIsBroken) {
   write("f/a.json", result("hcache", 1, 0, 1, 0).dump());
   write("f/other.json", R"({"traceEvents": []})");
   write("f/scenario.json", R"({"schema": "kvcap.scenario/1"})");
-  const std::vector<Document> inputs =
+  const std::vector<ReportDocument> inputs =
       read_inputs({path("f"), path("f/a.json")}, {path("f/a.json")}, skipped_);
   ASSERT_EQ(inputs.size(), 2U);  // the same file is read once a side
   EXPECT_EQ(inputs[0].name, "f/a");
@@ -199,10 +199,10 @@ TEST_F(ReportFolder, LeavesOutWhatIsNotOfKvcapAndRefusesWhatIsBroken) {
 TEST_F(ReportFolder, GivesEveryInputANameOfItsOwn) {
   for (const char* name : {"x/run/result.json", "y/run/result.json"})
     write(name, result("hcache", 1, 0, 1, 0).dump());
-  const std::vector<Document> inputs =
+  const std::vector<ReportDocument> inputs =
       read_inputs({path("x/run"), path("y/run")}, {path("x/run"), path("y/run")}, skipped_);
   Names found;
-  for (const Document& one : inputs) found.push_back(one.name);
+  for (const ReportDocument& one : inputs) found.push_back(one.name);
   EXPECT_EQ(found, (Names{"run", "run 2", "run (before)", "run (before) 2"}));
 }
 

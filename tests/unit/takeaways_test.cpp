@@ -13,7 +13,7 @@
 namespace kvcap::takeaways_test {
 namespace {
 
-std::vector<std::string> said(const std::vector<Document>& inputs, const std::string& page) {
+std::vector<std::string> said(const std::vector<ReportDocument>& inputs, const std::string& page) {
   for (const auto& [name, sentences] : takeaways(inputs))
     if (name == page) return sentences;
   ADD_FAILURE() << "no page " << page;
@@ -33,7 +33,7 @@ TEST(Takeaways, SayByHowMuchTheBestIsAhead) {
   const Json compare =
       comparison({result("kv_offload", 260, 30, 512, 0.9), result("hcache", 182, 20, 264, 0.8)},
                  {difference("hcache", "kv_offload", -78, 8)});
-  const std::vector<Document> inputs = {input("chat", compare)};
+  const std::vector<ReportDocument> inputs = {input("chat", compare)};
   expect_says(
       said(inputs, "overview"),
       "hcache lowers p99 TTFT by 30.0 % against kv_offload (182 against 260 ms, 78.0 +-8.0 ms lower) and "
@@ -67,7 +67,7 @@ TEST(Takeaways, HalveAndDoNotKnow) {
 
 TEST(Takeaways, OfARestorationAreTheseFactors) {
   // 80 / 40; |40 - 41| / (40 + 10).
-  const std::vector<Document> inputs = {input("r", restoration(0.04, 0.08))};
+  const std::vector<ReportDocument> inputs = {input("r", restoration(0.04, 0.08))};
   const std::vector<std::string> sentences = said(inputs, "restoration");
   expect_says(sentences,
               "hcache brings 4,096 tokens of m back from ssd on h in 40.0 ms: 2.00x faster than kv_offload.");
@@ -186,8 +186,8 @@ TEST(Takeaways, OfTracesSayWhatACacheCanFind) {
 }
 
 TEST(Takeaways, NameTheirInputWhereSeveralSpeak) {
-  const std::vector<Document> inputs = {input("r1", restoration(0.04, 0.08)),
-                                        input("r2", restoration(0.02, 0.08))};
+  const std::vector<ReportDocument> inputs = {input("r1", restoration(0.04, 0.08)),
+                                              input("r2", restoration(0.02, 0.08))};
   expect_says(said(inputs, "restoration"), "r1: hcache brings");
   expect_says(said(inputs, "restoration"), "r2: hcache brings");
 }
@@ -195,7 +195,7 @@ TEST(Takeaways, NameTheirInputWhereSeveralSpeak) {
 // ---- before and after ----
 
 TEST(Changes, OfResultsHaveIntervalsAsIfIndependent) {
-  const std::vector<Document> inputs = {
+  const std::vector<ReportDocument> inputs = {
       input("new", comparison({result("hcache", 182, 3, 264, 0.8), result("ideal", 80, 3, 0, 0.8)})),
       input("old", comparison({result("hcache", 260, 4, 264, 0.8), result("kv_offload", 1, 1, 1, 0)}), true)};
   const std::vector<Change> all = changes(inputs);
@@ -223,7 +223,7 @@ TEST(Changes, SayWhereRunsCannotTellAndWhereNothingChanged) {
 }
 
 TEST(Changes, MatchRestorationsChecksAndSweeps) {
-  const std::vector<Document> inputs = {
+  const std::vector<ReportDocument> inputs = {
       input("r", restoration(0.04, 0.08)),
       input("v", validation({check("a", "inside", 0.01), check("b", "near", 0.05), check("c", "inside", 0)})),
       input("s", sweep({100, 200, 300, 400}, {"stable", "stable", "stable", "stable"})),
