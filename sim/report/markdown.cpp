@@ -83,6 +83,37 @@ void add_results(Page& page, const ResultGroup& group) {
   page.table(head, rows, 2);
 }
 
+// What the answer rests on, each note once; a note of some settings names them.
+void add_notes(Page& page, const ResultGroup& group) {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> labels;
+  for (std::size_t i = 0; i < group.results.size(); ++i) {
+    for (const std::string& note : group.results[i].notes) {
+      if (labels[note].empty()) order.push_back(note);
+      labels[note].push_back(group.labels[i]);
+    }
+  }
+  if (order.empty()) return;
+  page.heading(3, "Notes");
+  for (std::string& note : order) {
+    const std::vector<std::string>& of = labels[note];
+    if (of.size() == group.results.size()) continue;
+    std::string names;
+    for (const std::string& label : of) names += (names.empty() ? "" : ", ") + label;
+    note = names + ": " + note;
+  }
+  page.list(order);
+}
+
+// Of documents without notes: how their launch line was read.
+void add_warnings(Page& page, const Json& document) {
+  std::vector<std::string> texts;
+  for (const Json& warning : list_of(document, "warnings")) texts.push_back(text_of(warning, "text"));
+  if (texts.empty()) return;
+  page.heading(3, "Notes");
+  page.list(texts);
+}
+
 void add_restore(Page& page, const ReportInput& input) {
   const Json& restore = input.content;
   page.heading(2, input.name + ": " + text_of(restore, "tokens") + " tokens of " + text_of(restore, "model") +
@@ -235,6 +266,7 @@ void add_input(Page& page, const ReportInput& input) {
   if (schema == "kvcap.capacity/1") add_capacity(page, input);
   if (schema == "kvcap.validation/1") add_validation(page, input);
   if (schema == "kvcap.trace_stats/1") add_trace(page, input);
+  if (schema == "kvcap.plan_result/1" || schema == "kvcap.capacity/1") add_warnings(page, input.content);
 }
 
 }  // namespace
@@ -252,7 +284,10 @@ std::string report_markdown(const Report& report) {
   }
   page.list(said);
   add_changes(page, report);
-  for (const ResultGroup& group : result_groups(report.inputs, false)) add_results(page, group);
+  for (const ResultGroup& group : result_groups(report.inputs, false)) {
+    add_results(page, group);
+    add_notes(page, group);
+  }
   for (const ReportInput& input : report.inputs)
     if (!input.is_before) add_input(page, input);
   return page.take();
