@@ -129,7 +129,6 @@ constexpr KnownFlags kVllm[] = {
      "--max-cudagraph-capture-size VLLM_USE_DEEP_GEMM VLLM_USE_FLASHINFER_MOE_FP8 "
      "VLLM_USE_FLASHINFER_MOE_FP4 VLLM_DISABLE_PYNCCL VLLM_FLASH_ATTN_VERSION",
      "v-args"},
-    {vllm, not_simulated, present, "--enable-chunked-prefill", "v-schedcfg", "true"},
     {vllm, of_hybrids, present, "--disable-hybrid-kv-cache-manager --disable-sliding-window", "v-hyb"},
     {vllm, of_length, text, "--rope-theta", "v-args"},
     {vllm, of_length, FlagForm::json,
@@ -318,7 +317,7 @@ constexpr KnownFlags kTrtllm[] = {
     {trtllm, not_simulated, text, "--extra_llm_api_options.scheduler_config.context_chunking_policy", "t-ifb",
      "FIRST_COME_FIRST_SERVED"},
     {trtllm, not_simulated, text,
-     "--extra_llm_api_options.enable_chunked_prefill --extra_llm_api_options.moe_tensor_parallel_size "
+     "--extra_llm_api_options.moe_tensor_parallel_size "
      "--extra_llm_api_options.quant_config.quant_algo "
      "--extra_llm_api_options.kv_cache_config.enable_partial_reuse "
      "--extra_llm_api_options.kv_cache_config.copy_on_partial_reuse "
@@ -347,8 +346,7 @@ constexpr KnownFlags kTrtllm[] = {
      "--extra_llm_api_options.cuda_graph_config --extra_llm_api_options.torch_compile_config "
      "--extra_llm_api_options.moe_config --extra_llm_api_options.nvfp4_gemm_config",
      "t-serve"},
-    {trtllm, not_simulated, present, "--enable_chunked_prefill --fail_fast_on_attention_window_too_large",
-     "t-serve"},
+    {trtllm, not_simulated, present, "--fail_fast_on_attention_window_too_large", "t-serve"},
 };
 
 void add_rows(std::span<const KnownFlags> table, std::vector<FlagRow>& rows) {
