@@ -34,6 +34,14 @@ int64_t longest_sequence(const Scenario& scenario, int64_t kv_capacity_tokens) {
 
 std::string refused_at_start(const Scenario& scenario, int64_t kv_capacity_tokens) {
   const ServingOptions& serving = scenario.serving;
+  const int64_t window = serving.max_model_len.value_or(scenario.model.max_position_embeddings);
+  // No step would ever have room for the longest prompt.
+  if (!serving.chunked_prefill && serving.max_num_batched_tokens < window) {
+    return "serving.max_num_batched_tokens: found " + std::to_string(serving.max_num_batched_tokens) +
+           ", and prompts are computed as a whole (serving.chunked_prefill false); allowed: at least "
+           "serving.max_model_len = " +
+           std::to_string(window);
+  }
   if (serving.engine != EngineKind::vllm || serving.allow_impossible) return "";
   if (serving.max_num_batched_tokens < serving.max_num_seqs) {
     return "serving.max_num_seqs: found " + std::to_string(serving.max_num_seqs) + " and " +

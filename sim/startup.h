@@ -14,8 +14,8 @@ int64_t longest_sequence(const Scenario& scenario, int64_t kv_capacity_tokens);
 
 // What the engine would say, what is allowed, and the way out; empty where it starts. vLLM
 // (core/kv_cache_utils, config/scheduler) refuses a serving.max_model_len of which not one sequence fits, and
-// fewer tokens a step than sequences; the others shorten what they are asked for. Not asked where
-// serving.allow_impossible is set.
+// fewer tokens a step than sequences or, without chunked prefill, than tokens of the longest; the others
+// shorten what they are asked for. Not asked where serving.allow_impossible is set.
 std::string refused_at_start(const Scenario& scenario, int64_t kv_capacity_tokens);
 
 // Why no KV is left: the share of the memory, and what takes it.

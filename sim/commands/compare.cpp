@@ -162,12 +162,42 @@ constexpr std::size_t kMostSettings = 500;
 }
 
 // Every combination of the values of several fields.
+std::vector<Compared> columns_over(const std::vector<std::string>& fields) {
+  std::vector<Compared> columns = {{}};
+  for (const std::string& over : fields) {
+    const std::size_t equals = over.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == over.size()) {
+      throw InputError("--over: found \"" + over +
+                       "\", allowed: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4");
+    }
+    const std::string path = over.substr(0, equals);
+    std::vector<Compared> finer;
+    for (const Compared& column : columns) {
+      for (const std::string& value : split(over.substr(equals + 1))) {
+        Compared more = column;
+        more.label += (more.label.empty() ? "" : " ") + label_of(path, value);
+        more.overrides.push_back(std::string(path).append("=").append(value));
+        finer.push_back(std::move(more));
+        if (finer.size() > kMostSettings) refuse_more_settings();
+      }
+    }
+    columns = std::move(finer);
+  }
+  return columns;
+}
+
 std::vector<Compared> columns_of(const CompareArgs& args, const LaunchLine& line) {
   if (!args.from.line.empty()) {
-    if (!args.over.empty() || !args.layouts.empty()) {
-      throw InputError("compare: found --from with --over or --layouts, allowed: with --policies");
+    if (!args.layouts.empty() || (!args.over.empty() && !args.policies.empty())) {
+      throw InputError("compare: found --from with " +
+                       std::string(args.layouts.empty() ? "--policies and --over" : "--layouts") +
+                       ", allowed: with one of --policies and --over");
     }
     std::vector<Compared> columns = {{.label = kLaunched, .overrides = {}, .is_launched = true}};
+    if (!args.over.empty()) {
+      for (Compared& column : columns_over(args.over)) columns.push_back(std::move(column));
+      return columns;
+    }
     for (const std::string& name : split(args.policies.empty() ? policies_beside(line) : args.policies)) {
       const std::string own = "policy.name=" + name;
       // Its own stack is what it is already.
@@ -195,27 +225,7 @@ std::vector<Compared> columns_of(const CompareArgs& args, const LaunchLine& line
     if (columns.size() > kMostSettings) refuse_more_settings();
     return columns;
   }
-  std::vector<Compared> columns = {{}};
-  for (const std::string& over : args.over) {
-    const std::size_t equals = over.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == over.size()) {
-      throw InputError("--over: found \"" + over +
-                       "\", allowed: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4");
-    }
-    const std::string path = over.substr(0, equals);
-    std::vector<Compared> finer;
-    for (const Compared& column : columns) {
-      for (const std::string& value : split(over.substr(equals + 1))) {
-        Compared more = column;
-        more.label += (more.label.empty() ? "" : " ") + label_of(path, value);
-        more.overrides.push_back(std::string(path).append("=").append(value));
-        finer.push_back(std::move(more));
-        if (finer.size() > kMostSettings) refuse_more_settings();
-      }
-    }
-    columns = std::move(finer);
-  }
-  return columns;
+  return columns_over(args.over);
 }
 
 void refuse_twice(const std::vector<Compared>& columns, const char* option) {
@@ -325,9 +335,8 @@ void compare(const CompareArgs& args) {
                                    return load_scenario(args.scenario_path, overrides);
                                  });
   std::vector<Compared> columns = columns_of(args, from.line);
-  refuse_twice(columns, !args.policies.empty() || from.is_given() ? "--policies"
-                        : args.over.empty()                       ? "--layouts"
-                                                                  : "--over");
+  const bool has_policies = !args.policies.empty() || (from.is_given() && args.over.empty());
+  refuse_twice(columns, has_policies ? "--policies" : args.over.empty() ? "--layouts" : "--over");
   std::vector<Scenario> scenarios;
   refuse_read_once(args.scenario_path, ", and a comparison reads it for every setting; allowed: a file");
   const auto load_columns = [&] {

@@ -86,6 +86,8 @@ void print_stack(Stack stack) {
               FlagEffect::not_simulated);
   print_names("The same for models with layers of several kinds", stack, FlagEffect::of_hybrids);
   print_names("The same for lines that do not say the longest sequence", stack, FlagEffect::of_length);
+  print_names("Known, choose among kernels, graphs or threads: times are those of the engine's own choice",
+              stack, FlagEffect::kernels);
   print_names("Known, and nothing that is simulated depends on them", stack, FlagEffect::none);
 }
 
@@ -93,7 +95,8 @@ Json stack_json(Stack stack) {
   Json list = Json::array();
   for (const FlagRow& row : flag_table()) {
     if (row.stack != stack) continue;
-    constexpr const char* kEffects[] = {"sets", "none", "not_simulated", "of_hybrids", "of_length"};
+    constexpr const char* kEffects[] = {"sets",       "none",      "not_simulated",
+                                        "of_hybrids", "of_length", "kernels"};
     list.push_back({{"flags", row.names},
                     {"effect", kEffects[static_cast<std::size_t>(row.effect)]},
                     {"field", row.field.empty() ? Json() : Json(row.field)},

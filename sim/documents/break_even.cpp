@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-constexpr Part kMapParts[] = {{"cells", Json::value_t::array}};
+constexpr DocumentPart kMapParts[] = {{"cells", Json::value_t::array}};
 
 std::vector<std::string> map_sentences(const Json& map) {
   std::map<std::string, int64_t> wins;

@@ -8,7 +8,8 @@
 namespace kvcap {
 namespace {
 
-constexpr Part kCapacityParts[] = {{"capacity", Json::value_t::object}, {"curve", Json::value_t::array}};
+constexpr DocumentPart kCapacityParts[] = {{"capacity", Json::value_t::object},
+                                           {"curve", Json::value_t::array}};
 
 struct ViewColumn {
   const char* metric;

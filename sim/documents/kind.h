@@ -24,7 +24,7 @@
 namespace kvcap {
 
 // What a document must have for anything to be shown of it.
-struct Part {
+struct DocumentPart {
   const char* key;
   Json::value_t kind;
 };
@@ -33,7 +33,7 @@ struct Part {
 struct DocumentKind {
   std::string_view schema;
   std::string_view page;  // of the report, on which its sentences stand
-  std::span<const Part> parts;
+  std::span<const DocumentPart> parts;
   bool is_file = true;  // else it is made of another file
   // A list of documents in it, and their kind.
   struct Items {

@@ -10,7 +10,7 @@
 namespace kvcap {
 namespace {
 
-constexpr Part kPlanParts[] = {{"judged", Json::value_t::array}};
+constexpr DocumentPart kPlanParts[] = {{"judged", Json::value_t::array}};
 
 // "12.3", or with half the width of its interval.
 std::string estimate_text(const Json& candidate, const std::string& metric) {

@@ -10,7 +10,7 @@
 namespace kvcap {
 namespace {
 
-constexpr Part kRestoreParts[] = {{"policies", Json::value_t::array}};
+constexpr DocumentPart kRestoreParts[] = {{"policies", Json::value_t::array}};
 
 // What is free by assumption answers nobody.
 bool is_buildable(const Json& entry) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/float_values.h"
+#include "base/joined.h"
 #include "documents/kind.h"
 #include "metrics/quantity.h"
 #include "metrics/write.h"
@@ -121,6 +122,29 @@ std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& docume
   return groups;
 }
 
+namespace {
+
+// What the answer rests on, each note once; a note of some settings names them.
+void add_notes(const ResultGroup& group, MarkdownPage& page) {
+  std::vector<std::string> notes;
+  std::map<std::string, std::vector<std::string>> labels;
+  for (std::size_t i = 0; i < group.results.size(); ++i) {
+    for (const std::string& note : group.results[i].notes) {
+      if (labels[note].empty()) notes.push_back(note);
+      labels[note].push_back(group.labels[i]);
+    }
+  }
+  if (notes.empty()) return;
+  page.heading(3, "Notes");
+  for (std::string& note : notes) {
+    const std::vector<std::string>& of = labels[note];
+    if (of.size() < group.results.size()) note = joined(of) + ": " + note;
+  }
+  page.list(notes);
+}
+
+}  // namespace
+
 void add_results(const ResultGroup& group, MarkdownPage& page) {
   page.heading(2, group.name);
   Cells head = {"", ""};
@@ -131,6 +155,7 @@ void add_results(const ResultGroup& group, MarkdownPage& page) {
     cells.insert(cells.end(), row.cells.begin(), row.cells.end());
   }
   page.table(head, rows, 2);
+  add_notes(group, page);
 }
 
 namespace {
@@ -156,8 +181,10 @@ double half_width(const RunResult& result, std::string_view metric) {
   return kNaN;
 }
 
-constexpr Part kResultParts[] = {{"policy", Json::value_t::string}, {"metrics", Json::value_t::object}};
-constexpr Part kCompareParts[] = {{"results", Json::value_t::array}, {"differences", Json::value_t::array}};
+constexpr DocumentPart kResultParts[] = {{"policy", Json::value_t::string},
+                                         {"metrics", Json::value_t::object}};
+constexpr DocumentPart kCompareParts[] = {{"results", Json::value_t::array},
+                                          {"differences", Json::value_t::array}};
 
 void add_result_csv(const std::string& input, const Json& json, CsvRows& rows) {
   const RunResult result = read_result(json);

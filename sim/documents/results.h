@@ -28,7 +28,7 @@ RunResult read_result(const Json& json);
 // From "kvcap.compare/1": those against its first setting, and those between the others.
 std::vector<Difference> read_differences(const Json& compare);
 
-// The table that a terminal shows, as Markdown.
+// The table that a terminal shows and the notes, as Markdown.
 void add_results(const ResultGroup& group, MarkdownPage& page);
 
 // Of what both sides have, matched by scenario and setting.

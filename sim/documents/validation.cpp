@@ -8,7 +8,7 @@
 namespace kvcap {
 namespace {
 
-constexpr Part kValidationParts[] = {{"checks", Json::value_t::array}};
+constexpr DocumentPart kValidationParts[] = {{"checks", Json::value_t::array}};
 constexpr std::size_t kMostParts = 3;  // of a check's numbers
 
 std::vector<std::string> validation_sentences(const Json& validation) {

@@ -38,6 +38,15 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
       const int64_t own = load_model(line.model).max_position_embeddings;
       add("serving.max_model_len", window.empty() ? std::to_string(own) : window);
     }
+    // Without chunked prefill a step takes the longest prompt, and no fewer tokens than else.
+    if (said("serving.chunked_prefill=") == "false" && !line.model.empty()) {
+      std::string longest = said("serving.max_model_len=");
+      if (longest.empty()) longest = said("model.max_position_embeddings=");
+      const int64_t prompt = longest.empty() ? load_model(line.model).max_position_embeddings
+                                             : integer_value("--max-model-len", longest);
+      add("serving.max_num_batched_tokens",
+          std::to_string(std::max<int64_t>(is_large ? 8192 : 2048, prompt)));
+    }
   }
   if (line.engine == Stack::sglang) {
     // python/sglang/srt/server_args.py: chunks by memory; 1.5 MB for each token of a chunk and 2 MB for each

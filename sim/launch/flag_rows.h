@@ -17,9 +17,6 @@ std::span<const FlagRow> trtllm_flags();
 // is not simulated.
 std::vector<FlagRow> known_flags();
 
-// Whether a flag that is not simulated chooses kernels, graphs or threads alone, which is told and no error.
-bool chooses_kernels(std::string_view first_name);
-
 // Fields, units and words that rows of several stacks share.
 inline constexpr double kGibBytes = 1073741824, kGbBytes = 1e9;
 inline constexpr std::string_view kDramBytes = "policy.tiers.dram.capacity_bytes";

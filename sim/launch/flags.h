@@ -21,9 +21,10 @@ inline constexpr std::string_view kStackNames[] = {"vllm", "sglang", "trtllm", "
 constexpr std::string_view name(Stack stack) { return kStackNames[static_cast<std::size_t>(stack)]; }
 
 // not_simulated: it changes the answer, unless its value is one of FlagRow::words (the engine's default).
-// of_hybrids: it does so for models with layers of several kinds; of_length: for lines that do not say the
-// longest sequence.
-enum class FlagEffect : uint8_t { sets, none, not_simulated, of_hybrids, of_length };
+// kernels: it chooses among kernels, graphs or threads of the host. Measured steps are those of the engine's
+// own choice, so that another is told and no error. of_hybrids: it changes the answer for models with layers
+// of several kinds; of_length: for lines that do not say the longest sequence.
+enum class FlagEffect : uint8_t { sets, none, not_simulated, of_hybrids, of_length, kernels };
 
 // How a value is written on the line, and what it means in the unit of the field.
 enum class FlagForm : uint8_t {

@@ -1,6 +1,6 @@
 // Known flags that set no field: engines read them, but nothing that is simulated depends on them (none), or
-// they change the answer and are not simulated (not_simulated), unless they have one of the values in
-// `unchanged`.
+// they change the answer and are not simulated (not_simulated, kernels), unless they have one of the values
+// in `unchanged`.
 #include <span>
 
 #include "launch/flag_rows.h"
@@ -84,10 +84,11 @@ constexpr KnownFlags kVllm[] = {
      "--disable-nccl-for-dp-synchronization --enable-flash-late-interaction",
      "v-args"},
     {vllm, not_simulated, text,
-     "--pipeline-parallel-size -pp --decode-context-parallel-size -dcp --prefill-context-parallel-size -pcp "
-     "--nnodes -n --api-server-count -asc --max-num-partial-prefills --max-long-partial-prefills "
-     "--stream-interval --dcp-kv-cache-interleave-size --cp-kv-cache-interleave-size --num-scheduler-steps",
+     "--pipeline-parallel-size -pp --decode-context-parallel-size -dcp --prefill-context-parallel-size "
+     "-pcp --nnodes -n --max-num-partial-prefills --max-long-partial-prefills "
+     "--dcp-kv-cache-interleave-size --cp-kv-cache-interleave-size --num-scheduler-steps",
      "v-args", "1 None"},
+    {vllm, kernels, text, "--api-server-count -asc --stream-interval", "v-args", "1 None"},
     {vllm, not_simulated, text,
      "--node-rank -r --data-parallel-rank -dpn --data-parallel-start-rank -dpr --cpu-offload-gb "
      "--cpu-offload-params --long-prefill-token-threshold",
@@ -105,49 +106,51 @@ constexpr KnownFlags kVllm[] = {
     {vllm, not_simulated, text, "--performance-mode", "v-args", "balanced"},
     {vllm, not_simulated, text, "--kv-transfer-config.kv_role", "v-off", "kv_both"},
     {vllm, not_simulated, text, "VLLM_USE_V1", "v-args", "1"},
-    {vllm, not_simulated, text,
-     "--moe-backend --linear-backend --mamba-cache-dtype --mamba-ssm-cache-dtype --override-attention-dtype",
+    {vllm, not_simulated, text, "--mamba-cache-dtype --mamba-ssm-cache-dtype --override-attention-dtype",
      "v-args", "auto None"},
+    {vllm, kernels, text, "--moe-backend --linear-backend", "v-args", "auto None"},
     {vllm, not_simulated, text,
      "--data-parallel-size-local -dpl --max-loras --max-lora-rank --max-cpu-loras --lora-dtype "
-     "--scheduler-cls --max-cudagraph-capture-size --ubatch-size --dbo-decode-token-threshold "
-     "--dbo-prefill-token-threshold --mamba-block-size --preemption-mode "
-     "--kv-transfer-config.kv_load_failure_policy --kv-transfer-config.kv_buffer_device "
-     "--kv-transfer-config.kv_buffer_size "
+     "--scheduler-cls --ubatch-size --dbo-decode-token-threshold --dbo-prefill-token-threshold "
+     "--mamba-block-size --preemption-mode --kv-transfer-config.kv_load_failure_policy "
+     "--kv-transfer-config.kv_buffer_device --kv-transfer-config.kv_buffer_size "
      "--kv-transfer-config.kv_connector_extra_config.max_offload_tokens "
      "--kv-transfer-config.kv_connector_extra_config.load_async "
      "--kv-transfer-config.kv_connector_extra_config.lookup_async "
      "--kv-transfer-config.kv_connector_extra_config.save_decode_cache "
      "--kv-transfer-config.kv_connector_extra_config.store_tp_size MOONCAKE_CONFIG_PATH "
-     "MOONCAKE_PREFERRED_SEGMENT "
-     "--override-generation-config.min_p --override-generation-config.repetition_penalty "
-     "--speculative-config.prompt_lookup_max --speculative-config.prompt_lookup_min "
-     "--speculative-config.draft_tensor_parallel_size --speculative-config.quantization "
-     "--speculative-config.max_model_len --speculative-config.disable_by_batch_size "
-     "VLLM_PREFIX_CACHE_RETENTION_INTERVAL VLLM_USE_DEEP_GEMM VLLM_USE_FLASHINFER_MOE_FP8 "
-     "VLLM_USE_FLASHINFER_MOE_FP4 VLLM_MLA_DISABLE VLLM_DISABLE_PYNCCL VLLM_FLASH_ATTN_VERSION",
+     "MOONCAKE_PREFERRED_SEGMENT --override-generation-config.min_p "
+     "--override-generation-config.repetition_penalty --speculative-config.prompt_lookup_max "
+     "--speculative-config.prompt_lookup_min --speculative-config.draft_tensor_parallel_size "
+     "--speculative-config.quantization --speculative-config.max_model_len "
+     "--speculative-config.disable_by_batch_size VLLM_PREFIX_CACHE_RETENTION_INTERVAL VLLM_MLA_DISABLE",
      "v-args"},
-    {vllm, not_simulated, present, "--enable-chunked-prefill", "v-schedcfg", "true"},
+    {vllm, kernels, text,
+     "--max-cudagraph-capture-size VLLM_USE_DEEP_GEMM VLLM_USE_FLASHINFER_MOE_FP8 "
+     "VLLM_USE_FLASHINFER_MOE_FP4 VLLM_DISABLE_PYNCCL VLLM_FLASH_ATTN_VERSION",
+     "v-args"},
     {vllm, of_hybrids, present, "--disable-hybrid-kv-cache-manager --disable-sliding-window", "v-hyb"},
     {vllm, of_length, text, "--rope-theta", "v-args"},
     {vllm, of_length, FlagForm::json,
      "--rope-scaling --hf-overrides.rope_scaling --hf-overrides.rope_parameters "
      "--hf-overrides.text_config.rope_scaling --hf-overrides.text_config.rope_parameters",
      "v-args"},
-    {vllm, not_simulated, texts, "--lora-modules --cudagraph-capture-sizes --cuda-graph-sizes", "v-args"},
+    {vllm, not_simulated, texts, "--lora-modules", "v-args"},
+    {vllm, kernels, texts, "--cudagraph-capture-sizes --cuda-graph-sizes", "v-args"},
     {vllm, not_simulated, FlagForm::json,
-     "--compilation-config -cc --attention-config -ac --eplb-config --kernel-config --hf-overrides "
-     "--kv-transfer-config --speculative-config --override-generation-config --ec-transfer-config "
-     "--afd-config --default-mm-loras",
+     "--eplb-config --hf-overrides --kv-transfer-config --speculative-config "
+     "--override-generation-config --ec-transfer-config --afd-config --default-mm-loras",
+     "v-args"},
+    {vllm, kernels, FlagForm::json, "--compilation-config -cc --attention-config -ac --kernel-config",
      "v-args"},
     {vllm, not_simulated, present,
-     "--enable-lora --enforce-eager --disable-custom-all-reduce --enable-eplb --enable-dbo "
-     "--fully-sharded-loras --enable-tower-connector-lora --specialize-active-lora "
-     "--data-parallel-hybrid-lb -dph --data-parallel-external-lb -dpe --headless --kv-sharing-fast-prefill "
-     "--scheduler-reserve-full-isl --enable-elastic-ep --enable-fault-tolerance "
-     "--enable-return-routed-experts "
-     "--tokens-only --mm-encoder-only",
+     "--enable-lora --enforce-eager --enable-eplb --enable-dbo --fully-sharded-loras "
+     "--enable-tower-connector-lora --specialize-active-lora --data-parallel-hybrid-lb -dph "
+     "--data-parallel-external-lb -dpe --headless --kv-sharing-fast-prefill --scheduler-reserve-full-isl "
+     "--enable-elastic-ep --enable-fault-tolerance --enable-return-routed-experts --tokens-only "
+     "--mm-encoder-only",
      "v-args"},
+    {vllm, kernels, present, "--disable-custom-all-reduce", "v-args"},
 };
 constexpr KnownFlags kKvStores[] = {
     {lmcache, not_simulated, text,
@@ -226,10 +229,11 @@ constexpr KnownFlags kSglang[] = {
      "s-args"},
     {sglang, not_simulated, text,
      "--pipeline-parallel-size --pp-size --pp --attention-context-parallel-size --attn-cp-size "
-     "--moe-data-parallel-size --moe-dp-size --nnodes --stream-interval --speculative-eagle-topk "
+     "--moe-data-parallel-size --moe-dp-size --nnodes --speculative-eagle-topk "
      "--num-continuous-decode-steps --scheduler-recv-interval --speculative-accept-threshold-single "
      "--speculative-accept-threshold-acc",
      "s-args", "1"},
+    {sglang, kernels, text, "--stream-interval", "s-args", "1"},
     {sglang, not_simulated, text, "--node-rank --cpu-offload-gb --ep-num-redundant-experts", "s-args", "0"},
     {sglang, not_simulated, text, "--schedule-policy", "s-args", "fcfs"},
     {sglang, not_simulated, text, "--radix-eviction-policy", "s-args", "lru"},
@@ -237,44 +241,50 @@ constexpr KnownFlags kSglang[] = {
     {sglang, not_simulated, text, "--dtype", "s-args", "auto half float16 bfloat16"},
     {sglang, not_simulated, text, "--init-expert-location", "s-args", "trivial"},
     {sglang, not_simulated, text, "--disaggregation-mode", "s-args", "null"},
+    {sglang, not_simulated, text, "--deepep-dispatcher-output-dtype --mamba-scheduler-strategy", "s-args",
+     "auto default"},
+    {sglang, kernels, text,
+     "--moe-runner-backend --deepep-mode --fp8-gemm-backend --flashinfer-mxfp4-moe-precision", "s-args",
+     "auto default"},
     {sglang, not_simulated, text,
-     "--moe-runner-backend --deepep-mode --deepep-dispatcher-output-dtype --fp8-gemm-backend "
-     "--mamba-scheduler-strategy --flashinfer-mxfp4-moe-precision",
-     "s-args", "auto default"},
-    {sglang, not_simulated, text,
-     "--prefill-max-requests --swa-full-tokens-ratio --prefill-attention-backend "
-     "--decode-attention-backend --fp4-gemm-backend --deepep-config --eplb-algorithm "
-     "--eplb-rebalance-num-iterations --ep-dispatch-algorithm --cuda-graph-max-bs --torch-compile-max-bs "
-     "--max-loras-per-batch --max-loaded-loras --max-lora-rank --lora-backend --lora-eviction-policy "
-     "--mamba-ssm-dtype --mamba-full-memory-ratio --max-mamba-cache-size --mamba-track-interval "
-     "--speculative-num-draft-tokens --speculative-attention-mode --speculative-token-map "
-     "--speculative-draft-attention-backend --speculative-moe-runner-backend "
+     "--prefill-max-requests --swa-full-tokens-ratio --eplb-algorithm --eplb-rebalance-num-iterations "
+     "--ep-dispatch-algorithm --max-loras-per-batch --max-loaded-loras --max-lora-rank --lora-backend "
+     "--lora-eviction-policy --mamba-ssm-dtype --mamba-full-memory-ratio --max-mamba-cache-size "
+     "--mamba-track-interval --speculative-num-draft-tokens --speculative-attention-mode "
+     "--speculative-token-map --speculative-draft-attention-backend --speculative-moe-runner-backend "
      "--speculative-moe-a2a-backend --speculative-draft-model-quantization "
      "--disaggregation-transfer-backend --disaggregation-bootstrap-port --disaggregation-ib-device "
      "--num-reserved-decode-tokens --moe-dense-tp-size --torchao-config --modelopt-quant "
-     "--dsa-prefill-backend --nsa-prefill-backend --dsa-decode-backend --nsa-decode-backend "
-     "--tbo-token-distribution-threshold --triton-attention-num-kv-splits --offload-group-size "
-     "--offload-num-in-group --offload-prefetch-step --pp-max-micro-batch-size --elastic-ep-backend",
+     "--tbo-token-distribution-threshold --offload-group-size --offload-num-in-group "
+     "--offload-prefetch-step --pp-max-micro-batch-size --elastic-ep-backend",
      "s-args"},
-    {sglang, not_simulated, texts,
-     "--cuda-graph-bs --piecewise-cuda-graph-tokens --lora-paths --lora-target-modules", "s-args"},
+    {sglang, kernels, text,
+     "--prefill-attention-backend --decode-attention-backend --fp4-gemm-backend --deepep-config "
+     "--cuda-graph-max-bs --torch-compile-max-bs --dsa-prefill-backend --nsa-prefill-backend "
+     "--dsa-decode-backend --nsa-decode-backend --triton-attention-num-kv-splits",
+     "s-args"},
+    {sglang, not_simulated, texts, "--lora-paths --lora-target-modules", "s-args"},
+    {sglang, kernels, texts, "--cuda-graph-bs --piecewise-cuda-graph-tokens", "s-args"},
     {sglang, not_simulated, FlagForm::json, "--json-model-override-args", "s-args"},
     {sglang, of_length, FlagForm::json,
      "--json-model-override-args.rope_scaling --json-model-override-args.rope_parameters", "s-args"},
     {sglang, not_simulated, present,
-     "--enable-dp-lm-head --enable-lora --enable-torch-compile --disable-cuda-graph "
-     "--disable-cuda-graph-padding --disable-piecewise-cuda-graph --enable-two-batch-overlap "
+     "--enable-dp-lm-head --enable-lora --disable-cuda-graph --enable-two-batch-overlap "
      "--enable-single-batch-overlap --enable-eplb --enable-priority-scheduling "
-     "--schedule-low-priority-values-first --disable-custom-all-reduce --disable-chunked-prefix-cache "
-     "--enable-dynamic-chunking --disable-hybrid-swa-memory --enable-deterministic-inference "
-     "--enable-mscclpp --enable-nccl-nvls --enable-symm-mem --enable-torch-symm-mem "
-     "--enable-flashinfer-allreduce-fusion --enable-prefill-delayer --enable-fp32-lm-head "
-     "--triton-attention-reduce-in-fp32 --flashinfer-mla-disable-ragged --disable-shared-experts-fusion "
-     "--enable-multi-layer-eagle --enable-return-hidden-states --enable-return-routed-experts "
-     "--enable-tokenizer-batch-encode --enable-dynamic-batch-tokenizer --enable-fused-qk-norm-rope "
-     "--enable-attn-tp-input-scattered --enable-dsa-prefill-context-parallel "
-     "--enable-nsa-prefill-context-parallel --enable-lora-overlap-loading --encoder-only "
-     "--disaggregation-decode-enable-offload-kvcache --quantize-and-serve --enable-deepep-waterfill",
+     "--schedule-low-priority-values-first --disable-chunked-prefix-cache --enable-dynamic-chunking "
+     "--disable-hybrid-swa-memory --enable-deterministic-inference --enable-prefill-delayer "
+     "--enable-fp32-lm-head --flashinfer-mla-disable-ragged --enable-multi-layer-eagle "
+     "--enable-return-hidden-states --enable-return-routed-experts --enable-attn-tp-input-scattered "
+     "--enable-dsa-prefill-context-parallel --enable-nsa-prefill-context-parallel "
+     "--enable-lora-overlap-loading --encoder-only --disaggregation-decode-enable-offload-kvcache "
+     "--quantize-and-serve --enable-deepep-waterfill",
+     "s-args"},
+    {sglang, kernels, present,
+     "--enable-torch-compile --disable-cuda-graph-padding --disable-piecewise-cuda-graph "
+     "--disable-custom-all-reduce --enable-mscclpp --enable-nccl-nvls --enable-symm-mem "
+     "--enable-torch-symm-mem --enable-flashinfer-allreduce-fusion --triton-attention-reduce-in-fp32 "
+     "--disable-shared-experts-fusion --enable-tokenizer-batch-encode --enable-dynamic-batch-tokenizer "
+     "--enable-fused-qk-norm-rope",
      "s-args"},
 };
 constexpr KnownFlags kTrtllm[] = {
@@ -298,67 +308,46 @@ constexpr KnownFlags kTrtllm[] = {
     {trtllm, not_simulated, text,
      "--pp_size --pipeline_parallel_size --cp_size --max_beam_width "
      "--extra_llm_api_options.pipeline_parallel_size --extra_llm_api_options.context_parallel_size "
-     "--extra_llm_api_options.max_beam_width --extra_llm_api_options.stream_interval "
-     "--extra_llm_api_options.moe_cluster_parallel_size",
+     "--extra_llm_api_options.max_beam_width --extra_llm_api_options.moe_cluster_parallel_size",
      "t-serve", "1 null"},
+    {trtllm, kernels, text, "--extra_llm_api_options.stream_interval", "t-serve", "1 null"},
     {trtllm, not_simulated, text, "--backend --extra_llm_api_options.backend", "t-serve", "pytorch"},
     {trtllm, not_simulated, text, "--extra_llm_api_options.dtype", "t-serve", "auto float16 bfloat16"},
-    {trtllm, not_simulated, text, "--extra_llm_api_options.allreduce_strategy", "t-serve", "AUTO"},
+    {trtllm, kernels, text, "--extra_llm_api_options.allreduce_strategy", "t-serve", "AUTO"},
     {trtllm, not_simulated, text, "--extra_llm_api_options.scheduler_config.context_chunking_policy", "t-ifb",
      "FIRST_COME_FIRST_SERVED"},
     {trtllm, not_simulated, text,
-     "--extra_llm_api_options.cuda_graph_config.enable_padding "
-     "--extra_llm_api_options.cuda_graph_config.max_batch_size "
-     "--extra_llm_api_options.moe_config.backend --extra_llm_api_options.attn_backend "
-     "--extra_llm_api_options.moe_tensor_parallel_size --extra_llm_api_options.enable_autotuner "
-     "--extra_llm_api_options.enable_lm_head_tp_in_adp --extra_llm_api_options.sampler_type "
-     "--extra_llm_api_options.enable_chunked_prefill "
+     "--extra_llm_api_options.moe_tensor_parallel_size "
      "--extra_llm_api_options.quant_config.quant_algo "
      "--extra_llm_api_options.kv_cache_config.enable_partial_reuse "
      "--extra_llm_api_options.kv_cache_config.copy_on_partial_reuse "
      "--extra_llm_api_options.kv_cache_config.secondary_offload_min_priority "
      "--extra_llm_api_options.kv_cache_config.sink_token_length "
      "--extra_llm_api_options.cache_transceiver_config.backend "
-     "--extra_llm_api_options.cache_transceiver_config.max_tokens_in_buffer "
-     "--server_role --custom_tokenizer",
+     "--extra_llm_api_options.cache_transceiver_config.max_tokens_in_buffer --server_role "
+     "--custom_tokenizer",
      "t-serve"},
-    {trtllm, not_simulated, texts,
-     "--extra_llm_api_options.cuda_graph_config.batch_sizes "
-     "--extra_llm_api_options.kv_cache_config.max_attention_window",
+    {trtllm, kernels, text,
+     "--extra_llm_api_options.cuda_graph_config.enable_padding "
+     "--extra_llm_api_options.cuda_graph_config.max_batch_size "
+     "--extra_llm_api_options.moe_config.backend --extra_llm_api_options.attn_backend "
+     "--extra_llm_api_options.enable_autotuner --extra_llm_api_options.enable_lm_head_tp_in_adp "
+     "--extra_llm_api_options.sampler_type",
      "t-serve"},
+    {trtllm, not_simulated, texts, "--extra_llm_api_options.kv_cache_config.max_attention_window", "t-serve"},
+    {trtllm, kernels, texts, "--extra_llm_api_options.cuda_graph_config.batch_sizes", "t-serve"},
     {trtllm, not_simulated, FlagForm::json,
      "--extra_llm_api_options.lora_config --extra_llm_api_options.peft_cache_config "
-     "--extra_llm_api_options.speculative_config --extra_llm_api_options.cuda_graph_config "
-     "--extra_llm_api_options.torch_compile_config --extra_llm_api_options.moe_config "
-     "--extra_llm_api_options.attention_dp_config --extra_llm_api_options.sparse_attention_config "
-     "--extra_llm_api_options.quant_config --extra_llm_api_options.cache_transceiver_config "
-     "--extra_llm_api_options.scheduler_config --extra_llm_api_options.nvfp4_gemm_config",
+     "--extra_llm_api_options.speculative_config --extra_llm_api_options.attention_dp_config "
+     "--extra_llm_api_options.sparse_attention_config --extra_llm_api_options.quant_config "
+     "--extra_llm_api_options.cache_transceiver_config --extra_llm_api_options.scheduler_config",
      "t-serve"},
-    {trtllm, not_simulated, present, "--enable_chunked_prefill --fail_fast_on_attention_window_too_large",
+    {trtllm, kernels, FlagForm::json,
+     "--extra_llm_api_options.cuda_graph_config --extra_llm_api_options.torch_compile_config "
+     "--extra_llm_api_options.moe_config --extra_llm_api_options.nvfp4_gemm_config",
      "t-serve"},
+    {trtllm, not_simulated, present, "--fail_fast_on_attention_window_too_large", "t-serve"},
 };
-
-// First names of flags that are not simulated and that choose kernels, CUDA graphs or threads of the host.
-// Measured steps are those of the engine's own choices; what another does is told beside the answer.
-constexpr std::string_view kKernelChoices =
-    " --compilation-config --moe-backend --linear-backend --max-cudagraph-capture-size"
-    " --cudagraph-capture-sizes --cuda-graph-sizes --attention-config --kernel-config VLLM_USE_DEEP_GEMM"
-    " VLLM_USE_FLASHINFER_MOE_FP8 VLLM_USE_FLASHINFER_MOE_FP4 VLLM_FLASH_ATTN_VERSION VLLM_DISABLE_PYNCCL"
-    " --disable-custom-all-reduce --stream-interval --api-server-count --moe-runner-backend "
-    "--fp8-gemm-backend"
-    " --fp4-gemm-backend --flashinfer-mxfp4-moe-precision --prefill-attention-backend"
-    " --decode-attention-backend --cuda-graph-max-bs --torch-compile-max-bs --cuda-graph-bs"
-    " --piecewise-cuda-graph-tokens --enable-torch-compile --disable-cuda-graph-padding"
-    " --disable-piecewise-cuda-graph --enable-mscclpp --enable-nccl-nvls --enable-symm-mem"
-    " --enable-torch-symm-mem --enable-flashinfer-allreduce-fusion --disable-shared-experts-fusion"
-    " --enable-fused-qk-norm-rope --enable-tokenizer-batch-encode --enable-dynamic-batch-tokenizer"
-    " --triton-attention-num-kv-splits --triton-attention-reduce-in-fp32 --deepep-mode --deepep-config"
-    " --dsa-prefill-backend --nsa-prefill-backend --dsa-decode-backend --nsa-decode-backend"
-    " --extra_llm_api_options.cuda_graph_config --extra_llm_api_options.moe_config"
-    " --extra_llm_api_options.attn_backend --extra_llm_api_options.enable_autotuner"
-    " --extra_llm_api_options.torch_compile_config --extra_llm_api_options.nvfp4_gemm_config"
-    " --extra_llm_api_options.allreduce_strategy --extra_llm_api_options.sampler_type"
-    " --extra_llm_api_options.stream_interval --extra_llm_api_options.enable_lm_head_tp_in_adp ";
 
 void add_rows(std::span<const KnownFlags> table, std::vector<FlagRow>& rows) {
   for (const KnownFlags& known : table) {
@@ -389,22 +378,6 @@ std::vector<FlagRow> known_flags() {
     add_rows(table, rows);
   }
   return rows;
-}
-
-// Of them, those that leave CUDA graphs or the compiler out: steps then take another time altogether.
-constexpr std::string_view kLeavesOut =
-    " --compilation-config.cudagraph_mode --compilation-config.mode --compilation-config.level"
-    " --compilation-config.use_inductor ";
-
-bool chooses_kernels(std::string_view first_name) {
-  if (kLeavesOut.find(" " + std::string(first_name) + " ") != std::string_view::npos) return false;
-  // "--compilation-config.mode" is part of "--compilation-config".
-  for (std::size_t end = first_name.size(); end != std::string_view::npos && end > 0;
-       end = first_name.rfind('.', end - 1)) {
-    const std::string part = " " + std::string(first_name.substr(0, end)) + " ";
-    if (kKernelChoices.find(part) != std::string_view::npos) return true;
-  }
-  return false;
 }
 
 }  // namespace kvcap

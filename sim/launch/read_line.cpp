@@ -353,7 +353,7 @@ class Reader {
     }
     // Older versions: --limit-mm-per-prompt image=2
     const bool looks_like_json = one.value.starts_with('{') || one.value.starts_with('[');
-    if ((row.effect != FlagEffect::none && !chooses_kernels(first_name(row))) || looks_like_json) {
+    if ((row.effect != FlagEffect::none && row.effect != FlagEffect::kernels) || looks_like_json) {
       refuse_value(one.shown, one.value, "JSON (in single quotes)");
     }
     take(one);
@@ -421,13 +421,10 @@ class Reader {
     line_.flags.push_back({one.shown, one.is_negated ? "" : one.value, {}});
     for (const FlagRow* row : rows) {
       if (row->form == FlagForm::yaml_file) files_.push_back(one);
-      if (row->effect == FlagEffect::not_simulated && changes_answer(*row, one)) {
-        if (chooses_kernels(first_name(*row))) {
-          note(one.shown +
-               " chooses among kernels, graphs or threads: times are those of the engine's own choice");
-        } else {
-          refused_.push_back(one);
-        }
+      if (row->effect == FlagEffect::not_simulated && changes_answer(*row, one)) refused_.push_back(one);
+      if (row->effect == FlagEffect::kernels && changes_answer(*row, one)) {
+        note(one.shown +
+             " chooses among kernels, graphs or threads: times are those of the engine's own choice");
       }
       if (row->effect == FlagEffect::of_hybrids || row->effect == FlagEffect::of_length)
         conditional_.emplace_back(one, row->effect);

@@ -263,11 +263,14 @@ class Overrides {
   // Heads that draft for a model are in no catalogue: `layers` drafts by one more layer of the model.
   void settle_drafter() {
     if (!drafter_) return;
-    const bool is_head = lower_case(drafter_->value).find("eagle") != std::string::npos;
+    const std::string drafter = lower_case(drafter_->value);
+    // Gemma 4's assistants are MTP layers in a checkpoint of their own (vllm-project/vllm#41745).
+    const bool is_assistant = drafter.find("gemma-4") != std::string::npos && drafter.ends_with("-assistant");
+    const bool is_head = is_assistant || drafter.find("eagle") != std::string::npos;
     const std::string method = is_head ? "layers" : "draft_model";
     const std::string said = fields_.try_emplace("serving.speculative.method", method).first->second;
     // Its own layers for multi-token prediction.
-    if (said != "draft_model" && lower_case(drafter_->value) == lower_case(line_.written_model)) return;
+    if (said != "draft_model" && drafter == lower_case(line_.written_model)) return;
     try {
       set(*drafter_->row, nlohmann::json(named_model(drafter_->value).name).dump());
     } catch (const InputError&) {

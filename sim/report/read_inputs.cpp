@@ -38,7 +38,7 @@ std::string known_schemas() {
 }
 
 void check_parts(const Json& document, const DocumentKind& kind, const std::string& place) {
-  for (const Part& part : kind.parts) {
+  for (const DocumentPart& part : kind.parts) {
     const auto found = document.find(part.key);
     if (found != document.end() && found->type() == part.kind) continue;
     throw InputError(place + ": " + part.key + ": found " +

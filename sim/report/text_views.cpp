@@ -26,6 +26,15 @@ void add_changes(MarkdownPage& page, const Report& report) {
   page.table({"setting", "figure", "unit", "before", "after", "difference", ""}, rows, 3);
 }
 
+// How a document's launch line was read.
+void add_warnings(const Json& content, MarkdownPage& page) {
+  std::vector<std::string> texts;
+  for (const Json& warning : list_of(content, "warnings")) texts.push_back(text_of(warning, "text"));
+  if (texts.empty()) return;
+  page.heading(3, "Notes");
+  page.list(texts);
+}
+
 }  // namespace
 
 std::string report_markdown(const Report& report) {
@@ -44,7 +53,9 @@ std::string report_markdown(const Report& report) {
   for (const ResultGroup& group : result_groups(report.inputs, false)) add_results(group, page);
   for (const ReportDocument& document : report.inputs) {
     const DocumentKind& kind = *find_document_kind(document.schema());
-    if (!document.is_before && kind.add_markdown) kind.add_markdown(document, page);
+    if (document.is_before || !kind.add_markdown) continue;
+    kind.add_markdown(document, page);
+    add_warnings(document.content, page);
   }
   return page.take();
 }

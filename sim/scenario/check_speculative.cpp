@@ -1,4 +1,6 @@
 // Checks of serving.speculative against itself and the model.
+#include <cstdio>
+
 #include "base/input_error.h"
 #include "scenario/check.h"
 #include "scenario/fields.h"
@@ -46,10 +48,6 @@ class SpeculativeCheck {
            "none beside acceptance_length = " + number_text(*options_.acceptance_length) +
                " (one follows from the other)");
     }
-    if (options_.draft_tokens > 0 && !options_.acceptance_length && !options_.acceptance_rate) {
-      throw InputError(places_.at(below(kSpeculative, "acceptance_length")) +
-                       ": missing, required where draft_tokens is more than 0, or acceptance_rate");
-    }
     const auto most = static_cast<double>(options_.draft_tokens + 1);
     if (options_.acceptance_length && *options_.acceptance_length > most) {
       fail("acceptance_length", number_text(*options_.acceptance_length),
@@ -75,6 +73,23 @@ class SpeculativeCheck {
   const Places& places_;
 };
 
+std::string acceptance_note(const SpeculativeOptions& options, const ModelSpec& model) {
+  const std::string field = std::string(kSpeculative) + ".";
+  if (!options.acceptance_length && !options.acceptance_rate) {
+    const AssumedAcceptance& assumed = assumed_acceptance(options, model);
+    char length[32];
+    std::snprintf(length, sizeof length, "%.3g", mean_tokens_of_step(options, model));
+    return field + "acceptance_length is not given: " + length +
+           " is assumed, the low end of what is published of " + std::string(assumed.drafter) + " (" +
+           std::string(assumed.source) + "); set it, or " + field +
+           "acceptance_rate, to what your server logs";
+  }
+  const std::string given = options.acceptance_length
+                                ? "acceptance_length " + number_text(*options.acceptance_length)
+                                : "acceptance_rate " + number_text(*options.acceptance_rate);
+  return field + given + " is given, not computed: it depends on the drafter, the texts and the sampling";
+}
+
 }  // namespace
 
 void check_speculative(Scenario& scenario, const Places& places) {
@@ -82,11 +97,7 @@ void check_speculative(Scenario& scenario, const Places& places) {
   SpeculativeCheck(scenario, places).check();
   const SpeculativeOptions& options = *scenario.serving.speculative;
   if (options.draft_tokens == 0) return;
-  const std::string given = options.acceptance_length
-                                ? "acceptance_length " + number_text(*options.acceptance_length)
-                                : "acceptance_rate " + number_text(*options.acceptance_rate);
-  scenario.notes.push_back("serving.speculative." + given +
-                           " is given, not computed: it depends on the drafter, the texts and the sampling");
+  scenario.notes.push_back(acceptance_note(options, scenario.model));
   if (options.method == DraftMethod::ngram && scenario.serving.async_scheduling) {
     scenario.notes.emplace_back(
         "steps are planned ahead although the host drafts: vLLM's ngram method turns "

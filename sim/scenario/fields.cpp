@@ -590,13 +590,13 @@ static void describe(FieldVisitor& v, SpeculativeOptions& o) {
            .unit = "tokens",
            .min = 1,
            .max = 1025,
-           .absent = "acceptance_rate is given"});
+           .absent = "of acceptance_rate, else the low end of what is published of the method"});
   v.field(
       "acceptance_rate", o.acceptance_rate,
       {.meaning = "share of drafted tokens that are accepted; acceptance_length is 1 + draft_tokens times it",
        .min = 0,
        .max = 1,
-       .absent = "acceptance_length is given"});
+       .absent = "as acceptance_length says"});
   v.field(
       "draft_layers", o.draft_layers,
       {.meaning = "method layers: how many", .unit = "layers", .min = 1, .max = kMaxCount, .absent = "1"});
@@ -708,6 +708,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
            .below_max = true});
   v.field("schedule", o.schedule,
           {.meaning = "steps compute prompts beside decodes, or prompts alone and first"});
+  v.field("chunked_prefill", o.chunked_prefill,
+          {.meaning = "a prompt may be computed in slices of several steps; false: as a whole, in one step"});
   v.field("attention_backend", o.attention_backend,
           {.meaning = "library of the attention kernels; decides mixed_attention",
            .absent = "vllm: flashinfer on B200 and B300, else flash_attn"});

@@ -29,6 +29,7 @@ Instance::Instance(const InstanceParts& parts)
               .evicted = report_evictions()}),
       scheduler_({.max_num_seqs = parts.serving.max_num_seqs,
                   .max_num_batched_tokens = parts.serving.max_num_batched_tokens,
+                  .chunked_prefill = parts.serving.chunked_prefill,
                   .least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
                   .admission = parts.serving.admission,
                   .reserved_output_share = parts.serving.reserved_output_share,

@@ -75,7 +75,9 @@ struct ServingOptions {
   // Waiting beside a full batch; a turn that finds so many is rejected. Absent: any number.
   std::optional<int64_t> max_queued_turns;
   int64_t max_num_batched_tokens = 2048;  // token budget of one step (chunked prefill)
-  int64_t block_size = 16;                // tokens of a KV block
+  // A prompt may be computed in slices of several steps. False: as a whole, in one step that has room for it.
+  bool chunked_prefill = true;
+  int64_t block_size = 16;  // tokens of a KV block
   double gpu_memory_utilization = 0.9;
   std::optional<int64_t> max_model_len;       // absent: the model's max_position_embeddings
   std::optional<int64_t> kv_capacity_tokens;  // absent: derived by kv_capacity_model

@@ -186,7 +186,9 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
   }
   const bool computes = request.restored || found.load_tokens == 0;
   const int64_t there = request.restored ? request.planned : found.gpu.tokens + request.free_tokens;
-  if (computes && request.known_tokens() > there && slice_tokens(request, there, budget) == 0) {
+  const int64_t left = request.known_tokens() - there;
+  const bool is_too_long = !options_.chunked_prefill && left > budget;
+  if (computes && left > 0 && (is_too_long || slice_tokens(request, there, budget) == 0)) {
     blocked = true;
     return false;
   }

@@ -105,7 +105,8 @@ class Admissions {
 struct SchedulerOptions {
   int64_t max_num_seqs = 256;
   int64_t max_num_batched_tokens = 2048;
-  int64_t least_tokens = 0;  // of KV that a sequence reserves (KvBuffer::reserved_tokens)
+  bool chunked_prefill = true;  // false: a request is admitted where its whole prompt is in the budget
+  int64_t least_tokens = 0;     // of KV that a sequence reserves (KvBuffer::reserved_tokens)
   Admission admission = Admission::full_prompt;
   double reserved_output_share = 0.7;  // Admission::reserve_share, before any step
   double watermark = 0;                // share of the blocks that admissions leave free while others run

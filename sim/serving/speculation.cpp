@@ -54,20 +54,15 @@ DraftMemory draft_memory(const SpeculativeOptions& options, const ModelSpec& mod
   return draft_memory_of(*drafter, shares, tensor_parallel_size, placement_of(*drafter, placement));
 }
 
-static double given_length(const SpeculativeOptions& options) {
-  if (options.acceptance_length) return *options.acceptance_length;
-  return 1 + static_cast<double>(options.draft_tokens) * options.acceptance_rate.value_or(0);
-}
-
 Speculation::Speculation(const SpeculativeOptions& options, const ModelSpec& model,
                          const HardwareProfile& hardware, int64_t tensor_parallel_size, uint64_t seed,
                          const ExpertPlacement& placement)
     : method_(options.method),
       draft_tokens_(options.draft_tokens),
-      chance_(solve_chance(options.draft_tokens, given_length(options))),
+      chance_(solve_chance(options.draft_tokens, mean_tokens_of_step(options, model))),
       draft_step_s_(options.draft_step_s),
       stream_(seed, "speculation") {
-  KVCAP_CHECK(draft_tokens_ > 0 && (options.acceptance_rate || options.acceptance_length));
+  KVCAP_CHECK(draft_tokens_ > 0);
   if (const std::optional<ModelSpec> drafter = drafter_of(options, model)) {
     drafter_ = std::make_unique<CostModel>(*drafter, hardware, tensor_parallel_size,
                                            placement_of(*drafter, placement));

@@ -41,7 +41,7 @@ DraftMemory draft_memory(const SpeculativeOptions& options, const ModelSpec& mod
 
 class Speculation {
  public:
-  // REQUIRES: options.draft_tokens > 0, and a rate or a length.
+  // REQUIRES: options.draft_tokens > 0.
   Speculation(const SpeculativeOptions& options, const ModelSpec& model, const HardwareProfile& hardware,
               int64_t tensor_parallel_size, uint64_t seed, const ExpertPlacement& placement = {});
 

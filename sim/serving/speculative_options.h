@@ -2,8 +2,10 @@
 // verifies them all.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/names.h"
 #include "spec/model_spec.h"
@@ -16,11 +18,33 @@ enum class DraftMethod : uint8_t { ngram, layers, draft_model };
 inline constexpr std::string_view kDraftMethodNames[] = {"ngram", "layers", "draft_model"};
 constexpr Names names_of(DraftMethod) { return kDraftMethodNames; }
 
+// The acceptance where none is given, at the low end of what is published: the chance of a step's first
+// draft, and of each further one whose forerunners are accepted.
+struct AssumedAcceptance {
+  std::string_view drafter;
+  double first = 0, next = 0;
+  std::string_view source;
+};
+// By DraftMethod; then layers that come with the model's own checkpoint.
+inline constexpr AssumedAcceptance kAssumedAcceptances[] = {
+    {"n-grams", 0.27, 0.27,
+     "TensorRT-LLM's tech blog 7 on n-grams: 1.37 tokens a step on first rounds of chats"},
+    {"EAGLE heads", 0.6, 0.46,
+     "vllm-project/vllm#16035: 1.89 tokens of 2 drafts, 2.08 of 4 (EAGLE, MT-bench); arXiv 2602.23881: 2.46 "
+     "of 7 "
+     "(EAGLE-3, gpt-oss-120b)"},
+    {"a draft model", 0.53, 0.53, "arXiv 2211.17192, table 2: 0.53 to 0.75 of T5-small for T5-XXL"},
+    {"MTP layers", 0.76, 0.65,
+     "DeepSeek-V3 report, section 5.4.3: 0.85 to 0.90 of one draft; vllm-project/vllm#48892: 0.76 to 0.83; "
+     "arXiv 2602.23881: 3.09 tokens of 7 drafts"},
+};
+
 struct SpeculativeOptions {
   DraftMethod method = DraftMethod::ngram;
   int64_t draft_tokens = 0;  // that a step verifies behind a sequence's next token; 0: no speculation
   // Tokens that a step yields of a sequence in the mean, the verifier's own one included: 1 + accepted drafts
-  // (vLLM's "mean acceptance length"). From 1 to draft_tokens + 1.
+  // (vLLM's "mean acceptance length"). From 1 to draft_tokens + 1. Absent beside the rate:
+  // kAssumedAcceptances.
   std::optional<double> acceptance_length;
   // Or the share of drafted tokens that is accepted (vLLM's "draft acceptance rate"): the length is 1 +
   // draft_tokens times it.
@@ -29,5 +53,14 @@ struct SpeculativeOptions {
   std::optional<ModelSpec> draft_model;  // draft_model; divided over the same GPUs as the model
   double draft_step_s = 0;               // of a step, beside what the drafter's passes take
 };
+
+inline const AssumedAcceptance& assumed_acceptance(const SpeculativeOptions& options,
+                                                   const ModelSpec& model) {
+  const bool is_own = options.method == DraftMethod::layers && model.draft_layers > 0;
+  return kAssumedAcceptances[is_own ? 3 : static_cast<std::size_t>(options.method)];
+}
+
+// Tokens that a step yields in the mean: as given, or as assumed.
+double mean_tokens_of_step(const SpeculativeOptions& options, const ModelSpec& model);
 
 }  // namespace kvcap

@@ -100,9 +100,9 @@ Workload chats_in_rounds(uint64_t number, const Rounds& rounds) {
 }
 
 // From the first request of the last time on.
-Window last_time_of(const RunResult& run, const Rounds& rounds) {
+MeasuredWindow last_time_of(const RunResult& run, const Rounds& rounds) {
   const auto all = std::size_t{kClients} * rounds.count;
-  Window window{.from_s = run.turns.back().arrival_s};
+  MeasuredWindow window{.from_s = run.turns.back().arrival_s};
   for (const TurnRecord& turn : run.turns) {
     if (turn.session + all >= run.turns.size()) window.from_s = std::min(window.from_s, turn.arrival_s);
   }

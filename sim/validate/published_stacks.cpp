@@ -321,7 +321,7 @@ Workload closed_loop_of(const SharedPrefixes& prompts, std::size_t count, int64_
 }
 
 Workload ladder_of(const SharedPrefixes& prompts, const std::vector<Stage>& stages,
-                   std::vector<Window>& windows) {
+                   std::vector<MeasuredWindow>& windows) {
   constexpr double kPause_s = 3600;
   const std::vector<uint32_t> order = shuffled(std::size_t{prompts.groups} * prompts.prompts_of_group);
   const RandomStream random(2, "stacks");
@@ -349,7 +349,7 @@ Workload ladder_of(const SharedPrefixes& prompts, const std::vector<Stage>& stag
 namespace {
 
 template <class Of>
-std::vector<double> values_of(const RunResult& run, const Window& window, Of of) {
+std::vector<double> values_of(const RunResult& run, const MeasuredWindow& window, Of of) {
   std::vector<double> values;
   for (const TurnRecord& turn : run.turns) {
     if (turn.arrival_s >= window.from_s && turn.arrival_s < window.to_s) values.push_back(of(turn));
@@ -366,20 +366,20 @@ double mean(const std::vector<double>& values) {
 
 }  // namespace
 
-double mean_ttft_s(const RunResult& run, const Window& window) {
+double mean_ttft_s(const RunResult& run, const MeasuredWindow& window) {
   return mean(values_of(run, window, [](const TurnRecord& turn) { return turn.ttft_s; }));
 }
 
-double mean_e2el_s(const RunResult& run, const Window& window) {
+double mean_e2el_s(const RunResult& run, const MeasuredWindow& window) {
   return mean(values_of(run, window, [](const TurnRecord& turn) { return turn.e2el_s; }));
 }
 
-double ttft_quantile_s(const RunResult& run, double share, const Window& window) {
+double ttft_quantile_s(const RunResult& run, double share, const MeasuredWindow& window) {
   return quantile_of_sorted(values_of(run, window, [](const TurnRecord& turn) { return turn.ttft_s; }),
                             share);
 }
 
-double tokens_per_s(const RunResult& run, bool with_answers, const Window& window) {
+double tokens_per_s(const RunResult& run, bool with_answers, const MeasuredWindow& window) {
   double tokens = 0, last_s = 0;
   for (const TurnRecord& turn : run.turns) {
     if (turn.arrival_s < window.from_s || turn.arrival_s >= window.to_s) continue;

@@ -28,15 +28,15 @@ struct StackRun {
 Scenario stack_scenario(const std::string& members, const std::vector<std::string>& overrides = {});
 
 // Turns that begin in [from_s, to_s).
-struct Window {
+struct MeasuredWindow {
   double from_s = 0, to_s = 1e18;
 };
-double mean_ttft_s(const RunResult& run, const Window& window = {});
-double mean_e2el_s(const RunResult& run, const Window& window = {});
-double ttft_quantile_s(const RunResult& run, double share, const Window& window = {});
+double mean_ttft_s(const RunResult& run, const MeasuredWindow& window = {});
+double mean_e2el_s(const RunResult& run, const MeasuredWindow& window = {});
+double ttft_quantile_s(const RunResult& run, double share, const MeasuredWindow& window = {});
 // Prompt tokens, and where asked those of answers, over the time from the window's begin (or the first
 // arrival) to the last answer.
-double tokens_per_s(const RunResult& run, bool with_answers, const Window& window = {});
+double tokens_per_s(const RunResult& run, bool with_answers, const MeasuredWindow& window = {});
 
 // Prompts of groups that share their beginning, in a shuffled order, over and over.
 struct SharedPrefixes {
@@ -51,7 +51,7 @@ struct Stage {
   double rate = 0, lasts_s = 0;
 };
 Workload ladder_of(const SharedPrefixes& prompts, const std::vector<Stage>& stages,
-                   std::vector<Window>& windows);
+                   std::vector<MeasuredWindow>& windows);
 
 // What is not simulated: ids that begin with `prefix`, and why.
 struct NotExpressed {

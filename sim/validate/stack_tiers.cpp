@@ -41,14 +41,14 @@ void add_ladder(std::vector<StackRun>& experiments) {
   const std::vector<Stage> stages = {{5, 60},  {10, 60}, {15, 60}, {20, 60},
                                      {25, 60}, {30, 60}, {35, 60}, {40, 60}};
   for (const bool has_cpu : {false, true}) {
-    std::vector<Window> windows;
+    std::vector<MeasuredWindow> windows;
     Workload workload = ladder_of({250, 5, 16000, 256, 256}, stages, windows);
     StackRun one{.run = {servers(298000, has_cpu ? 200.0 * (1 << 30) : 0), std::move(workload)},
                  .answers = {}};
     for (std::size_t i = 0; i < stages.size(); ++i) {
       const std::string id =
           "lld-tier-q" + std::to_string(static_cast<int>(stages[i].rate)) + (has_cpu ? "-hbm+cpu" : "-hbm");
-      const Window window = windows[i];
+      const MeasuredWindow window = windows[i];
       auto& answers = one.answers;
       answers.emplace_back(id + "-ttft", [window](const RunResult& run) { return mean_ttft_s(run, window); });
       answers.emplace_back(id + "-ttft_p90",

@@ -156,7 +156,8 @@ TEST(CatalogueFigures, SayHowTheirPublisherDrawsTokensOrThatItSaysNothing) {
 }
 
 // Datasheets: dense TFLOP/s in 16 bits with accumulation in 32 (RTX 4090: 165.2, not 330), GiB of memory as
-// sold (H200 141, B200 180, L40S and RTX PRO 6000 less what ECC takes), its GB/s, multiprocessors.
+// sold (H200 141, B200 180, B300 what drivers report of 288 GB, L40S and RTX PRO 6000 less what ECC takes),
+// its GB/s, multiprocessors.
 struct GpuFigures {
   const char* name;
   double tera_flops = 0, memory_gib = 0, gb_per_s = 0;
@@ -170,6 +171,7 @@ constexpr GpuFigures kGpus[] = {
     {"A30", 165, 24, 933, 56},
     {"A40", 149.7, 48, 696, 84},
     {"B200 SXM", 2250, 180, 7700, 148},
+    {"B300 SXM", 2250, 268.59375, 7750, 148},
     {"AMD EPYC", 0.06475, 11.7703, 48.34, 1},
     {"GB200", 2500, 185.03, 8000, 148},
     {"H100 80GB SXM5", 989, 80, 3350, 132},
@@ -208,6 +210,8 @@ constexpr ServerFigures kServers[] = {
     {"a40-2gpu-1tb", "A40", 2, 0, 25, 128, 0, 1, 1, 4.2, 0},
     {"b200-sxm-8x", "B200 SXM", 8, 6.03, 51.8, 2000, 0.0044, 8, 7.68, 14.2, 0.00011},
     {"b200-sxm", "B200 SXM", 1, 6.03, 51.8, 250, 0.0044, 1, 7.68, 14.2, 0.00011},
+    {"b300-sxm-8x", "B300 SXM", 8, 7.25, 51.8, 2000, 0.0044, 8, 7.68, 14.2, 0.00011},
+    {"b300-sxm", "B300 SXM", 1, 7.25, 51.8, 250, 0.0044, 1, 7.68, 14.2, 0.00011},
     {"epyc-2-cores", "AMD EPYC", 1, 0.0, 9.891, 12.6383, 0, 1, 0.270553, 0.8343, 0},
     {"gb200-4x", "GB200", 4, 0, 225, 960, 0.0044, 4, 7.68, 14.2, 0.00011},
     {"h100-sxm-8x-s3", "H100 80GB SXM5", 8, 3.9, 51.8, 2000, 0.0044, 8, 7.68, 14.2, 0.00011},
@@ -284,6 +288,8 @@ constexpr LinkFigures kLinks[] = {
     {"a40-2gpu-1tb", 25, 0, 200, 2},
     {"b200-sxm-8x", 50.5, 713, 282, 10.6},
     {"b200-sxm", 50.5, 713, 282, 10.6},
+    {"b300-sxm-8x", 50.5, 713, 282, 10.6},
+    {"b300-sxm", 50.5, 713, 282, 10.6},
     {"epyc-2-cores", 9.959, 0, 25.59, 2.423},
     {"gb200-4x", 225, 713, 1024, 10.6},
     {"h100-sxm-8x-s3", 50.5, 469, 282, 10.6},

@@ -462,6 +462,14 @@ TEST(StatedErrors, AreThereForEveryGpuThatWasMeasuredAndCarriedOverWhereItSaysSo
   const HardwareProfile b200 = load_hardware("b200-sxm");
   EXPECT_FALSE(b200.errors.gemm_few_rows);  // a fit of another form, of which no rows are left out
   EXPECT_NE(b200.errors.decode_attention->outside.find("GB200"), std::string::npos);
+  // Of a B300 collectives alone were measured.
+  const HardwareProfile b300 = load_hardware("b300-sxm");
+  EXPECT_FALSE(b300.errors.gemm_few_rows);
+  for (const auto& one : {b300.errors.narrow_gemm, b300.errors.grouped_gemm, b300.errors.prefill_attention,
+                          b300.errors.decode_attention}) {
+    EXPECT_NE(one->outside.find("on this GPU"), std::string::npos);
+  }
+  EXPECT_EQ(b300.errors.collectives->outside, "");
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
     const HardwareProfile hardware = load_hardware(std::string(entry.name));
     if (hardware.provenance_kind == "measured") continue;

@@ -204,9 +204,8 @@ TEST(IgnoredFlags, AreErrorsUnlessTheyAreNamed) {
        {"--enforce-eager", "--enable-lora", "--scheduling-policy priority",
         "--long-prefill-token-threshold 2048", "-pp 2", "-dcp 2", "--prefill-context-parallel-size 2",
         "--cpu-offload-gb 10", "--max-num-partial-prefills 2", "--enable-dbo", "--dtype float32", "-O0",
-        "--compilation-config '{\"cudagraph_mode\":\"NONE\"}'", "--no-enable-chunked-prefill",
-        "--hf-overrides '{\"num_hidden_layers\":2}'", "--lora-modules a=b c=d",
-        "--kv-transfer-config.kv_role kv_producer", "--rope-theta 5e6"}) {
+        "--compilation-config '{\"cudagraph_mode\":\"NONE\"}'", "--hf-overrides '{\"num_hidden_layers\":2}'",
+        "--lora-modules a=b c=d", "--kv-transfer-config.kv_role kv_producer", "--rope-theta 5e6"}) {
     EXPECT_TRUE(has(error_of(line + flag), "not simulated")) << flag << ": " << error_of(line + flag);
     const std::string error = error_of(line + flag), hint = "--ignore-flags ";
     const std::size_t begin = error.find(hint) + hint.size();

@@ -630,6 +630,7 @@ std::string flags_beside(const FlagRow& row) {
 // Overrides for what no engine's line says, or another of its flags.
 Texts overrides_beside(const FlagRow& row, const std::string& value) {
   if (row.field == "serving.speculative.draft_tokens") return {"serving.speculative.acceptance_length=1.5"};
+  if (row.field == "serving.chunked_prefill" && value == "false") return {"serving.max_model_len=8192"};
   const bool is_model = value == "draft_model" || value == "STANDALONE" || value == "DraftTarget";
   return is_model ? Texts{"serving.speculative.draft_model=qwen3-8b"} : Texts{};
 }
@@ -658,6 +659,28 @@ bool sets_field(const LaunchLine& line, const FlagRow& row) {
   return std::any_of(line.overrides.begin(), line.overrides.end(), [&](const std::string& one) {
     return one.starts_with(start) && one.find(part) != std::string::npos && one != "policy.name=recompute";
   });
+}
+
+// vLLM then takes a step of the longest prompt, and refuses a smaller one.
+TEST(WholePrompts, AreWhatALineWithoutChunkedPrefillComputes) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B --no-enable-chunked-prefill ";
+  EXPECT_FALSE(scenario_of(line).serving.chunked_prefill);
+  EXPECT_EQ(scenario_of(line).serving.max_num_batched_tokens, 40960);
+  EXPECT_EQ(scenario_of(line + "--max-model-len 4096").serving.max_num_batched_tokens, 8192);
+  EXPECT_TRUE(scenario_of("vllm serve Qwen/Qwen3-8B").serving.chunked_prefill);
+  EXPECT_TRUE(scenario_of("trtllm-serve Qwen/Qwen3-8B --enable_chunked_prefill").serving.chunked_prefill);
+}
+
+// Gemma 4's assistants are MTP layers in a checkpoint of their own.
+TEST(LaunchLine, DraftsByOneMoreLayerForHeadsThatTheCatalogueLacks) {
+  const std::string line =
+      "vllm serve google/gemma-4-31B-it -tp 2 --max-model-len 8192 --speculative-config "
+      R"('{"model": "google/gemma-4-31B-it-assistant", "num_speculative_tokens": 4}')";
+  EXPECT_TRUE(has_note(read_launch_line(line), "drafts take one more layer of the model"));
+  const Scenario scenario = scenario_of(line);
+  EXPECT_EQ(scenario.serving.speculative->method, DraftMethod::layers);
+  EXPECT_EQ(scenario.serving.speculative->draft_tokens, 4);
+  EXPECT_FALSE(scenario.serving.speculative->draft_model);
 }
 
 // Each row on a line of an engine that reads it. A field that no scenario has is refused.

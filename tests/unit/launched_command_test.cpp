@@ -48,6 +48,20 @@ TEST_F(Launched, CompareTakesItsPoliciesAndSettingsAsWell) {
   EXPECT_FALSE(has(outcome.out, "hcache"));
 }
 
+TEST_F(Launched, CompareTakesValuesOfAFieldBesideALine) {
+  const std::vector<std::string> command = {"compare", path("chat.json"), "--from", kLine, "--draws", "0"};
+  std::vector<std::string> over = command;
+  over.insert(over.end(), {"--over", "serving.max_num_seqs=7,9"});
+  const Outcome outcome = kvcap(over);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "as launched")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "without --max-num-seqs") || has(outcome.out, "--max-num-seqs 7"))
+      << outcome.out;
+  over.insert(over.end(), {"--policies", "recompute"});
+  EXPECT_TRUE(has(kvcap(over).err, "found --from with --policies and --over, allowed: with one of"))
+      << kvcap(over).err;
+}
+
 TEST_F(Launched, CompareWithoutALineNamesFlagsOnlyWhereSomeChange) {
   const auto text = [&](const std::string& policies) {
     return kvcap({"compare", path("chat.json"), "--policies", policies, "--set", "policy.tiers=null",

@@ -214,11 +214,6 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      "chat.json: serving.speculative.draft_tokens: found -1, allowed: an integer from 0 to 1024"},
     {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_rate":1.5}}})",
      "chat.json: serving.speculative.acceptance_rate: found 1.5, allowed: a number from 0 to 1"},
-    {R"({"serving":{"speculative":{"draft_tokens":2}}})",
-     "chat.json: serving.speculative.acceptance_length: missing, required where draft_tokens is more than 0, "
-     "or "
-     "acceptance_rate",
-     true},
     {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_length":2,"acceptance_rate":0.5}}})",
      "chat.json: serving.speculative.acceptance_rate: found 0.5, allowed: none beside acceptance_length = 2 "
      "(one "

@@ -354,6 +354,27 @@ TEST(ReportMarkdown, HasATableAnInputAndTheDifferences) {
   expect_line("| new, hcache | p99 TTFT | ms | 260 | 182 | -78 +-22 |  |");
 }
 
+TEST(ReportMarkdown, PrintsEachNoteOnceAndNamesTheSettingsThatAloneHaveIt) {
+  Json one = result("kv_offload", 260, 30, 512, 0.9), other = result("hcache", 182, 20, 264, 0.8);
+  one["notes"] = {"acceptance is assumed", "loads block"};
+  other["notes"] = {"acceptance is assumed"};
+  const std::string text = report_markdown({"T", {input("new", comparison({one, other}))}});
+  EXPECT_NE(text.find("### Notes\n\n- acceptance is assumed\n- kv\\_offload: loads block\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(report_markdown({"T", {input("new", comparison({result("hcache", 1, 1, 1, 1)}))}}).find("Notes"),
+            std::string::npos);
+}
+
+// Notes of the launch line.
+TEST(ReportMarkdown, OfACapacityPrintsItsWarnings) {
+  Json capacity = capacity_document();
+  capacity["warnings"] =
+      Json::array({{{"flag", "--moe-backend"}, {"text", "--moe-backend chooses kernels"}}});
+  const std::string text = report_markdown({"T", {input("c", capacity)}});
+  EXPECT_NE(text.find("### Notes\n\n- --moe-backend chooses kernels\n"), std::string::npos) << text;
+}
+
 TEST(ReportMarkdown, OfASweepShowsWhatIsRejectedOrTruncatedWhereAnythingIs) {
   Json rows = sweep({400, 800, 100, 900}, {"stable", "stable", "stable", "stable"});
   rows["columns"]["rejected"] = {0, 0, 70, 0};

@@ -182,6 +182,22 @@ TEST(Scheduler, SharesTheTokenBudgetInOrder) {
   EXPECT_EQ(engine.step(), "0:8+1! 1:2+6! 2:0+3");
 }
 
+// 8 of 10 tokens, so that 2 are left: a prompt of 8 waits for a step of its own, and takes 8 of the 9 that
+// the decoding request leaves; the third waits again. Sliced, they take 8 + 2, 1 + 6 + 3 and 1 + 1 + 5.
+TEST(Scheduler, ComputesPromptsAsAWholeWhereItIsToldSo) {
+  SchedulerOptions with = options();
+  with.max_num_batched_tokens = 10;
+  with.chunked_prefill = false;
+  Engine engine(with, 100);
+  engine.ask(text(8), 2);
+  engine.ask(text(8, kOther), 2);
+  engine.ask(text(8, 9), 2);
+  EXPECT_EQ(engine.step(), "0:0+8!");
+  EXPECT_EQ(engine.step(), "0:8+1! 1:0+8!");
+  EXPECT_EQ(engine.step(), "1:8+1! 2:0+8!");
+  EXPECT_EQ(engine.step(), "2:8+1!");
+}
+
 TEST(Scheduler, AdmitsNoMoreThanItsSequences) {
   SchedulerOptions with = options();
   with.max_num_seqs = 2;

@@ -42,6 +42,31 @@ TEST(Speculation, SolvesTheChanceThatALengthStandsFor) {
   EXPECT_NEAR(rate.acceptance_length(), 1.875, 1e-14);
 }
 
+// MTP layers of the checkpoint: 1 + 0.76, and 1 + 0.76 + 0.76 x 0.65 = 2.254. Heads of others: 1 + 0.6 + 0.6
+// x 0.46 = 1.876. n-grams: 1 + 0.27 + 0.27^2. A draft model: 1 + 0.53 + 0.53^2.
+TEST(Speculation, AssumesTheLowEndOfWhatIsPublishedWhereNoAcceptanceIsGiven) {
+  ModelSpec own = llama_2_7b();
+  own.draft_layers = 1;
+  const SpeculativeOptions one{.method = DraftMethod::layers, .draft_tokens = 1};
+  const SpeculativeOptions two{.method = DraftMethod::layers, .draft_tokens = 2};
+  EXPECT_NEAR(mean_tokens_of_step(one, own), 1.76, 1e-12);
+  EXPECT_NEAR(mean_tokens_of_step(two, own), 2.254, 1e-12);
+  EXPECT_NEAR(mean_tokens_of_step(two, llama_2_7b()), 1.876, 1e-12);
+  EXPECT_NEAR(mean_tokens_of_step({.draft_tokens = 2}, own), 1.3429, 1e-12);
+  EXPECT_NEAR(mean_tokens_of_step({.method = DraftMethod::draft_model, .draft_tokens = 2}, own), 1.8109,
+              1e-12);
+  EXPECT_NEAR(Speculation(two, own, a100(), 1, 1).acceptance_length(), 2.254, 1e-9);
+  // None is above what its sources print.
+  const auto of = [&](DraftMethod method, int64_t drafts, const ModelSpec& model) {
+    return mean_tokens_of_step({.method = method, .draft_tokens = drafts}, model);
+  };
+  EXPECT_LE(of(DraftMethod::layers, 7, own), 3.09);
+  EXPECT_LE(of(DraftMethod::layers, 2, llama_2_7b()), 1.89);
+  EXPECT_LE(of(DraftMethod::layers, 4, llama_2_7b()), 2.08);
+  EXPECT_LE(of(DraftMethod::layers, 7, llama_2_7b()), 2.46);
+  EXPECT_LE(of(DraftMethod::ngram, 1024, own), 1.37);
+}
+
 // With r = 1/2 a second token comes with the chance 1/2, a third with 1/4, a fourth with 1/8.
 TEST(Speculation, AcceptsDraftsFromTheFrontUntilOneIsNot) {
   EXPECT_EQ(tokens_of_step(0.51, 3, 0.5), 1);

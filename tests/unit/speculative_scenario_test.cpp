@@ -52,6 +52,20 @@ TEST(SpeculativeScenario, SaysThatItsAcceptanceIsGiven) {
       notes(with({R"(serving.speculative={"draft_tokens":3,"acceptance_rate":0.5})"}), "the host drafts"));
 }
 
+TEST(SpeculativeScenario, SaysWhichAcceptanceItAssumesAndWhichFieldSetsIt) {
+  const std::vector<std::string> layers = {R"(serving.speculative={"method":"layers","draft_tokens":1})"};
+  EXPECT_TRUE(
+      notes(with(layers),
+            "serving.speculative.acceptance_length is not given: 1.6 is assumed, the low end of what is "
+            "published of EAGLE heads (vllm-project/vllm#16035"));
+  EXPECT_TRUE(
+      notes(with(layers), "set it, or serving.speculative.acceptance_rate, to what your server logs"));
+  EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1"}),
+                    "1.76 is assumed, the low end of what is published "
+                    "of MTP layers (DeepSeek-V3 report, section 5.4.3"));
+  EXPECT_FALSE(notes(with({layers[0], "serving.speculative.acceptance_rate=0.5"}), "assumed"));
+}
+
 TEST(SpeculativeScenario, TakesItsDraftModelByNameFromTheScenarioOrFromSet) {
   const std::string options = R"({"method":"draft_model","draft_tokens":2,"acceptance_rate":0.5)";
   const Scenario one = with({"serving.speculative=" + options + R"(,"draft_model":"opt-6.7b"})"});

@@ -73,6 +73,19 @@ TEST(EngineStart, IsRefusedWithFewerTokensAStepThanSequences) {
   EXPECT_EQ(scenario({}).serving.max_num_seqs, 256);
 }
 
+TEST(EngineStart, IsRefusedWhereAWholePromptIsLongerThanAStep) {
+  const std::vector<std::string> whole = {"serving.chunked_prefill=false", "serving.max_model_len=4096"};
+  const auto with = [&](const std::string& tokens) {
+    std::vector<std::string> all = whole;
+    all.push_back("serving.max_num_batched_tokens=" + tokens);
+    return refusal(all);
+  };
+  EXPECT_EQ(with("4096"), "");
+  EXPECT_EQ(with("4095"),
+            "start.json: serving.max_num_batched_tokens: found 4095, and prompts are computed as a whole "
+            "(serving.chunked_prefill false); allowed: at least serving.max_model_len = 4096");
+}
+
 TEST(EngineStart, WithoutRoomForKvNamesTheShareAndWhatTakesIt) {
   const std::string why = refusal({"model=llama-3.1-70b"});
   EXPECT_NE(why.find("model llama-3.1-70b does not fit: serving.gpu_memory_utilization 0.92 of L40S"),
