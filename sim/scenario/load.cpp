@@ -106,6 +106,10 @@ void settle_engine(Scenario& scenario, const Document& document) {
     take("request_overhead_s_per_token", &ServingOptions::request_overhead_s_per_token,
          &HostTimeRow::request_overhead_s_per_token);
     take("step_overhead_s", &ServingOptions::step_overhead_s, &HostTimeRow::step_overhead_s);
+    const bool by_layer = scenario.policy.name == "lmcache" && scenario.policy.load == LoadMode::layerwise;
+    if (by_layer && serving.engine == EngineKind::vllm && is_open("step_overhead_s")) {
+      serving.step_overhead_s += piecewise_graphs_s(*version, scenario.model.num_hidden_layers);
+    }
     take("step_overhead_per_sequence_s", &ServingOptions::step_overhead_per_sequence_s,
          &HostTimeRow::step_overhead_per_sequence_s);
     take("waiting_overhead_s", &ServingOptions::waiting_overhead_s, &HostTimeRow::waiting_overhead_s);
