@@ -142,6 +142,10 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
     sentences.add("vLLM " + scenario.serving.engine_version +
                   " is newer than any that was looked at: taken for " + ServingOptions{}.engine_version);
   }
+  if (scenario.serving.engine == EngineKind::vllm && version && *version < kOldestVllm) {
+    sentences.add("vLLM " + scenario.serving.engine_version +
+                  " has another engine and other rules of capacity (V0): taken for 0.9");
+  }
   if (scenario.serving.request_overhead_s == 0) {
     sentences.add("API server, tokenizer and router take no time here (serving.request_overhead_s is 0)");
   } else if (scenario.serving.host_times == HostTimes::engine && version &&

@@ -30,15 +30,20 @@ struct EngineMemory {
   // profiling run: kernels that were loaded, libraries. 0.13 up to 0.17, 0.25 from 0.18 on (V, L: 0.24 to
   // 0.27 for models of 2 to 30 GB).
   double runtime_bytes = 0;
-  // More of it on each GPU of a tensor-parallel group, without fused all-reduces: 0.55 - 0.13 (P).
+  // More of it on each GPU of a tensor-parallel group with the custom all-reduce and without fused ones: 0.55
+  // - 0.13 (P). Without either all of it is 0.21 on each of eight L40S (start-up log of 0.10.2), as on one GPU.
   double group_bytes = 0;
   // From 0.18 on engines fuse all-reduces with norms, where the hardware has kernels for it, and keep
   // buffers for them instead: Nvlink::fused_all_reduce_bytes.
   bool fuses_all_reduces = false;
-  // From 0.21 on the memory of CUDA graphs is planned for (S); before, graphs take it from what the share
-  // leaves, and so they do again under the runner that dense models have from 0.25.1 on, which estimates
-  // none (vllm-project/vllm pull request 49233).
-  bool charges_graphs = false;
+  // Of the memory of CUDA graphs, what is planned for: of models that are dense, and of those with experts or
+  // recurrent layers. Before 0.21 graphs take it from what the share leaves; from then on it is estimated
+  // (S). Dense models have the second runner from 0.25.1 on, which estimates none (vllm-project/vllm issue
+  // 49224) until 0.29, and all models have it then. Its estimate is smaller: 0.40 GiB of Llama-3.1-8B on an
+  // A100 under 0.31 and 0.69 of Qwen3.8-27B on an RTX PRO 6000 under 0.29 are 0.55 and 0.57 of kGraphsBytes
+  // and kGraphLayerBytes (start-up logs).
+  double planned_graphs_of_dense = 0;
+  double planned_graphs = 0;
 };
 EngineMemory engine_memory(EngineVersion version);
 

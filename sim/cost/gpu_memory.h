@@ -7,7 +7,7 @@
 //   blocks = floor(KV / bytes of a block), tokens = blocks * block_size (KvLayout::tokens_of)
 //
 // The profiling run computes max_num_batched_tokens rows and samples max_num_seqs of them. What exists
-// before the engine looks at free memory (the CUDA context, NCCL's buffers) is not charged, nor in most
+// before the engine looks at free memory (the CUDA context, NCCL's buffers) is not charged, nor in some
 // versions are CUDA graphs: they have to fit in what the share leaves. All GPUs of a group are alike, so the
 // group's capacity in tokens is that of one GPU.
 //

@@ -13,7 +13,7 @@
 
 namespace kvcap {
 
-// "0.1.0"
+// "0.2.0"
 std::string version();
 
 // Simulates every replication of a scenario, each in a forked process (SimGrid has one engine a process), and

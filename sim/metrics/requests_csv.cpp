@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "metrics/turn_means.h"
 #include "metrics/write.h"
 
 namespace kvcap {
@@ -16,10 +17,9 @@ void append(std::string& text, double value) {
 }
 
 void append_latencies(std::string& row, const TurnRecord& turn) {
-  const double queue_s = turn.ttft_s - turn.service_ttft_s - turn.earlier_s;
   const double lookup_s = turn.lookup_s, load_s = turn.load_s, restore_compute_s = turn.restore_compute_s;
   const double prefill_s = turn.service_ttft_s - lookup_s - load_s - restore_compute_s;
-  for (double part_s : {turn.ttft_s, queue_s, lookup_s, load_s, restore_compute_s, prefill_s}) {
+  for (double part_s : {turn.ttft_s, queue_s(turn), lookup_s, load_s, restore_compute_s, prefill_s}) {
     row += ',';
     append(row, 1e3 * part_s);
   }
@@ -50,6 +50,8 @@ void append_row(std::string& text, const TurnRecord& turn) {
           (turn.truncated ? ",1" : ",0") + (turn.failed ? ",1," : ",0,") + std::to_string(turn.abandoned) +
           ',';
   append(text, 1e3 * turn.earlier_s);
+  text += ',';
+  append(text, 1e3 * turn.api_s);
   text += '\n';
 }
 
@@ -59,7 +61,7 @@ void requests_csv(std::span<const TurnRecord> turns, const std::function<void(st
   std::string text =
       "session,turn,arrival_s,history_tokens,input_tokens,output_tokens,hit_tokens,hit_tier,rejected,warmup,"
       "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries,"
-      "truncated,failed,abandoned,earlier_ms\n";
+      "truncated,failed,abandoned,earlier_ms,api_ms\n";
   for (const TurnRecord& turn : turns) {
     append_row(text, turn);
     if (text.size() < kPieceBytes) continue;

@@ -398,14 +398,20 @@ std::string unanswered_text(const std::vector<Setting>& settings) {
   return "Warning: " + listed(items) + " of the turns; latencies are those of the others.";
 }
 
-// The note on how GPUs without NVLink reach each other (cost/peer_collectives.h), where one was made.
-std::string assumed_text(const std::vector<Setting>& settings) {
+// The notes on how GPUs without NVLink reach each other (cost/peer_collectives.h) and on defaults that moved
+// since a scenario was written (scenario/moved_defaults.h), each once.
+std::vector<std::string> assumed_texts(const std::vector<Setting>& settings) {
+  std::vector<std::string> texts;
   for (const Setting& setting : settings) {
     for (const std::string& note : setting.result->notes) {
-      if (note.find("set hardware.peer to") != std::string::npos) return note + ".";
+      const bool is_meant = note.find("set hardware.peer to") != std::string::npos ||
+                            note.starts_with("default moved since kvcap ") ||
+                            note.starts_with("the scenario was written by kvcap ");
+      const std::string text = note + ".";
+      if (is_meant && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
     }
   }
-  return "";
+  return texts;
 }
 
 // What somebody could build; of it what serves the rate where anything does, and all of the turns.
@@ -575,7 +581,7 @@ std::vector<std::string> sentences(const std::vector<Setting>& settings,
   if (settings.size() > 1) compare(settings, differences, paragraphs);
   for (std::string& text : unsized_texts(settings)) paragraphs.push_back(std::move(text));
   add(paragraphs, {overload_text(settings), unanswered_text(settings)});
-  add(paragraphs, {assumed_text(settings)});
+  for (std::string& text : assumed_texts(settings)) paragraphs.push_back(std::move(text));
   return paragraphs;
 }
 

@@ -452,7 +452,7 @@ class Summary {
       ++count;
       retries += turn.earlier_s;
       api += turn.api_s;
-      queue += std::max(0.0, queue_s(turn) - turn.api_s);
+      queue += queue_s(turn);
       lookup += turn.lookup_s;
       load += turn.load_s;
       restore_compute += turn.restore_compute_s;

@@ -43,7 +43,7 @@ Sums measured(const TurnMean& mean, const TurnRecord& turn) {
 
 double before_service_s(const TurnRecord& turn) { return std::max(0.0, turn.ttft_s - turn.service_ttft_s); }
 double queue_s(const TurnRecord& turn) {
-  return std::max(0.0, turn.ttft_s - turn.service_ttft_s - turn.earlier_s);
+  return std::max(0.0, turn.ttft_s - turn.service_ttft_s - turn.earlier_s - turn.api_s);
 }
 bool has_tpot(const TurnRecord& turn) { return turn.output_tokens > 1; }
 double tpot_s(const TurnRecord& turn) { return (turn.e2el_s - turn.ttft_s) / (turn.output_tokens - 1.0); }

@@ -11,7 +11,8 @@
 namespace kvcap {
 
 inline bool is_measured(const TurnRecord& turn) { return !turn.warmup && turn.answered(); }
-// From its first attempt to its admission, and of that what the attempt that was answered has queued.
+// From its first attempt to its admission, and of that what the attempt that was answered has queued once the
+// API server had passed it on.
 double before_service_s(const TurnRecord& turn);
 double queue_s(const TurnRecord& turn);
 // Time per output token after the first; turns with a single one have none.

@@ -39,7 +39,7 @@ class PointKeys {
   std::map<std::string, std::string> digests_;  // of files, by path
 };
 
-// "kvcap 0.1.0 3fa94c0d1b2e": version and the start of the build id, or of the executable's SHA-256 where the
+// "kvcap 0.2.0 3fa94c0d1b2e": version and the start of the build id, or of the executable's SHA-256 where the
 // linker gave it none. Results of two builds are not mixed.
 const std::string& program_build();
 

@@ -381,6 +381,10 @@ void check_prices(const HardwareProfile& hardware, const Places& places, std::st
 }
 
 void check_engine(const Scenario& scenario, const Places& places) {
+  const std::optional<std::string>& written_by = scenario.kvcap_version;
+  if (written_by && !parse_engine_version(*written_by)) {
+    fail(places, "kvcap_version", "\"" + *written_by + "\"", "a version of kvcap: \"" KVCAP_VERSION "\"");
+  }
   const std::string& version = scenario.serving.engine_version;
   if (parse_engine_version(version)) return;
   fail(places, "serving.engine_version", "\"" + version + "\"", "a version of vLLM: \"0.19\", \"0.15.1\"");

@@ -683,7 +683,8 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
                       "(gpu_memory_utilization) of what these leave free",
            .absent = "engine where hardware.gpu.reported_memory_bytes is known, else simple"});
   v.field("engine_version", o.engine_version,
-          {.meaning = "of vLLM; what it takes from GPU memory, and whether it schedules asynchronously"});
+          {.meaning = "of the engine; vLLM: what it takes from GPU memory, and whether it schedules "
+                      "asynchronously"});
   v.field("overflow", o.overflow,
           {.meaning = "of a prompt beyond max_model_len: drop the oldest half, or reject"});
   v.field("prefix_caching", o.prefix_caching,
@@ -1126,6 +1127,9 @@ static void describe(FieldVisitor& v, BillingOptions& o) {
 void describe(FieldVisitor& v, Scenario& o) {
   v.schema(kScenarioSchema, true);
   v.field("name", o.name, {.meaning = "how results call the scenario"});
+  v.field("kvcap_version", o.kvcap_version,
+          {.meaning = "that wrote the file: notes tell which defaults it leaves out have moved since",
+           .absent = "this one"});
   v.field("model", o.model, {.required = true, .reference = "model"});
   v.field("hardware", o.hardware, {.required = true, .reference = "hardware profile"});
   v.field("serving", o.serving, {.meaning = "the engine; names as in vLLM"});

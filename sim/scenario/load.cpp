@@ -11,6 +11,7 @@
 #include "scenario/check.h"
 #include "scenario/data_files.h"
 #include "scenario/json.h"
+#include "scenario/moved_defaults.h"
 #include "serving/engines.h"
 #include "serving/host_times.h"
 #include "spec/tiers.h"
@@ -106,6 +107,10 @@ void settle_engine(Scenario& scenario, const Document& document) {
     take("request_overhead_s_per_token", &ServingOptions::request_overhead_s_per_token,
          &HostTimeRow::request_overhead_s_per_token);
     take("step_overhead_s", &ServingOptions::step_overhead_s, &HostTimeRow::step_overhead_s);
+    const bool by_layer = scenario.policy.name == "lmcache" && scenario.policy.load == LoadMode::layerwise;
+    if (by_layer && serving.engine == EngineKind::vllm && is_open("step_overhead_s")) {
+      serving.step_overhead_s += piecewise_graphs_s(*version, scenario.model.num_hidden_layers);
+    }
     take("step_overhead_per_sequence_s", &ServingOptions::step_overhead_per_sequence_s,
          &HostTimeRow::step_overhead_per_sequence_s);
     take("waiting_overhead_s", &ServingOptions::waiting_overhead_s, &HostTimeRow::waiting_overhead_s);
@@ -178,7 +183,11 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
   }
   settle_think_times(scenario.workload);
   settle_tiers(scenario);
+  const std::vector<std::string> moved = notes_of_moved_defaults(scenario, document.json);
+  const std::optional<std::string> written_by = std::exchange(scenario.kvcap_version, KVCAP_VERSION);
   scenario.resolved_json = write_scenario(scenario).dump();
+  scenario.kvcap_version = written_by;
+  scenario.notes.insert(scenario.notes.end(), moved.begin(), moved.end());
   scenario.notes.insert(scenario.notes.end(), document.notes.begin(), document.notes.end());
   scenario.prices_file = document.prices_file;
   scenario.price_sources = price_sources(document);
@@ -199,7 +208,12 @@ Scenario load_scenario(const std::string& path, const std::vector<std::string>& 
   if (!whole.is_object() || !whole.contains(member)) {
     throw InputError(path + ": " + file + " has no member \"" + member + "\"");
   }
-  return parse_scenario(whole[member].dump(), path, overrides);
+  Json scenario = whole[member];
+  const bool is_result = whole.value("schema", Json()) == "kvcap.result/1";
+  if (is_result && scenario.is_object() && !scenario.contains("kvcap_version")) {
+    scenario["kvcap_version"] = whole.value("/provenance/kvcap_version"_json_pointer, Json());
+  }
+  return parse_scenario(scenario.dump(), path, overrides);
 }
 
 ModelSpec load_model(const std::string& name_or_path) {

@@ -14,7 +14,8 @@ namespace kvcap {
 
 // `overrides`: "path=value" as given to --set, applied after catalogue names are resolved, so that
 // hardware.ssd.count=8 works whether the file names its hardware or spells it out. "plan.json#base" is the
-// scenario that the member "base" of another file holds. One without a name is called after its file.
+// scenario that the member "base" of another file holds; results of versions whose scenarios do not say which
+// one wrote them say it themselves. One without a name is called after its file.
 Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides);
 
 // The same from text; `file` is used in messages and to resolve relative paths.

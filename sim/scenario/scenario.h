@@ -45,6 +45,7 @@ struct PriceSource {
 
 struct Scenario {
   std::string name;
+  std::optional<std::string> kvcap_version;  // that wrote the file; resolved_json has this program's
   ModelSpec model;
   HardwareProfile hardware;
   ServingOptions serving;

@@ -34,6 +34,7 @@ constexpr std::array kEngines = {
         "(retain_first_tokens), their durations, prompts that are not computed in slices (its default is "
         "enable_chunked_prefill false)",
         [](ServingOptions& options) {
+          options.engine_version = "1.0";  // whose times were measured (host_times.cpp)
           options.block_size = 32;
           options.max_num_batched_tokens = 8192;
           options.max_num_seqs = 2048;

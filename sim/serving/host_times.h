@@ -5,6 +5,7 @@
 // measured with an engine has its own (EngineTimes).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -32,5 +33,9 @@ struct HostTimeRow {
 
 std::span<const HostTimeRow> host_time_table();  // ordered by engine and version
 const HostTimeRow& host_times_of(EngineKind engine, EngineVersion version);
+
+// More of step_overhead_s where a connector works layer by layer, as LMCache's does with use_layerwise: vLLM
+// then replays a CUDA graph for each layer's piece instead of one for the step.
+double piecewise_graphs_s(EngineVersion version, int64_t layers);
 
 }  // namespace kvcap

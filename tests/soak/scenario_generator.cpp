@@ -78,6 +78,7 @@ class Generator {
     json_["seed"] = number_;
     if (dice_.chance(0.25)) disaggregate();
     if (dice_.chance(0.25)) give_up(json_["workload"]);
+    connect(json_["hardware"]);
     return json_;
   }
 
@@ -305,6 +306,12 @@ class Generator {
                            {"backoff_s", dice_.chance(0.3) ? 0.0 : dice_.spread(1e-3, 10)},
                            {"multiplier", dice_.within(1, 3)},
                            {"jitter", dice_.within(0, 1)}};
+  }
+
+  // Its own dice: settings of other numbers stay what they were.
+  void connect(Json& hardware) const {
+    Dice dice(number_, "peer");
+    if (hardware.is_object() && dice.chance(0.3)) hardware["peer"] = dice.pick(kPeerNames);
   }
 
   Json source() {

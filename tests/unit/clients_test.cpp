@@ -243,6 +243,20 @@ TEST(Clients, WhatTheyWaitedBeforeIsNoQueueing) {
   EXPECT_NEAR(result.number("mean_queue_ms"), 50, 1e-9);
 }
 
+// 200 ms before admission, 80 of them in the API server: 120 in the queue, in both places that say it.
+TEST(Clients, WhatTheApiServerTakesIsNoQueueing) {
+  Recorder recorder(1);
+  TurnRecord record = turn(0, 0, 0, 0.4);
+  record.service_ttft_s = 0.2;
+  record.api_s = 0.08F;
+  record.load_s = record.restore_compute_s = record.restore_s = 0;
+  recorder.turn(record);
+  const RunResult result = recorder.finish(facts());
+  EXPECT_NEAR(result.number("ttft_breakdown_ms.api"), 80, 1e-4);
+  EXPECT_NEAR(result.number("ttft_breakdown_ms.queue"), 120, 1e-4);
+  EXPECT_NEAR(result.number("mean_queue_ms"), 120, 1e-4);
+}
+
 TEST(Clients, OfACallThatFailedGetNoTurn) {
   TurnRecord answered = turn(0, 0, 0, 0.1), gone = failed(1, 0);
   const std::vector<CallOfTurn> calls = {{.asked_session = 0}, {.asked_session = 0, .answers = true}};
@@ -263,9 +277,9 @@ TEST(Clients, AndTheirAttemptsStandInRequestsAndTraces) {
   again.earlier_s = 0.1;
   std::string csv;
   requests_csv(std::vector<TurnRecord>{failed(0, 1), again}, [&](std::string_view piece) { csv += piece; });
-  EXPECT_NE(csv.find(",truncated,failed,abandoned,earlier_ms\n"), std::string::npos) << csv;
-  EXPECT_NE(csv.find(",0,0,,,,,,,,,0,0,0,1,3,0\n"), std::string::npos) << csv;
-  EXPECT_NE(csv.find(",0,0,0,0,1,100\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",truncated,failed,abandoned,earlier_ms,api_ms\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",0,0,,,,,,,,,0,0,0,1,3,0,0\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",0,0,0,0,1,100,0\n"), std::string::npos) << csv;
   const std::string trace = TraceEvents().json("test", {failed(0, 1), again});
   EXPECT_NE(trace.find("session 0, turn 0, failed"), std::string::npos);
   EXPECT_NE(trace.find(R"("abandoned":3)"), std::string::npos);

@@ -313,11 +313,16 @@ TEST(OutsideValidation, NamesWhatTheAnswerRestsOnAndNothingElse) {
   EXPECT_FALSE(says(more, "newer than any"));
   EXPECT_TRUE(says(outside_validation({scenario_with({"serving.engine_version=0.31.2"})}, 4096),
                    "vLLM 0.31.2 is newer than any that was looked at: taken for 0.30"));
+  EXPECT_TRUE(says(outside_validation({scenario_with({"serving.engine_version=0.8.5"})}, 4096),
+                   "vLLM 0.8.5 has another engine and other rules of capacity (V0): taken for 0.9"));
+  EXPECT_FALSE(says(outside_validation({scenario_with({"serving.engine_version=0.9"})}, 4096), "taken for"));
   EXPECT_TRUE(says(outside_validation({scenario_with({"serving.engine=sglang"})}, 4096),
                    "host times and sampler of sglang were not measured and are those of vLLM"));
   EXPECT_FALSE(
-      says(outside_validation({scenario_with({"serving.engine=trtllm", "serving.engine_version=1.0"})}, 4096),
-           "are those of vLLM"));
+      says(outside_validation({scenario_with({"serving.engine=trtllm"})}, 4096), "are those of vLLM"));
+  EXPECT_TRUE(
+      says(outside_validation({scenario_with({"serving.engine=trtllm", "serving.engine_version=1.1"})}, 4096),
+           "host times and sampler of trtllm were not measured and are those of vLLM"));
   EXPECT_TRUE(says(more, "serving.request_overhead_s is 0"));
   const std::vector<std::string> paper =
       outside_validation({scenario_with({"hardware=a100-40g-4x-pm9a3"}),

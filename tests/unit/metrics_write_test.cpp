@@ -139,6 +139,7 @@ TEST(RequestsCsv, HasOneRowATurnWithItsBreakdown) {
   result.turns = {turn(3, 1, 0.5, 0.5), turn(4, 0, 1, 0.25)};
   result.turns[0].lookup_s = 0.125f;  // exact in binary, so that the text is known
   result.turns[0].truncated = true;
+  result.turns[0].api_s = 0.0625f;  // of the 125 ms before service; the other half is the queue's
   result.turns[1].rejected = true;
   result.turns[1].warmup = true;
   result.turns[1].node = 2;
@@ -147,9 +148,9 @@ TEST(RequestsCsv, HasOneRowATurnWithItsBreakdown) {
       requests_text(result),
       "session,turn,arrival_s,history_tokens,input_tokens,output_tokens,hit_tokens,hit_tier,rejected,warmup,"
       "ttft_ms,queue_ms,lookup_ms,load_ms,restore_compute_ms,prefill_ms,tpot_ms,e2el_ms,node,retries,"
-      "truncated,failed,abandoned,earlier_ms\n"
-      "3,1,0.5,300,100,11,256,ssd,0,0,500,125,125,125,62.5,62.5,50,1000,0,0,1,0,0,0\n"
-      "4,0,1,0,100,11,0,,1,1,,,,,,,,,2,1,0,0,0,0\n");
+      "truncated,failed,abandoned,earlier_ms,api_ms\n"
+      "3,1,0.5,300,100,11,256,ssd,0,0,500,62.5,125,125,62.5,62.5,50,1000,0,0,1,0,0,0,62.5\n"
+      "4,0,1,0,100,11,0,,1,1,,,,,,,,,2,1,0,0,0,0,0\n");
 }
 
 TEST(RequestsCsv, OfManyTurnsComesInPieces) {

@@ -1,0 +1,106 @@
+#include "scenario/moved_defaults.h"
+
+#include <algorithm>
+#include <array>
+
+#include "spec/engine_version.h"
+
+namespace kvcap {
+namespace {
+
+bool is_vllm(const Scenario& scenario) { return scenario.serving.engine == EngineKind::vllm; }
+
+constexpr std::array kMoved = {
+    MovedDefault{
+        "0.2.0", "serving.host_times", "none", "engine",
+        "TTFT rises by about 6 ms a request and 2.5 ms per 1,000 tokens of its prompt, steps of vLLM "
+        "before 0.14 by 4.5 ms",
+        [](const Scenario& s) { return s.serving.host_times == HostTimes::engine; }},
+    MovedDefault{"0.2.0", "serving.sampling", R"({"temperature":0})", "the model's sampling",
+                 "top_k and top_p filter logits: 0.05 to 0.8 ms a step at batches of 64",
+                 [](const Scenario& s) {
+                   const std::optional<Sampling>& sampling = s.serving.sampling;
+                   return sampling && sampling->temperature > 0;
+                 }},
+    MovedDefault{"0.2.0", "serving.mixed_attention", "two_calls", "one_call",
+                 "steps that compute prompts beside long contexts change by a few per cent",
+                 [](const Scenario& s) {
+                   return is_vllm(s) && s.serving.mixed_attention == MixedAttention::one_call;
+                 }},
+    MovedDefault{
+        "0.2.0", "serving.one_token_slices", "prefill", "decode",
+        "prompts that are found as a whole start some ms earlier",
+        [](const Scenario& s) { return is_vllm(s) && s.serving.one_token_slices == OneTokenSlices::decode; }},
+    MovedDefault{"0.2.0", "serving.engine_version", "0.19", "0.30",
+                 "FlashInfer filters logits, in a quarter of the time of Triton's kernel", is_vllm},
+    MovedDefault{"0.2.0", "serving.engine_version", "0.19", "1.0",
+                 "steps of TensorRT-LLM take 2.3 ms and 65 us a sequence longer, its kernels 11 %",
+                 [](const Scenario& s) { return s.serving.engine == EngineKind::trtllm; }},
+    MovedDefault{
+        "0.2.0", "serving.kv_capacity_model", "simple", "static_share",
+        "SGLang's KV capacity is some 14 % smaller",
+        [](const Scenario& s) { return s.serving.kv_capacity_model == KvCapacityModel::static_share; }},
+    MovedDefault{"0.2.0", "hardware.peer", "direct", "host",
+                 "collectives between GPUs without NVLink are slower, with an error of a factor of two",
+                 [](const Scenario& s) {
+                   return !s.hardware.nvlink && !s.hardware.peer && s.serving.tensor_parallel_size > 1;
+                 }}};
+
+bool is_given(const Json& given, std::string_view field) {
+  const Json* node = &given;
+  for (std::string_view rest = field; !rest.empty();) {
+    const std::size_t dot = std::min(rest.find('.'), rest.size());
+    const auto found = node->find(rest.substr(0, dot));
+    if (!node->is_object() || found == node->end()) return false;
+    node = &*found;
+    rest.remove_prefix(std::min(dot + 1, rest.size()));
+  }
+  return !node->is_null();
+}
+
+// A value in a shell.
+std::string quoted(std::string_view value) {
+  return value.find('"') == std::string_view::npos ? std::string(value) : "'" + std::string(value) + "'";
+}
+
+std::string note_of(const MovedDefault& row, const std::string& written_by) {
+  const std::string field(row.field);
+  return "default moved since kvcap " + written_by + ": " + field + " is " + std::string(row.to) + ", was " +
+         std::string(row.from) + "; " + std::string(row.effect) + "; --set " + field + "=" +
+         quoted(row.from) + " restores it";
+}
+
+}  // namespace
+
+std::span<const MovedDefault> moved_defaults() { return kMoved; }
+
+std::vector<std::string> notes_of_moved_defaults(const Scenario& scenario, const Json& given) {
+  const std::optional<EngineVersion> written_by =
+      scenario.kvcap_version ? parse_engine_version(*scenario.kvcap_version) : std::nullopt;
+  std::vector<std::string> notes;
+  if (!written_by) return notes;
+  if (*written_by > parse_engine_version(KVCAP_VERSION)) {
+    notes.push_back("the scenario was written by kvcap " + *scenario.kvcap_version +
+                    ", this is " KVCAP_VERSION ": its defaults may be others");
+  }
+  for (const MovedDefault& row : kMoved) {
+    if (*written_by >= parse_engine_version(row.version) || is_given(given, row.field)) continue;
+    if (row.concerns(scenario)) notes.push_back(note_of(row, *scenario.kvcap_version));
+  }
+  return notes;
+}
+
+std::string moved_defaults_markdown() {
+  std::string text = "| since | field | was | is | what it does |\n| --- | --- | --- | --- | --- |\n";
+  for (const MovedDefault& row : kMoved) {
+    for (const std::string& cell :
+         {std::string(row.version), "`" + std::string(row.field) + "`", "`" + std::string(row.from) + "`",
+          "`" + std::string(row.to) + "`", std::string(row.effect)}) {
+      text += "| " + cell + " ";
+    }
+    text += "|\n";
+  }
+  return text;
+}
+
+}  // namespace kvcap
