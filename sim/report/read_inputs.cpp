@@ -109,7 +109,7 @@ std::optional<Json> read_found(const FoundFile& file, std::vector<std::string>& 
   }
 }
 
-class Names {
+class UniqueNames {
  public:
   std::string unique(const std::string& name, bool is_before) {
     std::string wanted = name;
@@ -123,7 +123,7 @@ class Names {
   std::set<std::string> taken_;
 };
 
-void read_side(const std::vector<std::string>& paths, bool is_before, Names& names,
+void read_side(const std::vector<std::string>& paths, bool is_before, UniqueNames& names,
                std::vector<ReportDocument>& inputs, std::vector<std::string>& skipped) {
   std::set<std::filesystem::path> seen;
   for (const std::string& path : paths) {
@@ -222,7 +222,7 @@ std::vector<ReportDocument> read_inputs(const std::vector<std::string>& after,
                                         const std::vector<std::string>& before,
                                         std::vector<std::string>& skipped) {
   std::vector<ReportDocument> inputs;
-  Names names;
+  UniqueNames names;
   read_side(after, false, names, inputs, skipped);
   read_side(before, true, names, inputs, skipped);
   return inputs;

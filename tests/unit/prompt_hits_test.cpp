@@ -123,6 +123,24 @@ TEST(PromptHits, AreNotGuessedFromRequestsThatDelayEachOther) {
   EXPECT_NE(run.hits.evidence.find("too few"), std::string::npos) << run.hits.evidence;
 }
 
+TEST(PromptHits, NeedTwentyRequestsThatWereAnsweredAlone) {
+  const FitRun enough = log_with(share_of_each_prompt, 0.4, long_requests(20, 0.05));
+  const FitRun too_few = log_with(share_of_each_prompt, 0.4, long_requests(19, 0.05));
+  EXPECT_EQ(enough.hits.shared, share_of_each_prompt) << enough.hits.evidence;
+  EXPECT_TRUE(too_few.hits.evidence.starts_with("19 requests")) << too_few.hits.evidence;
+  EXPECT_NE(too_few.hits.evidence.find("too few"), std::string::npos);
+}
+
+// Every other TTFT is half as long again: the growth is known to some 0.1 of it, not exactly.
+TEST(PromptHits, AreSeenOnlyWhereTtftsScatterLessThanTheyFallShort) {
+  const Workload workload = long_requests(40, 0.05);
+  FitRun run = measured_on(engine_scenario(), workload, engine_scenario());
+  for (std::size_t i = 0; i < run.measured.size(); i += 2) run.measured[i].ttft_s *= 1.5;
+  run.hits = hits_in_ttft(run.scenario, workload, run.measured);
+  EXPECT_EQ(run.hits.shared, nothing) << run.hits.evidence;
+  EXPECT_EQ(run.hits.evidence.find("+- 0.0"), std::string::npos) << run.hits.evidence;
+}
+
 TEST(PromptHits, AreKnownWherePromptsHavePiecesContextsOrHistories) {
   Workload workload = requests(2, 1);
   EXPECT_FALSE(says_shared_text(workload));
