@@ -404,14 +404,19 @@ std::string unanswered_text(const std::vector<Setting>& settings) {
   return "Warning: " + joined(items) + " of the turns; latencies are those of the others.";
 }
 
-// The note on how GPUs without NVLink reach each other (cost/peer_collectives.h), where one was made.
-std::string assumed_text(const std::vector<Setting>& settings) {
+// Notes on what stands in for what the scenario does not say, once each: how GPUs without NVLink reach each
+// other (cost/peer_collectives.h), the acceptance of drafts (scenario/check_speculative.cpp).
+std::vector<std::string> assumed_texts(const std::vector<Setting>& settings) {
+  std::vector<std::string> texts;
   for (const Setting& setting : settings) {
     for (const std::string& note : setting.result->notes) {
-      if (note.find("set hardware.peer to") != std::string::npos) return note + ".";
+      const bool assumes = note.find("set hardware.peer to") != std::string::npos ||
+                           note.find(" is assumed, the low end of") != std::string::npos;
+      if (assumes && std::find(texts.begin(), texts.end(), note + ".") == texts.end())
+        texts.push_back(note + ".");
     }
   }
-  return "";
+  return texts;
 }
 
 // What somebody could build; of it what serves the rate where anything does, and all of the turns.
@@ -581,7 +586,7 @@ std::vector<std::string> sentences(const std::vector<Setting>& settings,
   if (settings.size() > 1) compare(settings, differences, paragraphs);
   for (std::string& text : unsized_texts(settings)) paragraphs.push_back(std::move(text));
   add(paragraphs, {overload_text(settings), unanswered_text(settings)});
-  add(paragraphs, {assumed_text(settings)});
+  for (std::string& text : assumed_texts(settings)) paragraphs.push_back(std::move(text));
   return paragraphs;
 }
 
