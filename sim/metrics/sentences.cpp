@@ -398,17 +398,22 @@ std::string unanswered_text(const std::vector<Setting>& settings) {
   return "Warning: " + listed(items) + " of the turns; latencies are those of the others.";
 }
 
-// The notes on how GPUs without NVLink reach each other (cost/peer_collectives.h) and on defaults that moved
-// since a scenario was written (scenario/moved_defaults.h), each once.
+// What notes say that belong beside the answer: how GPUs without NVLink reach each other
+// (cost/peer_collectives.h), the acceptance of drafts (scenario/check_speculative.cpp), defaults that moved
+// since the scenario was written (scenario/moved_defaults.h).
+constexpr std::string_view kAssumptions[] = {"set hardware.peer to", " is assumed, the low end of",
+                                             "default moved since kvcap ",
+                                             "the scenario was written by kvcap "};
+
+// Each once.
 std::vector<std::string> assumed_texts(const std::vector<Setting>& settings) {
   std::vector<std::string> texts;
   for (const Setting& setting : settings) {
     for (const std::string& note : setting.result->notes) {
-      const bool is_meant = note.find("set hardware.peer to") != std::string::npos ||
-                            note.starts_with("default moved since kvcap ") ||
-                            note.starts_with("the scenario was written by kvcap ");
+      const auto says = [&note](std::string_view what) { return note.find(what) != std::string::npos; };
+      if (std::none_of(std::begin(kAssumptions), std::end(kAssumptions), says)) continue;
       const std::string text = note + ".";
-      if (is_meant && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+      if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
     }
   }
   return texts;

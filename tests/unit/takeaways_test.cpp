@@ -49,6 +49,20 @@ TEST(Takeaways, SayByHowMuchTheBestIsAhead) {
   EXPECT_TRUE(said(inputs, "changes").empty());
 }
 
+TEST(Takeaways, NameAnAssumedAcceptanceOnce) {
+  const std::string note =
+      "acceptance_length is not given: 1.76 is assumed, the low end of what is published";
+  Json one = result("kv_offload", 260, 30, 512, 0.9), other = result("hcache", 182, 20, 264, 0.8);
+  one["notes"] = other["notes"] = {note, "loads block"};
+  std::string all;
+  for (const auto& [name, sentences] : takeaways({input("new", comparison({one, other}))}))
+    for (const std::string& sentence : sentences) all += sentence + "\n";
+  const std::size_t found = all.find(note + ".");
+  ASSERT_NE(found, std::string::npos) << all;
+  EXPECT_EQ(all.find(note, found + 1), std::string::npos) << all;
+  EXPECT_EQ(all.find("loads block"), std::string::npos) << all;
+}
+
 TEST(Takeaways, HalveAndDoNotKnow) {
   const auto headline_of = [](double p99_ms, double half_width_ms) {
     return said({input("chat", comparison({result("recompute", 200, half_width_ms, 0, 0.2),
