@@ -533,18 +533,27 @@ std::string kind_of(const std::string& message) {
   return "other";
 }
 
+constexpr const char* kNoRecipes = "no ../shared/data/cases/launch_lines_vllm_recipes.tsv";
+
+// Empty where the data are not there.
+Texts recipe_lines() {
+  std::ifstream file(std::filesystem::path(KVCAP_SOURCE_DIR) /
+                     "../shared/data/cases/launch_lines_vllm_recipes.tsv");
+  Texts lines;
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) lines.push_back(line.substr(line.find('\t') + 1));
+  return lines;
+}
+
 // The recipes' lines: what is refused is a model that the catalogue lacks, a variable or a flag that changes
 // the answer. No flag of them is unknown but --omni, of another program; one line says serve twice.
 TEST(RecipesOfVllm, HaveNoFlagThatIsUnknown) {
-  const std::filesystem::path file =
-      std::filesystem::path(KVCAP_SOURCE_DIR) / "../shared/data/cases/launch_lines_vllm_recipes.tsv";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no " << file;
+  const Texts lines = recipe_lines();
+  if (lines.empty()) GTEST_SKIP() << kNoRecipes;
   std::map<std::string, int> kinds;
-  std::ifstream lines(file);
-  std::string line;
-  std::getline(lines, line);
-  while (std::getline(lines, line)) {
-    const std::string message = error_of(line.substr(line.find('\t') + 1));
+  for (const std::string& line : lines) {
+    const std::string message = error_of(line);
     const std::string kind = kind_of(message);
     ++kinds[kind];
     const bool is_known = kind != "unknown flag" && kind != "other";
@@ -554,6 +563,23 @@ TEST(RecipesOfVllm, HaveNoFlagThatIsUnknown) {
   for (const auto& [kind, count] : kinds) found += kind + " " + std::to_string(count) + ", ";
   RecordProperty("kinds", found);
   EXPECT_GE(kinds["read"], 10) << found;
+}
+
+// Of the 98 some 80 name a text or vision-language model on one node and leave nothing open.
+TEST(RecipesOfVllm, RunOnAServerThatIsLargeEnough) {
+  const Texts lines = recipe_lines();
+  if (lines.empty()) GTEST_SKIP() << kNoRecipes;
+  int ran = 0;
+  std::string refused;
+  for (const std::string& line : lines) {
+    const Outcome outcome = kvcap({"run", KVCAP_SOURCE_DIR "/scenarios/demo.json", "--from", line, "--set",
+                                   "hardware=b300-sxm-8x", "--set", "workload.sessions=2", "--set",
+                                   "replications=1", "--set", "policy.name=recompute"});
+    EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 2) << line << "\n" << outcome.err;
+    ran += outcome.exit_code == 0;
+    if (outcome.exit_code != 0) refused += outcome.err;
+  }
+  EXPECT_EQ(ran, 76) << refused;
 }
 
 // The same in small: lines of the kinds that recipes have.
