@@ -1,4 +1,4 @@
-// Words in a row.
+// joined, listed: lists of words as one text.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace kvcap {
 
-// "a, b, c"; of what each item is in words.
+// "a, b, c"; `word` makes the text of an item.
 template <typename Items, typename Word = std::identity>
 std::string joined(const Items& items, std::string_view between = ", ", Word word = {}) {
   std::string text;

@@ -20,6 +20,7 @@
 #include "commands/output.h"
 #include "commands/require.h"
 #include "metrics/format.h"
+#include "metrics/sentences.h"
 #include "metrics/write.h"
 #include "scenario/load.h"
 
@@ -226,6 +227,7 @@ Json answer_object(const Scenario& scenario, const CapacityQuestion& question, c
                  {"capacity", {{"mean", answer.load}, {"interval", interval}}},
                  {"seeds", question.seeds},
                  {"limit", answer.limit},
+                 {"notes", scenario.notes},
                  {"curve", Json::array()},
                  {"attempts", Json::array()}};
   for (const LoadPoint& one : answer.curve) object["curve"].push_back(point_object(question, one));
@@ -329,6 +331,8 @@ void capacity(const CapacityArgs& args) {
     std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
     for (const std::string& line : wrap(sentence_of(question, answer), kCapacityColumns)) text += line + "\n";
     if (!answer.curve.empty()) text += "\n" + curve_text(question, answer);
+    for (const std::string& one : assumptions(scenario.notes))
+      for (const std::string& line : wrap(one, kCapacityColumns)) text += line + "\n";
     text += flags_text(scenario, from.line.written_model, question, answer, others) + launched_text(from);
     print(text);
   }

@@ -10,11 +10,11 @@
 #include "base/plain_text.h"
 #include "base/print.h"
 #include "launch/values.h"
-#include "machine.h"
 #include "metrics/format.h"
+#include "run/machine.h"
+#include "run/startup.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
-#include "startup.h"
 
 namespace kvcap {
 

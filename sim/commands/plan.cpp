@@ -16,6 +16,7 @@
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "metrics/format.h"
+#include "metrics/sentences.h"
 #include "plan/break_even.h"
 #include "plan/plan_draws.h"
 #include "plan/plan_simulate.h"
@@ -333,6 +334,7 @@ void plan(const PlanArgs& args) {
   Simulator simulator(plan, finished);
   Judge judge(plan, simulator);
   PlanReport report{.plan = &plan, .result = find_plan(plan, judge)};
+  std::vector<std::string> notes;
   if (report.result.best) {
     report.purchase = purchase(plan, report.result.best->changes);
     report.purchase_notes = purchase_notes(plan, report.result.best->changes);
@@ -342,10 +344,13 @@ void plan(const PlanArgs& args) {
     report.why = why(plan, report.result);
     const Scenario answer = load_scenario(plan.base, report.result.best->changes);
     report.flips = find_flips(plan, report.result, answer.workload.arrivals, simulator);
+    notes = answer.notes;
+    for (std::string& one : assumptions(notes)) report.purchase_notes.push_back(std::move(one));
   }
   report.simulations = simulator.simulations();
   const PlanDraws draws = draw_finalists(plan, report.result, {.draws = args.draws});
   Json object = report_object(report, draws);
+  object["notes"] = notes;
   if (from.is_given()) {
     object["from"] = launched_json(from);
     object["warnings"] = object["from"]["warnings"];

@@ -17,13 +17,13 @@
 #include "commands/commands.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
-#include "machine.h"
 #include "metrics/format.h"
 #include "plan/workers.h"
 #include "policy/group_rules.h"
 #include "policy/table.h"
+#include "run/machine.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 #include "workload/stored_contexts.h"
 
 namespace kvcap {

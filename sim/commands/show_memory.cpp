@@ -8,8 +8,8 @@
 #include "base/input_error.h"
 #include "base/print.h"
 #include "cost/cost_model.h"
-#include "machine.h"
 #include "metrics/format.h"
+#include "run/machine.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
 

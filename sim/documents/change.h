@@ -1,4 +1,4 @@
-// A figure before and after: of what both sides of a report have.
+// Change: one figure of a report, before and after.
 #pragma once
 
 #include <string>

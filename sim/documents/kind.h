@@ -1,4 +1,4 @@
-// A kind of document, and all that a report does with one: a file and a row a kind.
+// DocumentKind: how a report reads one schema of document and shows it, one file and one row each.
 //
 //   kvcap.result/1, kvcap.compare/1      kvcap run and compare
 //   kvcap.restore/1                      kvcap restore --json
@@ -29,12 +29,12 @@ struct DocumentPart {
   Json::value_t kind;
 };
 
-// A function that is null has nothing to say.
+// Functions may be null.
 struct DocumentKind {
   std::string_view schema;
   std::string_view page;  // of the report, on which its sentences stand
   std::span<const DocumentPart> parts;
-  bool is_file = true;  // else it is made of another file
+  bool is_file = true;  // false: kvcap report makes it from another file
   // A list of documents in it, and their kind.
   struct Items {
     const char* list;

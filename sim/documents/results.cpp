@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "base/float_values.h"
 #include "base/joined.h"
 #include "documents/kind.h"
 #include "metrics/quantity.h"
+#include "metrics/sentences.h"
 #include "metrics/write.h"
 
 namespace kvcap {
@@ -23,7 +25,7 @@ void add_metrics(const Json& object, const std::string& prefix, std::vector<Metr
       metrics.push_back({name, value.get<bool>()});
     } else if (value.is_string()) {
       metrics.push_back({name, value.get<std::string>()});
-    } else if (value.is_number_integer()) {
+    } else if (value.is_number_integer() && value <= std::numeric_limits<int64_t>::max()) {
       metrics.push_back({name, value.get<int64_t>()});
     } else {
       metrics.push_back({name, number_or_nan(value)});
@@ -130,6 +132,7 @@ void add_notes(const ResultGroup& group, MarkdownPage& page) {
   std::map<std::string, std::vector<std::string>> labels;
   for (std::size_t i = 0; i < group.results.size(); ++i) {
     for (const std::string& note : group.results[i].notes) {
+      if (!assumptions({note}).empty()) continue;  // stands among the sentences
       if (labels[note].empty()) notes.push_back(note);
       labels[note].push_back(group.labels[i]);
     }

@@ -10,7 +10,7 @@
 #include "fit/distances.h"
 #include "metrics/quantiles.h"
 #include "plan/workers.h"
-#include "simulate.h"
+#include "run/simulate.h"
 
 namespace kvcap {
 namespace {
@@ -192,7 +192,7 @@ class Residuals {
                              simulate(scenario_at(run, parameters_, x), workload_at(run, parameters_, x));
                          refuse_rejected(run, result);
                          return bytes_of(stacked(log_statistics(simulated_times(run, result)),
-                                                log_gaps(run, result), log_metrics(run, result)));
+                                                 log_gaps(run, result), log_metrics(run, result)));
                        },
                        {.label = "fitting"});
     std::vector<VectorXd> all;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cost/drawn_machine.h"
-#include "drawn_scenario.h"
+#include "run/drawn_scenario.h"
 
 namespace kvcap {
 namespace {

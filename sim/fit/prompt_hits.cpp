@@ -6,13 +6,13 @@
 #include <cstdio>
 #include <limits>
 
-#include "drawn_scenario.h"
-#include "idle_prefill.h"
-#include "machine.h"
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
 #include "plan/workers.h"
-#include "simulate.h"
+#include "run/drawn_scenario.h"
+#include "run/idle_prefill.h"
+#include "run/machine.h"
+#include "run/simulate.h"
 
 namespace kvcap {
 namespace {

@@ -277,6 +277,8 @@ class Overrides {
       if (said == "draft_model") throw;
       note(drafter_->flag + " " + drafter_->value +
            " is not in the catalogue: drafts take one more layer of the model");
+      // Not the layers that came with the model's own checkpoint.
+      if (!is_assistant) fields_.try_emplace("serving.speculative.draft_layers", "1");
     }
   }
 
@@ -326,7 +328,8 @@ class Overrides {
     if (*said == -1) {
       tokens = longest_prompt();
       note("--chunked-prefill-size -1: a step computes up to " + std::to_string(tokens) +
-           " tokens of prompts");
+           " tokens of prompts, each as a whole");
+      fields_["serving.chunked_prefill"] = "false";
     }
     fields_["serving.max_num_batched_tokens"] = std::to_string(tokens);
   }

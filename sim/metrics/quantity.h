@@ -1,4 +1,4 @@
-// What numbers of documents are called, measured in, and which way is better: a row a metric of results.
+// Quantity: the title, the unit and the better direction of a metric, one row each.
 //
 // Names are those of the JSON, dotted. A metric that a result has and this table does not know, or the other
 // way round, fails a test. The report's page is given the table.

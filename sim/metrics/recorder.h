@@ -58,8 +58,9 @@ struct RunFacts {
   bool cuts_unsteady = false;      // turns that arrive outside of the steady window are left out too
   bool rates_over_run = false;     // rates, utilizations and prices cover the run, not the steady window
   double offered_turns_per_s = 0;  // on average; 0 in a closed loop, which offers what is served
-  std::function<double(const MeanTurn&)> gpu_s_of_turn;  // of a full node (offered_load.h); empty: not known
-  // Of the part of its prompt that a turn did not find (idle_prefill.h); empty: not known.
+  std::function<double(const MeanTurn&)>
+      gpu_s_of_turn;  // of a full node (run/offered_load.h); empty: not known
+  // Of the part of its prompt that a turn did not find (run/idle_prefill.h); empty: not known.
   std::function<double(const TurnRecord&)> idle_prefill_s;
   bool closed_loop = false;        // a session begins when another has ended
   bool rate_varies = false;        // with the time: by the trace or by what the scenario says
@@ -131,7 +132,6 @@ class Recorder {
   TraceEvents* trace_;
   std::size_t prefill_nodes_;
 };
-
 
 // Replications of one scenario: numbers become means with 95 % intervals (Student t), a verdict on which the
 // runs do not agree is undecided, distributions are averaged quantile by quantile, the histories' bins

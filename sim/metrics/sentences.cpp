@@ -409,12 +409,8 @@ constexpr std::string_view kAssumptions[] = {"set hardware.peer to", " is assume
 std::vector<std::string> assumed_texts(const std::vector<Setting>& settings) {
   std::vector<std::string> texts;
   for (const Setting& setting : settings) {
-    for (const std::string& note : setting.result->notes) {
-      const auto says = [&note](std::string_view what) { return note.find(what) != std::string::npos; };
-      if (std::none_of(std::begin(kAssumptions), std::end(kAssumptions), says)) continue;
-      const std::string text = note + ".";
-      if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
-    }
+    for (std::string& text : assumptions(setting.result->notes))
+      if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(std::move(text));
   }
   return texts;
 }
@@ -577,6 +573,15 @@ std::vector<std::string> resource_sentences(const std::vector<Setting>& settings
   }
   add(paragraphs, {overload_text(settings), unanswered_text(settings)});
   return paragraphs;
+}
+
+std::vector<std::string> assumptions(const std::vector<std::string>& notes) {
+  std::vector<std::string> texts;
+  for (const std::string& note : notes) {
+    const auto says = [&note](std::string_view what) { return note.find(what) != std::string::npos; };
+    if (std::any_of(std::begin(kAssumptions), std::end(kAssumptions), says)) texts.push_back(note + ".");
+  }
+  return texts;
 }
 
 std::vector<std::string> sentences(const std::vector<Setting>& settings,

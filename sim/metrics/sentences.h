@@ -16,6 +16,10 @@ struct Setting {
   const RunResult* result = nullptr;
 };
 
+// What notes say that belongs beside an answer, as sentences: defaults that moved, what is assumed because
+// nothing states it.
+std::vector<std::string> assumptions(const std::vector<std::string>& notes);
+
 // Paragraphs without line breaks.
 std::vector<std::string> sentences(const std::vector<Setting>& settings,
                                    const std::vector<Difference>& differences);

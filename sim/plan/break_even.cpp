@@ -6,11 +6,11 @@
 
 #include "base/float_values.h"
 #include "base/input_error.h"
-#include "machine.h"
 #include "metrics/format.h"
 #include "plan/workers.h"
+#include "run/machine.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 #include "workload/stored_contexts.h"
 
 namespace kvcap {

@@ -16,7 +16,7 @@
 #include "plan/replicate.h"
 #include "plan/sources.h"
 #include "plan/workers.h"
-#include "simulate.h"
+#include "run/simulate.h"
 #include "workload/arrivals.h"
 
 namespace kvcap {

@@ -5,11 +5,11 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
-#include "drawn_scenario.h"
 #include "metrics/serialize.h"
 #include "plan/sources.h"
 #include "plan/workers.h"
-#include "simulate.h"
+#include "run/drawn_scenario.h"
+#include "run/simulate.h"
 
 namespace kvcap {
 namespace {

@@ -1,5 +1,5 @@
-// Settings on plausible machines (drawn_scenario.h): a few dozen draws, the same for all settings, under the
-// seed of the scenario and on a part of its sessions, so that a comparison stays a matter of seconds.
+// Settings on plausible machines (run/drawn_scenario.h): a few dozen draws, the same for all settings, under
+// the seed of the scenario and on a part of its sessions, so that a comparison stays a matter of seconds.
 #pragma once
 
 #include <cstdint>

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "drawn_scenario.h"
 #include "metrics/format.h"
 #include "metrics/model_report.h"
 #include "metrics/quantiles.h"
 #include "plan/plan_words.h"
 #include "plan/replicate.h"
+#include "run/drawn_scenario.h"
 #include "scenario/load.h"
 
 namespace kvcap {

@@ -7,13 +7,13 @@
 
 #include "base/input_error.h"
 #include "base/progress.h"
-#include "machine.h"
 #include "metrics/serialize.h"
 #include "plan/plan_sizes.h"
 #include "plan/replicate.h"
 #include "plan/workers.h"
+#include "run/machine.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 #include "workload/workload.h"
 
 namespace kvcap {

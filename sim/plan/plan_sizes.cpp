@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/input_error.h"
-#include "billing.h"
-#include "machine.h"
+#include "run/billing.h"
+#include "run/machine.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"
 

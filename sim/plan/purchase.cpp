@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "billing.h"
 #include "metrics/format.h"
 #include "plan/plan_sizes.h"
+#include "run/billing.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"
 

@@ -13,7 +13,7 @@
 #include "metrics/write.h"
 #include "plan/sources.h"
 #include "plan/workers.h"
-#include "simulate.h"
+#include "run/simulate.h"
 
 namespace kvcap {
 

@@ -26,7 +26,7 @@
 #include "plan/row_writer.h"
 #include "plan/sources.h"
 #include "plan/workers.h"
-#include "simulate.h"
+#include "run/simulate.h"
 #include "workload/workload.h"
 
 namespace kvcap {

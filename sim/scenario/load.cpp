@@ -211,7 +211,8 @@ Scenario load_scenario(const std::string& path, const std::vector<std::string>& 
   Json scenario = whole[member];
   const bool is_result = whole.value("schema", Json()) == "kvcap.result/1";
   if (is_result && scenario.is_object() && !scenario.contains("kvcap_version")) {
-    scenario["kvcap_version"] = whole.value("/provenance/kvcap_version"_json_pointer, Json());
+    const Json provenance = whole.value("provenance", Json());
+    if (provenance.is_object()) scenario["kvcap_version"] = provenance.value("kvcap_version", Json());
   }
   return parse_scenario(scenario.dump(), path, overrides);
 }

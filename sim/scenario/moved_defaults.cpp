@@ -20,7 +20,7 @@ constexpr std::array kMoved = {
                  "top_k and top_p filter logits: 0.05 to 0.8 ms a step at batches of 64",
                  [](const Scenario& s) {
                    const std::optional<Sampling>& sampling = s.serving.sampling;
-                   return sampling && sampling->temperature > 0;
+                   return sampling && sampling->filters();
                  }},
     MovedDefault{"0.2.0", "serving.mixed_attention", "two_calls", "one_call",
                  "steps that compute prompts beside long contexts change by a few per cent",
@@ -36,10 +36,12 @@ constexpr std::array kMoved = {
     MovedDefault{"0.2.0", "serving.engine_version", "0.19", "1.0",
                  "steps of TensorRT-LLM take 2.3 ms and 65 us a sequence longer, its kernels 11 %",
                  [](const Scenario& s) { return s.serving.engine == EngineKind::trtllm; }},
-    MovedDefault{
-        "0.2.0", "serving.kv_capacity_model", "simple", "static_share",
-        "SGLang's KV capacity is some 14 % smaller",
-        [](const Scenario& s) { return s.serving.kv_capacity_model == KvCapacityModel::static_share; }},
+    MovedDefault{"0.2.0", "serving.kv_capacity_model", "simple", "static_share",
+                 "SGLang's KV capacity is some 14 % smaller",
+                 [](const Scenario& s) {
+                   return s.serving.kv_capacity_model == KvCapacityModel::static_share &&
+                          !s.serving.kv_capacity_tokens;
+                 }},
     MovedDefault{"0.2.0", "hardware.peer", "direct", "host",
                  "collectives between GPUs without NVLink are slower, with an error of a factor of two",
                  [](const Scenario& s) {

@@ -1,4 +1,4 @@
-// Texts that fields allow and that are no enumeration's; those of enumerations stand beside them.
+// The texts that some fields allow; names of enumerations stand beside the enumerations (base/names.h).
 #pragma once
 
 #include <array>

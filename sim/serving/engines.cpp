@@ -26,21 +26,19 @@ constexpr std::array kEngines = {
           options.admission = Admission::reserve_share;
           options.kv_capacity_model = KvCapacityModel::static_share;
         }},
-    EngineRow{
-        EngineKind::trtllm, "trtllm",
-        "TensorRT-LLM: prompt and answer are reserved before a request runs, blocks of 32 tokens",
-        "docs/source/features/kvcache.md@0076e93, paged-attention-ifb-scheduler.md@0c6a62a",
-        "reuse inside a block (enable_partial_reuse), priorities but of a range from token 0 on "
-        "(retain_first_tokens), their durations, prompts that are not computed in slices (its default is "
-        "enable_chunked_prefill false)",
-        [](ServingOptions& options) {
-          options.engine_version = "1.0";  // whose times were measured (host_times.cpp)
-          options.block_size = 32;
-          options.max_num_batched_tokens = 8192;
-          options.max_num_seqs = 2048;
-          options.admission = Admission::reserve_output;
-          options.kv_capacity_model = KvCapacityModel::share_of_free;
-        }},
+    EngineRow{EngineKind::trtllm, "trtllm",
+              "TensorRT-LLM: prompt and answer are reserved before a request runs, blocks of 32 tokens",
+              "docs/source/features/kvcache.md@0076e93, paged-attention-ifb-scheduler.md@0c6a62a",
+              "reuse inside a block (enable_partial_reuse), priorities but of a range from token 0 on "
+              "(retain_first_tokens), their durations",
+              [](ServingOptions& options) {
+                options.engine_version = "1.0";  // whose times were measured (host_times.cpp)
+                options.block_size = 32;
+                options.max_num_batched_tokens = 8192;
+                options.max_num_seqs = 2048;
+                options.admission = Admission::reserve_output;
+                options.kv_capacity_model = KvCapacityModel::share_of_free;
+              }},
 };
 
 }  // namespace

@@ -56,7 +56,8 @@ struct SpeculativeOptions {
 
 inline const AssumedAcceptance& assumed_acceptance(const SpeculativeOptions& options,
                                                    const ModelSpec& model) {
-  const bool is_own = options.method == DraftMethod::layers && model.draft_layers > 0;
+  const bool is_own =
+      options.method == DraftMethod::layers && !options.draft_layers && model.draft_layers > 0;
   return kAssumedAcceptances[is_own ? 3 : static_cast<std::size_t>(options.method)];
 }
 

@@ -10,7 +10,7 @@
 #include "fit/fit.h"
 #include "metrics/quantiles.h"
 #include "plan/workers.h"
-#include "simulate.h"
+#include "run/simulate.h"
 
 namespace kvcap {
 namespace {

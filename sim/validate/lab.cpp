@@ -6,8 +6,8 @@
 #include "base/embedded.h"
 #include "metrics/serialize.h"
 #include "plan/workers.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 
 namespace kvcap {
 namespace {

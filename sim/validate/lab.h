@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "machine.h"
 #include "metrics/result.h"
+#include "run/machine.h"
 #include "scenario/scenario.h"
 #include "workload/stored_contexts.h"
 

@@ -1,8 +1,8 @@
 // Loads of stored contexts: how they share links, and how they overlap with computation.
 #include <algorithm>
 
-#include "machine.h"
 #include "policy/policy.h"
+#include "run/machine.h"
 #include "validate/queueing.h"
 #include "validate/theory.h"
 

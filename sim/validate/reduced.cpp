@@ -10,7 +10,7 @@
 #include "metrics/intervals.h"
 #include "metrics/serialize.h"
 #include "plan/workers.h"
-#include "simulate.h"
+#include "run/simulate.h"
 
 namespace kvcap {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "metrics/serialize.h"
 #include "plan/workers.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 #include "validate/measured.h"
 #include "workload/csv.h"
 

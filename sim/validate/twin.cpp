@@ -13,9 +13,9 @@
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
 #include "plan/workers.h"
+#include "run/simulate.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"
-#include "simulate.h"
 #include "workload/stored_contexts.h"
 
 namespace kvcap {

@@ -20,14 +20,14 @@
 #include <utility>
 
 #include "cost/cost_model.h"
-#include "drawn_scenario.h"
 #include "metrics/format.h"
 #include "metrics/model_report.h"
 #include "metrics/quantiles.h"
 #include "metrics/serialize.h"
 #include "plan/workers.h"
+#include "run/drawn_scenario.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 #include "validate/measured_attention.h"
 #include "validate/measured_gemm.h"
 #include "validate/measured_run.h"

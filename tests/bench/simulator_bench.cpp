@@ -36,8 +36,8 @@
 #include <vector>
 
 #include "plan/workers.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 
 namespace kvcap {
 namespace {

@@ -258,7 +258,7 @@ TEST_F(InputFaults, WithNumbersThatNothingCanHoldAreRefused) {
 // SQLite has 2,000 columns; and a key more is compared with all before it.
 TEST_F(InputFaults, WithMoreSweptFieldsThanColumnsAreRefused) {
   for (const std::string part : {"grid", "zip", "sample", "points"}) {
-    for (const int count : {1'001, 90'000}) {
+    for (const int count : {1'001, 9'000}) {
       std::string fields;
       for (int i = 0; i < count; ++i) {
         fields += std::string(i > 0 ? "," : "") + "\"notes.n" + std::to_string(i) +
@@ -269,11 +269,9 @@ TEST_F(InputFaults, WithMoreSweptFieldsThanColumnsAreRefused) {
       if (part == "sample") fields = R"({"method": "random", "points": 2, "ranges": )" + fields + "}";
       write("wide.json",
             R"({"schema": "kvcap.sweep/1", "base": "chat.json", ")" + part + "\": " + fields + "}");
-      EXPECT_EQ(
-          refused({"sweep", path("wide.json"), "--out", path("made")}, with_little_memory).err,
-          "kvcap: " + path("wide.json") +
-              (count > 100'000 ? ": an object has more than 100,000 keys, allowed: at most 100,000\n"
-                               : ": " + part + ": sets more than 1,000 fields, allowed: at most 1,000\n"));
+      EXPECT_EQ(refused({"sweep", path("wide.json"), "--out", path("made")}, with_little_memory).err,
+                "kvcap: " + path("wide.json") + ": " + part +
+                    ": sets more than 1,000 fields, allowed: at most 1,000\n");
     }
   }
 }

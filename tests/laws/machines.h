@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/random.h"
-#include "machine.h"
 #include "metrics/result.h"
 #include "policy/table.h"
+#include "run/machine.h"
+#include "run/simulate.h"
 #include "scenario/scenario.h"
-#include "simulate.h"
 #include "validate/reduced.h"
 
 namespace kvcap::laws {

@@ -5,7 +5,7 @@
 
 #include "laws/machines.h"
 #include "metrics/serialize.h"
-#include "offered_load.h"
+#include "run/offered_load.h"
 #include "serving/step_time.h"
 
 namespace kvcap::laws::speculation_laws_test {

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/check.h"
-#include "machine.h"
 #include "metrics/recorder.h"
 #include "metrics/serialize.h"
 #include "metrics/turn_means.h"
 #include "metrics/write.h"
 #include "plan/workers.h"
+#include "run/machine.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 #include "soak/scenario_generator.h"
 
 namespace kvcap::soak {

@@ -12,8 +12,8 @@
 #include "metrics/serialize.h"
 #include "plan/replicate.h"
 #include "plan/workers.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 #include "workload/workload.h"
 
 namespace kvcap::soak {

@@ -1,5 +1,5 @@
 // What a run bills: shares of servers, whole ones, and storage whose size nobody chose.
-#include "billing.h"
+#include "run/billing.h"
 
 #include <gtest/gtest.h>
 

@@ -314,8 +314,12 @@ TEST_F(Cli, ShowsTheCatalogue) {
   for (const std::string what : {"policies", "models", "hardware", "workloads"}) {
     const Outcome list = kvcap({"show", what, "--json"});
     ASSERT_EQ(list.exit_code, 0) << list.err;
-    for (const Json& entry : Json::parse(list.out)) {
-      EXPECT_FALSE(entry["summary"].get<std::string>().empty());
+    const Json entries = Json::parse(list.out);
+    // Each is a program that starts: of many every eighth.
+    const std::size_t step = entries.size() > 100 ? 8 : 1;
+    for (const Json& entry : entries) EXPECT_FALSE(entry["summary"].get<std::string>().empty());
+    for (std::size_t i = 0; i < entries.size(); i += step) {
+      const Json& entry = entries[i];
       const Outcome one = kvcap({"show", what, entry["name"].get<std::string>(), "--json"});
       EXPECT_EQ(one.exit_code, 0) << one.err;
       EXPECT_TRUE(Json::parse(one.out).is_object());

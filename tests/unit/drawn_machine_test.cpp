@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "cost/cost_model.h"
-#include "drawn_scenario.h"
 #include "laws/machines.h"
-#include "machine.h"
 #include "metrics/model_report.h"
 #include "plan/plan_draws.h"
+#include "run/drawn_scenario.h"
+#include "run/machine.h"
 #include "scenario/load.h"
 #include "unit/cli.h"
 #include "unit/shared_data.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "drawn_scenario.h"
+#include "run/drawn_scenario.h"
 #include "scenario/load.h"
 #include "serving/host_times.h"
 #include "serving/step_errors.h"

@@ -12,8 +12,8 @@
 #include "fit/distances.h"
 #include "fit/fit.h"
 #include "plan/workers.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 
 namespace kvcap::fit_test {
 

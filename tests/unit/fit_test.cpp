@@ -14,12 +14,12 @@
 
 #include "base/random.h"
 #include "cost/drawn_machine.h"
-#include "drawn_scenario.h"
 #include "fit/distances.h"
-#include "machine.h"
 #include "plan/workers.h"
+#include "run/drawn_scenario.h"
+#include "run/machine.h"
+#include "run/simulate.h"
 #include "scenario/load.h"
-#include "simulate.h"
 #include "unit/cli.h"
 #include "unit/fit_runs.h"
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "machine.h"
+#include "run/machine.h"
 #include "scenario/load.h"
 #include "unit/cost_examples.h"
 #include "unit/shared_data.h"

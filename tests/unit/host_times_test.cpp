@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "machine.h"
+#include "run/machine.h"
 #include "scenario/load.h"
 #include "unit/scenario_samples.h"
 

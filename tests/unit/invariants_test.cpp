@@ -12,8 +12,8 @@
 #include <set>
 #include <string>
 
-#include "finished_run.h"
 #include "laws/machines.h"
+#include "run/finished_run.h"
 #include "unit/cli.h"
 
 namespace kvcap::invariants_test {

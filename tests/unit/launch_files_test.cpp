@@ -566,7 +566,7 @@ TEST(RecipesOfVllm, HaveNoFlagThatIsUnknown) {
 }
 
 // Of the 98 some 80 name a text or vision-language model on one node and leave nothing open.
-TEST(RecipesOfVllm, RunOnAServerThatIsLargeEnough) {
+TEST_F(LaunchFiles, OfRecipesRunOnAServerThatIsLargeEnough) {
   const Texts lines = recipe_lines();
   if (lines.empty()) GTEST_SKIP() << kNoRecipes;
   int ran = 0;

@@ -53,6 +53,12 @@ Json at(const Json& json, std::string field) {
   return json.value(Json::json_pointer("/" + field), Json());
 }
 
+TEST(MovedDefaults, ThatAGivenCapacityReplacesAreNotTold) {
+  EXPECT_TRUE(has(fields_told(scenario_of("sglang")), "serving.kv_capacity_model"));
+  EXPECT_FALSE(has(fields_told(scenario_of("sglang"), {"serving.kv_capacity_tokens=400000"}),
+                   "serving.kv_capacity_model"));
+}
+
 TEST(MovedDefaults, AreFieldsWithTodaysDefaultsAndAreToldToTheEnginesThatTheyConcern) {
   const std::vector<FieldHelp> fields = scenario_fields();
   for (const MovedDefault& row : moved_defaults()) {
@@ -143,6 +149,16 @@ TEST_F(OldResults, SayOfTheirScenariosWhichVersionWroteThem) {
   const Outcome outcome = kvcap({"run", path("old.json") + "#scenario"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("serving.host_times=none restores it."), std::string::npos) << outcome.out;
+}
+
+TEST_F(OldResults, OfAnotherKindOfProvenanceAreReadAsOfNoVersion) {
+  Json scenario = Json::parse(sample_scenario());
+  scenario["workload"]["sessions"] = 2;
+  write("odd.json",
+        Json{{"schema", "kvcap.result/1"}, {"scenario", scenario}, {"provenance", Json::array()}}.dump());
+  const Outcome outcome = kvcap({"run", path("odd.json") + "#scenario"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("default moved"), std::string::npos);
 }
 
 TEST(MovedDefaults, StandInTheChangeLogAsInTheTable) {

@@ -11,9 +11,9 @@
 #include "cost/cost_model.h"
 #include "cost/drawn_machine.h"
 #include "cost/gpu_memory.h"
-#include "drawn_scenario.h"
 #include "laws/machines.h"
 #include "metrics/sentences.h"
+#include "run/drawn_scenario.h"
 #include "scenario/load.h"
 #include "unit/cost_examples.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "drawn_scenario.h"
+#include "run/drawn_scenario.h"
 #include "unit/cli.h"
 #include "unit/fit_runs.h"
 
@@ -124,8 +124,8 @@ TEST(PromptHits, AreNotGuessedFromRequestsThatDelayEachOther) {
 }
 
 TEST(PromptHits, NeedTwentyRequestsThatWereAnsweredAlone) {
-  const FitRun enough = log_with(share_of_each_prompt, 0.4, long_requests(20, 0.05));
-  const FitRun too_few = log_with(share_of_each_prompt, 0.4, long_requests(19, 0.05));
+  const FitRun enough = log_with(share_of_each_prompt, 0.8, long_requests(20, 0.05));
+  const FitRun too_few = log_with(share_of_each_prompt, 0.8, long_requests(19, 0.05));
   EXPECT_EQ(enough.hits.shared, share_of_each_prompt) << enough.hits.evidence;
   EXPECT_TRUE(too_few.hits.evidence.starts_with("19 requests")) << too_few.hits.evidence;
   EXPECT_NE(too_few.hits.evidence.find("too few"), std::string::npos);

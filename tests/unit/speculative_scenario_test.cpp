@@ -63,6 +63,9 @@ TEST(SpeculativeScenario, SaysWhichAcceptanceItAssumesAndWhichFieldSetsIt) {
   EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1"}),
                     "1.76 is assumed, the low end of what is published "
                     "of MTP layers (DeepSeek-V3 report, section 5.4.3"));
+  // Heads that did not come with the model's checkpoint.
+  EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1", "serving.speculative.draft_layers=1"}),
+                    "1.6 is assumed, the low end of what is published of EAGLE heads"));
   EXPECT_FALSE(notes(with({layers[0], "serving.speculative.acceptance_rate=0.5"}), "assumed"));
 }
 

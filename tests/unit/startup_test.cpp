@@ -1,12 +1,12 @@
 // What an engine refuses at its start, and what it shortens.
-#include "startup.h"
+#include "run/startup.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "base/input_error.h"
-#include "machine.h"
+#include "run/machine.h"
 #include "scenario/load.h"
 
 namespace kvcap::startup_test {
@@ -83,7 +83,14 @@ TEST(EngineStart, IsRefusedWhereAWholePromptIsLongerThanAStep) {
   EXPECT_EQ(with("4096"), "");
   EXPECT_EQ(with("4095"),
             "start.json: serving.max_num_batched_tokens: found 4095, and prompts are computed as a whole "
-            "(serving.chunked_prefill false); allowed: at least serving.max_model_len = 4096");
+            "(serving.chunked_prefill false), with which vLLM does not start; allowed: at least "
+            "serving.max_model_len = 4096; serving.allow_impossible simulates it all the same");
+  // The others start, and refuse the prompts alone.
+  for (const char* more : {"serving.engine=trtllm", "serving.allow_impossible=true"}) {
+    std::vector<std::string> all = whole;
+    all.insert(all.end(), {"serving.max_num_batched_tokens=4095", more});
+    EXPECT_EQ(refusal(all), "") << more;
+  }
 }
 
 TEST(EngineStart, WithoutRoomForKvNamesTheShareAndWhatTakesIt) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "laws/machines.h"
-#include "machine.h"
+#include "run/machine.h"
 
 namespace kvcap::stored_layers_test {
 namespace {

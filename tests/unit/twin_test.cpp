@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/input_error.h"
-#include "machine.h"
+#include "run/machine.h"
 #include "scenario/load.h"
 
 namespace kvcap::twin_test {

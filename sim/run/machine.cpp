@@ -1,4 +1,4 @@
-#include "machine.h"
+#include "run/machine.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include "base/input_error.h"
 #include "cost/drawn_machine.h"
 #include "policy/keys.h"
+#include "run/startup.h"
 #include "serving/host_times.h"
-#include "startup.h"
 
 namespace kvcap {
 namespace {
@@ -440,6 +440,15 @@ void Machine::note_longest_sequence(const Scenario& scenario) {
                           static_cast<long long>(longest)));
 }
 
+void Machine::limit_whole_prompts(const ServingOptions& serving) {
+  if (serving.chunked_prefill || serving.max_num_batched_tokens >= max_model_len_) return;
+  notes_.push_back(
+      format("sequences have at most %lld of %lld tokens: a step computes a prompt as a whole "
+             "(serving.chunked_prefill false) and no more than serving.max_num_batched_tokens",
+             static_cast<long long>(serving.max_num_batched_tokens), static_cast<long long>(max_model_len_)));
+  max_model_len_ = serving.max_num_batched_tokens;
+}
+
 void Machine::choose_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const GpuMemory derived = planned_memory(scenario);
@@ -474,6 +483,7 @@ void Machine::choose_memory(const Scenario& scenario) {
     throw InputError(why);
   }
   note_longest_sequence(scenario);
+  limit_whole_prompts(serving);
   const bool aligns = serving.prefix_caching && scenario.model.is_recurrent() &&
                       serving.recurrent_checkpoints == Checkpoints::align;
   if (aligns && serving.max_num_batched_tokens < block_tokens) {

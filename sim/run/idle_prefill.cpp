@@ -1,4 +1,4 @@
-#include "idle_prefill.h"
+#include "run/idle_prefill.h"
 
 #include <algorithm>
 

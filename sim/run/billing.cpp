@@ -1,4 +1,4 @@
-#include "billing.h"
+#include "run/billing.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "simulate.h"
+#include "run/simulate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,15 +7,15 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
-#include "billing.h"
 #include "cost/peer_collectives.h"
 #include "des/world.h"
-#include "finished_run.h"
-#include "idle_prefill.h"
-#include "machine.h"
 #include "metrics/recorder.h"
-#include "offered_load.h"
 #include "policy/table.h"
+#include "run/billing.h"
+#include "run/finished_run.h"
+#include "run/idle_prefill.h"
+#include "run/machine.h"
+#include "run/offered_load.h"
 #include "serving/fleet.h"
 #include "serving/handover.h"
 #include "serving/instance.h"

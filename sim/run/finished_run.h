@@ -2,8 +2,8 @@
 // Little's law, bytes read that are those of what was found, nothing fuller than full or busier than always.
 #pragma once
 
-#include "machine.h"
 #include "metrics/result.h"
+#include "run/machine.h"
 #include "scenario/scenario.h"
 #include "workload/workload.h"
 

@@ -1,4 +1,4 @@
-#include "finished_run.h"
+#include "run/finished_run.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // A prefill in an idle engine: the yardstick for what sharing steps with other requests costs (batching).
 #pragma once
 
-#include "machine.h"
+#include "run/machine.h"
 
 namespace kvcap {
 

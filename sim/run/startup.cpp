@@ -1,9 +1,9 @@
-#include "startup.h"
+#include "run/startup.h"
 
 #include <algorithm>
 #include <cstdio>
 
-#include "machine.h"
+#include "run/machine.h"
 
 namespace kvcap {
 namespace {
@@ -34,15 +34,15 @@ int64_t longest_sequence(const Scenario& scenario, int64_t kv_capacity_tokens) {
 
 std::string refused_at_start(const Scenario& scenario, int64_t kv_capacity_tokens) {
   const ServingOptions& serving = scenario.serving;
+  if (serving.engine != EngineKind::vllm || serving.allow_impossible) return "";
   const int64_t window = serving.max_model_len.value_or(scenario.model.max_position_embeddings);
-  // No step would ever have room for the longest prompt.
   if (!serving.chunked_prefill && serving.max_num_batched_tokens < window) {
     return "serving.max_num_batched_tokens: found " + std::to_string(serving.max_num_batched_tokens) +
-           ", and prompts are computed as a whole (serving.chunked_prefill false); allowed: at least "
-           "serving.max_model_len = " +
-           std::to_string(window);
+           ", and prompts are computed as a whole (serving.chunked_prefill false), with which vLLM does not "
+           "start; allowed: at least " +
+           (serving.max_model_len ? "serving.max_model_len = " : "the model's window of ") +
+           std::to_string(window) + (serving.max_model_len ? "" : " tokens") + kWayOut;
   }
-  if (serving.engine != EngineKind::vllm || serving.allow_impossible) return "";
   if (serving.max_num_batched_tokens < serving.max_num_seqs) {
     return "serving.max_num_seqs: found " + std::to_string(serving.max_num_seqs) + " and " +
            std::to_string(serving.max_num_batched_tokens) +

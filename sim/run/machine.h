@@ -105,6 +105,7 @@ class Machine {
                                        double bytes_per_token) const;
   void choose_memory(const Scenario& scenario);
   void note_longest_sequence(const Scenario& scenario);
+  void limit_whole_prompts(const ServingOptions& serving);
   // Tiers that evict by objects hold pieces of prompts page by page. A context that is no piece is one
   // object, and such tiers evict the least recently used one.
   void divide_into_objects(const Scenario& scenario, bool has_pieces);

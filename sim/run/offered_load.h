@@ -7,8 +7,8 @@
 // spread evenly over steps.
 #pragma once
 
-#include "machine.h"
 #include "metrics/recorder.h"
+#include "run/machine.h"
 
 namespace kvcap {
 

@@ -1,4 +1,4 @@
-#include "drawn_scenario.h"
+#include "run/drawn_scenario.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,8 +8,8 @@
 #include "cost/drawn_machine.h"
 #include "cost/gemm.h"
 #include "cost/peer_collectives.h"
-#include "machine.h"
 #include "policy/table.h"
+#include "run/machine.h"
 #include "serving/engines.h"
 #include "serving/host_times.h"
 #include "serving/step_errors.h"
@@ -145,6 +145,11 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
   if (scenario.serving.engine == EngineKind::vllm && version && *version < kOldestVllm) {
     sentences.add("vLLM " + scenario.serving.engine_version +
                   " has another engine and other rules of capacity (V0): taken for 0.9");
+  }
+  if (scenario.serving.engine == EngineKind::trtllm && scenario.serving.chunked_prefill) {
+    sentences.add(
+        "prompts are computed in slices, as TensorRT-LLM does with enable_chunked_prefill; by default it "
+        "refuses prompts longer than max_num_tokens (serving.chunked_prefill=false)");
   }
   if (scenario.serving.request_overhead_s == 0) {
     sentences.add("API server, tokenizer and router take no time here (serving.request_overhead_s is 0)");

@@ -1,4 +1,4 @@
-#include "offered_load.h"
+#include "run/offered_load.h"
 
 #include <algorithm>
 #include <cmath>
