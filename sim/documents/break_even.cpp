@@ -29,9 +29,10 @@ std::vector<std::string> map_sentences(const Json& map) {
   std::sort(order.begin(), order.end());
   std::vector<std::string> items;
   items.reserve(order.size());
-  for (const auto& [count, policy] : order) items.push_back(policy + " " + format_count(-count));
-  std::vector<std::string> said = {"Of " + format_count(cells) + " pairs of " + text_of(map, "across") +
-                                   " and " + text_of(map, "down") + " are won: " + joined(items) + "."};
+  for (const auto& [count, policy] : order)
+    items.push_back(policy + (items.empty() ? " wins " : " ") + format_count(-count));
+  std::vector<std::string> said = {"Of " + format_count(cells) + " (" + text_of(map, "across") + ", " +
+                                   text_of(map, "down") + ") pairs, " + joined(items) + "."};
   if (compared > 0)
     said.push_back("The closed form names the same winner in " + format_count(same) + " of " +
                    format_count(compared) + ".");
@@ -50,7 +51,13 @@ void map_markdown(const ReportDocument& document, MarkdownPage& page) {
   Cells head = {text_of(map, "down") + " \\ " + text_of(map, "across")};
   std::vector<Cells> rows;
   std::map<std::string, std::size_t> columns, places;
-  for (const Json& cell : list_of(map, "cells")) {
+  const Json& cells = list_of(map, "cells");
+  for (const Json& cell : cells) {
+    // A grid is full; of other cells a table would be far larger than the document.
+    if (rows.size() * head.size() > 4 * cells.size() + 100) {
+      page.list({"the cells are no grid: the format csv lists them"});
+      return;
+    }
     const std::string across = text_of(cell, "across"), down = text_of(cell, "down");
     if (columns.try_emplace(across, head.size()).second) head.push_back(across);
     if (places.try_emplace(down, rows.size()).second) rows.push_back({down});

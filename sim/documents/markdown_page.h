@@ -1,4 +1,4 @@
-// A page of Markdown: headings, lists and tables of texts that are nothing but texts in it.
+// MarkdownPage: headings, lists and tables. A name in it makes no line, cell, tag or emphasis.
 #pragma once
 
 #include <string>

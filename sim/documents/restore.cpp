@@ -12,7 +12,7 @@ namespace {
 
 constexpr DocumentPart kRestoreParts[] = {{"policies", Json::value_t::array}};
 
-// What is free by assumption answers nobody.
+// Nobody can build what is free by assumption.
 bool is_buildable(const Json& entry) {
   const bool is_free = number_of(entry, "read_bytes") > 0 && number_of(entry, "restore_s") < 1e-9;
   return text_of(entry, "policy") != "ideal" && !is_free;
@@ -50,19 +50,19 @@ std::vector<std::string> restore_sentences(const Json& restore) {
     factors.push_back(format_number(factor_of(*other)) + "x faster than " + text_of(**other, "policy"));
   const double tokens = number_of(restore, "tokens");
   std::vector<std::string> said = {
-      policy + " brings " + (std::isnan(tokens) ? "" : format_count(std::llround(tokens))) + " tokens of " +
-      text_of(restore, "model") + " back from " + text_of(restore, "tier") + " on " +
+      policy + " restores " + (std::isnan(tokens) ? "" : format_count(std::llround(tokens))) + " tokens of " +
+      text_of(restore, "model") + " from " + text_of(restore, "tier") + " on " +
       text_of(restore, "hardware") + " in " + format_number(1e3 * number_of(best, "restore_s")) + " ms" +
       (factors.empty() ? "." : ": " + joined(factors) + ".")};
   const Json& schedule = value_of(best, "schedule");
   const std::string bound = text_of(best, "bound");
   said.push_back(policy + " keeps " + format_number(number_of(best, "stored_bytes_per_token") / 1024) +
-                 " KiB a token and brings " + text_of(schedule, "hidden_layers") +
-                 " layers back from hidden states, " + text_of(schedule, "kv_layers") +
+                 " KiB per token and restores " + text_of(schedule, "hidden_layers") +
+                 " layers from hidden states, " + text_of(schedule, "kv_layers") +
                  " from keys and values and " + text_of(schedule, "recompute_layers") + " from tokens; " +
-                 (bound == "io"        ? "loading binds."
-                  : bound == "compute" ? "the GPU binds."
-                                       : "loading and GPU finish together."));
+                 (bound == "io"        ? "loading is the bottleneck."
+                  : bound == "compute" ? "the GPU is the bottleneck."
+                                       : "loading and the GPU finish together."));
   said.push_back(farthest < 1e-6 ? "Simulation and closed form agree."
                                  : "Simulation and closed form differ by at most " +
                                        format_percent(farthest) + " of TTFT (" + farthest_policy + ").");

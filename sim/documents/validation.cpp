@@ -42,7 +42,7 @@ std::vector<std::string> validation_sentences(const Json& validation) {
   if (no_tests > 0) said.push_back(format_count(no_tests) + " more were fitted to, or given.");
   if (promised > 0)
     said.push_back(broken.empty() ? "All " + format_count(promised) + " that are promised hold."
-                                  : "Farther off than promised: " + joined(broken) + ".");
+                                  : "Outside the stated accuracy: " + joined(broken) + ".");
   if (worst) {
     const std::string reason = text_of(*worst, "reason");
     said.push_back("Farthest off is " + text_of(*worst, "id") + ", " +

@@ -140,7 +140,7 @@ std::string fastest_text(const Setting& winner, const std::vector<Setting>& othe
                                                      doubt(differences, winner, other, kBringBack));
   }
   std::string text = winner.label;
-  text += ideal ? " brings a context back fastest (" : " serves turns with history fastest (";
+  text += ideal ? " restores a context fastest (" : " serves turns with history fastest (";
   text +=
       format_number(std::max(least_ms, 0.0)) + (ideal ? " ms a turn" : " ms from admission to first token");
   text += factors.empty() ? ")." : "): " + listed(factors) + ".";

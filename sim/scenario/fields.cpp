@@ -1128,7 +1128,7 @@ void describe(FieldVisitor& v, Scenario& o) {
   v.schema(kScenarioSchema, true);
   v.field("name", o.name, {.meaning = "how results call the scenario"});
   v.field("kvcap_version", o.kvcap_version,
-          {.meaning = "that wrote the file: notes tell which defaults it leaves out have moved since",
+          {.meaning = "the kvcap that wrote the file; the answer lists defaults that have moved since",
            .absent = "this one"});
   v.field("model", o.model, {.required = true, .reference = "model"});
   v.field("hardware", o.hardware, {.required = true, .reference = "hardware profile"});

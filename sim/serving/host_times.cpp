@@ -75,9 +75,9 @@ const HostTimeRow& host_times_of(EngineKind engine, EngineVersion version) {
   return *found;
 }
 
-// vllm-project/vllm pull 31057 (of December 2025, so taken to be in 0.15); before, whole graphs left the
-// connector's work out. An estimate of 0.5 to 1.6 ms at 80 layers (novitalabs/pegaflow issue 124), of which this is the
-// geometric mean.
+// vllm-project/vllm pull 31057 (of December 2025, so taken to be in 0.15); before, one graph held a
+// whole step, without the work of the connector. An estimate of 0.5 to 1.6 ms at 80 layers
+// (novitalabs/pegaflow issue 124), of which this is the geometric mean.
 double piecewise_graphs_s(EngineVersion version, int64_t layers) {
   constexpr double kLayer_s = 0.9e-3 / 80;
   return version >= EngineVersion{0, 15} ? kLayer_s * static_cast<double>(layers) : 0;

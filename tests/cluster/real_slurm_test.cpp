@@ -34,16 +34,21 @@ std::string program(const std::string& name) {
   return "";
 }
 
-int free_port() {
-  const int socket_file = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(bind(socket_file, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(getsockname(socket_file, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  close(socket_file);
-  return ntohs(address.sin_port);
+// Two that differ: both are taken before either is given back.
+std::array<int, 2> free_ports() {
+  std::array<int, 2> sockets{}, ports{};
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    sockets[i] = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(sockets[i], reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(getsockname(sockets[i], reinterpret_cast<sockaddr*>(&address), &size), 0);
+    ports[i] = ntohs(address.sin_port);
+  }
+  for (const int one : sockets) close(one);
+  return ports;
 }
 
 class SlurmSweep : public Cli {
@@ -109,8 +114,9 @@ class SlurmSweep : public Cli {
       text += key + "=" + value + "\n";
     };
     set("SlurmctldHost", host.data() + std::string("(127.0.0.1)"));
-    set("SlurmctldPort", std::to_string(free_port()));
-    set("SlurmdPort", std::to_string(free_port()));
+    const std::array<int, 2> ports = free_ports();
+    set("SlurmctldPort", std::to_string(ports[0]));
+    set("SlurmdPort", std::to_string(ports[1]));
     set("SlurmUser", name);
     set("SlurmdUser", name);
     set("AuthType", "auth/munge");

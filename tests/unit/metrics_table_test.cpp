@@ -158,7 +158,7 @@ TEST(ResultTable, SentencesFollowFromTheNumbers) {
   const std::string table = result_table(kFour, four(), {}, "header");
   // 180 - 20, 50 - 20, 40 - 20
   expect_says(table,
-              "hcache brings a context back fastest (20.0 ms a turn): 8.00x faster than recompute and 1.50x "
+              "hcache restores a context fastest (20.0 ms a turn): 8.00x faster than recompute and 1.50x "
               "faster than "
               "kv_offload.");
   expect_says(table, "It stores 48.4 % fewer bytes than kv_offload.");  // 1 - 264/512
@@ -195,7 +195,7 @@ TEST(ResultTable, NamesAnotherWinnerWhenTheNumbersDo) {
   const std::string table = result_table(kFour, results, {}, "header");
   expect_says(
       table,
-      "kv_offload brings a context back fastest (10.0 ms a turn): 16.0x faster than recompute and 2.00x "
+      "kv_offload restores a context fastest (10.0 ms a turn): 16.0x faster than recompute and 2.00x "
       "faster than hcache.");
   expect_says(table, "It stores 51.5 % fewer bytes than hcache.");  // 1 - 128/264
   expect_says(table,
@@ -370,8 +370,8 @@ TEST(ResultTable, SaysWhoRejectsTurnsAndNamesThemNoWinner) {
       table,
       "Warning: kv_offload rejects 0.0500 % and hcache rejects 60.0 % of the turns; latencies are those "
       "of the others.");
-  expect_silent(table, "hcache brings a context back fastest");
-  expect_says(table, "kv_offload brings a context back fastest");
+  expect_silent(table, "hcache restores a context fastest");
+  expect_says(table, "kv_offload restores a context fastest");
 }
 
 }  // namespace

@@ -375,6 +375,16 @@ TEST(ReportMarkdown, OfACapacityPrintsItsWarnings) {
   EXPECT_NE(text.find("### Notes\n\n- --moe-backend chooses kernels\n"), std::string::npos) << text;
 }
 
+// A table of every `across` by every `down` would have a million cells.
+TEST(ReportMarkdown, OfCellsThatAreNoGridHasNoTable) {
+  Json cells = Json::array();
+  for (int i = 0; i < 1000; ++i) cells.push_back({{"across", i}, {"down", i}, {"winner", "hcache"}});
+  const Json map = {{"schema", "kvcap.break_even/1"}, {"across", "x"}, {"down", "y"}, {"cells", cells}};
+  const std::string text = report_markdown({"T", {input("map", map)}});
+  EXPECT_NE(text.find("the cells are no grid"), std::string::npos) << text.substr(0, 400);
+  EXPECT_LT(text.size(), 10000u);
+}
+
 TEST(ReportMarkdown, OfASweepShowsWhatIsRejectedOrTruncatedWhereAnythingIs) {
   Json rows = sweep({400, 800, 100, 900}, {"stable", "stable", "stable", "stable"});
   rows["columns"]["rejected"] = {0, 0, 70, 0};

@@ -84,9 +84,9 @@ TEST(Takeaways, OfARestorationAreTheseFactors) {
   const std::vector<ReportDocument> inputs = {input("r", restoration(0.04, 0.08))};
   const std::vector<std::string> sentences = said(inputs, "restoration");
   expect_says(sentences,
-              "hcache brings 4,096 tokens of m back from ssd on h in 40.0 ms: 2.00x faster than kv_offload.");
-  expect_says(sentences, "hcache keeps 264 KiB a token");
-  expect_says(sentences, "loading binds.");
+              "hcache restores 4,096 tokens of m from ssd on h in 40.0 ms: 2.00x faster than kv_offload.");
+  expect_says(sentences, "hcache keeps 264 KiB per token");
+  expect_says(sentences, "loading is the bottleneck.");
   expect_says(sentences, "differ by at most 2.00 % of TTFT (hcache).");
   EXPECT_EQ(said(inputs, "overview").front(), sentences.front());
 }
@@ -107,7 +107,7 @@ TEST(Takeaways, OfValidationsCountVerdictsAndPromises) {
   expect_says(said({input("v", validation(checks))}, "validation"), "1 more were fitted to, or given.");
   expect_says(said({input("v", validation(checks))}, "validation"), "Farthest off is c, 50.0 %.");
   checks[2]["promised"] = true;
-  expect_says(said({input("v", validation(checks))}, "validation"), "Farther off than promised: c.");
+  expect_says(said({input("v", validation(checks))}, "validation"), "Outside the stated accuracy: c.");
 }
 
 TEST(Takeaways, OfSweepsNameTheBestPointAndWhatMattersMost) {
@@ -165,7 +165,7 @@ TEST(Takeaways, OfBreakEvenMapsCountWins) {
         cell("3", "hcache", "hcache")}},
       {"boundaries", {{{"down", "512"}, {"from", "recompute"}, {"to", "hcache"}, {"simulated", 1.5}}}}};
   const std::vector<std::string> sentences = said({input("b", map)}, "sweep");
-  expect_says(sentences, "Of 3 pairs of bandwidth and tokens are won: hcache 2, recompute 1.");
+  expect_says(sentences, "Of 3 (bandwidth, tokens) pairs, hcache wins 2, recompute 1.");
   expect_says(sentences, "The closed form names the same winner in 2 of 3.");
   expect_says(sentences, "At tokens 512, recompute gives way to hcache at bandwidth 1.50.");
 }
