@@ -109,7 +109,7 @@ test("Overview: policies are columns, and each metric stands in its row", async 
     results.map((result) => result.setting),
   );
   const row = (name) => table.find((cells) => cells[0] === name).slice(1);
-  const [unit, ...ttft] = row("TTFT mean");
+  const [unit, ...ttft] = row("mean TTFT");
   assert.equal(unit, "ms");
   results.forEach((result, at) => {
     assert.ok(Math.abs(shown_number(ttft[at]) - result.metrics.mean_ttft_ms) <= last_digit(ttft[at]));
