@@ -202,8 +202,8 @@ TEST(Takeaways, OfTracesSayWhatACacheCanFind) {
 TEST(Takeaways, NameTheirInputWhereSeveralSpeak) {
   const std::vector<ReportDocument> inputs = {input("r1", restoration(0.04, 0.08)),
                                               input("r2", restoration(0.02, 0.08))};
-  expect_says(said(inputs, "restoration"), "r1: hcache brings");
-  expect_says(said(inputs, "restoration"), "r2: hcache brings");
+  expect_says(said(inputs, "restoration"), "r1: hcache restores");
+  expect_says(said(inputs, "restoration"), "r2: hcache restores");
 }
 
 // ---- before and after ----
