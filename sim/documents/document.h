@@ -1,7 +1,7 @@
-// A document: JSON of one of the schemas that kvcap writes, as a report shows it.
+// ReportDocument: one JSON document that kvcap wrote, as a report reads it.
 //
-// It may be somebody else's: what is missing or of another kind is NaN, "" or empty, so that the rest can
-// still be shown.
+// Another program may have changed it. Values that are missing or of another type read as NaN, "" or empty,
+// so that the rest can still be shown.
 #pragma once
 
 #include <limits>

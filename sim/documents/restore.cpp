@@ -12,7 +12,7 @@ namespace {
 
 constexpr DocumentPart kRestoreParts[] = {{"policies", Json::value_t::array}};
 
-// Nobody can build what is free by assumption.
+// ideal, and loads that are assumed to take no time, are bounds and no machines.
 bool is_buildable(const Json& entry) {
   const bool is_free = number_of(entry, "read_bytes") > 0 && number_of(entry, "restore_s") < 1e-9;
   return text_of(entry, "policy") != "ideal" && !is_free;
