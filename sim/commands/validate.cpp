@@ -2,7 +2,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
@@ -13,6 +15,7 @@
 #include "commands/commands.h"
 #include "commands/output.h"
 #include "validate/run_comparison.h"
+#include "validate/study.h"
 #include "validate/suites.h"
 #include "validate/twin.h"
 
@@ -20,6 +23,7 @@ namespace kvcap {
 namespace {
 
 struct ValidateArgs {
+  std::vector<std::string> studies;
   std::vector<std::string> suites;
   std::string twin, hardware;
   std::string run, scenario;
@@ -30,8 +34,15 @@ struct ValidateArgs {
   bool markdown = false;
 };
 
-// What --run excludes, and what only --run takes.
+// What studies and --run exclude, and what only --run takes.
 void refuse_mixed_options(const ValidateArgs& args) {
+  if (!args.studies.empty()) {
+    const std::pair<bool, const char*> others[] = {
+        {!args.suites.empty(), "--suite"}, {!args.twin.empty(), "--twin"}, {!args.run.empty(), "--run"}};
+    for (const auto& [is_given, option] : others) {
+      if (is_given) throw InputError(args.studies.front() + ": a study is run by itself, without " + option);
+    }
+  }
   if (args.run.empty()) {
     if (!args.scenario.empty()) throw InputError("--scenario: it goes with --run LOG");
     if (!args.overrides.empty()) throw InputError("--set: it goes with --run LOG");
@@ -60,6 +71,11 @@ void validate_run(const ValidateArgs& args) {
 }
 
 std::vector<Check> checks_for(const ValidateArgs& args) {
+  if (!args.studies.empty()) {
+    std::vector<Study> studies;
+    for (const std::string& path : args.studies) studies.push_back(load_study(path, args.options.quick));
+    return run_studies(studies);
+  }
   if (args.twin.empty()) {
     if (!args.hardware.empty()) throw InputError("--hardware: it goes with --twin FILE or --run LOG");
     return run_suites(args.suites, args.options);
@@ -71,14 +87,16 @@ std::vector<Check> checks_for(const ValidateArgs& args) {
 void validate(const ValidateArgs& args) {
   refuse_mixed_options(args);
   if (!args.run.empty()) return validate_run(args);
+  std::vector<std::string> inputs = args.studies;
+  for (const std::string& path : {args.twin, args.hardware}) inputs.push_back(path);
   const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {
-    refuse_to_replace_in("--out", args.out, std::vector<std::string>{"validation.json"},
-                         std::vector<std::string>{args.twin, args.hardware});
+    refuse_to_replace_in("--out", args.out, std::vector<std::string>{"validation.json"}, inputs);
   }
   const std::vector<Check> checks = checks_for(args);
+  const std::span<const Headline> shown = args.studies.empty() ? headlines() : std::span<const Headline>();
   const std::string text = args.json       ? validation_json(checks)
-                           : args.markdown ? validation_markdown(checks, headlines())
+                           : args.markdown ? validation_markdown(checks, shown)
                                            : validation_table(checks);
   if (!args.out.empty()) write_file(args.out + "/validation.json", validation_json(checks));
   print(text);
@@ -96,6 +114,8 @@ void add_validate(CLI::App& app) {
     args->options.needs_data = true;
   }
   Command command(app, "validate", "simulated against published, measured and analytic numbers");
+  command.values("FILE", args->studies,
+                 "studies: files of scenarios and of what was measured, instead of the suites");
   command.repeated("--suite", args->suites, "only this suite; may be given several times: " + suite_names());
   command.flag("--quick", args->options.quick, "fewer replications and cases, within three minutes");
   command

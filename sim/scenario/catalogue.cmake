@@ -2,7 +2,7 @@
 # inside the binaries.
 get_filename_component(CATALOGUE_ROOT ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
 set(CATALOGUE_GLOBS models/*.json models/*.jsonl hwprofiles/*.json hwprofiles/twins/*.json traces/*.json scenarios/*.json
-    scenarios/measured/*.json scenarios/papers/*.json scenarios/papers/*/*.json)
+    scenarios/measured/*.json scenarios/papers/*/*.json scenarios/studies/*.json)
 list(TRANSFORM CATALOGUE_GLOBS PREPEND ${CATALOGUE_ROOT}/)
 file(GLOB CATALOGUE_FILES CONFIGURE_DEPENDS RELATIVE ${CATALOGUE_ROOT} ${CATALOGUE_GLOBS})
 set(CATALOGUE_PATHS ${CATALOGUE_FILES})

@@ -203,6 +203,7 @@ std::string validation_json(const std::vector<Check>& checks) {
                     {"role", kRoleNames[static_cast<std::size_t>(check.role)]},
                     {"verdict", name(check.verdict)},
                     {"reason", check.reason.empty() ? Json(nullptr) : Json(check.reason)}});
+    if (!check.source.empty()) list.back()["source"] = check.source;
     if (!cases.empty()) list.back()["cases"] = std::move(cases);
   }
   Json summary = Json::object();

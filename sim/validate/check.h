@@ -28,6 +28,7 @@ struct Check {
   std::string id;  // that of the published number
   std::string suite;
   std::string what;
+  std::string source;  // where the reference is printed; may be empty
   Claim claim = Claim::exact;
   Role role = Role::test;
   std::vector<double> simulated;

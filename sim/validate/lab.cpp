@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "base/check.h"
 #include "base/embedded.h"
+#include "base/input_error.h"
 #include "metrics/serialize.h"
 #include "plan/workers.h"
 #include "run/simulate.h"
@@ -12,50 +12,73 @@
 namespace kvcap {
 namespace {
 
+constexpr int64_t kUsualTokens = 1024;  // of a stored context, where a machine is asked about
+
 Workload workload_of(const Scenario& scenario, const StoredContexts& contexts) {
   return contexts.count > 0 ? requests_at_once(contexts) : make_workload(scenario.workload, scenario.seed);
 }
 
+std::string key_of(const StudySetting& setting) {
+  std::string key = setting.scenario;
+  for (const std::string& change : setting.changes) key.append("\n").append(change);
+  for (const auto& [field, value] : setting.contexts) {
+    key.append("\n").append(field).append(" ").append(std::to_string(value));
+  }
+  return key;
+}
+
+std::string_view shipped_text(const std::string& path) {
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.path == path) return file.text;
+  }
+  throw InputError(path + ": found no such file, allowed: a scenario that kvcap ships");
+}
+
 }  // namespace
 
-Scenario Lab::scenario(const std::string& file, const Overrides& overrides) const {
-  const std::string path = folder_ + file + ".json";
-  for (const EmbeddedFile& embedded : embedded_files()) {
-    if (embedded.path == path) return parse_scenario(embedded.text, path, overrides);
-  }
-  KVCAP_BUG(path.c_str());
+Scenario Lab::scenario(const StudySetting& setting) const {
+  if (setting.scenario.empty()) throw InputError("scenario: missing, required");
+  if (setting.scenario.starts_with('{')) return parse_scenario(setting.scenario, "scenario", setting.changes);
+  if (!is_shipped_) return load_scenario(setting.scenario, setting.changes);
+  return parse_scenario(shipped_text(setting.scenario), setting.scenario, setting.changes);
 }
 
-Workload Lab::workload(const std::string& file, const Overrides& overrides) const {
-  return workload_of(scenario(file, overrides), {});
+const Lab::Trace& Lab::trace(const StudySetting& setting) {
+  const std::string key = key_of(setting);
+  const auto found = traces_.find(key);
+  if (found != traces_.end()) return found->second;
+  Trace trace{.workload = workload_of(scenario(setting), setting.stored_contexts()), .stats = {}};
+  trace.stats = trace_stats(trace.workload);
+  return traces_.emplace(key, std::move(trace)).first->second;
 }
 
-Machine Lab::machine(const std::string& file, const Overrides& overrides, int64_t tokens) const {
-  return {scenario(file, overrides), tokens, tokens};
+Machine Lab::machine(const StudySetting& setting) const {
+  const auto tokens = setting.contexts.find("tokens");
+  const int64_t known = tokens == setting.contexts.end() ? kUsualTokens : tokens->second;
+  return {scenario(setting), known, known};
 }
 
-const Lab::Run& Lab::run(const std::string& file, const Overrides& overrides,
-                         const StoredContexts& contexts) {
-  std::string key = file;
-  for (const std::string& change : overrides) key.append("\n").append(change);
-  for (int64_t number : {contexts.count, contexts.tokens, contexts.new_tokens, contexts.output_tokens}) {
-    key.append("\n").append(std::to_string(number));
-  }
+const Lab::Run& Lab::run(const StudySetting& setting) {
+  const std::string key = key_of(setting);
   const auto found = runs_.find(key);
   if (found != runs_.end()) return found->second;
-  return runs_.emplace(key, Run{.scenario = scenario(file, overrides), .contexts = contexts}).first->second;
+  return runs_.emplace(key, Run{.scenario = scenario(setting), .contexts = setting.stored_contexts()})
+      .first->second;
 }
 
-double Lab::metric(const std::string& file, const Overrides& overrides, const std::string& name,
-                   const StoredContexts& contexts) {
-  const Run& asked = run(file, overrides, contexts);
+double Lab::metric(const StudySetting& setting, const std::string& name) {
+  const Run& asked = run(setting);
   return asked.done ? asked.result.number(name) : std::numeric_limits<double>::quiet_NaN();
 }
 
-double Lab::restore_s(const std::string& file, const Overrides& overrides, int64_t tokens) {
-  const Machine idle = machine(file, overrides, tokens);
-  if (idle.policy().traits().reuse == Reuse::nothing) return idle.cost().prefill_s({tokens, 0});
-  return metric(file, overrides, "mean_restore_ms", {.count = 1, .tokens = tokens}) * 1e-3;
+double Lab::restore_s(const StudySetting& setting) {
+  const Machine idle = machine(setting);
+  if (idle.policy().traits().reuse == Reuse::nothing) {
+    return idle.cost().prefill_s({setting.stored_contexts().tokens, 0});
+  }
+  return metric(setting.with({.scenario = {}, .changes = {}, .contexts = {{"count", 1}}}),
+                "mean_restore_ms") *
+         1e-3;
 }
 
 bool Lab::run_missing() {

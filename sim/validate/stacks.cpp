@@ -1,4 +1,5 @@
-// Published measurements of production stacks, beside what the simulator gives for the same setting.
+// Published measurements of production stacks that no study can say, beside what the simulator gives for the
+// same setting.
 //
 // vLLM's offloading connector: Llama-3.1-8B on one H100 80GB, blocks of 16 tokens of all layers, GPU prefix
 // cache off (vLLM blog, 2026-01-08; figures 1 and 2, read off by eye to 2 to 3 %). What was fitted to what:
@@ -17,13 +18,15 @@
 #include "validate/measured_run.h"
 #include "validate/published_stacks.h"
 #include "validate/reduced.h"
-#include "validate/sheet.h"
+#include "validate/study.h"
 #include "validate/suites.h"
 
 namespace kvcap {
 namespace {
 
-constexpr const char* kOffload = "vllm-offload-h100";
+Scenario offload_scenario(const Overrides& changes = {}) {
+  return Lab(true).scenario({"scenarios/measured/vllm-offload-h100.json", changes, {}});
+}
 
 // Figure 1: ms to the first token of one request alone, its prompt computed or loaded from DRAM.
 struct PromptTimes {
@@ -51,26 +54,6 @@ Check row(const std::string& id, const std::string& what, double tolerance) {
 
 std::string kilo(int64_t tokens) { return std::to_string(tokens / 1000) + "k"; }
 
-void add_first_tokens(Lab& lab, std::vector<Check>& checks) {
-  for (const PromptTimes& prompt : kPrompts) {
-    // Of a prompt that is found as a whole the last token is computed again.
-    Check check = row("load_" + kilo(prompt.tokens),
-                      "ms to the first token, " + kilo(prompt.tokens) + " tokens loaded from DRAM", 0.1);
-    check.simulated = {lab.metric(kOffload, {}, "mean_ttft_ms", {.count = 1, .tokens = prompt.tokens - 1})};
-    check.reference = {prompt.loaded_ms};
-    checks.push_back(std::move(check));
-  }
-  Check computed = row("compute", "ms to the first token, 10k to 100k tokens computed", 0.1);
-  for (const PromptTimes& prompt : kPrompts) {
-    computed.simulated.push_back(
-        lab.metric(kOffload, {}, "mean_ttft_ms", {.count = 1, .tokens = 0, .new_tokens = prompt.tokens}));
-    computed.reference.push_back(prompt.computed_ms);
-    computed.cases.push_back({computed.simulated.back(), prompt.computed_ms});
-  }
-  computed.reason = "prefill, whose times come from the kernels of other vLLM versions";
-  checks.push_back(std::move(computed));
-}
-
 enum class HitOrder { drawn, first, last };
 
 // All prompts at once, of which a share is stored.
@@ -95,7 +78,7 @@ Workload burst(double hit_rate, HitOrder order = HitOrder::drawn) {
 }
 
 // 10,000 prompts take 0.67 TB.
-const Overrides kRoom = {"hardware.dram.capacity_bytes=2e12"};
+const std::string kRoom = "hardware.dram.capacity_bytes=2e12";
 
 double kilo_tokens_per_s(const RunResult& run) {
   return kBatchPrompts * static_cast<double>(kPromptTokens) / run.number("duration") / 1e3;
@@ -133,11 +116,10 @@ std::vector<Check> throughput_checks(const Scenario& scenario, const std::string
 }  // namespace
 
 std::vector<MeasuredRun> stacks_runs() {
-  const Lab lab("scenarios/measured/");
   const auto ttft_ms = [](const RunResult& result) { return std::vector{result.number("mean_ttft_ms")}; };
   std::vector<MeasuredRun> runs;
   for (const PromptTimes& prompt : kPrompts) {
-    const Scenario scenario = lab.scenario(kOffload, {});
+    const Scenario scenario = offload_scenario();
     runs.push_back({.family = "stacks.load",
                     .scenario = scenario,
                     .workload = requests_at_once({.count = 1, .tokens = prompt.tokens - 1}),
@@ -154,7 +136,7 @@ std::vector<MeasuredRun> stacks_runs() {
   for (const HitRateThroughput& one : kThroughputs) {
     runs.push_back(
         {.family = "stacks.throughput",
-         .scenario = lab.scenario(kOffload, kRoom),
+         .scenario = offload_scenario({kRoom}),
          .workload = burst(one.hit_rate),
          .measured = {one.kilo_tokens_per_s},
          .simulated = [](const RunResult& run) { return std::vector{kilo_tokens_per_s(run)}; },
@@ -164,11 +146,10 @@ std::vector<MeasuredRun> stacks_runs() {
 }
 
 std::vector<StackRun> offload_experiments() {
-  const Lab lab("scenarios/measured/");
   const auto ttft_ms = [](const RunResult& result) { return result.number("mean_ttft_ms"); };
   std::vector<StackRun> experiments;
   for (const PromptTimes& prompt : kPrompts) {
-    const Scenario scenario = lab.scenario(kOffload, {});
+    const Scenario scenario = offload_scenario();
     experiments.push_back({.run = {scenario, requests_at_once({.count = 1, .tokens = prompt.tokens - 1})},
                            .answers = {{"vllm-off-ttft-load-" + kilo(prompt.tokens), ttft_ms}}});
     experiments.push_back(
@@ -176,34 +157,33 @@ std::vector<StackRun> offload_experiments() {
          .answers = {{"vllm-off-ttft-compute-" + kilo(prompt.tokens), ttft_ms}}});
   }
   const auto per_s = [](const RunResult& run) { return 1e3 * kilo_tokens_per_s(run); };
-  const auto stack = policy("vllm_offload");
   for (const HitRateThroughput& one : kThroughputs) {
     const auto percent = std::to_string(std::llround(100 * one.hit_rate));
-    experiments.push_back({.run = {lab.scenario(kOffload, kRoom + stack), burst(one.hit_rate)},
-                           .answers = {{"vllm-off-tput-hit" + percent, per_s}}});
+    experiments.push_back(
+        {.run = {offload_scenario({kRoom, "policy.name=vllm_offload"}), burst(one.hit_rate)},
+         .answers = {{"vllm-off-tput-hit" + percent, per_s}}});
   }
-  experiments.push_back({.run = {lab.scenario(kOffload, kRoom + policy("recompute")), burst(0)},
+  experiments.push_back({.run = {offload_scenario({kRoom, "policy.name=recompute"}), burst(0)},
                          .answers = {{"vllm-off-tput-none", per_s}}});
   return experiments;
 }
 
 std::vector<Check> stacks_checks(const SuiteOptions& options) {
-  Lab lab("scenarios/measured/");
-  std::vector<Check> checks;
-  do {
-    checks.clear();
-    add_first_tokens(lab, checks);
-  } while (lab.run_missing());
   std::vector<std::vector<Check>> throughputs;
-  const Scenario scenario = lab.scenario(kOffload, kRoom);
+  const Scenario scenario = offload_scenario({kRoom});
   throughputs.push_back(
       throughput_checks(scenario, "throughput", ", hits in an order that is drawn", HitOrder::drawn));
   throughputs.push_back(
       throughput_checks(scenario, "throughput_hits_first", ", all hits first", HitOrder::first));
   throughputs.push_back(
       throughput_checks(scenario, "throughput_misses_first", ", all hits last", HitOrder::last));
-  for (const std::vector<Check>& more : throughputs) checks.insert(checks.end(), more.begin(), more.end());
-  for (Check& check : checks) judge(check);
+  std::vector<Check> checks = run_studies(shipped_studies("stacks", options.quick));
+  for (std::vector<Check>& more : throughputs) {
+    for (Check& check : more) {
+      judge(check);
+      checks.push_back(std::move(check));
+    }
+  }
   if (options.quick) return checks;
   for (const auto& more : {published_checks, llmd_stack_checks, pulse_checks}) {
     for (Check& check : more(options.data_folder)) checks.push_back(std::move(check));

@@ -9,7 +9,7 @@
 #include "base/joined.h"
 #include "validate/fit_pairs.h"
 #include "validate/measured.h"
-#include "validate/papers.h"
+#include "validate/study.h"
 #include "validate/twin.h"
 
 namespace kvcap {
@@ -21,7 +21,12 @@ struct Suite {
   std::vector<std::string_view> data = {};  // what it reads of the data folder
 };
 
-std::vector<Check> paper_checks(const SuiteOptions&) { return checks_of(papers()); }
+std::vector<Check> paper_checks(const SuiteOptions& options) {
+  return run_studies(shipped_studies("papers", options.quick));
+}
+std::vector<Check> fidelity_checks(const SuiteOptions& options) {
+  return run_studies(shipped_studies("fidelity", options.quick));
+}
 std::vector<Check> stored_twin_checks(const SuiteOptions&) { return twin_checks(); }
 
 const std::array kSuites = {Suite{"papers", paper_checks},

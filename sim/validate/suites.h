@@ -23,11 +23,6 @@ std::vector<Check> queueing_checks(const SuiteOptions& options);
 // Kernels (measured_kernels.cpp) and a whole run (vllm_run.cpp).
 std::vector<Check> measured_checks(const SuiteOptions& options);
 std::vector<Check> hits_checks(const SuiteOptions& options);
-// `request` fidelity, which a run has unless told otherwise, against `layer`, which moves and computes every
-// layer: mean and p99 TTFT and mean end to end over a designed set: how a context comes back, how fast the
-// link is, how loaded the machine.
-std::vector<Check> fidelity_checks(const SuiteOptions& options);
-
 // Published measurements of production stacks.
 std::vector<Check> stacks_checks(const SuiteOptions& options);
 

@@ -29,11 +29,11 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// All that kvcap runs; what papers print is no scenario.
+// All that kvcap runs; studies are no scenarios.
 std::vector<fs::path> files() {
   std::vector<fs::path> found;
   for (const auto& entry : fs::recursive_directory_iterator(scenarios())) {
-    if (entry.path().extension() == ".json" && entry.path().filename() != "published.json")
+    if (entry.path().extension() == ".json" && entry.path().parent_path().filename() != "studies")
       found.push_back(entry.path());
   }
   return found;

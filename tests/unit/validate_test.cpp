@@ -10,7 +10,7 @@
 
 #include "base/input_error.h"
 #include "unit/shared_data.h"
-#include "validate/papers.h"
+#include "validate/study.h"
 #include "validate/suites.h"
 
 namespace kvcap::validate_test {
@@ -126,21 +126,6 @@ TEST(Suites, AnUnknownNameIsRefusedWithTheNearest) {
   }
 }
 
-// The first pass of the checks: everything but what simulations give. ./dev validate runs them all.
-TEST(Papers, EveryPublishedNumberHasExactlyOneCheck) {
-  Lab lab("scenarios/papers/");
-  for (const Paper& paper : papers()) {
-    const std::vector<Check> checks = paper.checks(lab);
-    const std::vector<std::string> ids = published_ids(std::string(paper.prefix));
-    EXPECT_EQ(checks.size(), ids.size()) << paper.prefix;
-    for (const std::string& id : ids) {
-      const auto same = [&](const Check& one) { return one.id == id; };
-      EXPECT_EQ(std::count_if(checks.begin(), checks.end(), same), 1) << id;
-    }
-    for (const Check& one : checks) EXPECT_FALSE(one.what.empty()) << one.id;
-  }
-}
-
 TEST(MeasuredSuite, KeepsWhatReadmePromisesAndSaysWhyOfTheRest) {
   KVCAP_NEEDS_SHARED_DATA("hardware");
   const std::vector<Check> checks = run_suites({"measured"}, {.data_folder = shared_data()});
@@ -151,7 +136,7 @@ TEST(MeasuredSuite, KeepsWhatReadmePromisesAndSaysWhyOfTheRest) {
   }
 }
 
-// Needs no file beside the project: what is measured is in sim/validate/stacks.cpp.
+// Needs no file beside the project: what is measured is in scenarios/studies/vllm_offload.json.
 TEST(StacksSuite, LoadsFromDramAreWithinTenPercentAndWhatIsOutsideSaysWhy) {
   const std::vector<Check> checks = run_suites({"stacks"}, {.data_folder = "/nowhere"});
   int loads = 0;
@@ -192,7 +177,7 @@ TEST(ValidationMarkdown, ShowsAHeadlinesErrorTheBestPublishedAndTheShareOfInterv
 }
 
 TEST(NpuPaper, IsMetToTheByte) {
-  for (const Check& one : checks_of(papers().last(1))) {
+  for (const Check& one : run_studies(shipped_studies("papers: htp"))) {
     EXPECT_EQ(one.verdict, Agreement::inside) << one.id;
     EXPECT_EQ(one.error, 0) << one.id;
   }
@@ -201,7 +186,7 @@ TEST(NpuPaper, IsMetToTheByte) {
 class HCachePaper : public testing::Test {
  protected:
   static const std::vector<Check>& checks() {
-    static const std::vector<Check> all = checks_of(papers().first(1));
+    static const std::vector<Check> all = run_studies(shipped_studies("papers: hcache"));
     return all;
   }
 };
@@ -238,9 +223,7 @@ TEST_F(HCachePaper, TheTableFitsAHundredColumnsAndTheJsonHasEveryCheck) {
 }
 
 TEST(CacheBlendPaper, HasItsMainRatiosInsideAndReasonsForTheRest) {
-  const Paper& paper = papers()[2];
-  ASSERT_EQ(paper.prefix, "blend");
-  const std::vector<Check> checks = checks_of({&paper, 1});
+  const std::vector<Check> checks = run_studies(shipped_studies("papers: blend"));
   for (const Check& one : checks) {
     EXPECT_TRUE(one.verdict == Agreement::inside || !one.reason.empty()) << one.id;
     for (double number : one.simulated) EXPECT_TRUE(std::isfinite(number)) << one.id;

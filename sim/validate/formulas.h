@@ -1,0 +1,20 @@
+// Formulas: named functions of numbers that studies compare with what papers print and no scenario gives.
+#pragma once
+
+#include <span>
+#include <string>
+#include <variant>
+
+namespace kvcap {
+
+struct Formula {
+  using Any = double (*)(const double* arguments, int count);
+  std::string name;
+  std::variant<double (*)(double), double (*)(double, double), double (*)(double, double, double),
+               double (*)(double, double, double, double), Any>
+      value;
+};
+
+std::span<const Formula> formulas();
+
+}  // namespace kvcap

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/input_error.h"
+#include "metrics/quantiles.h"
+#include "validate/expression.h"
+#include "validate/figures.h"
+#include "validate/study.h"
+
+namespace kvcap {
+namespace {
+
+// "off.mean_ttft_ms" is the figure mean_ttft_ms of the setting with "off" on top, which may be named the same
+// way again.
+double named_figure(Lab& lab, const Study& study, StudySetting setting, std::string name) {
+  for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.')) {
+    const auto named = study.settings.find(name.substr(0, dot));
+    if (named == study.settings.end()) break;
+    setting = setting.with(named->second);
+    name.erase(0, dot + 1);
+  }
+  return figure(lab, setting, name);
+}
+
+// Of every setting each expression.
+std::vector<double> values_of(Lab& lab, const Study& study, const StudyCheck& one,
+                              const std::vector<std::string>& expressions) {
+  std::vector<double> values;
+  for (const StudySetting& each : one.each) {
+    const StudySetting setting = one.setting.with(each);
+    for (const std::string& expression : expressions) {
+      values.push_back(evaluate(
+          expression, [&](const std::string& name) { return named_figure(lab, study, setting, name); }));
+    }
+  }
+  return values;
+}
+
+// Of each expression the mean over the settings.
+std::vector<double> means(const std::vector<double>& values, std::size_t expressions) {
+  std::vector<double> sums(expressions, 0);
+  for (std::size_t i = 0; i < values.size(); ++i) sums[i % expressions] += values[i];
+  for (double& sum : sums) sum /= static_cast<double>(values.size() / expressions);
+  return sums;
+}
+
+std::vector<Check::Case> cases_of(const Check& check) {
+  std::vector<Check::Case> cases;
+  for (std::size_t i = 0; i < check.simulated.size(); ++i) {
+    cases.push_back({check.simulated[i], check.reference[i]});
+  }
+  return cases;
+}
+
+// The error of many numbers becomes what is simulated.
+void summarise_errors(Check& check, const StudyCheck& one) {
+  check.cases = cases_of(check);
+  std::vector<double> errors;
+  for (const Check::Case& each : check.cases) errors.push_back(std::abs(each.simulated / each.reference - 1));
+  std::sort(errors.begin(), errors.end());
+  check.simulated = {one.summary == Summary::worst_error ? errors.back() : quantile_of_sorted(errors, 0.5)};
+  check.reference = {one.most};
+}
+
+// A condition over the simulated numbers, x1, x2, ..., and whatever figures it names.
+bool holds(Lab& lab, const Study& study, const StudyCheck& one, const std::vector<double>& simulated) {
+  return evaluate(one.holds, [&](const std::string& name) {
+           const std::size_t place = name.starts_with('x') ? std::strtoul(name.c_str() + 1, nullptr, 10) : 0;
+           if (place >= 1 && place <= simulated.size()) return simulated[place - 1];
+           return named_figure(lab, study, one.setting, name);
+         }) != 0;
+}
+
+Check judged(Lab& lab, const Study& study, const StudyCheck& one) {
+  Check check = one.check;
+  if (one.values.empty()) return check;
+  check.simulated = values_of(lab, study, one, one.values);
+  if (one.summary == Summary::mean) check.simulated = means(check.simulated, one.values.size());
+  if (!one.references.empty()) check.reference = values_of(lab, study, one, one.references);
+  if (check.claim == Claim::order) {
+    check.holds = holds(lab, study, one, check.simulated);
+  } else if (check.claim != Claim::range && check.reference.size() != check.simulated.size()) {
+    throw InputError("reference: found " + std::to_string(check.reference.size()) + " numbers, allowed: " +
+                     std::to_string(check.simulated.size()) + ", one for each simulated one");
+  }
+  const bool is_one_kind = check.claim == Claim::exact && one.values.size() == 1 && one.each.size() > 1;
+  if (one.summary >= Summary::median_error) {
+    summarise_errors(check, one);
+  } else if (is_one_kind) {
+    check.cases = cases_of(check);
+  }
+  judge(check);
+  return check;
+}
+
+std::vector<Check> judged(Lab& lab, const Study& study) {
+  std::vector<Check> checks;
+  for (const StudyCheck& one : study.checks) {
+    try {
+      checks.push_back(judged(lab, study, one));
+    } catch (const InputError& error) {
+      throw InputError(one.place + ": " + error.what());
+    }
+  }
+  return checks;
+}
+
+}  // namespace
+
+std::vector<Check> run_studies(std::span<const Study> studies) {
+  std::vector<Check> checks;
+  if (studies.empty()) return checks;
+  Lab lab(studies.front().is_shipped);
+  do {
+    checks.clear();
+    for (const Study& study : studies) {
+      for (Check& check : judged(lab, study)) checks.push_back(std::move(check));
+    }
+  } while (lab.run_missing());
+  return checks;
+}
+
+}  // namespace kvcap

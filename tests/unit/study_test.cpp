@@ -1,0 +1,253 @@
+// Studies: what their expressions mean, what is refused before anything runs, and those that the project
+// ships.
+#include "validate/study.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "base/input_error.h"
+#include "unit/cli.h"
+#include "validate/expression.h"
+
+namespace kvcap::study_test {
+namespace {
+
+double value(const std::string& expression) {
+  return evaluate(expression, [](const std::string& name) -> double {
+    if (name == "off.mean_ttft_ms") return 300;
+    if (name == "mean_ttft_ms") return 100;
+    throw InputError("no " + name);
+  });
+}
+
+TEST(Expression, IsArithmeticOverNamesWithDots) {
+  EXPECT_EQ(value("off.mean_ttft_ms / mean_ttft_ms - 1"), 2);  // 300 / 100 - 1
+  EXPECT_EQ(value("min(4, 3, 5) + 2^10"), 1027);
+  EXPECT_EQ(value("floor(2.7) + ceil(2.1)"), 5);
+  EXPECT_EQ(value("off.mean_ttft_ms > 200 && mean_ttft_ms < 200"), 1);
+  EXPECT_EQ(value("1 > 2 ? 3 : 4"), 4);
+}
+
+TEST(Expression, SaysWhatIsNone) {
+  for (const char* wrong : {"1 +", "min(", "2 ** 3", "1, 2", "\"text\""}) {
+    EXPECT_THROW(value(wrong), InputError) << wrong;
+  }
+  try {
+    value("mean_ttft_ms / other");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "no other");
+  }
+}
+
+// Between (1, 10) and (2, 1000) the logarithm is a straight line: 100 lies in the middle.
+TEST(Expression, FindsWhereACurveCrossesAValue) {
+  EXPECT_NEAR(value("log_crossing(100, 1, 10, 2, 1000)"), 1.5, 1e-12);
+  EXPECT_NEAR(value("log_crossing(100, 0, 1, 1, 10, 2, 1000)"), 1.5, 1e-12);
+  EXPECT_TRUE(std::isnan(value("log_crossing(5000, 1, 10, 2, 1000)")));
+}
+
+class StudyFile : public testing::Test {
+ protected:
+  StudyFile()
+      : folder_(std::filesystem::temp_directory_path() / ("kvcap_study_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "chat.json") << R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b",
+        "hardware": "a100-40g-4x-pm9a3", "workload": {"source": {"kind": "chat"}, "sessions": 20},
+        "policy": {"name": "hcache", "tiers": [{"kind": "ssd"}]}})";
+  }
+  ~StudyFile() override { std::filesystem::remove_all(folder_); }
+
+  Study study(const std::string& members, bool quick = false) const {
+    const std::string text = R"({"schema": "kvcap.study/1", "scenario": "chat.json", )" + members + "}";
+    return read_study(text, (folder_ / "mine.json").string(), false, quick);
+  }
+  std::vector<Check> checks(const std::string& members, bool quick = false) const {
+    const Study one = study(members, quick);
+    return run_studies({&one, 1});
+  }
+  // The message without the folder.
+  std::string refusal(const std::string& members) const {
+    try {
+      checks(members);
+    } catch (const InputError& error) {
+      std::string message = error.what();
+      for (std::size_t at; (at = message.find(folder_.string() + "/")) != std::string::npos;)
+        message.erase(at, folder_.string().size() + 1);
+      return message;
+    }
+    return "";
+  }
+  static std::string one_check(const std::string& members) {
+    return R"("checks": [{"id": "a", )" + members + "}]";
+  }
+
+  std::filesystem::path folder_;
+};
+
+// KV of Llama-2-7B: 2 x 32 layers x 4,096 x 2 bytes = 524,288 a token.
+TEST_F(StudyFile, ComparesFiguresOfItsScenarioWithWhatIsGiven) {
+  const Check check =
+      checks(one_check(R"("value": "model.kv_bytes_per_token / 2^20", "reference": 0.5)")).front();
+  EXPECT_EQ(check.simulated, std::vector{0.5});
+  EXPECT_EQ(check.verdict, Agreement::inside);
+  EXPECT_TRUE(check.promised);
+}
+
+TEST_F(StudyFile, TakesEveryValueInEverySettingInOrder) {
+  const Check check =
+      checks(
+          R"("settings": {"large": {"model": "llama-2-13b"}, "twice": {"serving.tensor_parallel_size": 2, "hardware.gpu.count": 2}},)" +
+          one_check(R"("each": [{}, "large"], "by": [{"seed": 3}, {"seed": 4}],
+      "value": ["scenario.seed", "model.kv_bytes_per_token / 2^20", "twice.scenario.serving.tensor_parallel_size"],
+      "reference": [3, 0.5, 2, 4, 0.5, 2, 3, 0.78125, 2, 4, 0.78125, 2], "inside": 0)"))
+          .front();
+  // 13B: 2 x 40 layers x 5,120 x 2 bytes
+  EXPECT_EQ(check.error, 0);
+  EXPECT_EQ(check.verdict, Agreement::inside);
+}
+
+TEST_F(StudyFile, SimulatesWhatAnExpressionNamesAndNothingTwice) {
+  const std::vector<Check> both = checks(
+      R"("settings": {"off": {"policy.name": "kv_offload"}}, "checks": [
+      {"id": "a", "value": "off.mean_ttft_ms / mean_ttft_ms", "reference": {"from": 1, "to": 100}},
+      {"id": "b", "value": ["off.mean_ttft_ms", "mean_ttft_ms"], "holds": "x1 > x2 && x2 > 0"}])");
+  EXPECT_EQ(both[0].verdict, Agreement::inside);
+  EXPECT_EQ(both[1].verdict, Agreement::inside);
+  EXPECT_EQ(both[0].simulated[0], both[1].simulated[0] / both[1].simulated[1]);
+}
+
+TEST_F(StudyFile, ReplacesTheWorkloadByStoredContexts) {
+  const Check check =
+      checks(one_check(
+                 R"("set": {"contexts": {"count": 3, "tokens": 512}}, "value": "completed", "reference": 3)"))
+          .front();
+  EXPECT_EQ(check.simulated, std::vector{3.0});
+}
+
+TEST_F(StudyFile, TakesTheQuickPartOfASettingWhereItIsAskedTo) {
+  const std::string members = R"("settings": {"runs": {"seed": 7, "quick": {"seed": 8}}}, )" +
+                              one_check(R"("set": "runs", "value": "scenario.seed", "reference": 7)");
+  EXPECT_EQ(checks(members).front().simulated, std::vector{7.0});
+  EXPECT_EQ(checks(members, true).front().simulated, std::vector{8.0});
+}
+
+TEST_F(StudyFile, TakesTheMeanOverSettingsOrTheErrorOfThemAll) {
+  const std::string numbers =
+      R"("each": [{"seed": 10}, {"seed": 12}, {"seed": 20}], "value": "scenario.seed", )";
+  EXPECT_EQ(checks(one_check(numbers + R"("summary": "mean", "reference": 14)")).front().simulated,
+            std::vector{14.0});
+  // 0 %, 20 %, 100 %
+  const std::string references = R"("reference": [10, 10, 10], )";
+  const Check median =
+      checks(one_check(numbers + references + R"("summary": "median_error", "at_most": 0.2)")).front();
+  EXPECT_NEAR(median.error, 0.2, 1e-12);
+  EXPECT_EQ(median.cases.size(), 3U);
+  const Check worst =
+      checks(one_check(numbers + references + R"("summary": "worst_error", "at_most": 0.9)")).front();
+  EXPECT_NEAR(worst.error, 1, 1e-12);
+  EXPECT_EQ(worst.verdict, Agreement::outside);
+}
+
+TEST_F(StudyFile, HoldsSharesWithinPoints) {
+  const std::string number = R"("set": {"seed": 1}, "value": "scenario.seed / 10", "points": true, )";
+  EXPECT_EQ(checks(one_check(number + R"("reference": 0.108)")).front().verdict,
+            Agreement::inside);  // 0.8 points
+  EXPECT_EQ(checks(one_check(number + R"("reference": 0.14)")).front().verdict, Agreement::near);
+  EXPECT_EQ(checks(one_check(number + R"("reference": 0.16)")).front().verdict, Agreement::outside);
+}
+
+TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
+  struct Wrong {
+    std::string members, message;
+  };
+  const std::string fine = R"("value": "scenario.seed", "reference": 1)";
+  const Wrong all[] = {
+      {R"("check": [])",
+       R"(mine.json: found the field "check", allowed: schema, notes, suite, source, promised, scenario, set, inside, tolerance, fits, settings, checks; did you mean "checks"?)"},
+      {R"("notes": [])", "mine.json: checks: missing, required"},
+      {R"("checks": [])", "mine.json: checks: found an array, allowed: one check or more"},
+      {R"("checks": [{"value": "1", "reference": 1}])", "mine.json: checks.0.id: missing, required"},
+      {one_check(R"("value": "1")"), "mine.json: checks.0.reference: missing, required"},
+      {one_check(R"("reference": 1)"), "mine.json: checks.0.value: missing, required"},
+      {one_check(R"("value": "1", "reference": [1, 2])"),
+       "mine.json: checks.0: reference: found 2 numbers, allowed: 1, one for each simulated one"},
+      {one_check(R"("value": "mean_tfft_ms", "reference": 1)"),
+       R"(mine.json: checks.0: found the name "mean_tfft_ms", allowed: a setting's name and a figure; did you mean "mean_ttft_ms"?)"},
+      {one_check(R"("value": "machine.prefil_s", "reference": 1)"),
+       R"(mine.json: checks.0: found the name "machine.prefil_s", allowed: a setting's name and a figure; did you mean "machine.prefill_s"?)"},
+      {one_check(R"("value": "scenario.nothing", "reference": 1)"),
+       R"(mine.json: checks.0: found the name "scenario.nothing", allowed: a field of the scenario that is a number)"},
+      {one_check(R"("set": "of", )" + fine),
+       R"(mine.json: checks.0.set: found "of", allowed: the name of a setting)"},
+      {R"("settings": {"off": {}}, )" + one_check(R"("set": "of", )" + fine),
+       R"(mine.json: checks.0.set: found "of", allowed: the name of a setting; did you mean "off"?)"},
+      {R"("settings": {"machine": {}}, )" + one_check(fine),
+       "mine.json: settings.machine: found the name of a figure, allowed: another word"},
+      {R"("settings": {"cost": {}}, )" + one_check(fine),
+       "mine.json: settings.cost: found the name of a figure, allowed: another word"},
+      {one_check(R"("role": "tset", )" + fine),
+       R"(mine.json: checks.0.role: found "tset", allowed: test, fitted, input; did you mean "test"?)"},
+      {one_check(R"("tolerance": -1, )" + fine),
+       "mine.json: checks.0.tolerance: found -1, allowed: a number of at least 0"},
+      {one_check(R"("value": "scenario.seed", "reference": {"from": 1, "until": 2})"),
+       R"(mine.json: checks.0.reference: found the field "until", allowed: from, to)"},
+      {one_check(R"("each": [], )" + fine),
+       "mine.json: checks.0.each: found an array, allowed: one setting or more"},
+      {one_check(R"("set": {"contexts": {"token": 1}}, )" + fine),
+       R"(mine.json: checks.0.set.contexts: found the field "token", allowed: count, tokens, new_tokens, output_tokens; did you mean "tokens"?)"},
+      {one_check(R"("summary": "median_error", "value": "scenario.seed", "reference": 1)"),
+       "mine.json: checks.0.at_most: missing, required"},
+      {one_check(R"("scenario": "chatt.json", )" + fine), "mine.json: checks.0: chatt.json: cannot be read: No such file"},
+      {one_check(R"("set": {"policy.nam": "hcache"}, )" + fine),
+       R"(mine.json: checks.0: --set policy.nam=hcache: unknown key; did you mean "name"?)"}};
+  for (const Wrong& one : all) {
+    const std::string said = refusal(one.members);
+    EXPECT_EQ(said.substr(0, one.message.size()), one.message) << said;
+  }
+}
+
+TEST_F(Cli, AStudyOfOnesOwnFailsWhereItsNumbersAreOutside) {
+  const auto study = [&](const char* reference) {
+    write("mine.json",
+          std::string(R"({"schema": "kvcap.study/1", "scenario": "chat.json", "checks": [{"id": "kv",
+        "value": "model.kv_bytes_per_token", "unit": "bytes", "reference": )") +
+              reference + "}]}");
+    return kvcap({"validate", path("mine.json"), "--out", path("folder")});
+  };
+  const Outcome fine = study("524288");
+  EXPECT_EQ(fine.exit_code, 0) << fine.err;
+  EXPECT_NE(fine.out.find("mine: 1 inside"), std::string::npos) << fine.out;
+  const Outcome outside = study("600000");
+  EXPECT_EQ(outside.exit_code, 3);
+  EXPECT_NE(outside.err.find("farther off than promised: kv"), std::string::npos) << outside.err;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "folder" / "validation.json"));
+  const Outcome mixed = kvcap({"validate", path("mine.json"), "--suite", "twin"});
+  EXPECT_EQ(mixed.exit_code, 2);
+  EXPECT_EQ(kvcap({"validate", path("chat.json")}).exit_code, 2);
+}
+
+// The first pass of what the project ships: everything but what simulations give. ./dev validate runs them
+// all.
+TEST(ShippedStudies, SayOfEveryNumberWhatItIsAndWhyOfWhatCannotBeCompared) {
+  std::set<std::string> ids;
+  for (const char* suite : {"papers", "fidelity", "stacks"}) {
+    const std::vector<Study> studies = shipped_studies(suite);
+    EXPECT_FALSE(studies.empty()) << suite;
+    for (const Study& study : studies) {
+      for (const StudyCheck& one : study.checks) {
+        EXPECT_TRUE(ids.insert(one.check.id).second) << one.check.id;
+        EXPECT_NE(one.check.what, one.check.id);
+        EXPECT_TRUE(!one.values.empty() || !one.check.reason.empty()) << one.check.id;
+        EXPECT_TRUE(std::string_view(suite) == "fidelity" || !one.check.source.empty()) << one.check.id;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kvcap::study_test
