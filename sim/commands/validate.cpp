@@ -72,8 +72,10 @@ void validate_run(const ValidateArgs& args) {
 
 std::vector<Check> checks_for(const ValidateArgs& args) {
   if (!args.studies.empty()) {
+    StudyOptions options{.quick = args.options.quick};
+    if (args.options.needs_data) options.data_folder = args.options.data_folder;
     std::vector<Study> studies;
-    for (const std::string& path : args.studies) studies.push_back(load_study(path, args.options.quick));
+    for (const std::string& path : args.studies) studies.push_back(load_study(path, options));
     return run_studies(studies);
   }
   if (args.twin.empty()) {

@@ -185,6 +185,9 @@ void check_rate(const ArrivalOptions& arrivals, const Places& places) {
 void check_period(const ArrivalOptions& arrivals, const Places& places) {
   if (!arrivals.period_s || arrivals.rates.empty()) return;
   const std::string path = "workload.arrivals.period_s";
+  if (arrivals.process == ArrivalProcess::even) {
+    fail(places, path, number_text(*arrivals.period_s), "none where process is \"even\"");
+  }
   const std::vector<ArrivalRate>& rates = arrivals.rates;
   if (!(*arrivals.period_s > rates.back().from_s)) {
     fail(places, path, number_text(*arrivals.period_s),
@@ -238,7 +241,10 @@ void note_unused_rate(const ArrivalOptions& arrivals, std::vector<std::string>& 
     notes.push_back("workload.arrivals.period_s is not used: there are no rates that could repeat");
   }
   if (arrivals.process != ArrivalProcess::trace) note(arrivals.speed != 1, "speed");
-  if (arrivals.process != ArrivalProcess::closed_loop) note(arrivals.concurrency.has_value(), "concurrency");
+  if (arrivals.process == ArrivalProcess::closed_loop) return;
+  note(arrivals.concurrency.has_value(), "concurrency");
+  note(arrivals.round_sessions.has_value(), "round_sessions");
+  note(arrivals.staggered, "staggered");
 }
 
 void check_arrivals(Scenario& scenario, const Places& places) {
@@ -246,7 +252,7 @@ void check_arrivals(Scenario& scenario, const Places& places) {
   const SourceRow& source = source_row(scenario.workload.source.kind);
   if (arrivals.process == ArrivalProcess::trace && !source.has_arrivals) {
     fail(places, "workload.arrivals.process", "\"trace\"",
-         std::string("poisson, gamma, constant, closed_loop (") +
+         std::string("poisson, gamma, constant, even, closed_loop (") +
              (source.is_generated ? "generated sessions have" : "this format has") + " no arrival_s)");
   }
   check_rate(arrivals, places);

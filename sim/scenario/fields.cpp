@@ -914,7 +914,10 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
            .absent = "1; rag: 0, all alike"});
   v.field("dataset", o.dataset, {.meaning = "few_shot: piqa, rte, copa or openbookqa"});
   v.field("prefixes", o.prefixes,
-          {.meaning = "few_shot: how many queries share", .min = 1, .max = kMaxCount, .absent = "13"});
+          {.meaning = "few_shot, random: how many there are that prompts share",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "13; random: 1"});
   v.field("max_prefix_tokens", o.max_prefix_tokens,
           {.meaning = "few_shot: where prefixes are cut", .unit = "tokens", .min = 1, .max = kMaxCount});
   v.field("reuse_sigma", o.reuse_sigma,
@@ -944,6 +947,28 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
            .min = 1,
            .max = kMaxCount,
            .absent = "32"});
+  v.field("input_tokens", o.input_tokens,
+          {.meaning = "random: of a prompt beyond its shared prefix, at most",
+           .unit = "tokens",
+           .min = 1,
+           .max = kMaxCount});
+  v.field("output_tokens", o.output_tokens,
+          {.meaning = "random: of an answer, at most", .unit = "tokens", .min = 1, .max = kMaxCount});
+  v.field("shortest_share", o.shortest_share,
+          {.meaning = "random: lengths are even from this share of the longest to all of it",
+           .min = 0,
+           .max = 1});
+  v.field("prefix_tokens", o.prefix_tokens,
+          {.meaning = "random: that prompts share in front; there are `prefixes` of them",
+           .unit = "tokens",
+           .min = 0,
+           .max = kMaxCount});
+  v.field("prompts", o.prompts,
+          {.meaning = "random: how many there are, which come again and again",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "none comes again"});
+  v.field("shuffled", o.shuffled, {.meaning = "random: prompts come in an order that is drawn once"});
   v.field("shared_tools", o.shared_tools,
           {.meaning = "weka: tools and system prompts of equal size are the same text in all sessions"});
   v.field("max_prompt_tokens", o.max_prompt_tokens,
@@ -970,10 +995,9 @@ static void describe(FieldVisitor& v, ArrivalRate& o) {
 }
 
 static void describe(FieldVisitor& v, ArrivalOptions& o) {
-  v.field(
-      "process", o.process,
-      {.meaning = "gaps between sessions; trace: arrival_s of the file; closed_loop: a session begins when "
-                  "another one ends"});
+  v.field("process", o.process,
+          {.meaning = "gaps between sessions; even: as many as the rate means, at dates drawn evenly; trace: "
+                      "arrival_s of the file; closed_loop: a session begins when another one ends"});
   v.field("sessions_per_s", o.sessions_per_s,
           positive_or_absent("rate of new sessions", "1/s", "0.1, unless requests_per_s or rates is given"));
   v.field("requests_per_s", o.requests_per_s,
@@ -989,6 +1013,17 @@ static void describe(FieldVisitor& v, ArrivalOptions& o) {
            .min = 1,
            .max = kMaxCount,
            .absent = "required with closed_loop"});
+  v.field(
+      "round_sessions", o.round_sessions,
+      {.meaning = "closed_loop: so many sessions are a round; none begins before all of the last have ended",
+       .unit = "sessions",
+       .min = 1,
+       .max = kMaxCount,
+       .absent = "there are no rounds"});
+  v.field(
+      "staggered", o.staggered,
+      {.meaning = "closed_loop: the first answers are cut short, evenly from none to whole, so that equal "
+                  "requests do not keep in step"});
   v.field("speed", o.speed,
           {.meaning = "trace: sessions begin at so many times the trace's rate; inside a session nothing is "
                       "faster",

@@ -18,15 +18,6 @@ Workload workload_of(const Scenario& scenario, const StoredContexts& contexts) {
   return contexts.count > 0 ? requests_at_once(contexts) : make_workload(scenario.workload, scenario.seed);
 }
 
-std::string key_of(const StudySetting& setting) {
-  std::string key = setting.scenario;
-  for (const std::string& change : setting.changes) key.append("\n").append(change);
-  for (const auto& [field, value] : setting.contexts) {
-    key.append("\n").append(field).append(" ").append(std::to_string(value));
-  }
-  return key;
-}
-
 std::string_view shipped_text(const std::string& path) {
   for (const EmbeddedFile& file : embedded_files()) {
     if (file.path == path) return file.text;
@@ -35,6 +26,15 @@ std::string_view shipped_text(const std::string& path) {
 }
 
 }  // namespace
+
+std::string Lab::key_of(const StudySetting& setting) {
+  std::string key = setting.scenario;
+  for (const std::string& change : setting.changes) key.append("\n").append(change);
+  for (const auto& [field, value] : setting.contexts) {
+    key.append("\n").append(field).append(" ").append(std::to_string(value));
+  }
+  return key;
+}
 
 Scenario Lab::scenario(const StudySetting& setting) const {
   if (setting.scenario.empty()) throw InputError("scenario: missing, required");
@@ -58,7 +58,7 @@ Machine Lab::machine(const StudySetting& setting) const {
   return {scenario(setting), known, known};
 }
 
-const Lab::Run& Lab::run(const StudySetting& setting) {
+Lab::Run& Lab::run(const StudySetting& setting) {
   const std::string key = key_of(setting);
   const auto found = runs_.find(key);
   if (found != runs_.end()) return found->second;
@@ -69,6 +69,12 @@ const Lab::Run& Lab::run(const StudySetting& setting) {
 double Lab::metric(const StudySetting& setting, const std::string& name) {
   const Run& asked = run(setting);
   return asked.done ? asked.result.number(name) : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::span<const TurnRecord> Lab::turns(const StudySetting& setting) {
+  Run& asked = run(setting);
+  asked.keeps_turns = true;
+  return asked.result.turns;
 }
 
 double Lab::restore_s(const StudySetting& setting) {
@@ -96,7 +102,7 @@ bool Lab::run_missing() {
         const Run& one = *missing[job];
         const Workload workload = workload_of(one.scenario, one.contexts);
         RunResult result = simulate(one.scenario, workload, {.finished_turns = &done_units});
-        result.turns.clear();
+        if (!one.keeps_turns) result.turns.clear();
         return serialize(result);
       },
       options);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 
 #include "metrics/result.h"
@@ -20,6 +21,9 @@ class Lab {
   // `is_shipped`: scenarios are files of the binary.
   explicit Lab(bool is_shipped) : is_shipped_(is_shipped) {}
 
+  // What tells one simulation from another.
+  static std::string key_of(const StudySetting& setting);
+
   Scenario scenario(const StudySetting& setting) const;
   // The machine of a scenario, for what needs no clock; its stored forms are chosen for contexts.tokens.
   Machine machine(const StudySetting& setting) const;
@@ -31,6 +35,8 @@ class Lab {
 
   // A metric of a simulation; NaN as long as it has not run.
   double metric(const StudySetting& setting, const std::string& name);
+  // All turns of it; none as long as it has not run.
+  std::span<const TurnRecord> turns(const StudySetting& setting);
   // Seconds to bring one context of contexts.tokens back on an empty machine: of recompute its prefill, of
   // others what a request with one new token waits before that is prefilled.
   double restore_s(const StudySetting& setting);
@@ -43,9 +49,10 @@ class Lab {
     Scenario scenario;
     StoredContexts contexts;
     bool done = false;
+    bool keeps_turns = false;
     RunResult result;
   };
-  const Run& run(const StudySetting& setting);
+  Run& run(const StudySetting& setting);
 
   bool is_shipped_;
   std::map<std::string, Run> runs_;

@@ -22,17 +22,4 @@ std::vector<Check> vllm_run_checks(const std::string& folder);
 // median of their errors.
 std::vector<Check> vllm_h100_checks(const std::string& folder);
 
-// vLLM on one and on two A100 PCIe (`folder`/runs/user_runs_a100pcie_tp.csv): what the second brings.
-std::vector<Check> tensor_parallel_pcie_checks(const std::string& folder);
-
-// Means of TTFT and TPOT of vLLM servers at a closed-loop concurrency (`folder`/runs/silicon_agg.csv.gz): the
-// rows that can be expressed, and how many cannot, by reason.
-std::vector<Check> silicon_checks(const std::string& folder);
-
-// A fleet of vLLM servers behind llm-d's router (`folder`/runs/llmd_ladders.csv): output tokens a second and
-// mean TTFT over a ladder of request rates, with two ways of routing.
-std::vector<Check> llmd_checks(const std::string& folder);
-// The same ladder with the router's approximate index, and with SGLang's servers (suite stacks).
-std::vector<Check> llmd_stack_checks(const std::string& folder);
-
 }  // namespace kvcap

@@ -23,8 +23,6 @@ struct MeasuredRun {
 // Empty where the data are not there. `data`: as in measured.h.
 std::vector<MeasuredRun> vllm_runs(const std::string& data);
 std::vector<MeasuredRun> vllm_h100_runs(const std::string& data);
-std::vector<MeasuredRun> silicon_runs(const std::string& data);
-std::vector<MeasuredRun> llmd_runs(const std::string& data);
 std::vector<MeasuredRun> stacks_runs();
 
 }  // namespace kvcap

@@ -177,7 +177,7 @@ std::vector<Check> stacks_checks(const SuiteOptions& options) {
       throughput_checks(scenario, "throughput_hits_first", ", all hits first", HitOrder::first));
   throughputs.push_back(
       throughput_checks(scenario, "throughput_misses_first", ", all hits last", HitOrder::last));
-  std::vector<Check> checks = run_studies(shipped_studies("stacks", options.quick));
+  std::vector<Check> checks = study_checks("stacks", options);
   for (std::vector<Check>& more : throughputs) {
     for (Check& check : more) {
       judge(check);
@@ -185,7 +185,7 @@ std::vector<Check> stacks_checks(const SuiteOptions& options) {
     }
   }
   if (options.quick) return checks;
-  for (const auto& more : {published_checks, llmd_stack_checks, pulse_checks}) {
+  for (const auto& more : {published_checks, pulse_checks}) {
     for (Check& check : more(options.data_folder)) checks.push_back(std::move(check));
   }
   return checks;

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "validate/check.h"
+#include "validate/measured_run.h"
 #include "workload/stored_contexts.h"
 
 namespace kvcap {
@@ -20,6 +22,8 @@ struct StudySetting {
   std::string scenario;  // the path of a file, or a JSON object; empty: that of the setting around this one
   Overrides changes;
   std::map<std::string, int64_t> contexts;  // fields of StoredContexts; count > 0 replaces the workload
+  std::map<std::string, double> turns;      // bounds of the turns that turns.* is about (TurnBounds)
+  std::map<std::string, std::string> row;   // of a CSV, by column
 
   // As if the other one's changes were made after this one's.
   StudySetting with(const StudySetting& more) const;
@@ -39,7 +43,9 @@ struct StudyCheck {
   std::vector<std::string> references;  // expressions, as `values`; empty: the numbers of `check`
   std::string holds;                    // of an order: a condition over x1, x2, ..., the simulated numbers
   Summary summary = Summary::none;
-  double most = 0;  // of an error
+  double most = 0;     // of an error
+  bool judged = true;  // else the number is shown beside its reference
+  std::string family;  // of runs whose model intervals are held against `references`; may be empty
 };
 
 struct Study {
@@ -49,11 +55,19 @@ struct Study {
   std::vector<StudyCheck> checks;
 };
 
-// `quick`: settings take their "quick" parts. Throws InputError.
-Study load_study(const std::string& path, bool quick = false);
-Study read_study(std::string_view text, const std::string& file, bool is_shipped, bool quick);
+struct StudyOptions {
+  bool quick = false;       // settings take their "quick" parts
+  std::string data_folder;  // for $KVCAP_DATA; empty: as scenarios find it (scenario/data_files.h)
+};
+// Throw InputError.
+Study load_study(const std::string& path, const StudyOptions& options = {});
+Study read_study(std::string_view text, const std::string& file, bool is_shipped,
+                 const StudyOptions& options);
 // Those of scenarios/studies/ whose suite has this name, in order of their files.
-std::vector<Study> shipped_studies(std::string_view suite, bool quick = false);
+std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& options = {});
+
+// The runs of all checks with a family, each with what was measured of it.
+std::vector<MeasuredRun> measured_runs(std::span<const Study> studies);
 
 // Simulates whatever the checks ask for, side by side, and judges them. Throws InputError before anything
 // runs for names and scenarios that do not exist.

@@ -2,29 +2,35 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "base/embedded.h"
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/joined.h"
+#include "scenario/data_files.h"
 #include "scenario/json.h"
 #include "validate/figures.h"
 #include "validate/study.h"
+#include "validate/study_rows.h"
 
 namespace kvcap {
 namespace {
 
 constexpr std::string_view kStudySchema = "kvcap.study/1";
 constexpr std::string_view kStudyFolder = "scenarios/studies/";
-constexpr std::string_view kStudyKeys[] = {"schema", "notes",  "suite",     "source", "promised", "scenario",
-                                           "set",    "inside", "tolerance", "fits",   "settings", "checks"};
-constexpr std::string_view kCheckKeys[] = {"id",        "what",     "unit",  "source",    "scenario",
-                                           "set",       "each",     "by",    "value",     "summary",
-                                           "reference", "at_most",  "holds", "inside",    "tolerance",
-                                           "points",    "promised", "role",  "fitted_to", "reason"};
+constexpr std::string_view kStudyKeys[] = {"schema",   "notes",  "suite",  "source",    "promised",
+                                           "scenario", "set",    "inside", "tolerance", "fits",
+                                           "settings", "tables", "checks"};
+constexpr std::string_view kCheckKeys[] = {
+    "id",     "what",     "unit",    "source",    "scenario", "set",    "each",   "rows",
+    "by",     "value",    "summary", "reference", "at_most",  "holds",  "inside", "tolerance",
+    "points", "promised", "role",    "fitted_to", "reason",   "judged", "family"};
 constexpr std::string_view kContextKeys[] = {"count", "tokens", "new_tokens", "output_tokens"};
 constexpr std::string_view kRangeKeys[] = {"from", "to"};
 // In the order of Summary.
+constexpr std::string_view kRowsKeys[] = {"csv", "where", "if", "set"};
+constexpr std::string_view kTurnsKeys[] = {"from_s", "to_s", "from_session", "to_session"};
 constexpr std::string_view kSummaries[] = {"none", "mean", "median_error", "worst_error"};
 
 // A part of the file and where it stands.
@@ -101,7 +107,7 @@ std::string change_text(const Json& value) {
 
 class Reader {
  public:
-  Reader(Study& study, bool quick) : study_(study), quick_(quick) {}
+  Reader(Study& study, const StudyOptions& options) : study_(study), options_(options) {}
 
   void read(const Part& part) {
     part.know(kStudyKeys);
@@ -121,6 +127,11 @@ class Reader {
         name_setting(name, part.at("settings").at(name));
       }
     }
+    if (part.has("tables")) {
+      for (const auto& [name, value] : part.at("tables").json().items()) {
+        tables_[name] = rows_of(part.at("tables").at(name));
+      }
+    }
     setting_ = setting_of(part);
     for (const Part& one : part.at("checks").items()) study_.checks.push_back(check_of(one));
     if (study_.checks.empty()) part.at("checks").fail("one check or more");
@@ -128,10 +139,6 @@ class Reader {
 
  private:
   void name_setting(const std::string& name, const Part& part) {
-    constexpr std::string_view kLetters = "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    const bool is_word = !name.empty() && name.find_first_not_of(kLetters) == std::string::npos &&
-                         !std::isdigit(static_cast<unsigned char>(name.front()));
-    if (!is_word) throw InputError(part.place() + ": found this name, allowed: letters, digits and _");
     if (begins_a_figure(name)) {
       throw InputError(part.place() + ": found the name of a figure, allowed: another word");
     }
@@ -157,11 +164,20 @@ class Reader {
         one.scenario = scenario(part.at(key));
       } else if (key == "contexts") {
         one.contexts = contexts(part.at(key));
+      } else if (key == "turns") {
+        part.at(key).know(kTurnsKeys);
+        for (const auto& [bound, number] : value.items()) one.turns[bound] = part.at(key).at(bound).number(0);
       } else if (key != "quick") {
-        one.changes.push_back(key + "=" + change_text(value));
+        one.changes.push_back(key + "=" + change_text(with_data_folder(value)));
       }
     }
-    return quick_ && part.has("quick") ? one.with(setting(part.at("quick"))) : one;
+    return options_.quick && part.has("quick") ? one.with(setting(part.at("quick"))) : one;
+  }
+
+  Json with_data_folder(const Json& value) const {
+    if (!value.is_string() || !value.get_ref<const std::string&>().starts_with(kDataPrefix)) return value;
+    const std::string path = in_data_folder(value);
+    return path.starts_with(kDataPrefix) ? value : Json(std::filesystem::absolute(path).string());
   }
 
   std::string nearest(const std::string& name) const {
@@ -191,6 +207,69 @@ class Reader {
     StudySetting changed;
     if (part.has("scenario")) changed.scenario = scenario(part.at("scenario"));
     return part.has("set") ? changed.with(setting(part.at("set"))) : changed;
+  }
+
+  // A path below $KVCAP_DATA where somebody has said what that is.
+  std::string in_data_folder(const std::string& written) const {
+    if (options_.data_folder.empty() || !written.starts_with(kDataPrefix)) return written;
+    return options_.data_folder + "/" + written.substr(kDataPrefix.size());
+  }
+
+  // Where a file lies; nothing where it does not.
+  std::optional<std::string> data_file(const std::string& written) const {
+    const std::string named = in_data_folder(written);
+    const std::optional<std::string> path =
+        named == written ? find_data(written, std::filesystem::path(study_.file).parent_path()) : named;
+    return path && std::filesystem::exists(*path) ? path : std::nullopt;
+  }
+
+  // Every row of a table that is wanted.
+  struct Table {
+    std::string missing;  // its file, where that is not there
+    std::vector<StudySetting> rows;
+  };
+  Table rows_of(const Part& part) const {
+    part.know(kRowsKeys);
+    const std::string written = part.at("csv").text();
+    const std::optional<std::string> path = data_file(written);
+    if (!path) return {.missing = in_data_folder(written), .rows = {}};
+    std::vector<StudySetting> list;
+    for (const TableRow& row : rows_of_table(*path)) {
+      if (!is_wanted(part, row)) continue;
+      const Json filled = part.has("set") ? filled_in(part.at("set").json(), row) : Json::object();
+      list.push_back(setting({filled, part.place() + ".set"}));
+      list.back().row = row;
+    }
+    if (list.empty()) part.fail("conditions that a row meets");
+    return {.missing = {}, .rows = std::move(list)};
+  }
+
+  // The settings that a check is about, one after the other; a file of theirs that is not there.
+  Table cases_of(const Part& part) const {
+    Table all;
+    if (!part.has("rows")) return {.missing = {}, .rows = settings_of(part, "each")};
+    for (const Part& name : part.at("rows").items_or_one()) {
+      const auto table = tables_.find(name.text());
+      if (table == tables_.end()) name.fail("the name of a table");
+      if (!table->second.missing.empty()) return table->second;
+      all.rows.insert(all.rows.end(), table->second.rows.begin(), table->second.rows.end());
+    }
+    return all;
+  }
+
+  static bool is_wanted(const Part& part, const TableRow& row) {
+    if (part.has("where")) {
+      for (const auto& [column, value] : part.at("where").json().items()) {
+        const auto found = row.find(column);
+        if (found == row.end()) number_of(row, column);
+        bool is_one = false;
+        for (const Part& allowed : part.at("where").at(column).items_or_one()) {
+          is_one |= allowed.json() == found->second;
+        }
+        if (!is_one) return false;
+      }
+    }
+    return !part.has("if") || meets(part.at("if").text(), row);
   }
 
   std::vector<StudySetting> settings_of(const Part& part, std::string_view key) const {
@@ -250,21 +329,28 @@ class Reader {
     StudyCheck one;
     one.place = part.place();
     one.setting = setting_.with(setting_of(part));
-    for (const StudySetting& outer : settings_of(part, "each")) {
-      for (const StudySetting& inner : settings_of(part, "by")) one.each.push_back(outer.with(inner));
-    }
     Check& check = one.check;
     check.id = part.at("id").text();
     check.suite = suite_;
     check.what = part.text("what", check.id) + (part.has("unit") ? ", " + part.at("unit").text() : "");
     check.source = part.text("source", source_);
     read_terms(part, check);
+    const Table cases = cases_of(part);
+    if (!cases.missing.empty()) {
+      check.reason = "no " + cases.missing + " (--data)";
+      return one;
+    }
+    for (const StudySetting& outer : cases.rows) {
+      for (const StudySetting& inner : settings_of(part, "by")) one.each.push_back(outer.with(inner));
+    }
     if (part.has("reference")) read_reference(part.at("reference"), one);
     if (!part.has("value")) {
       if (check.reason.empty()) part.at("value");
       return one;
     }
     for (const Part& value : part.at("value").items_or_one()) one.values.push_back(value.text());
+    if (part.has("judged")) one.judged = part.at("judged").flag();
+    one.family = part.text("family", "");
     if (part.has("summary")) one.summary = static_cast<Summary>(part.at("summary").one_of(kSummaries));
     if (part.has("holds")) {
       one.holds = part.at("holds").text();
@@ -273,18 +359,19 @@ class Reader {
     }
     part.at("reference");
     if (one.summary >= Summary::median_error) {
-      one.most = part.at("at_most").number(0);
       check.claim = Claim::at_most;
+      if (one.judged) one.most = part.at("at_most").number(0);
     }
     return one;
   }
 
   Study& study_;
-  bool quick_;
+  const StudyOptions& options_;
   std::string suite_, source_;
   bool promised_ = true;
   double inside_ = 0.02, tolerance_ = 0.1;
   std::map<std::string, std::vector<std::string>> fits_;
+  std::map<std::string, Table> tables_;
   StudySetting setting_;
 };
 
@@ -295,6 +382,8 @@ StudySetting StudySetting::with(const StudySetting& more) const {
   if (!more.scenario.empty()) both.scenario = more.scenario;
   both.changes.insert(both.changes.end(), more.changes.begin(), more.changes.end());
   for (const auto& [field, value] : more.contexts) both.contexts[field] = value;
+  for (const auto& [bound, value] : more.turns) both.turns[bound] = value;
+  if (!more.row.empty()) both.row = more.row;
   return both;
 }
 
@@ -309,7 +398,8 @@ StoredContexts StudySetting::stored_contexts() const {
           .output_tokens = field("output_tokens", 1)};
 }
 
-Study read_study(std::string_view text, const std::string& file, bool is_shipped, bool quick) {
+Study read_study(std::string_view text, const std::string& file, bool is_shipped,
+                 const StudyOptions& options) {
   const Json json = parse_json(text, file);
   Study study{.file = file, .is_shipped = is_shipped, .settings = {}, .checks = {}};
   const Part part(json, file);
@@ -319,19 +409,19 @@ Study read_study(std::string_view text, const std::string& file, bool is_shipped
     throw InputError(schema.place() + ": found " + shown(schema.json()) + ", this version supports \"" +
                      std::string(kStudySchema) + "\"" + other_reader(schema.json()));
   }
-  Reader(study, quick).read(part);
+  Reader(study, options).read(part);
   return study;
 }
 
-Study load_study(const std::string& path, bool quick) {
-  return read_study(read_text(path), path, false, quick);
+Study load_study(const std::string& path, const StudyOptions& options) {
+  return read_study(read_text(path), path, false, options);
 }
 
-std::vector<Study> shipped_studies(std::string_view suite, bool quick) {
+std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& options) {
   std::vector<Study> studies;
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with(kStudyFolder)) continue;
-    Study study = read_study(file.text, std::string(file.path), true, quick);
+    Study study = read_study(file.text, std::string(file.path), true, options);
     if (study.checks.front().check.suite.starts_with(suite)) studies.push_back(std::move(study));
   }
   return studies;

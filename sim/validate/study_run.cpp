@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 
 #include "base/input_error.h"
 #include "metrics/quantiles.h"
@@ -60,7 +61,8 @@ void summarise_errors(Check& check, const StudyCheck& one) {
   for (const Check::Case& each : check.cases) errors.push_back(std::abs(each.simulated / each.reference - 1));
   std::sort(errors.begin(), errors.end());
   check.simulated = {one.summary == Summary::worst_error ? errors.back() : quantile_of_sorted(errors, 0.5)};
-  check.reference = {one.most};
+  check.reference.clear();
+  if (one.judged) check.reference = {one.most};
 }
 
 // A condition over the simulated numbers, x1, x2, ..., and whatever figures it names.
@@ -90,7 +92,7 @@ Check judged(Lab& lab, const Study& study, const StudyCheck& one) {
   } else if (is_one_kind) {
     check.cases = cases_of(check);
   }
-  judge(check);
+  if (one.judged) judge(check);
   return check;
 }
 
@@ -107,6 +109,74 @@ std::vector<Check> judged(Lab& lab, const Study& study) {
 }
 
 }  // namespace
+
+namespace {
+
+// What one run is asked for.
+struct Asked {
+  std::string expression;
+  StudySetting setting;
+
+  double of(const RunResult& result) const {
+    return evaluate(expression, [&](const std::string& name) { return figure(result, setting, name); });
+  }
+};
+
+// Collects the runs of checks: one for all that ask for the same simulation.
+class Runs {
+ public:
+  void add(Lab& lab, const StudyCheck& one, const StudySetting& setting, std::span<const double> references) {
+    const auto [place, is_new] = places_.emplace(one.family + "\n" + Lab::key_of(setting), runs_.size());
+    if (is_new) {
+      asked_.emplace_back();
+      runs_.push_back({.family = one.family,
+                       .scenario = lab.scenario(setting),
+                       .workload = lab.trace(setting).workload,
+                       .measured = {},
+                       .simulated = {},
+                       .gap = one.check.reason});
+    }
+    std::vector<double>& measured = runs_[place->second].measured;
+    measured.insert(measured.end(), references.begin(), references.end());
+    for (const std::string& value : one.values) asked_[place->second].push_back({value, setting});
+  }
+
+  std::vector<MeasuredRun> take() {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      runs_[i].simulated = [asked = std::move(asked_[i])](const RunResult& result) {
+        std::vector<double> values;
+        for (const Asked& one : asked) values.push_back(one.of(result));
+        return values;
+      };
+    }
+    return std::move(runs_);
+  }
+
+ private:
+  std::vector<MeasuredRun> runs_;
+  std::vector<std::vector<Asked>> asked_;
+  std::map<std::string, std::size_t> places_;  // by family and simulation
+};
+
+}  // namespace
+
+std::vector<MeasuredRun> measured_runs(std::span<const Study> studies) {
+  Runs runs;
+  for (const Study& study : studies) {
+    Lab lab(study.is_shipped);
+    for (const StudyCheck& one : study.checks) {
+      if (one.family.empty() || one.each.empty()) continue;
+      const std::vector<double> references =
+          one.references.empty() ? one.check.reference : values_of(lab, study, one, one.references);
+      const std::size_t of_each = one.values.size();
+      for (std::size_t i = 0; i < one.each.size(); ++i) {
+        runs.add(lab, one, one.setting.with(one.each[i]),
+                 std::span(references).subspan(i * of_each, of_each));
+      }
+    }
+  }
+  return runs.take();
+}
 
 std::vector<Check> run_studies(std::span<const Study> studies) {
   std::vector<Check> checks;

@@ -21,12 +21,8 @@ struct Suite {
   std::vector<std::string_view> data = {};  // what it reads of the data folder
 };
 
-std::vector<Check> paper_checks(const SuiteOptions& options) {
-  return run_studies(shipped_studies("papers", options.quick));
-}
-std::vector<Check> fidelity_checks(const SuiteOptions& options) {
-  return run_studies(shipped_studies("fidelity", options.quick));
-}
+std::vector<Check> paper_checks(const SuiteOptions& options) { return study_checks("papers", options); }
+std::vector<Check> fidelity_checks(const SuiteOptions& options) { return study_checks("fidelity", options); }
 std::vector<Check> stored_twin_checks(const SuiteOptions&) { return twin_checks(); }
 
 const std::array kSuites = {Suite{"papers", paper_checks},
@@ -71,12 +67,17 @@ std::span<const Headline> headlines() {
 
 std::vector<Check> measured_checks(const SuiteOptions& options) {
   std::vector<Check> checks = kernel_checks(options.data_folder);
-  for (const auto& checks_of_runs :
-       {vllm_run_checks, vllm_h100_checks, tensor_parallel_pcie_checks, silicon_checks, llmd_checks}) {
+  for (const auto& checks_of_runs : {vllm_run_checks, vllm_h100_checks}) {
     const std::vector<Check> runs = checks_of_runs(options.data_folder);
     checks.insert(checks.end(), runs.begin(), runs.end());
   }
+  const std::vector<Check> studies = study_checks("measured", options);
+  checks.insert(checks.end(), studies.begin(), studies.end());
   return checks;
+}
+
+std::vector<Check> study_checks(std::string_view suite, const SuiteOptions& options) {
+  return run_studies(shipped_studies(suite, {.quick = options.quick, .data_folder = options.data_folder}));
 }
 
 std::vector<Check> run_suites(const std::vector<std::string>& names, const SuiteOptions& options) {

@@ -30,6 +30,9 @@ std::vector<Check> stacks_checks(const SuiteOptions& options);
 // means of real servers the model intervals contain that follow from them.
 std::vector<Check> uncertainty_checks(const SuiteOptions& options);
 
+// Of the studies of a suite.
+std::vector<Check> study_checks(std::string_view suite, const SuiteOptions& options);
+
 std::string suite_names();
 // What README shows line by line.
 std::span<const Headline> headlines();

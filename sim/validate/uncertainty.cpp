@@ -31,6 +31,7 @@
 #include "validate/measured_attention.h"
 #include "validate/measured_gemm.h"
 #include "validate/measured_run.h"
+#include "validate/study.h"
 #include "validate/suites.h"
 #include "workload/csv.h"
 
@@ -249,7 +250,8 @@ Check coverage_check(const std::string& id, const Coverage& coverage) {
 std::vector<Check> coverage_checks(const SuiteOptions& options) {
   const std::string& data = options.data_folder;
   std::vector<MeasuredRun> runs = stacks_runs();
-  for (const auto& more : {vllm_runs(data), vllm_h100_runs(data), silicon_runs(data), llmd_runs(data)}) {
+  for (const auto& more : {vllm_runs(data), vllm_h100_runs(data),
+                           measured_runs(shipped_studies("measured", {.data_folder = data}))}) {
     runs.insert(runs.end(), more.begin(), more.end());
   }
   if (options.quick) {

@@ -20,6 +20,7 @@ double gap(const ArrivalOptions& options, const RandomStream& stream, uint64_t s
       return stream.gamma(1 / (options.cv * options.cv), session);
     case ArrivalProcess::constant:
       return 1;
+    case ArrivalProcess::even:
     case ArrivalProcess::trace:
     case ArrivalProcess::closed_loop:
       break;
@@ -59,6 +60,12 @@ ArrivalCurve::ArrivalCurve(const ArrivalOptions& options, double turns_per_sessi
   pieces_.pop_back();
 }
 
+std::vector<double> ArrivalCurve::sessions_before_rates() const {
+  std::vector<double> sessions;
+  for (const Piece& piece : pieces_) sessions.push_back(piece.expected);
+  return sessions;
+}
+
 double ArrivalCurve::time_s(double sessions) const {
   if (period_s_ == 0) return in_period_s(sessions);
   double periods = std::floor(sessions / per_period_);
@@ -88,12 +95,40 @@ double constant_rate(const ArrivalOptions& options, double turns_per_session) {
   return options.sessions_per_s.value_or(kDefaultSessions_per_s);
 }
 
+namespace {
+
+// Of each rate as many as it means while it lasts, of the last one all that are left.
+std::vector<double> even_arrivals(const ArrivalOptions& options, double turns_per_session, std::size_t count,
+                                  const RandomStream& stream) {
+  ArrivalOptions given = options;
+  if (given.rates.empty()) given.rates = {{.sessions_per_s = constant_rate(options, turns_per_session)}};
+  const ArrivalCurve curve(given, turns_per_session);
+  std::vector<double> begins = curve.sessions_before_rates();
+  begins.push_back(std::max(static_cast<double>(count), begins.back()));
+  std::vector<double> sessions;
+  for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
+    const std::size_t end = std::min(count, static_cast<std::size_t>(std::llround(begins[i + 1])));
+    const std::size_t first = sessions.size();
+    while (sessions.size() < end) {
+      const double share = stream.uniform(sessions.size(), 0);
+      sessions.push_back(begins[i] + share * (begins[i + 1] - begins[i]));
+    }
+    std::sort(sessions.begin() + static_cast<std::ptrdiff_t>(first), sessions.end());
+  }
+  for (double& one : sessions) one = curve.time_s(one);
+  return sessions;
+}
+
+}  // namespace
+
 std::vector<double> draw_arrivals(const ArrivalOptions& options, double turns_per_session, std::size_t count,
                                   uint64_t seed) {
   std::vector<double> arrivals(count, 0);
   if (options.process == ArrivalProcess::closed_loop) return arrivals;
   KVCAP_CHECK(options.cv > 0);
   const RandomStream stream(seed, "arrivals");
+  if (options.process == ArrivalProcess::even)
+    return even_arrivals(options, turns_per_session, count, stream);
   if (options.rates.empty()) {
     const double rate = constant_rate(options, turns_per_session);
     KVCAP_CHECK(rate > 0);

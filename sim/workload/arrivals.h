@@ -17,6 +17,8 @@ class ArrivalCurve {
 
   // When the integral of the rate from 0 on exceeds `sessions`.
   double time_s(double sessions) const;
+  // The integral from 0 to where each rate begins.
+  std::vector<double> sessions_before_rates() const;
 
  private:
   struct Piece {

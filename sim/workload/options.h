@@ -24,8 +24,9 @@ constexpr Names names_of(History) { return kHistoryNames; }
 enum class InputIs : uint8_t { automatic, new_tokens, whole_prompt };
 inline constexpr std::string_view kInputIsNames[] = {"automatic", "new_tokens", "whole_prompt"};
 constexpr Names names_of(InputIs) { return kInputIsNames; }
-enum class ArrivalProcess : uint8_t { poisson, gamma, constant, trace, closed_loop };
-inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "trace",
+// even: as many sessions as the rate means, at dates drawn evenly.
+enum class ArrivalProcess : uint8_t { poisson, gamma, constant, even, trace, closed_loop };
+inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "even", "trace",
                                                             "closed_loop"};
 constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 // automatic: recorded where the source says think times, else constant. recorded: what the source says, from
@@ -70,6 +71,15 @@ struct SourceOptions {
   std::optional<int64_t> base_queries, paraphrases, chunks, chunk_tokens, corpus_chunks;
   std::optional<double> overlap, question_tokens;
 
+  // random: of a prompt without its shared prefix, at most (shortest_share of it at least), likewise of its
+  // answer; its prefix, of which there are `prefixes` (absent: 1); how many prompts there are that come again
+  // and again (absent: none does), in the order of their numbers or in one that is drawn once.
+  int64_t input_tokens = 1024, output_tokens = 128;
+  double shortest_share = 1;
+  int64_t prefix_tokens = 0;
+  std::optional<int64_t> prompts;
+  bool shuffled = false;
+
   // weka: conversations whose tools and system prompts have equally many tokens begin with the same text,
   // whatever session they are of.
   bool shared_tools = false;
@@ -95,6 +105,11 @@ struct ArrivalOptions {
   std::optional<double> period_s;      // after which `rates` repeat; absent: the last one has no end
   double cv = 1;                       // gamma: coefficient of variation of the gaps between sessions
   std::optional<int64_t> concurrency;  // closed_loop: sessions that are active at any time
+  // closed_loop: so many sessions are a round, and none begins before all of the last one have ended (absent:
+  // no rounds); the first answer of each place is cut short, evenly from none to whole, so that equal requests
+  // do not keep in step.
+  std::optional<int64_t> round_sessions;
+  bool staggered = false;
   // trace: sessions begin at so many times the trace's rate. What happens inside a session keeps its pace.
   double speed = 1;
 };

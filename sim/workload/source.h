@@ -157,4 +157,7 @@ Source generate_few_shot(const SourceOptions& options, int64_t count, uint64_t s
 // REQUIRES: corpus_chunks is at least chunks.
 Source generate_rag(const SourceOptions& options, std::optional<int64_t> count, uint64_t seed);
 
+// random: prompts as benchmarks send them, each a session of one turn.
+Source generate_random_prompts(const SourceOptions& options, int64_t count, uint64_t seed);
+
 }  // namespace kvcap

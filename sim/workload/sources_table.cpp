@@ -270,8 +270,15 @@ constexpr std::array kSources = {
     SourceRow{.name = "rag",
               .summary = "questions with retrieved chunks, as in CacheBlend",
               .is_generated = true,
+              .open =
+                  [](const SourceRequest& request) {
+                    return generate_rag(request.options, request.sessions, request.seed);
+                  }},
+    SourceRow{.name = "random",
+              .summary = "prompts of a benchmark: lengths given, perhaps with shared prefixes or repeated",
+              .is_generated = true,
               .open = [](const SourceRequest& request) {
-                return generate_rag(request.options, request.sessions, request.seed);
+                return generate_random_prompts(request.options, generated(request), request.seed);
               }}};
 
 }  // namespace

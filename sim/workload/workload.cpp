@@ -160,6 +160,17 @@ bool has_unknown_arrival(const Source& source) {
                      [](const Turn& turn) { return std::isnan(turn.time_s); });
 }
 
+// Those of the sessions that begin at once, each to a share that is drawn.
+void cut_first_answers(uint64_t seed, Workload& workload) {
+  const RandomStream random(seed, "staggered");
+  const std::size_t places =
+      std::min(workload.sessions.size(), static_cast<std::size_t>(workload.concurrency));
+  for (std::size_t i = 0; i < places; ++i) {
+    uint32_t& output_tokens = workload.turns[workload.sessions[i].first_turn].output_tokens;
+    output_tokens = static_cast<uint32_t>(std::ceil(random.uniform(i, 0) * output_tokens));
+  }
+}
+
 // The rate at which sessions arrive on average; 0 where nobody has said one.
 double offered_sessions_per_s(const WorkloadOptions& options, const Workload& workload) {
   if (!draws_gaps(options.arrivals.process)) return 0;
@@ -289,6 +300,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   workload.clients.seed = seed;
   const bool closed = options.arrivals.process == ArrivalProcess::closed_loop;
   workload.concurrency = closed ? options.arrivals.concurrency.value() : 0;
+  if (closed) workload.round_sessions = static_cast<uint32_t>(options.arrivals.round_sessions.value_or(0));
   workload.bad_rows_skipped = source.bad_rows_skipped;
   workload.odd_rows = source.odd_rows;
   workload.notes = source.notes;
@@ -322,6 +334,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   } else {
     draw_times(options, source, chosen, seed, workload);
   }
+  if (closed && options.arrivals.staggered) cut_first_answers(seed, workload);
   workload.sessions_per_s = offered_sessions_per_s(options, workload);
   return workload;
 }

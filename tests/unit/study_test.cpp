@@ -59,12 +59,13 @@ class StudyFile : public testing::Test {
     std::ofstream(folder_ / "chat.json") << R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b",
         "hardware": "a100-40g-4x-pm9a3", "workload": {"source": {"kind": "chat"}, "sessions": 20},
         "policy": {"name": "hcache", "tiers": [{"kind": "ssd"}]}})";
+    std::ofstream(folder_ / "chat.csv") << "server,tp\na,1\n";
   }
   ~StudyFile() override { std::filesystem::remove_all(folder_); }
 
   Study study(const std::string& members, bool quick = false) const {
     const std::string text = R"({"schema": "kvcap.study/1", "scenario": "chat.json", )" + members + "}";
-    return read_study(text, (folder_ / "mine.json").string(), false, quick);
+    return read_study(text, (folder_ / "mine.json").string(), false, {.quick = quick});
   }
   std::vector<Check> checks(const std::string& members, bool quick = false) const {
     const Study one = study(members, quick);
@@ -161,6 +162,50 @@ TEST_F(StudyFile, HoldsSharesWithinPoints) {
   EXPECT_EQ(checks(one_check(number + R"("reference": 0.16)")).front().verdict, Agreement::outside);
 }
 
+TEST_F(StudyFile, MakesARunOfEveryRowOfATableThatIsWanted) {
+  std::ofstream(folder_ / "bench.csv") << "server,seed,seeds,note\na,3,4,\nb,5,6,x\na,7,,y\n";
+  const std::string members = R"("settings": {"server a": {"serving.max_num_seqs": 17}}, "tables":
+      {"rows of a": {"csv": "bench.csv", "where": {"server": "a"}, "if": "seed > 3",
+                     "set": ["server {server}", {"seed": "{seed + 1}", "name": "run {seed}"}]},
+       "with seeds": {"csv": "bench.csv", "where": {"server": ["a", "b"]}, "if": "seeds > 0",
+                      "set": {"seed": "{seed}"}}}, )";
+  const Check one = checks(members + one_check(R"("rows": "rows of a", "value": ["scenario.seed",
+      "scenario.serving.max_num_seqs", "row.seed"], "reference": [8, 17, 7])"))
+                        .front();
+  EXPECT_EQ(one.error, 0);
+  const Check both =
+      checks(members + one_check(R"("rows": ["with seeds", "rows of a"], "value": "scenario.seed",
+      "reference": "row.seed", "summary": "worst_error", "at_most": 0.1)"))
+          .front();
+  EXPECT_EQ(both.cases.size(), 3U);
+  EXPECT_NEAR(both.error, 1.0 / 7, 1e-12);  // 8 where the row says 7
+}
+
+TEST_F(StudyFile, ComparesNothingWhereATableIsNotThere) {
+  const Check one = checks(R"("tables": {"all": {"csv": "$KVCAP_DATA/nowhere/bench.csv"}}, )" +
+                           one_check(R"("rows": "all", "value": "scenario.seed", "reference": "row.seed")"))
+                        .front();
+  EXPECT_EQ(one.verdict, Agreement::not_comparable);
+  EXPECT_EQ(one.reason, "no $KVCAP_DATA/nowhere/bench.csv (--data)");
+}
+
+// Sessions are numbered from 0: the last ten of twenty.
+TEST_F(StudyFile, ReadsTurnsWithinBounds) {
+  const std::vector<Check> all = checks(
+      R"("set": {"workload.source.kind": "random", "workload.source.output_tokens": 5}, "settings": {"late": {"turns": {"from_session": 10}}}, "checks": [
+      {"id": "a", "value": ["turns.count", "late.turns.count", "late.turns.output_tokens", "turns.prompt_tokens"],
+       "reference": [20, 10, 50, 20480]},
+      {"id": "b", "value": "turns.mean_ttft_ms", "reference": "mean_ttft_ms", "inside": 1e-9}])");
+  EXPECT_EQ(all[0].error, 0);
+  EXPECT_EQ(all[1].verdict, Agreement::inside);
+}
+
+TEST_F(StudyFile, ShowsWithoutAVerdictWhatIsNotToBeJudged) {
+  const Check one = checks(one_check(R"("value": "scenario.seed", "reference": 5, "judged": false)")).front();
+  EXPECT_EQ(one.verdict, Agreement::not_comparable);
+  EXPECT_EQ(one.simulated.size(), 1U);
+}
+
 TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
   struct Wrong {
     std::string members, message;
@@ -168,7 +213,7 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
   const std::string fine = R"("value": "scenario.seed", "reference": 1)";
   const Wrong all[] = {
       {R"("check": [])",
-       R"(mine.json: found the field "check", allowed: schema, notes, suite, source, promised, scenario, set, inside, tolerance, fits, settings, checks; did you mean "checks"?)"},
+       R"(mine.json: found the field "check", allowed: schema, notes, suite, source, promised, scenario, set, inside, tolerance, fits, settings, tables, checks; did you mean "checks"?)"},
       {R"("notes": [])", "mine.json: checks: missing, required"},
       {R"("checks": [])", "mine.json: checks: found an array, allowed: one check or more"},
       {R"("checks": [{"value": "1", "reference": 1}])", "mine.json: checks.0.id: missing, required"},
@@ -200,9 +245,20 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
        "mine.json: checks.0.each: found an array, allowed: one setting or more"},
       {one_check(R"("set": {"contexts": {"token": 1}}, )" + fine),
        R"(mine.json: checks.0.set.contexts: found the field "token", allowed: count, tokens, new_tokens, output_tokens; did you mean "tokens"?)"},
+      {R"("tables": {"t": {"csv": "none.csv"}}, )" + one_check(R"("rows": "u", )" + fine),
+       R"(mine.json: checks.0.rows: found "u", allowed: the name of a table)"},
+      {R"("tables": {"t": {"file": "none.csv"}}, )" + one_check(fine),
+       R"(mine.json: tables.t: found the field "file", allowed: csv, where, if, set)"},
+      {R"("tables": {"t": {"csv": "chat.csv", "where": {"sever": "a"}}}, )" + one_check(fine),
+       R"(mine.json: tables.t.where: found the column "sever", allowed: one of the table; did you mean "server"?)"},
+      {R"("tables": {"t": {"csv": "chat.csv", "if": "tp > 9"}}, )" + one_check(fine),
+       "mine.json: tables.t: found an object, allowed: conditions that a row meets"},
+      {one_check(R"("set": {"turns": {"from": 1}}, )" + fine),
+       R"(mine.json: checks.0.set.turns: found the field "from", allowed: from_s, to_s, from_session, to_session)"},
       {one_check(R"("summary": "median_error", "value": "scenario.seed", "reference": 1)"),
        "mine.json: checks.0.at_most: missing, required"},
-      {one_check(R"("scenario": "chatt.json", )" + fine), "mine.json: checks.0: chatt.json: cannot be read: No such file"},
+      {one_check(R"("scenario": "chatt.json", )" + fine),
+       "mine.json: checks.0: chatt.json: cannot be read: No such file"},
       {one_check(R"("set": {"policy.nam": "hcache"}, )" + fine),
        R"(mine.json: checks.0: --set policy.nam=hcache: unknown key; did you mean "name"?)"}};
   for (const Wrong& one : all) {
@@ -235,7 +291,7 @@ TEST_F(Cli, AStudyOfOnesOwnFailsWhereItsNumbersAreOutside) {
 // all.
 TEST(ShippedStudies, SayOfEveryNumberWhatItIsAndWhyOfWhatCannotBeCompared) {
   std::set<std::string> ids;
-  for (const char* suite : {"papers", "fidelity", "stacks"}) {
+  for (const char* suite : {"papers", "fidelity", "stacks", "measured"}) {
     const std::vector<Study> studies = shipped_studies(suite);
     EXPECT_FALSE(studies.empty()) << suite;
     for (const Study& study : studies) {

@@ -152,9 +152,11 @@ TEST(StacksSuite, LoadsFromDramAreWithinTenPercentAndWhatIsOutsideSaysWhy) {
   EXPECT_EQ(loads, 10);
 }
 
-TEST(MeasuredSuite, ComparesNothingWithoutTheMeasurements) {
+TEST(MeasuredSuite, ComparesNothingWhoseMeasurementsAreNotThere) {
   const std::vector<Check> checks = run_suites({"measured"}, {.data_folder = "/nowhere"});
   for (const Check& check : checks) {
+    // Of these the studies hold all that was measured.
+    if (check.id.starts_with("llm-d.") || check.id.starts_with("tp-pcie.")) continue;
     EXPECT_EQ(check.verdict, Agreement::not_comparable) << check.id;
     EXPECT_NE(check.reason.find("/nowhere"), std::string::npos) << check.id;
   }
