@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "metrics/quantiles.h"
 #include "metrics/quantity.h"
 #include "policy/restoration.h"
 #include "validate/study_rows.h"
+#include "validate/turn_figures.h"
+#include "workload/source.h"
 
 namespace kvcap {
 namespace {
@@ -172,89 +173,7 @@ PartUse use_of_prompts(const Machine& machine, const Workload& workload) {
   return sum;
 }
 
-// ---- turns within bounds ----
-
-struct Turns {
-  std::vector<TurnRecord> list;
-  double from_s = 0;
-};
-using OfTurn = double (*)(const TurnRecord& turn);
-
-double ttft_ms(const TurnRecord& turn) { return 1e3 * turn.ttft_s; }
-double e2el_ms(const TurnRecord& turn) { return 1e3 * turn.e2el_s; }
-double tpot_ms(const TurnRecord& turn) {
-  return 1e3 * (turn.e2el_s - turn.ttft_s) / std::max(1.0, turn.output_tokens - 1.0);
-}
-double prompt_tokens(const TurnRecord& turn) { return turn.history_tokens + turn.input_tokens; }
-double output_tokens(const TurnRecord& turn) { return turn.output_tokens; }
-double hit_tokens(const TurnRecord& turn) { return turn.hit_tokens; }
-
-double sum_of(const Turns& turns, OfTurn of) {
-  double sum = 0;
-  for (const TurnRecord& turn : turns.list) sum += of(turn);
-  return sum;
-}
-double mean_of(const Turns& turns, OfTurn of) {
-  return sum_of(turns, of) / static_cast<double>(turns.list.size());
-}
-double quantile_of(const Turns& turns, double share, OfTurn of) {
-  std::vector<double> values;
-  for (const TurnRecord& turn : turns.list) values.push_back(of(turn));
-  std::sort(values.begin(), values.end());
-  return quantile_of_sorted(values, share);
-}
-double last_answer_s(const Turns& turns) {
-  double last_s = 0;
-  for (const TurnRecord& turn : turns.list) last_s = std::max(last_s, turn.arrival_s + turn.e2el_s);
-  return last_s;
-}
-double total_tokens(const TurnRecord& turn) { return prompt_tokens(turn) + turn.output_tokens; }
-// Until the last answer.
-double per_s(const Turns& turns, OfTurn of) {
-  return sum_of(turns, of) / (last_answer_s(turns) - turns.from_s);
-}
-
-struct TurnsFigure {
-  std::string_view name;
-  double (*value)(const Turns& turns);
-};
-constexpr TurnsFigure kTurnsFigures[] = {
-    {"count", [](const Turns& t) { return static_cast<double>(t.list.size()); }},
-    {"last_answer_s", last_answer_s},
-    {"mean_ttft_ms", [](const Turns& t) { return mean_of(t, ttft_ms); }},
-    {"median_ttft_ms", [](const Turns& t) { return quantile_of(t, 0.5, ttft_ms); }},
-    {"p90_ttft_ms", [](const Turns& t) { return quantile_of(t, 0.9, ttft_ms); }},
-    {"p99_ttft_ms", [](const Turns& t) { return quantile_of(t, 0.99, ttft_ms); }},
-    {"mean_tpot_ms", [](const Turns& t) { return mean_of(t, tpot_ms); }},
-    {"mean_e2el_ms", [](const Turns& t) { return mean_of(t, e2el_ms); }},
-    {"output_tokens_per_s", [](const Turns& t) { return per_s(t, output_tokens); }},
-    {"total_tokens_per_s", [](const Turns& t) { return per_s(t, total_tokens); }},
-    {"prompt_tokens", [](const Turns& t) { return sum_of(t, prompt_tokens); }},
-    {"output_tokens", [](const Turns& t) { return sum_of(t, output_tokens); }},
-    {"hit_tokens", [](const Turns& t) { return sum_of(t, hit_tokens); }}};
-
-Turns turns_within(std::span<const TurnRecord> all, const std::map<std::string, double>& bounds) {
-  const auto bound = [&](const char* name, double absent) {
-    const auto found = bounds.find(name);
-    return found == bounds.end() ? absent : found->second;
-  };
-  const double from_s = bound("from_s", 0), to_s = bound("to_s", INFINITY);
-  const double first = bound("from_session", 0), last = bound("to_session", INFINITY);
-  Turns turns{.list = {}, .from_s = from_s};
-  for (const TurnRecord& turn : all) {
-    const bool is_in_time = turn.arrival_s >= from_s && turn.arrival_s < to_s;
-    const bool is_within = is_in_time && turn.session >= first && turn.session <= last;
-    if (is_within && !turn.warmup && turn.answered()) turns.list.push_back(turn);
-  }
-  return turns;
-}
-
 // ---- names ----
-
-[[noreturn]] void refuse(const std::string& name, std::span<const std::string_view> known) {
-  throw InputError("found the name \"" + name + "\", allowed: a setting's name and a figure" +
-                   suggestion(name, known));
-}
 
 template <class Row, std::size_t n>
 const Row& row_of(const Row (&rows)[n], const std::string& group, const std::string& name) {
@@ -263,7 +182,7 @@ const Row& row_of(const Row (&rows)[n], const std::string& group, const std::str
   if (found != std::end(rows)) return *found;
   std::vector<std::string> names;
   for (const Row& row : rows) names.push_back(group + "." + std::string(row.name));
-  refuse(group + "." + name, std::vector<std::string_view>(names.begin(), names.end()));
+  refuse_figure(group + "." + name, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
 // A number of the resolved scenario; true counts as 1.
@@ -281,16 +200,27 @@ double number_at(const Scenario& scenario, const std::string& path) {
   return found.get<double>();
 }
 
+// What the log of the workload says of its turns; of those, with NAME_correlation, how far simulated and
+// recorded times agree turn by turn.
+double measured_figure(Lab& lab, const StudySetting& setting, const std::string& name) {
+  const Scenario scenario = lab.scenario(setting);
+  const std::vector<TurnRecord> recorded = recorded_turns(open_source(scenario.workload, scenario.seed));
+  constexpr std::string_view kCorrelation = "_correlation";
+  if (!name.ends_with(kCorrelation))
+    return turns_figure(turns_within(recorded, setting.turns), "measured", name);
+  return turns_correlation(lab.turns(setting), recorded, name.substr(0, name.size() - kCorrelation.size()));
+}
+
 double metric_of(Lab& lab, const StudySetting& setting, const std::string& name) {
   static const std::vector<std::string> kNames = metric_names();
   if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) {
-    refuse(name, std::vector<std::string_view>(kNames.begin(), kNames.end()));
+    refuse_figure(name, std::vector<std::string_view>(kNames.begin(), kNames.end()));
   }
   return lab.metric(setting, name);
 }
 
-constexpr std::string_view kFigureGroups[] = {"machine", "model", "trace",    "prompts",
-                                              "turns",   "row",   "scenario", "restore_s"};
+constexpr std::string_view kFigureGroups[] = {"machine",  "model", "trace",    "prompts",   "turns",
+                                              "measured", "row",   "scenario", "restore_s", "checks"};
 
 }  // namespace
 
@@ -304,10 +234,9 @@ double figure(Lab& lab, const StudySetting& setting, const std::string& name) {
     return row.value({lab.machine(setting), setting.stored_contexts()});
   }
   if (group == "model") return (lab.scenario(setting).model.*row_of(kModelFigures, group, rest).value)();
-  if (group == "row") return number_of(setting.row, rest);
-  if (group == "turns") {
-    return row_of(kTurnsFigures, group, rest).value(turns_within(lab.turns(setting), setting.turns));
-  }
+  if (group == "row") return column_number(setting.row, rest);
+  if (group == "turns") return turns_figure(turns_within(lab.turns(setting), setting.turns), group, rest);
+  if (group == "measured") return measured_figure(lab, setting, rest);
   if (group == "trace") return row_of(kTraceFigures, group, rest).value(lab.trace(setting));
   if (group == "prompts") {
     const auto& row = row_of(kPromptsFigures, group, rest);
@@ -317,9 +246,9 @@ double figure(Lab& lab, const StudySetting& setting, const std::string& name) {
 }
 
 double figure(const RunResult& result, const StudySetting& setting, const std::string& name) {
-  if (name.starts_with("row.")) return number_of(setting.row, name.substr(4));
+  if (name.starts_with("row.")) return column_number(setting.row, name.substr(4));
   if (!name.starts_with("turns.")) return result.number(name);
-  return row_of(kTurnsFigures, "turns", name.substr(6)).value(turns_within(result.turns, setting.turns));
+  return turns_figure(turns_within(result.turns, setting.turns), "turns", name.substr(6));
 }
 
 bool begins_a_figure(const std::string& word) {

@@ -12,6 +12,7 @@ namespace kvcap {
 //   machine.prefill_s ...     closed forms of the scenario's machine (figures.cpp)
 //   model.kv_bytes_per_token  of its model
 //   turns.mean_ttft_ms ...    of the turns within the bounds `turns`
+//   measured.mean_ttft_ms ... of the same turns as the log says that the scenario replays
 //   row.COLUMN                a number of the CSV's row
 //   trace.input_tokens ...    of its workload
 //   scenario.seed ...         a number of the scenario as it is resolved

@@ -11,6 +11,9 @@
 #include "metrics/quantiles.h"
 #include "plan/workers.h"
 #include "run/simulate.h"
+#include "validate/lab.h"
+#include "validate/study_rows.h"
+#include "validate/workloads.h"
 
 namespace kvcap {
 namespace {
@@ -149,6 +152,32 @@ Check hits_check(const std::vector<FitRun>& runs) {
 }
 
 }  // namespace
+
+// The runs of the study vllm_h100, two workloads of a model after each other.
+std::vector<FitRun> vllm_h100_fit_runs(const std::string& data) {
+  const auto log_time_s = [](const TableRow& row, const char* column) {
+    return 1e-3 * column_number(row, column);
+  };
+  std::vector<FitRun> runs;
+  for (const Study& study : shipped_studies("measured", {.data_folder = data})) {
+    if (study.file.find("vllm_h100") == std::string::npos) continue;
+    const Lab lab(study.is_shipped);
+    for (const std::string model : {"llama_2_7b", "llama_2_70b", "mixtral_8x7b", "codellama_34b"}) {
+      for (const std::string workload : {"codegen", "general"}) {
+        const StudySetting setting = study.setting.with(study.settings.at(model + "_" + workload));
+        if (!setting.missing.empty()) return {};
+        const Json request = Json::parse(setting.workload);
+        FitRun run{.name = "", .scenario = lab.scenario(setting), .workload = named_workload(request)};
+        run.name = run.scenario.model.name + " " + workload;
+        for (const TableRow& row : rows_of_table(request.at("path"))) {
+          run.measured.push_back({log_time_s(row, "ttft_ms"), log_time_s(row, "e2e_ms")});
+        }
+        runs.push_back(std::move(run));
+      }
+    }
+  }
+  return runs;
+}
 
 std::vector<Check> fit_checks(const SuiteOptions& options) {
   const std::string& data = options.data_folder;

@@ -8,14 +8,18 @@
 #include "plan/workers.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
+#include "validate/workloads.h"
 
 namespace kvcap {
 namespace {
 
 constexpr int64_t kUsualTokens = 1024;  // of a stored context, where a machine is asked about
 
-Workload workload_of(const Scenario& scenario, const StoredContexts& contexts) {
-  return contexts.count > 0 ? requests_at_once(contexts) : make_workload(scenario.workload, scenario.seed);
+Workload workload_of(const Scenario& scenario, const StudySetting& setting) {
+  const StoredContexts contexts = setting.stored_contexts();
+  if (contexts.count > 0) return requests_at_once(contexts);
+  if (!setting.workload.empty()) return named_workload(Json::parse(setting.workload));
+  return make_workload(scenario.workload, scenario.seed);
 }
 
 std::string_view shipped_text(const std::string& path) {
@@ -30,6 +34,7 @@ std::string_view shipped_text(const std::string& path) {
 std::string Lab::key_of(const StudySetting& setting) {
   std::string key = setting.scenario;
   for (const std::string& change : setting.changes) key.append("\n").append(change);
+  key.append("\n").append(setting.workload);
   for (const auto& [field, value] : setting.contexts) {
     key.append("\n").append(field).append(" ").append(std::to_string(value));
   }
@@ -47,7 +52,7 @@ const Lab::Trace& Lab::trace(const StudySetting& setting) {
   const std::string key = key_of(setting);
   const auto found = traces_.find(key);
   if (found != traces_.end()) return found->second;
-  Trace trace{.workload = workload_of(scenario(setting), setting.stored_contexts()), .stats = {}};
+  Trace trace{.workload = workload_of(scenario(setting), setting), .stats = {}};
   trace.stats = trace_stats(trace.workload);
   return traces_.emplace(key, std::move(trace)).first->second;
 }
@@ -62,8 +67,7 @@ Lab::Run& Lab::run(const StudySetting& setting) {
   const std::string key = key_of(setting);
   const auto found = runs_.find(key);
   if (found != runs_.end()) return found->second;
-  return runs_.emplace(key, Run{.scenario = scenario(setting), .contexts = setting.stored_contexts()})
-      .first->second;
+  return runs_.emplace(key, Run{.scenario = scenario(setting), .setting = setting}).first->second;
 }
 
 double Lab::metric(const StudySetting& setting, const std::string& name) {
@@ -93,14 +97,14 @@ bool Lab::run_missing() {
   for (auto& [key, one] : runs_) {
     if (one.done) continue;
     missing.push_back(&one);
-    options.total_units += static_cast<int64_t>(workload_of(one.scenario, one.contexts).turns.size());
+    options.total_units += static_cast<int64_t>(workload_of(one.scenario, one.setting).turns.size());
   }
   if (missing.empty()) return false;
   const std::vector<std::string> results = run_in_workers(
       missing.size(),
       [&](std::size_t job, std::atomic<int64_t>& done_units) {
         const Run& one = *missing[job];
-        const Workload workload = workload_of(one.scenario, one.contexts);
+        const Workload workload = workload_of(one.scenario, one.setting);
         RunResult result = simulate(one.scenario, workload, {.finished_turns = &done_units});
         if (!one.keeps_turns) result.turns.clear();
         return serialize(result);

@@ -47,7 +47,7 @@ class Lab {
  private:
   struct Run {
     Scenario scenario;
-    StoredContexts contexts;
+    StudySetting setting;
     bool done = false;
     bool keeps_turns = false;
     RunResult result;

@@ -14,12 +14,4 @@ namespace kvcap {
 // relative errors in the median and at the 90th percentile.
 std::vector<Check> kernel_checks(const std::string& folder);
 
-// A real vLLM run (`folder`/vllm-real) against scenarios/measured/vllm-rtx-4090.json: latencies, their
-// correlation request by request, makespan and throughput.
-std::vector<Check> vllm_run_checks(const std::string& folder);
-
-// Eight runs of vLLM on H100s (`folder`/runs/vllm-h100): means by model, workload and request rate, and the
-// median of their errors.
-std::vector<Check> vllm_h100_checks(const std::string& folder);
-
 }  // namespace kvcap

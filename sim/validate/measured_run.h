@@ -20,9 +20,4 @@ struct MeasuredRun {
   std::string gap;  // what is known to be missing from the model here; empty: nothing
 };
 
-// Empty where the data are not there. `data`: as in measured.h.
-std::vector<MeasuredRun> vllm_runs(const std::string& data);
-std::vector<MeasuredRun> vllm_h100_runs(const std::string& data);
-std::vector<MeasuredRun> stacks_runs();
-
 }  // namespace kvcap

@@ -16,7 +16,9 @@
 #include <span>
 #include <vector>
 
-#include "validate/published_stacks.h"
+#include "scenario/load.h"
+#include "validate/reduced.h"
+#include "validate/suites.h"
 #include "workload/csv.h"
 #include "workload/lines.h"
 
@@ -130,6 +132,13 @@ Check begin_pulse(const std::string& id, const std::string& what) {
   return check;
 }
 
+Scenario pulse_scenario(const std::string& members, const std::vector<std::string>& overrides = {}) {
+  return parse_scenario(
+      R"({"schema": "kvcap.scenario/1", "name": "pulses", "workload": {"source": {"kind": "chat"}}, )" +
+          members + "}",
+      "pulses", overrides);
+}
+
 constexpr std::string_view kServer = R"("model": "llama-3.1-8b", "hardware": "l40s", "serving":
     {"max_num_seqs": 128, "max_num_batched_tokens": 2048, "max_model_len": 2048, "kv_capacity_tokens": 221504})";
 
@@ -148,9 +157,9 @@ std::vector<Check> pulse_checks(const std::string& data) {
     return {alone, own, connected};
   }
   const Workload workload = pulses(path);
-  const Scenario one = stack_scenario(std::string(kServer) + R"(, "policy": "recompute")");
+  const Scenario one = pulse_scenario(std::string(kServer) + R"(, "policy": "recompute")");
   const Scenario two =
-      stack_scenario(std::string(kServer) + R"(, "policy": {"name": "lmcache", "tiers": [{"kind": "remote"}]},
+      pulse_scenario(std::string(kServer) + R"(, "policy": {"name": "lmcache", "tiers": [{"kind": "remote"}]},
       "fleet": {"replicas": 2, "routing": "round_robin", "shared_remote": true})",
                      {"hardware.remote={\"capacity_bytes\": 1e11, \"bandwidth_bytes_per_s\": 1e10}"});
   const std::vector<RunResult> runs = run_cases({{one, workload}, {two, workload}});

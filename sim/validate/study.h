@@ -22,6 +22,8 @@ struct StudySetting {
   std::string scenario;  // the path of a file, or a JSON object; empty: that of the setting around this one
   Overrides changes;
   std::map<std::string, int64_t> contexts;  // fields of StoredContexts; count > 0 replaces the workload
+  std::string workload;                     // JSON of a named one (workloads.h); empty: the scenario's
+  std::string missing;                      // a file below $KVCAP_DATA that is not there
   std::map<std::string, double> turns;      // bounds of the turns that turns.* is about (TurnBounds)
   std::map<std::string, std::string> row;   // of a CSV, by column
 
@@ -45,12 +47,15 @@ struct StudyCheck {
   Summary summary = Summary::none;
   double most = 0;     // of an error
   bool judged = true;  // else the number is shown beside its reference
+  std::string group;   // that checks.GROUP.* sums up; may be empty
   std::string family;  // of runs whose model intervals are held against `references`; may be empty
 };
 
 struct Study {
   std::string file;
   bool is_shipped = false;                       // scenarios are files of the binary
+  bool is_slow = false;                          // left out of a quick validation
+  StudySetting setting;                          // of all checks
   std::map<std::string, StudySetting> settings;  // by the names that expressions begin with
   std::vector<StudyCheck> checks;
 };

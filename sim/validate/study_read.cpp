@@ -19,18 +19,18 @@ namespace {
 
 constexpr std::string_view kStudySchema = "kvcap.study/1";
 constexpr std::string_view kStudyFolder = "scenarios/studies/";
-constexpr std::string_view kStudyKeys[] = {"schema",   "notes",  "suite",  "source",    "promised",
-                                           "scenario", "set",    "inside", "tolerance", "fits",
-                                           "settings", "tables", "checks"};
+constexpr std::string_view kStudyKeys[] = {"schema", "notes",  "suite",     "source", "promised", "scenario",
+                                           "set",    "inside", "tolerance", "fits",   "settings", "tables",
+                                           "checks", "each",   "summary",   "group",  "slow"};
 constexpr std::string_view kCheckKeys[] = {
     "id",     "what",     "unit",    "source",    "scenario", "set",    "each",   "rows",
     "by",     "value",    "summary", "reference", "at_most",  "holds",  "inside", "tolerance",
-    "points", "promised", "role",    "fitted_to", "reason",   "judged", "family"};
+    "points", "promised", "role",    "fitted_to", "reason",   "judged", "family", "group"};
 constexpr std::string_view kContextKeys[] = {"count", "tokens", "new_tokens", "output_tokens"};
 constexpr std::string_view kRangeKeys[] = {"from", "to"};
 // In the order of Summary.
 constexpr std::string_view kRowsKeys[] = {"csv", "where", "if", "set"};
-constexpr std::string_view kTurnsKeys[] = {"from_s", "to_s", "from_session", "to_session"};
+constexpr std::string_view kTurnsKeys[] = {"from_s", "to_s", "from_session", "to_session", "answered_by_s"};
 constexpr std::string_view kSummaries[] = {"none", "mean", "median_error", "worst_error"};
 
 // A part of the file and where it stands.
@@ -113,6 +113,7 @@ class Reader {
     part.know(kStudyKeys);
     suite_ = part.text("suite", std::filesystem::path(study_.file).stem().string());
     source_ = part.text("source", "");
+    study_.is_slow = part.has("slow") && part.at("slow").flag();
     promised_ = !part.has("promised") || part.at("promised").flag();
     if (part.has("inside")) inside_ = part.at("inside").number(0);
     if (part.has("tolerance")) tolerance_ = part.at("tolerance").number(0);
@@ -132,7 +133,10 @@ class Reader {
         tables_[name] = rows_of(part.at("tables").at(name));
       }
     }
-    setting_ = setting_of(part);
+    study_.setting = setting_of(part);
+    if (part.has("each")) each_ = settings_of(part, "each");
+    if (part.has("summary")) summary_ = summary_of(part.at("summary"));
+    group_ = part.text("group", "");
     for (const Part& one : part.at("checks").items()) study_.checks.push_back(check_of(one));
     if (study_.checks.empty()) part.at("checks").fail("one check or more");
   }
@@ -167,17 +171,25 @@ class Reader {
       } else if (key == "turns") {
         part.at(key).know(kTurnsKeys);
         for (const auto& [bound, number] : value.items()) one.turns[bound] = part.at(key).at(bound).number(0);
+      } else if (key == "workload") {
+        one.workload = with_data_folder(value, one.missing).dump();
       } else if (key != "quick") {
-        one.changes.push_back(key + "=" + change_text(with_data_folder(value)));
+        one.changes.push_back(key + "=" + change_text(with_data_folder(value, one.missing)));
       }
     }
     return options_.quick && part.has("quick") ? one.with(setting(part.at("quick"))) : one;
   }
 
-  Json with_data_folder(const Json& value) const {
+  Json with_data_folder(const Json& value, std::string& missing) const {
+    Json changed = value;
+    if (value.is_structured()) {
+      for (Json& item : changed) item = with_data_folder(item, missing);
+      return changed;
+    }
     if (!value.is_string() || !value.get_ref<const std::string&>().starts_with(kDataPrefix)) return value;
-    const std::string path = in_data_folder(value);
-    return path.starts_with(kDataPrefix) ? value : Json(std::filesystem::absolute(path).string());
+    const std::optional<std::string> path = data_file(value);
+    if (!path) missing = in_data_folder(value);
+    return path ? Json(std::filesystem::absolute(*path).string()) : value;
   }
 
   std::string nearest(const std::string& name) const {
@@ -235,9 +247,16 @@ class Reader {
     if (!path) return {.missing = in_data_folder(written), .rows = {}};
     std::vector<StudySetting> list;
     for (const TableRow& row : rows_of_table(*path)) {
-      if (!is_wanted(part, row)) continue;
-      const Json filled = part.has("set") ? filled_in(part.at("set").json(), row) : Json::object();
-      list.push_back(setting({filled, part.place() + ".set"}));
+      std::optional<Json> filled;
+      try {
+        if (is_wanted(part, row)) {
+          filled = part.has("set") ? filled_in(part.at("set").json(), row) : Json::object();
+        }
+      } catch (const InputError& error) {
+        throw InputError(part.place() + ": " + error.what());
+      }
+      if (!filled) continue;
+      list.push_back(setting({*filled, part.place() + ".set"}));
       list.back().row = row;
     }
     if (list.empty()) part.fail("conditions that a row meets");
@@ -247,7 +266,8 @@ class Reader {
   // The settings that a check is about, one after the other; a file of theirs that is not there.
   Table cases_of(const Part& part) const {
     Table all;
-    if (!part.has("rows")) return {.missing = {}, .rows = settings_of(part, "each")};
+    if (!part.has("rows"))
+      return {.missing = {}, .rows = part.has("each") ? settings_of(part, "each") : each_};
     for (const Part& name : part.at("rows").items_or_one()) {
       const auto table = tables_.find(name.text());
       if (table == tables_.end()) name.fail("the name of a table");
@@ -261,7 +281,7 @@ class Reader {
     if (part.has("where")) {
       for (const auto& [column, value] : part.at("where").json().items()) {
         const auto found = row.find(column);
-        if (found == row.end()) number_of(row, column);
+        if (found == row.end()) column_number(row, column);
         bool is_one = false;
         for (const Part& allowed : part.at("where").at(column).items_or_one()) {
           is_one |= allowed.json() == found->second;
@@ -312,6 +332,8 @@ class Reader {
       part.fail("numbers or expressions, not both");
   }
 
+  static Summary summary_of(const Part& part) { return static_cast<Summary>(part.one_of(kSummaries)); }
+
   // How far off a number may be, and what is known of it beside.
   void read_terms(const Part& part, Check& check) const {
     const bool is_share = part.has("points") && part.at("points").flag();
@@ -328,20 +350,25 @@ class Reader {
     part.know(kCheckKeys);
     StudyCheck one;
     one.place = part.place();
-    one.setting = setting_.with(setting_of(part));
+    one.setting = study_.setting.with(setting_of(part));
     Check& check = one.check;
     check.id = part.at("id").text();
     check.suite = suite_;
     check.what = part.text("what", check.id) + (part.has("unit") ? ", " + part.at("unit").text() : "");
     check.source = part.text("source", source_);
+    one.group = part.text("group", group_);
     read_terms(part, check);
     const Table cases = cases_of(part);
-    if (!cases.missing.empty()) {
-      check.reason = "no " + cases.missing + " (--data)";
-      return one;
-    }
+    std::string missing = cases.missing;
     for (const StudySetting& outer : cases.rows) {
       for (const StudySetting& inner : settings_of(part, "by")) one.each.push_back(outer.with(inner));
+    }
+    for (const StudySetting& each : one.each) {
+      if (const StudySetting all = one.setting.with(each); !all.missing.empty()) missing = all.missing;
+    }
+    if (!missing.empty() && part.has("value")) {
+      check.reason = "no " + missing + " (--data)";
+      return one;
     }
     if (part.has("reference")) read_reference(part.at("reference"), one);
     if (!part.has("value")) {
@@ -351,14 +378,15 @@ class Reader {
     for (const Part& value : part.at("value").items_or_one()) one.values.push_back(value.text());
     if (part.has("judged")) one.judged = part.at("judged").flag();
     one.family = part.text("family", "");
-    if (part.has("summary")) one.summary = static_cast<Summary>(part.at("summary").one_of(kSummaries));
+    one.summary = part.has("summary") ? summary_of(part.at("summary")) : summary_;
     if (part.has("holds")) {
       one.holds = part.at("holds").text();
       check.claim = Claim::order;
       return one;
     }
-    part.at("reference");
-    if (one.summary >= Summary::median_error) {
+    const bool is_error = one.summary >= Summary::median_error;
+    if (is_error || !part.has("at_most")) part.at("reference");
+    if (is_error || part.has("at_most")) {
       check.claim = Claim::at_most;
       if (one.judged) one.most = part.at("at_most").number(0);
     }
@@ -372,7 +400,9 @@ class Reader {
   double inside_ = 0.02, tolerance_ = 0.1;
   std::map<std::string, std::vector<std::string>> fits_;
   std::map<std::string, Table> tables_;
-  StudySetting setting_;
+  std::vector<StudySetting> each_ = {{}};
+  Summary summary_ = Summary::none;
+  std::string group_;
 };
 
 }  // namespace
@@ -382,6 +412,8 @@ StudySetting StudySetting::with(const StudySetting& more) const {
   if (!more.scenario.empty()) both.scenario = more.scenario;
   both.changes.insert(both.changes.end(), more.changes.begin(), more.changes.end());
   for (const auto& [field, value] : more.contexts) both.contexts[field] = value;
+  if (!more.missing.empty()) both.missing = more.missing;
+  if (!more.workload.empty()) both.workload = more.workload;
   for (const auto& [bound, value] : more.turns) both.turns[bound] = value;
   if (!more.row.empty()) both.row = more.row;
   return both;
@@ -401,7 +433,7 @@ StoredContexts StudySetting::stored_contexts() const {
 Study read_study(std::string_view text, const std::string& file, bool is_shipped,
                  const StudyOptions& options) {
   const Json json = parse_json(text, file);
-  Study study{.file = file, .is_shipped = is_shipped, .settings = {}, .checks = {}};
+  Study study{.file = file, .is_shipped = is_shipped, .setting = {}, .settings = {}, .checks = {}};
   const Part part(json, file);
   if (!json.is_object()) part.fail("an object");
   const Part schema = part.at("schema");
@@ -422,6 +454,7 @@ std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& o
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with(kStudyFolder)) continue;
     Study study = read_study(file.text, std::string(file.path), true, options);
+    if (options.quick && study.is_slow) continue;
     if (study.checks.front().check.suite.starts_with(suite)) studies.push_back(std::move(study));
   }
   return studies;

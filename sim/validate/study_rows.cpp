@@ -35,7 +35,7 @@ std::optional<double> number_in(const std::string& text) {
 }
 
 double evaluate_over(const std::string& expression, const TableRow& row) {
-  return evaluate(expression, [&](const std::string& column) { return number_of(row, column); });
+  return evaluate(expression, [&](const std::string& column) { return column_number(row, column); });
 }
 
 std::string filled_in(const std::string& pattern, const TableRow& row) {
@@ -68,7 +68,7 @@ std::vector<TableRow> rows_of_table(const std::string& path) {
   return rows;
 }
 
-double number_of(const TableRow& row, const std::string& column) {
+double column_number(const TableRow& row, const std::string& column) {
   const auto found = row.find(column);
   if (found != row.end()) return number_in(found->second).value_or(std::nan(""));
   std::vector<std::string_view> columns;

@@ -15,7 +15,7 @@ using TableRow = std::map<std::string, std::string>;  // by column
 std::vector<TableRow> rows_of_table(const std::string& path);
 
 // The number of a column, NaN where it has none. Throws InputError, without a place, for an unknown column.
-double number_of(const TableRow& row, const std::string& column);
+double column_number(const TableRow& row, const std::string& column);
 
 // JSON in which "{column}" stands for the row's text, a number where it is one, and "{expression}" for what
 // an expression over columns gives.

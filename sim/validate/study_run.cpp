@@ -24,15 +24,52 @@ double named_figure(Lab& lab, const Study& study, StudySetting setting, std::str
   return figure(lab, setting, name);
 }
 
+// The checks before, which checks.GROUP.* sums up.
+struct Done {
+  std::vector<Check> checks = {};
+  std::vector<std::string> groups = {};
+
+  // compared, all: how many there are. outside_share: of those that were compared and are tests to which
+  // nothing was tuned.
+  double figure(const std::string& group, const std::string& name) const {
+    double all = 0, compared = 0, tests = 0, outside = 0;
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      if (groups[i] != group) continue;
+      const Check& check = checks[i];
+      const bool is_compared = check.verdict != Agreement::not_comparable;
+      const bool is_test = is_compared && check.role == Role::test && check.tuned.empty();
+      ++all;
+      compared += is_compared;
+      tests += is_test;
+      outside += is_test && check.verdict == Agreement::outside;
+    }
+    if (name == "all") return all;
+    if (name == "compared") return compared;
+    if (name == "outside_share") return outside / tests;
+    throw InputError("found the name \"checks." + group + "." + name +
+                     "\", allowed: all, compared, outside_share");
+  }
+};
+
+double figure_or_sum(Lab& lab, const Study& study, const Done& done, const StudySetting& setting,
+                     const std::string& name) {
+  constexpr std::string_view kChecks = "checks.";
+  if (!name.starts_with(kChecks)) return named_figure(lab, study, setting, name);
+  const std::size_t dot = name.find('.', kChecks.size());
+  return done.figure(name.substr(kChecks.size(), dot - kChecks.size()),
+                     dot == std::string::npos ? "" : name.substr(dot + 1));
+}
+
 // Of every setting each expression.
-std::vector<double> values_of(Lab& lab, const Study& study, const StudyCheck& one,
+std::vector<double> values_of(Lab& lab, const Study& study, const Done& done, const StudyCheck& one,
                               const std::vector<std::string>& expressions) {
   std::vector<double> values;
   for (const StudySetting& each : one.each) {
     const StudySetting setting = one.setting.with(each);
     for (const std::string& expression : expressions) {
-      values.push_back(evaluate(
-          expression, [&](const std::string& name) { return named_figure(lab, study, setting, name); }));
+      values.push_back(evaluate(expression, [&](const std::string& name) {
+        return figure_or_sum(lab, study, done, setting, name);
+      }));
     }
   }
   return values;
@@ -74,14 +111,16 @@ bool holds(Lab& lab, const Study& study, const StudyCheck& one, const std::vecto
          }) != 0;
 }
 
-Check judged(Lab& lab, const Study& study, const StudyCheck& one) {
+Check judged(Lab& lab, const Study& study, const Done& done, const StudyCheck& one) {
   Check check = one.check;
   if (one.values.empty()) return check;
-  check.simulated = values_of(lab, study, one, one.values);
+  check.simulated = values_of(lab, study, done, one, one.values);
   if (one.summary == Summary::mean) check.simulated = means(check.simulated, one.values.size());
-  if (!one.references.empty()) check.reference = values_of(lab, study, one, one.references);
+  if (!one.references.empty()) check.reference = values_of(lab, study, done, one, one.references);
   if (check.claim == Claim::order) {
     check.holds = holds(lab, study, one, check.simulated);
+  } else if (check.claim == Claim::at_most && one.summary < Summary::median_error) {
+    check.reference = {one.most};
   } else if (check.claim != Claim::range && check.reference.size() != check.simulated.size()) {
     throw InputError("reference: found " + std::to_string(check.reference.size()) + " numbers, allowed: " +
                      std::to_string(check.simulated.size()) + ", one for each simulated one");
@@ -96,16 +135,31 @@ Check judged(Lab& lab, const Study& study, const StudyCheck& one) {
   return check;
 }
 
-std::vector<Check> judged(Lab& lab, const Study& study) {
-  std::vector<Check> checks;
-  for (const StudyCheck& one : study.checks) {
-    try {
-      checks.push_back(judged(lab, study, one));
-    } catch (const InputError& error) {
-      throw InputError(one.place + ": " + error.what());
+// Whether it sums up others.
+bool is_sum(const StudyCheck& one) {
+  return std::any_of(one.values.begin(), one.values.end(),
+                     [](const std::string& value) { return value.starts_with("checks."); });
+}
+
+// Those that sum up others come last, though they stand where they are written.
+void judge_all(Lab& lab, std::span<const Study> studies, Done& done) {
+  for (const bool sums : {false, true}) {
+    std::size_t place = 0;
+    for (const Study& study : studies) {
+      for (const StudyCheck& one : study.checks) {
+        if (!sums) {
+          done.checks.push_back(one.check);
+          done.groups.push_back(one.group);
+        }
+        try {
+          if (is_sum(one) == sums) done.checks[place] = judged(lab, study, done, one);
+        } catch (const InputError& error) {
+          throw InputError(one.place + ": " + error.what());
+        }
+        ++place;
+      }
     }
   }
-  return checks;
 }
 
 }  // namespace
@@ -167,7 +221,7 @@ std::vector<MeasuredRun> measured_runs(std::span<const Study> studies) {
     for (const StudyCheck& one : study.checks) {
       if (one.family.empty() || one.each.empty()) continue;
       const std::vector<double> references =
-          one.references.empty() ? one.check.reference : values_of(lab, study, one, one.references);
+          one.references.empty() ? one.check.reference : values_of(lab, study, {}, one, one.references);
       const std::size_t of_each = one.values.size();
       for (std::size_t i = 0; i < one.each.size(); ++i) {
         runs.add(lab, one, one.setting.with(one.each[i]),
@@ -179,16 +233,14 @@ std::vector<MeasuredRun> measured_runs(std::span<const Study> studies) {
 }
 
 std::vector<Check> run_studies(std::span<const Study> studies) {
-  std::vector<Check> checks;
-  if (studies.empty()) return checks;
+  if (studies.empty()) return {};
   Lab lab(studies.front().is_shipped);
+  Done done;
   do {
-    checks.clear();
-    for (const Study& study : studies) {
-      for (Check& check : judged(lab, study)) checks.push_back(std::move(check));
-    }
+    done = {};
+    judge_all(lab, studies, done);
   } while (lab.run_missing());
-  return checks;
+  return std::move(done.checks);
 }
 
 }  // namespace kvcap

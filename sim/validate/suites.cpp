@@ -23,13 +23,19 @@ struct Suite {
 
 std::vector<Check> paper_checks(const SuiteOptions& options) { return study_checks("papers", options); }
 std::vector<Check> fidelity_checks(const SuiteOptions& options) { return study_checks("fidelity", options); }
+std::vector<Check> stacks_checks(const SuiteOptions& options) {
+  std::vector<Check> checks = study_checks("stacks", options);
+  if (options.quick) return checks;
+  for (Check& check : pulse_checks(options.data_folder)) checks.push_back(std::move(check));
+  return checks;
+}
 std::vector<Check> stored_twin_checks(const SuiteOptions&) { return twin_checks(); }
 
 const std::array kSuites = {Suite{"papers", paper_checks},
                             Suite{"queueing", queueing_checks},
                             Suite{"measured", measured_checks, {"hardware", "vllm-real", "runs"}},
                             Suite{"fit", fit_checks, {"runs"}},
-                            Suite{"stacks", stacks_checks, {"stacks.json", "runs"}},
+                            Suite{"stacks", stacks_checks, {"runs"}},
                             Suite{"hits", hits_checks, {"traces/mooncake_conversation_trace.jsonl.gz"}},
                             Suite{"uncertainty", uncertainty_checks, {"hardware", "device", "runs"}},
                             Suite{"fidelity", fidelity_checks},
@@ -67,12 +73,7 @@ std::span<const Headline> headlines() {
 
 std::vector<Check> measured_checks(const SuiteOptions& options) {
   std::vector<Check> checks = kernel_checks(options.data_folder);
-  for (const auto& checks_of_runs : {vllm_run_checks, vllm_h100_checks}) {
-    const std::vector<Check> runs = checks_of_runs(options.data_folder);
-    checks.insert(checks.end(), runs.begin(), runs.end());
-  }
-  const std::vector<Check> studies = study_checks("measured", options);
-  checks.insert(checks.end(), studies.begin(), studies.end());
+  for (Check& check : study_checks("measured", options)) checks.push_back(std::move(check));
   return checks;
 }
 

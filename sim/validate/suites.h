@@ -23,8 +23,8 @@ std::vector<Check> queueing_checks(const SuiteOptions& options);
 // Kernels (measured_kernels.cpp) and a whole run (vllm_run.cpp).
 std::vector<Check> measured_checks(const SuiteOptions& options);
 std::vector<Check> hits_checks(const SuiteOptions& options);
-// Published measurements of production stacks.
-std::vector<Check> stacks_checks(const SuiteOptions& options);
+// The hit rate of a real vLLM over time (`data`/runs/llmservingsim-ispass26).
+std::vector<Check> pulse_checks(const std::string& data);
 
 // The errors that profiles state, computed again from the kernels that were measured, and how many measured
 // means of real servers the model intervals contain that follow from them.

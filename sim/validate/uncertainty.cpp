@@ -249,10 +249,10 @@ Check coverage_check(const std::string& id, const Coverage& coverage) {
 
 std::vector<Check> coverage_checks(const SuiteOptions& options) {
   const std::string& data = options.data_folder;
-  std::vector<MeasuredRun> runs = stacks_runs();
-  for (const auto& more : {vllm_runs(data), vllm_h100_runs(data),
-                           measured_runs(shipped_studies("measured", {.data_folder = data}))}) {
-    runs.insert(runs.end(), more.begin(), more.end());
+  std::vector<MeasuredRun> runs;
+  for (const char* suite : {"stacks", "measured"}) {
+    for (MeasuredRun& run : measured_runs(shipped_studies(suite, {.data_folder = data})))
+      runs.push_back(std::move(run));
   }
   if (options.quick) {
     std::vector<MeasuredRun> some;
