@@ -287,6 +287,13 @@ TEST_F(Cli, AStudyOfOnesOwnFailsWhereItsNumbersAreOutside) {
   EXPECT_EQ(kvcap({"validate", path("chat.json")}).exit_code, 2);
 }
 
+// The example of a server's own figures, as a user would run it in CI.
+TEST_F(Cli, TheExampleOfAServersOwnBenchHolds) {
+  const Outcome done = kvcap({"validate", KVCAP_SOURCE_DIR "/scenarios/studies/bench.json"});
+  EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
+  EXPECT_NE(done.out.find("bench.itl "), std::string::npos) << done.out;
+}
+
 // The first pass of what the project ships: everything but what simulations give. ./dev validate runs them
 // all.
 TEST(ShippedStudies, SayOfEveryNumberWhatItIsAndWhyOfWhatCannotBeCompared) {
