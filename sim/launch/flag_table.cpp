@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "launch/flag_rows.h"
+#include "launch/values.h"
 
 namespace kvcap {
 namespace {
@@ -47,6 +48,17 @@ std::vector<FlagRow> all_rows() {
 std::span<const FlagRow> flag_table() {
   static const std::vector<FlagRow> rows = all_rows();
   return rows;
+}
+
+std::string default_text(const FlagDefault& engine_default) {
+  struct Text {
+    std::string operator()(std::monostate) { return ""; }
+    std::string operator()(bool on) { return on ? "on" : "off"; }
+    std::string operator()(int64_t integer) { return std::to_string(integer); }
+    std::string operator()(double number) { return number_json(number); }
+    std::string operator()(std::string_view word) { return std::string(word); }
+  };
+  return std::visit(Text(), engine_default.value) + std::string(engine_default.words);
 }
 
 std::string_view source_text(std::string_view key) {
