@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kFlagColumns = 100;
 
 std::string shown_default(const FlagRow& row) {
-  const std::string text = default_text(row.engine_default);
+  const std::string text = default_text(row);
   return text.empty() ? "none" : text;
 }
 
@@ -96,7 +96,7 @@ Json stack_json(Stack stack) {
   Json list = Json::array();
   for (const FlagRow& row : flag_table()) {
     if (row.stack != stack) continue;
-    const std::string text = default_text(row.engine_default);
+    const std::string text = default_text(row);
     constexpr const char* kEffects[] = {"sets",       "none",      "not_simulated",
                                         "of_hybrids", "of_length", "kernels"};
     list.push_back({{"flags", row.names},

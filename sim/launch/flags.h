@@ -72,8 +72,8 @@ struct FlagRow {
   // The flag turns a policy on: `storage`, or with the form storage what `words` say. A flag of that form
   // that does not start a policy only chooses which one another flag starts.
   bool starts_storage = false;
-  FlagDefault engine_default = {};
-  std::string_view source = {};  // key of source_text()
+  FlagDefault engine_default = {};  // none: what the policy's row says, of flags that set a field of it
+  std::string_view source = {};     // key of source_text()
   FlagEffect effect = FlagEffect::sets;
 };
 std::span<const FlagRow> flag_table();
@@ -91,7 +91,7 @@ bool is_flag_or_member(Stack engine, const std::string& flag, const std::string&
 std::vector<std::string_view> flag_names(Stack engine);
 std::string_view first_name(const FlagRow& row);
 // A default as the engine's pages print it: "1024; 256 below 70 GiB and on A100". Empty: none is known.
-std::string default_text(const FlagDefault& engine_default);
+std::string default_text(const FlagRow& row);
 
 // "a=1 b=" to pairs; a text without = is a word alone.
 struct Word {

@@ -254,7 +254,6 @@ constexpr FlagRow kVllmRows[] = {
      .form = words,
      .words = "true=eviction false=step",
      .storage = "vllm_offload",
-     .engine_default = {"false"},
      .source = "v-simple"},
     {.stack = vllm,
      .names = "--kv-transfer-config.kv_connector_extra_config.num_cpu_blocks",
@@ -300,7 +299,6 @@ constexpr FlagRow kVllmRows[] = {
      .form = words,
      .words = "true=false false=true",
      .storage = "vllm_offload",
-     .engine_default = {"true"},
      .source = "v-off"},
 };
 

@@ -111,7 +111,7 @@ std::string line_of(const FlagRow& row) {
   add("per rank", row.is_per_rank ? "yes" : "");
   add("storage", row.storage);
   add("starts it", row.starts_storage ? "yes" : "");
-  add("default", default_text(row.engine_default));
+  add("default", default_text(row));
   add("effect", std::to_string(static_cast<int>(row.effect)));
   add("source", source_text(row.source));
   return line;
