@@ -5,7 +5,7 @@
 #include "scenario/fields.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
-#include "scenario/places.h"
+#include "base/places.h"
 
 namespace kvcap {
 namespace {
