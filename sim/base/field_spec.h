@@ -1,6 +1,7 @@
 // What a field of a configuration file may be, and what it means: one row of the table of fields.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -21,6 +22,17 @@ struct FieldSpec {
   std::span<const int64_t> integers = {};          // integer: the only values
   std::string_view reference = {};                 // object: also a name or a path; says of what
   std::string_view shorthand = {};                 // object: also an integer, the field of this name
+  std::size_t least = 0;                           // list, object with keys of its own: how many there are
+  std::string_view shape = {};  // what errors say of one in place of "an object", "an array"
+
+  // Of one value of a list.
+  constexpr FieldSpec of_one() const {
+    FieldSpec one = *this;
+    one.required = false;
+    one.least = 0;
+    one.shape = {};
+    return one;
+  }
 };
 
 }  // namespace kvcap

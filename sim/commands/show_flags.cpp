@@ -14,8 +14,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kFlagColumns = 100;
 
-std::string_view shown_default(const FlagRow& row) {
-  return row.engine_default.empty() ? "none" : row.engine_default;
+std::string shown_default(const FlagRow& row) {
+  const std::string text = default_text(row);
+  return text.empty() ? "none" : text;
 }
 
 // What a value means in the unit of the field, where it is not the value itself.
@@ -76,7 +77,7 @@ void print_names(const char* title, Stack stack, FlagEffect effect) {
 void print_stack(Stack stack) {
   for (const FlagRow* row : rows_of(stack, FlagEffect::sets)) {
     print_format("%s\n    %s; default %s\n", std::string(row->names).c_str(), std::string(row->field).c_str(),
-                 std::string(shown_default(*row)).c_str());
+                 shown_default(*row).c_str());
     if (const std::string values = meaning(*row); !values.empty()) {
       for (const std::string& line : wrap(values, kFlagColumns - 4)) print_format("    %s\n", line.c_str());
     }
@@ -95,13 +96,14 @@ Json stack_json(Stack stack) {
   Json list = Json::array();
   for (const FlagRow& row : flag_table()) {
     if (row.stack != stack) continue;
+    const std::string text = default_text(row);
     constexpr const char* kEffects[] = {"sets",       "none",      "not_simulated",
                                         "of_hybrids", "of_length", "kernels"};
     list.push_back({{"flags", row.names},
                     {"effect", kEffects[static_cast<std::size_t>(row.effect)]},
                     {"field", row.field.empty() ? Json() : Json(row.field)},
                     {"values", meaning(row).empty() ? Json() : Json(meaning(row))},
-                    {"default", row.engine_default.empty() ? Json() : Json(row.engine_default)},
+                    {"default", text.empty() ? Json() : Json(text)},
                     {"source", source_text(row.source)}});
   }
   return list;
@@ -137,7 +139,7 @@ std::vector<std::string> policy_flag_lines(std::string_view policy) {
   std::vector<std::string> lines;
   for (const FlagRow* row : flags_of_policy(policy)) {
     lines.push_back(std::string(first_name(*row)) + ": " + std::string(row->field) + "; default " +
-                    std::string(shown_default(*row)) + "; " + std::string(source_text(row->source)));
+                    shown_default(*row) + "; " + std::string(source_text(row->source)));
   }
   return lines;
 }

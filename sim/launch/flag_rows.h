@@ -20,6 +20,7 @@ std::vector<FlagRow> known_flags();
 // Fields, units and words that rows of several stacks share.
 inline constexpr double kGibBytes = 1073741824, kGbBytes = 1e9;
 inline constexpr std::string_view kDramBytes = "policy.tiers.dram.capacity_bytes";
+inline constexpr std::string_view kDramOverGpu = "policy.tiers.dram.capacity_over_gpu";
 inline constexpr std::string_view kSsdBytes = "policy.tiers.ssd.capacity_bytes";
 inline constexpr std::string_view kKvDtypes =
     "auto= bfloat16=2 bf16=2 float16=2 fp8=1 fp8_e4m3=1 fp8_e5m2=1 fp8_ds_mla=";

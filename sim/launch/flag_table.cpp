@@ -2,6 +2,10 @@
 #include <vector>
 
 #include "launch/flag_rows.h"
+#include "launch/line_parts.h"
+#include "launch/stack_tiers.h"
+#include "launch/values.h"
+#include "policy/table.h"
 
 namespace kvcap {
 namespace {
@@ -42,11 +46,40 @@ std::vector<FlagRow> all_rows() {
   return rows;
 }
 
+// What the policy that reads the flag has without it.
+std::string stock_text(const FlagRow& row) {
+  if (row.field == kDramBytes) {
+    return integer_json(stack_tier(row.storage, "dram")->capacity_per_gpu_bytes.value() / row.unit);
+  }
+  if (row.field == kDramOverGpu) {
+    return number_json(stack_tier(row.storage, "dram")->capacity_over_gpu.value());
+  }
+  Scenario scenario;
+  scenario.policy = with_preset({.name = std::string(row.storage)});
+  const std::string_view key = row.field.substr(row.field.find('.') + 1);
+  const std::string value = plain_text(write_scenario(scenario).at("policy").at(std::string(key)));
+  return row.form == FlagForm::words ? word_for(row, value).value() : value;
+}
+
 }  // namespace
 
 std::span<const FlagRow> flag_table() {
   static const std::vector<FlagRow> rows = all_rows();
   return rows;
+}
+
+std::string default_text(const FlagRow& row) {
+  struct Text {
+    std::string operator()(std::monostate) { return ""; }
+    std::string operator()(bool on) { return on ? "on" : "off"; }
+    std::string operator()(int64_t integer) { return std::to_string(integer); }
+    std::string operator()(double number) { return number_json(number); }
+    std::string operator()(std::string_view word) { return std::string(word); }
+  };
+  const std::string text =
+      std::visit(Text(), row.engine_default.value) + std::string(row.engine_default.words);
+  const bool is_policys = !row.storage.empty() && row.field.starts_with("policy.");
+  return text.empty() && is_policys ? stock_text(row) : text;
 }
 
 std::string_view source_text(std::string_view key) {

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace kvcap {
@@ -48,6 +49,13 @@ enum class FlagForm : uint8_t {
   quantization  // words: what it quantises to while loading; else what the checkpoint has to be already
 };
 
+// What an engine takes where a line leaves a flag out. The value is an integer, a number or a word as the
+// row's form takes one, and for flags without a value whether they are on; none where the engine derives it.
+struct FlagDefault {
+  std::variant<std::monostate, bool, int64_t, double, std::string_view> value = {};
+  std::string_view words = {};  // what it depends on, printed behind the value
+};
+
 struct FlagRow {
   Stack stack = Stack::vllm;
   // Separated by spaces: "--tensor-parallel-size -tp"; the first is written back. Capitals: a variable.
@@ -64,8 +72,8 @@ struct FlagRow {
   // The flag turns a policy on: `storage`, or with the form storage what `words` say. A flag of that form
   // that does not start a policy only chooses which one another flag starts.
   bool starts_storage = false;
-  std::string_view engine_default = {};  // as the engine's pages print it
-  std::string_view source = {};          // key of source_text()
+  FlagDefault engine_default = {};  // none: what the policy's row says, of flags that set a field of it
+  std::string_view source = {};     // key of source_text()
   FlagEffect effect = FlagEffect::sets;
 };
 std::span<const FlagRow> flag_table();
@@ -82,6 +90,8 @@ bool is_flag_or_member(Stack engine, const std::string& flag, const std::string&
 // Every spelling that this engine's line may hold.
 std::vector<std::string_view> flag_names(Stack engine);
 std::string_view first_name(const FlagRow& row);
+// A default as the engine's pages print it: "1024; 256 below 70 GiB and on A100". Empty: none is known.
+std::string default_text(const FlagRow& row);
 
 // "a=1 b=" to pairs; a text without = is a word alone.
 struct Word {

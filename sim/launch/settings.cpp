@@ -412,7 +412,7 @@ class Overrides {
     for (const char* kind : {"dram", "ssd", "remote", "mooncake_store"}) {
       const auto said = tiers_.find(kind);
       if (said == tiers_.end()) continue;
-      const StackTier* tier = stack_tier(policy_, kind);
+      const TierOptions* tier = stack_tier(policy_, kind);
       KVCAP_CHECK(tier != nullptr);
       text += (text.empty() ? "" : ",") + tier_json(*tier, said->second);
     }

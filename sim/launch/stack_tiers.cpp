@@ -1,41 +1,34 @@
 #include "launch/stack_tiers.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+#include "launch/flags.h"
+#include "policy/table.h"
 
 namespace kvcap {
 namespace {
 
 constexpr std::string_view kMooncakeStore = "mooncake_store";
 
-// vLLM's secondary tiers never evict: docs/features/kv_offloading_usage.md@0078e9d.
-constexpr TierOptions kKept = {.eviction = EvictionKind::none};
-
-// In the order of distance from the GPU.
-const StackTier kStackTiers[] = {
-    {"vllm_offload", "dram", true},
-    {"vllm_offload", "ssd", false, kKept},
-    {"vllm_offload", "remote", false, kKept},
-    {"vllm_offload", kMooncakeStore, false, mooncake_store()},
-    {"lmcache", "dram", true, {.capacity_per_gpu_bytes = 5368709120}},
-    {"lmcache", "ssd", true},
-    {"lmcache", "remote", false},
-    {"lmcache", kMooncakeStore, false, mooncake_store()},
-    {"kvbm", "dram", true},
-    {"kvbm", "ssd", true, {.after_uses = 2}},  // its filter by frequency: kvbm-guide.md@04521f4
-    {"hicache", "dram", true, {.capacity_over_gpu = 2}},
-    {"hicache", "ssd", false},
-    {"hicache", "remote", false},
-    {"hicache", kMooncakeStore, false, mooncake_store()},
-    {"trtllm_offload", "dram", true},
-};
-
 }  // namespace
 
-const StackTier* stack_tier(std::string_view policy, std::string_view kind) {
-  for (const StackTier& one : kStackTiers) {
-    if (one.policy == policy && one.kind == kind) return &one;
+const TierOptions* stack_tier(std::string_view policy, std::string_view kind) {
+  const PolicyRow& row = policy_row(policy);
+  for (const std::span<const TierOptions> tiers : {row.tiers, row.other_tiers}) {
+    const auto found =
+        std::find_if(tiers.begin(), tiers.end(), [&](const auto& one) { return kind_name(one) == kind; });
+    if (found != tiers.end()) return &*found;
   }
   return nullptr;
+}
+
+bool has_size_flag(std::string_view policy, std::string_view kind) {
+  const std::string field = "policy.tiers." + std::string(kind) + ".capacity_bytes";
+  const std::vector<const FlagRow*> rows = flags_of_policy(policy);
+  return std::any_of(rows.begin(), rows.end(), [&](const FlagRow* row) { return row->field == field; });
 }
 
 std::string_view kind_name(const TierOptions& tier) {
@@ -43,11 +36,11 @@ std::string_view kind_name(const TierOptions& tier) {
   return is_store ? kMooncakeStore : name(tier.kind);
 }
 
-std::string tier_json(const StackTier& tier, const std::map<std::string, std::string>& members) {
-  nlohmann::ordered_json json = {{"kind", tier.kind}};
-  const TierOptions& own = tier.options;
+std::string tier_json(const TierOptions& own, const std::map<std::string, std::string>& members) {
+  const std::string_view kind = kind_name(own);
+  nlohmann::ordered_json json = {{"kind", kind}};
   // The kind of Mooncake Store says its options.
-  if (own.eviction && tier.kind != kMooncakeStore) json["eviction"] = eviction_row(*own.eviction).name;
+  if (own.eviction && kind != kMooncakeStore) json["eviction"] = eviction_row(*own.eviction).name;
   if (own.after_uses != 1) json["after_uses"] = own.after_uses;
   const bool is_sized = members.contains("capacity_bytes") || members.contains("capacity_over_gpu");
   if (own.capacity_per_gpu_bytes && !is_sized) json["capacity_per_gpu_bytes"] = *own.capacity_per_gpu_bytes;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <variant>
 
 #include "launch/line_parts.h"
 #include "launch/values.h"
@@ -23,9 +24,14 @@ const Json* at(const Json& json, std::string_view path) {
   return node;
 }
 
-// The first word of the engine's default: "1024" of "1024; 256 below 70 GiB".
-std::string_view default_word(const FlagRow& row) {
-  return row.engine_default.substr(0, row.engine_default.find_first_of(" ;,"));
+bool is_default(const FlagRow& row, double number) {
+  const auto* integer = std::get_if<int64_t>(&row.engine_default.value);
+  const auto* real = std::get_if<double>(&row.engine_default.value);
+  return (integer && static_cast<double>(*integer) == number) || (real && *real == number);
+}
+bool is_default(const FlagRow& row, std::string_view word) {
+  const auto* own = std::get_if<std::string_view>(&row.engine_default.value);
+  return own && *own == word;
 }
 
 // The flag of a field of `serving`; nothing where the engine has the value by itself.
@@ -35,13 +41,13 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
   const std::string flag(first_name(row)), text = plain_text(value);
   switch (row.form) {
     case FlagForm::present:
-      if (row.engine_default == "on") {
+      if (std::get<bool>(row.engine_default.value)) {
         return text == row.words ? std::nullopt : std::optional("--no-" + flag.substr(2));
       }
       return text == row.words ? std::optional(flag) : std::nullopt;
     case FlagForm::words: {
       const std::optional<std::string> word = word_for(row, text);
-      if (!word || *word == default_word(row)) return std::nullopt;
+      if (!word || is_default(row, *word)) return std::nullopt;
       // Any other word stands for a number of GPUs: all of the line's.
       return flag + " " +
              (*word == "*" ? plain_text(*at(serving_of_line, "serving.tensor_parallel_size")) : *word);
@@ -50,11 +56,8 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
       return flag + " " + std::to_string(value.get<int64_t>() / scenario.serving.block_size);
     case FlagForm::integer:
     case FlagForm::number:
-      if (row.unit != 1) {
-        const std::string number = number_json(value.get<double>() / row.unit);
-        return number == default_word(row) ? std::nullopt : std::optional(flag + " " + number);
-      }
-      if (default_word(row) == text) return std::nullopt;
+      if (is_default(row, value.get<double>() / row.unit)) return std::nullopt;
+      if (row.unit != 1) return flag + " " + number_json(value.get<double>() / row.unit);
       if (row.field == "serving.max_model_len" && value == scenario.model.max_position_embeddings) {
         return std::nullopt;
       }

@@ -31,13 +31,13 @@ using TierBytes = std::map<std::string_view, double>;  // by kind
 std::optional<TierBytes> tier_bytes(const Scenario& scenario) {
   TierBytes bytes;
   for (const TierOptions& tier : scenario.policy.tiers.value_or(std::vector<TierOptions>())) {
-    const StackTier* stack = stack_tier(scenario.policy.name, kind_name(tier));
+    const std::string_view kind = kind_name(tier);
+    const TierOptions* stack = stack_tier(scenario.policy.name, kind);
     const std::optional<TierFacts> facts = tier_facts(scenario.hardware, tier.kind);
-    if (!stack || !facts || (tier.capacity_over_gpu && !stack->options.capacity_over_gpu))
-      return std::nullopt;
+    if (!stack || !facts || (tier.capacity_over_gpu && !stack->capacity_over_gpu)) return std::nullopt;
     const double size = tier.capacity_bytes.value_or(facts->capacity_bytes);
-    if (!stack->has_size_flag && size != facts->capacity_bytes) return std::nullopt;
-    bytes[stack->kind] = size;
+    if (!has_size_flag(scenario.policy.name, kind) && size != facts->capacity_bytes) return std::nullopt;
+    bytes[kind] = size;
   }
   return bytes;
 }
@@ -53,9 +53,9 @@ Json stock_policy(Scenario scenario) {
   std::optional<std::vector<TierOptions>> tiers = policy.tiers;
   if (tiers) {
     for (TierOptions& tier : *tiers) {
-      const StackTier* stack = stack_tier(policy.name, kind_name(tier));
+      const TierOptions* stack = stack_tier(policy.name, kind_name(tier));
       if (!stack) continue;
-      TierOptions own = stack->options;
+      TierOptions own = *stack;
       own.kind = tier.kind;
       own.capacity_bytes = tier.capacity_bytes;
       own.capacity_per_gpu_bytes = tier.capacity_per_gpu_bytes;
@@ -181,7 +181,7 @@ bool add_hicache(const Scenario& scenario, const TierBytes& tiers, double gpus, 
   const std::optional<double> ratio = scenario.policy.tiers->front().capacity_over_gpu;
   if (!ratio) {
     words.push_back("--hicache-size " + size_text(tiers.at("dram") / gpus, kGb));
-  } else if (*ratio != stack_tier("hicache", "dram")->options.capacity_over_gpu) {
+  } else if (*ratio != stack_tier("hicache", "dram")->capacity_over_gpu) {
     words.push_back("--hicache-ratio " + number_json(*ratio));
   }
   const FlagRow& backend = *find_flags(Stack::sglang, "--hicache-storage-backend").front();

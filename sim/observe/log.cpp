@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/float_values.h"
 #include "base/input_error.h"
 #include "base/json_document.h"
+#include "base/read_fields.h"
 
 namespace kvcap {
 namespace {
@@ -33,128 +33,104 @@ Json counts_of(const Buckets& buckets) {
   return {{"bounds", bounds}, {"counts", buckets.counts}, {"sum", buckets.sum}};
 }
 
-// Fields of one line, checked one by one; what is wrong is thrown as a text without its place.
-struct BadField {
-  std::string what;
+constexpr double kMostTotal = 1e18;  // of a total
+
+struct HeaderLine {
+  ObservedEngine engine = ObservedEngine::vllm;
+  std::string address;
+  double every_s = 0;
+  int64_t engines = 1;
+  std::optional<double> started_s;
+  std::vector<std::string> models;
+  std::map<std::string, std::string> config;
 };
 
-double number_in(const Json& object, const std::string& key, bool required = true, double least = -1e300) {
-  const auto found = object.find(key);
-  if (found == object.end() && !required) return kNaN;
-  if (found == object.end() || !found->is_number() || !std::isfinite(found->get<double>()) ||
-      found->get<double>() < least) {
-    throw BadField{key + ": " + (found == object.end() ? "missing" : "found " + found->dump()) +
-                   ", allowed: a number" + (least == 0 ? " from 0 on" : "")};
-  }
-  return found->get<double>();
+FieldSpec time_spec(std::string_view meaning, bool required) {
+  return {.meaning = meaning, .unit = "s", .min = 0, .max = 1e12, .required = required};
 }
 
-const Json& member(const Json& object, const std::string& key, Json::value_t kind, const char* allowed) {
-  const auto found = object.find(key);
-  if (found == object.end() || found->type() != kind)
-    throw BadField{key + (found == object.end() ? ": missing" : ": found another kind of value") +
-                   ", allowed: " + allowed};
-  return *found;
-}
-
-std::string text_in(const Json& object, const std::string& key) {
-  return member(object, key, Json::value_t::string, "a text").get<std::string>();
+void describe(FieldVisitor& v, HeaderLine& o) {
+  v.schema(kSchema, true);
+  v.field("engine", o.engine, {.meaning = "of the server", .required = true});
+  v.field("address", o.address, {.meaning = "as the user gave it", .required = true});
+  v.field("every_s", o.every_s, time_spec("between scrapes; 0: at no intervals", true));
+  v.field("engines", o.engines,
+          {.meaning = "that the figures are sums over", .min = 1, .max = 1e6, .required = true});
+  v.field("server_started_s", o.started_s, time_spec("Unix time from which totals count", false));
+  v.field("models", o.models, {.meaning = "that are served", .required = true});
+  v.field("config", o.config, {.meaning = "labels of the engine's cache_config_info", .required = true});
 }
 
 template <std::size_t n>
-void read_named(const Json& line, const std::string& key, const std::string_view (&names)[n],
-                std::array<double, n>& values) {
-  const Json& object = member(line, key, Json::value_t::object, "an object");
-  for (std::size_t i = 0; i < n; ++i) values[i] = number_in(object, std::string(names[i]), false, 0);
+void describe_named(FieldVisitor& v, std::string_view key, const std::string_view (&names)[n],
+                    std::array<double, n>& values) {
+  values.fill(kNaN);
+  v.group(key, {.required = true}, [&](FieldVisitor& in) {
+    for (std::size_t i = 0; i < n; ++i) in.field(names[i], values[i], {.min = 0, .max = kMostTotal});
+  });
 }
 
-std::vector<double> ascending(const Json& object, const std::string& key) {
-  std::vector<double> numbers;
-  for (const Json& one : member(object, key, Json::value_t::array, "an array of numbers")) {
-    if (!one.is_number() || !std::isfinite(one.get<double>()) || one.get<double>() < 0 ||
-        (!numbers.empty() && one.get<double>() < numbers.back())) {
-      throw BadField{key + ": found " + one.dump() + ", allowed: ascending numbers from 0 on"};
-    }
-    numbers.push_back(one.get<double>());
-  }
-  return numbers;
+}  // namespace
+
+// FieldVisitor finds them by the namespace of their argument.
+static void describe(FieldVisitor& v, Buckets& o) {
+  v.field("bounds", o.bounds, {.meaning = "ascending", .min = 0, .max = kMostTotal, .required = true});
+  v.field(
+      "counts", o.counts,
+      {.meaning = "of values up to each bound, and of all", .min = 0, .max = kMostTotal, .required = true});
+  v.field("sum", o.sum,
+          {.meaning = "of the values", .min = -kMostTotal, .max = kMostTotal, .required = true});
 }
 
-Buckets read_buckets(const Json& object) {
-  Buckets buckets;
-  buckets.bounds = ascending(object, "bounds");
-  buckets.counts = ascending(object, "counts");
-  buckets.sum = number_in(object, "sum");
-  buckets.bounds.push_back(std::numeric_limits<double>::infinity());
-  if (buckets.bounds.size() != buckets.counts.size())
-    throw BadField{"counts: found " + std::to_string(buckets.counts.size()) +
-                   ", allowed: one more than bounds"};
-  return buckets;
+static void describe(FieldVisitor& v, Snapshot& o) {
+  v.field("unix_s", o.unix_s, time_spec("when it was scraped", true));
+  v.field("server_started_s", o.started_s, time_spec("Unix time from which totals count", false));
+  v.field("refused", o.refused, {.meaning = "figures with values that no server can have"});
+  describe_named(v, "counters", kCounterNames, o.counters);
+  describe_named(v, "gauges", kGaugeNames, o.gauges);
+  v.group("histograms", {.required = true}, [&](FieldVisitor& in) {
+    for (std::size_t i = 0; i < o.spreads.size(); ++i) in.field(kSpreadNames[i], o.spreads[i]);
+  });
 }
 
-struct Header {
-  ObservedEngine engine = ObservedEngine::vllm;
-  std::map<std::string, std::string> config;
-  std::set<std::string> models;
-  int64_t engines = 1;
-  std::optional<double> started_s;
-};
-
-Header read_header(const Json& line, ObservedLog& log) {
-  Header header;
-  const std::string engine = text_in(line, "engine");
-  const auto* const found =
-      std::find(std::begin(kObservedEngineNames), std::end(kObservedEngineNames), engine);
-  if (found == std::end(kObservedEngineNames))
-    throw BadField{"engine: found \"" + engine + "\", allowed: vllm, sglang"};
-  header.engine = static_cast<ObservedEngine>(found - std::begin(kObservedEngineNames));
-  log.address = text_in(line, "address");
-  log.every_s = number_in(line, "every_s");
-  header.engines = static_cast<int64_t>(std::clamp(number_in(line, "engines"), 1.0, 1e6));
-  if (line.contains("server_started_s")) header.started_s = number_in(line, "server_started_s");
-  for (const Json& model : member(line, "models", Json::value_t::array, "an array of texts")) {
-    if (!model.is_string()) throw BadField{"models: found " + model.dump() + ", allowed: texts"};
-    header.models.insert(model.get<std::string>());
-  }
-  for (const auto& [key, value] : member(line, "config", Json::value_t::object, "an object").items()) {
-    if (!value.is_string()) throw BadField{"config." + key + ": found " + value.dump() + ", allowed: a text"};
-    header.config[key] = value.get<std::string>();
-  }
-  return header;
+static void describe(FieldVisitor& v, FailedScrape& o) {
+  v.field("unix_s", o.unix_s, time_spec("when it was tried", true));
+  v.field("failed", o.reason, {.meaning = "why", .required = true});
 }
 
-Snapshot read_snapshot(const Json& line, const Header& header) {
-  Snapshot snapshot;
-  snapshot.unix_s = number_in(line, "unix_s");
+namespace {
+
+void check_ascending(const std::vector<double>& numbers, const std::string& place) {
+  const auto falls = std::is_sorted_until(numbers.begin(), numbers.end());
+  if (falls != numbers.end()) refuse_field(place, *falls, "ascending numbers");
+}
+
+// The file leaves out the last bound, infinity.
+void close_buckets(Buckets& buckets, const std::string& place) {
+  if (buckets.bounds.empty() && buckets.counts.empty()) return;
+  check_ascending(buckets.bounds, place + ".bounds");
+  check_ascending(buckets.counts, place + ".counts");
+  buckets.bounds.push_back(kInfinity);
+  if (buckets.bounds.size() == buckets.counts.size()) return;
+  throw InputError(place + ".counts: found " + std::to_string(buckets.counts.size()) +
+                   ", allowed: one more than bounds");
+}
+
+Snapshot read_snapshot(const Json& line, const HeaderLine& header, const std::string& place) {
+  Snapshot snapshot = read_fields<Snapshot>(line, place);
   snapshot.engine = header.engine;
   snapshot.config = header.config;
-  snapshot.models = header.models;
+  snapshot.models = {header.models.begin(), header.models.end()};
   snapshot.engines = header.engines;
-  snapshot.started_s = header.started_s;
-  if (line.contains("server_started_s")) snapshot.started_s = number_in(line, "server_started_s");
-  if (line.contains("refused")) {
-    for (const auto& [figure, text] : member(line, "refused", Json::value_t::object, "an object").items()) {
-      if (!text.is_string())
-        throw BadField{"refused." + figure + ": found " + text.dump() + ", allowed: a text"};
-      snapshot.refused[figure] = text.get<std::string>();
-    }
-  }
-  read_named(line, "counters", kCounterNames, snapshot.counters);
-  read_named(line, "gauges", kGaugeNames, snapshot.gauges);
-  const Json& spreads = member(line, "histograms", Json::value_t::object, "an object");
   for (std::size_t i = 0; i < snapshot.spreads.size(); ++i) {
-    const auto found = spreads.find(kSpreadNames[i]);
-    if (found != spreads.end()) snapshot.spreads[i] = read_buckets(*found);
+    close_buckets(snapshot.spreads[i], place + ": histograms." + std::string(kSpreadNames[i]));
   }
   return snapshot;
 }
 
 Json parsed(std::string_view text, const std::string& place) {
   try {
-    Json line = read_json<Json>(text);
-    if (!line.is_object())
-      throw InputError(place + ": found " + line.dump().substr(0, 40) + ", allowed: an object");
-    return line;
+    return read_json<Json>(text);
   } catch (const JsonFault& fault) {
     throw InputError(place + ": " + fault.reason);
   }
@@ -197,7 +173,7 @@ bool is_observed_log(std::string_view text) {
 
 ObservedLog parse_observed_log(std::string_view text, const std::string& place) {
   ObservedLog log;
-  Header header;
+  HeaderLine header;
   int64_t number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
@@ -211,21 +187,17 @@ ObservedLog parse_observed_log(std::string_view text, const std::string& place) 
     }
     const std::string at = place + ":" + std::to_string(number);
     const Json object = parsed(line, at);
-    try {
-      if (number == 1) {
-        if (object.value("schema", Json()) != Json(kSchema))
-          throw BadField{"schema: allowed: kvcap.observed/1"};
-        header = read_header(object, log);
-      } else if (object.contains("failed")) {
-        log.failures.push_back({number_in(object, "unix_s"), text_in(object, "failed")});
-      } else {
-        log.samples.push_back(read_snapshot(object, header));
-        // Lines that do not say when the server started may be of one that restarted.
-        if (!object.contains("server_started_s") && log.samples.size() > 1)
-          log.samples.back().started_s.reset();
-      }
-    } catch (const BadField& field) {
-      throw InputError(at + ": " + field.what);
+    if (number == 1) {
+      header = read_fields<HeaderLine>(object, at);
+      log.address = header.address;
+      log.every_s = header.every_s;
+    } else if (object.contains("failed")) {
+      log.failures.push_back(read_fields<FailedScrape>(object, at));
+    } else {
+      Snapshot snapshot = read_snapshot(object, header, at);
+      // Later lines that do not say when the server started may be of one that restarted.
+      if (!snapshot.started_s && log.samples.empty()) snapshot.started_s = header.started_s;
+      log.samples.push_back(std::move(snapshot));
     }
   }
   if (log.samples.empty()) throw InputError(place + ": has no scrape that succeeded");

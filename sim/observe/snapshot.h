@@ -11,12 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/names.h"
 #include "observe/prometheus.h"
 
 namespace kvcap {
 
 enum class ObservedEngine : uint8_t { vllm, sglang };
 inline constexpr std::string_view kObservedEngineNames[] = {"vllm", "sglang"};
+constexpr Names names_of(ObservedEngine) { return kObservedEngineNames; }
 
 // Totals since the server started. Tokens that were looked up and found are those of prompts; `external` are
 // found by a KV connector, which does not say in which tier. Bytes are KV from and to below GPU memory, and

@@ -1,15 +1,18 @@
-// The only reader of plan files. Messages name the file, the field, what was found and what is allowed.
+// The only reader of plan files.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/read_fields.h"
 #include "metrics/quantity.h"
 #include "plan/break_even.h"
 #include "plan/plan.h"
 #include "plan/plan_sizes.h"
-#include "scenario/fields.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
 
@@ -19,62 +22,78 @@ namespace {
 constexpr std::string_view kPlanSchema = "kvcap.plan/1";
 constexpr std::size_t kMostRangeValues = 10'000;   // of one range
 constexpr std::size_t kMostCombinations = 20'000;  // of list values, and of all ranges but the longest
-constexpr std::string_view kPlanKeys[] = {"schema",     "name",  "base",     "search",
-                                          "meet",       "notes", "minimize", "max_replications",
-                                          "break_even", "sizes"};
 constexpr std::string_view kSizes[] = {"searched", "profile"};
-constexpr std::string_view kRangeKeys[] = {"min", "max", "step", "factor"};
-constexpr std::string_view kTargetKeys[] = {"min", "max"};
-constexpr std::string_view kBreakEvenKeys[] = {"policies", "across", "down", "set", "notes"};
+constexpr double kMostNumber = 1e21;
+
+struct RangeRow {
+  double min = 0, max = 0;
+  std::optional<double> step, factor;
+};
+struct TargetRow {
+  std::optional<double> min, max;
+};
+struct BreakEvenRow {
+  std::vector<std::string> policies;
+  Members<Json> across, down, set;
+};
+struct PlanFile {
+  std::string name;
+  Json base;
+  std::optional<Members<Json>> search, meet;
+  std::string minimize = Plan().minimize;
+  int64_t max_replications = Plan().max_replications;
+  std::string sizes{kSizes[0]};
+  std::optional<BreakEvenRow> break_even;
+};
+
+FieldSpec any_number(std::string_view meaning, bool required = false) {
+  return {.meaning = meaning, .min = -kMostNumber, .max = kMostNumber, .required = required};
+}
+
+void describe(FieldVisitor& v, RangeRow& o) {
+  v.field("min", o.min, any_number("the first value", true));
+  v.field("max", o.max, any_number("the last value", true));
+  v.field("step", o.step, any_number("from a value to the next"));
+  v.field("factor", o.factor, any_number("of a value to the one before"));
+}
+
+void describe(FieldVisitor& v, TargetRow& o) {
+  v.field("min", o.min, any_number("of the metric"));
+  v.field("max", o.max, any_number("of the metric"));
+}
+
+void describe(FieldVisitor& v, BreakEvenRow& o) {
+  const auto axis = [](std::string_view meaning) {
+    return FieldSpec{.meaning = meaning, .required = true, .least = 1, .shape = "one field and its values"};
+  };
+  v.field("policies", o.policies,
+          {.meaning = "that are compared", .required = true, .least = 2, .shape = "two policies or more"});
+  v.field("across", o.across, axis("columns of the map"));
+  v.field("down", o.down, axis("its rows"));
+  v.field("set", o.set, {.meaning = "fields of the scenario, and tokens, new_tokens, contexts"});
+}
+
+void describe(FieldVisitor& v, PlanFile& o) {
+  v.schema(kPlanSchema, true);
+  v.field("name", o.name, {.meaning = "how the answer calls the plan"});
+  v.field("base", o.base, {.meaning = "a scenario, or the path of one", .required = true});
+  v.field("search", o.search,
+          {.meaning = "values by field", .least = 1, .shape = "at least one field to choose"});
+  v.field("meet", o.meet, {.meaning = "bounds by metric"});
+  v.field("minimize", o.minimize, {.meaning = "a metric"});
+  v.field("max_replications", o.max_replications, {.meaning = "of a configuration", .min = 1, .max = 1000});
+  v.field("sizes", o.sizes, {.meaning = "of tiers that the search leaves open", .allowed = kSizes});
+  v.field("break_even", o.break_even, {.meaning = "where which policy wins"});
+}
 
 // One object of the plan and where it stands.
-class Reader {
- public:
-  Reader(const Json& json, std::string file, std::string path)
-      : json_(json), file_(std::move(file)), path_(std::move(path)) {
-    if (!json.is_object()) fail("", json, "an object");
-  }
+struct Part {
+  const std::string& file;
+  std::string path;
+  const Members<Json>& members;
 
-  std::string at(std::string_view key) const {
-    const std::string path = key.empty() ? path_ : below(path_, key);
-    return path.empty() ? file_ : file_ + ": " + path;
-  }
-  [[noreturn]] void fail(std::string_view key, const Json& found, const std::string& allowed) const {
-    throw InputError(at(key) + ": found " + shown(found) + ", allowed: " + allowed);
-  }
-  void know(std::span<const std::string_view> keys) const {
-    for (const auto& [key, value] : json_.items()) {
-      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      throw InputError(at(key) + ": unknown field, allowed: " + joined(keys) + suggestion(key, keys));
-    }
-  }
-  const Json& required(std::string_view key) const {
-    const auto found = json_.find(key);
-    if (found == json_.end()) throw InputError(at(key) + ": missing, required");
-    return *found;
-  }
-  const Json* optional(std::string_view key) const {
-    const auto found = json_.find(key);
-    return found == json_.end() ? nullptr : &*found;
-  }
-  double number(std::string_view key) const {
-    const Json& found = required(key);
-    if (!found.is_number() || !std::isfinite(found.get<double>())) fail(key, found, "a number");
-    return found.get<double>();
-  }
-  double number(std::string_view key, double absent) const { return optional(key) ? number(key) : absent; }
-  std::string text(std::string_view key, const std::string& absent) const {
-    const Json* found = optional(key);
-    if (!found) return absent;
-    if (!found->is_string()) fail(key, *found, "a string");
-    return found->get<std::string>();
-  }
-  Reader object(std::string_view key) const { return {required(key), file_, below(path_, key)}; }
-  const Json& json() const { return json_; }
-
- private:
-  const Json& json_;
-  std::string file_, path_;
+  std::string at(const std::string& key) const { return file + ": " + below(path, key); }
+  std::string at() const { return file + ": " + path; }
 };
 
 // As --set reads it back: texts bare, the rest as JSON.
@@ -86,31 +105,29 @@ std::string change_text(const Json& value) {
   return ambiguous ? value.dump() : text;
 }
 
-std::vector<double> range_values(const Reader& range) {
-  range.know(kRangeKeys);
-  const double low = range.number("min", NAN), high = range.number("max", NAN);
-  range.required("min");
-  range.required("max");
-  const bool steps = range.optional("step") != nullptr;
-  if (steps == (range.optional("factor") != nullptr)) {
-    throw InputError(range.at("") + ": found " + range.json().dump() +
-                     ", allowed: min and max with either step or factor");
+std::vector<double> range_values(const Json& json, const Part& part, const std::string& key) {
+  const auto range = read_fields<RangeRow>(json, part.file, below(part.path, key));
+  const std::string place = part.at(key);
+  if (range.step.has_value() == range.factor.has_value()) {
+    throw InputError(place + ": found " + json.dump() + ", allowed: min and max with either step or factor");
   }
-  const double by = range.number(steps ? "step" : "factor", NAN);
-  if (!(high >= low)) range.fail("max", range.required("max"), "a number of at least min");
-  if (steps && !(by > 0)) range.fail("step", range.required("step"), "a number greater than 0");
-  if (!steps && !(by > 1)) range.fail("factor", range.required("factor"), "a number greater than 1");
-  if (!steps && !(low > 0)) range.fail("min", range.required("min"), "a number greater than 0 with factor");
+  const bool steps = range.step.has_value();
+  const double by = steps ? *range.step : *range.factor;
+  if (range.max < range.min) refuse_field(place + ".max", range.max, "a number of at least min");
+  if (steps && !(by > 0)) refuse_field(place + ".step", by, "a number greater than 0");
+  if (!steps && !(by > 1)) refuse_field(place + ".factor", by, "a number greater than 1");
+  if (!steps && !(range.min > 0))
+    refuse_field(place + ".min", range.min, "a number greater than 0 with factor");
   constexpr double kRounding = 1e-6;
   std::vector<double> values;
   // The last step may fall short of max by rounding alone.
   for (std::size_t i = 0;; ++i) {
-    const double value =
-        steps ? low + static_cast<double>(i) * by : low * std::pow(by, static_cast<double>(i));
-    if (value > high + kRounding * (steps ? by : high)) break;
-    values.push_back(std::min(value, high));
+    const auto n = static_cast<double>(i);
+    const double value = steps ? range.min + n * by : range.min * std::pow(by, n);
+    if (value > range.max + kRounding * (steps ? by : range.max)) break;
+    values.push_back(std::min(value, range.max));
     if (values.size() > kMostRangeValues) {
-      throw InputError(range.at("") + ": found more than " + std::to_string(kMostRangeValues) +
+      throw InputError(place + ": found more than " + std::to_string(kMostRangeValues) +
                        " values, allowed: a larger " + (steps ? "step" : "factor"));
     }
   }
@@ -129,24 +146,24 @@ std::vector<std::string> split_paths(const std::string& key) {
   return paths;
 }
 
-Dimension read_dimension(const Reader& parent, const std::string& key, const Json& json) {
+Dimension read_dimension(const Part& part, const std::string& key, const Json& json) {
   Dimension dimension{.paths = split_paths(key), .values = {}, .numbers = {}};
   for (const std::string& path : dimension.paths) {
-    if (path.empty()) throw InputError(parent.at("") + ": found the path \"" + key + "\", allowed: a field");
+    if (path.empty()) throw InputError(part.at() + ": found the path \"" + key + "\", allowed: a field");
   }
   if (json.is_object()) {
     dimension.is_range = true;
-    dimension.numbers = range_values(parent.object(key));
+    dimension.numbers = range_values(json, part, key);
     for (double value : dimension.numbers) dimension.values.push_back(number_text(value));
     return dimension;
   }
   if (!json.is_array() || json.empty()) {
-    parent.fail(key, json, "a list of values, or {\"min\", \"max\", \"step\"}");
+    refuse_field(part.at(key), json, "a list of values, or {\"min\", \"max\", \"step\"}");
   }
   for (const Json& value : json) {
     const std::string text = change_text(value);
     if (std::find(dimension.values.begin(), dimension.values.end(), text) != dimension.values.end()) {
-      parent.fail(key, json, "each value once (" + text + " is there again)");
+      refuse_field(part.at(key), json, "each value once (" + text + " is there again)");
     }
     dimension.values.push_back(text);
     if (value.is_number()) dimension.numbers.push_back(value.get<double>());
@@ -164,7 +181,7 @@ std::ptrdiff_t depth(const Dimension& dimension) {
   return most;
 }
 
-void check_combinations(const Reader& search, const std::vector<Dimension>& dimensions) {
+void check_combinations(const std::string& file, const std::vector<Dimension>& dimensions) {
   double lines = 1, longest = 1;
   bool has_ladders = false;
   for (const Dimension& dimension : dimensions) {
@@ -175,115 +192,95 @@ void check_combinations(const Reader& search, const std::vector<Dimension>& dime
   }
   if (lines / longest <= kMostCombinations) return;
   throw InputError(
-      search.at("") + ": found " + number_text(lines / longest) + " combinations besides the longest range" +
+      file + ": search: found " + number_text(lines / longest) + " combinations besides the longest range" +
       (has_ladders ? " (with the sizes that it leaves open: \"sizes\": \"profile\" leaves them as they are)"
                    : "") +
       ", allowed: at most " + std::to_string(kMostCombinations));
 }
 
-std::vector<Dimension> read_search(const Reader& search) {
+std::vector<Dimension> read_search(const Part& search) {
   std::vector<Dimension> dimensions;
-  for (const auto& [key, value] : search.json().items()) {
-    if (key != "notes") dimensions.push_back(read_dimension(search, key, value));
-  }
-  if (dimensions.empty()) search.fail("", search.json(), "at least one field to choose");
+  for (const auto& [key, value] : search.members) dimensions.push_back(read_dimension(search, key, value));
   std::stable_sort(dimensions.begin(), dimensions.end(),
                    [](const Dimension& a, const Dimension& b) { return depth(a) < depth(b); });
-  check_combinations(search, dimensions);
+  check_combinations(search.file, dimensions);
   return dimensions;
 }
 
-void check_metric(const Reader& reader, std::string_view key, const std::string& metric) {
+void check_metric(const std::string& place, const std::string& metric) {
   const std::vector<std::string> metrics = metric_names();
   if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end()) return;
   const std::vector<std::string_view> names(metrics.begin(), metrics.end());
-  throw InputError(reader.at(key) + ": found the metric \"" + metric + "\", allowed: a number of the result" +
+  throw InputError(place + ": found the metric \"" + metric + "\", allowed: a number of the result" +
                    suggestion(metric, names));
 }
 
-std::vector<Target> read_targets(const Reader& meet) {
+std::vector<Target> read_targets(const Part& meet) {
+  constexpr const char* kBounds = "{\"min\": NUMBER}, {\"max\": NUMBER} or both";
   std::vector<Target> targets;
-  for (const auto& [metric, bounds] : meet.json().items()) {
-    if (metric == "notes") continue;
-    check_metric(meet, metric, metric);
-    if (!bounds.is_object()) meet.fail(metric, bounds, "{\"min\": NUMBER}, {\"max\": NUMBER} or both");
-    const Reader target = meet.object(metric);
-    target.know(kTargetKeys);
-    if (!target.optional("min") && !target.optional("max")) {
-      target.fail("", bounds, "{\"min\": NUMBER}, {\"max\": NUMBER} or both");
-    }
-    Target read{.metric = metric};
-    read.min = target.number("min", read.min);
-    read.max = target.number("max", read.max);
-    if (read.min > read.max) target.fail("min", target.required("min"), "at most max");
-    targets.push_back(read);
+  for (const auto& [metric, bounds] : meet.members) {
+    check_metric(meet.at(metric), metric);
+    if (!bounds.is_object()) refuse_field(meet.at(metric), bounds, kBounds);
+    const auto row = read_fields<TargetRow>(bounds, meet.file, below(meet.path, metric));
+    if (!row.min && !row.max) refuse_field(meet.at(metric), bounds, kBounds);
+    Target target{.metric = metric};
+    target.min = row.min.value_or(target.min);
+    target.max = row.max.value_or(target.max);
+    if (target.min > target.max) refuse_field(meet.at(metric) + ".min", target.min, "at most max");
+    targets.push_back(target);
   }
   return targets;
 }
 
-std::string read_base(const Reader& plan, const std::string& file) {
-  const Json& base = plan.required("base");
+std::string base_path(const Json& base, const std::string& file) {
   if (base.is_object()) return file + "#base";
-  if (!base.is_string()) plan.fail("base", base, "a scenario, or the path of one");
+  if (!base.is_string()) refuse_field(file + ": base", base, "a scenario, or the path of one");
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   return (folder / base.get<std::string>()).lexically_normal().string();
 }
 
-int64_t context_size_of(const Reader& reader, const std::string& key, const Json& found, double number) {
+int64_t context_size_of(const std::string& place, const Json& found, double number) {
   constexpr double kMost = 1e8;
   if (!(number >= 1 && number <= kMost && number == std::floor(number))) {
-    reader.fail(key, found, "integers from 1 to 100000000");
+    refuse_field(place, found, "integers from 1 to 100000000");
   }
   return static_cast<int64_t>(number);
 }
 
-BreakEven read_break_even(const Reader& reader) {
-  reader.know(kBreakEvenKeys);
-  BreakEven read;
-  const Json& policies = reader.required("policies");
-  if (!policies.is_array() || policies.size() < 2) reader.fail("policies", policies, "two policies or more");
-  for (const Json& policy : policies) {
-    if (!policy.is_string()) reader.fail("policies", policies, "names of policies");
-    read.policies.push_back(policy.get<std::string>());
+Dimension read_axis(const Part& part, StoredContexts& contexts, bool only_numbers) {
+  const auto& [key, json] = part.members.front();
+  if (part.members.size() > 1) refuse_field(part.at(), Json::object(), "one field and its values");
+  Dimension dimension = read_dimension(part, key, json);
+  if (dimension.numbers.empty() && only_numbers) refuse_field(part.at(key), json, "numbers");
+  if (!std::is_sorted(dimension.numbers.begin(), dimension.numbers.end())) {
+    refuse_field(part.at(key), json, "values in ascending order");
   }
-  const auto axis = [&](std::string_view key) {
-    const Reader axis_reader = reader.object(key);
-    if (axis_reader.json().size() != 1) axis_reader.fail("", axis_reader.json(), "one field and its values");
-    const auto item = axis_reader.json().begin();
-    Dimension dimension = read_dimension(axis_reader, item.key(), item.value());
-    if (dimension.numbers.empty() && key == "across") {
-      axis_reader.fail(item.key(), item.value(), "numbers");
-    }
-    if (!std::is_sorted(dimension.numbers.begin(), dimension.numbers.end())) {
-      axis_reader.fail(item.key(), item.value(), "values in ascending order");
-    }
-    for (const std::string& path : dimension.paths) {
-      if (!context_size(read.contexts, path)) continue;
-      if (dimension.numbers.empty())
-        axis_reader.fail(item.key(), item.value(), "integers from 1 to 100000000");
-      for (double number : dimension.numbers) context_size_of(axis_reader, item.key(), item.value(), number);
-    }
-    return dimension;
-  };
-  read.across = axis("across");
-  read.down = axis("down");
-  if (const Json* set = reader.optional("set")) {
-    const Reader changes = reader.object("set");
-    for (const auto& [path, value] : set->items()) {
-      if (int64_t* size = context_size(read.contexts, path)) {
-        *size = context_size_of(changes, path, value, changes.number(path));
-      } else {
-        read.changes.push_back(path + "=" + change_text(value));
-      }
+  for (const std::string& path : dimension.paths) {
+    if (!context_size(contexts, path)) continue;
+    if (dimension.numbers.empty()) refuse_field(part.at(key), json, "integers from 1 to 100000000");
+    for (double number : dimension.numbers) context_size_of(part.at(key), json, number);
+  }
+  return dimension;
+}
+
+BreakEven read_break_even(const BreakEvenRow& row, const std::string& file) {
+  BreakEven read;
+  read.policies = row.policies;
+  read.across = read_axis({file, "break_even.across", row.across}, read.contexts, true);
+  read.down = read_axis({file, "break_even.down", row.down}, read.contexts, false);
+  for (const auto& [path, value] : row.set) {
+    if (int64_t* size = context_size(read.contexts, path)) {
+      const double number = value.is_number() ? value.get<double>() : NAN;
+      *size = context_size_of(file + ": " + below("break_even.set", path), value, number);
+    } else {
+      read.changes.push_back(path + "=" + change_text(value));
     }
   }
   return read;
 }
 
-}  // namespace
-
 // What is searched has no value that could be set.
-static void refuse_searched(const Plan& plan) {
+void refuse_searched(const Plan& plan) {
   for (const std::string& change : plan.set) {
     for (const Dimension& dimension : plan.search) {
       for (const std::string& path : dimension.paths) {
@@ -294,39 +291,29 @@ static void refuse_searched(const Plan& plan) {
   }
 }
 
+}  // namespace
+
 Plan load_plan(const std::string& path, const Changes& set) {
-  const Json json = parse_json(read_text(path), path);
-  const Reader reader(json, path, "");
-  if (reader.required("schema") != kPlanSchema) {
-    throw InputError(reader.at("schema") + ": found " + shown(json["schema"]) + ", this version supports \"" +
-                     std::string(kPlanSchema) + "\"" + other_reader(json["schema"]));
-  }
-  reader.know(kPlanKeys);
-  Plan plan{.name = reader.text("name", std::filesystem::path(path).stem().string()),
-            .base = read_base(reader, path),
+  const auto file = read_fields<PlanFile>(parse_json(read_text(path), path), path);
+  Plan plan{.name = file.name.empty() ? std::filesystem::path(path).stem().string() : file.name,
+            .base = base_path(file.base, path),
             .set = set};
   load_scenario(plan.base, set);
-  if (reader.optional("break_even")) {
-    plan.break_even = read_break_even(reader.object("break_even"));
+  if (file.break_even) {
+    plan.break_even = read_break_even(*file.break_even, path);
     plan.break_even->changes.insert(plan.break_even->changes.begin(), set.begin(), set.end());
   }
-  if (plan.break_even && !reader.optional("search")) return plan;
-  plan.search = read_search(reader.object("search"));
+  if (plan.break_even && !file.search) return plan;
+  if (!file.search) throw InputError(path + ": search: missing, required");
+  if (!file.meet) throw InputError(path + ": meet: missing, required");
+  plan.search = read_search({path, "search", *file.search});
   refuse_searched(plan);
-  plan.meet = read_targets(reader.object("meet"));
-  plan.minimize = reader.text("minimize", plan.minimize);
-  check_metric(reader, "minimize", plan.minimize);
-  const double replications = reader.number("max_replications", static_cast<double>(plan.max_replications));
-  if (!(replications >= 1 && replications <= 1000) || replications != std::floor(replications)) {
-    reader.fail("max_replications", json["max_replications"], "an integer from 1 to 1000");
-  }
-  plan.max_replications = static_cast<int64_t>(replications);
-  const std::string sizes = reader.text("sizes", std::string(kSizes[0]));
-  if (std::find(std::begin(kSizes), std::end(kSizes), sizes) == std::end(kSizes)) {
-    reader.fail("sizes", json["sizes"], joined(kSizes) + suggestion(sizes, kSizes));
-  }
-  if (sizes == kSizes[0]) add_size_ladders(plan);
-  check_combinations(reader.object("search"), plan.search);
+  plan.meet = read_targets({path, "meet", *file.meet});
+  plan.minimize = file.minimize;
+  check_metric(path + ": minimize", plan.minimize);
+  plan.max_replications = file.max_replications;
+  if (file.sizes == kSizes[0]) add_size_ladders(plan);
+  check_combinations(path, plan.search);
   return plan;
 }
 

@@ -2,34 +2,100 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/read_fields.h"
 #include "plan/sample.h"
 #include "plan/sweep.h"
-#include "scenario/fields.h"
 #include "scenario/json.h"
 
 namespace kvcap {
 namespace {
 
+constexpr std::string_view kSweepSchema = "kvcap.sweep/1";
+constexpr std::string_view kSampleMethods[] = {"random", "latin_hypercube"};
+constexpr std::string_view kScales[] = {"linear", "log"};
+constexpr double kMostOfRange = 1e21;
+
+struct SampleRow {
+  std::string method;
+  int64_t points = 1, seed = 1;
+  Members<Json> ranges;
+};
+// Values between min and max, or some of a list.
+struct SampledRange {
+  std::optional<double> min, max;
+  std::string scale{kScales[0]};
+  bool integer = false;
+  std::vector<Json> values;
+};
+struct SweepFile {
+  Json base;
+  SweepLimits limits;
+  Members<Json> grid, zip;
+  std::vector<Json> points;
+  std::optional<SampleRow> sample;
+};
+
+void describe(FieldVisitor& v, SampledRange& o) {
+  v.field("min", o.min, {.meaning = "the least value", .min = -kMostOfRange, .max = kMostOfRange});
+  v.field("max", o.max, {.meaning = "the largest value", .min = -kMostOfRange, .max = kMostOfRange});
+  v.field("scale", o.scale, {.meaning = "on which values are even", .allowed = kScales});
+  v.field("integer", o.integer, {.meaning = "only integers"});
+  v.field("values", o.values,
+          {.meaning = "in place of min and max", .least = 1, .shape = "an array of at least one value"});
+}
+
+void describe(FieldVisitor& v, SampleRow& o) {
+  v.field("method", o.method,
+          {.meaning = "how points are drawn", .required = true, .allowed = kSampleMethods});
+  v.field("points", o.points, {.meaning = "how many", .min = 1, .max = 1e7, .required = true});
+  v.field("seed", o.seed, {.meaning = "of the draws", .min = 0, .max = 1e7});
+  v.field("ranges", o.ranges,
+          {.meaning = "by field",
+           .required = true,
+           .least = 1,
+           .shape = "an object, {\"workload.arrivals.sessions_per_s\": [0.05, 0.5]}"});
+}
+
+void describe(FieldVisitor& v, SweepFile& o) {
+  v.schema(kSweepSchema, true);
+  v.field("base", o.base, {.meaning = "a scenario, or the path of one", .required = true});
+  v.group("limits", {.meaning = "of each simulation"}, [&o](FieldVisitor& in) {
+    in.field("timeout_s", o.limits.timeout_s, {.unit = "s", .min = 1e-6, .max = 1e9});
+    in.field("memory_bytes", o.limits.memory_bytes, {.unit = "bytes", .min = 1, .max = 1e15});
+  });
+  v.field("grid", o.grid,
+          {.meaning = "every value of a field with every value of the others",
+           .least = 1,
+           .shape = "an object of arrays, {\"hardware.ssd.count\": [1, 2, 4]}"});
+  v.field(
+      "zip", o.zip,
+      {.meaning = "fields that change together", .least = 1, .shape = "an object of arrays of one length"});
+  v.field("points", o.points,
+          {.meaning = "each with its fields", .least = 1, .shape = "an array of at least one object"});
+  v.field("sample", o.sample, {.meaning = "random points"});
+}
+
 class SweepReader {
  public:
   SweepReader(const std::string& text, const std::string& file)
-      : file_(file), folder_(std::filesystem::path(file).parent_path()), json_(parse_json(text, file)) {}
+      : file_(file),
+        folder_(std::filesystem::path(file).parent_path()),
+        sweep_(read_fields<SweepFile>(parse_json(text, file), file)) {}
 
   Sweep read(const std::vector<std::string>& set) {
-    if (!json_.is_object()) throw InputError(file_ + ": found " + shown(json_) + ", allowed: an object");
-    check_schema();
-    refuse_unknown(json_, "", {"schema", "notes", "base", "limits", "grid", "zip", "points", "sample"});
     std::string base_text, base_file;
     read_base(base_text, base_file);
     read_grid();
     read_zip();
     read_points();
-    read_sample();
-    return {file_, std::move(base_text), std::move(base_file), std::move(axes_), limits(), overrides_of(set)};
+    if (sweep_.sample) read_sample(*sweep_.sample);
+    return {file_,         std::move(base_text), std::move(base_file), std::move(axes_),
+            sweep_.limits, overrides_of(set)};
   }
 
  private:
@@ -37,44 +103,11 @@ class SweepReader {
   static constexpr std::size_t kMostPaths = 1000;
 
   [[noreturn]] void fail(const std::string& path, const Json& found, const std::string& allowed) const {
-    throw InputError(file_ + ": " + path + ": found " + shown(found) + ", allowed: " + allowed);
-  }
-
-  void refuse_unknown(const Json& object, const std::string& path,
-                      const std::vector<std::string_view>& known) const {
-    for (const auto& [key, value] : object.items()) {
-      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-      throw InputError(file_ + ": " + below(path, key) + ": unknown key" + suggestion(key, known));
-    }
-  }
-
-  const Json* find(const Json& object, const char* key) const {
-    const auto found = object.find(key);
-    return found == object.end() ? nullptr : &*found;
-  }
-
-  // An object with at least one member; null where there is none under `key`.
-  const Json* find_object(const char* key, const char* allowed) const {
-    const Json* object = find(json_, key);
-    if (object && (!object->is_object() || object->empty())) fail(key, *object, allowed);
-    return object;
-  }
-
-  const Json& require(const Json& object, const std::string& path, const char* key) const {
-    const Json* found = find(object, key);
-    if (!found) throw InputError(file_ + ": " + below(path, key) + ": missing, required");
-    return *found;
-  }
-
-  void check_schema() const {
-    const Json& found = require(json_, "", "schema");
-    if (found == "kvcap.sweep/1") return;
-    throw InputError(file_ + ": schema: found " + shown(found) + ", this version supports \"kvcap.sweep/1\"" +
-                     other_reader(found));
+    refuse_field(file_ + ": " + path, found, allowed);
   }
 
   void read_base(std::string& text, std::string& file) const {
-    const Json& base = require(json_, "", "base");
+    const Json& base = sweep_.base;
     if (base.is_object()) {
       text = base.dump();
       file = file_ + ": base";
@@ -90,25 +123,6 @@ class SweepReader {
     }
   }
 
-  SweepLimits limits() const {
-    SweepLimits limits;
-    const Json* object = find_object("limits", "an object with timeout_s or memory_bytes");
-    if (!object) return limits;
-    refuse_unknown(*object, "limits", {"timeout_s", "memory_bytes"});
-    const auto positive = [&](const char* key, double most) {
-      const Json* found = find(*object, key);
-      if (!found) return 0.0;
-      const double value = found->is_number() ? found->get<double>() : 0;
-      if (!(value > 0 && value <= most)) {
-        fail(below("limits", key), *found, "a number greater than 0 and up to " + number_text(most));
-      }
-      return value;
-    };
-    limits.timeout_s = positive("timeout_s", 1e9);
-    limits.memory_bytes = static_cast<int64_t>(positive("memory_bytes", 1e18));
-    return limits;
-  }
-
   // `where`: the part of the file that sets it.
   Override setting(const std::string& where, const std::string& path, const Json& value) const {
     std::string text = value.dump();
@@ -120,8 +134,8 @@ class SweepReader {
   }
 
   // No path may be set by two parts of the file.
-  void claim(const std::string& part, const Json& paths) {
-    for (const auto& [path, value] : paths.items()) {
+  void claim(const std::string& part, const Members<Json>& paths) {
+    for (const auto& [path, value] : paths) {
       if (!claimed_.insert(path).second)
         throw InputError(file_ + ": " + part + ": " + path + " is set by another part of the sweep too");
     }
@@ -137,10 +151,8 @@ class SweepReader {
   }
 
   void read_grid() {
-    const Json* grid = find_object("grid", "an object of arrays, {\"hardware.ssd.count\": [1, 2, 4]}");
-    if (!grid) return;
-    claim("grid", *grid);
-    for (const auto& [path, values] : grid->items()) {
+    claim("grid", sweep_.grid);
+    for (const auto& [path, values] : sweep_.grid) {
       SweepAxis& axis = axes_.emplace_back();
       for (const Json& value : values_of("grid", path, values))
         axis.rows.push_back({setting("grid", path, value)});
@@ -148,12 +160,12 @@ class SweepReader {
   }
 
   void read_zip() {
-    const Json* zip = find_object("zip", "an object of arrays of one length");
-    if (!zip) return;
-    claim("zip", *zip);
+    if (sweep_.zip.empty()) return;
+    claim("zip", sweep_.zip);
     SweepAxis& axis = axes_.emplace_back();
-    axis.rows.resize(values_of("zip", zip->items().begin().key(), zip->front()).size());
-    for (const auto& [path, values] : zip->items()) {
+    const auto& [first, first_values] = sweep_.zip.front();
+    axis.rows.resize(values_of("zip", first, first_values).size());
+    for (const auto& [path, values] : sweep_.zip) {
       if (values_of("zip", path, values).size() != axis.rows.size()) {
         throw InputError(file_ + ": zip: " + path + ": found " + std::to_string(values.size()) +
                          " values, allowed: as many as the first has, " + std::to_string(axis.rows.size()));
@@ -163,56 +175,44 @@ class SweepReader {
   }
 
   void read_points() {
-    const Json* points = find(json_, "points");
-    if (!points) return;
-    if (!points->is_array() || points->empty()) fail("points", *points, "an array of at least one object");
-    Json all = Json::object();
+    if (sweep_.points.empty()) return;
+    std::set<std::string> seen;
+    Members<Json> all;
     SweepAxis& axis = axes_.emplace_back();
-    for (std::size_t i = 0; i < points->size() && all.size() <= kMostPaths; ++i) {
-      const Json& point = (*points)[i];
+    for (std::size_t i = 0; i < sweep_.points.size() && all.size() <= kMostPaths; ++i) {
+      const Json& point = sweep_.points[i];
       const std::string where = "points." + std::to_string(i);
       if (!point.is_object()) fail(where, point, "an object, {\"policy.name\": \"hcache\"}");
       std::vector<Override>& row = axis.rows.emplace_back();
       for (const auto& [path, value] : point.items()) {
-        all[path] = nullptr;
+        if (seen.insert(path).second) all.emplace_back(path, nullptr);
         row.push_back(setting(where, path, value));
       }
     }
     claim("points", all);
   }
 
-  void read_sample() {
-    const Json* object = find_object("sample", "an object with method, points and ranges");
-    if (!object) return;
-    refuse_unknown(*object, "sample", {"method", "points", "seed", "ranges"});
-    const Json& method = require(*object, "sample", "method");
-    if (method != "random" && method != "latin_hypercube") {
-      constexpr std::string_view kMethods[] = {"random", "latin_hypercube"};
-      fail("sample.method", method,
-           "random, latin_hypercube" +
-               (method.is_string() ? suggestion(method.get<std::string>(), kMethods) : ""));
+  void read_sample(const SampleRow& row) {
+    // All of which are held in memory, with where they are from.
+    constexpr std::size_t kMostValues = 2'000'000;
+    const auto points = static_cast<std::size_t>(row.points);
+    const std::size_t ranges = row.ranges.size();
+    if (points > kMostValues / ranges) {
+      fail("sample.points", row.points,
+           "at most " + std::to_string(kMostValues / ranges) + " for " + std::to_string(ranges) +
+               (ranges == 1 ? " range" : " ranges"));
     }
-    const auto points = static_cast<std::size_t>(integer(*object, "points", nullptr, 1));
-    const auto seed = static_cast<uint64_t>(integer(*object, "seed", "1", 0));
-    const Json& ranges = require(*object, "sample", "ranges");
-    if (!ranges.is_object() || ranges.empty()) {
-      fail("sample.ranges", ranges, "an object, {\"workload.arrivals.sessions_per_s\": [0.05, 0.5]}");
-    }
-    constexpr std::size_t kMostValues =
-        2'000'000;  // all of which are held in memory, with where they are from
-    if (points > kMostValues / ranges.size()) {
-      fail("sample.points", require(*object, "sample", "points"),
-           "at most " + std::to_string(kMostValues / ranges.size()) + " for " +
-               std::to_string(ranges.size()) + (ranges.size() == 1 ? " range" : " ranges"));
-    }
-    claim("sample", ranges);
+    claim("sample", row.ranges);
     SweepAxis& axis = axes_.emplace_back();
     axis.rows.resize(points);
-    for (const auto& [path, range] : ranges.items()) {
-      const std::vector<double> places = sample(
-          method == "random" ? SampleMethod::random : SampleMethod::latin_hypercube, points, seed, path);
+    const bool is_random = row.method == kSampleMethods[0];
+    for (const auto& [path, json] : row.ranges) {
+      const SampledRange range = range_of(path, json);
+      const std::vector<double> places =
+          sample(is_random ? SampleMethod::random : SampleMethod::latin_hypercube, points,
+                 static_cast<uint64_t>(row.seed), path);
       for (std::size_t i = 0; i < points; ++i)
-        axis.rows[i].push_back(setting("sample", path, at(path, range, places[i])));
+        axis.rows[i].push_back(setting("sample", path, value_at(range, places[i])));
     }
   }
 
@@ -226,51 +226,44 @@ class SweepReader {
     return overrides;
   }
 
-  int64_t integer(const Json& object, const char* key, const char* otherwise, int64_t least) const {
-    const Json* found = find(object, key);
-    if (!found && otherwise) return std::stoll(otherwise);
-    const Json& value = require(object, "sample", key);
-    const bool whole = value.is_number_integer() && value >= least && value <= 10'000'000;
-    if (!whole) {
-      fail(below("sample", key), value, "an integer from " + std::to_string(least) + " to 10,000,000");
+  // [MIN, MAX], or an object.
+  SampledRange range_of(const std::string& path, const Json& json) const {
+    const std::string where = "sample.ranges." + path;
+    const bool is_pair = json.is_array() && json.size() == 2;
+    if (!is_pair && !json.is_object())
+      fail(where, json, "[MIN, MAX], {\"min\", \"max\"} or {\"values\": [...]}");
+    auto range =
+        read_fields<SampledRange>(is_pair ? Json{{"min", json[0]}, {"max", json[1]}} : json, file_, where);
+    if (!range.values.empty()) {
+      if (json.size() > 1) fail(where, json, "values, or min and max");
+      return range;
     }
-    return value.get<int64_t>();
+    if (!range.min) throw InputError(file_ + ": " + where + ".min: missing, required");
+    if (!range.max) throw InputError(file_ + ": " + where + ".max: missing, required");
+    const double min = *range.min, max = *range.max;
+    if (!(max > min)) fail(where + ".max", max, "a number greater than min");
+    if (range.scale == "log" && !(min > 0))
+      fail(where + ".min", min, "a number greater than 0 where scale is log");
+    if (range.integer && min != std::floor(min)) fail(where + ".min", min, "an integer");
+    if (range.integer && max != std::floor(max)) fail(where + ".max", max, "an integer");
+    return range;
   }
 
   // The value that lies at the share `place` of a range.
-  Json at(const std::string& path, const Json& range, double place) const {
-    const std::string where = "sample.ranges: " + path;
-    if (range.is_array() && range.size() == 2)
-      return at(path, Json{{"min", range[0]}, {"max", range[1]}}, place);
-    if (!range.is_object()) fail(where, range, "[MIN, MAX], {\"min\", \"max\"} or {\"values\": [...]}");
-    if (const Json* values = find(range, "values")) {
-      refuse_unknown(range, where, {"values"});
-      const auto count = static_cast<double>(values_of("sample.ranges", path, *values).size());
-      return (*values)[static_cast<std::size_t>(place * count)];
+  static Json value_at(const SampledRange& range, double place) {
+    if (!range.values.empty()) {
+      return range.values[static_cast<std::size_t>(place * static_cast<double>(range.values.size()))];
     }
-    refuse_unknown(range, where, {"min", "max", "scale", "integer"});
-    const Json& low = require(range, where, "min");
-    const Json& high = require(range, where, "max");
-    if (!low.is_number()) fail(where + ": min", low, "a number");
-    if (!high.is_number() || !(high > low)) fail(where + ": max", high, "a number greater than min");
-    const Json scale = range.value("scale", Json("linear"));
-    if (scale != "linear" && scale != "log") fail(where + ": scale", scale, "linear, log");
-    if (scale == "log" && !(low > 0))
-      fail(where + ": min", low, "a number greater than 0 where scale is log");
-    const Json whole = range.value("integer", Json(false));
-    if (!whole.is_boolean()) fail(where + ": integer", whole, "true or false");
-    if (whole == true && !low.is_number_integer()) fail(where + ": min", low, "an integer");
-    if (whole == true && !high.is_number_integer()) fail(where + ": max", high, "an integer");
-
-    const double from = low.get<double>(), to = high.get<double>() + (whole == true ? 1 : 0);
-    const double value = scale == "log" ? from * std::pow(to / from, place) : from + (to - from) * place;
-    if (whole == false) return std::clamp(value, from, to);
-    return std::min(static_cast<int64_t>(std::floor(value)), high.get<int64_t>());
+    const double from = *range.min, to = *range.max + (range.integer ? 1 : 0);
+    const double value =
+        range.scale == "log" ? from * std::pow(to / from, place) : from + (to - from) * place;
+    if (!range.integer) return std::clamp(value, from, to);
+    return std::min(static_cast<int64_t>(std::floor(value)), static_cast<int64_t>(*range.max));
   }
 
   const std::string& file_;
   const std::filesystem::path folder_;
-  const Json json_;
+  const SweepFile sweep_;
   std::vector<SweepAxis> axes_;
   std::set<std::string> claimed_;
 };

@@ -59,7 +59,13 @@ constexpr auto kReserve = [](PolicyOptions& options) { prefer(options.reserved_w
 constexpr TierOptions kAllOfDram[] = {{.kind = Tier::dram}};
 constexpr TierOptions kLmcacheTiers[] = {{.kind = Tier::dram, .capacity_per_gpu_bytes = 5368709120}};
 constexpr TierOptions kHicacheTiers[] = {{.kind = Tier::dram, .capacity_over_gpu = 2}};
+// The filter by frequency of its SSD: kvbm-guide.md@04521f4.
 constexpr TierOptions kKvbmTiers[] = {{.kind = Tier::dram}, {.kind = Tier::ssd, .after_uses = 2}};
+// vLLM's secondary tiers never evict: docs/features/kv_offloading_usage.md@0078e9d.
+constexpr TierOptions kVllmOtherTiers[] = {{.kind = Tier::ssd, .eviction = EvictionKind::none},
+                                           {.kind = Tier::remote, .eviction = EvictionKind::none},
+                                           mooncake_store()};
+constexpr TierOptions kSsdAndRemote[] = {{.kind = Tier::ssd}, {.kind = Tier::remote}, mooncake_store()};
 constexpr int64_t kLmcacheChunkTokens = 256;
 constexpr int64_t kHicacheLoadMinTokens = 10;
 constexpr double kHicacheTimeout_s_per_token = 0.25 / 1024;
@@ -273,7 +279,7 @@ constexpr std::array kPolicies = {
         "wins where DRAM holds much more than the GPU's prefix cache; costs a little where nothing comes "
         "back, and answers are computed again (save_generated)",
         Keep::kv, Restore::load, kVllmOffload,
-        "the eviction order arc, a load timeout, transfers between instances", kAllOfDram},
+        "the eviction order arc, a load timeout, transfers between instances", kAllOfDram, kVllmOtherTiers},
     PolicyRow{
         "lmcache", "LMCache in vLLM's process: full chunks of 256 tokens of a prompt, 5 GiB a GPU",
         "keys and values of prompts in chunks, of all layers",
@@ -284,7 +290,7 @@ constexpr std::array kPolicies = {
         Keep::kv, Restore::load, kLmcache,
         "CacheGen's compression, lazy offload, chunks that overlap what the GPU has (loaded as a whole), "
         "its multi-process mode",
-        kLmcacheTiers},
+        kLmcacheTiers, kSsdAndRemote},
     PolicyRow{
         "hicache", "SGLang's HiCache: a host cache of twice the GPU's behind the radix tree",
         "keys and values of every layer, answers included",
@@ -295,7 +301,7 @@ constexpr std::array kPolicies = {
         Keep::kv, Restore::load, kHicache,
         "prefetches of less than 256 tokens (not made there), the half of the host cache that prefetches "
         "may take, host copies that stay while the GPU has its own, blocking copies of write_back",
-        kHicacheTiers},
+        kHicacheTiers, kSsdAndRemote},
     PolicyRow{
         "kvbm", "Dynamo's KVBM: blocks go to DRAM when they are full, to SSD when they are used again",
         "keys and values of every layer, answers included",

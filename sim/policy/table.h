@@ -25,8 +25,9 @@ struct PolicyRow {
   Restore restore;
   // Fills in what else the name stands for and the scenario leaves open.
   void (*preset)(PolicyOptions& options);
-  std::string_view leaves_out = {};         // of the paper's system, or of the stack
-  std::span<const TierOptions> tiers = {};  // unless the scenario names them; empty: all of the profile
+  std::string_view leaves_out = {};               // of the paper's system, or of the stack
+  std::span<const TierOptions> tiers = {};        // unless the scenario names them; empty: all of the profile
+  std::span<const TierOptions> other_tiers = {};  // that the flags of a stack can add, with its options
 };
 
 struct RestoreRow {

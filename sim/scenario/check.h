@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "scenario/places.h"
+#include "base/places.h"
 #include "scenario/scenario.h"
 
 namespace kvcap {

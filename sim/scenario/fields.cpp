@@ -1,7 +1,6 @@
 #include "scenario/fields.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/joined.h"
 #include "policy/key_table.h"
@@ -1178,26 +1177,5 @@ void describe(FieldVisitor& v, Scenario& o) {
           {.meaning = "runs with seeds seed, seed + 1, ...", .min = 1, .max = 10000});
   v.field("seed", o.seed, {.meaning = "of all random streams", .min = 0, .max = kMaxInteger});
 }
-
-std::string number_text(double value) {
-  char digits[64];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-  std::string text(digits, end);
-  if (std::abs(value) < 1e15 && value == static_cast<double>(static_cast<int64_t>(value))) {
-    text = std::to_string(static_cast<int64_t>(value));
-  }
-  return text;
-}
-
-static std::string range_text(const std::string& what, const FieldSpec& spec) {
-  return what + " from " + number_text(spec.min) + (spec.below_max ? " to less than " : " to ") +
-         number_text(spec.max);
-}
-
-std::string allowed_integers(const FieldSpec& spec) {
-  if (spec.integers.empty()) return range_text("an integer", spec);
-  return joined(spec.integers, ", ", [](int64_t one) { return std::to_string(one); });
-}
-std::string allowed_numbers(const FieldSpec& spec) { return range_text("a number", spec); }
 
 }  // namespace kvcap

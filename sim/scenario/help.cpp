@@ -1,11 +1,11 @@
 // The table of fields as text for --help.
 #include "base/joined.h"
+#include "base/places.h"
 #include "policy/keys.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
-#include "scenario/places.h"
 
 namespace kvcap {
 namespace {

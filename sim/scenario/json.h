@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/places.h"
+#include "base/read_fields.h"
 #include "scenario/load.h"
-#include "scenario/places.h"
 #include "scenario/scenario.h"
 
 namespace kvcap {
@@ -26,11 +27,6 @@ struct Document {
 
 // Text to JSON; a syntax error or a key given twice is an InputError with file, line and column.
 Json parse_json(std::string_view text, const std::string& file);
-// Where a file is of another kind than its reader's: "; kvcap sweep takes such a file", else "".
-std::string other_reader(const Json& schema);
-// A value as messages show it: short, on one line, objects and arrays by their kind.
-std::string shown(const Json& value);
-
 // Fields out of a document, checked one by one (not yet against each other: see check.h).
 Scenario read_scenario(const Document& document);
 ModelSpec read_model(const Document& document);

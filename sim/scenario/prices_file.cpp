@@ -1,14 +1,15 @@
 // The only reader of files of prices (kvcap.prices/1): what a user pays, for all hardware or by profile. The
 // names of parts and prices are those of a hardware profile.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <vector>
 
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/joined.h"
+#include "base/read_fields.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 
@@ -18,170 +19,141 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPricesSchema = "kvcap.prices/1";
-constexpr std::array<std::string_view, 5> kKeys = {"schema", "name", "notes", "all", "hardware"};
 constexpr double kMostUsd = 1e12;
 
+struct PriceKey {
+  std::string_view name;
+  double least = 0;
+};
 // One part of a profile and the prices that it may have. Of `rent` and `purchase` one replaces the other.
 struct PricedPart {
   std::string_view name;
   std::string_view rent, purchase;
-  std::vector<std::string_view> keys;
+  std::vector<PriceKey> keys;
 };
 const std::vector<PricedPart>& priced_parts() {
+  constexpr PriceKey kYears = {"amortization_years", 1e-6};
   static const std::vector<PricedPart> parts = {
-      {"gpu",
-       "price_usd_per_hour",
-       "purchase_usd",
-       {"price_usd_per_hour", "purchase_usd", "amortization_years"}},
+      {"gpu", "price_usd_per_hour", "purchase_usd", {{"price_usd_per_hour"}, {"purchase_usd"}, kYears}},
       {"dram",
        "price_usd_per_gb_hour",
        "purchase_usd_per_gb",
-       {"price_usd_per_gb_hour", "purchase_usd_per_gb", "amortization_years"}},
+       {{"price_usd_per_gb_hour"}, {"purchase_usd_per_gb"}, kYears}},
       {"ssd",
        "price_usd_per_gb_hour",
        "purchase_usd",
-       {"price_usd_per_gb_hour", "purchase_usd", "replacement_usd_per_gb", "amortization_years"}},
-      {"remote", "", "", {"price_usd_per_gb_hour", "price_usd_per_request"}},
-      {"energy", "", "", {"price_usd_per_kwh", "pue"}}};
+       {{"price_usd_per_gb_hour"}, {"purchase_usd"}, {"replacement_usd_per_gb"}, kYears}},
+      {"remote", "", "", {{"price_usd_per_gb_hour"}, {"price_usd_per_request"}}},
+      {"energy", "", "", {{"price_usd_per_kwh"}, {"pue", 1}}}};
   return parts;
 }
 
-// The file, checked as a whole before any price is taken.
-class PricesFile {
- public:
-  PricesFile(std::string file, const Json& json) : file_(std::move(file)), json_(json) {}
-
-  void check(const std::string& own_profile) {
-    require_object(json_, "");
-    const Json schema = json_.value("schema", Json());
-    if (schema.is_null()) throw InputError(file_ + ": schema: missing, required");
-    if (schema != kPricesSchema) {
-      throw InputError(file_ + ": schema: found " + shown(schema) + ", this version supports \"" +
-                       std::string(kPricesSchema) + "\"" + other_reader(schema));
-    }
-    know(json_, "", kKeys);
-    if (const Json* all = find("all")) check_prices(*all, "all");
-    const Json* hardware = find("hardware");
-    if (!hardware) return;
-    require_object(*hardware, "hardware");
-    for (const auto& [name, prices] : hardware->items()) {
-      check_name(name, own_profile);
-      check_prices(prices, below("hardware", name));
-    }
-  }
-
-  // Of all hardware, then of this profile, which goes before.
-  std::vector<std::pair<std::string, const Json*>> entries_of(const std::string& profile) const {
-    std::vector<std::pair<std::string, const Json*>> entries;
-    if (const Json* all = find("all")) entries.emplace_back("all", all);
-    if (const Json* hardware = find("hardware")) {
-      for (const auto& [name, prices] : hardware->items()) {
-        if (profile_name(name) == profile) entries.emplace_back(below("hardware", name), &prices);
-      }
-    }
-    return entries;
-  }
-
- private:
-  const Json* find(const char* key) const {
-    const auto found = json_.find(key);
-    return found == json_.end() ? nullptr : &*found;
-  }
-  void require_object(const Json& found, const std::string& path) const {
-    if (found.is_object()) return;
-    throw InputError(file_ + (path.empty() ? "" : ": " + path) + ": found " + shown(found) +
-                     ", allowed: an object");
-  }
-  void know(const Json& object, const std::string& path, std::span<const std::string_view> keys) const {
-    for (const auto& [key, value] : object.items()) {
-      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      throw InputError(file_ + ": " + below(path, key) + ": unknown key, allowed: " + joined(keys) +
-                       suggestion(key, keys));
-    }
-  }
-
-  static bool is_path(const std::string& name) {
-    return name.find('/') != std::string::npos || name.ends_with(".json");
-  }
-  // A profile of the user's is named by its path; what it is called is inside.
-  std::string profile_name(const std::string& name) const {
-    if (!is_path(name)) return name;
-    const std::string path = (fs::path(file_).parent_path() / name).lexically_normal().string();
-    Json name_inside;
-    try {
-      const Json profile = parse_json(read_text(path), path);
-      if (profile.is_object()) name_inside = profile.value("name", Json());
-    } catch (const InputError& error) {
-      throw InputError(file_ + ": " + below("hardware", name) + ": " + error.what());
-    }
-    if (name_inside.is_string()) return name_inside.get<std::string>();
-    throw InputError(file_ + ": " + below("hardware", name) +
-                     ": found a file without a name, allowed: the path of a profile");
-  }
-  void check_name(const std::string& name, const std::string& own_profile) const {
-    std::vector<std::string_view> names;
-    for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) names.push_back(entry.name);
-    const bool is_known = name == own_profile || std::find(names.begin(), names.end(), name) != names.end();
-    if (is_known) return;
-    if (is_path(name)) {
-      profile_name(name);
-      return;
-    }
-    throw InputError(file_ + ": hardware: found \"" + name + "\", allowed: " + joined(names) +
-                     ", or the path of a profile" + suggestion(name, names));
-  }
-
-  void check_prices(const Json& prices, const std::string& path) const {
-    require_object(prices, path);
-    std::vector<std::string_view> names = {"notes"};
-    for (const PricedPart& part : priced_parts()) names.push_back(part.name);
-    know(prices, path, names);
-    for (const PricedPart& part : priced_parts()) {
-      const auto found = prices.find(part.name);
-      if (found == prices.end()) continue;
-      check_part(*found, part, below(path, part.name));
-    }
-  }
-
-  void check_part(const Json& found, const PricedPart& part, const std::string& path) const {
-    require_object(found, path);
-    std::vector<std::string_view> keys = part.keys;
-    keys.push_back("notes");
-    know(found, path, keys);
-    for (std::string_view key : part.keys) {
-      const auto value = found.find(key);
-      if (value == found.end()) continue;
-      const double number = value->is_number() ? value->get<double>() : NAN;
-      const double least = key == "pue" ? 1 : key == "amortization_years" ? 1e-6 : 0;
-      if (number >= least && number <= kMostUsd) continue;
-      throw InputError(file_ + ": " + below(path, key) + ": found " + shown(*value) +
-                       ", allowed: a number from " + number_text(least) + " to " + number_text(kMostUsd));
-    }
-    if (number(found, part.rent) > 0 && number(found, part.purchase) > 0) {
-      throw InputError(file_ + ": " + below(path, part.purchase) + ": found " +
-                       number_text(number(found, part.purchase)) + " beside " + std::string(part.rent) +
-                       ", allowed: one of them (rented or bought)");
-    }
-  }
-
-  static double number(const Json& object, std::string_view key) {
-    const auto found = object.find(key);
-    return key.empty() || found == object.end() ? 0 : found->get<double>();
-  }
-
-  std::string file_;
-  const Json& json_;
+// By part and key.
+using Prices = std::map<std::pair<std::string_view, std::string_view>, double>;
+struct PartPrices {
+  Prices prices;
 };
+struct PricesFile {
+  std::string name;
+  PartPrices all;
+  Members<PartPrices> hardware;
+};
+
+void describe(FieldVisitor& v, PartPrices& o) {
+  for (const PricedPart& part : priced_parts()) {
+    v.group(part.name, {}, [&](FieldVisitor& in) {
+      for (const PriceKey& key : part.keys) {
+        double price = NAN;
+        in.field(key.name, price, {.min = key.least, .max = kMostUsd});
+        if (!std::isnan(price)) o.prices[{part.name, key.name}] = price;
+      }
+    });
+  }
+}
+
+void describe(FieldVisitor& v, PricesFile& o) {
+  v.schema(kPricesSchema, true);
+  v.field("name", o.name, {.meaning = "of the list"});
+  v.field("all", o.all, {.meaning = "prices of all hardware"});
+  v.field("hardware", o.hardware, {.meaning = "prices by the name of a profile, or the path of one"});
+}
+
+double price_of(const Prices& prices, const PricedPart& part, std::string_view key) {
+  const auto found = prices.find({part.name, key});
+  return found == prices.end() ? 0 : found->second;
+}
+
+void refuse_rent_beside_purchase(const Prices& prices, const std::string& place) {
+  for (const PricedPart& part : priced_parts()) {
+    const double purchase_usd = price_of(prices, part, part.purchase);
+    if (!(price_of(prices, part, part.rent) > 0) || !(purchase_usd > 0)) continue;
+    throw InputError(below(below(place, part.name), part.purchase) + ": found " + number_text(purchase_usd) +
+                     " beside " + std::string(part.rent) + ", allowed: one of them (rented or bought)");
+  }
+}
+
+bool is_path(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".json");
+}
+// A profile of the user's is named by its path; what it is called is inside.
+std::string profile_name(const std::string& file, const std::string& name) {
+  if (!is_path(name)) return name;
+  const std::string path = (fs::path(file).parent_path() / name).lexically_normal().string();
+  Json name_inside;
+  try {
+    const Json profile = parse_json(read_text(path), path);
+    if (profile.is_object()) name_inside = profile.value("name", Json());
+  } catch (const InputError& error) {
+    throw InputError(file + ": " + below("hardware", name) + ": " + error.what());
+  }
+  if (name_inside.is_string()) return name_inside.get<std::string>();
+  throw InputError(file + ": " + below("hardware", name) +
+                   ": found a file without a name, allowed: the path of a profile");
+}
+void check_name(const std::string& file, const std::string& name, const std::string& own_profile) {
+  std::vector<std::string_view> names;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) names.push_back(entry.name);
+  if (name == own_profile || std::find(names.begin(), names.end(), name) != names.end()) return;
+  if (is_path(name)) {
+    profile_name(file, name);
+    return;
+  }
+  throw InputError(file + ": hardware: found \"" + name + "\", allowed: " + joined(names) +
+                   ", or the path of a profile" + suggestion(name, names));
+}
+
+// The file, checked as a whole before any price is taken.
+PricesFile read_prices(const Json& json, const std::string& file, const std::string& own_profile) {
+  PricesFile prices = read_fields<PricesFile>(json, file);
+  refuse_rent_beside_purchase(prices.all.prices, file + ": all");
+  for (const auto& [name, parts] : prices.hardware) {
+    check_name(file, name, own_profile);
+    refuse_rent_beside_purchase(parts.prices, file + ": " + below("hardware", name));
+  }
+  return prices;
+}
+
+// Of all hardware, then of this profile, which goes before; each with its path in the file.
+std::vector<std::pair<std::string, const Prices*>> entries_of(const PricesFile& prices,
+                                                              const std::string& file,
+                                                              const std::string& profile) {
+  std::vector<std::pair<std::string, const Prices*>> entries = {{"all", &prices.all.prices}};
+  for (const auto& [name, parts] : prices.hardware) {
+    if (profile_name(file, name) == profile) entries.emplace_back(below("hardware", name), &parts.prices);
+  }
+  return entries;
+}
 
 std::string field_of(const PricedPart& part, std::string_view key) {
   return below(below("hardware", part.name), key);
 }
 
 // One price of the document; the other way to pay for the part gives way.
-void set_price(Document& document, const PricedPart& part, std::string_view key, const Json& value,
+void set_price(Document& document, const PricedPart& part, std::string_view key, double value,
                const std::string& place) {
   Json& object = document.json["hardware"][std::string(part.name)];
-  const auto put = [&](std::string_view name, const Json& number) {
+  const auto put = [&](std::string_view name, double price) {
+    const Json number = price;
     object[std::string(name)] = number;
     const std::string field = field_of(part, name);
     document.places.add_override(field, field, place, {}, number.dump());
@@ -214,32 +186,29 @@ void take_prices(Document& document) {
   const bool has_profile = hardware != document.json.end() && hardware->is_object();
   const Json called = has_profile ? hardware->value("name", Json()) : Json();
   const std::string profile = called.is_string() ? called.get<std::string>() : "";
-  PricesFile prices(document.prices_file, json);
-  prices.check(profile);
+  const PricesFile prices = read_prices(json, document.prices_file, profile);
   if (!has_profile) return;
 
   // What --set says goes before; what is taken from the file counts as set, so this is asked first.
   std::vector<std::string> kept;
   for (const PricedPart& part : priced_parts()) {
-    for (std::string_view key : part.keys) {
-      const std::string field = field_of(part, key);
+    for (const PriceKey& key : part.keys) {
+      const std::string field = field_of(part, key.name);
       if (document.places.is_override(field)) kept.push_back(field);
     }
   }
-  for (const auto& [entry, parts] : prices.entries_of(profile)) {
+  for (const auto& [entry, parts] : entries_of(prices, document.prices_file, profile)) {
     for (const PricedPart& part : priced_parts()) {
-      const auto found = parts->find(part.name);
-      if (found == parts->end()) continue;
       const auto has = hardware->find(part.name);
       const bool is_there = has != hardware->end() && has->is_object();
       const bool is_made = has == hardware->end() && part.name == "energy";
       if (!is_there && !is_made) continue;  // no such part, no price
-      for (std::string_view key : part.keys) {
-        const auto value = found->find(key);
-        const std::string field = field_of(part, key);
-        if (value == found->end() || std::find(kept.begin(), kept.end(), field) != kept.end()) continue;
-        set_price(document, part, key, *value,
-                  document.prices_file + ": " + below(below(entry, part.name), key));
+      for (const PriceKey& key : part.keys) {
+        const auto price = parts->find({part.name, key.name});
+        const bool is_kept = std::find(kept.begin(), kept.end(), field_of(part, key.name)) != kept.end();
+        if (price == parts->end() || is_kept) continue;
+        set_price(document, part, key.name, price->second,
+                  document.prices_file + ": " + below(below(entry, part.name), key.name));
       }
     }
   }
@@ -259,7 +228,8 @@ std::vector<PriceSource> price_sources(const Document& document) {
   for (const PricedPart& part : priced_parts()) {
     const auto object = hardware->find(part.name);
     if (object == hardware->end() || !object->is_object()) continue;
-    for (std::string_view key : part.keys) {
+    for (const PriceKey& row : part.keys) {
+      const std::string_view key = row.name;
       const auto value = object->find(key);
       if (key.find("_usd") == std::string_view::npos || value == object->end()) continue;
       if (!value->is_number() || !(*value > 0)) continue;

@@ -38,7 +38,7 @@ struct TierOptions {
 // Mooncake Store behind the other tiers: approximately least recently used first (sharded_lru.cpp), 5 % at
 // 90 %; a lease of 10 s after a read (docs/source/design/store/mooncake-store.md@3b5a594). Its soft pins,
 // which last 30 min after a use, are a wish of the client that writes: none unless soft_pin_s says so.
-inline TierOptions mooncake_store() {
+constexpr TierOptions mooncake_store() {
   return {.kind = Tier::remote,
           .eviction = EvictionKind::sharded_lru,
           .evict_at = 0.9,

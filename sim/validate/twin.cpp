@@ -5,16 +5,19 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "base/embedded.h"
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "base/json_document.h"
+#include "base/read_fields.h"
 #include "metrics/format.h"
 #include "metrics/quantiles.h"
 #include "plan/workers.h"
+#include "policy/key_table.h"
 #include "run/simulate.h"
-#include "scenario/fields.h"
 #include "scenario/load.h"
 #include "workload/stored_contexts.h"
 
@@ -72,81 +75,129 @@ std::string summary(const std::vector<TwinOutcome>& outcomes) {
          format_percent(quantile_of(errors_of(outcomes, true), 0.5));
 }
 
-// ---- reading ----
+}  // namespace
+
+// The file. It has a namespace, for kvcap::describe is another function here.
+namespace twin_file {
+
+struct MeasuredTime {
+  double minimum_s = 0, median_s = 0;
+  double spread = 0;  // of its repeats
+  std::vector<double> repeats_s;
+};
 
 // A row of the table: contexts restored at once.
 struct TwinCase {
-  Json policy;             // "policy" of a scenario
-  std::string model_name;  // in the table
-  Json model;              // of a scenario
-  std::string tier;        // where contexts lie; empty for recomputation
+  std::string policy, model;  // a model of the table
+  std::string tier;           // where contexts lie; recomputation needs none
   StoredContexts contexts;
-  double measured_s = 0;  // mean TTFT
-  double spread = 0;      // of its repeats
-  std::string label;      // "hcache+kv"
+  MeasuredTime mean_ttft;
+  Json options = Json::object();  // of the policy
+  PolicyOptions read_options;     // the same
 
+  bool has_tier() const { return policy != "recompute"; }
   std::string setting() const {
-    return model_name + "/" + std::to_string(contexts.tokens) + "/" + std::to_string(contexts.count) + "/" +
-           tier;
+    return model + "/" + std::to_string(contexts.tokens) + "/" + std::to_string(contexts.count) + "/" +
+           (has_tier() ? tier : "");
+  }
+  // "hcache+kv"
+  std::string label() const {
+    return policy + (read_options.recomputed_layers.value_or(0) > 0 ? "+recompute" : "") +
+           (read_options.kv_layers.value_or(0) > 0 ? "+kv" : "");
   }
 };
 
-std::string label_of(const Json& policy) {
-  std::string label = policy.at("name");
-  if (policy.value("recomputed_layers", 0) > 0) label += "+recompute";
-  if (policy.value("kv_layers", 0) > 0) label += "+kv";
-  return label;
-}
+struct TwinOptions {
+  PolicyOptions policy;
+};
 
-// Throws InputError, and nlohmann's where a field is missing or of another type.
-double number_of(const Json& object, const char* key, double least, double most) {
-  const double number = object.at(key).get<double>();
-  if (number >= least && number <= most) return number;
-  throw InputError(std::string(key) + ": found " + object.at(key).dump() + ", allowed: a number from " +
-                   number_text(least) + " to " + number_text(most));
-}
-
-TwinCase read_case(const Json& table, const Json& one) {
-  const auto count = [&](const char* key) { return static_cast<int64_t>(number_of(one, key, 1, 1e7)); };
-  TwinCase read{
-      .policy = {{"name", one.at("policy").get<std::string>()}},
-      .model_name = one.at("model"),
-      .model = table.at("models").at(one.at("model").get<std::string>()),
-      .tier = one.at("policy") == "recompute" ? "" : one.at("tier"),
-      .contexts = {.count = count("requests"), .tokens = count("tokens"), .new_tokens = count("new_tokens")},
-      .measured_s = number_of(one.at("mean_ttft_s"), "minimum", 1e-9, 1e9),
-      .spread = number_of(one.at("mean_ttft_s"), "spread", 0, 1e9)};
-  if (!read.tier.empty() && read.tier != "dram" && read.tier != "ssd") {
-    throw InputError("tier: found " + one.at("tier").dump() + ", allowed: dram, ssd");
-  }
-  read.policy.update(one.at("options"));
-  read.label = label_of(read.policy);
-  return read;
-}
-
-std::vector<TwinCase> read_cases(const Json& table) {
+struct TwinTable {
+  std::string hardware, backend, kind, source;
+  int64_t repeats = 1;
+  std::map<std::string, Json> models;
   std::vector<TwinCase> cases;
-  for (const Json& one : table.at("cases")) {
-    const std::string where = "cases[" + std::to_string(cases.size()) + "]: ";
-    try {
-      cases.push_back(read_case(table, one));
-    } catch (const nlohmann::json::exception& error) {
-      throw InputError(where + json_reason(error.what()));
-    } catch (const InputError& error) {
-      throw InputError(where + error.what());
+};
+
+constexpr std::string_view kTwinTiers[] = {"dram", "ssd"};
+
+FieldSpec time_spec(std::string_view meaning, bool required) {
+  return {.meaning = meaning, .unit = "s", .min = 1e-9, .max = 1e9, .required = required};
+}
+
+void describe(FieldVisitor& v, MeasuredTime& o) {
+  v.field("minimum", o.minimum_s, time_spec("of the repeats, which is compared", true));
+  v.field("median", o.median_s, time_spec("of the repeats", false));
+  v.field("spread", o.spread,
+          {.meaning = "of the repeats, as a share", .min = 0, .max = 1e9, .required = true});
+  v.field("repeats", o.repeats_s, time_spec("each of them", false));
+}
+
+void describe(FieldVisitor& v, TwinOptions& o) {
+  for_each_policy_key([&](const auto& key) {
+    if constexpr (!std::is_same_v<decltype(key.value), decltype(&PolicyOptions::tiers)>) {
+      v.field(key.name, o.policy.*key.value, key.spec);
     }
+  });
+}
+
+void describe(FieldVisitor& v, TwinCase& o) {
+  const auto count = [](std::string_view meaning) {
+    return FieldSpec{.meaning = meaning, .min = 1, .max = 1e7, .required = true};
+  };
+  v.field("policy", o.policy, {.meaning = "that restored them", .required = true});
+  v.field("options", o.options, {.meaning = "of the policy", .required = true});
+  v.field("model", o.model, {.meaning = "one of models", .required = true});
+  v.field("tokens", o.contexts.tokens, count("of a context"));
+  v.field("new_tokens", o.contexts.new_tokens, count("of a prompt behind its context"));
+  v.field("tier", o.tier, {.meaning = "where contexts lie", .required = true, .allowed = kTwinTiers});
+  v.field("requests", o.contexts.count, count("at once"));
+  v.field("mean_ttft_s", o.mean_ttft, {.meaning = "what was measured", .required = true});
+}
+
+void describe(FieldVisitor& v, TwinTable& o) {
+  v.schema("kvcap.twin/1", true);
+  v.field("hardware", o.hardware, {.meaning = "the profile that predicts it", .required = true});
+  v.field("backend", o.backend, {.meaning = "cpu or cuda", .required = true});
+  v.group("provenance", {.meaning = "where the times come from"}, [&o](FieldVisitor& in) {
+    in.field("kind", o.kind, {.meaning = "measured"});
+    in.field("source", o.source, {.meaning = "the program and the machine"});
+  });
+  v.field("repeats", o.repeats, {.meaning = "of each case", .min = 1, .max = 1e6});
+  v.field("models", o.models, {.meaning = "by name", .required = true});
+  v.field("cases", o.cases, {.meaning = "what was measured", .required = true});
+}
+
+}  // namespace twin_file
+
+namespace {
+
+using namespace twin_file;
+
+TwinTable read_table(const std::string& text, const std::string& path) {
+  auto table = read_fields<TwinTable>(read_json<Json>(text, path), path);
+  std::vector<std::string_view> models;
+  for (const auto& [name, model] : table.models) models.push_back(name);
+  for (std::size_t i = 0; i < table.cases.size(); ++i) {
+    TwinCase& one = table.cases[i];
+    const std::string place = "cases." + std::to_string(i) + ".";
+    if (!table.models.contains(one.model)) {
+      refuse_field(path + ": " + place + "model", one.model, joined(models) + suggestion(one.model, models));
+    }
+    one.read_options = read_fields<TwinOptions>(one.options, path, place + "options").policy;
   }
-  return cases;
+  return table;
 }
 
 // ---- predicting ----
 
-double predicted_s(const TwinCase& one, const std::string& hardware) {
+double predicted_s(const TwinCase& one, const Json& model, const std::string& hardware) {
+  Json policy = {{"name", one.policy}};
+  policy.update(one.options);
   const StoredContexts& contexts = one.contexts;
   const int64_t length = contexts.tokens + contexts.new_tokens;
   const Json text = {{"schema", "kvcap.scenario/1"},
                      {"name", "twin"},
-                     {"model", one.model},
+                     {"model", model},
                      {"hardware", hardware},
                      {"serving",
                       {{"host_times", "none"},
@@ -154,10 +205,10 @@ double predicted_s(const TwinCase& one, const std::string& hardware) {
                        {"max_model_len", length + 1},
                        {"kv_capacity_tokens", 2 * (contexts.count + 1) * (length + 16)}}},
                      {"workload", {{"source", {{"kind", "chat"}}}}},
-                     {"policy", one.policy},
+                     {"policy", policy},
                      {"fidelity", "layer"}};
   Scenario scenario = parse_scenario(text.dump(), "twin", {});
-  scenario.policy.tiers = {{.kind = one.tier == "ssd" ? Tier::ssd : Tier::dram}};
+  scenario.policy.tiers = {{.kind = one.has_tier() && one.tier == "ssd" ? Tier::ssd : Tier::dram}};
   const RunResult result = simulate(scenario, requests_at_once(contexts));
   double sum_s = 0;
   for (const TurnRecord& turn : result.turns) sum_s += turn.ttft_s;
@@ -166,40 +217,28 @@ double predicted_s(const TwinCase& one, const std::string& hardware) {
 
 std::vector<Check> checks_of_table(const std::string& text, const std::string& path,
                                    const std::string& hardware) {
-  std::string name, profile, backend;
-  std::vector<TwinCase> cases;
-  const Json table = read_json<Json>(text, path);
-  try {
-    if (table.value("schema", "") != "kvcap.twin/1") {
-      throw InputError("schema: found \"" + table.value("schema", "") + "\", allowed: kvcap.twin/1");
-    }
-    name = table.at("hardware");
-    profile = hardware.empty() ? name : hardware;
-    backend = table.at("backend");
-    cases = read_cases(table);
-  } catch (const nlohmann::json::exception& error) {
-    throw InputError(path + ": " + json_reason(error.what()));
-  } catch (const InputError& error) {
-    throw InputError(path + ": " + error.what());
-  }
-  const std::vector<std::string> predictions =
-      run_in_workers(cases.size(),
-                     [&](std::size_t i, std::atomic<int64_t>& done) {
-                       char number[40];
-                       std::snprintf(number, sizeof number, "%.17g", predicted_s(cases[i], profile));
-                       ++done;
-                       return std::string(number);
-                     },
-                     {.total_units = static_cast<int64_t>(cases.size()), .label = "predicting"});
+  const TwinTable table = read_table(text, path);
+  const std::string& profile = hardware.empty() ? table.hardware : hardware;
+  const std::vector<std::string> predictions = run_in_workers(
+      table.cases.size(),
+      [&](std::size_t i, std::atomic<int64_t>& done) {
+        const TwinCase& one = table.cases[i];
+        char number[40];
+        std::snprintf(number, sizeof number, "%.17g", predicted_s(one, table.models.at(one.model), profile));
+        ++done;
+        return std::string(number);
+      },
+      {.total_units = static_cast<int64_t>(table.cases.size()), .label = "predicting"});
   std::vector<TwinOutcome> outcomes;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    outcomes.push_back({.policy = cases[i].label,
-                        .setting = cases[i].setting(),
-                        .measured_s = cases[i].measured_s,
-                        .spread = cases[i].spread,
+  for (std::size_t i = 0; i < table.cases.size(); ++i) {
+    const TwinCase& one = table.cases[i];
+    outcomes.push_back({.policy = one.label(),
+                        .setting = one.setting(),
+                        .measured_s = one.mean_ttft.minimum_s,
+                        .spread = one.mean_ttft.spread,
                         .predicted_s = std::stod(predictions[i])});
   }
-  return judge_twin(name, outcomes, backend == "cpu" ? kCpuPromise : kGpuPromise);
+  return judge_twin(table.hardware, outcomes, table.backend == "cpu" ? kCpuPromise : kGpuPromise);
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ std::string line_of(const FlagRow& row) {
   add("per rank", row.is_per_rank ? "yes" : "");
   add("storage", row.storage);
   add("starts it", row.starts_storage ? "yes" : "");
-  add("default", row.engine_default);
+  add("default", default_text(row));
   add("effect", std::to_string(static_cast<int>(row.effect)));
   add("source", source_text(row.source));
   return line;
@@ -124,6 +124,22 @@ TEST_F(Launched, FlagsAreThoseThatWereReadInTheEnginesSources) {
   const std::string stored = std::string(KVCAP_SOURCE_DIR) + "/tests/golden/flags.txt";
   if (std::getenv("KVCAP_WRITE_GOLDEN")) std::ofstream(stored) << flags;
   EXPECT_EQ(flags, read_file(stored));
+}
+
+TEST_F(Launched, DefaultsOfFlagsAreOfTheTypeThatTheirFormTakes) {
+  for (const FlagRow& row : flag_table()) {
+    const auto& value = row.engine_default.value;
+    if (std::holds_alternative<std::monostate>(value)) continue;
+    const bool is_number =
+        row.form == FlagForm::number || row.form == FlagForm::integer || row.form == FlagForm::bytes;
+    const bool is_switch =
+        row.form == FlagForm::present || (row.form == FlagForm::ranks && row.words.empty());
+    const bool is_right = is_switch ? std::holds_alternative<bool>(value)
+                          : !is_number
+                              ? std::holds_alternative<std::string_view>(value)
+                              : std::holds_alternative<int64_t>(value) || row.form == FlagForm::number;
+    EXPECT_TRUE(is_right) << row.names;
+  }
 }
 
 TEST_F(Launched, FlagsOfAStackAreShownWithFieldDefaultAndSource) {

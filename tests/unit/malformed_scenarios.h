@@ -16,7 +16,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"schema":"kvcap.scenario/2"})",
      R"(chat.json: schema: found "kvcap.scenario/2", this version supports "kvcap.scenario/1")"},
     {R"({"schema":"kvcap.sweep/1","grid":{}})",
-     R"(chat.json: schema: found "kvcap.sweep/1"; kvcap sweep takes such a file)"},
+     R"(chat.json: schema: found "kvcap.sweep/1", this version supports "kvcap.scenario/1"; kvcap sweep takes such a file)"},
     {R"({"schema":1})", R"(chat.json: schema: found 1, this version supports "kvcap.scenario/1")"},
     {R"({"model":null})", "chat.json: model: missing, required"},
     {R"({"hardware":null})", "chat.json: hardware: missing, required"},

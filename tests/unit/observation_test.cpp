@@ -413,21 +413,24 @@ TEST(ObservedLog, WhatIsWrongIsNamedWithItsLine) {
     return "accepted";
   };
   EXPECT_EQ(refusal(head), "log: has no scrape that succeeded");
-  EXPECT_EQ(refusal("{}\n"), "log:1: schema: allowed: kvcap.observed/1");
-  EXPECT_EQ(refusal(head + "{\"unix_s\": \"x\"}\n"), "log:2: unix_s: found \"x\", allowed: a number");
-  EXPECT_EQ(refusal(head + "{\"unix_s\": 1}\n"), "log:2: counters: missing, allowed: an object");
+  EXPECT_EQ(refusal("{}\n"), "log:1: schema: missing, required");
+  EXPECT_EQ(refusal(head + "{\"unix_s\": \"x\"}\n"),
+            "log:2: unix_s: found \"x\", allowed: a number from 0 to 1000000000000");
+  EXPECT_EQ(refusal(head + "{\"unix_s\": 1}\n"), "log:2: counters: missing, required");
   EXPECT_EQ(refusal(head + R"({"unix_s":1,"counters":{"requests":-1},"gauges":{},"histograms":{}})" + "\n"),
-            "log:2: requests: found -1, allowed: a number from 0 on");
+            "log:2: counters.requests: found -1, allowed: a number from 0 to 1e+18");
   EXPECT_EQ(
       refusal(head + R"({"unix_s":1,"counters":{},"gauges":{},"histograms":{},"refused":{"a":1}})" + "\n"),
-      "log:2: refused.a: found 1, allowed: a text");
-  EXPECT_EQ(refusal(head + "[1]\n"), "log:2: found [1], allowed: an object");
+      "log:2: refused.a: found 1, allowed: a string");
+  EXPECT_EQ(refusal(head + "[1]\n"), "log:2: found an array, allowed: an object");
   EXPECT_EQ(refusal(head + R"({"unix_s":1,"counters":{},"gauges":{},"histograms":{"ttft_s":)" +
                     R"({"bounds":[1,2],"counts":[1,2],"sum":1}}})" + "\n"),
-            "log:2: counts: found 2, allowed: one more than bounds");
+            "log:2: histograms.ttft_s.counts: found 2, allowed: one more than bounds");
   EXPECT_EQ(refusal(head + R"({"unix_s":1,"counters":{},"gauges":{},"histograms":{"ttft_s":)" +
                     R"({"bounds":[2,1],"counts":[1,2,3],"sum":1}}})" + "\n"),
-            "log:2: bounds: found 1, allowed: ascending numbers from 0 on");
+            "log:2: histograms.ttft_s.bounds: found 1, allowed: ascending numbers");
+  EXPECT_EQ(refusal(head + R"({"unix_s":1,"counters":{"request":1},"gauges":{},"histograms":{}})" + "\n"),
+            "log:2: counters.request: unknown key; did you mean \"requests\"?");
 }
 
 }  // namespace

@@ -124,16 +124,10 @@ TEST_F(PricesFile, IsRefusedWithOneLineThatSaysWhere) {
   EXPECT_TRUE(
       refusal(R"("hardware": {"h100-smx": {}})")
           .starts_with("quote.json: hardware: found \"h100-smx\", allowed: a100-40g-4gpu-4x-pm9a3, "));
-  EXPECT_EQ(
-      refusal(R"("al": {})"),
-      "quote.json: al: unknown key, allowed: schema, name, notes, all, hardware; did you mean \"all\"?");
-  EXPECT_EQ(refusal(R"("all": {"gpus": {}})"),
-            "quote.json: all.gpus: unknown key, allowed: notes, gpu, dram, ssd, remote, energy; did you mean "
-            "\"gpu\"?");
-  EXPECT_EQ(
-      refusal(R"("all": {"gpu": {"price_usd_per_hours": 2}})"),
-      "quote.json: all.gpu.price_usd_per_hours: unknown key, allowed: price_usd_per_hour, purchase_usd, "
-      "amortization_years, notes; did you mean \"price_usd_per_hour\"?");
+  EXPECT_EQ(refusal(R"("al": {})"), "quote.json: al: unknown key; did you mean \"all\"?");
+  EXPECT_EQ(refusal(R"("all": {"gpus": {}})"), "quote.json: all.gpus: unknown key; did you mean \"gpu\"?");
+  EXPECT_EQ(refusal(R"("all": {"gpu": {"price_usd_per_hours": 2}})"),
+            "quote.json: all.gpu.price_usd_per_hours: unknown key; did you mean \"price_usd_per_hour\"?");
   EXPECT_EQ(refusal(R"("hardware": {"l40s": {"gpu": {"price_usd_per_hour": -1}}})"),
             "quote.json: hardware.l40s.gpu.price_usd_per_hour: found -1, allowed: a number from 0 to "
             "1000000000000");

@@ -106,13 +106,15 @@ TEST(Twin, ACaseOutOfRangeIsRefusedWithItsPlaceInTheFile) {
     }
     return std::string("taken");
   };
-  const std::string where = path.string() + ": cases[1]: ";
-  EXPECT_EQ(refusal("128", "-5"), where + "tokens: found -5, allowed: a number from 1 to 10000000");
+  const std::string where = path.string() + ": cases.1.";
+  EXPECT_EQ(refusal("128", "-5"), where + "tokens: found -5, allowed: an integer from 1 to 10000000");
   EXPECT_EQ(refusal("\"requests\": 1", "\"requests\": 0"),
-            where + "requests: found 0, allowed: a number from 1 to 10000000");
+            where + "requests: found 0, allowed: an integer from 1 to 10000000");
+  EXPECT_EQ(refusal("\"m\"", "\"n\""), where + "model: found \"n\", allowed: m");
   EXPECT_EQ(refusal("dram", "tape"), where + "tier: found \"tape\", allowed: dram, ssd");
-  EXPECT_EQ(refusal("{}", R"({"kv_layers": "4"})"), where + "type must be number, but is string");
-  EXPECT_EQ(refusal("\"tokens\": 128, ", ""), where + "key 'tokens' not found");
+  EXPECT_EQ(refusal("{}", R"({"kv_layers": "4"})"),
+            where + "options.kv_layers: found \"4\", allowed: an integer from 0 to 1000000");
+  EXPECT_EQ(refusal("\"tokens\": 128, ", ""), where + "tokens: missing, required");
   std::filesystem::remove(path);
 }
 

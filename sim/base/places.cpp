@@ -1,4 +1,4 @@
-#include "scenario/places.h"
+#include "base/places.h"
 
 #include "base/check.h"
 
