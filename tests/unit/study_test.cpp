@@ -213,7 +213,7 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
   const std::string fine = R"("value": "scenario.seed", "reference": 1)";
   const Wrong all[] = {
       {R"("check": [])",
-       R"(mine.json: found the field "check", allowed: schema, notes, suite, source, promised, scenario, set, inside, tolerance, fits, settings, tables, checks; did you mean "checks"?)"},
+       R"(mine.json: found the field "check", allowed: schema, notes, suite, source, promised, scenario, set, inside, tolerance, fits, settings, tables, checks, each, summary, group, slow; did you mean "checks"?)"},
       {R"("notes": [])", "mine.json: checks: missing, required"},
       {R"("checks": [])", "mine.json: checks: found an array, allowed: one check or more"},
       {R"("checks": [{"value": "1", "reference": 1}])", "mine.json: checks.0.id: missing, required"},
@@ -250,7 +250,7 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
       {R"("tables": {"t": {"file": "none.csv"}}, )" + one_check(fine),
        R"(mine.json: tables.t: found the field "file", allowed: csv, where, if, set)"},
       {R"("tables": {"t": {"csv": "chat.csv", "where": {"sever": "a"}}}, )" + one_check(fine),
-       R"(mine.json: tables.t.where: found the column "sever", allowed: one of the table; did you mean "server"?)"},
+       R"(mine.json: tables.t: found the column "sever", allowed: one of the table; did you mean "server"?)"},
       {R"("tables": {"t": {"csv": "chat.csv", "if": "tp > 9"}}, )" + one_check(fine),
        "mine.json: tables.t: found an object, allowed: conditions that a row meets"},
       {one_check(R"("set": {"turns": {"from": 1}}, )" + fine),
