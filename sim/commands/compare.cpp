@@ -158,7 +158,8 @@ constexpr std::size_t kMostSettings = 500;
 
 [[noreturn]] void refuse_more_settings() {
   throw InputError("compare: found more than " + std::to_string(kMostSettings) +
-                   " settings, allowed: at most so many; kvcap sweep runs more");
+                   " settings, allowed: at most " + std::to_string(kMostSettings) +
+                   "; kvcap sweep runs more");
 }
 
 // Every combination of the values of several fields.
@@ -188,10 +189,11 @@ std::vector<Compared> columns_over(const std::vector<std::string>& fields) {
 
 std::vector<Compared> columns_of(const CompareArgs& args, const LaunchLine& line) {
   if (!args.from.line.empty()) {
-    if (!args.layouts.empty() || (!args.over.empty() && !args.policies.empty())) {
-      throw InputError("compare: found --from with " +
-                       std::string(args.layouts.empty() ? "--policies and --over" : "--layouts") +
-                       ", allowed: with one of --policies and --over");
+    if (!args.layouts.empty()) {
+      throw InputError("compare: --from and --layouts cannot be combined; use --policies or --over");
+    }
+    if (!args.over.empty() && !args.policies.empty()) {
+      throw InputError("compare: with --from give --policies or --over, not both");
     }
     std::vector<Compared> columns = {{.label = kLaunched, .overrides = {}, .is_launched = true}};
     if (!args.over.empty()) {

@@ -108,7 +108,7 @@ std::string absolute(const std::string& path) { return fs::absolute(path).lexica
 void launch_on_slurm(const CheckedSweep& checked, const SweepArgs& args) {
   if (!args.resume && !shard_files(args.out).empty()) {
     throw InputError(args.out +
-                     "/shards: is there already; --resume completes it, another --out starts anew");
+                     "/shards: already exists; use --resume to complete it, or another --out");
   }
   constexpr std::size_t kTasks = 16;
   SlurmArray array;

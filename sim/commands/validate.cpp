@@ -103,7 +103,7 @@ void validate(const ValidateArgs& args) {
   if (!args.out.empty()) write_file(args.out + "/validation.json", validation_json(checks));
   print(text);
   const std::string broken = broken_promises(checks);
-  if (!broken.empty()) throw CheckFailed("farther off than promised: " + broken);
+  if (!broken.empty()) throw CheckFailed("outside the stated accuracy: " + broken);
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ std::optional<Setting> least(const std::vector<Setting>& settings, Value value) 
 }
 
 // Whether chance alone may make the difference of two settings in one metric: its interval holds 0.
-bool cannot_tell(const Difference& difference) {
+bool is_not_significant(const Difference& difference) {
   return std::abs(difference.difference) <= difference.half_width;
 }
 
@@ -123,7 +123,8 @@ std::string doubt(const std::vector<Difference>& differences, const Setting& one
   for (const Difference& difference : differences) {
     const bool is_theirs = (difference.setting == one.label && difference.against == other.label) ||
                            (difference.setting == other.label && difference.against == one.label);
-    if (is_theirs && difference.metric == metric && cannot_tell(difference)) return " (cannot tell)";
+    if (is_theirs && difference.metric == metric && is_not_significant(difference))
+      return " (not significant)";
   }
   return "";
 }
@@ -142,7 +143,7 @@ std::string fastest_text(const Setting& winner, const std::vector<Setting>& othe
   std::string text = winner.label;
   text += ideal ? " restores a context fastest (" : " serves turns with history fastest (";
   text +=
-      format_number(std::max(least_ms, 0.0)) + (ideal ? " ms a turn" : " ms from admission to first token");
+      format_number(std::max(least_ms, 0.0)) + (ideal ? " ms per turn" : " ms from admission to first token");
   text += factors.empty() ? ")." : "): " + listed(factors) + ".";
   return text;
 }
@@ -486,7 +487,7 @@ std::string difference_text(double difference, double half_width, std::string_vi
   std::string text = format_interval(size, half_width);
   if (!unit.empty()) text += " " + std::string(unit);
   text += difference < 0 ? " lower" : " higher";
-  return size <= half_width ? text + " (cannot tell)" : text;
+  return size <= half_width ? text + " (not significant)" : text;
 }
 
 std::string headline(const std::vector<Setting>& settings, const std::vector<Difference>& differences) {
@@ -517,8 +518,8 @@ std::string headline(const std::vector<Setting>& settings, const std::vector<Dif
                                   : "stores " + format_number(100 * std::abs(saved)) +
                                         (saved > 0 ? " % fewer bytes" : " % more bytes");
   if (!is_clear) {
-    return "Whether " + winner->label + " or " + rival->label +
-           " has the lower p99 TTFT these runs cannot tell" + numbers +
+    return "These runs do not show whether " + winner->label + " or " + rival->label +
+           " has the lower p99 TTFT" + numbers +
            (storage.empty() ? "." : "; " + winner->label + " " + storage + ".");
   }
   const std::string change = std::abs(ratio - 0.5) < 0.02
@@ -559,7 +560,7 @@ std::vector<std::string> cache_sentences(const std::vector<Setting>& settings) {
   if (smallest) {
     const std::string kib = format_number(metric(*smallest, "stored_bytes_per_token") / 1024);
     add(paragraphs,
-        {smallest->label + " stores " + kib + " KiB a token" + (storing.size() > 1 ? ", the least." : "."),
+        {smallest->label + " stores " + kib + " KiB per token" + (storing.size() > 1 ? ", the least." : "."),
          storing.size() > 1 ? storage_text(*smallest, storing) : ""});
   }
   return paragraphs;

@@ -279,7 +279,7 @@ CheckedSweep check_sweep(const Sweep& sweep, int at_once) {
 SweepSummary run_sweep(const CheckedSweep& checked, const std::string& results_path,
                        const SweepOptions& options) {
   if (fs::exists(results_path) && !options.resume) {
-    throw InputError(results_path + ": is there already; --resume completes it, another --out starts anew");
+    throw InputError(results_path + ": already exists; use --resume to complete it, or another --out");
   }
   const WriterLock lock(results_path);
   ResultsFile file(results_path);

@@ -18,7 +18,7 @@ Sweep::Sweep(std::string file, std::string base_text, std::string base_file, std
   constexpr std::size_t kMost = 10'000'000;
   for (const SweepAxis& axis : axes_) {
     if (axis.rows.size() > kMost / size_) {
-      throw InputError(file_ + ": has more than 10,000,000 points, allowed: at most 10,000,000");
+      throw InputError(file_ + ": found more than 10,000,000 points, allowed: at most 10,000,000");
     }
     size_ *= axis.rows.size();
     for (const std::vector<Override>& row : axis.rows) {

@@ -55,7 +55,7 @@ std::string setting_text(const std::string& title, const std::vector<const Chang
   if (has_single_runs)
     text += (clear.empty() ? "" : "; ") + std::string("one run each, so chance is not excluded");
   if (!unclear.empty())
-    text += (clear.empty() ? "" : "; ") + std::string("these runs cannot tell whether ") +
+    text += (clear.empty() ? "" : "; ") + std::string("these runs do not show whether ") +
             list_text(unclear) + (unclear.size() == 1 ? " has changed" : " have changed");
   return text + ".";
 }

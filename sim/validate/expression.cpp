@@ -56,7 +56,7 @@ double evaluate(const std::string& expression, const FigureOf& figure) {
     return results[0];
   } catch (const mu::ParserError& error) {
     if (names.error) std::rethrow_exception(names.error);
-    throw InputError("found \"" + expression + "\", allowed: an expression (" + error.GetMsg() + ")");
+    throw InputError("cannot evaluate \"" + expression + "\": " + error.GetMsg());
   }
 }
 

@@ -194,8 +194,7 @@ double number_at(const Scenario& scenario, const std::string& path) {
   const nlohmann::json found = resolved.contains(at) ? resolved.at(at) : nlohmann::json();
   if (found.is_boolean()) return found.get<bool>();
   if (!found.is_number()) {
-    throw InputError("found the name \"scenario." + path +
-                     "\", allowed: a field of the scenario that is a number");
+    throw InputError("\"scenario." + path + "\" is not a number of the resolved scenario");
   }
   return found.get<double>();
 }

@@ -250,7 +250,8 @@ Json workload_of(const Observation& observed, const Json& serving, const std::ve
 RunSetting setting_of(const Observation& observed, const std::string& hardware,
                       const std::vector<std::string>& overrides, const std::string& requests_file) {
   if (hardware.empty() && !sets(overrides, "hardware"))
-    throw InputError("--hardware: missing, required without --scenario: metrics do not name the GPU");
+    throw InputError(
+        "--hardware: required without --scenario, because the server's metrics do not name its GPU");
   Json notes = Json::array();
   Json scenario = {{"schema", "kvcap.scenario/1"}, {"name", "observed"}, {"policy", "recompute"}};
   if (!sets(overrides, "model")) scenario["model"] = model_of(observed);

@@ -144,7 +144,8 @@ class Reader {
  private:
   void name_setting(const std::string& name, const Part& part) {
     if (begins_a_figure(name)) {
-      throw InputError(part.place() + ": found the name of a figure, allowed: another word");
+      throw InputError(part.place() + ": " + name +
+                       " already names a metric or a group of figures; choose another name");
     }
     study_.settings[name] = setting(part);
   }

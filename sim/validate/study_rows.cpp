@@ -73,8 +73,7 @@ double column_number(const TableRow& row, const std::string& column) {
   if (found != row.end()) return number_in(found->second).value_or(std::nan(""));
   std::vector<std::string_view> columns;
   for (const auto& [name, text] : row) columns.push_back(name);
-  throw InputError("found the column \"" + column + "\", allowed: one of the table" +
-                   suggestion(column, columns));
+  throw InputError("no column \"" + column + "\" in the table" + suggestion(column, columns));
 }
 
 Json filled_in(const Json& pattern, const TableRow& row) {

@@ -76,7 +76,7 @@ TEST(YamlFile, IsReadAsDottedKeysWithTheirLines) {
 
 TEST(YamlFile, ThatIsNoneIsRefusedWithItsLine) {
   EXPECT_TRUE(yaml_error("a: 1\nb: [1\n").starts_with("a.yaml:")) << yaml_error("a: 1\nb: [1\n");
-  EXPECT_EQ(yaml_error("- 1\n- 2\n"), "a.yaml:1: found no YAML mapping, allowed: key: value");
+  EXPECT_EQ(yaml_error("- 1\n- 2\n"), "a.yaml: the top level is not a YAML mapping; write one \"key: value\" per line");
   EXPECT_EQ(yaml_error("a: 1\n---\nb: 2\n"), "a.yaml: found 2 YAML documents, allowed: one");
   EXPECT_EQ(yaml_error("a: 1\n? [x]\n: 2\n"),
             "a.yaml:2: found a key that is no word, allowed: words as keys");

@@ -166,7 +166,7 @@ TEST(Sweep, SaysInOneLineWhatIsWrong) {
       {R"("zip": {"g": [1, 2]}, "grid": {"a": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "b": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
        "c": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "d": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "e": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
        "f": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "h": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]})",
-       "s.json: has more than 10,000,000 points, allowed: at most 10,000,000"},
+       "s.json: found more than 10,000,000 points, allowed: at most 10,000,000"},
   };
   for (const auto& [parts, message] : cases) EXPECT_EQ(message_of(parts), message) << parts;
   EXPECT_THROW(parse_sweep(R"({"schema": "kvcap.sweep/2", "base": {}})", "s.json"), InputError);
