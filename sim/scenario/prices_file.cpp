@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/joined.h"
+#include "base/tier.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 
@@ -28,21 +29,31 @@ struct PricedPart {
   std::vector<std::string_view> keys;
 };
 const std::vector<PricedPart>& priced_parts() {
-  static const std::vector<PricedPart> parts = {
-      {"gpu",
-       "price_usd_per_hour",
-       "purchase_usd",
-       {"price_usd_per_hour", "purchase_usd", "amortization_years"}},
-      {"dram",
-       "price_usd_per_gb_hour",
-       "purchase_usd_per_gb",
-       {"price_usd_per_gb_hour", "purchase_usd_per_gb", "amortization_years"}},
-      {"ssd",
-       "price_usd_per_gb_hour",
-       "purchase_usd",
-       {"price_usd_per_gb_hour", "purchase_usd", "replacement_usd_per_gb", "amortization_years"}},
-      {"remote", "", "", {"price_usd_per_gb_hour", "price_usd_per_request"}},
-      {"energy", "", "", {"price_usd_per_kwh", "pue"}}};
+  static const std::vector<PricedPart> parts = [] {
+    std::vector<PricedPart> all = {
+        {"gpu",
+         "price_usd_per_hour",
+         "purchase_usd",
+         {"price_usd_per_hour", "purchase_usd", "amortization_years"}},
+        {"dram",
+         "price_usd_per_gb_hour",
+         "purchase_usd_per_gb",
+         {"price_usd_per_gb_hour", "purchase_usd_per_gb", "amortization_years"}},
+        {"ssd",
+         "price_usd_per_gb_hour",
+         "purchase_usd",
+         {"price_usd_per_gb_hour", "purchase_usd", "replacement_usd_per_gb", "amortization_years"}},
+        {"remote", "", "", {"price_usd_per_gb_hour", "price_usd_per_request"}},
+        {"energy", "", "", {"price_usd_per_kwh", "pue"}}};
+    for (const TierRow& one : kTierRows) {
+      if (!one.table) continue;
+      all.push_back({one.name,
+                     "price_usd_per_gb_hour",
+                     "purchase_usd_per_gb",
+                     {"price_usd_per_gb_hour", "purchase_usd_per_gb", "amortization_years"}});
+    }
+    return all;
+  }();
   return parts;
 }
 
