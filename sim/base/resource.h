@@ -18,6 +18,8 @@ enum class Resource : uint8_t {
   ssd_write,
   remote,
   nic,  // between nodes; named only where nodes pass each other KV (serving/handover.h)
+  cxl_read,
+  cxl_write
 };
 
 struct ResourceRow {
@@ -36,6 +38,8 @@ inline constexpr std::array kResources = {
     ResourceRow{"ssd_write", "SSD write", "writes to the SSDs"},
     ResourceRow{"remote", "remote", "the remote store"},
     ResourceRow{"nic", "between nodes", "the NICs"},
+    ResourceRow{"cxl_read", "CXL memory read", "reads from the CXL memory"},
+    ResourceRow{"cxl_write", "CXL memory write", "writes to the CXL memory"},
 };
 
 inline constexpr std::size_t kResourceCount = kResources.size();
@@ -44,7 +48,7 @@ inline constexpr auto kResourceNames = [] {
   for (std::size_t i = 0; i < kResourceCount; ++i) names[i] = kResources[i].name;
   return names;
 }();
-static_assert(kResourceCount == static_cast<std::size_t>(Resource::nic) + 1);
+static_assert(kResourceCount == static_cast<std::size_t>(Resource::cxl_write) + 1);
 
 constexpr std::size_t index(Resource resource) { return static_cast<std::size_t>(resource); }
 

@@ -17,7 +17,7 @@
 
 namespace kvcap {
 
-enum class Tier : uint8_t { hbm, dram, ssd, remote };
+enum class Tier : uint8_t { hbm, dram, cxl, ssd, remote };
 
 struct TierRow {
   Tier tier;
@@ -32,6 +32,8 @@ struct TierRow {
 inline constexpr std::array kTierRows = {
     TierRow{Tier::hbm, "hbm", "GPU memory", "GPU memory", Resource::gpu, Resource::gpu, ""},
     TierRow{Tier::dram, "dram", "DRAM", "DRAM", Resource::dram, Resource::dram, "the node's memory"},
+    TierRow{Tier::cxl, "cxl", "CXL memory", "CXL memory", Resource::cxl_read, Resource::cxl_write,
+            "one memory expander behind CXL, and how many", true},
     TierRow{Tier::ssd, "ssd", "SSD", "SSDs", Resource::ssd_read, Resource::ssd_write,
             "one device, and how many"},
     TierRow{Tier::remote, "remote", "remote", "remote storage", Resource::remote, Resource::remote,
