@@ -13,7 +13,6 @@ import { reuse_figures } from "./reuse.ts";
 import { missing } from "./missing.ts";
 import { over_time } from "./over_time.ts";
 
-
 // One metric of every tier, stacked along a row a policy.
 function by_tier(
   context: Context,
