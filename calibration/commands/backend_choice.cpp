@@ -52,7 +52,7 @@ void refuse_foreign(const fs::path& path, std::span<const std::string> inputs) {
   refuse_no_file("--out", path, inputs);
   if (fs::is_regular_file(path, none) && !is_ours(path)) {
     throw InputError(
-        "--out: " + path +
+        "--out: " + path.string() +
         " already exists and was not written by kvcap-calibrate; choose another file or remove it");
   }
 }

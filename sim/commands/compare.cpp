@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/joined.h"
 #include "base/outputs.h"
 #include "base/print.h"
 #include "base/progress.h"
@@ -116,7 +117,7 @@ Compared column_of_policy(const std::string& item) {
     const std::string kind = item.substr(begin, end - begin);
     if (std::find(kTierNames.begin(), kTierNames.end(), kind) == kTierNames.end()) {
       throw InputError("--policies: found tier \"" + kind + "\" in \"" + item +
-                       "\", allowed: hbm, dram, ssd, remote, joined by +, as in kv_offload:dram+ssd" +
+                       "\", allowed: " + joined(kTierNames) + ", joined by +, as in kv_offload:dram+ssd" +
                        suggestion(kind, kTierNames));
     }
     tiers += (tiers.empty() ? "" : ",") + ("{\"kind\":\"" + kind) + "\"}";

@@ -20,11 +20,6 @@ constexpr const char* kBringBack = "mean_service_ttft_with_history_ms";
 constexpr double kNearLimit = 0.5;     // below this share busy, a resource binds nothing
 constexpr double kNoticeable = 0.005;  // relative; less is called equal
 
-constexpr std::array<std::string_view, kResourceCount> kResourceWords = {
-    "the GPU", "the PCIe link to the GPU", "the PCIe link from the GPU", "NVLink",
-    "DRAM",    "reads from the SSDs",      "writes to the SSDs",         "the remote store",
-    "the NICs"};
-
 // Parts of the TTFT, as ttft_breakdown_ms names them, and what happens in them; batching is taken from
 // prefill.
 struct Part {
@@ -80,10 +75,10 @@ std::string bound_text(const Setting& setting) {
   for (const Metric& one : setting.result->metrics)
     if (const auto* text = std::get_if<std::string>(&one.value); text && one.name == "bound_by")
       resource = *text;
-  for (std::size_t i = 0; i < kResourceCount; ++i) {
-    if (kResourceNames[i] != resource) continue;
+  for (const ResourceRow& one : kResources) {
+    if (one.name != resource) continue;
     const double busy = metric(setting, "utilization." + std::string(resource));
-    const std::string words(kResourceWords[i]);
+    const std::string words(one.words);
     if (busy < kNearLimit)
       return "No resource of " + setting.label + " is near its limit; the busiest is " + words + " (" +
              format_percent(busy) + " of the time).";

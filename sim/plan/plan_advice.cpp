@@ -7,6 +7,7 @@
 #include "plan/plan_flips.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"
+#include "spec/tiers.h"
 
 namespace kvcap {
 namespace {
@@ -55,6 +56,12 @@ std::vector<Probe> unsearched(const Plan& plan, const Changes& answer) {
     const auto count = static_cast<double>(hardware.ssd->count);
     add({"hardware.ssd.count"}, count, count + 1);
   }
+  for (Tier tier : kTiers) {
+    if (const std::optional<Devices>& part = hardware.devices[index(tier)]) {
+      const auto count = static_cast<double>(part->count);
+      add({"hardware." + std::string(name(tier)) + ".count"}, count, count + 1);
+    }
+  }
   if (hardware.remote) {
     add({"hardware.remote.capacity_bytes"}, hardware.remote->capacity_bytes,
         kMore * hardware.remote->capacity_bytes);
@@ -89,15 +96,12 @@ Resources resources_of(const Plan& plan, const Changes& changes) {
   const auto nodes = static_cast<double>(scenario.fleet.replicas);
   Resources all{.gpus = nodes * static_cast<double>(hardware.gpu.count)};
   double bytes = 0, bytes_per_s = hardware.pcie.h2d_bandwidth_bytes_per_s;
-  if (hardware.dram) bytes += hardware.dram->capacity_bytes;
-  if (hardware.ssd) {
-    all.ssds = nodes * static_cast<double>(hardware.ssd->count);
-    bytes += static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes;
-    bytes_per_s += static_cast<double>(hardware.ssd->count) * hardware.ssd->read_bandwidth_bytes_per_s;
-  }
-  if (hardware.remote) {
-    bytes += hardware.remote->capacity_bytes;
-    bytes_per_s += hardware.remote->bandwidth_bytes_per_s;
+  if (hardware.ssd) all.ssds = nodes * static_cast<double>(hardware.ssd->count);
+  for (Tier tier : kHostTiers) {
+    const std::optional<TierFacts> facts = tier_facts(hardware, tier);
+    if (!facts) continue;
+    bytes += facts->capacity_bytes;
+    if (tier != Tier::dram) bytes_per_s += facts->read.bytes_per_s;
   }
   all.storage_tb = nodes * bytes / 1e12;
   all.links_gb_per_s = nodes * bytes_per_s / 1e9;

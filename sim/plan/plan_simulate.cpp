@@ -7,6 +7,7 @@
 
 #include "base/input_error.h"
 #include "base/progress.h"
+#include "base/tier.h"
 #include "metrics/serialize.h"
 #include "plan/plan_sizes.h"
 #include "plan/replicate.h"
@@ -92,8 +93,9 @@ std::string key_of(const Scenario& scenario, const Ask& ask) {
   nlohmann::json key = nlohmann::json::parse(scenario.resolved_json);
   nlohmann::json& hardware = key["hardware"];
   if (!keeps_in(scenario, Tier::dram) && scenario.hardware.dram) hardware["dram"].erase("capacity_bytes");
-  if (!keeps_in(scenario, Tier::ssd)) hardware.erase("ssd");
-  if (!keeps_in(scenario, Tier::remote)) hardware.erase("remote");
+  for (Tier tier : kHostTiers) {
+    if (tier != Tier::dram && !keeps_in(scenario, tier)) hardware.erase(std::string(name(tier)));
+  }
   if (!keeps_anything(scenario) && !has_hbm_tier(scenario)) key["policy"].erase("tiers");
   key["ask"] = {ask.share, ask.replication, ask.context_scale};
   return key.dump();

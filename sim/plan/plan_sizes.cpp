@@ -49,7 +49,9 @@ bool matters(const Dimension& dimension) {
 
 Changes size_settings(const HardwareProfile& hardware, Tier tier, double share) {
   if (tier == Tier::ssd) return ssd_settings(*hardware.ssd, share);
-  return {setting(name(tier), "capacity_bytes", share * tier_facts(hardware, tier)->capacity_bytes)};
+  const std::optional<Devices>& devices = hardware.devices[index(tier)];
+  const double whole_bytes = devices ? devices->capacity_bytes : tier_facts(hardware, tier)->capacity_bytes;
+  return {setting(name(tier), "capacity_bytes", share * whole_bytes)};
 }
 
 bool keeps_anything(const Scenario& scenario) {

@@ -2,9 +2,10 @@
 // what the hardware profile has, 1/64, 1/32, ... 1, for each tier that some configuration uses. Every rung is
 // settings of the hardware, so that `kvcap run` repeats it and bills that size alone.
 //
-// DRAM and remote storage are divided by bytes. SSDs are divided into devices; where they are rented by the
-// GB also into parts of one, which have their part of its bandwidth and of its rated writes. Bought devices
-// are whole. A rung has no more than the next of anything and costs no more, so that ladders are ranges.
+// DRAM, CXL memory and remote storage are divided by bytes. SSDs are divided into devices; where they are
+// rented by the GB also into parts of one, which have their part of its bandwidth and of its rated writes.
+// Bought devices are whole. A rung has no more than the next of anything and costs no more, so that ladders
+// are ranges.
 #pragma once
 
 #include <map>

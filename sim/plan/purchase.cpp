@@ -8,6 +8,7 @@
 #include "run/billing.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"
+#include "spec/tiers.h"
 
 namespace kvcap {
 namespace {
@@ -102,20 +103,13 @@ std::string purchase(const Plan& plan, const Changes& changes) {
   std::string text = (nodes > 1 ? std::to_string(nodes) + " nodes of " : "") + gpus_text(scenario);
   std::string stores;
   const auto add = [&](const std::string& store) { stores += (stores.empty() ? "" : " and ") + store; };
-  if (hardware.dram) {
-    const auto bytes = provisioned_bytes(scenario, Tier::dram, hardware.dram->capacity_bytes);
-    if (bytes) add(sized(*bytes) + " of DRAM");
-  }
-  if (hardware.ssd) {
-    const double all = static_cast<double>(hardware.ssd->count) * hardware.ssd->capacity_bytes;
-    const auto bytes = provisioned_bytes(scenario, Tier::ssd, all);
-    if (bytes)
-      add(sized(*bytes) + " on " + std::to_string(hardware.ssd->count) + " SSD" +
-          (hardware.ssd->count > 1 ? "s" : ""));
-  }
-  if (hardware.remote) {
-    const auto bytes = provisioned_bytes(scenario, Tier::remote, hardware.remote->capacity_bytes);
-    if (bytes) add(sized(*bytes) + " of remote storage");
+  for (Tier tier : kHostTiers) {
+    const std::optional<TierFacts> facts = tier_facts(hardware, tier);
+    const auto bytes = facts ? provisioned_bytes(scenario, tier, facts->capacity_bytes) : std::nullopt;
+    if (!bytes) continue;
+    const std::string ssds = tier == Tier::ssd ? std::to_string(hardware.ssd->count) + " SSD" : "";
+    add(sized(*bytes) + (ssds.empty() ? " of " + std::string(tier_row(tier).stored)
+                                      : " on " + ssds + (hardware.ssd->count > 1 ? "s" : "")));
   }
   if (!stores.empty()) text += " with " + stores + " for stored state";
   return text + ", serving " + scenario.model.name + " with " + scenario.policy.name +

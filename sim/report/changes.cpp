@@ -15,7 +15,7 @@ namespace {
 // Calls add(kind, then, now) for every document of the side after with the one before that has its key.
 template <typename Add>
 void each_pair(const std::vector<ReportDocument>& documents, Add add) {
-  for (const DocumentKind* kind : document_kinds()) {
+  for (const DocumentKind* kind : kDocumentKinds) {
     if (!kind->key) continue;
     for (const ReportDocument& now : documents) {
       if (now.is_before || now.schema() != kind->schema) continue;

@@ -32,7 +32,7 @@ const DocumentKind* kind_of(const Json& document) {
 
 std::string known_schemas() {
   std::vector<std::string_view> names;
-  for (const DocumentKind* kind : document_kinds())
+  for (const DocumentKind* kind : kDocumentKinds)
     if (kind->is_file) names.push_back(kind->schema);
   return joined(names);
 }

@@ -380,6 +380,12 @@ void check_prices(const HardwareProfile& hardware, const Places& places, std::st
     either("ssd", "purchase_usd", hardware.ssd->purchase_usd, "price_usd_per_gb_hour",
            hardware.ssd->price_usd_per_gb_hour);
   }
+  for (Tier tier : kTiers) {
+    if (const std::optional<Devices>& part = hardware.devices[index(tier)]) {
+      either(std::string(name(tier)), "purchase_usd_per_gb", part->purchase_usd_per_gb,
+             "price_usd_per_gb_hour", part->price_usd_per_gb_hour);
+    }
+  }
   if (gpu.power_busy_w && gpu.power_idle_w > *gpu.power_busy_w) {
     fail(places, below(path, "gpu.power_idle_w"), number_text(gpu.power_idle_w),
          "at most gpu.power_busy_w = " + number_text(*gpu.power_busy_w));

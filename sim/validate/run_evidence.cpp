@@ -23,7 +23,8 @@ double mean_level(const RunResult& result, std::string_view series) {
 }
 
 double hit_tokens(const RunResult& result, Tier tier) {
-  return result.number("hit_tokens." + std::string(name(tier)));
+  const double tokens = result.number("hit_tokens." + std::string(name(tier)));
+  return std::isnan(tokens) ? 0 : tokens;  // of no machine without the tier
 }
 
 // The share of all tokens that were found, on the GPU or below it.

@@ -411,6 +411,17 @@ TEST(Connectors, InsideOfMultiConnectorAreRead) {
       "allowed: one connector that stores KV"));
 }
 
+TEST(Connectors, OfOffloadingEvictByTheOrderThatTheyName) {
+  const auto line = [](const std::string& order) {
+    return "vllm serve Qwen/Qwen3-8B --kv-transfer-config "
+           "'{\"kv_connector\":\"OffloadingConnector\",\"kv_role\":\"kv_both\","
+           "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":40000000000,\"eviction_policy\":\"" +
+           order + "\"}}'";
+  };
+  for (const std::string order : {"lru", "arc"}) EXPECT_EQ(value_of(line(order), "policy.eviction"), order);
+  EXPECT_TRUE(has(error_of(line("lfu")), "found \"lfu\", allowed: lru, arc"));
+}
+
 TEST(Connectors, OfSimpleOffloadingHaveItsSizesAndSaveLazily) {
   const auto line = [](const std::string& extra) {
     return "vllm serve Qwen/Qwen3-8B -tp 2 --kv-transfer-config "
