@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/output_paths.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "calibration/commands/commands.h"
 
 namespace kvcap::calibration {

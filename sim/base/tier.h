@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/names.h"
 #include "base/resource.h"
+#include "base/text/names.h"
 
 namespace kvcap {
 

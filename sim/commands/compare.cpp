@@ -12,10 +12,10 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/joined.h"
 #include "base/outputs.h"
-#include "base/print.h"
-#include "base/progress.h"
+#include "base/text/joined.h"
+#include "base/text/print.h"
+#include "base/text/progress.h"
 #include "base/tier.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"

@@ -14,7 +14,7 @@
 
 #include "base/input_error.h"
 #include "base/outputs.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "observe/http.h"

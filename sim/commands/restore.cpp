@@ -10,10 +10,10 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/joined.h"
 #include "base/outputs.h"
-#include "base/plain_text.h"
-#include "base/print.h"
+#include "base/text/joined.h"
+#include "base/text/plain_text.h"
+#include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/model_options.h"
@@ -25,7 +25,7 @@
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "workload/stored_contexts.h"
+#include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
 namespace {

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "base/float_values.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
 #include "metrics/format.h"

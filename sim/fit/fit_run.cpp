@@ -13,9 +13,9 @@
 #include "metrics/format.h"
 #include "scenario/load.h"
 #include "scenario/served_model.h"
-#include "workload/gz_file.h"
+#include "workload/logs/gz_file.h"
+#include "workload/readers/vllm_bench.h"
 #include "workload/sources_table.h"
-#include "workload/vllm_bench.h"
 
 namespace kvcap {
 namespace {

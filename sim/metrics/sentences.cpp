@@ -6,11 +6,11 @@
 #include <limits>
 #include <optional>
 
-#include "base/joined.h"
 #include "base/resource.h"
+#include "base/text/joined.h"
 #include "metrics/cost.h"
 #include "metrics/format.h"
-#include "metrics/stability.h"
+#include "metrics/statistics/stability.h"
 
 namespace kvcap {
 namespace {

@@ -10,11 +10,11 @@
 #include "base/float_values.h"
 #include "metrics/cost.h"
 #include "metrics/format.h"
-#include "metrics/quantiles.h"
 #include "metrics/recorded.h"
-#include "metrics/stability.h"
+#include "metrics/statistics/quantiles.h"
+#include "metrics/statistics/stability.h"
+#include "metrics/statistics/warmup.h"
 #include "metrics/turn_means.h"
-#include "metrics/warmup.h"
 
 namespace kvcap {
 namespace {

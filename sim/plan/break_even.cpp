@@ -11,7 +11,7 @@
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "workload/stored_contexts.h"
+#include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
 namespace {

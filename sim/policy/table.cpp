@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 
 namespace kvcap {
 namespace {

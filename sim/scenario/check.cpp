@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "policy/group_rules.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
 #include "spec/engine_version.h"
 #include "spec/tiers.h"
-#include "workload/few_shot.h"
-#include "workload/long_context.h"
-#include "workload/rag.h"
+#include "workload/generators/few_shot.h"
+#include "workload/generators/long_context.h"
+#include "workload/generators/rag.h"
 #include "workload/sources_table.h"
 
 namespace kvcap {

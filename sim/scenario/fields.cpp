@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "policy/key_table.h"
 #include "policy/table.h"
 #include "serving/engines.h"

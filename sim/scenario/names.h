@@ -1,4 +1,4 @@
-// The texts that some fields allow; names of enumerations stand beside the enumerations (base/names.h).
+// The texts that some fields allow; names of enumerations stand beside the enumerations (base/text/names.h).
 #pragma once
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/joined.h"
 #include "base/read_fields.h"
+#include "base/text/joined.h"
 #include "base/tier.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/names.h"
+#include "base/text/names.h"
 #include "serving/routing.h"
 
 namespace kvcap {

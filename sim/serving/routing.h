@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/names.h"
+#include "base/text/names.h"
 
 namespace kvcap {
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/names.h"
+#include "base/text/names.h"
 #include "base/tier.h"
 #include "spec/machine_errors.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-#include "base/names.h"
+#include "base/text/names.h"
 
 namespace kvcap {
 

@@ -14,7 +14,7 @@
 
 #include "faults/faults.h"
 #include "unit/process.h"
-#include "workload/gz_file.h"
+#include "workload/logs/gz_file.h"
 
 namespace kvcap::input_faults_test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "laws/machines.h"
 #include "metrics/serialize.h"
-#include "validate/theory.h"
+#include "validate/theory/theory.h"
 
 namespace kvcap::laws::fleet_laws_test {
 namespace {

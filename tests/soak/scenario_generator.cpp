@@ -15,8 +15,8 @@
 #include "scenario/load.h"
 #include "scenario/names.h"
 #include "spec/tiers.h"
-#include "workload/few_shot.h"
-#include "workload/long_context.h"
+#include "workload/generators/few_shot.h"
+#include "workload/generators/long_context.h"
 
 namespace kvcap::soak {
 namespace {

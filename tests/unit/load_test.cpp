@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
 #include "unit/malformed_scenarios.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "policy/keys.h"
 #include "state/eviction_kind.h"
 

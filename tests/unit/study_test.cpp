@@ -1,6 +1,6 @@
 // Studies: what their expressions mean, what is refused before anything runs, and those that the project
 // ships.
-#include "validate/study.h"
+#include "validate/studies/study.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "base/input_error.h"
 #include "unit/cli.h"
-#include "validate/expression.h"
+#include "validate/studies/expression.h"
 
 namespace kvcap::study_test {
 namespace {

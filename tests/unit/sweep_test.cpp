@@ -1,4 +1,4 @@
-#include "plan/sweep.h"
+#include "plan/sweep/sweep.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 
 #include "base/input_error.h"
 #include "base/sha256.h"
-#include "plan/point.h"
-#include "plan/results_file.h"
-#include "plan/sample.h"
+#include "plan/sweep/point.h"
+#include "plan/sweep/results_file.h"
+#include "plan/sweep/sample.h"
 
 namespace kvcap::sweep_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/input_error.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "base/tier.h"
 #include "cost/drawn_machine.h"
 #include "cost/routes.h"

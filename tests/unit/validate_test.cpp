@@ -10,7 +10,7 @@
 
 #include "base/input_error.h"
 #include "unit/shared_data.h"
-#include "validate/study.h"
+#include "validate/studies/study.h"
 #include "validate/suites.h"
 
 namespace kvcap::validate_test {
