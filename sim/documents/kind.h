@@ -55,12 +55,13 @@ struct DocumentKind {
 };
 
 extern const DocumentKind kResultDocument, kCompareDocument, kRestoreDocument, kSweepRowsDocument,
-    kPlanDocument, kBreakEvenDocument, kCapacityDocument, kValidationDocument, kTraceDocument;
+    kPlanDocument, kBreakEvenDocument, kCapacityDocument, kValidationDocument, kTraceDocument,
+    kShoppingDocument;
 
 // Results first.
-inline constexpr std::array kDocumentKinds = {&kResultDocument,    &kCompareDocument,    &kRestoreDocument,
-                                              &kSweepRowsDocument, &kPlanDocument,       &kBreakEvenDocument,
-                                              &kCapacityDocument,  &kValidationDocument, &kTraceDocument};
+inline constexpr std::array kDocumentKinds = {
+    &kResultDocument,    &kCompareDocument,  &kRestoreDocument,    &kSweepRowsDocument, &kPlanDocument,
+    &kBreakEvenDocument, &kCapacityDocument, &kValidationDocument, &kTraceDocument,     &kShoppingDocument};
 // Null for a schema that is none of these.
 const DocumentKind* find_document_kind(std::string_view schema);
 
