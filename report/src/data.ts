@@ -15,7 +15,6 @@ export const page_names = [
   "plan",
   "capacity",
   "validation",
-  "shopping",
   "changes",
 ] as const;
 export type PageName = (typeof page_names)[number];
@@ -55,7 +54,6 @@ const lists = {
   "kvcap.validation/1": "validations",
   "kvcap.trace_stats/1": "traces",
   "kvcap.sweep_rows/1": "sweeps",
-  "kvcap.shopping/1": "shopping",
 } as const;
 type List = (typeof lists)[keyof typeof lists];
 

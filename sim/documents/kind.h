@@ -55,13 +55,12 @@ struct DocumentKind {
 };
 
 extern const DocumentKind kResultDocument, kCompareDocument, kRestoreDocument, kSweepRowsDocument,
-    kPlanDocument, kBreakEvenDocument, kCapacityDocument, kValidationDocument, kTraceDocument,
-    kShoppingDocument;
+    kPlanDocument, kBreakEvenDocument, kCapacityDocument, kValidationDocument, kTraceDocument;
 
 // Results first.
-inline constexpr std::array kDocumentKinds = {
-    &kResultDocument,    &kCompareDocument,  &kRestoreDocument,    &kSweepRowsDocument, &kPlanDocument,
-    &kBreakEvenDocument, &kCapacityDocument, &kValidationDocument, &kTraceDocument,     &kShoppingDocument};
+inline constexpr std::array kDocumentKinds = {&kResultDocument,    &kCompareDocument,    &kRestoreDocument,
+                                              &kSweepRowsDocument, &kPlanDocument,       &kBreakEvenDocument,
+                                              &kCapacityDocument,  &kValidationDocument, &kTraceDocument};
 // Null for a schema that is none of these.
 const DocumentKind* find_document_kind(std::string_view schema);
 

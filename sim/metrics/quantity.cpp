@@ -59,7 +59,6 @@ constexpr Row kRows[] = {
     {"request_throughput", "throughput", kRequestsPerS, more},
     {"output_throughput", "output", kTokensPerS, more},
     {"total_token_throughput", "prompts and output", kTokensPerS, more},
-    {"longest_prompt_tokens", "longest prompt", kTokens},
     {"request_goodput", "goodput", kRequestsPerS, more},
     {"rates.from_s", "rates from", kSeconds},
     {"rates.to_s", "rates to", kSeconds},

@@ -128,10 +128,9 @@ class Summary {
 
   // Totals of the run, and rates over their window.
   void count_tokens() {
-    int64_t completed = 0, rejected = 0, failed = 0, truncated = 0, longest = 0;
+    int64_t completed = 0, rejected = 0, failed = 0, truncated = 0;
     for (const TurnRecord& turn : recorded_.turns) {
       truncated += turn.truncated;
-      longest = std::max(longest, int64_t{turn.history_tokens} + turn.input_tokens);
       rejected += turn.rejected;
       failed += turn.failed;
       if (!turn.answered()) continue;
@@ -143,7 +142,6 @@ class Summary {
     const Stability stability = judge();
     add("duration", facts_.duration_s);
     add("completed", completed);
-    add("longest_prompt_tokens", longest);
     add("rejected", rejected);
     add("failed", failed);
     add("abandoned", recorded_.abandoned);

@@ -305,10 +305,6 @@ constexpr std::array kPolicies = {
         "to be larger than the GPU's cache and SSD larger than DRAM",
         Keep::kv, Restore::load, kKvbm, "the decay of its frequencies, four transfers of 16 blocks at a time",
         kKvbmTiers},
-    PolicyRow{"dram_arc", "keep KV in DRAM, which evicts by ARC", "keys and values of every layer",
-              "loaded before the prefill begins", "wins where scans pass by what is used again", Keep::kv,
-              Restore::load, [](PolicyOptions& options) { prefer(options.eviction, EvictionKind::arc); }, "",
-              kAllOfDram},
     PolicyRow{
         "trtllm_offload", "TensorRT-LLM's host cache: what the GPU evicts, until it is needed again",
         "keys and values that the GPU has evicted, which move back up",

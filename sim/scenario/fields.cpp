@@ -759,7 +759,6 @@ static void describe(FieldVisitor& v, ServingOptions& o) {
           not_negative("more of it for each request that waits", "s"));
   v.field("request_overhead_s", o.request_overhead_s,
           not_negative("API server, before a request joins the queue", "s"));
-  v.field("gateway_s", o.gateway_s, not_negative("of a gateway before the API server, a request", "s"));
   v.field("request_overhead_s_per_token", o.request_overhead_s_per_token,
           not_negative("tokenizer, a token of the prompt; one prompt after another", "s"));
 }

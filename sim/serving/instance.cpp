@@ -158,7 +158,7 @@ void Instance::enters(RequestPtr request, double from_s) {
   const ServingOptions& serving = parts_.serving;
   tokenized_s_ = std::max(tokenized_s_, from_s) +
                  serving.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
-  request->joins_s = tokenized_s_ + serving.request_overhead_s + serving.gateway_s;
+  request->joins_s = tokenized_s_ + serving.request_overhead_s;
   request->record.api_s = static_cast<float>(request->joins_s - from_s);
   deadlines_.add(*request);
   inbox_.push_back(std::move(request));

@@ -114,7 +114,6 @@ struct ServingOptions {
   // tokenizer, which takes one prompt after another.
   double request_overhead_s = 0;
   double request_overhead_s_per_token = 0;
-  double gateway_s = 0;  // before a request reaches the API server
 };
 
 }  // namespace kvcap

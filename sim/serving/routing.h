@@ -20,8 +20,7 @@ enum class Routing : uint8_t {
   random,
   cache_aware,
   dynamo,
-  weighted,
-  two_choices
+  weighted
 };
 
 struct RouterCall;  // router.h
@@ -29,7 +28,7 @@ struct RouterCall;  // router.h
 // The node that gets a turn; nothing when no node is up.
 using ChooseNode = std::optional<std::size_t>(RouterCall& call);
 ChooseNode choose_round_robin, choose_least_loaded, choose_session_affinity, choose_prefix_aware,
-    choose_random, choose_cache_aware, choose_dynamo, choose_weighted, choose_two_choices;
+    choose_random, choose_cache_aware, choose_dynamo, choose_weighted;
 
 struct RoutingRow {
   Routing routing;
@@ -48,7 +47,6 @@ inline constexpr std::array kRoutings = {
     RoutingRow{Routing::cache_aware, "cache_aware", choose_cache_aware, true},
     RoutingRow{Routing::dynamo, "dynamo", choose_dynamo, true},
     RoutingRow{Routing::weighted, "weighted", choose_weighted, true},
-    RoutingRow{Routing::two_choices, "two_choices", choose_two_choices},
 };
 inline constexpr auto kRoutingNames = [] {
   std::array<std::string_view, kRoutings.size()> names;

@@ -116,7 +116,6 @@ Source read_azure(const SourceOptions& options, std::optional<int64_t> most);
 Source read_burstgpt(const SourceOptions& options, std::optional<int64_t> most);
 Source read_csv(const SourceOptions& options, std::optional<int64_t> most);
 Source read_vidur(const SourceOptions& options, std::optional<int64_t> most);
-Source read_lengths(const SourceOptions& options, std::optional<int64_t> most);
 Source read_splitwise(const SourceOptions& options, std::optional<int64_t> most);
 
 // Read logs of other programs, one file each; traces/README.md has the rules. Rows are in any order. Errors

@@ -234,12 +234,6 @@ constexpr std::array kSources = {
               return beginning.has_column("num_prefill_tokens") && beginning.has_column("num_decode_tokens");
             }},
     SourceRow{
-        .name = "lengths",
-        .summary = "CSV of lengths, a request a second",
-        .has_arrivals = true,
-        .open = [](const SourceRequest& request) { return read_lengths(request.options, request.sessions); },
-        .sniff = [](const FileBeginning& beginning) { return beginning.has_column("prompt_length"); }},
-    SourceRow{
         .name = "splitwise",
         .summary = "CSV of Splitwise's simulator: arrivals and lengths",
         .has_arrivals = true,

@@ -9,7 +9,6 @@ import { overview } from "./overview.ts";
 import { plan } from "./plan.ts";
 import { resources } from "./resources.ts";
 import { restoration } from "./restoration.ts";
-import { shopping } from "./shopping.ts";
 import { sweep } from "./sweep.ts";
 import { validation } from "./validation.ts";
 
@@ -39,7 +38,6 @@ const pages: Record<PageName, Page> = {
   plan: { title: "Plan", present: ({ after }) => after.plans.length > 0, draw: plan },
   capacity: { title: "Capacity", present: ({ after }) => after.capacities.length > 0, draw: capacity },
   validation: { title: "Validation", present: ({ after }) => after.validations.length > 0, draw: validation },
-  shopping: { title: "Shopping", present: ({ after }) => after.shopping.length > 0, draw: shopping },
   changes: { title: "Changes", present: (report) => report.has_before, draw: changes },
 };
 
