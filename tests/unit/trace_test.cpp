@@ -383,7 +383,7 @@ TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
        "kvcap: trace stats: workload.source.input_is: found \"whole\", allowed: automatic, new_tokens, "
        "whole_prompt; did you mean \"whole_prompt\"?\n"},
       {"generate new.jsonl --format sessions",
-       "kvcap: --format: found \"sessions\", allowed: chat, long_context, agents, few_shot, rag\n"},
+       "kvcap: --format: found \"sessions\", allowed: chat, long_context, agents, few_shot, rag, random\n"},
       {"generate new.jsonl --sessions 0",
        "kvcap: trace generate: workload.sessions: found 0, allowed: an integer from 1 to 100000000\n"},
       {"generate new.jsonl --set workload.source.zipf_alpha=-1",
