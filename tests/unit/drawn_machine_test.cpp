@@ -20,7 +20,7 @@
 #include "scenario/load.h"
 #include "unit/cli.h"
 #include "unit/shared_data.h"
-#include "validate/studies/uncertainty.h"
+#include "validate/uncertainty.h"
 
 namespace kvcap::drawn_machine_test {
 namespace {

@@ -167,7 +167,7 @@ void judge_all(Lab& lab, std::span<const Study> studies, Done& done) {
 namespace {
 
 // What one run is asked for.
-struct Asked {
+struct AskedOfRun {
   std::string expression;
   StudySetting setting;
 
@@ -199,7 +199,7 @@ class Runs {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       runs_[i].simulated = [asked = std::move(asked_[i])](const RunResult& result) {
         std::vector<double> values;
-        for (const Asked& one : asked) values.push_back(one.of(result));
+        for (const AskedOfRun& one : asked) values.push_back(one.of(result));
         return values;
       };
     }
@@ -208,7 +208,7 @@ class Runs {
 
  private:
   std::vector<MeasuredRun> runs_;
-  std::vector<std::vector<Asked>> asked_;
+  std::vector<std::vector<AskedOfRun>> asked_;
   std::map<std::string, std::size_t> places_;  // by family and simulation
 };
 

@@ -9,7 +9,7 @@
 //    out because it is known what the model lacks. "unused" has the families whose runs chose no error. Means
 //    of one machine and engine err together, so that a family is less evidence than its number of means
 //    suggests.
-#include "validate/studies/uncertainty.h"
+#include "validate/uncertainty.h"
 
 #include <algorithm>
 #include <atomic>
