@@ -1,4 +1,4 @@
-// What is kept busy or moves bytes: the names of `utilization` in a result.
+// Resource: a device or link with limited capacity; the names are those of `utilization` in a result.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace kvcap {
 
-// nic: between nodes; named only where nodes pass each other KV (serving/handover.h).
+// nic: between nodes; named only if nodes send each other KV (serving/handover.h).
 enum class Resource : uint8_t { gpu, pcie_h2d, pcie_d2h, nvlink, dram, ssd_read, ssd_write, remote, nic };
 
 inline constexpr std::size_t kResourceCount = 9;

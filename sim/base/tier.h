@@ -1,4 +1,4 @@
-// Where state can lie. The order is the distance from the GPU: a smaller tier is faster.
+// Tier: a place that stores KV state, ordered by distance from the GPU: a smaller value is faster.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ constexpr Names names_of(Tier) { return kTierNames; }
 constexpr std::size_t index(Tier tier) { return static_cast<std::size_t>(tier); }
 constexpr std::string_view name(Tier tier) { return kTierNames[index(tier)]; }
 
-// One number per tier, e.g. bytes read; indexed with index(tier).
+// One number per tier, e.g. bytes read; indexed by index(tier).
 using PerTier = std::array<double, kTiers.size()>;
 
 }  // namespace kvcap
