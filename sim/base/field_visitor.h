@@ -54,9 +54,9 @@ class FieldVisitor {
                       const Describe& describe) = 0;
   virtual void list(std::string_view name, std::size_t size, bool* present, const FieldSpec& spec,
                     const DescribeItem& describe_item) = 0;
-  // For files that are only read, so that other visitors ignore both: json_value() visits raw JSON that the
-  // caller interprets; members() visits an object with arbitrary keys or, if the bool is true, a list without
-  // objects, under the keys "0", "1", ...
+  // json_value() visits raw JSON that the caller interprets; members() visits an object with arbitrary keys
+  // or, if the bool is true, a list without objects, under the keys "0", "1", ... Both occur only in files
+  // that are only read, so other visitors ignore them.
   virtual void json_value(std::string_view, nlohmann::ordered_json&, bool*, const FieldSpec&) {}
   virtual void members(std::string_view, bool, bool*, const FieldSpec&, const DescribeMember&) {}
 

@@ -43,7 +43,7 @@ struct PrefillChunk {
 // Sequences that decode in one step: one row per sequence, and one row per draft that it verifies.
 struct Decodes {
   int64_t sequences = 0;
-  int64_t context_tokens = 0;  // of all sequences, including the step's rows
+  int64_t context_tokens = 0;  // all sequences, including the step's rows
   int64_t drafts = 0;
   int64_t rows() const { return sequences + drafts; }
   // Returns the most queries of a sequence if drafts are spread evenly.

@@ -26,7 +26,7 @@ struct GemmShape {
 struct GemmRows {
   double rows = 0;
   double groups = 1;
-  bool grouped = false;  // in the kernel of experts, even if only one expert is reached
+  bool grouped = false;  // run by the kernel of experts, even if only one expert is reached
 };
 
 // Bytes per element of A, B and C.

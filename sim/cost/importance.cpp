@@ -22,7 +22,7 @@ constexpr std::size_t kGrid = 9;  // values of r
 // Results for one r, summed over sampled layers and queries.
 struct Sums {
   double jaccard = 0, adjacent_recall = 0;
-  std::vector<double> important;             // by rank
+  std::vector<double> important;             // chosen tokens by rank
   std::vector<std::vector<uint8_t>> chosen;  // per query, at the latest layer
 };
 

@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-constexpr double kPopularityShape = 2;  // of experts' probabilities, see RoutedExperts::distinct
+constexpr double kPopularityShape = 2;  // first beta parameter; see RoutedExperts::distinct
 
 double total_flops(const std::vector<GemmShape>& gemms, double rows) {
   double flops = 0;
@@ -331,7 +331,7 @@ double RoutedExperts::pairs(double tokens) const {
 
 double RoutedExperts::distinct(double tokens) const {
   const double here = count / static_cast<double>(gpus);
-  const double chance = std::min(1.0, pairs(tokens) / (tokens * here));  // that a token picks one expert
+  const double chance = std::min(1.0, pairs(tokens) / (tokens * here));  // picks per token and expert here
   const double b = kPopularityShape * (1 / chance - 1);
   return here * (1 - b * (b + 1) / ((b + tokens) * (b + tokens + 1)));
 }

@@ -23,7 +23,7 @@ struct ElementwiseShape {
 };
 
 struct RoutedExperts {
-  std::vector<GemmShape> gemms;  // of one expert
+  std::vector<GemmShape> gemms;  // one expert
   double count = 0;
   double active = 0;
   int64_t gpus = 1;                 // GPUs that hold count / gpus whole experts each
@@ -93,7 +93,7 @@ struct LayerShapes {
   double all_reduces_per_layer = 2;  // under tensor parallelism, mean over layers
   double norm_sums_per_layer = 0;    // mean all-reduces of two numbers per token (QkNorm::all_heads)
   int64_t expert_layers = 0;
-  GemmShape kv_projection;                     // from hidden states to the cached state
+  GemmShape kv_projection;                     // projection of hidden states to the cached state
   ElementwiseShape kv_projection_elementwise;  // rotary embedding of the keys; MLA: also the latent's norm
   double activation_elements_per_token = 0;    // residual + input and output of the widest GEMM
 

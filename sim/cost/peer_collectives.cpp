@@ -19,12 +19,12 @@ struct PeerTimes {
 };
 constexpr std::array kGroups = {2.0, 4.0, 8.0};
 
-// In the order of Peer: each at most as fast as the one before.
+// One entry per Peer, in its order; each is at most as fast as the one before.
 constexpr PeerTimes kPeerTimes[] = {
     {.latency_s = {4.2e-6, 12.7e-6, 24e-6}, .share = {0.75, 0.58, 0.47}, .sigma = 0.4},
     {.latency_s = {4.8e-6, 14.6e-6, 27.6e-6}, .share = {0.75, 0.58, 0.47}, .sigma = 0.6},
     {.latency_s = {10e-6, 20e-6, 40e-6}, .share = {0.5, 0.4, 0.2}, .sigma = 0.6}};
-// For a server of unknown kind, treated as host: a server with peer access is 2 to 3 times as fast.
+// Error of a server of unknown kind, treated as host: a server with peer access is 2 to 3 times as fast.
 constexpr double kUnknownSigma = 0.8;
 
 // NCCL sends a flag with every word of small messages, so that the first bytes count twice; the engine's own

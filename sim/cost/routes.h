@@ -27,7 +27,7 @@ namespace kvcap {
 
 struct Hop {
   Resource resource = Resource::dram;
-  double bytes_per_s = 0;  // of the link, all devices together
+  double bytes_per_s = 0;  // the link, all devices together
   double request_s = 0;    // overhead per request, divided by `devices`
   int crossings = 1;       // 2: the bytes enter and leave this memory
   RateCurve curve{};       // per device; empty: bytes_per_s and request_s

@@ -168,7 +168,7 @@ class HCache : public Policy {
   // Returns the number of layers whose hidden states are written.
   int64_t hidden_stored() const { return stored_.hidden + (hidden_everywhere_ ? stored_.recomputed : 0); }
 
-  // ---- deciding ----
+  // ---- choice of forms ----
 
   Division divide(int64_t tokens, std::span<const TierShare> planned) const {
     switch (split_) {
@@ -285,7 +285,7 @@ class HCache : public Policy {
     return least;
   }
 
-  // ---- building ----
+  // ---- restorations ----
 
   int64_t hidden_tokens(const Division& division, int64_t tokens) const {
     auto hidden = static_cast<int64_t>(std::llround(division.hidden_share * static_cast<double>(tokens)));

@@ -22,7 +22,7 @@ constexpr Names names_of(Preload) { return kPreloadNames; }
 enum class SaveMode : uint8_t { background, direct_io, blocking };
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
-// How HCache divides a context over restoration methods (HCache 4.1.2, 6.3.1, 6.3.2).
+// HCache's division of a context over restoration methods (HCache 4.1.2, 6.3.1, 6.3.2).
 enum class Split : uint8_t { best, paper, hidden_only, naive_hybrid, token, token_rounded };
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
@@ -34,16 +34,15 @@ enum class Match : uint8_t { session, prefix, chunk };
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
 constexpr Names names_of(Match) { return kMatchNames; }
 
-// What is kept of a context: nothing, keys and values, hidden states (with KV or tokens of layers that
+// Form that is kept of a context: nothing, keys and values, hidden states (with KV or tokens of layers that
 // restore faster from them), or everything, on the GPU and at no cost.
 enum class Keep : uint8_t { none, kv, hidden, all };
 inline constexpr std::array<std::string_view, 4> kKeepNames = {"none", "kv", "hidden", "all"};
 constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr std::string_view name(Keep keep) { return kKeepNames[static_cast<std::size_t>(keep)]; }
-// How a context is restored: not at all (none); by prefilling the prompt again; by loading KV, or copying it
-// into the window of a static graph; by projecting hidden states (HCache); by the fastest method per turn; by
-// computing a share of the loaded tokens again (CacheBlend); by loading what the turn attends to most
-// (HyperInfer).
+// Restoration of a context: none; prefill of the prompt; loading KV, or copying it into the window of a
+// static graph; projection of hidden states (HCache); the fastest method per turn; computing a share of the
+// loaded tokens again (CacheBlend); loading what the turn attends to most (HyperInfer).
 enum class Restore : uint8_t { none, recompute, load, copy, project, fastest, blend, important };
 inline constexpr std::array<std::string_view, 8> kRestoreNames = {
     "none", "recompute", "load", "copy", "project", "fastest", "blend", "important"};
@@ -61,9 +60,9 @@ enum class Score : uint8_t { frequency, importance };
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 constexpr Names names_of(Score) { return kScoreNames; }
 
-// What waits while a context is loaded: only its own request, which is parked (vLLM's offloading connector),
-// or the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV has arrived
-// (HiCache), as with preload: layerwise.
+// Scope of the wait for a context that is loaded: only its own request, which is parked (vLLM's offloading
+// connector), or the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV has
+// arrived (HiCache), as with preload: layerwise.
 enum class LoadMode : uint8_t { parked, blocking, layerwise };
 inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "layerwise"};
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }

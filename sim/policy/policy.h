@@ -41,18 +41,18 @@ struct PolicyInputs {
   const CostModel* cost = nullptr;
   const HardwareProfile* hardware = nullptr;
   PolicyOptions options;
-  LoadRates idle_rates{};          // for loads to the GPU on an idle machine, from the tiers in use
+  LoadRates idle_rates{};          // loads to the GPU on an idle machine, from the tiers in use
   std::vector<TierShare> planned;  // tiers expected to serve hits; shares sum to 1; empty: no host tier
   int64_t step_tokens = 0;         // the engine's token budget per step
   int64_t split_tokens = 0;        // history length for which stored forms are chosen
   int64_t max_model_len = 0;       // tokens of the longest sequence
   int64_t block_tokens = 16;       // per KV block
-  uint64_t seed = 1;               // of the policy's random draws
+  uint64_t seed = 1;               // for the policy's random draws
 };
 
 // Work of the engine besides a turn that is about to be restored.
 struct EngineLoad {
-  double next_step_s = 0;  // of the next step without the turn; 0: no other requests
+  double next_step_s = 0;  // next step without the turn; 0: no other requests
   int64_t next_rows = 0;   // tokens that the next step computes
   double decode_step_s = 0;
   int64_t decode_rows = 0;  // sequences that decode concurrently; decode_step_s is the time of their step
@@ -127,20 +127,20 @@ struct Schedule {
 
 // Properties of a policy for the whole run.
 struct PolicyTraits {
-  Reuse reuse = Reuse::nothing;       // what a turn can reuse of its history
-  double stored_bytes_per_token = 0;  // of context, in a host tier
+  Reuse reuse = Reuse::nothing;       // state that a turn can reuse
+  double stored_bytes_per_token = 0;  // context in a host tier
   // Models with recurrent layers: a hit in host tiers ends at a multiple of this number, where a state was
   // stored, or in the last block of a session's context, where its last turn left one.
   int64_t checkpoint_tokens = 1;
   // Only the important part of a hit takes part in a turn, and policy.retention is its share. If false,
   // policy.retention is the share of a context that is kept after a turn.
   bool selects = false;
-  int64_t read_buffer_layers = kUnlimited;  // by which loads may run ahead of computation
+  int64_t read_buffer_layers = kUnlimited;  // layers by which loads may run ahead of computation
   bool heeds_engine = false;                // restore() reads context.engine, which is filled only if true
   bool restores_resident = false;           // restore() is also called for state on the GPU
   std::vector<SaveFloor> save_floors;       // empty if saving never delays a step
   KvBuffer kv_buffer;
-  std::vector<std::string> notes;  // for the user: assumptions and decisions
+  std::vector<std::string> notes;  // assumptions and decisions, shown to the user
   std::string quality_note;        // loss of quality of answers; empty: none
 };
 

@@ -18,9 +18,9 @@ namespace kvcap {
 struct PolicyRow {
   std::string_view name;
   std::string_view summary;   // one line
-  std::string_view keeps;     // what is kept of a context
-  std::string_view restores;  // how it is restored
-  std::string_view wins;      // when it is the right choice, and when it is not
+  std::string_view keeps;     // the form that is kept of a context
+  std::string_view restores;  // the restoration
+  std::string_view wins;      // situations in which it is, and is not, the right choice
   Keep keep;
   Restore restore;
   // Sets the other options that the name implies and the scenario does not set.

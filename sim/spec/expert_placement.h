@@ -5,8 +5,8 @@
 //   tensor parallel   every GPU has 1/G of the width of every expert
 //   expert parallel   every GPU has count/G whole experts
 //
-// In both cases the tokens of all ranks pass through a layer's experts together. vLLM's options:
-// --data-parallel-size is ranks, --enable-expert-parallel expert_parallel, --all2all-backend exchange.
+// The tokens of all ranks pass through a layer's experts together. vLLM's options: --data-parallel-size is
+// `ranks`, --enable-expert-parallel is `expert_parallel`, --all2all-backend is `exchange`.
 #pragma once
 
 #include <cstdint>

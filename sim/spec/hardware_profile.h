@@ -152,7 +152,7 @@ struct CollectivePoint {
 // Measured collectives; a kind or a number of GPUs without points is derived from nvlink, or from pcie and
 // peer.
 struct Collectives {
-  std::optional<Peer> peer;  // of the measured server; absent: as in this profile
+  std::optional<Peer> peer;  // the measured server's; absent: as in this profile
   std::vector<CollectivePoint> all_reduce;
   std::vector<CollectivePoint> all_gather;
   std::vector<CollectivePoint> all_to_all;
@@ -171,7 +171,7 @@ struct Dram {
   double price_usd_per_gb_hour = 0;
   double purchase_usd_per_gb = 0;
   double amortization_years = 5;
-  double power_w = 0;  // of all DRAM
+  double power_w = 0;  // all DRAM together
 };
 
 struct Ssd {
@@ -182,7 +182,7 @@ struct Ssd {
   double request_overhead_s = 0;  // per chunk read or written, if there is no curve
   // Rates of one device by the bytes of one request, at most the bandwidths above; empty: not measured.
   std::vector<SsdPoint> read_curve, write_curve;
-  std::optional<int64_t> queue_depth;  // in flight per device; absent: the deepest measured
+  std::optional<int64_t> queue_depth;  // requests in flight per device; absent: the deepest measured
   double sync_write_s = 25e-6;         // one small synchronous write (save: direct_io)
   bool gpu_direct = true;              // false: all data is copied through DRAM
   double price_usd_per_gb_hour = 0;
@@ -197,9 +197,9 @@ struct Ssd {
 struct Remote {
   double capacity_bytes = 0;
   double bandwidth_bytes_per_s = 0;
-  std::vector<RatePoint> curve;  // by the bytes of one request, both directions; empty: not measured
+  std::vector<RatePoint> curve;  // rates by the bytes of one request, both directions; empty: not measured
   double latency_s = 0;          // to the first byte, per transfer
-  double lookup_s = 0;           // of its index, once per turn
+  double lookup_s = 0;           // look-up in its index, once per turn
   double price_usd_per_gb_hour = 0;
   double price_usd_per_request = 0;
 };

@@ -24,7 +24,7 @@ namespace kvcap {
 //   checkpoint  a state at the end of a block (recurrent layers)
 enum class KvRule : uint8_t { all, window, chunk, checkpoint };
 
-// Where states of recurrent layers are kept for reuse by other requests (vLLM's mamba_cache_mode):
+// Places at which states of recurrent layers are kept for reuse by other requests (vLLM's mamba_cache_mode):
 //   none   nowhere: a model with recurrent layers has no prefix cache
 //   align  where a step ends at the end of a block; prefill slices are cut to end there
 //   all    at the end of every block

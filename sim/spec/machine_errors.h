@@ -18,7 +18,7 @@ namespace kvcap {
 
 struct RegimeError {
   double sigma = 0;        // common to all shapes
-  double shape_sigma = 0;  // of a single kernel
+  double shape_sigma = 0;  // for a single kernel
   double bias = 0;         // mean of ln(measured / simulated)
   std::string outside;     // part of the regime that was never measured, in words; answers repeat it
 };
@@ -36,7 +36,7 @@ struct MachineErrors {
   std::optional<RegimeError> steps;        // all kernels of a step together
   std::optional<RegimeError> host;         // CPU time per step, request or layer
   std::optional<RegimeError> waiting;      // CPU time per step for requests that wait
-  std::optional<RegimeError> kv_capacity;  // of tokens, not time: ln(engine's / derived)
+  std::optional<RegimeError> kv_capacity;  // ln(engine's / derived tokens)
 };
 
 // One regime. Regimes with the same `kernel` share z. Regimes of the `machine` are parts of a server, not of

@@ -108,8 +108,8 @@ struct LayerGroup {
   int64_t window_tokens = 0;
   int64_t num_attention_heads = 0;
   int64_t num_key_value_heads = 0;
-  int64_t head_dim = 0;          // of queries and keys
-  int64_t value_head_dim = 0;    // of values; 0: head_dim
+  int64_t head_dim = 0;          // queries and keys
+  int64_t value_head_dim = 0;    // values; 0: head_dim
   bool keys_are_values = false;  // one copy serves as both
   double kv_bytes_per_element = 0;
   std::optional<double> kv_bytes_per_token;  // per layer, if a format stores more than the elements
@@ -182,7 +182,7 @@ struct ModelSpec {
   // Returns the bytes of the hidden state of one token at one layer: D b.
   double hidden_bytes_per_token_layer() const;
   // Returns the elements of keys and values of one token at one layer: 2 g d, or latent + rotary key for MLA.
-  // In a model with groups: of the first group that keeps all tokens, else of the first group.
+  // For a model with groups: at the first group that keeps all tokens, else at the first group.
   int64_t kv_elements_per_token_layer() const;
   double kv_bytes_per_token_layer() const;
   // Returns the bytes that every token adds permanently in all full and latent layers: sum of L 2 g d b.

@@ -23,7 +23,7 @@ struct TierFacts {
   double capacity_bytes = 0;   // all devices; 0 for hbm, whose capacity depends on the model
   double usd_per_gb_hour = 0;  // provisioned, rented or written off; 0 for hbm: part of the GPU's price
   double watts_per_gb = 0;     // provisioned; 0 for hbm (part of the GPU's power) and remote (not modelled)
-  TierLink read, write;        // of its devices; hbm has none
+  TierLink read, write;        // its devices; hbm has none
   double latency_s = 0;        // to the first byte, per transfer
   bool reaches_gpu = false;    // without a copy through DRAM
 };
