@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 3) / 4 * 4; }
 
-// Of a segment of ELF notes: headers, each with a name and a description behind it.
+// Returns the hexadecimal build id in a segment of ELF notes, or "" if there is none. A note is a header,
+// followed by its name and its description.
 std::string build_id_in(const char* notes, std::size_t bytes) {
   for (std::size_t at = 0; at + sizeof(ElfW(Nhdr)) <= bytes;) {
     ElfW(Nhdr) header;
@@ -33,7 +34,7 @@ std::string build_id_in(const char* notes, std::size_t bytes) {
   return "";
 }
 
-// The first object is the program; the others are libraries.
+// dl_iterate_phdr passes the program first; returning 1 skips the libraries.
 int look(dl_phdr_info* object, std::size_t, void* id) {
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = object->dlpi_phdr[i];

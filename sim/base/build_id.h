@@ -1,12 +1,12 @@
-// The name of this build of the program, so that what one build has computed is not taken for another's.
+// Identifies this build of the program, so that cached results of another build are not reused.
 #pragma once
 
 #include <string>
 
 namespace kvcap {
 
-// Hexadecimal digits that the linker took from the contents of the program that runs (ld --build-id); empty
-// where it was not asked to.
+// Returns the linker's build id of the running program (ld --build-id) in hexadecimal, or "" if the program
+// was linked without one.
 std::string linker_build_id();
 
 }  // namespace kvcap

@@ -1,6 +1,6 @@
-// KVCAP_CHECK(condition), KVCAP_BUG("what"): a broken invariant is our bug. Prints place and reason, then
-// aborts (the command that forked the simulation turns that into exit code 1). Never used for user input: see
-// input_error.h.
+// KVCAP_CHECK(condition) and KVCAP_BUG("what"): assertions whose failure is a bug of kvcap. A failure prints
+// place and reason, then aborts (the command that forked the simulation turns that into exit code 1). User
+// input is checked by InputError instead: see input_error.h.
 #pragma once
 
 #include <cstdio>

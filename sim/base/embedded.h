@@ -1,4 +1,4 @@
-// The project's data files that travel inside the binary, so that it runs from any folder.
+// Gives access to the project's data files, which are embedded in the binary so that it runs from any folder.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,8 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-// In order of path. Defined in a source file that the build writes (scenario/catalogue.cmake).
+// Returns the files in order of path. Defined in a source file that the build generates
+// (scenario/catalogue.cmake).
 const std::vector<EmbeddedFile>& embedded_files();
 
 }  // namespace kvcap

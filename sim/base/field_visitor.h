@@ -1,6 +1,6 @@
-// FieldVisitor: what walks a table of fields. For every struct that a file fills, one function `describe`
-// names each field with its unit, range and meaning, once; a visitor reads JSON, writes it, prints help or
-// builds the JSON Schema. Whatever the table says, all of them know.
+// FieldVisitor: base class of everything that walks a table of fields. Each struct that is read from a file
+// has one function `describe`, which lists each field once with its unit, range and meaning. Visitors use
+// this one table to read JSON, write it, print help and build the JSON Schema.
 #pragma once
 
 #include <concepts>
@@ -23,7 +23,7 @@ namespace kvcap {
 // Largest integer that a JSON number (a double in most programs) holds exactly.
 inline constexpr double kMaxInteger = 9007199254740991;
 
-// The members of an object whose keys are the file's own, in its order.
+// Members of an object with arbitrary keys, in the order of the file.
 template <class T>
 using Members = std::vector<std::pair<std::string, T>>;
 
@@ -39,12 +39,13 @@ class FieldVisitor {
 
   virtual ~FieldVisitor() = default;
 
-  // The key "schema" with its only allowed value.
+  // Visits the key "schema", whose only allowed value is `value`.
   virtual void schema(std::string_view value, bool required) = 0;
-  // `needed` must be there when the text field `name` has `value`.
+  // Requires the field `needed` if the text field `name` has `value`.
   virtual void needs(std::string_view name, std::string_view value, std::string_view needed) = 0;
 
-  // `present` is null for fields that always have a value; else it tells and takes whether there is one.
+  // `present` is null for fields that always have a value; otherwise it holds, and receives, whether one is
+  // given.
   virtual void integer(std::string_view name, int64_t& value, bool* present, const FieldSpec& spec) = 0;
   virtual void number(std::string_view name, double& value, bool* present, const FieldSpec& spec) = 0;
   virtual void flag(std::string_view name, bool& value, bool* present, const FieldSpec& spec) = 0;
@@ -53,12 +54,13 @@ class FieldVisitor {
                       const Describe& describe) = 0;
   virtual void list(std::string_view name, std::size_t size, bool* present, const FieldSpec& spec,
                     const DescribeItem& describe_item) = 0;
-  // Of files that are read only, which other visitors never see: JSON that its reader looks at, and an object
-  // whose keys are the file's own, or a list without objects in it, whose keys are "0", "1", ...
+  // json_value() visits raw JSON that the caller interprets; members() visits an object with arbitrary keys
+  // or, if the bool is true, a list without objects, under the keys "0", "1", ... Both occur only in files
+  // that are only read, so other visitors ignore them.
   virtual void json_value(std::string_view, nlohmann::ordered_json&, bool*, const FieldSpec&) {}
   virtual void members(std::string_view, bool, bool*, const FieldSpec&, const DescribeMember&) {}
 
-  // What the table calls: picks the function above by the type of the value.
+  // Called by the tables: selects one of the functions above by the type of the value.
   template <class T>
   void field(std::string_view name, T& value, const FieldSpec& spec = {}) {
     any(name, value, nullptr, spec);
@@ -74,7 +76,7 @@ class FieldVisitor {
       value.reset();
     }
   }
-  // An object of the file that has no struct of its own.
+  // Visits an object of the file that has no struct of its own.
   void group(std::string_view name, const FieldSpec& spec, const Describe& describe) {
     object(name, nullptr, spec, describe);
   }
@@ -111,7 +113,7 @@ class FieldVisitor {
       if (names[i] == chosen) value = static_cast<E>(i);
     }
   }
-  // `spec` is also that of each value, but for the number of values.
+  // `spec` also applies to each value, except for the number of values.
   template <FieldLeaf T>
   void any(std::string_view name, std::vector<T>& items, bool* present, const FieldSpec& spec) {
     members(name, true, present, spec, [&](FieldVisitor& visitor, const std::string& key) {
@@ -144,10 +146,10 @@ class FieldVisitor {
   }
 };
 
-// "an integer from 1 to 8", "a number from 0.5 to 2": the range as errors and help say it.
+// Return the range as errors and help print it: "an integer from 1 to 8", "a number from 0.5 to 2".
 std::string allowed_integers(const FieldSpec& spec);
 std::string allowed_numbers(const FieldSpec& spec);
-// The shortest decimal text that reads back as the same double.
+// Returns the shortest decimal text that reads back as the same double.
 std::string number_text(double value);
 
 }  // namespace kvcap

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
                    " MB, the most that is read of one file");
 }
 
-// An open file, closed in any case.
+// Closes an open file in its destructor.
 class Descriptor {
  public:
   explicit Descriptor(int file) : file_(file) {}
@@ -49,7 +49,8 @@ class Descriptor {
   int file_;
 };
 
-// Until `holds` does, for as long as a program takes to open its end of a pipe. False where it never does.
+// Waits up to 3 s for `holds`, because a program takes time to open its end of a pipe. Returns false on
+// timeout.
 template <class Holds>
 bool wait_for_partner(Holds holds) {
   constexpr auto kPause = std::chrono::milliseconds(20);
@@ -61,8 +62,8 @@ bool wait_for_partner(Holds holds) {
   return false;
 }
 
-// True iff the pipe has bytes or somebody who may write some. tee() looks without taking anything; poll()
-// would not tell an idle writer from none.
+// True iff the pipe has bytes or a process that may write some. tee() does not consume bytes; poll() would
+// not distinguish an idle writer from a missing one.
 bool has_writer(int pipe) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return true;
@@ -77,7 +78,7 @@ bool is_stdin(const struct stat& status) {
   return fstat(STDIN_FILENO, &own) == 0 && own.st_dev == status.st_dev && own.st_ino == status.st_ino;
 }
 
-// A pipe or a device that is there, for writing.
+// Opens an existing pipe or device for writing.
 int open_as_it_is(const fs::path& path) {
   std::error_code none;
   const bool is_pipe = fs::is_fifo(path, none);
@@ -94,7 +95,7 @@ int open_as_it_is(const fs::path& path) {
   return file;
 }
 
-// While it lives, Ctrl-C and termination wait.
+// Blocks Ctrl-C and termination signals during its lifetime.
 class SignalsWait {
  public:
   SignalsWait() {
@@ -111,7 +112,8 @@ class SignalsWait {
   sigset_t before_;
 };
 
-// A name beside `path` that nobody has, not even as a link to elsewhere: the first that `take` can take.
+// Returns the first unused name in the folder of `path` for which `take` succeeds; a dangling link counts as
+// used.
 template <class Take>
 fs::path new_name(const fs::path& path, Take take) {
   constexpr int kTries = 100;
@@ -132,7 +134,7 @@ void refuse_larger(const fs::path& path, int64_t most_bytes) {
 }
 
 int open_input(const fs::path& path) {
-  // Without O_NONBLOCK a pipe waits for a writer, which may never come.
+  // Without O_NONBLOCK, opening a pipe waits for a writer, which may never come.
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0) refuse_reading(path, errno == ENXIO ? "it is a socket" : std::strerror(errno));
   struct stat status {};
@@ -183,7 +185,7 @@ std::string read_text(const fs::path& path) {
 NewFile::NewFile(fs::path path) : path_(std::move(path)), target_(path_) {
   std::error_code none;
   const bool is_there = fs::exists(path_, none);
-  // A link that leads to itself, for example: it is not replaced.
+  // For example a link to itself, which is not replaced.
   if (none) throw std::system_error(none, path_.string());
   if (is_there && !fs::is_regular_file(path_, none)) {
     file_ = open_as_it_is(path_);
@@ -191,7 +193,7 @@ NewFile::NewFile(fs::path path) : path_(std::move(path)), target_(path_) {
   }
   if (is_there && fs::is_symlink(path_, none)) target_ = fs::canonical(path_);
   is_aside_ = true;
-  // Without a name nothing is left of it, whatever happens. Not every file system can.
+  // An unnamed file vanishes if the process ends early. Not every file system supports O_TMPFILE.
   const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
   file_ = ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   if (file_ >= 0) return;
@@ -228,7 +230,7 @@ void NewFile::commit() {
       return ::linkat(AT_FDCWD, opened.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
     });
   }
-  // Some file systems tell of a full disk only now.
+  // Some file systems report a full disk only on close.
   if (::close(std::exchange(file_, -1)) != 0) fail(path_);
   if (!is_aside_) return;
   if (std::rename(name_.c_str(), target_.c_str()) != 0) fail(path_);

@@ -1,4 +1,4 @@
-// Whole files in and out, in a world of full disks, foreign links and endless files.
+// Reads and writes whole files; handles full disks, links, pipes and endless files.
 #pragma once
 
 #include <cstdint>
@@ -10,52 +10,53 @@
 namespace kvcap {
 
 // Opens a file or a pipe for reading; the caller closes it. Throws InputError, which begins with `path`, for
-// a folder, a socket, a device that is not stdin, and a pipe that nobody opens for writing within seconds.
+// a folder, a socket, a device that is not stdin, and a pipe that no process opens for writing within 3 s.
 int open_input(const std::filesystem::path& path);
 
-// InputError for what can be read only once, a pipe. `why`: what a user can do, "; give --format".
+// Throws InputError if `path` is a pipe, which can be read only once. `why`: advice for the user, "; give
+// --format".
 void refuse_read_once(const std::filesystem::path& path, const std::string& why);
 
-// A file or pipe up to its end. Throws InputError, which begins with `path`, where it cannot be read or has
-// more than `most_bytes`; no more than those are read.
+// Returns the contents of a file or pipe. Throws InputError, which begins with `path`, if it cannot be read
+// or has more than `most_bytes`; reading stops there.
 std::string read_file(const std::filesystem::path& path, int64_t most_bytes);
 
-// One that people write, not measure: of at most 64 MB.
+// Returns the contents of a hand-written file, at most 64 MB.
 std::string read_text(const std::filesystem::path& path);
 
-// InputError for a regular file of more than `most_bytes`.
+// Throws InputError for a regular file of more than `most_bytes`.
 void refuse_larger(const std::filesystem::path& path, int64_t most_bytes);
 
-// A file that grows without a name, or under a new one in the same folder, until it is whole: whoever looks
-// sees the old file or the new one. A link is followed, a pipe or a device is written to as it is; for the
-// reader of a pipe it waits some seconds. All throw std::system_error that names `path`. A forked process may
-// append; it ends without destructors.
+// NewFile: a file that stays unnamed, or has a temporary name in the same folder, until commit(), so that
+// other processes see the old file or the complete new one. Links are followed; pipes and devices are written
+// to directly, and a pipe's reader may take up to 3 s to open it. All members throw std::system_error that
+// names `path`. A forked process may append; it must end without running destructors.
 class NewFile {
  public:
   explicit NewFile(std::filesystem::path path);
-  // Removes what was not committed.
+  // Removes an uncommitted file.
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   void append(std::string_view text);
-  // Takes back what was appended, where it is a file.
+  // Discards the appended text; no effect on pipes and devices.
   void clear();
   void commit();
 
  private:
   std::filesystem::path path_;
-  std::filesystem::path target_;  // where `path_` leads
-  std::filesystem::path name_;    // until then; empty: it has none
-  bool is_aside_ = false;         // else it is written to as it is
+  std::filesystem::path target_;  // `path_` with its link resolved
+  std::filesystem::path name_;    // temporary name until commit(); empty: unnamed
+  bool is_aside_ = false;         // false: pipe or device, written to directly
   int file_ = -1;
 };
 
-// Files that belong together, where all are new or none: what is added is written aside, and takes its place
-// with commit(), which no signal interrupts.
+// NewFiles: files that are replaced together. All are complete before commit() moves the first into place;
+// signals do not interrupt commit().
 class NewFiles {
  public:
-  // Adds a file with `text` in it, which may be appended to until the end.
+  // Adds a file that begins with `text`; the caller may append more until commit().
   NewFile& add(const std::filesystem::path& path, std::string_view text = {});
   void commit();
 
@@ -63,7 +64,7 @@ class NewFiles {
   std::deque<NewFile> files_;
 };
 
-// All of it at once; signals wait until it is done.
+// Writes a whole file; signals wait until it is complete.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// The two special values of floating-point numbers: not a number (not known) and infinity (no bound).
+// Special values of doubles: kNaN (not known) and kInfinity (no bound).
 #pragma once
 
 #include <limits>

@@ -1,5 +1,5 @@
-// Checks of what stands on a command line, the same for kvcap and kvcap-calibrate. Only their main.cpp
-// include this: CLI11 costs seconds in every file.
+// Checks command-line values for kvcap and kvcap-calibrate. Only their main.cpp files include this header,
+// because CLI11 adds seconds to the compilation of each file.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,17 +16,17 @@ inline constexpr const char* kEmptyValue =
     "found an empty text, allowed: a value (a shell variable that is not set is empty)";
 
 // Makes an empty text an error for every option and argument of the program and its commands. None of them
-// has a use for one: what is not wanted is left out.
+// needs an empty text: an unwanted option is omitted.
 inline void refuse_empty_values(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
-    // First of the option's checks; a flag that is given alone has no text.
+    // transform() puts this check first. A flag without a value has no text.
     option->transform(CLI::Validator(
         [](std::string& value) { return value.empty() ? std::string(kEmptyValue) : std::string(); }, ""));
   }
   for (CLI::App* command : app.get_subcommands(nullptr)) refuse_empty_values(*command);
 }
 
-// CLI11 takes the next word for the value of "--out=", whatever it is. Throws InputError.
+// Throws InputError for a word such as "--out=": CLI11 would use the next word as its value.
 inline void refuse_empty_assignments(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -37,8 +37,8 @@ inline void refuse_empty_assignments(int argc, const char* const* argv) {
   }
 }
 
-// One line of what was not expected: the first names, with the option or command that is near to a single
-// one, and how many more there are.
+// Returns one line about unexpected words: the first few, the number of others and, for a single word, the
+// most similar option.
 inline std::string unexpected_text(const CLI::App& command) {
   std::vector<std::string> words = command.remaining(true);
   const std::string first = words.empty() ? "" : words.front();

@@ -10,8 +10,8 @@ namespace {
 
 int lower(char letter) { return std::tolower(static_cast<unsigned char>(letter)); }
 
-// Edit distance, whatever the case, with insertions, deletions, substitutions and swaps of neighbours, each
-// of cost 1: a swap is the commonest slip of all.
+// Returns the case-insensitive edit distance. An insertion, deletion, substitution or swap of neighbours
+// costs 1; a swap is the most common typing error.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
@@ -29,7 +29,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-// Runs of letters and runs of digits: "llama-2-7b" has llama, 2, 7, b.
+// Returns the runs of letters and the runs of digits: llama, 2, 7, b for "llama-2-7b".
 std::vector<std::string_view> words_of(std::string_view text) {
   const auto kind = [](char c) {
     const auto one = static_cast<unsigned char>(c);
@@ -43,7 +43,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-// The shortest candidate that has every word of `name` somewhere: "ttft_ms" for "ttft".
+// Returns the shortest candidate that contains every word of `name`: "ttft_ms" for "ttft".
 std::string_view completed_name(std::string_view name, std::span<const std::string_view> candidates) {
   constexpr std::size_t kFewestLetters = 3;
   std::string_view best;
@@ -61,7 +61,7 @@ std::string_view completed_name(std::string_view name, std::span<const std::stri
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view best;
-  // A third of the letters may be wrong, at most three. Long texts are no typing slips.
+  // A third of the letters may be wrong, at most three. Long texts are not typing errors.
   std::size_t best_distance = std::min<std::size_t>(3, (name.size() + 2) / 3) + 1;
   if (name.empty() || name.size() > 64) return best;
   for (std::string_view candidate : candidates) {

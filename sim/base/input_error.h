@@ -1,4 +1,4 @@
-// What a user can get wrong: thrown only while loading, printed as one line, exit code 2.
+// InputError: an error in the user's input, thrown only while loading; printed as one line, exit code 2.
 #pragma once
 
 #include <span>
@@ -8,18 +8,18 @@
 
 namespace kvcap {
 
-// The message is the whole line a user sees: place (file, field path or line), what was found, what is
-// allowed, and the nearest valid name where there is one.
+// The message is the whole line that the user sees: place (file, field path or line), what was found, what is
+// allowed, and the nearest valid name if there is one.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Returns the candidate with the least edit distance to `name` when that is a likely typing slip, else the
-// shortest one that has every word of `name` in it ("ttft_ms" for "ttft"), else an empty view.
+// Returns the candidate with the least edit distance to `name` if that is a likely typing error, else the
+// shortest one that contains every word of `name` ("ttft_ms" for "ttft"), else an empty view.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
-// Returns "; did you mean \"x\"?" for the nearest candidate, or "" when none is near.
+// Returns "; did you mean \"x\"?" for the nearest candidate, or "" if none is near.
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace kvcap

@@ -1,5 +1,6 @@
-// The invariants of a simulation, which kvcap run --check and the tests verify while it runs. A broken one is
-// our bug: the program prints its name and what it says, then aborts. tests/README.md shows this table.
+// The invariants of a simulation, which kvcap run --check and the tests verify during a run. A broken
+// invariant is a bug of kvcap: the program prints its name and its meaning, then aborts. tests/README.md
+// shows this table.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@ struct Invariant {
   std::string_view name;
   std::string_view holds;
   std::string_view when;
-  std::string_view test;  // fails where the invariant is broken
+  std::string_view test;  // fails if the invariant is broken
 };
 
 inline constexpr std::string_view kAfterEvents = "after every event";
@@ -93,7 +94,7 @@ inline constexpr Invariant kInvariants[] = {
      kAtTheEnd, "FinishedRunDeathTest.TurnsStayLongerThanTheirLatencies"},
 };
 
-// A name that the table does not have does not compile.
+// Returns the row with this name; an unknown name does not compile.
 consteval const Invariant& invariant(std::string_view name) {
   return *std::find_if(std::begin(kInvariants), std::end(kInvariants),
                        [name](const Invariant& one) { return one.name == name; });

@@ -1,6 +1,6 @@
-// KeyMap and KeySet: values by key, and keys, in one flat array, for tables of millions. Open addressing with
-// linear probing; erase() shifts the followers back, so that nothing marks what was. A value equal to
-// `kAbsent` cannot be stored.
+// KeyMap and KeySet: hash tables for millions of keys, each in one flat array. Open addressing with linear
+// probing; erase() shifts later entries back, so that no tombstones are needed. A value equal to `kAbsent`
+// cannot be stored.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace kvcap {
 
-using Key = uint64_t;  // a session, a prefix block or a text chunk
+using Key = uint64_t;  // a session, a prefix block or a piece of text
 
-// splitmix64's finaliser: keys that are close come to lie far apart.
+// splitmix64's finaliser: maps nearby keys to distant values.
 inline Key mixed(Key x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
-// A key for `next` after everything that `before` stands for.
+// Returns the key of `next` after the sequence of keys that `before` stands for.
 inline Key chained(Key before, Key next) {
   return mixed(before * 0x9e3779b97f4a7c15ULL + next + 0x632be59bd9b4e019ULL);
 }
@@ -29,7 +29,7 @@ class KeyMap {
 
   std::size_t size() const { return size_; }
 
-  // kAbsent where there is no such key.
+  // Returns kAbsent if the key is not stored.
   Value find(Key key) const {
     for (std::size_t i = home(key);; i = next(i)) {
       if (cells_[i].value == kAbsent || cells_[i].key == key) return cells_[i].value;
@@ -48,7 +48,7 @@ class KeyMap {
     std::size_t hole = place(key);
     if (cells_[hole].value == kAbsent) return;
     --size_;
-    // A follower may fill the hole unless its home lies behind the hole.
+    // A later entry may fill the hole unless its home is after the hole.
     for (std::size_t i = next(hole); cells_[i].value != kAbsent; i = next(i)) {
       const std::size_t from_home = (i - home(cells_[i].key)) & (cells_.size() - 1);
       const std::size_t from_hole = (i - hole) & (cells_.size() - 1);
@@ -66,13 +66,13 @@ class KeyMap {
     Value value = kAbsent;
   };
 
-  // Multiply and fold: neighbours and multiples of powers of two spread alike.
+  // Multiplies and folds, so that neighbouring keys and multiples of powers of two spread evenly.
   std::size_t home(Key key) const {
     const uint64_t mixed = (key ^ (key >> 32)) * 0x9E3779B97F4A7C15U;
     return (mixed ^ (mixed >> 32)) & (cells_.size() - 1);
   }
   std::size_t next(std::size_t i) const { return (i + 1) & (cells_.size() - 1); }
-  // Where `key` lies or would lie.
+  // Returns the cell that holds `key` or that would hold it.
   std::size_t place(Key key) const {
     std::size_t i = home(key);
     while (cells_[i].value != kAbsent && cells_[i].key != key) i = next(i);
@@ -86,7 +86,7 @@ class KeyMap {
     }
   }
 
-  std::vector<Cell> cells_;  // a power of two, at most three quarters full
+  std::vector<Cell> cells_;  // size: a power of two; at most three quarters full
   std::size_t size_ = 0;
 };
 
@@ -94,7 +94,7 @@ class KeySet {
  public:
   std::size_t size() const { return keys_.size(); }
   bool contains(Key key) const { return keys_.find(key); }
-  // Returns whether the key is new.
+  // Adds the key. True iff it is new.
   bool insert(Key key) {
     if (contains(key)) return false;
     keys_.set(key, true);

@@ -27,7 +27,7 @@ int64_t memory_bytes() {
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     bytes = std::min(bytes, static_cast<int64_t>(limit.rlim_cur));
   }
-  // Of a container, which sees its own group there; "max" where there is none.
+  // Limit of the control group, which a container sees at this path; "max" if there is no limit.
   int64_t group = 0;
   if (std::ifstream("/sys/fs/cgroup/memory.max") >> group && group > 0) bytes = std::min(bytes, group);
   return bytes;

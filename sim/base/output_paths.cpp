@@ -14,7 +14,7 @@ bool is_same_file(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, none);
 }
 
-// Nothing lies behind the link: it ends at a name that is not there, or at itself.
+// True iff `path` is a link to a missing name or to itself.
 bool leads_nowhere(const fs::path& path) {
   std::error_code none;
   return fs::is_symlink(fs::symlink_status(path, none)) && !fs::exists(fs::status(path, none));
@@ -50,7 +50,7 @@ void refuse_no_file(const std::string& option, const fs::path& path, std::span<c
 void refuse_root_folder(const std::string& option, const fs::path& folder) {
   std::error_code none;
   const fs::path absolute = fs::absolute(folder, none);
-  // Folders that do not exist yet may have the name of the root, too: "/made/..".
+  // Folders that do not exist yet may also resolve to the root: "/made/..".
   const bool is_root = fs::weakly_canonical(absolute, none).relative_path().empty() && !none;
   if (!is_root && !is_same_file(folder, absolute.root_path())) return;
   throw InputError(option + ": found \"" + folder.string() +

@@ -1,4 +1,5 @@
-// Where a command may write, whatever is in the file. `option`: of the command line, named in the message.
+// Checks the paths that a command writes to, whatever the file contains. `option`: command-line option for
+// messages.
 #pragma once
 
 #include <filesystem>
@@ -7,23 +8,22 @@
 
 namespace kvcap {
 
-// Throws InputError where nothing lies behind a link: it ends at a name that is not there, or at itself.
+// Throws InputError for a link to a missing name or to itself.
 void refuse_link_to_nothing(const std::string& option, const std::filesystem::path& path);
 
-// Throws InputError where `path` is one of `inputs`; an input FILE#MEMBER is FILE.
+// Throws InputError if `path` is one of `inputs`; an input FILE#MEMBER counts as FILE.
 void refuse_input(const std::string& option, const std::filesystem::path& path,
                   std::span<const std::string> inputs);
 
-// Throws InputError where `path` is one of `inputs`, a folder, a socket, a disk, or a link that leads
-// nowhere. Pipes and other devices take what is written. An input FILE#MEMBER is FILE. `option`: of the
-// command line, named in the message.
+// Throws InputError if `path` is one of `inputs`, a folder, a socket, a disk, or a link that leads nowhere.
+// Pipes and other devices are allowed. An input FILE#MEMBER counts as FILE.
 void refuse_no_file(const std::string& option, const std::filesystem::path& path,
                     std::span<const std::string> inputs);
 
-// Throws InputError for "/", however it is spelt: "$FOLDER/" is that where the variable is not set.
+// Throws InputError for "/", however it is spelt: "$FOLDER/" is "/" if the variable is not set.
 void refuse_root_folder(const std::string& option, const std::filesystem::path& folder);
 
-// Throws InputError where both are one file, however they are spelt.
+// Throws InputError if both paths are the same file, however they are spelt.
 void refuse_one_path(const std::string& option, const std::filesystem::path& path,
                      const std::filesystem::path& other);
 

@@ -14,25 +14,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As much of a file, plain or gzip, as says whose it is.
+// Returns the first 64 KiB of a file, plain or gzip: enough to identify its writer.
 std::string beginning_of(const fs::path& path) {
   constexpr unsigned kBytes = 1 << 16;
   std::string text(kBytes, '\0');
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   const int bytes = file ? gzread(file.get(), text.data(), kBytes) : -1;
-  // What cannot be read is nobody's to replace.
+  // A file that cannot be read must not be replaced.
   if (bytes < 0) return "?";
   text.resize(static_cast<std::size_t>(bytes));
   return text;
 }
 
-// Of JSON that has one of kvcap's: what stands between "kvcap." and the version.
+// Returns the part of the field "schema" between "kvcap." and the version; empty for other texts.
 std::string_view schema_of(std::string_view text) {
   constexpr std::string_view kBefore = "\"kvcap.";
   const std::size_t field = text.find("\"schema\"");
   if (field == std::string_view::npos) return {};
   const std::size_t begin = text.find(kBefore, field);
-  // Between the name and its value stand a colon and spaces.
+  // Only a colon and spaces may separate the field's name from its value.
   if (begin == std::string_view::npos ||
       text.substr(field + 8, begin - field - 8).find_first_not_of(" :\n\t") != std::string_view::npos) {
     return {};
@@ -53,7 +53,7 @@ bool is_own_output(const fs::path& path, std::string_view beginning) {
   if (text.empty() || (!beginning.empty() && text.starts_with(beginning))) return true;
   const std::string_view schema = schema_of(text);
   if (!schema.empty()) {
-    // Written by people, or of a server's past: nobody can make them again.
+    // Written by people or recorded from a server: they cannot be regenerated.
     constexpr std::array<std::string_view, 7> kIrreplaceable = {"scenario", "sweep",  "plan",    "hardware",
                                                                 "model",    "prices", "observed"};
     return std::find(kIrreplaceable.begin(), kIrreplaceable.end(), schema) == kIrreplaceable.end();
@@ -88,7 +88,7 @@ void refuse_to_replace_in(const std::string& option, const fs::path& folder,
     const fs::path path = folder / name;
     refuse_input(option, path, inputs);
     refuse_link_to_nothing(option, path);
-    // A pipe or a folder of this name would be found out at the end only; a device takes what is written.
+    // A pipe or a folder of this name would cause an error only at the end; a device accepts the output.
     const fs::file_status status = fs::status(path, none);
     if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_character_file(status))
       refuse_strange(option, path);

@@ -1,4 +1,4 @@
-// What a command may write over: nothing that it reads itself, and no file that kvcap did not write.
+// Checks that a command overwrites neither its own inputs nor a file that kvcap did not write.
 #pragma once
 
 #include <filesystem>
@@ -10,18 +10,17 @@
 
 namespace kvcap {
 
-// Whether the file begins as something that kvcap writes: a result, a page, a timeline, requests, sessions.
-// What people write for kvcap (scenarios, sweeps, plans, profiles, models) is none of these, nor is the log
-// of an observation; an empty file holds nothing to lose. `beginning`: of what is about to be written, where
-// that says whose it is; or empty.
+// True iff the file begins like an output of kvcap (a result, a page, a timeline, requests, sessions) or is
+// empty. Files that people write for kvcap (scenarios, sweeps, plans, profiles, models) and logs of
+// observations do not count. `beginning`: of the new output, if it identifies the writer; or empty.
 bool is_own_output(const std::filesystem::path& path, std::string_view beginning = {});
 
-// What refuse_no_file() throws, and InputError for a regular file that is there and not kvcap's.
+// Throws as refuse_no_file() does, and for an existing regular file that kvcap did not write.
 void refuse_to_replace(const std::string& option, const std::filesystem::path& path,
                        std::span<const std::string> inputs, std::string_view beginning = {});
 
-// The same for the files `names` in a folder, whose logs and tables are kvcap's if a result lies beside them;
-// no pipe stands for one of them.
+// Throws InputError if one of the files `names` in a folder may not be replaced. Logs and tables count as
+// kvcap's if the folder holds a result; pipes are refused.
 void refuse_to_replace_in(const std::string& option, const std::filesystem::path& folder,
                           std::span<const std::string> names, std::span<const std::string> inputs);
 

@@ -51,7 +51,7 @@ std::string Places::at(std::string_view path) const {
   const Origin& from = origin(path);
   const bool is_override = !from.overridden.empty();
   if (path == (is_override ? from.overridden : from.path)) return from.place;
-  // A file's own fields are named from its root; those of a scenario have the root "".
+  // Messages give a field's path within its own file; a scenario's path is "".
   if (!is_override && !from.path.empty()) path.remove_prefix(from.path.size() + 1);
   return from.place + ": " + std::string(path);
 }

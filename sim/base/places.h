@@ -1,5 +1,5 @@
-// Places: which file, --set or sweep a field of the resolved scenario came from, so that a message about it
-// names what the user can change, and relative paths are taken from the right folder.
+// Places: records which file, --set or sweep each field of the resolved scenario came from, so that messages
+// name what the user can change and relative paths start from the right folder.
 #pragma once
 
 #include <filesystem>
@@ -11,23 +11,24 @@ namespace kvcap {
 
 class Places {
  public:
-  // Everything at and below `path` ("" is the root) is what `file` holds. Forgets what was below `path`.
+  // Records that `file` holds everything at and below `path` ("" is the root); discards earlier records
+  // there.
   void add_file(std::string_view path, const std::string& file, const std::filesystem::path& folder,
                 bool is_reference);
-  // The field at `path` was set from outside, which messages call `place`, and with it everything at and
-  // below `created`: `path` itself, or the first object on the way to it that was not there before.
+  // Records that --set or a sweep, named `place` in messages, set the field at `path`, and with it everything
+  // at and below `created`: `path` itself, or the first object on the way to it that did not exist.
   void add_override(std::string_view path, std::string_view created, const std::string& place,
                     const std::filesystem::path& folder, const std::string& text);
 
-  // "chat.json: serving.max_num_seqs", "--set seed=x" or, for the root, "chat.json".
+  // Returns "chat.json: serving.max_num_seqs", "--set seed=x" or, for the root, "chat.json".
   std::string at(std::string_view path) const;
-  // The folder that a relative path written at `path` starts from.
+  // Returns the folder that a relative path at `path` starts from.
   std::filesystem::path folder(std::string_view path) const;
-  // What was written for the field at `path` itself where it was set from outside; else null.
+  // Returns the text that --set or a sweep gave for exactly this field, or null.
   const std::string* text(std::string_view path) const;
-  // True for what was set from outside.
+  // True iff --set or a sweep set the field.
   bool is_override(std::string_view path) const;
-  // True for what came from a model, hardware or policy file that the scenario refers to.
+  // True iff the field comes from a model, hardware or policy file that the scenario refers to.
   bool is_reference(std::string_view path) const;
 
  private:
@@ -35,8 +36,8 @@ class Places {
     std::string path, place;
     std::filesystem::path folder;
     bool is_reference = false;
-    std::string overridden;  // the field that was set; empty for files
-    std::string text;        // to this
+    std::string overridden;  // path of the field that was set; empty for files
+    std::string text;        // its new value
   };
   const Origin& origin(std::string_view path) const;
   void forget(std::string_view path);
@@ -44,7 +45,7 @@ class Places {
   std::vector<Origin> origins_;
 };
 
-// "a" and "b" make "a.b"; "" and "b" make "b".
+// Returns "a.b" for "a" and "b", and "b" for "" and "b".
 std::string below(std::string_view path, std::string_view name);
 
 }  // namespace kvcap

@@ -16,7 +16,7 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// The k-th number behind the draw (i, j). 52 bits and a half step keep the result off 0 and 1.
+// Returns the k-th number of the draw (i, j). 52 bits and a half step exclude 0 and 1.
 double uniform_of(uint64_t key, uint64_t i, uint64_t j, uint64_t k) {
   const uint64_t bits = mix(mix(mix(key ^ mix(i)) + j) ^ (k * 0xd1342543de82ef95u));
   return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
@@ -37,7 +37,7 @@ double RandomStream::exponential(uint64_t i, uint64_t j) const { return -std::lo
 double RandomStream::gamma(double shape, uint64_t i, uint64_t j) const {
   KVCAP_CHECK(shape > 0);
   uint64_t next = 1;
-  // Below shape 1 the method does not apply: G(a) = G(a + 1) U^(1/a).
+  // The method requires shape >= 1; below 1, G(a) = G(a + 1) U^(1/a).
   const double boost = shape < 1 ? std::pow(uniform_of(key_, i, j, next++), 1 / shape) : 1;
   const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3;
   const double c = 1 / std::sqrt(9 * d);
@@ -53,7 +53,7 @@ double RandomStream::gamma(double shape, uint64_t i, uint64_t j) const {
 
 double RandomStream::student_t(double freedom, uint64_t i, uint64_t j) const {
   KVCAP_CHECK(freedom > 2);
-  const double squared_radius = std::pow(uniform_of(key_, i, j, 0), -2 / freedom) - 1;  // over freedom
+  const double squared_radius = std::pow(uniform_of(key_, i, j, 0), -2 / freedom) - 1;  // divided by freedom
   const double angle = 2 * std::acos(-1.0) * uniform_of(key_, i, j, 1);
   return std::sqrt((freedom - 2) * squared_radius) * std::cos(angle);
 }

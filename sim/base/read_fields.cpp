@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Names of the fields that a table has.
+// Collects the names of a table's fields.
 class KeyNames : public FieldVisitor {
  public:
   std::vector<std::string_view> names;
@@ -40,7 +40,7 @@ class KeyNames : public FieldVisitor {
 
 class ReadFields : public FieldVisitor {
  public:
-  // Reads `json` along `describe`, which is called twice: for the names of its keys, then to read.
+  // Reads `json` with `describe`, which is called twice: to collect the keys, then to read the values.
   static void read(const Json& json, const std::string& path, const Places& places,
                    std::vector<std::string>& notes, const Describe& describe) {
     ReadFields reader(json, path, places, notes);
@@ -100,7 +100,7 @@ class ReadFields : public FieldVisitor {
     const Json* found = find(name, spec, present);
     if (!found) return;
     const std::string allowed = spec.allowed.empty() ? "a string" : joined(spec.allowed);
-    // --set name=2024: a text that reads as a number.
+    // --set name=2024: a text that looks like a number.
     const std::string* text = places_.text(below(path_, name));
     if (text && found->is_number() && spec.allowed.empty()) {
       value = *text;
@@ -178,7 +178,7 @@ class ReadFields : public FieldVisitor {
     fail(below(path_, name), found, std::string(spec.shape.empty() ? usual : spec.shape));
   }
 
-  // The value under `name`; null when the field keeps its default or has no value.
+  // Returns the value under `name`, or null if the field keeps its default or has no value.
   const Json* find(std::string_view name, const FieldSpec& spec, bool* present) const {
     if (json_.is_array()) return &json_[std::stoul(std::string(name))];
     const auto found = json_.find(name);
@@ -190,7 +190,7 @@ class ReadFields : public FieldVisitor {
     return present && found->is_null() ? nullptr : &*found;
   }
 
-  // First, for of another kind of file all keys would be unknown.
+  // Runs first, because all keys of another kind of file would be unknown.
   void check_schema(std::string_view own) const {
     const auto found = json_.find("schema");
     if (own.empty() || found == json_.end() || *found == own) return;
@@ -207,7 +207,8 @@ class ReadFields : public FieldVisitor {
     }
   }
 
-  // Notes of a catalogue file are read where that file is read; only the scenario's own travel with it.
+  // Checks the notes of an object. Only the scenario's own notes are kept, not those of the files that it
+  // refers to.
   void take_notes() {
     const auto found = json_.find("notes");
     if (found == json_.end()) return;

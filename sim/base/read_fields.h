@@ -1,6 +1,6 @@
-// Reads JSON into structs along their tables of fields (base/field_visitor.h). Unknown keys, values of a
-// wrong type or out of range and missing ones are told here alone: an InputError with the place, what was
-// found, what is allowed and the nearest name.
+// Reads JSON into structs along their tables of fields (base/field_visitor.h). An unknown or missing key, or
+// a value of a wrong type or out of range, throws InputError with the place, what was found, what is allowed
+// and the nearest name.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,11 +12,11 @@
 
 namespace kvcap {
 
-// `notes` gets those of the file's objects.
+// Appends the notes of the file's objects to `notes`.
 void read_fields(const nlohmann::ordered_json& json, const Places& places, std::vector<std::string>& notes,
                  const FieldVisitor::Describe& describe, const std::string& path = "");
 
-// A file, a line of one, or what stands in it at `path`: `place` begins the messages.
+// Returns the T of a file, of a line of a file, or of the value at `path` in it; messages begin with `place`.
 template <class T>
 T read_fields(const nlohmann::ordered_json& json, const std::string& place, const std::string& path = "") {
   T value;
@@ -28,13 +28,13 @@ T read_fields(const nlohmann::ordered_json& json, const std::string& place, cons
   return value;
 }
 
-// For what no row says: "place: found ..., allowed: ...".
+// Throws InputError for rules that tables cannot express: "place: found ..., allowed: ...".
 [[noreturn]] void refuse_field(const std::string& place, const nlohmann::ordered_json& found,
                                const std::string& allowed);
 
-// Where a file is of another kind than its reader's: "; kvcap sweep takes such a file", else "".
+// Returns "; kvcap sweep takes such a file" if `schema` belongs to another command's file, else "".
 std::string other_reader(const nlohmann::ordered_json& schema);
-// A value as messages show it: short, on one line, objects and arrays by their kind.
+// Returns a value as messages show it: short, on one line, "an object" or "an array" for those.
 std::string shown(const nlohmann::ordered_json& value);
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// What is kept busy or moves bytes: the names of `utilization` in a result.
+// Resource: a device or link with limited capacity; the names are those of `utilization` in a result.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4): the same name for the same bytes, on every machine.
+// Sha256: computes the SHA-256 digest (FIPS 180-4) of bytes, which is the same on every machine.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace kvcap {
 class Sha256 {
  public:
   void add(std::string_view bytes);
-  // 64 hexadecimal digits of all that was added. Nothing may be added afterwards.
+  // Returns the digest of all added bytes as 64 hexadecimal digits. REQUIRES: add() is not called afterwards.
   std::string hex();
 
  private:
@@ -26,7 +26,7 @@ class Sha256 {
 };
 
 std::string sha256(std::string_view bytes);
-// Of a file's contents; throws std::system_error where it cannot be read.
+// Returns the digest of a file's contents; throws std::system_error if it cannot be read.
 std::string sha256_of_file(const std::string& path);
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// Sums over the first items of a sequence whose items change (Fenwick 1994): O(log n) each.
+// Sums: prefix sums of a sequence whose items change (Fenwick 1994); add() and first() take O(log n).
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// Equal thread blocks of a grid.
+// A group of equal thread blocks of a grid.
 struct BlockGroup {
   int64_t blocks = 0;
   double keys = 0;
@@ -21,7 +21,7 @@ bool runs_in_blocks(const Efficiency& efficiency) {
   return efficiency.model == EfficiencyModel::wave || efficiency.model == EfficiencyModel::blocks;
 }
 
-// Of one block and one key.
+// Returns the time of one thread block per key.
 double key_s(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape& shape) {
   KVCAP_CHECK(gpu.sm_count > 0 && efficiency.block_m > 0);
   const double flops =
@@ -29,7 +29,7 @@ double key_s(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape&
   return flops / (gpu.peak_flops * efficiency.efficiency / static_cast<double>(gpu.sm_count));
 }
 
-// The grid of a call, longest blocks first.
+// The thread blocks of one call, which run longest first.
 class Grid {
  public:
   Grid(const Efficiency& efficiency, const AttentionShape& shape, std::vector<BlockGroup>& groups)
@@ -65,13 +65,13 @@ class Grid {
   }
 
   double seconds(double key_s, int64_t sm_count) {
-    // Those of one prompt are in order.
+    // The groups of one prompt are in order.
     const auto longer = [](const BlockGroup& a, const BlockGroup& b) { return a.keys > b.keys; };
     if (!std::is_sorted(groups_.begin(), groups_.end(), longer))
       std::sort(groups_.begin(), groups_.end(), longer);
     double work_s = 0;
     double waves_s = 0;
-    int64_t blocks = 0, waves = 0;  // begun so far
+    int64_t blocks = 0, waves = 0;  // started so far
     for (const BlockGroup& group : groups_) {
       const double block_s = group.keys * key_s + efficiency_.block_s;
       blocks += group.blocks;
@@ -88,16 +88,16 @@ class Grid {
   }
 
  private:
-  // A block of `rows` queries walks the window of the first of them and the rows themselves.
+  // Returns the keys of a block of `rows` queries: the window of its first query and the rows themselves.
   double in_window(double keys, double rows) const {
     return window_ > 0 ? std::min(keys, static_cast<double>(window_) + rows) : keys;
   }
   int64_t row_blocks(int64_t tokens) const { return divide_up(tokens * group_, efficiency_.block_m); }
 
   const Efficiency& efficiency_;
-  int64_t group_;  // query heads in one block
+  int64_t group_;  // query heads per block
   int64_t heads_;
-  int64_t window_;  // 0: none
+  int64_t window_;  // 0: no window
   std::vector<BlockGroup>& groups_;
 };
 
@@ -181,9 +181,9 @@ double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::sp
 
 namespace {
 
-// Of all queries of a sequence against one key. Latents serve all heads, so that a key of theirs is
-// multiplied by as many queries: 242 flops a byte for 128 heads, near what a GPU can do. A key of ordinary
-// heads is bound by its bytes.
+// Returns the time of all queries of a sequence against one key. All heads share a latent, so that its key is
+// multiplied by the queries of all heads: 242 flops per byte for 128 heads, close to the limit of a GPU. Keys
+// of ordinary heads are limited by their bytes.
 double queries_s(const Efficiency& prefill, const Gpu& gpu, const AttentionShape& shape) {
   return static_cast<double>(shape.queries) * shape.pair_flops() / (gpu.peak_flops * prefill.efficiency);
 }
@@ -200,7 +200,7 @@ DecodeAttention decode_attention(const Efficiency& efficiency, const Gpu& gpu, c
         std::max(bytes / (gpu.memory_bandwidth_bytes_per_s * efficiency.bandwidth_efficiency),
                  queries_s(efficiency, gpu, shape));
   } else {
-    // Flops and bytes are both proportional to the context, and so is either kind of maximum of the two.
+    // Flops and bytes are proportional to the context, and so is their maximum, whether hard or smooth.
     time.per_context_token_s =
         roofline_s(efficiency, gpu, static_cast<double>(shape.queries) * shape.pair_flops(), bytes);
   }
@@ -212,7 +212,7 @@ DecodeAttention decode_attention(const DecodeEfficiency& efficiency, const Effic
   const auto rows = static_cast<double>(sequences);
   const double token_bytes = shape.kv_elements_per_token * shape.kv_bytes_per_element;
   const double token_s = token_bytes / gpu.memory_bandwidth_bytes_per_s;
-  double unsplit_s = 0;  // per context token: waves of blocks that each walk the mean context
+  double unsplit_s = 0;  // per context token: waves of blocks that each process the mean context
   const bool split = shape.query_heads / shape.kv_heads >= efficiency.split_from_group;
   if (!split && runs_in_blocks(prefill)) {
     const int64_t group = shape.query_heads / shape.kv_heads;

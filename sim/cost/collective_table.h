@@ -1,4 +1,5 @@
-// Measured times of one kind of collective in one group of GPUs, over the bytes of the full buffer.
+// CollectiveTable: measured times of one kind of collective in one group of GPUs, by the bytes of the full
+// buffer.
 #pragma once
 
 #include <vector>
@@ -9,12 +10,12 @@ namespace kvcap {
 
 class CollectiveTable {
  public:
-  // Points of a single group, in any order.
+  // `points`: of a single group, in any order.
   explicit CollectiveTable(std::vector<CollectivePoint> points);
 
   bool empty() const { return points_.empty(); }
-  // Between two sizes a straight line between logarithms; below the smallest its time, above the largest
-  // growing with the bytes.
+  // Interpolates linearly in (ln bytes, ln time). Below the smallest size its time applies; above the largest
+  // the time grows with the bytes.
   double time_s(double bytes) const;
 
  private:

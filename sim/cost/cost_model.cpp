@@ -14,8 +14,8 @@
 
 namespace kvcap {
 
-// A function of a token count, computed once per argument. Arguments beyond the limit are computed anew,
-// so that one long request does not make a vector of a million entries.
+// A function of a token count, computed once per argument. Arguments beyond kLimit are not stored, so that
+// one long request does not allocate a million entries.
 class Memo {
  public:
   template <typename Compute>
@@ -35,13 +35,13 @@ class Memo {
   std::vector<double> times_s_;
 };
 
-// Of a token: the squares of its queries and of its keys, in 32 bits each.
+// Bytes per token: the sums of squares of its queries and of its keys, 32 bits each.
 constexpr double kNormSumBytes = 8;
 
 namespace {
 
-// FFNs, what mixes tokens, routed experts, and the vocabulary projection, which may have kept wider weights:
-// it then multiplies in their precision.
+// Formats of FFNs, token mixing, routed experts and vocabulary projection. If the projection has wider
+// weights, it multiplies in their precision.
 ElementBytes layer_bytes(const ModelSpec& model) {
   return {model.gemm_input_bytes_per_element(), model.weight_bytes_per_element,
           model.hidden_bytes_per_element};
@@ -91,12 +91,12 @@ struct CostModel::State {
   HardwareProfile hardware;
   int64_t tensor_parallel_size = 1;
   ExpertPlacement placement;
-  int64_t exchange_gpus = 1;  // between which tokens are exchanged
-  LayerShapes shapes;         // on one GPU
-  LayerShapes whole_shapes;   // of an undivided layer, for flops
+  int64_t exchange_gpus = 1;  // GPUs that exchange tokens
+  LayerShapes shapes;         // one GPU
+  LayerShapes whole_shapes;   // undivided layers, for flops
   Gemms layer_gemms, mixer_gemms, expert_gemms, head_gemms;
   CollectiveTable all_reduces, all_gathers, all_to_alls, exchange_gathers, exchange_all_to_alls;
-  DecodeAttention decode_attention;  // where it does not depend on the number of sequences
+  DecodeAttention decode_attention;  // used if it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
   double interconnect_latency_s = 0;
   Memo linear_layer, shared_experts, head, project_kv_layer;
@@ -106,7 +106,7 @@ struct CostModel::State {
   bool layers_attend_alike() const {
     return shapes.mixers.size() == 1 && shapes.mixer().layers == model.num_hidden_layers;
   }
-  // With other ranks, in at least one layer.
+  // True iff other ranks share the experts of at least one layer.
   bool shares_experts() const { return placement.ranks > 1 && shapes.expert_layers > 0; }
   double share_of(const MixerShape& mixer) const { return static_cast<double>(mixer.layers) / layers(); }
 
@@ -141,7 +141,7 @@ struct CostModel::State {
   DecodeAttention decode_shape(AttentionShape shape, int64_t sequences, int64_t queries) const;
   DecodeAttention decode_mixer(const MixerShape& mixer, int64_t sequences, int64_t queries) const;
 
-  // A time of the table; or bytes over NVLink's ring, a share (t-1)/t of the buffer for each of its passes.
+  // Returns the table's time or, without a table, bytes over NVLink's ring: (t-1)/t of the buffer per pass.
   double collective_s(const CollectiveTable& table, int64_t gpus, double bytes, double passes) const {
     if (gpus == 1) return 0;
     if (!table.empty()) return table.time_s(bytes);
@@ -174,7 +174,7 @@ int64_t CostModel::tensor_parallel_size() const { return state_->tensor_parallel
 
 const ExpertPlacement& CostModel::placement() const { return state_->placement; }
 
-// In one layer with experts, of one rank with so many tokens: what follows its own tokens.
+// Returns the part of the exchange that depends on a rank's own tokens, in one layer with experts.
 double CostModel::State::exchange_s(double own_tokens) const {
   const double bytes = own_tokens * model.hidden_bytes_per_token_layer();
   if (placement.exchange == ExpertExchange::allgather_reducescatter) {
@@ -186,7 +186,7 @@ double CostModel::State::exchange_s(double own_tokens) const {
   return 2 * collective_s(exchange_all_to_alls, exchange_gpus, sent_bytes, 1);
 }
 
-// In one layer with experts, for the tokens of all ranks.
+// Returns the part of one layer with experts that depends on the tokens of all ranks.
 double CostModel::State::shared_experts_s(double tokens) {
   const LayerKind& kind = shapes.kinds.back();
   double time_s = elementwise(kind.expert_elementwise, tokens);
@@ -244,7 +244,7 @@ double CostModel::State::scan_s(const ScanShape& scan, double tokens, double seq
   return std::max(memory_s, compute_s) + fixed_s(gpu.attention) + gpu.kernel_overhead_s;
 }
 
-// Of one layer of the kind; 0 for no new tokens.
+// Returns the time of one layer of the kind; 0 without new tokens.
 double CostModel::State::prefill_mixer_s(const MixerShape& mixer, std::span<const PrefillChunk> chunks) {
   int64_t cached_tokens = 0, new_tokens = 0, sequences = 0;
   for (const PrefillChunk& chunk : chunks) {
@@ -283,7 +283,7 @@ DecodeAttention CostModel::State::decode_shape(AttentionShape shape, int64_t seq
   return time;
 }
 
-// Of one layer of the kind.
+// Returns the time of one layer of the kind.
 DecodeAttention CostModel::State::decode_mixer(const MixerShape& mixer, int64_t sequences,
                                                int64_t queries) const {
   if (mixer.scan) {

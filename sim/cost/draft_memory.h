@@ -1,4 +1,5 @@
-// What speculative decoding's drafter takes of each GPU's memory beside the model that verifies.
+// DraftMemory: the memory per GPU that the drafter of speculative decoding takes in addition to the target
+// model.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +10,22 @@
 
 namespace kvcap {
 
-// On one GPU.
+// Sizes on one GPU.
 struct DraftMemory {
   double weight_bytes = 0;
-  double kv_bytes_per_token = 0;  // of what its own layers keep of every token
+  double kv_bytes_per_token = 0;  // the drafter's own layers
 
-  // Bytes of a block of the layout together with the drafter's part of it: for each token of the capacity
-  // (KvLayout::tokens_of) the drafter keeps its own KV.
+  // Returns the bytes of a block of the layout including the drafter's part: the drafter keeps its own KV for
+  // each token of the capacity (KvLayout::tokens_of).
   double block_bytes(const KvLayout& layout) const;
 };
 
-// A model of `layers` layers like the given one's: full attention, or latent; experts where the model has
-// any.
+// Returns a model with `layers` layers like those of `model`: full or latent attention, and experts if the
+// model has any.
 ModelSpec model_of_layers(const ModelSpec& model, int64_t layers);
 
-// `shares_words`: embedding and output projection are those of the model that verifies.
+// Returns the drafter's memory. `shares_words`: it uses the embedding and output projection of the target
+// model.
 DraftMemory draft_memory_of(const ModelSpec& drafter, bool shares_words, int64_t tensor_parallel_size,
                             const ExpertPlacement& placement = {});
 

@@ -97,13 +97,13 @@ RegimeError default_error(std::string_view provenance_kind) {
 }
 
 RegimeError error_of(const HardwareProfile& hardware, const Regime& regime) {
-  // What a profile states of collectives holds for the servers that it measured them on.
+  // Stated errors of collectives apply only to the kind of server that they were measured on.
   if (regime.name == "collectives") {
     if (const std::optional<RegimeError> peers = peer_error(hardware)) return *peers;
   }
   const std::optional<RegimeError>& stated = hardware.errors.*regime.error;
   if (stated) return *stated;
-  if (regime.name == "steps" || regime.name == "waiting") return {};  // an engine's, not a machine's
+  if (regime.name == "steps" || regime.name == "waiting") return {};  // belongs to an engine
   // Capacities follow from shapes, which are known.
   if (regime.name == "kv_capacity") return {.sigma = 0.05};
   return default_error(hardware.provenance_kind);
@@ -140,7 +140,7 @@ HardwareProfile machine_with(HardwareProfile hardware, const RegimeFactors& fact
   Gpu& gpu = hardware.gpu;
   const double few = of_kernel("gemm_few_rows");
   slow_gemm(gpu.gemm, few, of_kernel("gemm_many_rows"));
-  // A constant efficiency has no share of the bandwidth of its own: what memory binds takes the nominal one.
+  // A constant efficiency has no bandwidth efficiency: memory-bound GEMMs use the nominal bandwidth.
   if (gpu.gemm.model == EfficiencyModel::constant) gpu.memory_bandwidth_bytes_per_s /= few;
   slow_gemm(gpu.gemm_fp8, of_kernel("narrow_gemm"));
   slow_gemm(gpu.gemm_fp4, of_kernel("narrow_gemm"));

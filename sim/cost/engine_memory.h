@@ -1,5 +1,5 @@
-// EngineMemory: what an engine takes from GPU memory beside weights and KV, by its version. The versions are
-// vLLM's; each number says whether it follows from the engine's source or was measured.
+// EngineMemory: the GPU memory that an engine takes in addition to weights and KV, by its version. The
+// versions are vLLM's; each number states whether it follows from the engine's source or was measured.
 //
 // Sources
 //   S  vLLM's source: v1/worker/gpu_worker.py (determine_available_memory, init_device),
@@ -18,45 +18,46 @@ namespace kvcap {
 inline constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 struct EngineMemory {
-  // The sampler's peak for each logit of each sampled row, beside the logit in the model's own type. From
-  // 0.17 on: the logit, its probability and a random number, 4 bytes each (S). Before, PyTorch's sort of
+  // The sampler's peak per logit of each sampled row, in addition to the logit in the model's own type. From
+  // 0.17 on: the logit, its probability and a random number, 4 bytes each (S). Before 0.17, PyTorch's sort of
   // whole rows: the logit, the sorted values (4), their indices (8), and inside the sort two arrays of
-  // (index, segment) pairs (8 each) and one of keys (4) (S). Both reproduce the peaks that were measured:
-  // 1.89 GiB (0.19, L) and 4.76 GiB (0.16, P) for Llama-3.1-8B and 1024 rows.
+  // (index, segment) pairs (8 each) and one of keys (4) (S). Both reproduce the measured peaks: 1.89 GiB
+  // (0.19, L) and 4.76 GiB (0.16, P) for Llama-3.1-8B and 1024 rows.
   double sampler_bytes_per_logit = 0;
-  // From 0.17 on: a row of 4-byte logits for each multiprocessor, at most one for each sampled row (S).
+  // From 0.17 on: a row of 4-byte logits per multiprocessor, at most one per sampled row (S).
   bool sampler_row_per_multiprocessor = false;
-  // What the process gains outside PyTorch between the engine's first look at free memory and the end of its
-  // profiling run: kernels that were loaded, libraries. 0.13 up to 0.17, 0.25 from 0.18 on (V, L: 0.24 to
-  // 0.27 for models of 2 to 30 GB).
+  // Growth of the process outside PyTorch between the engine's first query of free memory and the end of its
+  // profiling run: loaded kernels and libraries. 0.13 GiB up to 0.17, 0.25 from 0.18 on (V, L: 0.24 to 0.27
+  // for models of 2 to 30 GB).
   double runtime_bytes = 0;
-  // More of it on each GPU of a tensor-parallel group with the custom all-reduce and without fused ones: 0.55
-  // - 0.13 (P). Without either all of it is 0.21 on each of eight L40S (start-up log of 0.10.2), as on one GPU.
+  // Further growth on each GPU of a tensor-parallel group with the custom all-reduce and without fused ones:
+  // 0.55 - 0.13 GiB (P). Without either, the total is 0.21 on each of eight L40S (start-up log of 0.10.2), as
+  // on one GPU.
   double group_bytes = 0;
-  // From 0.18 on engines fuse all-reduces with norms, where the hardware has kernels for it, and keep
-  // buffers for them instead: Nvlink::fused_all_reduce_bytes.
+  // From 0.18 on engines fuse all-reduces with norms if the hardware has kernels for it, and keep buffers for
+  // them instead: Nvlink::fused_all_reduce_bytes.
   bool fuses_all_reduces = false;
-  // Of the memory of CUDA graphs, what is planned for: of models that are dense, and of those with experts or
-  // recurrent layers. Before 0.21 graphs take it from what the share leaves; from then on it is estimated
-  // (S). Dense models have the second runner from 0.25.1 on, which estimates none (vllm-project/vllm issue
-  // 49224) until 0.29, and all models have it then. Its estimate is smaller: 0.40 GiB of Llama-3.1-8B on an
-  // A100 under 0.31 and 0.69 of Qwen3.8-27B on an RTX PRO 6000 under 0.29 are 0.55 and 0.57 of kGraphsBytes
-  // and kGraphLayerBytes (start-up logs).
+  // Share of the memory of CUDA graphs that an engine plans for, in dense models and in models with experts
+  // or recurrent layers. Before 0.21 graphs use memory outside the engine's share; from 0.21 on it is
+  // estimated (S). Dense models have the second runner from 0.25.1 on, which estimates none
+  // (vllm-project/vllm issue 49224) until 0.29; from 0.29 on all models have it. Its estimate is smaller:
+  // 0.40 GiB for Llama-3.1-8B on an A100 under 0.31 and 0.69 for Qwen3.8-27B on an RTX PRO 6000 under 0.29,
+  // which are 0.55 and 0.57 of kGraphsBytes and kGraphLayerBytes (start-up logs).
   double planned_graphs_of_dense = 0;
   double planned_graphs = 0;
 };
 EngineMemory engine_memory(EngineVersion version);
 
-// Of every version. Measured on H100 only and carried over to other GPUs.
+// Constants of every version, measured on H100 only and used for all GPUs.
 
-// cuBLAS's workspace (32 MiB on Hopper) and small buffers of the runner, which the profiling run's peak
-// holds. Fitted: what 25 dense models of L have above the sums of their tensors (0.044 to 0.060 GiB).
+// cuBLAS's workspace (32 MiB on Hopper) and small buffers of the runner, part of the profiling run's peak.
+// Fitted: the excess of 25 dense models of L over the sums of their tensors (0.044 to 0.060 GiB).
 inline constexpr double kWorkspaceBytes = 0.05 * kGiB;
-// NCCL's and the custom all-reduce's buffers, which exist before the engine looks at free memory and so come
-// from what the share leaves: free memory falls from 78.68 to 77.66 GiB under tensor parallelism (L).
+// Buffers of NCCL and of the custom all-reduce. They exist before the engine queries free memory and are
+// therefore outside its share: free memory falls from 78.68 to 77.66 GiB under tensor parallelism (L).
 inline constexpr double kCollectiveBytes = 1.02 * kGiB;
-// CUDA graphs: a part for all, and one for each graph and layer. Fitted to 23 runs of L, each with 102
-// graphs, that take 0.64 to 1.79 GiB: median error 8 %, worst -53 % (latent attention with experts).
+// CUDA graphs: a constant, and a part per graph and layer. Fitted to 23 runs of L with 102 graphs each, which
+// take 0.64 to 1.79 GiB: median error 8 %, worst -53 % (latent attention with experts).
 inline constexpr double kGraphsBytes = 0.25 * kGiB;
 inline constexpr double kGraphLayerBytes = 0.18 * 1024 * 1024;
 

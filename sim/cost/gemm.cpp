@@ -13,9 +13,9 @@
 namespace kvcap {
 namespace {
 
-// A smaller table does not determine the three numbers of a fit; what it lacks is scaled by the flops.
+// Smaller tables do not determine the three numbers of a fit: their times are scaled by the flops.
 constexpr std::size_t kLeastPointsOfAFit = 8;
-constexpr double kMostFourBitBytes = 0.75;  // of an element, its scales included
+constexpr double kMostFourBitBytes = 0.75;  // per element, including scales
 
 double cube(double x) { return x * x * x; }
 
@@ -23,7 +23,7 @@ bool same_format(const ElementBytes& a, const ElementBytes& b) {
   return a.activation == b.activation && a.weight == b.weight;
 }
 
-// Results are written in 16 bits, or in the format of wider activations.
+// Results have 16 bits, or the format of wider activations.
 ElementBytes format_of(double activation, double weight) {
   return {activation, weight, std::max(activation, 2.0)};
 }
@@ -40,11 +40,11 @@ double bytes_of(GemmRows rows, GemmShape shape, const ElementBytes& bytes) {
 
 }  // namespace
 
-// The measured neighbours of a number of rows; one is null beyond the smallest or largest.
+// The measured neighbours of a number of rows; one is null outside the measured range.
 struct GemmCurve::Neighbours {
   const GemmPoint* below = nullptr;  // the largest m <= rows
   const GemmPoint* above = nullptr;  // the smallest m >= rows
-  double share = 0;                  // how far the rows lie from below to above, in ln m
+  double share = 0;                  // position of the rows between below and above, in ln m
 };
 
 GemmCurve::Neighbours GemmCurve::neighbours(double rows) const {
@@ -65,8 +65,8 @@ GemmCurve::Neighbours GemmCurve::neighbours(double rows) const {
   return found;
 }
 
-// A straight line between the two neighbours in (ln m, ln t). Below the smallest m the time is held, because
-// streaming the weights does not get cheaper; above the largest it grows with the flops.
+// Interpolates linearly in (ln m, ln t). Below the smallest m the time is constant, because streaming the
+// weights does not get cheaper; above the largest it grows with the flops.
 double GemmCurve::time_s(double rows, bool* extrapolated) const {
   const Neighbours found = neighbours(rows);
   if (!found.below || !found.above) *extrapolated = true;
@@ -77,7 +77,7 @@ double GemmCurve::time_s(double rows, bool* extrapolated) const {
 
 namespace {
 
-// The efficiency model of a precision, `absent` where the profile has none of its own.
+// Returns the efficiency model of a precision, or `absent` if the profile has none for it.
 const Efficiency& efficiency_of(Precision precision, const std::optional<Efficiency>& fp8,
                                 const std::optional<Efficiency>& fp4, const Efficiency& absent) {
   if (precision == Precision::fp8 && fp8) return *fp8;
@@ -85,7 +85,7 @@ const Efficiency& efficiency_of(Precision precision, const std::optional<Efficie
   return absent;
 }
 
-// Four-bit weights have kernels of their own, whatever they meet.
+// Returns the efficiency model of expert GEMMs. Four-bit weights have separate kernels, for any activations.
 const std::optional<Efficiency>& grouped_efficiency(const Gpu& gpu, const ElementBytes& bytes) {
   const bool half = precision_of(bytes) == Precision::half;
   if (bytes.weight <= kMostFourBitBytes) {
@@ -164,7 +164,8 @@ GemmModel::GemmModel(const Efficiency& efficiency, const Gpu& gpu) : efficiency_
   }
 }
 
-// The measured shape nearest to `shape`: smallest distance of (ln n, ln k), the narrower one on a tie.
+// Returns the measured shape nearest to `shape`: smallest distance of (ln n, ln k), the narrower one on a
+// tie.
 const GemmCurve& GemmModel::Table::nearest(GemmShape shape) const {
   const auto distance = [shape](const GemmCurve& curve) {
     return std::hypot(std::log(static_cast<double>(curve.shape.n) / static_cast<double>(shape.n)),
@@ -215,7 +216,7 @@ double GemmModel::table_s(const Table& table, double rows, GemmShape shape, bool
     return measured.time_s(rows, extrapolated) * flops_of({rows, 1}, shape) /
            flops_of({rows, 1}, measured.shape);
   }
-  // How far the fit is off at the nearest measured GEMMs.
+  // Measured time / fitted time at a measured GEMM.
   const auto correction = [&](const GemmPoint& point) {
     const GemmRows its_rows{static_cast<double>(point.m), 1};
     return point.time_s / formula_s(table.fit, its_rows, measured.shape, table.bytes);

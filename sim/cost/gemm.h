@@ -1,9 +1,9 @@
-// How a GPU's efficiency model turns flops and bytes, or the shape of a GEMM, into seconds. Private to
-// cost/: others ask CostModel.
+// GemmModel: converts the shape of a GEMM into seconds with a GPU's efficiency model. Private to cost/; other
+// modules use CostModel.
 //
-// A measured table answers for the shapes and number formats that it holds. For all else (other shapes, other
-// formats, the experts of a layer) it is read through a smooth maximum that is fitted to its points: the fit
-// says how the time changes from a measured GEMM to the wanted one, and the table how far the fit is off.
+// A measured table applies to the shapes and number formats that it holds. For all others (other shapes,
+// other formats, the experts of a layer) a smooth maximum is fitted to its points: the fit gives the change
+// of the time from a measured GEMM to the wanted one, and the table gives the error of the fit.
 #pragma once
 
 #include <cstddef>
@@ -15,47 +15,47 @@
 
 namespace kvcap {
 
-// The weights of one GEMM C[m, n] = A[m, k] B[k, n] on one GPU.
+// Weights of one GEMM C[m, n] = A[m, k] B[k, n] on one GPU.
 struct GemmShape {
   int64_t n = 0;
   int64_t k = 0;
 };
 
-// `groups` GEMMs of the same weight shape in one kernel, `rows` rows each. One group is a plain GEMM;
-// several are the experts of a layer, where both numbers are expectations and need not be whole.
+// `groups` GEMMs of the same weight shape in one kernel, with `rows` rows each. One group is a plain GEMM;
+// several are the experts of a layer, for which both numbers are expectations and need not be whole.
 struct GemmRows {
   double rows = 0;
   double groups = 1;
-  bool grouped = false;  // by the kernel of experts, even where only one of them is reached
+  bool grouped = false;  // run by the kernel of experts, even if only one expert is reached
 };
 
-// Bytes of one element of A, B and C.
+// Bytes per element of A, B and C.
 struct ElementBytes {
   double activation = 2;
   double weight = 2;
   double output = 2;
 };
 
-// What the matrix units multiply: operands are expanded to the wider of the two. Four-bit weights that meet
-// 16-bit activations are multiplied in 16 bits.
+// Precision of the matrix units: operands are expanded to the wider of the two. Four-bit weights with 16-bit
+// activations are multiplied in 16 bits.
 enum class Precision : uint8_t { half, fp8, fp4 };
 Precision precision_of(const ElementBytes& bytes);
 double peak_flops(const Gpu& gpu, Precision precision);
 
-// The part that grows with the work, for `constant`: max(F/(P e), B/W), and for `smooth_max`:
-// ((F/(P e))^3 + (B/(W b))^3)^(1/3). P is the GPU's 16-bit peak, or `peak`.
+// Returns the part of the time that grows with the work, for `constant`: max(F/(P e), B/W), and for
+// `smooth_max`: ((F/(P e))^3 + (B/(W b))^3)^(1/3). P is the GPU's 16-bit peak, or `peak`.
 double roofline_s(const Efficiency& efficiency, const Gpu& gpu, double flops, double bytes);
 double roofline_s(const Efficiency& efficiency, const Gpu& gpu, double peak, double flops, double bytes);
 
-// The part that every call pays: c of smooth_max and wave, 0 for the others.
+// Returns the constant part of every call: c of smooth_max, wave and blocks, 0 for the others.
 double fixed_s(const Efficiency& efficiency);
 
-// The smooth maximum that comes nearest to measured GEMMs of one number format: least squares on
-// ln(model / measured), of at most 512 points that are spread evenly. What the points do not determine stays
-// near 0.8 of the peak and of the bandwidth.
+// Returns the smooth maximum that fits measured GEMMs of one number format best: least squares on ln(model /
+// measured), with at most 512 evenly spread points. Parameters that the points do not determine stay near 0.8
+// of the peak and of the bandwidth.
 Efficiency smooth_fit(const Gpu& gpu, const std::vector<GemmPoint>& points);
 
-// The measured times of one weight shape in one number format, in order of m.
+// Measured times of one weight shape in one number format, in order of m.
 struct GemmCurve {
   struct Neighbours;
 
@@ -66,17 +66,17 @@ struct GemmCurve {
   double time_s(double rows, bool* extrapolated) const;
 };
 
-// One efficiency model of one GPU, ready to be asked.
+// One efficiency model of one GPU, prepared for queries.
 class GemmModel {
  public:
   GemmModel(const Efficiency& efficiency, const Gpu& gpu);
 
-  // *extrapolated is set when a table does not hold the GEMM's shape, rows and number format. A group of
-  // experts is no extrapolation: it never has points of its own.
+  // Returns the time; sets *extrapolated if a table does not hold the GEMM's shape, rows and number format.
+  // Groups of experts do not count as extrapolated: they never have points of their own.
   double time_s(GemmRows rows, GemmShape shape, ElementBytes bytes, bool* extrapolated) const;
 
  private:
-  // The measured GEMMs of one number format.
+  // Measured GEMMs of one number format.
   struct Table {
     ElementBytes bytes;
     std::vector<GemmCurve> curves;
@@ -90,11 +90,11 @@ class GemmModel {
   const Table& nearest_table(const ElementBytes& bytes) const;
 
   Efficiency efficiency_;  // without points
-  Gpu gpu_;                // its rates; its efficiency models are not used
+  Gpu gpu_;                // only its rates are used, not its efficiency models
   std::vector<Table> tables_;
 };
 
-// All GEMMs of one GPU in one number format: plain ones, and those of experts.
+// All GEMMs of one GPU in one number format: plain GEMMs and those of experts.
 class Gemms {
  public:
   Gemms(const Gpu& gpu, ElementBytes bytes);

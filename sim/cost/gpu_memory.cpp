@@ -16,12 +16,12 @@ namespace {
 double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
 
 int64_t ffn_matrices(const ModelSpec& model) { return model.ffn == FfnKind::gated ? 3 : 2; }
-// Tensors that the FFN's first projection writes: gate and up, or up alone.
+// Returns the number of tensors that the FFN's first projection writes: gate and up, or up alone.
 int64_t up_tensors(const ModelSpec& model) { return ffn_matrices(model) - 1; }
 
 int64_t padded_vocabulary(const ModelSpec& model) { return divide_up(model.vocab_size, 64) * 64; }
 
-// The embedding, or the output projection.
+// Returns the elements of the embedding or of the output projection.
 double embedding_elements(const ModelSpec& model, int64_t t) {
   return product(divide_up(padded_vocabulary(model), t), model.hidden_size);
 }
@@ -35,7 +35,8 @@ double output_bytes(const ModelSpec& model, int64_t t) {
   return embedding_elements(model, t) * *model.output_bytes_per_element;
 }
 
-// Positions are a table of embeddings, or of the rotary angles' cosines and sines; one for all layers.
+// Returns the bytes of the position table, one for all layers: embeddings, or cosines and sines of the rotary
+// angles.
 double position_bytes(const ModelSpec& model) {
   int64_t width = 0;
   if (model.position_encoding == PositionEncoding::absolute) width = model.hidden_size;
@@ -45,17 +46,17 @@ double position_bytes(const ModelSpec& model) {
   return product(model.max_position_embeddings, width) * model.hidden_bytes_per_element;
 }
 
-// Input projections, convolution and output projection, each GPU its heads.
+// Returns the elements of input projections, convolution and output projection; each GPU has its heads.
 double recurrent_elements(const ModelSpec& model, const RecurrentState& state, int64_t t) {
   const int64_t inner = divide_up(state.inner_width(), t);
   const int64_t channels = divide_up(state.conv_channels(), t);
-  double elements = product(model.hidden_size, 2 * inner + channels) +  // gate and x, B and C, and back
+  double elements = product(model.hidden_size, 2 * inner + channels) +  // gate, x, B, C and output
                     product(channels, state.conv_kernel);
   if (state.dt_rank > 0) return elements + product(inner, 2 * state.dt_rank + 2 * state.state_size);
   return elements + product(model.hidden_size, divide_up(state.heads, t));
 }
 
-// Every GPU has the whole indexer.
+// Returns the elements of the indexer per layer, averaged over the group. Every GPU has the whole indexer.
 double indexer_elements(const ModelSpec& model, const LayerGroup& group) {
   if (!group.indexer) return 0;
   const Indexer& indexer = *group.indexer;
@@ -67,7 +68,7 @@ double indexer_elements(const ModelSpec& model, const LayerGroup& group) {
           product(indexer.head_dim + indexer.heads, model.hidden_size));
 }
 
-// Of one layer of the group on one GPU.
+// Returns the elements of one layer of the group on one GPU.
 double attention_elements(const ModelSpec& model, const LayerGroup& group, int64_t t) {
   if (group.recurrent) return recurrent_elements(model, *group.recurrent, t);
   const int64_t heads = group.num_attention_heads / t;
@@ -91,10 +92,10 @@ double attention_elements(const ModelSpec& model, const LayerGroup& group, int64
 double ffn_elements(const ModelSpec& model, int64_t width) {
   return static_cast<double>(ffn_matrices(model)) * product(model.hidden_size, width);
 }
-// Kernels that unpack 4-bit weights for 16-bit activations have them padded: Triton's and Marlin's both the
-// width of the model to 256; the expert's to 64 (Marlin 128:
+// True iff experts have 4-bit weights that are unpacked for 16-bit activations. Such kernels pad the weights:
+// Triton's and Marlin's pad the width of the model to 256, and the width of an expert to 64 (Marlin 128:
 // vllm/model_executor/layers/quantization/mxfp4.py, create_weights). Start-up logs of gpt-oss-120b on H100
-// have 64.38 and 65.97 GiB, this is 64.5.
+// have 64.38 and 65.97 GiB; this model gives 64.5.
 bool unpacks_experts(const ModelSpec& model) {
   constexpr double kWidest4Bits = 0.6;  // bytes, with scales
   const Experts& experts = *model.experts;
@@ -117,19 +118,20 @@ int64_t dense_layers(const ModelSpec& model) {
   return std::min(model.experts->dense_layers, model.layers_with_ffn());
 }
 
-// Of the shared experts together.
+// Returns the total width of the shared experts on one GPU.
 int64_t shared_width(const Experts& experts, int64_t t) {
   if (experts.shared_intermediate_size > 0) return divide_up(experts.shared_width(), t);
   return experts.shared * divide_up(experts.intermediate_size, t);
 }
 
-// Of one expert on one GPU.
+// Returns the width of one expert on one GPU.
 int64_t expert_width(const Experts& experts, int64_t t, const ExpertPlacement& placement) {
   if (placement.expert_parallel) return experts.intermediate_size;
   return divide_up(experts.intermediate_size, t * placement.ranks);
 }
 
-// What attention's projections of one row write: queries, keys and values, and attention's own output.
+// Returns the elements that attention's projections write per row: queries, keys, values, and attention's
+// output.
 double attention_width(const LayerGroup& group, int64_t t) {
   if (group.recurrent) {
     return static_cast<double>(2 * divide_up(group.recurrent->inner_width(), t) +
@@ -149,8 +151,9 @@ double ffn_width(const ModelSpec& model, int64_t width) {
   return static_cast<double>((up_tensors(model) + 1) * width);
 }
 
-// CUDA graphs are captured for batches of 1, 2, 4, every 8th up to 256 and every 16th up to 512, at most
-// twice max_num_seqs; those of whole decode steps up to max_num_seqs.
+// Returns the number of batch sizes up to `most` for which CUDA graphs are captured: 1, 2, 4, every 8th up to
+// 256 and every 16th up to 512. The limit is twice max_num_seqs, or max_num_seqs for graphs of whole decode
+// steps.
 int64_t graph_sizes(int64_t most) {
   most = std::min<int64_t>(most, 512);
   int64_t sizes = (most >= 1) + (most >= 2) + (most >= 4);
@@ -200,7 +203,7 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
                    expert_elements(model, expert_width(experts, t, placement)) *
                    experts.weight_bytes_per_element.value_or(model.weight_bytes_per_element);
     ffns += sparse * ffn_elements(model, shared_width(experts, t));
-    // Routers, and the projections to the width that experts work on.
+    // Routers, and the projections to and from the experts' width.
     norms += sparse * product(model.hidden_size, experts.count + 2 * experts.hidden_size);
   }
   const double attention_bytes =
@@ -238,7 +241,7 @@ ActivationPeaks activation_peaks(const ModelSpec& model, const HardwareProfile& 
     const Experts& experts = *model.experts;
     const int64_t width = expert_width(experts, t, settings.placement);
     widest = std::max(widest, ffn_width(model, shared_width(experts, t)));
-    // One for what the experts read and write, one for what their first projection writes.
+    // One tensor for the experts' input and output, one for the output of their first projection.
     const int64_t hidden = model.hidden_size;
     const int64_t elements = std::max(width, hidden) + std::max(up_tensors(model) * width, hidden);
     // The exchange brings the rows of all ranks to every GPU: inferred, not measured.
@@ -272,7 +275,7 @@ double GpuMemory::free_bytes() const {
   return reported_bytes - held;
 }
 
-// Weights of the model and of a drafter.
+// Adds the weights of the model and of a drafter.
 static void add_weights(GpuMemory& memory, const EngineSettings& settings, const char* name,
                         const char* detail) {
   memory.terms.push_back({name, memory.weight_bytes, true, TermSource::shapes, detail});
@@ -299,7 +302,7 @@ static GpuMemory memory_by_shapes(const ModelSpec& model, const HardwareProfile&
   return memory;
 }
 
-// What exists before an engine looks at free memory.
+// Adds the memory that is in use before an engine queries free memory.
 static void add_held(GpuMemory& memory, const HardwareProfile& hardware, const EngineSettings& settings) {
   const Gpu& gpu = hardware.gpu;
   if (settings.tensor_parallel_size > 1) {
@@ -315,7 +318,7 @@ static void add_held(GpuMemory& memory, const HardwareProfile& hardware, const E
                           gpu.context_bytes > 0 ? "gpu.context_bytes" : "not in the profile"});
 }
 
-// SGLang and TensorRT-LLM. What an engine's step holds is that of vLLM.
+// Returns the memory of SGLang and TensorRT-LLM. The peak of a step is assumed to be that of vLLM.
 static GpuMemory memory_of_free(const ModelSpec& model, const HardwareProfile& hardware,
                                 const EngineSettings& settings) {
   const bool is_static = settings.capacity_model == KvCapacityModel::static_share;
@@ -377,7 +380,7 @@ static GpuMemory memory_by_engine(const ModelSpec& model, const HardwareProfile&
   return memory;
 }
 
-// What the terms leave, in whole blocks.
+// Converts the memory that the terms leave into whole blocks.
 static void fill_blocks(GpuMemory& memory, const ModelSpec& model, const HardwareProfile& hardware,
                         const EngineSettings& settings) {
   const KvLayout layout = kv_layout_of(model, settings.tensor_parallel_size, settings.block_size);

@@ -83,7 +83,7 @@ ImportantSet identify(std::span<const double> importance, int64_t probe_heads, i
   }
   std::vector<int64_t> with_votes(static_cast<std::size_t>(probe_heads) + 1, 0);
   for (int64_t number : votes) ++with_votes[static_cast<std::size_t>(number)];
-  // Tokens with more than `level` votes are in; those with just as many compete for what is left.
+  // Tokens with more than `level` votes are chosen; tokens with exactly `level` votes compete for the rest.
   int64_t level = probe_heads, left = important;
   while (level > 0 && with_votes[static_cast<std::size_t>(level)] < left) {
     left -= with_votes[static_cast<std::size_t>(level--)];

@@ -12,18 +12,18 @@ namespace {
 
 constexpr double kLargestImportance = 3;
 
-// How much is drawn for RestoreStatistics; the queries come after those that order the tokens.
+// Sample sizes for RestoreStatistics; the queries follow those that determine the order of the tokens.
 constexpr int64_t kSampledLayers = 2;
 constexpr int64_t kSampledQueries = 4;
 constexpr int64_t kSampledTokens = 4096;
 constexpr double kSampledSets = kSampledLayers * kSampledQueries;
 constexpr std::size_t kGrid = 9;  // values of r
 
-// What one r gives, summed up over sampled layers and queries.
+// Results for one r, summed over sampled layers and queries.
 struct Sums {
   double jaccard = 0, adjacent_recall = 0;
-  std::vector<double> important;             // by rank
-  std::vector<std::vector<uint8_t>> chosen;  // of each query at the latest layer
+  std::vector<double> important;             // chosen tokens by rank
+  std::vector<std::vector<uint8_t>> chosen;  // per query, at the latest layer
 };
 
 double overlap(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
@@ -35,7 +35,7 @@ double overlap(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
   return static_cast<double>(both) / static_cast<double>(all);
 }
 
-// Of each token its place when they are ordered by falling value, from 0.
+// Returns the rank of each token by falling value, from 0.
 std::vector<std::size_t> places_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size()), place(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -45,7 +45,7 @@ std::vector<std::size_t> places_of(const std::vector<double>& values) {
   return place;
 }
 
-// Adds what the latest of the draws' layers shows, were its r the given one.
+// Adds the results of the latest layer of the draws, for the given r.
 void add_layer(ImportanceDraws& draws, double common_share, const Identification& options, Sums& sums) {
   const std::size_t ranks = sums.important.size();
   const int64_t important = important_tokens(options.retention, kSampledTokens);
@@ -85,7 +85,7 @@ std::vector<Sums> draw_grid(const ImportanceModel& model, const Identification& 
   return grid;
 }
 
-// The same from memory, where it was drawn before. Neither layers nor the threshold matter to it.
+// Returns draw_grid() from a cache. The grid does not depend on the number of layers or on the threshold.
 const std::vector<Sums>& sample_grid(const ImportanceModel& model, const Identification& options,
                                      int64_t ranks, uint64_t seed) {
   struct Drawn {
@@ -216,7 +216,7 @@ void RestoreStatistics::integrate(const std::vector<double>& important, Level& l
   level.important.assign(1, 0);
   level.none_log.assign(1, 0);
   for (double count : important) {
-    // Never certain: half a token of the sample is missing at least.
+    // Counts at most kDrawn - 0.5 tokens, so that log(1 - p) is finite.
     const double probability = std::min(count, kDrawn - 0.5) / kDrawn;
     level.important.push_back(level.important.back() + count / kDrawn / kRanks);
     level.none_log.push_back(level.none_log.back() + std::log1p(-probability) / kRanks);
@@ -227,8 +227,9 @@ double RestoreStatistics::mean_jaccard() const {
   return std::accumulate(jaccard_.begin(), jaccard_.end(), 0.0) / static_cast<double>(jaccard_.size());
 }
 
-// Near the threshold heads choose almost independently: the intersection of two sets is hypergeometric with
-// variance n p^2 (1 - p)^2, and dJ/dI = (1 + J)^2 / 2k. The pairs of heads are taken as independent.
+// Returns the probability that a layer falls back. Near the threshold heads choose almost independently: the
+// intersection of two sets is hypergeometric with variance n p^2 (1 - p)^2, and dJ/dI = (1 + J)^2 / 2k. The
+// pairs of heads are treated as independent.
 double RestoreStatistics::fallback_probability(double jaccard, int64_t tokens) const {
   const auto heads = static_cast<double>(options_.probe_heads);
   const double threshold = similarity_threshold(options_);
@@ -263,7 +264,7 @@ ChunkUse RestoreStatistics::chunk(int64_t node_tokens, int64_t first_token, int6
     use.touched = 1 - std::pow(1 - options_.retention, static_cast<double>(tokens));
     return use;
   }
-  // Linear between the integrals' points.
+  // Interpolates linearly between the points of the integrals.
   const auto until = [&](const std::vector<double>& integral, int64_t token) {
     const double place = static_cast<double>(token) / all * kRanks;
     const auto below = static_cast<std::size_t>(std::min<double>(place, kRanks - 1));

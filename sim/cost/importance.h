@@ -1,16 +1,16 @@
-// Importance: how much a query attends to each token of a stored prefix, as a statistical model. There is no
-// attention in a simulator, so importance is drawn. For layer l, query q, head h and token i
+// ImportanceModel: a statistical model of how much a query attends to each token of a stored prefix. The
+// simulator does not compute attention, so importance is drawn. For layer l, query q, head h and token i
 //
 //   z = sqrt(r_l) (sqrt(kappa) S[l,i] + sqrt(1 - kappa) G[l,q,i] + a B[q,i]) + sqrt(1 - r_l) T[l,h,q,i]
 //
-//   S  what the token is worth to every query    standard normal, AR(1) over layers with psi
-//   G  what it is worth to this query            likewise
-//   B  it holds what this query asks for         1 with probability u, else 0
-//   T  what one head makes of it                 Student's t with nu degrees of freedom, variance 1
-//   r_l  what heads have in common: r0 up to depth lb, from there linear to r1 at the last layer
+//   S  importance for every query      standard normal, AR(1) over layers with psi
+//   G  importance for this query       standard normal, AR(1) over layers with psi
+//   B  content that the query needs    1 with probability u, else 0
+//   T  deviation of one head           Student's t with nu degrees of freedom, variance 1
+//   r_l  part common to all heads: r0 up to depth lb, from there linear to r1 at the last layer
 //
-// The parameters are fitted to what HyperInfer prints of real models (Figs. 4, 5a, 8, 20, 21); the paper has
-// no such model. What follows for OPT-30B's shape, and how well, is in tests/unit/importance_test.cpp.
+// The parameters are fitted to HyperInfer's figures of real models (4, 5a, 8, 20, 21); the paper has no such
+// model. tests/unit/importance_test.cpp shows the results for OPT-30B's shape and their accuracy.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,19 @@ namespace kvcap {
 struct ImportanceModel {
   double common_share_first = 0.831;  // r0
   double common_share_last = 0.20;    // r1
-  double decline_depth = 0.70;        // lb, of the layers
+  double decline_depth = 0.70;        // lb, share of the layers
   double head_freedom = 2.5;          // nu, above 2
   double stable_share = 0.97;         // kappa
   double asked_probability = 0.02;    // u
   double asked_importance = 2.0;      // a
   double layer_correlation = 0.95;    // psi
 
-  // r_l of the layers 0 to layers - 1.
+  // Returns r_l. REQUIRES: 0 <= layer < layers.
   double common_share(int64_t layer, int64_t layers) const;
   bool operator==(const ImportanceModel&) const = default;
 };
 
-// The model itself, layer after layer: for tests, and for the statistics below.
+// Draws from the model, layer by layer: for tests and for RestoreStatistics.
 class ImportanceDraws {
  public:
   struct Shape {
@@ -47,12 +47,13 @@ class ImportanceDraws {
   };
   ImportanceDraws(const ImportanceModel& model, Shape shape, uint64_t seed);
 
-  // Draws the next layer, first of all layer 0. Everything but r_l is in it.
+  // Draws the next layer, starting with layer 0. The draws do not depend on r_l.
   void next_layer();
-  // z of one query, one row of tokens for each head, were r_l the given one. Valid until the next call.
+  // Returns z of one query for the given r_l, one row of tokens per head. Valid until the next call.
   std::span<const double> importance(int64_t query, double common_share);
-  // For each token the mean of min(mean of the heads, 3) over the first `queries` queries: by this order
-  // tokens are repacked. Attention weights are bounded, the model's tails are not.
+  // Returns, per token, the mean of min(mean of the heads, 3) over the first `queries` queries, by which
+  // tokens are reordered. The bound exists because attention weights are bounded and the model's tails are
+  // not.
   std::vector<double> mean_importance(int64_t queries, double common_share);
 
  private:
@@ -66,44 +67,44 @@ class ImportanceDraws {
   std::vector<double> row_;             // z: heads x tokens
 };
 
-// A chunk of a radix node as one query uses it, in the mean over the layers that do not fall back (where all
-// do, every chunk is touched).
+// Use of a chunk of a radix node by one query, averaged over the layers that do not fall back (if all do,
+// every chunk is touched).
 struct ChunkUse {
-  int64_t tokens = 0;           // fewer than a whole chunk only at the node's end
+  int64_t tokens = 0;           // less than a whole chunk only at the node's end
   double important_tokens = 0;  // expected
-  double touched = 0;           // probability that at least one is important
+  double touched = 0;           // probability that at least one token is important
 };
 
-// What restoring a prefix takes, without drawing its tokens: statistics of the model for one retention and
-// number of layers. Layers differ only in r_l, so draws of a few thousand tokens at two layers serve all: the
-// set found for each r of a grid gives s, the recall of prefetch from the layer before, and the probability
-// to be important by rank in the order of mean importance; layers lie between the grid's points. In the limit
-// of many tokens nothing else matters. Drawing takes some 60 ms, a prefix of any length then microseconds;
-// what was drawn is remembered for whoever asks for the same.
+// RestoreStatistics: the cost of restoring a prefix without drawing its tokens: statistics of the model for
+// one retention and number of layers. Layers differ only in r_l, so draws of a few thousand tokens at two
+// layers serve all layers: for each r of a grid, the chosen set gives s, the recall of prefetch from the
+// layer before, and the probability of importance by rank of mean importance; layers are interpolated between
+// grid points. This is exact in the limit of many tokens. Drawing takes about 60 ms, any later prefix
+// microseconds; draws are cached by their arguments.
 class RestoreStatistics {
  public:
   RestoreStatistics(const ImportanceModel& model, const Identification& options, int64_t layers,
                     uint64_t seed);
 
-  // Mean over layers of the probe heads' index s.
+  // Returns the probe heads' index s, averaged over layers.
   double mean_jaccard() const;
-  // Layers of a prefix of `tokens` tokens that fall back to all keys: their mean number, and that of one
-  // query. They are the last ones, where heads have least in common. In a layer that falls back every chunk
-  // is touched.
+  // Return the number of layers of a prefix of `tokens` tokens that fall back to all keys: the mean, and that
+  // of one query. These are the last layers, in which heads agree least. In a layer that falls back every
+  // chunk is touched.
   double mean_fallback_layers(int64_t tokens) const;
   int64_t fallback_layers(int64_t tokens, uint64_t query) const;
-  // Share of a layer's important tokens that are important at the layer before too.
+  // Returns the share of a layer's important tokens that are also important at the layer before.
   double adjacent_recall() const { return adjacent_recall_; }
-  // A chunk of a radix node: `tokens` tokens from `first_token` on in the order in which they are stored,
-  // that is, reordered by mean importance, the most important first, or as they stand in the text.
+  // Returns the use of a chunk of a radix node: `tokens` tokens from `first_token` on in stored order.
+  // `reordered`: by mean importance, the most important first; else in the order of the text.
   ChunkUse chunk(int64_t node_tokens, int64_t first_token, int64_t tokens, bool reordered) const;
-  // All chunks of a node, in order.
+  // Returns the use of all chunks of a node, in order.
   std::vector<ChunkUse> chunks(int64_t node_tokens, int64_t chunk_tokens, bool reordered) const;
 
  private:
   static constexpr int64_t kRanks = 64;
-  // One r of the grid: the layers there that do not fall back, and integrals from rank 0 to rank i / kRanks
-  // of the probability p to be important and of log(1 - p).
+  // One r of the grid: the number of layers at it that do not fall back, and the integrals from rank 0 to
+  // rank i / kRanks of the probability p of importance and of log(1 - p).
   struct Level {
     double layers = 0;
     std::vector<double> important, none_log;
@@ -113,7 +114,7 @@ class RestoreStatistics {
 
   Identification options_;
   RandomStream fallback_of_;
-  std::vector<double> jaccard_;  // s of each layer
+  std::vector<double> jaccard_;  // s per layer
   double adjacent_recall_ = 0;
   std::vector<Level> levels_;
 };

@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-constexpr double kPopularityShape = 2;  // of an expert's chance; RoutedExperts::distinct is its closed form
+constexpr double kPopularityShape = 2;  // first beta parameter; see RoutedExperts::distinct
 
 double total_flops(const std::vector<GemmShape>& gemms, double rows) {
   double flops = 0;
@@ -27,18 +27,19 @@ std::vector<GemmShape> ffn_gemms(const ModelSpec& model, int64_t intermediate_si
   return ffn_gemms(model, intermediate_size, model.hidden_size);
 }
 
-// Of one routed expert.
+// Returns the GEMMs of one routed expert.
 std::vector<GemmShape> expert_gemms(const ModelSpec& model, int64_t intermediate_size) {
   const int64_t own = model.experts->hidden_size;
   return ffn_gemms(model, intermediate_size, own > 0 ? own : model.hidden_size);
 }
 
-// Activation function: reads the up projection (and the gate), writes the down projection's input.
+// Returns the elements of the activation function: reads of the up projection (and the gate), writes of its
+// result.
 double activation_elements(const ModelSpec& model, int64_t intermediate_size) {
   return (model.ffn == FfnKind::gated ? 3.0 : 2.0) * static_cast<double>(intermediate_size);
 }
 
-// What the layers of one group do beside their FFNs.
+// Work of the layers of one group, except their FFNs.
 struct GroupPart {
   MixerShape mixer;
   std::vector<GemmShape> gemms;
@@ -47,8 +48,8 @@ struct GroupPart {
   ElementwiseShape kv_projection_elementwise;
 };
 
-// Two norms (read, write) and two residual adds (two reads, a write) of D elements each: one of either before
-// and after attention, and before and after the FFN.
+// Returns two norms (read, write) and two residual adds (two reads, a write) of D elements each: one of each
+// for attention, and one of each for the FFN.
 ElementwiseShape norms_and_residuals(const ModelSpec& model) {
   return {(2 * 2 + 2 * 3) * static_cast<double>(model.hidden_size), 4};
 }
@@ -60,7 +61,8 @@ ElementwiseShape operator+(ElementwiseShape a, ElementwiseShape b) {
   return {a.elements_per_token + b.elements_per_token, a.kernels + b.kernels};
 }
 
-// One kernel reads and writes every head; over all heads another one sums their squares before it.
+// Returns the norm of queries and keys: one kernel reads and writes every head; a norm over all heads has
+// another kernel, which sums the squares first.
 ElementwiseShape qk_norm_of(const ModelSpec& model, int64_t heads, int64_t head_dim) {
   const auto elements = static_cast<double>(heads * head_dim);
   if (model.qk_norm == QkNorm::none) return {};
@@ -68,8 +70,8 @@ ElementwiseShape qk_norm_of(const ModelSpec& model, int64_t heads, int64_t head_
                                        : ElementwiseShape{3 * elements, 2};
 }
 
-// Scores of all keys by a few small heads; what is attended to are the top_k keys with the highest.
-// Every GPU has the whole indexer.
+// Adds an indexer: a few small heads score all keys, and attention uses the top_k keys with the highest
+// scores. Every GPU has the whole indexer.
 void add_indexer(const ModelSpec& model, const LayerGroup& group, GroupPart& part) {
   if (!group.indexer) return;
   const Indexer& indexer = *group.indexer;
@@ -116,8 +118,9 @@ GroupPart grouped_query_attention(const ModelSpec& model, const LayerGroup& grou
   return part;
 }
 
-// MLA. In prefill kv_b expands the latent to keys and values of every head; in decode the same weights are
-// absorbed into the query and the output, with the same flops per token, so one GEMM stands for both.
+// Returns MLA. In prefill kv_b expands the latent to keys and values of every head; in decode the same
+// weights are absorbed into the query and the output, with the same flops per token, so one GEMM stands for
+// both.
 GroupPart latent_attention(const ModelSpec& model, const LayerGroup& group, int64_t t) {
   const LatentAttention& latent = *group.latent;
   const int64_t heads = group.num_attention_heads / t;
@@ -162,11 +165,11 @@ GroupPart latent_attention(const ModelSpec& model, const LayerGroup& group, int6
   return part;
 }
 
-// Tokens that the chunked form of a scan takes at once.
+// Tokens per chunk in the chunked form of a scan.
 constexpr int64_t kScanChunk = 128;
 
-// Mamba-2 and the gated delta rule in chunks: within a chunk like attention of 128 keys, between chunks the
-// state. Mamba-1 has no such form: every token updates the state.
+// Returns a scan. Mamba-2 and the gated delta rule run in chunks: attention over 128 keys within a chunk, the
+// state between chunks. Mamba-1 has no such form: every token updates the state.
 GroupPart recurrence(const ModelSpec& model, const LayerGroup& group, int64_t t) {
   const RecurrentState& state = *group.recurrent;
   const int64_t hidden = model.hidden_size;
@@ -176,7 +179,7 @@ GroupPart recurrence(const ModelSpec& model, const LayerGroup& group, int64_t t)
   const auto width = static_cast<double>(inner);
   GroupPart part;
   ScanShape scan;
-  const double updates = 4 * width * size;  // the state decays and grows, and is read
+  const double updates = 4 * width * size;  // the state decays, grows and is read
   if (state.dt_rank > 0) {
     part.gemms = {{2 * inner, hidden}, {state.dt_rank + 2 * state.state_size, inner}, {inner, state.dt_rank}};
     scan.flops_per_token = updates;
@@ -187,7 +190,7 @@ GroupPart recurrence(const ModelSpec& model, const LayerGroup& group, int64_t t)
     scan.flops_per_token = 2 * chunk * (heads * size + width) + updates;
   }
   part.gemms.push_back({hidden, inner});
-  // The convolution reads and writes its channels, the scan reads them and the gate and writes its output.
+  // The convolution reads and writes its channels; the scan reads them and the gate and writes its output.
   const double channels = width + static_cast<double>(shared);
   scan.bytes_per_token = (3 * channels + 2 * width) * model.hidden_bytes_per_element;
   scan.bytes_per_sequence = 2 * state.bytes() / static_cast<double>(t);
@@ -215,7 +218,7 @@ LayerKind dense_layers(const ModelSpec& model, int64_t t, int64_t layers, const 
   return kind;
 }
 
-// The experts of a group of `gpus` GPUs.
+// Divides the experts over a group of `gpus` GPUs.
 void spread(const ModelSpec& model, int64_t gpus, const ExpertPlacement& placement, RoutedExperts& routed) {
   const int64_t width = model.experts->intermediate_size;
   routed.gemms = expert_gemms(model, placement.expert_parallel ? width : divide_up(width, gpus));
@@ -225,7 +228,7 @@ void spread(const ModelSpec& model, int64_t gpus, const ExpertPlacement& placeme
   routed.largest_normal = mean_largest_normal(gpus);
 }
 
-// What one GPU does for each token of all ranks: activations of its part of the pairs, and their sum.
+// Returns the work of one GPU per token of all ranks: activations of its part of the pairs, and their sum.
 ElementwiseShape expert_elementwise(const ModelSpec& model, int64_t gpus, const ExpertPlacement& placement) {
   const Experts& experts = *model.experts;
   const auto active = static_cast<double>(experts.active);
@@ -236,14 +239,14 @@ ElementwiseShape expert_elementwise(const ModelSpec& model, int64_t gpus, const 
           2};
 }
 
-// The kernel between the router and the experts: it reads every expert's logit and writes the chosen ones and
-// their weights. Sorting rows by expert is part of the experts' measured times.
+// Returns the kernel between the router and the experts: it reads every expert's logit and writes the chosen
+// experts and their weights. Sorting rows by expert is part of the experts' measured times.
 ElementwiseShape top_k_of(const Experts& experts) {
   return {static_cast<double>(experts.count + 2 * experts.active), 1};
 }
 
-// Router, shared experts as one FFN of their joint width, routed experts; then the active experts' outputs
-// are added up (active reads, one write).
+// Returns layers with experts: router, shared experts as one FFN of their total width, routed experts; then
+// the active experts' outputs are added up (active reads, one write).
 LayerKind expert_layers(const ModelSpec& model, int64_t t, const ExpertPlacement& placement, int64_t layers,
                         const LayerKind& attention) {
   const Experts& experts = *model.experts;
@@ -278,7 +281,7 @@ LayerKind expert_layers(const ModelSpec& model, int64_t t, const ExpertPlacement
   return kind;
 }
 
-// Residual + input and output of the widest GEMM; routed experts hold their rows all at once.
+// Returns the elements of residual + input and output of the widest GEMM; routed experts hold all their rows.
 double widest_activation(const ModelSpec& model, const LayerKind& kind, int64_t ranks) {
   double widest = 0;
   const auto consider = [&widest](const std::vector<GemmShape>& gemms, double copies) {
@@ -301,8 +304,8 @@ int64_t divide_up(int64_t total, int64_t parts) { return (total + parts - 1) / p
 
 double mean_largest_normal(int64_t count) {
   if (count < 2) return 0;
-  // The mean of the maximum is the integral of x d(F(x)^count), in parts: above 0 of 1 - F^count, below it of
-  // -F^count.
+  // The mean of the maximum is the integral of x d(F(x)^count). By parts: of 1 - F^count above 0, of -F^count
+  // below 0.
   constexpr double kFar = 9, kStep = 1e-3;
   double sum = 0;
   for (double x = kStep / 2; x < kFar; x += kStep) {
@@ -317,7 +320,7 @@ double RoutedExperts::pairs(double tokens) const {
   const double all = tokens * active;
   if (gpus == 1) return all;
   const auto parts = static_cast<double>(gpus);
-  const double most = tokens * std::min(active, count / parts);  // every token picks all it can here
+  const double most = tokens * std::min(active, count / parts);  // the most picks per token on one GPU
   const double mean = all / parts;
   if (imbalance) return std::min(*imbalance * mean, most);
   const double variance =
@@ -328,7 +331,7 @@ double RoutedExperts::pairs(double tokens) const {
 
 double RoutedExperts::distinct(double tokens) const {
   const double here = count / static_cast<double>(gpus);
-  const double chance = std::min(1.0, pairs(tokens) / (tokens * here));  // that a token picks one of them
+  const double chance = std::min(1.0, pairs(tokens) / (tokens * here));  // picks per token and expert here
   const double b = kPopularityShape * (1 / chance - 1);
   return here * (1 - b * (b + 1) / ((b + tokens) * (b + tokens + 1)));
 }
@@ -340,7 +343,7 @@ GemmRows RoutedExperts::rows(double tokens) const {
 
 double RoutedExperts::reached_gpus() const {
   const double here = count / static_cast<double>(gpus);
-  double none = 1;  // of a token's picks lies on a given GPU
+  double none = 1;  // probability that none of a token's picks is on a given GPU
   for (double pick = 0; pick < active; ++pick) none *= std::max(0.0, count - here - pick) / (count - pick);
   return static_cast<double>(gpus) * (1 - none);
 }
@@ -352,7 +355,7 @@ double LayerKind::gemm_flops(double tokens) const {
 
 namespace {
 
-// Attention and the FFN behind it, where all layers attend alike; else each for itself.
+// Adds attention and its FFN as one kind if all layers attend alike; else as separate kinds.
 void add_kinds(const ModelSpec& model, int64_t t, const ExpertPlacement& placement,
                const std::vector<GroupPart>& parts, LayerShapes& shapes) {
   LayerKind before_ffn;

@@ -9,9 +9,9 @@
 namespace kvcap {
 namespace {
 
-// One kind of server, between 2, 4 and 8 GPUs: time of the smallest message; share of PCIe's bandwidth, in
-// one direction, that large all-reduces reach ("bus bandwidth" of NCCL's tests). sigma: of ln(measured /
-// these) over servers of the kind. Sources, with what each of them measured: hwprofiles/README.md.
+// Times on one kind of server with 2, 4 and 8 GPUs: the time of the smallest message; the share of PCIe's
+// bandwidth, in one direction, that large all-reduces reach ("bus bandwidth" of NCCL's tests). sigma: of
+// ln(measured / these) over servers of the kind. Sources and their measurements: hwprofiles/README.md.
 struct PeerTimes {
   std::array<double, 3> latency_s;
   std::array<double, 3> share;
@@ -19,35 +19,36 @@ struct PeerTimes {
 };
 constexpr std::array kGroups = {2.0, 4.0, 8.0};
 
-// In the order of Peer. Each is at most as fast as the one before.
+// One entry per Peer, in its order; each is at most as fast as the one before.
 constexpr PeerTimes kPeerTimes[] = {
     {.latency_s = {4.2e-6, 12.7e-6, 24e-6}, .share = {0.75, 0.58, 0.47}, .sigma = 0.4},
     {.latency_s = {4.8e-6, 14.6e-6, 27.6e-6}, .share = {0.75, 0.58, 0.47}, .sigma = 0.6},
     {.latency_s = {10e-6, 20e-6, 40e-6}, .share = {0.5, 0.4, 0.2}, .sigma = 0.6}};
-// Of a server of unknown kind, taken for host: one with peer access is 2 to 3 times as fast.
+// Error of a server of unknown kind, treated as host: a server with peer access is 2 to 3 times as fast.
 constexpr double kUnknownSigma = 0.8;
 
-// NCCL sends a flag beside every word of small messages, so that the first bytes count twice; the engine's
-// own kernel does not.
+// NCCL sends a flag with every word of small messages, so that the first bytes count twice; the engine's own
+// kernel does not.
 constexpr double kFlaggedBytes = 512 * 1024;
 constexpr double kSmallestBytes = 256, kLargestBytes = 1 << 30;
-constexpr int64_t kMostGroups = 64;  // that collectives_of() writes out
+constexpr int64_t kMostGroups = 64;  // largest group for collectives_of()
 
 const PeerTimes& times_of(Peer peer) { return kPeerTimes[static_cast<std::size_t>(peer)]; }
 
-// A straight line between logarithms.
+// Interpolates linearly between logarithms.
 double between(double x, double x0, double y0, double x1, double y1) {
   return y0 * std::pow(y1 / y0, std::log(x / x0) / std::log(x1 / x0));
 }
 
-// Of any group; beyond the largest, what `grows` grows with its GPUs and what does not stays.
+// Returns the value of any group. Beyond the largest, a value that `grows` is proportional to the number of
+// GPUs.
 double of_group(const std::array<double, 3>& values, double gpus, bool grows) {
   if (gpus >= kGroups.back()) return values.back() * (grows ? gpus / kGroups.back() : 1);
   const std::size_t i = gpus < kGroups[1] ? 0 : 1;
   return between(gpus, kGroups[i], values[i], kGroups[i + 1], values[i + 1]);
 }
 
-// How often a share (t - 1) / t of the buffer crosses each link.
+// Returns how often a share (t - 1) / t of the buffer crosses each link.
 double passes_of(CollectiveKind kind) { return kind == &Collectives::all_reduce ? 2 : 1; }
 
 bool has_custom_kernel(Peer peer, int64_t gpus) { return peer != Peer::host && gpus == 2; }
@@ -55,7 +56,7 @@ bool has_custom_kernel(Peer peer, int64_t gpus) { return peer != Peer::host && g
 double derived_s(const Pcie& pcie, Peer peer, CollectiveKind kind, int64_t gpus, double bytes) {
   const PeerTimes& times = times_of(peer);
   const auto t = static_cast<double>(gpus);
-  // One GPU's copy out is its neighbour's copy in.
+  // A copy out of one GPU is a copy into its neighbour.
   const double link = std::min(pcie.d2h_bandwidth_bytes_per_s, pcie.h2d_bandwidth_bytes_per_s);
   const bool custom = kind == &Collectives::all_reduce && has_custom_kernel(peer, gpus);
   const double sent = bytes + (custom ? 0 : std::min(bytes, kFlaggedBytes));
@@ -71,8 +72,8 @@ CollectiveTable group_of(const std::vector<CollectivePoint>& points, int64_t gpu
   return CollectiveTable(group);
 }
 
-// A group between two measured ones lies between their times; a smaller one takes the smallest's, a larger
-// one the largest's times as often as it has its GPUs.
+// Interpolates between two measured groups; a smaller group takes the time of the smallest, a larger one that
+// of the largest in proportion to its GPUs.
 double measured_s(const std::vector<CollectivePoint>& points, int64_t gpus, double bytes) {
   int64_t below = 0, above = 0;
   for (const CollectivePoint& point : points) {
@@ -87,13 +88,13 @@ double measured_s(const std::vector<CollectivePoint>& points, int64_t gpus, doub
   return between(wanted, less, below_s, static_cast<double>(above), above_s);
 }
 
-// What the profile's times were measured on; none: NVLink.
+// Returns the peer access with which the profile's times were measured; none: NVLink.
 std::optional<Peer> measured_on(const HardwareProfile& hardware) {
   if (hardware.collectives->peer) return hardware.collectives->peer;
   return hardware.nvlink ? std::nullopt : peer_of(hardware);
 }
 
-// Measured times bound those of another kind of server: no slower kind is faster than they are.
+// Uses the times of another kind of server as a bound: no slower kind is faster than a measured faster one.
 double time_s(const HardwareProfile& hardware, CollectiveKind kind, int64_t gpus, double bytes) {
   const Peer peer = *peer_of(hardware);
   const double derived = derived_s(hardware.pcie, peer, kind, gpus, bytes);

@@ -1,7 +1,7 @@
-// Times of collectives by what carries them: NVLink, or PCIe with the kind of peer access that a server has.
-// Those that a profile measured hold for the kind of server that they were measured on. For another kind they
-// follow from PCIe's bandwidth by shares and latencies that were measured on servers of that kind
-// (hwprofiles/README.md, Collectives), which differ among themselves by a factor.
+// Computes times of collectives over NVLink, or over PCIe with the peer access of a server. Times measured in
+// a profile apply to the kind of server that they were measured on. For other kinds they are derived from
+// PCIe's bandwidth with shares and latencies measured on servers of that kind (hwprofiles/README.md,
+// Collectives); between such servers times differ by a factor.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,33 @@
 
 namespace kvcap {
 
-// What carries collectives; none: NVLink.
+// Returns the peer access that collectives use; none: NVLink.
 std::optional<Peer> peer_of(const HardwareProfile& hardware);
 
-// Whether the profile has measured times of what carries its collectives.
+// True iff the profile has measured times for the links that its collectives use.
 bool has_own_collectives(const HardwareProfile& hardware);
 
 using CollectiveKind = std::vector<CollectivePoint> Collectives::*;
 
-// Points of one group, in order of bytes. Empty: NVLink without measured times, or a single GPU.
+// Returns the points of one group, in order of bytes. Empty: NVLink without measured times, or a single GPU.
 std::vector<CollectivePoint> collective_points(const HardwareProfile& hardware, CollectiveKind kind,
                                                int64_t gpus);
 
-// Over PCIe: those of all groups that the server has, measured or not. Over NVLink: the profile's.
+// Returns the points of all groups of the server over PCIe, measured or derived; over NVLink, those of the
+// profile.
 std::optional<Collectives> collectives_of(const HardwareProfile& hardware);
 
-// Of a kind of server, where the profile has no measured times of it.
+// Returns the error of the server's kind if the profile has no measured times for it.
 std::optional<RegimeError> peer_error(const HardwareProfile& hardware);
 
-// Whether engines reduce by a kernel of their own, which reads the other GPUs' memory: over NVLink, and over
-// PCIe between two GPUs with peer access (vLLM, custom_all_reduce.py). Else NCCL does.
+// True iff engines reduce with their own kernel, which reads the other GPUs' memory: over NVLink, and over
+// PCIe between two GPUs with peer access (vLLM, custom_all_reduce.py). Otherwise NCCL reduces.
 bool has_custom_all_reduce(const HardwareProfile& hardware, int64_t gpus);
 
-// "NVLink", "PCIe (hardware.peer host)", "PCIe (hardware.peer not given, taken for host)".
+// Returns "NVLink", "PCIe (hardware.peer host)" or "PCIe (hardware.peer not given, taken for host)".
 std::string link_text(const HardwareProfile& hardware);
 
-// What is assumed of a server whose profile does not say hardware.peer; empty: nothing.
+// Returns the assumption about a server whose profile does not give hardware.peer; empty: none.
 std::string peer_assumption(const HardwareProfile& hardware);
 
 }  // namespace kvcap

@@ -59,7 +59,7 @@ Route route(const HardwareProfile& hardware, int64_t tensor_parallel_size, Tier 
   if (near == Tier::hbm) {
     const auto gpus = static_cast<double>(tensor_parallel_size);
     const Pcie& pcie = hardware.pcie;
-    // The direct path of an SSD goes around DRAM; a profile without DRAM has nothing to go through.
+    // The direct path of an SSD bypasses DRAM. Without DRAM in the profile, all paths do.
     if (!far_facts.reaches_gpu && hardware.dram) {
       result.hops.push_back(
           {.resource = Resource::dram, .bytes_per_s = hardware.dram->bandwidth_bytes_per_s, .crossings = 2});

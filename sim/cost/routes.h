@@ -1,17 +1,19 @@
 // Route: the links that bytes cross between two tiers of one node, for one tensor-parallel group.
 //
-// A transfer over several links is cut through: it flows over all of them at once, so alone it takes as
-// long as its slowest link needs. The t GPUs of a group read disjoint shares in lockstep, so their t PCIe
-// links are one link t times as wide.
+// A transfer over several links is cut through: it flows over all of them concurrently, so that alone it
+// takes as long as on its slowest link. The t GPUs of a group read disjoint shares in lockstep, so that their
+// t PCIe links act as one link with t times the bandwidth.
 //
-// What a link needs depends on the pieces that the bytes come in. Where the profile has its curve, `bytes` in
-// n pieces take bytes / rate(bytes / (n t)): each GPU has its own share of every piece, and all devices of
-// the link work side by side at the rate that pieces of this size reach. Without a curve an overhead a
-// request (a DMA set-up, an SSD command) is added; requests are spread over the devices of the link.
+// The time on a link depends on the size of the pieces. If the profile has a curve, `bytes` in n pieces take
+// bytes / rate(bytes / (n t)): each GPU has its own share of every piece, and all devices of the link work
+// concurrently at the rate for pieces of this size. Without a curve, an overhead per request (a DMA set-up,
+// an SSD command) is added; requests are divided over the devices of the link.
 //
-//   ssd -> hbm     ssd_read, pcie_h2d          (through DRAM, twice its bandwidth, when not gpu_direct)
+//   ssd -> hbm     ssd_read, pcie_h2d          (without gpu_direct also dram, crossed twice)
 //   dram -> hbm    dram, pcie_h2d
-//   remote -> hbm  remote, dram, pcie_h2d      and the other direction likewise; dram <-> ssd, remote
+//   remote -> hbm  remote, dram, pcie_h2d
+//
+// Other routes: the opposite directions, and between dram, ssd and remote.
 #pragma once
 
 #include <vector>
@@ -25,26 +27,26 @@ namespace kvcap {
 
 struct Hop {
   Resource resource = Resource::dram;
-  double bytes_per_s = 0;  // of the link, all devices together
-  double request_s = 0;    // overhead of one request, divided by the devices that work side by side
+  double bytes_per_s = 0;  // the link, all devices together
+  double request_s = 0;    // overhead per request, divided by `devices`
   int crossings = 1;       // 2: the bytes enter and leave this memory
-  RateCurve curve{};       // of one device; empty: bytes_per_s and request_s
-  double devices = 1;      // that work side by side
+  RateCurve curve{};       // per device; empty: bytes_per_s and request_s
+  double devices = 1;      // devices that work concurrently
 };
 
 struct Route {
   std::vector<Hop> hops;
-  double latency_s = 0;  // to the first byte, once a transfer
+  double latency_s = 0;  // to the first byte, per transfer
   double ranks = 1;      // GPUs that share every piece
 
-  // Seconds that `bytes` in `requests` pieces take on an otherwise idle route, without the latency. No
-  // requests: in pieces so large that their number does not count.
+  // Returns the seconds that `bytes` in `requests` pieces take on an otherwise idle route, without the
+  // latency. 0 requests: the overhead per piece is ignored.
   double seconds(double bytes, double requests) const;
-  // Rate of the slowest link.
+  // Returns the rate of the slowest link.
   double bytes_per_s() const;
 };
 
-// REQUIRES: from != to, and the profile has both tiers (hbm always).
+// Returns the route between two tiers. REQUIRES: from != to, and the profile has both tiers (hbm always).
 Route route(const HardwareProfile& hardware, int64_t tensor_parallel_size, Tier from, Tier to);
 
 }  // namespace kvcap

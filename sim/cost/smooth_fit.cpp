@@ -1,5 +1,5 @@
-// Levenberg and Marquardt's method for the three numbers of a smooth maximum, in their logarithms: what is
-// measured is positive, and so are they.
+// Fits the three numbers of a smooth maximum with the Levenberg-Marquardt method, in logarithms because all
+// are positive.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr int kSteps = 100;
 constexpr double kDifference = 1e-6;
 constexpr double kMostDamping = 1e9;
 constexpr double kConverged = 1e-12;
-// Shares of a peak and a bandwidth beyond what any machine reaches: a nominal rate may be too low.
+// Bounds of the shares of peak and bandwidth; above 1, because a nominal rate may be too low.
 constexpr double kLeastShare = 1e-4, kMostShare = 4;
 constexpr double kLeastConstant_s = 1e-12, kMostConstant_s = 1;
 
@@ -53,8 +53,8 @@ std::vector<double> residuals(const Gpu& gpu, const std::vector<Work>& works, co
   return ratios;
 }
 
-// The i-th of numbers below `size` that are spread as multiples of the golden ratio are, so that no regular
-// order of rows and shapes falls in step with them.
+// Returns the i-th of numbers below `size`, spread like multiples of the golden ratio, so that they do not
+// coincide with a regular order of rows and shapes.
 std::size_t spread(std::size_t i, std::size_t size) {
   constexpr double kGoldenRatio = 0.6180339887498949;
   const double multiple = static_cast<double>(i) * kGoldenRatio;
@@ -67,7 +67,7 @@ double squares(const std::vector<double>& values) {
   return sum;
 }
 
-// Gauss's elimination; the matrix is damped and so positive definite.
+// Solves a x = b by Gaussian elimination; the damped matrix is positive definite.
 Vector solved(Matrix a, Vector b) {
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = i + 1; j < 3; ++j) {

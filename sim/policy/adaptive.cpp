@@ -1,12 +1,12 @@
-// Adaptive: what is kept is fixed when a run begins; how it comes back is decided turn by turn.
+// Adaptive: the stored form is fixed when a run begins; each turn chooses how to restore it.
 //
-// Kept: hidden states of the first layers and KV of the rest, so divided that a history of split_tokens comes
-// back first on an idle machine; KV of every layer where hidden states are no smaller (grouped queries,
-// latent attention), or where KV is to be kept. Nothing is left out for layers that might be recomputed.
-// Back: any leading run of layers may be recomputed from tokens while the rest is on its way; or nothing is
-// brought back, and the engine's steps compute the history with the new tokens. The turn takes what gives its
-// first token first: the makespan behind what links and GPU have still to do for others, then the steps that
-// the turn waits for and takes part in.
+// Stored: hidden states of the first layers and KV of the rest, divided so that a history of split_tokens is
+// restored fastest on an idle machine; KV of every layer if hidden states are not smaller (grouped queries,
+// latent attention), or if KV is to be kept. Layers that may be recomputed are stored, too.
+// Restored: any leading run of layers may be recomputed from tokens while the rest is loaded; or nothing is
+// restored, and the engine's steps compute the history with the new tokens. The turn takes the choice with
+// the earliest first token: the makespan after the pending work of links and GPU, then the steps that the
+// turn waits for and takes part in.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,7 +18,7 @@
 namespace kvcap {
 namespace {
 
-// A candidate has to be this much better: rounding does not decide.
+// Required ratio of a better candidate's time, so that rounding does not decide.
 constexpr double kBetter = 1 - 1e-9;
 
 class Adaptive : public Policy {
@@ -102,13 +102,13 @@ class Adaptive : public Policy {
     return {text};
   }
 
-  // A step without the turn.
+  // A step without this turn.
   struct Step {
     double seconds = 0;
     int64_t rows = 0;
   };
 
-  // The number of layers to keep as hidden states.
+  // Returns the number of layers to keep as hidden states.
   int64_t plan() const {
     if (kept_.hidden_bytes() >= kept_.kv_bytes()) return 0;
     int64_t least = layers_;
@@ -128,10 +128,10 @@ class Adaptive : public Policy {
     return least;
   }
 
-  // A second of the GPU keeps each of these waiting for as long.
+  // Returns the number of turns that each second of GPU time delays by a second.
   static double waiting(const EngineLoad& engine) { return static_cast<double>(engine.waiting_turns); }
 
-  // With as many leading layers recomputed as bring the hits back first.
+  // Returns the restoration whose number of recomputed leading layers restores the hits first.
   Restoration fastest(const Context& context, std::span<const Hit> hits, const LoadRates& rates) const {
     Restoration best;
     double least_s = std::numeric_limits<double>::infinity();
@@ -146,8 +146,8 @@ class Adaptive : public Policy {
     return best;
   }
 
-  // Of `hidden` layers kept as hidden states and the rest kept as KV, the first `recomputed` come from
-  // tokens.
+  // Returns the restoration that recomputes the first `recomputed` layers from tokens. `hidden`: leading
+  // layers that are kept as hidden states; the others are kept as KV.
   Restoration build(int64_t hidden, int64_t recomputed, std::span<const Hit> hits, int64_t resident) const {
     Restoration restoration;
     if (recomputed > 0) {
@@ -164,8 +164,8 @@ class Adaptive : public Policy {
     return restoration;
   }
 
-  // When the engine can start on the new tokens. Its steps go on meanwhile, held up by what restorations
-  // compute, and a turn joins at the end of one.
+  // Returns the time after which the engine can start on the new tokens. Its steps continue during the
+  // restoration, delayed by the restoration's computation, and a turn joins at the end of a step.
   static double ready_s(const Restoration& restoration, const EngineLoad& engine, const LoadRates& rates) {
     const double restored_s = makespan_s(restoration, rates);
     const double computed_s = rates[index(Tier::hbm)].delay_s + restoration.total_compute_s();
@@ -176,7 +176,8 @@ class Adaptive : public Policy {
     return first_end_s + more * engine.decode_step_s;
   }
 
-  // Steps until the chunk is prefilled: the first shared with `first`, the others with sequences that decode.
+  // Returns the time of the steps until the chunk is prefilled: the first shares `first`, the others run with
+  // decoding sequences.
   double prefill_s(PrefillChunk chunk, const EngineLoad& engine, Step first) const {
     double total_s = 0;
     Step step = first;
@@ -204,7 +205,7 @@ class Adaptive : public Policy {
   int64_t step_tokens_;
   int64_t split_tokens_;
   double copy_bytes_per_s_;
-  int64_t hidden_layers_ = 0;  // the first ones
+  int64_t hidden_layers_ = 0;  // leading layers
 };
 
 }  // namespace

@@ -1,16 +1,18 @@
-// CacheBlend (EuroSys '25): chunks found anywhere in the prompt are loaded, and a share of their tokens is
-// computed again, so that they take notice of what stands before them. What is kept of a chunk is its KV, or
-// its hidden states, which are projected before they are blended.
+// CacheBlend (EuroSys '25): loads chunks that are found anywhere in the prompt and computes a share of their
+// tokens again, so that they attend to the text before them. Chunks are kept as KV, or as hidden states,
+// which are projected before they are blended.
 //
-// The leading full_layers compute all tokens, to see where the chunks' own KV deviates most (4.3). Each layer
-// after them computes the tokens that nobody has left, and of those found a share that falls slowly with mean
-// r (blend.h), while the KV of the next layer is loaded (5). The tokens computed again are scattered over the
-// prompt: gathering them costs speed, which the paper does not print, only its sum; partial_efficiency is
-// their rate relative to a whole prefill's. A layer never takes longer than if it computed everything.
+// The leading full_layers compute all tokens, to find the positions at which the chunks' own KV deviates most
+// (4.3). Each later layer computes the tokens that were not found, and a slowly falling share with mean r
+// (blend.h) of those found, while the KV of the next layer is loaded (5). The tokens computed again are
+// scattered over the prompt: gathering them costs speed, of which the paper gives only the total effect;
+// partial_efficiency is their speed relative to a whole prefill. A layer never takes longer than if it
+// computed everything.
 //
-// The whole prompt is one pass, in the GPU's restoration queue, however long it is: the fusor follows layers
-// and not the token budget of a step, so steps of others wait. Positions are rotated on the way at no cost,
-// and loads may run ahead of computation by read_buffer_layers (absent: without limit, into the KV memory
+// The whole prompt is one pass in the GPU's restoration queue, whatever its length: the fusor proceeds by
+// layers, not by the token budget of a step, so steps of other requests wait. Positions are rotated during
+// the pass at no cost, and loads may run ahead of computation by read_buffer_layers (absent: without limit,
+// into the KV memory that the request holds in any case).
 // that the request holds anyway).
 #include <algorithm>
 #include <cmath>
@@ -129,7 +131,7 @@ class CacheBlend : public Policy {
   }
 
   struct Estimate {
-    double load_s = 0, prefill_s = 0;  // of one layer
+    double load_s = 0, prefill_s = 0;  // one layer
     double ratio = 0;
   };
 
@@ -152,11 +154,12 @@ class CacheBlend : public Policy {
             .ratio = ratio_for(load, tokens, idle_rates_)};
   }
 
-  // `rows` tokens scattered evenly over `tokens`, as the chunk with as many pairs of query and key: on
-  // average half of the tokens stand before one.
+  // Returns the chunk with the same number of query-key pairs as `rows` tokens scattered evenly over
+  // `tokens`: on average half of the tokens precede one.
   static PrefillChunk scattered(int64_t rows, int64_t tokens) { return {rows, (tokens - rows) / 2}; }
 
-  // A layer that computes `again` of the `found` tokens and all others. What was found may stand anywhere.
+  // Returns the time of a layer that computes `again` of the `found` tokens and all others. Found tokens may
+  // be anywhere.
   double partial_layer_s(const Context& context, int64_t found, int64_t again) const {
     const auto history = static_cast<double>(context.history_tokens);
     const auto asked = static_cast<double>(context.new_tokens);
@@ -169,7 +172,7 @@ class CacheBlend : public Policy {
     return slowed * cost_.prefill_layer_s({whole + again, cached});
   }
 
-  // Where chunks of the planned length should lie, by the profile's prices.
+  // Returns the devices for chunks of the planned length, with the profile's prices.
   std::vector<StorageDevice> devices() const {
     std::vector<StorageDevice> devices;
     const double bytes = static_cast<double>(planned_tokens_) * stored_bytes_per_token();

@@ -12,7 +12,7 @@ bool has_windows(const std::vector<LayerGroup>& groups) {
                      [](const LayerGroup& group) { return group.keeps_window(); });
 }
 
-// What a way back asks of every layer that a window or a state does not give; empty: nothing.
+// Returns the requirement of a restoration that layers with a window or a state do not meet; empty: none.
 std::string_view asks(Restore restore) {
   switch (restore) {
     case Restore::blend:

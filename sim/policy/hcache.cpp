@@ -1,5 +1,5 @@
-// HCache (EuroSys '25): layers are kept as hidden states, as KV, or as tokens only, and brought back by
-// projection, by loading, or by recomputation, so that the links and the GPU are both busy until the end.
+// HCache (EuroSys '25): keeps layers as hidden states, as KV, or as tokens only, and restores them by
+// projection, by loading, or by recomputation, so that links and GPU are both busy until the end.
 //
 // Layers are restored in order: first those that are recomputed from tokens, then those projected from hidden
 // states, then those loaded as KV. With the times of one layer IO_H, IO_KV (loads), C_H (projection) and
@@ -7,9 +7,9 @@
 //   C_H > IO_H   hidden, then KV:         L_H = ceil(L IO_KV / (IO_KV + C_H - IO_H))
 //   C_H <= IO_H  recompute, then hidden:  L_H = ceil(L C_tok / (C_tok + IO_H - C_H))
 // `split: paper` is this formula, `best` the least makespan over all L_H of both families. The forms are
-// fixed when a run begins, for histories of split_tokens and the tiers that are expected to serve hits: the
-// makespan and the times in the formulas are means over these tiers, weighted with their shares. With `best`
-// a context that is sooner prefilled in one pass with what is new than restored before it is not restored.
+// fixed when a run begins, for histories of split_tokens and the tiers that are expected to serve hits:
+// makespan and times are means over these tiers, weighted by their shares. With `best`, a context is not
+// restored if prefilling it in one pass with the new tokens is faster.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,14 +21,14 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kUsualNewTokens = 64;   // on top of a history, where a form is chosen
-constexpr double kTokenBytes = 4;         // a token id, kept for the layers that are recomputed
+constexpr int64_t kUsualNewTokens = 64;   // after a history, when a form is chosen
+constexpr double kTokenBytes = 4;         // a token id, kept for recomputed layers
 constexpr int64_t kGemmTileTokens = 128;  // token_rounded: whole tiles of the projection (HCache 6.3.2)
 
-// How the layers of a context, or the tokens of each layer, divide.
+// Division of a context's layers, or of the tokens of each layer.
 struct Division {
   int64_t recomputed = 0, hidden = 0, kv = 0;  // layers, in this order
-  // Token-wise: in every layer this share of the tokens comes from hidden states, the rest as `rest`.
+  // Token-wise: in every layer this share of the tokens is kept as hidden states, the others as `rest`.
   bool tokenwise = false;
   double hidden_share = 1;
   LayerForm rest = LayerForm::kv;
@@ -67,7 +67,7 @@ class HCache : public Policy {
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
                       const LoadRates& rates) const override {
-    // Recomputing all layers is one prefill with what is new, which reads the weights once.
+    // Recomputing all layers is one prefill with the new tokens, which reads the weights once.
     if (in_one_pass_) return {};
     return build(division_for(hits, rates, context.resident_tokens), hits, context.resident_tokens);
   }
@@ -102,7 +102,8 @@ class HCache : public Policy {
   }
 
   std::vector<SaveFloor> save_floors() const {
-    // The layer's form decides what is copied down while it, and written before the next, is computed.
+    // The form of a layer determines the copy that overlaps its computation and the write before the next
+    // layer.
     const auto floor = [&](int64_t layers, double bytes, double writes) {
       return SaveFloor{layers, bytes / copy_bytes_per_s_, writes * sync_write_s_};
     };
@@ -164,10 +165,10 @@ class HCache : public Policy {
     return times;
   }
 
-  // Layers that hidden states are written for.
+  // Returns the number of layers whose hidden states are written.
   int64_t hidden_stored() const { return stored_.hidden + (hidden_everywhere_ ? stored_.recomputed : 0); }
 
-  // ---- deciding ----
+  // ---- choice of forms ----
 
   Division divide(int64_t tokens, std::span<const TierShare> planned) const {
     switch (split_) {
@@ -196,7 +197,7 @@ class HCache : public Policy {
                      std::to_string(layers_) + " layers of " + cost_.model().name);
   }
 
-  // The share of `total` that hidden states take when the other method's time per unit is `other_s`.
+  // Returns the share of `total` for hidden states if the other method takes `other_s` per unit.
   static double balanced(double total, double other_s, double gap_s) {
     return std::clamp(std::ceil(total * other_s / (other_s + gap_s) - 1e-9), 0.0, total);
   }
@@ -259,8 +260,8 @@ class HCache : public Policy {
     return in_one_pass_s < restored_s ? Division{.recomputed = layers_} : least;
   }
 
-  // What this context, stored as `stored_`, comes back as. With hidden states of every layer at hand a
-  // request has a choice: any leading run of layers may be recomputed instead.
+  // Returns the forms in which this context, stored as `stored_`, is restored. If hidden states of every
+  // layer are stored, any leading run of layers may be recomputed instead.
   Division division_for(std::span<const Hit> hits, const LoadRates& rates, int64_t resident) const {
     if (!hidden_everywhere_ || stored_.tokenwise) return stored_;
     if (split_ == Split::paper) {
@@ -269,8 +270,8 @@ class HCache : public Policy {
       const Division here = by_formula(total_tokens(hits), {&nearest, 1});
       return {.recomputed = here.recomputed, .hidden = layers_ - here.recomputed};
     }
-    // The makespan is a maximum of linear functions of the run's length: the first length that is no better
-    // ends the search.
+    // The makespan is a maximum of linear functions of the run's length, so the search ends at the first
+    // length that is not better.
     Division least;
     double least_s = std::numeric_limits<double>::infinity();
     for (int64_t recomputed = 0; recomputed + stored_.kv <= layers_; ++recomputed) {
@@ -284,7 +285,7 @@ class HCache : public Policy {
     return least;
   }
 
-  // ---- building ----
+  // ---- restorations ----
 
   int64_t hidden_tokens(const Division& division, int64_t tokens) const {
     auto hidden = static_cast<int64_t>(std::llround(division.hidden_share * static_cast<double>(tokens)));
@@ -292,7 +293,7 @@ class HCache : public Policy {
     return hidden;
   }
 
-  // Behind `resident` tokens that are on the GPU already.
+  // Returns the restoration of hits that follow `resident` tokens on the GPU.
   Restoration build(const Division& division, std::span<const Hit> hits, int64_t resident) const {
     const int64_t tokens = total_tokens(hits);
     Restoration restoration;
@@ -312,7 +313,7 @@ class HCache : public Policy {
     return restoration;
   }
 
-  // The leading tokens by the other method, the rest from hidden states, in every layer.
+  // Returns layers that restore the leading tokens by the other method and the rest from hidden states.
   LayerWork mixed_layers(const Division& division, std::span<const Hit> hits, int64_t tokens,
                          int64_t resident) const {
     LayerWork work{.layers = layers_, .form = LayerForm::mixed};
@@ -351,7 +352,7 @@ class HCache : public Policy {
   int64_t split_tokens_;
   double copy_bytes_per_s_ = 0;
   double sync_write_s_ = 0;
-  bool in_one_pass_ = false;  // nothing but tokens is kept
+  bool in_one_pass_ = false;  // only tokens are kept
   Division stored_;
 };
 

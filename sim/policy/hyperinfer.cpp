@@ -1,26 +1,28 @@
-// HyperInfer: of a stored prefix only the keys and values of those tokens are loaded that the request attends
-// to most; the others take no part in its prefill and decoding. The same class with less in it is what the
-// paper compares with: as_like (all of it), h2o_lru and h2o_lfu (all keys, important values).
+// HyperInfer: loads the keys and values of only those tokens of a stored prefix that the request attends to
+// most; the others take no part in its prefill and decoding. With fewer features the same class is the
+// paper's baselines: as_like (loads everything), h2o_lru and h2o_lfu (load all keys and important values).
 //
 // Keys and values of 64 tokens of a node of the prefix tree are a chunk. With n tokens found, k = retention
-// n, and P of h heads as probes, a layer loads one after the other
+// n, and P of h heads as probes, a layer loads in sequence
 //
 //   as_like     2 h n                    n keys and values
-//   h2o         h n + h k                n keys; when its queries are there, every head's k values
-//   hyperinfer  P n + 2 h k              n keys of the probe heads; when its queries are there and the probe
-//                                        heads agree, k keys and values, the same for all heads
-//               P n + (h - P) n + h k    where they disagree: the other keys, then every head's k values
+//   h2o         h n + h k                n keys; once its queries are computed, every head's k values
+//   hyperinfer  P n + 2 h k              n keys of the probe heads; once its queries are computed, and if the
+//                                        probe heads agree, k keys and values, the same for all heads
+//               P n + (h - P) n + h k    if they disagree: the other keys, then every head's k values
 //
-// in vectors (cost/identification.h), which is what crosses PCIe. SSD and remote are read in whole chunks: of
-// the fixed sets of all heads those that hold at least one important token, which a node's order by mean
-// importance makes fewer (`reorder`); where every head has a set of its own, all. PCIe is as busy with them
-// here, though only vectors cross it; behind such tiers it is never the slower link. Probe heads' keys are
-// stored a second time, a node's together. What lies on the GPU already is not loaded.
+// vectors (cost/identification.h), which cross PCIe. SSD and remote are read in whole chunks: with one set
+// for all heads, the chunks that hold at least one important token, which ordering a node by mean importance
+// (`reorder`) makes fewer; with a set per head, all chunks. PCIe is charged for whole chunks, although only
+// vectors cross it; with such tiers it is never the slower link. Probe heads' keys are stored a second time,
+// together for each node. State that is on the GPU is not loaded.
 //
-// `prefetch`: while a layer computes, the next one's set is guessed to be its own, and as much of it loaded
-// as fits under the computation; a share adjacent_recall of that is then not loaded again (IV-C).
+// `prefetch`: while a layer computes, its set serves as the guess for the next layer, and the part of that
+// set that fits under the computation is loaded; a share adjacent_recall of this part is not loaded again
+// (IV-C).
 //
-// Not modelled: the rewriting every 10 minutes, which runs aside (nodes are in order from the start), and the
+// Not modelled: the rewriting every 10 minutes, which runs in the background (nodes are in order from the
+// start), and the look-up in mapping lists, under 2 % of the TTFT (IV-D1, VI-E).
 // look-up in mapping lists, under 2 % of the TTFT (IV-D1, VI-E).
 #include <algorithm>
 #include <cmath>
@@ -53,7 +55,7 @@ class HyperInfer : public Policy {
         heads_(cost_.model().num_key_value_heads) {
     const ModelSpec& model = cost_.model();
     const double bytes = stored_.kv_bytes();
-    // A latent is key and value of all heads at once.
+    // A latent serves as key and value of all heads.
     key_bytes_ = model.latent ? bytes : bytes / 2;
     value_bytes_ = bytes - key_bytes_;
     const bool wanted = identification_.retention < 1 && inputs.options.identification.value_or(false);
@@ -104,13 +106,13 @@ class HyperInfer : public Policy {
 
     const PrefillChunk prefill{context.history_tokens - found_tokens + context.new_tokens,
                                found_tokens - unused_tokens};
-    // A prompt of several steps cannot be computed in one pass beside the loads.
+    // A prompt of several steps cannot be computed in one pass while loads run.
     restoration.fused = prefill.new_tokens <= step_tokens_;
     const int64_t loaded_tokens =
         prefill.cached_tokens - context.resident_tokens + restoration.unused_tokens[index(Tier::hbm)];
     const double layer_s =
         stored_.expand_kv_s(loaded_tokens) + (restoration.fused ? cost_.prefill_layer_s(prefill) : 0);
-    // Queries meet the keys of tokens that turn out unimportant: half of attention's work.
+    // Queries also meet keys of tokens that turn out unimportant: half of attention's work.
     double scores_s = 0;
     if (restoration.fused) {
       const double all_s = cost_.attention_layer_s({prefill.new_tokens, found_tokens});
@@ -172,7 +174,7 @@ class HyperInfer : public Policy {
 
   struct LayerTime {
     double layer_s = 0;   // prefill of the new tokens over the important ones
-    double scores_s = 0;  // all queries' scores with keys that this leaves out
+    double scores_s = 0;  // scores of all queries with keys that `layer_s` omits
   };
 
   double probe_share() const {
@@ -184,7 +186,7 @@ class HyperInfer : public Policy {
     return {tokens, identification_.retention * static_cast<double>(tokens), 1};
   }
 
-  // A load from each host tier; `bytes` and `requests` say how much of a tier's share.
+  // Returns a load from each host tier; `bytes` and `requests` compute a tier's part from its use.
   template <class Bytes, class Requests>
   static LayerWork loaded(const Context& context, LayerForm form, Bytes bytes, Requests requests) {
     LayerWork work{.form = form};
@@ -215,7 +217,7 @@ class HyperInfer : public Policy {
         [](const PartUse& use) { return use.chunks; });
   }
 
-  // Of the values those that some head wants.
+  // Returns the load of the values that at least one head needs.
   LayerWork values_by_head(const Context& context) const {
     return loaded(
         context, LayerForm::kv,
@@ -252,8 +254,9 @@ class HyperInfer : public Policy {
     work.back().compute_s = time.layer_s;
   }
 
-  // The last two of `work` are a layer's probe keys and what it needs: moves of the second to the first what
-  // is loaded under `window_s` seconds of the layer before, and adds to the first what is loaded in vain.
+  // The last two entries of `work` are a layer's probe keys and its needed state. Moves the part of the
+  // second that is loaded within `window_s` seconds of the layer before to the first, and adds the part
+  // loaded in vain.
   void guess(double window_s, const LoadRates& rates, std::vector<LayerWork>& work) const {
     LayerWork& keys = work[work.size() - 2];
     LayerWork& needed = work.back();
@@ -277,10 +280,10 @@ class HyperInfer : public Policy {
   bool reorder_, prefetch_;
   Score score_;
   int64_t step_tokens_;
-  int64_t layers_, heads_;                  // heads that have keys of their own
-  double key_bytes_ = 0, value_bytes_ = 0;  // of one token at one layer
+  int64_t layers_, heads_;                  // heads with their own keys
+  double key_bytes_ = 0, value_bytes_ = 0;  // one token at one layer
   bool no_probes_ = false;
-  std::optional<RestoreStatistics> statistics_;  // where probe heads identify what is important
+  std::optional<RestoreStatistics> statistics_;  // if probe heads identify important tokens
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Ideal: all history is on the GPU at no cost and takes no room there. The lower bound of HCache's figures.
+// Ideal: all history is on the GPU, at no cost and without taking memory. The lower bound in HCache's
+// figures.
 #include "policy/table.h"
 
 namespace kvcap {

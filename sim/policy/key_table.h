@@ -1,6 +1,6 @@
-// The table of policy keys: one row for each option but `name`. A row says what the key means, which values
-// it takes, what it is when absent, and who listens to it. Loader, help, schema and the notes on unused keys
-// read it; a new key is a member of PolicyOptions and a row here.
+// The table of policy keys: one row for each option except `name`, with its meaning, allowed values, default,
+// and the condition under which it has an effect. Loader, help, schema and the notes on unused keys read the
+// table; a new key needs a member of PolicyOptions and a row here.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace kvcap {
 
-// Who listens to a key: the options with their preset, and where the policy runs.
+// Decides whether a key has an effect: from the options with their preset, and where the policy runs.
 struct KeyUse {
   const PolicyOptions& options;
   const KeySurroundings& where;

@@ -1,5 +1,5 @@
-// The keys of a scenario's policy, and who listens to which. Every policy accepts every key, so that one
-// scenario serves several of them; a key that changes nothing is named in a note of the result.
+// The keys of a scenario's policy, and their use by each policy. Every policy accepts every key, so that one
+// scenario serves several policies; a note of the result names keys that have no effect.
 #pragma once
 
 #include <span>
@@ -10,23 +10,24 @@
 
 namespace kvcap {
 
-// Where a policy runs, as far as that decides which keys it listens to.
+// Conditions outside the policy that determine which keys have an effect.
 struct KeySurroundings {
-  bool keeps = false;       // some tier holds contexts, the GPU's own included
-  bool host_tiers = false;  // some of them is a host tier
+  bool keeps = false;       // some tier stores contexts, the GPU's own included
+  bool host_tiers = false;  // at least one of these is a host tier
   bool scores = false;      // some tier keeps the highest scores
-  bool pieces = false;      // prompts are put together from pieces
-  bool texts = false;       // which are texts that can be asked about one by one
+  bool pieces = false;      // prompts consist of pieces
+  bool texts = false;       // pieces are texts that one call each can ask about
 };
 
-// The names of all keys but `name`.
+// Returns the names of all keys except `name`.
 std::span<const std::string_view> policy_keys();
 
-// Of the keys that are set in `given` those that change nothing; `options` are the same with their preset.
-// `tiers` is never among them: that policies which keep nothing have no use for it goes without saying.
+// Returns the keys set in `given` that have no effect; `options` are `given` with their preset. `tiers` is
+// never included, because policies that keep nothing obviously do not use it.
 std::vector<std::string_view> unused_keys(const PolicyOptions& given, const PolicyOptions& options,
                                           const KeySurroundings& where);
-// The keys that a policy listens to on some machine with some workload. `options` have their preset.
+// Returns the keys that have an effect on some machine with some workload. REQUIRES: `options` have their
+// preset.
 std::vector<std::string_view> heard_keys(const PolicyOptions& options);
 
 }  // namespace kvcap

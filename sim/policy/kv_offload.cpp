@@ -1,16 +1,16 @@
-// KV offload: keys and values of every layer are kept in the host tiers and loaded back.
+// KV offload: keeps keys and values of every layer in the host tiers and loads them.
 //
-// Restoration first, then prefill of the new tokens (`preload: none`, HCache's baseline), or layer by
-// layer: a layer's new tokens are computed as soon as its history has arrived (`preload: layerwise`,
-// CachedAttention 3.2.1), with loads at most read_buffer_layers ahead of computation.
+// Restoration first, then prefill of the new tokens (`preload: none`, HCache's baseline), or layer by layer:
+// a layer's new tokens are computed as soon as its history has arrived (`preload: layerwise`, CachedAttention
+// 3.2.1), with loads at most read_buffer_layers ahead of computation.
 //
-// What one copy moves is a matter of how KV lies in host memory (`block_layout`): 64 tokens of a layer as in
-// HCache 4.2, a block of the engine's for each layer, or one block of all layers, as vLLM's offloading
-// connector has them since 0.12. A block of all layers brings every layer at the same time, so that no layer
-// can be computed before the others are there. Where chunks are kept a copy moves a chunk's tokens (LMCache).
+// The size of one copy depends on the layout of KV in host memory (`block_layout`): 64 tokens of a layer as
+// in HCache 4.2, a block of the engine per layer, or one block of all layers, as in vLLM's offloading
+// connector since 0.12. A block of all layers restores all layers at the same time, so that no layer can be
+// computed before the others have arrived. If chunks are kept, a copy moves the tokens of a chunk (LMCache).
 //
-// The RAG baselines of CacheBlend 7.1 are settings of it: chunks found anywhere and taken as they are
-// (full_reuse), the leading run of chunks alone (prefix_caching), and one call a chunk (map_reduce,
+// The RAG baselines of CacheBlend 7.1 are settings of this policy: chunks found anywhere and used unchanged
+// (full_reuse), only the leading run of chunks (prefix_caching), and one call per chunk (map_reduce,
 // map_rerank), each of which begins with its chunk.
 #include "policy/stored_layers.h"
 #include "policy/table.h"
@@ -47,7 +47,7 @@ class KvOffload : public Policy {
     Restoration restoration{.ahead = ahead_};
     const int64_t cached_tokens = context.resident_tokens + total_tokens(hits);
     const int64_t new_tokens = context.history_tokens - cached_tokens + context.new_tokens;
-    // A prompt of several steps cannot be computed in one pass beside the loads.
+    // A prompt of several steps cannot be computed in one pass while loads run.
     const bool fused = layerwise_ && new_tokens <= step_tokens_ && context.may_compute_beside;
     if (fused) {
       layer.compute_s += cost_.prefill_layer_s({new_tokens, cached_tokens});

@@ -1,14 +1,14 @@
 // KV buffers of a static-graph NPU: the graph reads keys and values of a whole window of S - 1 tokens, padded
-// on the left, as one piece of memory a head and layer, and gives those of one new token. Appending it moves
-// the window on by a token (S: serving.max_model_len; KV Cache Implementation for inference on HTP).
+// on the left, as one contiguous buffer per head and layer, and outputs those of one new token. Appending it
+// moves the window by one token (S: serving.max_model_len; KV Cache Implementation for inference on HTP).
 //
 //   npu_copy          S slots: every decoded token copies the window
-//   npu_reserve_2x    2 (S - 1) slots: the window is a pointer that moves; within S tokens it never copies
+//   npu_reserve_2x    2 (S - 1) slots: the window is a moving pointer; within S tokens it never copies
 //   npu_reserve_1_5x  1.5 (S - 1) slots: one copy of the window after every (S - 1)/2 moves
 //
-// A copy moves the whole window, padding included, at the speed of device memory, reading and writing it.
+// A copy moves the whole window, including padding, at the speed of device memory, reading and writing it.
 // Stored contexts are KV in host tiers; a hit is copied into the window before the new tokens are prefilled.
-// Prefill writes its KV straight into the window. Not charged: attention over padding.
+// Prefill writes its KV directly into the window. Not charged: attention over padding.
 #include <cmath>
 #include <cstdio>
 

@@ -1,5 +1,5 @@
-// A policy as a scenario describes it: a name, which is a preset, and what the scenario sets otherwise.
-// An absent field means the preset's value.
+// PolicyOptions: a policy as a scenario describes it: a name, which is a preset, and the options that the
+// scenario sets. An absent field means the preset's value.
 #pragma once
 
 #include <array>
@@ -17,76 +17,77 @@ namespace kvcap {
 enum class Preload : uint8_t { none, layerwise };
 inline constexpr std::string_view kPreloadNames[] = {"none", "layerwise"};
 constexpr Names names_of(Preload) { return kPreloadNames; }
-// background: off the critical path. direct_io: each step writes what it has produced. blocking: the GPU
-// waits at the end of each turn until its state has been copied out (CachedAttention 4.3.2).
+// background: off the critical path. direct_io: each step writes its state. blocking: the GPU waits at the
+// end of each turn until its state has been copied out (CachedAttention 4.3.2).
 enum class SaveMode : uint8_t { background, direct_io, blocking };
 inline constexpr std::string_view kSaveModeNames[] = {"background", "direct_io", "blocking"};
 constexpr Names names_of(SaveMode) { return kSaveModeNames; }
-// How HCache divides a context over restoration methods (HCache 4.1.2, 6.3.1, 6.3.2).
+// HCache's division of a context over restoration methods (HCache 4.1.2, 6.3.1, 6.3.2).
 enum class Split : uint8_t { best, paper, hidden_only, naive_hybrid, token, token_rounded };
 inline constexpr std::string_view kSplitNames[] = {"best",         "paper", "hidden_only",
                                                    "naive_hybrid", "token", "token_rounded"};
 constexpr Names names_of(Split) { return kSplitNames; }
 
-// Under what a stored part of a prompt is found again: all turns of a session, text at the same place after
-// the same text, or text anywhere.
+// Condition for a hit on a stored part of a prompt: the same session, the same text after the same text, or
+// the same text anywhere.
 enum class Match : uint8_t { session, prefix, chunk };
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
 constexpr Names names_of(Match) { return kMatchNames; }
 
-// What is kept of a context: nothing, keys and values, hidden states (KV or tokens of layers that come back
-// sooner so), or everything, on the GPU and at no cost.
+// Form that is kept of a context: nothing, keys and values, hidden states (with KV or tokens of layers that
+// restore faster from them), or everything, on the GPU and at no cost.
 enum class Keep : uint8_t { none, kv, hidden, all };
 inline constexpr std::array<std::string_view, 4> kKeepNames = {"none", "kv", "hidden", "all"};
 constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr std::string_view name(Keep keep) { return kKeepNames[static_cast<std::size_t>(keep)]; }
-// How it comes back: nothing has to; the prompt is prefilled again; KV is loaded, or copied into the window
-// of a static graph; hidden states are projected (HCache); whatever is fastest, turn by turn; a share of what
-// is loaded is computed again (CacheBlend); what the turn attends to most is loaded (HyperInfer).
+// Restoration of a context: none; prefill of the prompt; loading KV, or copying it into the window of a
+// static graph; projection of hidden states (HCache); the fastest method per turn; computing a share of the
+// loaded tokens again (CacheBlend); loading what the turn attends to most (HyperInfer).
 enum class Restore : uint8_t { none, recompute, load, copy, project, fastest, blend, important };
 inline constexpr std::array<std::string_view, 8> kRestoreNames = {
     "none", "recompute", "load", "copy", "project", "fastest", "blend", "important"};
 constexpr Names names_of(Restore) { return kRestoreNames; }
 constexpr std::string_view name(Restore restore) { return kRestoreNames[static_cast<std::size_t>(restore)]; }
-// Calls of the model that a turn takes: one, or one a chunk of its prompt (LangChain's MapReduce and
-// MapRerank, CacheBlend 7.1). map_reduce: each sums its chunk up, and one more answers from the summaries;
-// map_rerank: each answers and scores its answer.
+// Model calls per turn: one, or one per chunk of its prompt (LangChain's MapReduce and MapRerank, CacheBlend
+// 7.1). map_reduce: each call summarises its chunk, and one more answers from the summaries; map_rerank: each
+// call answers and scores its answer.
 enum class Calls : uint8_t { single, map_reduce, map_rerank };
 inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_rerank"};
 constexpr Names names_of(Calls) { return kCallsNames; }
-// What a use of a chunk counts for tiers that keep the highest score: 1, or the share of the chunk's tokens
+// Value of one use of a chunk in tiers that keep the highest score: 1, or the share of the chunk's tokens
 // that were important (HyperInfer IV-D2).
 enum class Score : uint8_t { frequency, importance };
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 constexpr Names names_of(Score) { return kScoreNames; }
 
-// Who waits while a context is loaded: its own request alone, which is parked meanwhile (vLLM's offloading
-// connector), or the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV is
-// there (HiCache), which is preload: layerwise.
+// Scope of the wait for a context that is loaded: only its own request, which is parked (vLLM's offloading
+// connector), or the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV has
+// arrived (HiCache), as with preload: layerwise.
 enum class LoadMode : uint8_t { parked, blocking, layerwise };
 inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "layerwise"};
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }
-// When what the engine computes is saved: as soon as blocks are full, at the end of the turn, or when the
-// prefix cache evicts it (a victim cache).
+// When computed state is saved: at the end of the turn, as soon as blocks are full, or when the prefix cache
+// evicts it (a victim cache).
 enum class SaveAt : uint8_t { turn_end, step, eviction };
 inline constexpr std::string_view kSaveAtNames[] = {"turn_end", "step", "eviction"};
 constexpr Names names_of(SaveAt) { return kSaveAtNames; }
-// How KV lies in host tiers, and so what is copied at once: blocks of one layer, or blocks of all layers.
+// Layout of KV in host tiers, which determines the unit of a copy: blocks of one layer, or blocks of all
+// layers.
 enum class BlockLayout : uint8_t { layer, cross_layer };
 inline constexpr std::string_view kBlockLayoutNames[] = {"layer", "cross_layer"};
 constexpr Names names_of(BlockLayout) { return kBlockLayoutNames; }
-// What leaves a full tier at once: blocks from the end of the context whose turn it is, or all of it.
+// Unit of eviction from a full tier: blocks from the end of the victim context, or the whole context.
 enum class EvictionUnit : uint8_t { block, context };
 inline constexpr std::string_view kEvictionUnitNames[] = {"block", "context"};
 constexpr Names names_of(EvictionUnit) { return kEvictionUnitNames; }
-// Whether a request's context is fetched from farther tiers while it waits, and who waits for that: nobody,
-// the request, or the request for at most prefetch_timeout_s.
+// Prefetch of a context from farther tiers while its request waits: none; best_effort: the request does not
+// wait for it; wait: the request waits for all of it; timeout: for at most prefetch_timeout_s.
 enum class PrefetchOnArrival : uint8_t { none, best_effort, wait, timeout };
 inline constexpr std::string_view kPrefetchOnArrivalNames[] = {"none", "best_effort", "wait", "timeout"};
 constexpr Names names_of(PrefetchOnArrival) { return kPrefetchOnArrivalNames; }
 
-// SGLang HiCache's names of when a context is saved: when it is inserted, when it is used for the second
-// time, or when the GPU evicts it. Each stands for save_at and store_after_hits.
+// SGLang HiCache's names for when a context is saved: when it is inserted, when it is used for the second
+// time, or when the GPU evicts it. Each sets save_at and store_after_hits.
 enum class WritePolicy : uint8_t { write_through, write_through_selective, write_back };
 inline constexpr std::string_view kWritePolicyNames[] = {"write_through", "write_through_selective",
                                                          "write_back"};
@@ -99,62 +100,62 @@ struct PolicyOptions {
   std::optional<Keep> keep;
   std::optional<Restore> restore;
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size
-  std::optional<EvictionKind> eviction;           // of tiers that name none
+  std::optional<EvictionKind> eviction;           // default of tiers without their own
   std::optional<EvictionUnit> eviction_unit;
   std::optional<Match> match;
-  std::optional<bool> look_ahead;  // fetch and evict by what waits in the queue (CachedAttention 3.3)
-  std::optional<bool> inclusive;   // a tier below keeps a copy of what moves up
+  std::optional<bool> look_ahead;  // fetch and evict by the waiting queue (CachedAttention 3.3)
+  std::optional<bool> inclusive;   // a lower tier keeps a copy of contexts that move up
   std::optional<WriteMode> write;
-  std::optional<double> ttl_s;  // what has not been used for so long is dropped
-  // Stored keys carry no positions: what overflow leaves of a context stays valid (CachedAttention 3.4).
+  std::optional<double> ttl_s;  // drop contexts unused for `ttl_s`
+  // Stored keys carry no positions: the rest of a context stays valid after overflow (CachedAttention 3.4).
   std::optional<bool> decoupled_positions;
   std::optional<double> retention;  // share of a context's tokens that is kept or loaded
-  // HyperInfer: pieces of prompts are kept in chunks of so many tokens; important tokens are identified with
-  // probe heads instead of all keys, in layers whose similarity exceeds j^threshold_exponent; nodes are
-  // stored in order of importance; the next layer's important tokens are guessed and loaded ahead.
+  // HyperInfer: pieces of prompts are kept in chunks of `chunk_tokens` tokens; important tokens are
+  // identified with probe heads instead of all keys, in layers whose similarity exceeds j^threshold_exponent;
+  // nodes are stored in order of importance; the next layer's important tokens are guessed and prefetched.
   std::optional<int64_t> chunk_tokens;
   std::optional<bool> identification;
   std::optional<double> threshold_exponent;
   std::optional<bool> reorder;
   std::optional<bool> prefetch;
   std::optional<Score> score;
-  std::optional<int64_t> stored_bits;  // of an element in host tiers: 16, 8 or 4
-  bool unbounded = false;              // a bound: host tiers never fill; they cost what their capacity costs
+  std::optional<int64_t> stored_bits;  // bits per element in host tiers: 16, 8 or 4
+  bool unbounded = false;              // a bound: host tiers never fill; their cost is that of their capacity
   std::optional<bool> ideal_load;      // loads take no time
   // CacheBlend: share of the found tokens that every layer computes again (absent: the loading controller
-  // chooses for each request), leading layers that compute all tokens, and the speed of the others' scattered
-  // tokens relative to a whole prefill.
+  // chooses for each request), leading layers that compute all tokens, and the speed of scattered tokens in
+  // other layers relative to a whole prefill.
   std::optional<double> recompute_ratio;
   std::optional<int64_t> full_layers;
   std::optional<double> partial_efficiency;
   std::optional<Calls> calls;
-  std::optional<int64_t> map_tokens;  // that a map call generates: a summary, or a score after the answer
+  std::optional<int64_t> map_tokens;  // generated per map call: a summary, or a score after the answer
   std::optional<Preload> preload;
-  std::optional<int64_t> read_buffer_layers;  // how many layers loads may run ahead of computation
+  std::optional<int64_t> read_buffer_layers;  // layers by which loads may run ahead of computation
   std::optional<SaveMode> save;
   std::optional<LoadMode> load;
-  // KV is copied in blocks of serving.block_size tokens; absent: in chunks of 64 tokens of a layer.
+  // Unit in which KV is copied: blocks of serving.block_size tokens; absent: chunks of 64 tokens of a layer.
   std::optional<BlockLayout> block_layout;
   std::optional<SaveAt> save_at;
-  std::optional<bool> save_generated;  // tokens of answers are saved as well
+  std::optional<bool> save_generated;  // also save tokens of answers
   std::optional<PrefetchOnArrival> prefetch_on_arrival;
   std::optional<double> prefetch_timeout_s;
-  std::optional<double> prefetch_timeout_s_per_token;  // more of it for each token of the prompt
-  // Only what lies in the first host tier is loaded; what lies farther has to be prefetched there first.
+  std::optional<double> prefetch_timeout_s_per_token;  // additional timeout per token of the prompt
+  // Load only from the first host tier; state in farther tiers has to be prefetched there first.
   std::optional<bool> loads_first_tier_only;
-  std::optional<int64_t> load_min_tokens;  // fewer are computed
+  std::optional<int64_t> load_min_tokens;  // fewer tokens are computed instead
   std::optional<WritePolicy> write_policy;
   std::optional<int64_t> store_after_hits;   // lookups of a context before it is saved
-  std::optional<bool> store_once;            // KV that several ranks hold is stored once
-  std::optional<int64_t> checkpoint_tokens;  // of a context between stored states of recurrent layers
-  std::optional<double> write_queue_s;       // of work that a tier's write queue holds at most
+  std::optional<bool> store_once;            // store KV that several ranks hold only once
+  std::optional<int64_t> checkpoint_tokens;  // tokens between stored states of recurrent layers
+  std::optional<double> write_queue_s;       // most seconds of work in a tier's write queue
   std::optional<Split> split;
-  // HCache, in place of split: leading layers that are recomputed and last layers that are kept as KV, the
-  // others as hidden states.
+  // HCache, instead of split: leading layers that are recomputed and last layers that are kept as KV; the
+  // other layers are kept as hidden states.
   std::optional<int64_t> recomputed_layers, kv_layers;
-  std::optional<int64_t> split_tokens;  // history length the stored form is chosen for; absent: the mean
+  std::optional<int64_t> split_tokens;  // history length that stored forms are chosen for; absent: the mean
   std::optional<bool> store_hidden_for_recomputed;
-  std::optional<double> reserved_windows;  // npu_*: KV buffer of a sequence, in windows of max_model_len - 1
+  std::optional<double> reserved_windows;  // npu_*: KV buffer per sequence, in windows of max_model_len - 1
 };
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// Recomputation: nothing is kept, every turn prefills its whole prompt.
+// Recomputation: keeps nothing; every turn prefills its whole prompt.
 #include "policy/table.h"
 
 namespace kvcap {

@@ -11,10 +11,11 @@ double layers_of(const LayerWork& work) { return static_cast<double>(work.layers
 
 double gpu_delay_s(const LoadRates& rates) { return rates[index(Tier::hbm)].delay_s; }
 
-// A group of n layers alike, loads a_t apart from tier t and computation c each, begun when tier t is at
-// l_t and the GPU at f: the last layer is computed at
+// Returns the makespan without a limit on loads ahead. For a group of n equal layers, with load time a_t per
+// layer from tier t and computation c, that starts when tier t is at l_t and the GPU at f, the last layer is
+// computed at
 //   max(f + n c, max over t of max(l_t + a_t + n c, l_t + n a_t + c)),
-// because the path through load j and the computations after it is linear in j and so extreme at an end.
+// because the path through load j and the computations after it is linear in j, so its maximum is at an end.
 double unlimited_makespan_s(const Restoration& restoration, const LoadRates& rates) {
   PerTier loaded_s{};
   for (Tier tier : kTiers) loaded_s[index(tier)] = rates[index(tier)].delay_s;
@@ -84,7 +85,7 @@ std::vector<LayerSpan> layer_spans(const Restoration& restoration, const LoadRat
     for (int64_t i = 0; i < work.layers; ++i) {
       LayerSpan span{.layer = layer, .form = work.form};
       if (work.form != LayerForm::keys) ++layer;
-      // The buffer has room again when the one `ahead` places before has been computed.
+      // The buffer has room after the entry `ahead` positions before has been computed.
       const int64_t leaving = std::ssize(spans) - restoration.ahead;
       const double room_s =
           std::max(work.waits ? computed_s : 0,

@@ -1,16 +1,17 @@
-// Restoration: what brings a stored context back to the GPU, layer by layer, and how long that takes.
+// Restoration: the loads and computations that bring a stored context back to the GPU, layer by layer, and
+// their duration.
 //
-// Two streams work side by side: loads, one FIFO stream per tier in layer order, and computation on the
-// GPU, also in layer order. A layer is computed when its loads have arrived and the layer before is done;
-// loads run ahead of computation by at most `ahead` layers (the read buffer). Every restoration method of
-// the papers is a list of such layers:
+// Two streams run concurrently: loads, one FIFO stream per tier in layer order, and computation on the GPU,
+// also in layer order. A layer is computed when its loads have arrived and the layer before is done; loads
+// run ahead of computation by at most `ahead` layers (the read buffer). Every restoration method of the
+// papers is a list of such layers:
 //
 //   kv_offload             L x {load KV, compute nothing}
 //   hcache, I/O to spare   L_H x {load hidden, project}, then L_O x {load KV}
 //   hcache, compute ...    L_O x {recompute}, then L_H x {load hidden, project}
-//   layer-wise preload     L x {load KV, prefill the new tokens of this layer}     (fused)
-//   cacheblend             L x {load KV, compute a share of it again and what is new}  (fused)
-//   hyperinfer             L x [{load probe keys, identify}, {wait; load what is important, prefill}] (fused)
+//   layer-wise preload     L x {load KV, prefill the new tokens of this layer}  (fused)
+//   cacheblend             L x {load KV, compute a share of it again and the new tokens}  (fused)
+//   hyperinfer             L x [{load probe keys, identify}, {wait; load important KV, prefill}]  (fused)
 //
 // makespan_s is the closed form of all of them and the only formula of request fidelity.
 #pragma once
@@ -26,8 +27,8 @@
 
 namespace kvcap {
 
-// What a layer is kept as, and so how it comes back.
-// keys: a first part of the layer that follows.
+// Form in which a layer is kept, which determines its restoration. keys: the first part of the layer of the
+// next entry.
 enum class LayerForm : uint8_t { hidden, kv, tokens, mixed, head, keys };
 constexpr std::string_view name(LayerForm form) {
   constexpr std::array<std::string_view, 6> kNames = {"hidden", "kv", "recompute", "mixed", "head", "keys"};
@@ -35,16 +36,16 @@ constexpr std::string_view name(LayerForm form) {
 }
 
 struct LayerWork {
-  int64_t layers = 1;  // this many layers alike; the numbers below are of one of them
+  int64_t layers = 1;  // number of equal layers; the fields below are per layer
   LayerForm form = LayerForm::kv;
   PerTier load_bytes{};
   PerTier load_requests{};
   double compute_s = 0;
-  // What compute_s contains besides expansion: of the context's own prefill, and tokens whose hidden states
-  // become keys and values. For reports.
+  // Parts of compute_s besides expansion: the prefill of the context itself, and the tokens whose hidden
+  // states are projected to keys and values. For reports.
   PrefillChunk recomputed{};
   int64_t projected_tokens = 0;
-  bool waits = false;  // what it loads is known only when everything before it has been computed
+  bool waits = false;  // its loads are known only once everything before it is computed
 };
 
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
@@ -53,7 +54,7 @@ struct Restoration {
   std::vector<LayerWork> work;
   int64_t ahead = kUnlimited;  // layers that loads may run ahead of computation; >= 1
   bool fused = false;          // compute_s contains the new tokens' prefill: no prefill step follows
-  // Of the tokens found in each tier, those that take no part in the rest of the turn (importance).
+  // Tokens found in each tier that take no part in the rest of the turn (importance).
   std::array<int64_t, kTiers.size()> unused_tokens{};
 
   bool empty() const { return work.empty(); }
@@ -61,8 +62,8 @@ struct Restoration {
   double total_compute_s() const;
 };
 
-// The load side of one tier as a restoration sees it: the route when it is idle, stretched by whatever
-// else it carried, and how late the first byte may flow after the restoration's start.
+// Load of one tier: the route when it is idle, the factor by which other traffic slows it down, and the delay
+// of the first byte after the restoration's start.
 struct LoadRate {
   const Route* route = nullptr;
   double stretch = 1;  // measured seconds / seconds on an idle route
@@ -71,19 +72,19 @@ struct LoadRate {
 // Under hbm, which has no route: how late computation may start.
 using LoadRates = std::array<LoadRate, kTierCount>;
 
-// Seconds that one layer's load takes from a tier; 0 when it loads nothing from there.
+// Returns the seconds that one layer's load takes from a tier; 0 if it loads nothing from there.
 double load_s(const LayerWork& work, Tier tier, const LoadRate& rate);
-// Seconds that all loads from a tier take on an idle route.
+// Returns the seconds that all loads from a tier take on an idle route.
 double total_load_s(const Restoration& restoration, Tier tier, const Route& route);
 
-// Time from start to the end of the last layer, loads and computation overlapped as described above.
+// Returns the time from the start to the end of the last layer, with overlapping loads and computation.
 double makespan_s(const Restoration& restoration, const LoadRates& rates);
 
-// The same, layer by layer: when each load and each computation runs. For reports and for checking.
+// Load and computation times of one layer, from the restoration's start. For reports and for checking.
 struct LayerSpan {
   int64_t layer = 0;
   LayerForm form = LayerForm::kv;
-  double load_start_s = 0, load_end_s = 0;  // equal when the layer loads nothing
+  double load_start_s = 0, load_end_s = 0;  // equal if the layer loads nothing
   double compute_start_s = 0, compute_end_s = 0;
 };
 std::vector<LayerSpan> layer_spans(const Restoration& restoration, const LoadRates& rates);

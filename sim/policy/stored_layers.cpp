@@ -11,13 +11,14 @@ namespace {
 constexpr double kGroupElements = 64;
 constexpr double kGroupBits = 16 + 16;  // scale and zero point
 
-// How often the ranks of a group hold one token's KV, all together.
+// Returns the number of copies of one token's KV that the ranks of a group hold in total.
 double copies_of_kv(int64_t ranks, bool latent, int64_t heads) {
   if (latent) return static_cast<double>(ranks);
   return static_cast<double>(ranks * ((heads + ranks - 1) / ranks)) / static_cast<double>(heads);
 }
 
-// In whole blocks, by default as often as a step can leave one: at the end of a full step.
+// Returns the tokens between stored states, in whole blocks; by default one state at the end of each full
+// step.
 int64_t tokens_between_states(const PolicyInputs& inputs) {
   const int64_t block = std::max<int64_t>(1, inputs.block_tokens);
   if (!inputs.options.checkpoint_tokens) return std::max(block, inputs.step_tokens / block * block);
@@ -102,7 +103,7 @@ double StoredLayers::mean_stored_bytes(LayerForm form) const {
   return bytes;
 }
 
-// Where hits of several tiers make up a context, a window and a state come from each in proportion.
+// If hits of several tiers make up a context, each provides its proportion of a window and a state.
 LayerWork StoredLayers::mean_layer(LayerForm form, std::span<const Hit> hits, PieceShape pieces,
                                    int64_t resident) const {
   LayerWork work{.form = form};

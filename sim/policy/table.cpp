@@ -38,14 +38,14 @@ constexpr auto kMapRerank = [](PolicyOptions& options) {
   prefer(options.calls, Calls::map_rerank);
   prefer(options.map_tokens, int64_t{8});
 };
-// HyperInfer's store, which its baselines share: chunks of prefixes, all of them on SSD, the tiers above
-// copies.
+// HyperInfer's store, shared with its baselines: chunks of prefixes, all on SSD, with copies in the tiers
+// above.
 void prefer_chunks(PolicyOptions& options, EvictionKind eviction) {
   prefer(options.match, Match::prefix);
   prefer(options.chunk_tokens, kChunkTokens);
   prefer(options.eviction, eviction);
 }
-// The baselines load whatever some head finds important.
+// The baselines load everything that at least one head finds important.
 void prefer_all_keys(PolicyOptions& options) {
   prefer(options.identification, false);
   prefer(options.reorder, false);
@@ -55,12 +55,12 @@ void prefer_all_keys(PolicyOptions& options) {
 template <int kPercent>
 constexpr auto kReserve = [](PolicyOptions& options) { prefer(options.reserved_windows, kPercent / 100.0); };
 
-// ---- production stacks: options of the engine, each of which may be set otherwise ----
+// ---- production stacks: defaults of their options ----
 
 constexpr TierOptions kAllOfDram[] = {{.kind = Tier::dram}};
 constexpr TierOptions kLmcacheTiers[] = {{.kind = Tier::dram, .capacity_per_gpu_bytes = 5368709120}};
 constexpr TierOptions kHicacheTiers[] = {{.kind = Tier::dram, .capacity_over_gpu = 2}};
-// The filter by frequency of its SSD: kvbm-guide.md@04521f4.
+// KVBM's SSD filters by frequency: kvbm-guide.md@04521f4.
 constexpr TierOptions kKvbmTiers[] = {{.kind = Tier::dram}, {.kind = Tier::ssd, .after_uses = 2}};
 // vLLM's secondary tiers never evict: docs/features/kv_offloading_usage.md@0078e9d.
 constexpr TierOptions kVllmOtherTiers[] = {{.kind = Tier::ssd, .eviction = EvictionKind::none},
@@ -71,7 +71,7 @@ constexpr int64_t kLmcacheChunkTokens = 256;
 constexpr int64_t kHicacheLoadMinTokens = 10;
 constexpr double kHicacheTimeout_s_per_token = 0.25 / 1024;
 
-// Blocks of all layers, unless each layer is loaded by itself.
+// Uses blocks of all layers, unless layers are loaded separately.
 void prefer_cross_layer(PolicyOptions& options) {
   const bool by_layer = options.load == LoadMode::layerwise || options.preload == Preload::layerwise;
   if (!by_layer) prefer(options.block_layout, BlockLayout::cross_layer);
@@ -116,7 +116,7 @@ constexpr auto kTrtllmOffload = [](PolicyOptions& options) {
   prefer_cross_layer(options);
 };
 
-// HiCache's names of two options.
+// Sets the two options that HiCache's write_policy stands for.
 void settle_write_policy(PolicyOptions& options) {
   if (!options.write_policy) return;
   const bool back = *options.write_policy == WritePolicy::write_back;
@@ -361,7 +361,7 @@ constexpr std::array kRestorations = {
 };
 static_assert(kRestorations.size() == kRestoreNames.size());
 
-// Calls about single chunks, and chunks that are taken as others left them.
+// Returns the loss of quality from calls about single chunks, and from chunks that are used unchanged.
 std::string reuse_note(const PolicyOptions& options) {
   switch (options.calls.value_or(Calls::single)) {
     case Calls::map_reduce:
@@ -408,14 +408,14 @@ const RestoreRow& restore_row(Restore restore) { return kRestorations[static_cas
 
 PolicyOptions with_preset(PolicyOptions options) {
   const PolicyRow& row = policy_row(options.name);
-  // Another form comes back in its own way: keep alone is enough.
+  // Another form needs another restoration, so that setting keep is enough.
   if (options.keep && !goes_together(*options.keep, options.restore.value_or(row.restore))) {
     prefer(options.restore, own_restoration(*options.keep));
   }
   prefer(options.keep, row.keep);
   prefer(options.restore, row.restore);
   if (options.load == LoadMode::layerwise) prefer(options.preload, Preload::layerwise);
-  settle_write_policy(options);  // what the user says goes before what the name stands for
+  settle_write_policy(options);  // options of the user take precedence over the preset
   row.preset(options);
   settle_write_policy(options);
   restore_row(*options.restore).preset(options);

@@ -1,4 +1,5 @@
-// EngineVersion: which vLLM a scenario means. Defaults and memory that moved between versions follow it.
+// EngineVersion: the vLLM version of a scenario. It selects the defaults and memory sizes that changed
+// between versions.
 #pragma once
 
 #include <optional>
@@ -6,18 +7,17 @@
 
 namespace kvcap {
 
-// "0.15.1" is {0, 15}: what follows the second number is read over.
+// "0.15.1" is {0, 15}: the rest is ignored.
 struct EngineVersion {
   int major = 0, minor = 0;
   auto operator<=>(const EngineVersion&) const = default;
 };
-// The newest vLLM whose defaults, memory and host times were looked at; a newer one is taken for it.
+// Newest vLLM whose defaults, memory and host times were examined; newer versions are treated like it.
 inline constexpr EngineVersion kNewestVllm{0, 30};
-// The first that has only the engine that is simulated here (V1) where it serves the model; older ones are
-// taken for it.
+// First vLLM that serves its models with the simulated engine (V1) only; older versions are treated like it.
 inline constexpr EngineVersion kOldestVllm{0, 9};
 
-// Empty where the text is no version.
+// Returns an empty optional if the text is not a version.
 std::optional<EngineVersion> parse_engine_version(std::string_view text);
 
 }  // namespace kvcap

@@ -2,10 +2,10 @@
 // GPU, `ssd` and `cxl` per device, `dram` and `remote` per node. 1 GB = 1e9 bytes; GPU memory is in real
 // bytes. Bandwidths are achieved, not nominal, where `provenance` says so.
 //
-// A server may be sold in shares, so many GPUs with their part of its DRAM and SSDs: `count` and the
-// capacities are what a share has, gpu.per_server says of how many GPUs.
+// A server may be sold in shares: several GPUs with a part of its DRAM and SSDs. `count` and the capacities
+// are those of a share; gpu.per_server is the number of GPUs of the whole server.
 //
-// What a part costs is either its rent (price_usd_per_...) or its purchase, written off evenly over
+// The cost of a part is its rent (price_usd_per_...) or its purchase price, written off evenly over
 // amortization_years of 8,760 hours each (see cost/prices.h).
 #pragma once
 
@@ -22,12 +22,12 @@
 
 namespace kvcap {
 
-// How long an operator takes, given its flops F, its bytes B, and the device's peak P and bandwidth W.
+// Formula for the time of an operator with F flops and B bytes on a device with peak P and bandwidth W.
 enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave, blocks };
 inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave", "blocks"};
 constexpr Names names_of(EfficiencyModel) { return kEfficiencyNames; }
 
-// One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s, with elements of A and of B of these bytes.
+// One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s; the bytes per element are those of A and of B.
 struct GemmPoint {
   int64_t m = 0, n = 0, k = 0;
   double time_s = 0;
@@ -39,25 +39,26 @@ struct Efficiency {
   EfficiencyModel model = EfficiencyModel::constant;
   double efficiency = 1;            // share of peak flops: constant, smooth_max, wave, blocks
   double bandwidth_efficiency = 1;  // share of memory bandwidth: smooth_max, blocks; wave for decode
-  double constant_s = 0;            // of a call: smooth_max, wave, blocks
-  int64_t block_m = 64;             // query rows of one thread block: wave, blocks
-  double block_s = 0;               // of a thread block, beside its keys: blocks
-  double wave_tail = 1;             // share of the idle time at the ends of waves that is paid: blocks
-  bool packed_heads = false;        // a block's rows are of all query heads of a KV head: blocks
+  double constant_s = 0;            // per call: smooth_max, wave, blocks
+  int64_t block_m = 64;             // query rows per thread block: wave, blocks
+  double block_s = 0;               // per thread block, in addition to its keys: blocks
+  double wave_tail = 1;             // share of the idle time at wave ends that counts: blocks
+  bool packed_heads = false;        // a block's rows belong to all query heads of a KV head: blocks
   std::vector<GemmPoint> points;    // table
-  // Share of memory bandwidth of the kernel that quantises A before an FP8 or FP4 GEMM: it reads A in the
-  // output's bytes and writes it in its own. Absent: fused into another kernel. Plain GEMMs only.
+  // Share of memory bandwidth of the kernel that quantises A before an FP8 or FP4 GEMM: it reads A with the
+  // bytes per element of the output and writes it with those of A. Absent: fused into another kernel. Plain
+  // GEMMs only.
   std::optional<double> quantize_bandwidth_efficiency;
 };
 
-// Decode attention, one query a sequence, for s sequences with g KV heads and x tokens of context in all:
-// t = constant_s + s g block_s + the time to read max(x, s least_tokens) tokens' keys and values, of which
-// the first ramp_bytes are read with ramp_efficiency and the others with bandwidth_efficiency of the memory
-// bandwidth. A model with fewer than split_from_group query heads per KV head runs in the prefill kernel,
-// whose blocks (gpu.attention: wave or blocks) walk a whole context each.
+// Decode attention with one query per sequence, for s sequences, g KV heads and a total context of x tokens:
+// t = constant_s + s g block_s + the time to read the keys and values of max(x, s least_tokens) tokens. The
+// first ramp_bytes are read at ramp_efficiency of the memory bandwidth, the rest at bandwidth_efficiency.
+// Models with fewer than split_from_group query heads per KV head use the prefill kernel, in which each block
+// (gpu.attention: wave or blocks) processes a whole context.
 struct DecodeEfficiency {
   double constant_s = 0;
-  double block_s = 0;  // of a sequence's KV head
+  double block_s = 0;  // per sequence and KV head
   int64_t least_tokens = 0;
   double bandwidth_efficiency = 1;
   double ramp_bytes = 0;
@@ -65,8 +66,8 @@ struct DecodeEfficiency {
   int64_t split_from_group = 1;
 };
 
-// Norms, activations, rotary embedding and residual adds of a layer: bytes/(W bandwidth_efficiency) +
-// kernels * constant_s. Absent: their time is part of the GEMM efficiency.
+// Norms, activations, rotary embedding and residual adds of a layer: t = bytes / (W bandwidth_efficiency) +
+// kernels * constant_s. Absent: the GEMM efficiency includes their time.
 struct Elementwise {
   double bandwidth_efficiency = 0.8;
   double constant_s = 0;  // per kernel
@@ -77,32 +78,32 @@ struct Gpu {
   int64_t count = 1;
   double peak_flops = 0;                 // dense, 16-bit
   std::optional<double> peak_flops_fp8;  // dense; absent: peak_flops
-  std::optional<double> peak_flops_fp4;  // dense; absent: that of FP8
+  std::optional<double> peak_flops_fp4;  // dense; absent: the FP8 peak
   double memory_bytes = 0;
-  // What the driver tells an engine (cudaMemGetInfo): less than memory_bytes. Absent: not known.
+  // Memory that the driver reports (cudaMemGetInfo), less than memory_bytes. Absent: not known.
   std::optional<double> reported_memory_bytes;
-  double context_bytes = 0;  // of it, taken by one process's CUDA context
+  double context_bytes = 0;  // taken by the CUDA context of one process
   double memory_bandwidth_bytes_per_s = 0;
   int64_t sm_count = 0;
   Efficiency gemm;
-  // GEMMs whose operands both have 8 or fewer bits, 4 or fewer; absent: as gemm, of their own peak.
+  // GEMMs whose operands both have at most 8 bits, at most 4 bits; absent: gemm, with the peak of the format.
   std::optional<Efficiency> gemm_fp8, gemm_fp4;
-  // One kernel for all experts of a layer; absent: as a plain GEMM with the same flops and bytes.
+  // One kernel for all experts of a layer; absent: like a plain GEMM with the same flops and bytes.
   std::optional<Efficiency> grouped_gemm, grouped_gemm_fp8, grouped_gemm_fp4;
-  // The same of 4-bit weights that are unpacked for 16-bit activations; absent: as grouped_gemm.
+  // One kernel for all experts with 4-bit weights, unpacked for 16-bit activations; absent: grouped_gemm.
   std::optional<Efficiency> grouped_gemm_w4a16;
   Efficiency attention;
-  std::optional<DecodeEfficiency> decode_attention;  // absent: as attention says
+  std::optional<DecodeEfficiency> decode_attention;  // absent: derived from attention
   std::optional<Elementwise> elementwise;
   double kernel_overhead_s = 0;          // added to every GEMM and attention call
   double host_overhead_per_layer_s = 0;  // added to every layer of every step
-  // GPUs of the server as it is sold, of which `count` are a share; absent: `count`, a whole server.
+  // GPUs of the whole server, of which `count` are a share; absent: `count`.
   std::optional<int64_t> per_server;
   double price_usd_per_hour = 0;  // one GPU with its share of the server
-  double purchase_usd = 0;        // the same, bought
+  double purchase_usd = 0;        // one GPU with its share of the server, purchased
   double amortization_years = 5;
   double power_idle_w = 0;
-  std::optional<double> power_busy_w;  // throughout a step; absent: no energy is counted
+  std::optional<double> power_busy_w;  // during a step; absent: energy is not counted
 };
 
 // One measured rate: transfers in pieces of `block_bytes` moved `bytes_per_s` (rate_curve.h).
@@ -111,7 +112,7 @@ struct RatePoint {
   double bytes_per_s = 0;
 };
 
-// The same of one SSD with `queue_depth` requests in flight.
+// One measured rate of an SSD with `queue_depth` requests in flight.
 struct SsdPoint {
   double block_bytes = 0;
   double bytes_per_s = 0;
@@ -121,47 +122,49 @@ struct SsdPoint {
 struct Pcie {
   double h2d_bandwidth_bytes_per_s = 0;
   double d2h_bandwidth_bytes_per_s = 0;
-  double request_overhead_s = 0;  // per copy, where there is no curve
-  // Rates over the bytes of one copy, at most the bandwidths above; empty: not measured.
+  double request_overhead_s = 0;  // per copy, if there is no curve
+  // Rates by the bytes of one copy, at most the bandwidths above; empty: not measured.
   std::vector<RatePoint> h2d_curve, d2h_curve;
-  // Both directions at once reach this share of the sum of the two alone: 0.5 to 1.
+  // Share of the sum of both bandwidths that copies in both directions reach concurrently: 0.5 to 1.
   double duplex_share = 1;
 };
 
-// How GPUs reach each other without NVLink: in each other's memory over the CPU's own PCIe ports, the same
-// through a PCIe switch, or through the host's memory, without peer access. The fastest first.
+// How GPUs reach each other without NVLink, fastest first: peer access over the CPU's PCIe ports, peer access
+// through a PCIe switch, or copies through host memory without peer access.
 enum class Peer : uint8_t { direct, pcie_switch, host };
 inline constexpr std::string_view kPeerNames[] = {"direct", "switch", "host"};
 constexpr Names names_of(Peer) { return kPeerNames; }
 
 struct Nvlink {
-  double bandwidth_bytes_per_s = 0;  // one direction, one GPU
+  double bandwidth_bytes_per_s = 0;  // per GPU and direction
   double latency_s = 0;              // per collective
-  // Memory of one GPU for kernels that fuse all-reduces with norms; 0: the engine has none for this GPU.
+  // Memory per GPU for kernels that fuse all-reduces with norms; 0: the engine has no such kernels for this
+  // GPU.
   double fused_all_reduce_bytes = 0;
 };
 
-// One measured collective of `gpus` GPUs. bytes: of the full buffer, as NCCL's tests count them: what every
-// GPU has before an all-reduce, after an all-gather, and sends in all in an all-to-all.
+// One measured collective of `gpus` GPUs. bytes: full buffer, as in NCCL's tests: what each GPU has before an
+// all-reduce, has after an all-gather, and sends in total in an all-to-all.
 struct CollectivePoint {
   int64_t gpus = 0;
   double bytes = 0;
   double time_s = 0;
 };
 
-// Measured collectives; a kind or a number of GPUs without points follows from nvlink, or from pcie and peer.
+// Measured collectives; a kind or a number of GPUs without points is derived from nvlink, or from pcie and
+// peer.
 struct Collectives {
-  std::optional<Peer> peer;  // of the server that was measured; absent: as this one is
+  std::optional<Peer> peer;  // the measured server's; absent: as in this profile
   std::vector<CollectivePoint> all_reduce;
   std::vector<CollectivePoint> all_gather;
   std::vector<CollectivePoint> all_to_all;
 };
 
-// Network cards for traffic between nodes. Storage behind the network is `remote`.
+// Network cards for traffic between nodes. Network storage is `remote`.
 struct Nic {
   int64_t count = 1;
-  double bandwidth_bytes_per_s = 0;  // one direction, one card
-  double latency_s = 0;              // of a transfer: its set-up, and the way to the first byte
+  double bandwidth_bytes_per_s = 0;  // per card and direction
+  double latency_s = 0;              // per transfer: set-up and time to the first byte
 };
 
 struct Dram {
@@ -170,7 +173,7 @@ struct Dram {
   double price_usd_per_gb_hour = 0;
   double purchase_usd_per_gb = 0;
   double amortization_years = 5;
-  double power_w = 0;  // of the whole memory
+  double power_w = 0;  // all DRAM together
 };
 
 struct Ssd {
@@ -178,27 +181,27 @@ struct Ssd {
   double capacity_bytes = 0;
   double read_bandwidth_bytes_per_s = 0;
   double write_bandwidth_bytes_per_s = 0;
-  double request_overhead_s = 0;  // per chunk read or written, where there is no curve
-  // Rates of one device over the bytes of one request, at most the bandwidths above; empty: not measured.
+  double request_overhead_s = 0;  // per chunk read or written, if there is no curve
+  // Rates of one device by the bytes of one request, at most the bandwidths above; empty: not measured.
   std::vector<SsdPoint> read_curve, write_curve;
-  std::optional<int64_t> queue_depth;  // requests in flight on one device; absent: the deepest measured
-  double sync_write_s = 25e-6;         // one small write that the writer waits for (save: direct_io)
-  bool gpu_direct = true;              // false: reads and writes are copied through DRAM
+  std::optional<int64_t> queue_depth;  // requests in flight per device; absent: the deepest measured
+  double sync_write_s = 25e-6;         // one small synchronous write (save: direct_io)
+  bool gpu_direct = true;              // false: all data is copied through DRAM
   double price_usd_per_gb_hour = 0;
-  double purchase_usd = 0;  // of one device
+  double purchase_usd = 0;  // per device
   double amortization_years = 5;
-  double replacement_usd_per_gb =
-      0;                       // a new device's: the basis of wear where devices are rented; not billed
-  double endurance_bytes = 0;  // rated writes of one device; 0 = not stated
-  double power_w = 0;          // of one device
+  // Price of a new device, which determines the cost of wear if devices are rented; not billed.
+  double replacement_usd_per_gb = 0;
+  double endurance_bytes = 0;  // rated writes per device; 0: not stated
+  double power_w = 0;          // per device
 };
 
 struct Remote {
   double capacity_bytes = 0;
   double bandwidth_bytes_per_s = 0;
-  std::vector<RatePoint> curve;  // over the bytes of one request, both ways; empty: not measured
-  double latency_s = 0;          // to the first byte of a transfer
-  double lookup_s = 0;           // of its index: every turn asks it once what is there
+  std::vector<RatePoint> curve;  // rates by the bytes of one request, both directions; empty: not measured
+  double latency_s = 0;          // to the first byte, per transfer
+  double lookup_s = 0;           // look-up in its index, once per turn
   double price_usd_per_gb_hour = 0;
   double price_usd_per_request = 0;
 };
@@ -222,12 +225,12 @@ struct Energy {
   double pue = 1;  // energy of the site / energy of the machines
 };
 
-// What an engine was found to take on this machine, beside its kernels. Scenarios that leave the fields of
-// `serving` with these names out take them from here.
+// Values of an engine measured on this machine, in addition to its kernels. They are the defaults of the
+// fields of `serving` with the same names.
 struct EngineTimes {
   std::string name, version;  // "vllm", "0.15.1"
   std::optional<double> step_overhead_s, step_overhead_per_sequence_s, request_overhead_s;
-  double kv_capacity_share = 1;  // tokens of KV cache that it has, over those derived
+  double kv_capacity_share = 1;  // measured tokens of KV cache / derived tokens
 };
 
 struct HardwareProfile {
@@ -237,7 +240,7 @@ struct HardwareProfile {
   Gpu gpu;
   Pcie pcie;
   std::optional<Nvlink> nvlink;
-  // Given: collectives do not use nvlink. Absent, without nvlink: not known, taken for host.
+  // Given: collectives do not use nvlink. Absent, without nvlink: not known, treated as host.
   std::optional<Peer> peer;
   std::optional<Collectives> collectives;
   std::optional<Nic> nic;

@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-// Kernels compute attention in blocks of multiples of so many tokens.
+// Kernels need blocks of a multiple of this number of tokens.
 constexpr int64_t kKernelBlockTokens = 16;
 
 bool is_checkpoint(const KvLayers& kind) { return kind.rule == KvRule::checkpoint; }
@@ -18,7 +18,8 @@ bool keep_the_same(const KvLayers& a, const KvLayers& b) { return a.rule == b.ru
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Tokens of a block where a page has to hold the state of a recurrent layer, too.
+// Returns the tokens per block, at least `block_tokens`, with which a page can hold the state of a recurrent
+// layer.
 int64_t enlarged(std::span<const KvLayers> kinds, int64_t block_tokens) {
   double state_bytes = 0;
   double bytes_per_token = 0;
@@ -32,10 +33,10 @@ int64_t enlarged(std::span<const KvLayers> kinds, int64_t block_tokens) {
   return std::max(block_tokens, steps * kKernelBlockTokens);
 }
 
-// All kinds keep the same positions: one group of all layers, whatever their sizes.
+// Returns one group of all layers, for kinds that all keep the same positions.
 KvLayout one_group(std::span<const KvLayers> kinds, int64_t block_tokens) {
   KvLayout layout{.groups = {{kinds[0].rule, kinds[0].tokens, block_tokens}}, .unit_tokens = block_tokens};
-  double bytes = 0;  // of a block in all layers
+  double bytes = 0;  // per block, all layers
   for (const KvLayers& kind : kinds) {
     layout.group_layers += kind.layers;
     const double page =
@@ -69,11 +70,11 @@ int64_t KvGroup::most_blocks(int64_t of_tokens, int64_t step_tokens, Checkpoints
       return all;
     case KvRule::window:
     case KvRule::chunk:
-      // One more, since a window begins anywhere in a block.
+      // One more, because a window may begin anywhere in a block.
       return std::min(all, divide_up(tokens - 1 + step_tokens, block_tokens) + 1);
     case KvRule::checkpoint:
       if (checkpoints == Checkpoints::none) return 1;
-      // The last checkpoint and the running state.
+      // Two: the last checkpoint and the running state.
       if (checkpoints == Checkpoints::align) return std::min<int64_t>(all, 2);
       return std::min(all, divide_up(1 + step_tokens, block_tokens) + 1);
   }
@@ -120,7 +121,7 @@ KvLayout kv_layout(std::span<const KvLayers> kinds, int64_t block_tokens) {
     layout.page_bytes = std::max(
         {layout.page_bytes, kind.state_bytes, kind.bytes_per_token * static_cast<double>(least_tokens)});
   }
-  // Little padding is better than many groups.
+  // A little padding is better than many groups.
   layout.group_layers = 4 * most < 5 * fewest ? most : fewest;
   layout.unit_tokens = 0;
   for (const KvLayers& kind : kinds) {

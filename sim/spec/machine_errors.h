@@ -1,12 +1,12 @@
-// How far measured times lie from simulated ones: for each regime of a machine the distribution of
-// x = ln(measured time / simulated time), as a hardware profile states it in `errors`. Three parts:
+// MachineErrors: the distribution of x = ln(measured time / simulated time) for each regime of a machine, as
+// stated in `errors` of a hardware profile. x has three parts:
 //
 //   x = bias + sigma z + shape_sigma y
 //
 // z is common to all kernels of a class on one engine and machine (another version of a library, another
-// server of the same kind): one standard normal number a class. y belongs to a single measured kernel (one
-// shape, one number of rows): a step sums over `shapes` of them, over which it averages out, so that a whole
-// model's share is shape_sigma / sqrt(shapes).
+// server of the same kind): one standard normal number per class. y belongs to a single measured kernel (one
+// shape, one number of rows). A step sums over `shapes` kernels, which averages y out, so that the share of a
+// whole model is shape_sigma / sqrt(shapes).
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@
 namespace kvcap {
 
 struct RegimeError {
-  double sigma = 0;        // of what all shapes share
-  double shape_sigma = 0;  // of a single kernel
+  double sigma = 0;        // common to all shapes
+  double shape_sigma = 0;  // for a single kernel
   double bias = 0;         // mean of ln(measured / simulated)
-  std::string outside;     // what of the regime was never measured, in words; answers repeat it
+  std::string outside;     // part of the regime that was never measured, in words; answers repeat it
 };
 
-// Absent: nothing was measured apart from the fit, and default_error() is assumed (cost/drawn_machine.h). Of
-// steps, host and waiting an engine has its own (serving/step_errors.h, host_times.h).
+// Absent: only the fit was measured, and default_error() is assumed (cost/drawn_machine.h). Errors of steps,
+// host and waiting belong to an engine (serving/step_errors.h, host_times.h).
 struct MachineErrors {
   std::optional<RegimeError> gemm_few_rows, gemm_many_rows;  // 16-bit operands; below 64 rows, and above
   std::optional<RegimeError> narrow_gemm;                    // FP8 and FP4
@@ -34,23 +34,24 @@ struct MachineErrors {
   std::optional<RegimeError> collectives;
   std::optional<RegimeError> pcie, dram, cxl, ssd, remote;
   std::optional<RegimeError> steps;        // all kernels of a step together
-  std::optional<RegimeError> host;         // time of a step, of a request, of a layer on the CPU
-  std::optional<RegimeError> waiting;      // time of the CPU that requests which wait cost a step
-  std::optional<RegimeError> kv_capacity;  // of tokens, not of time: ln(engine's / derived)
+  std::optional<RegimeError> host;         // CPU time per step, request or layer
+  std::optional<RegimeError> waiting;      // CPU time per step for requests that wait
+  std::optional<RegimeError> kv_capacity;  // ln(engine's / derived tokens)
 };
 
-// One regime. Regimes of one `kernel` share z. Those of `machine` are parts of a server and not of an engine:
-// their z is drawn anew for each kind of server.
+// One regime. Regimes with the same `kernel` share z. Regimes of the `machine` are parts of a server, not of
+// an engine: their z is drawn separately for each kind of server.
 struct Regime {
-  std::string_view name;  // in `errors`
+  std::string_view name;  // key in `errors`
   std::string_view meaning;
   std::string_view kernel;
   std::optional<RegimeError> MachineErrors::*error;
-  double shapes = 1;  // kernels that a step sums over, as many as weigh alike
+  double shapes = 1;  // equally weighted kernels that a step sums over
   bool machine = false;
 };
 
-// A layer has four GEMMs; their shares of the time (Llama: 0.25, 0.08, 0.45, 0.22) weigh as three alike.
+// A layer has four GEMMs; their shares of the time (Llama: 0.25, 0.08, 0.45, 0.22) average like three equal
+// ones.
 inline constexpr double kShapesOfALayer = 3;
 
 inline constexpr std::array kRegimes = {

@@ -13,8 +13,8 @@ double ffn_parameters(const ModelSpec& model, double intermediate_size) {
   return ffn_parameters(model, intermediate_size, model.hidden_size);
 }
 
-// Projections of latent attention as DeepSeek-V2 names them: q (or q_a, its norm and q_b), kv_a, its norm,
-// kv_b, o.
+// Returns the parameters of latent attention, with projections named as in DeepSeek-V2: q (or q_a, its norm
+// and q_b), kv_a, its norm, kv_b, o.
 double latent_attention_parameters(const ModelSpec& model, const LatentAttention& latent) {
   const auto hidden = static_cast<double>(model.hidden_size);
   const auto heads = static_cast<double>(model.num_attention_heads);
@@ -29,8 +29,8 @@ double latent_attention_parameters(const ModelSpec& model, const LatentAttention
          heads * value * hidden;
 }
 
-// Input projections (gate, x, B, C, and a step or two gates a head), convolution, output projection. Mamba-1
-// projects x to B, C and a low-rank step instead.
+// Returns the parameters of input projections (gate, x, B, C, and one gate per head), convolution and output
+// projection. Mamba-1 projects x to B, C and a low-rank step instead.
 double recurrent_parameters(const ModelSpec& model, const RecurrentState& state) {
   const auto hidden = static_cast<double>(model.hidden_size);
   const auto inner = static_cast<double>(state.inner_width());
@@ -42,7 +42,8 @@ double recurrent_parameters(const ModelSpec& model, const RecurrentState& state)
          static_cast<double>(state.conv_channels() * state.conv_kernel);
 }
 
-// Queries of the indexer's heads, its key and a weight of each head; in the mean over the group's layers.
+// Returns the parameters of the indexer per layer, averaged over the group: queries of its heads, its key,
+// one weight per head.
 double indexer_parameters(const ModelSpec& model, const LayerGroup& group) {
   if (!group.indexer) return 0;
   const Indexer& indexer = *group.indexer;
@@ -64,7 +65,7 @@ double attention_parameters(const ModelSpec& model, const LayerGroup& group) {
   const auto width =
       static_cast<double>(group.num_attention_heads * (group.head_dim + gate + group.value_head_dim) +
                           group.num_key_value_heads * (group.head_dim + values));
-  return hidden * width + indexer_parameters(model, group);  // Q, the gate and O, K and V
+  return hidden * width + indexer_parameters(model, group);  // Q, gate and O; K and V
 }
 
 double all_attention_parameters(const ModelSpec& model) {
@@ -75,7 +76,7 @@ double all_attention_parameters(const ModelSpec& model) {
   return sum;
 }
 
-// The embedding, or the output projection.
+// Returns the parameters of the embedding or of the output projection.
 double embedding_parameters(const ModelSpec& model) {
   return static_cast<double>(model.vocab_size) * static_cast<double>(model.hidden_size);
 }
@@ -84,7 +85,7 @@ int64_t expert_layers(const ModelSpec& model) {
   return model.layers_with_ffn() - std::min(model.experts->dense_layers, model.layers_with_ffn());
 }
 
-// Of one routed expert.
+// Returns the parameters of one routed expert.
 double expert_parameters(const ModelSpec& model) {
   const Experts& experts = *model.experts;
   return ffn_parameters(model, static_cast<double>(experts.intermediate_size),
@@ -96,7 +97,8 @@ double routed_expert_parameters(const ModelSpec& model) {
   return static_cast<double>(expert_layers(model) * model.experts->count) * expert_parameters(model);
 }
 
-// Of one layer with experts: router, routed and shared experts, and the projections around the routed ones.
+// Returns the FFN parameters of a layer with experts: router, routed and shared experts, and the projections
+// around the routed experts.
 double sparse_ffn_parameters(const ModelSpec& model) {
   const Experts& experts = *model.experts;
   const auto hidden = static_cast<double>(model.hidden_size);
@@ -106,7 +108,7 @@ double sparse_ffn_parameters(const ModelSpec& model) {
          2 * hidden * static_cast<double>(experts.hidden_size);
 }
 
-// FFNs of all layers, with routers and all experts.
+// Returns the FFN parameters of all layers, with routers and all experts.
 double all_ffn_parameters(const ModelSpec& model) {
   const auto layers = static_cast<double>(model.layers_with_ffn());
   const double dense = ffn_parameters(model, static_cast<double>(model.intermediate_size));
@@ -256,7 +258,7 @@ double ModelSpec::parameter_count() const {
          all_attention_parameters(*this) + all_ffn_parameters(*this) + vision_parameters;
 }
 
-// A layer as the model's last ones are, behind a projection of an embedding and a hidden state.
+// A draft layer is like the model's last layers, after a projection of an embedding and a hidden state.
 double ModelSpec::draft_parameter_count() const {
   const auto hidden = static_cast<double>(hidden_size);
   const double feed_forward =

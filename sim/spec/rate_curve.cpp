@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-// The power law through (x1, y1) and (x2, y2), at x.
+// Returns the value at x of the power law through (x1, y1) and (x2, y2).
 double power_law(double x1, double y1, double x2, double y2, double x) {
   return y1 * std::pow(y2 / y1, std::log(x / x1) / std::log(x2 / x1));
 }

@@ -12,26 +12,26 @@ namespace kvcap {
 
 struct TierLink {
   Resource resource = Resource::dram;
-  double bytes_per_s = 0;  // of all devices together
-  double request_s = 0;    // overhead of one request, divided by the devices that work side by side
-  RateCurve curve{};       // of one device over the bytes of a request; empty: bytes_per_s and request_s
-  double devices = 1;      // that work side by side
+  double bytes_per_s = 0;  // all devices together
+  double request_s = 0;    // overhead per request, divided by `devices`
+  RateCurve curve{};       // per device, by the bytes of a request; empty: bytes_per_s and request_s
+  double devices = 1;      // devices that work concurrently
 };
 
 struct TierFacts {
-  double capacity_bytes = 0;   // of all devices; 0 for hbm, whose room depends on the model
+  double capacity_bytes = 0;   // all devices; 0 for hbm, whose capacity depends on the model
   double usd_per_gb_hour = 0;  // provisioned, rented or written off; 0 for hbm: part of the GPU's price
-  double watts_per_gb = 0;     // provisioned; 0 for hbm: the GPU's, and for remote: somebody else's
-  TierLink read, write;        // of its devices; hbm has none
-  double latency_s = 0;        // to the first byte, once a transfer
-  bool reaches_gpu = false;    // its bytes need not be copied through DRAM
+  double watts_per_gb = 0;     // provisioned; 0 for hbm (part of the GPU's power) and remote (not modelled)
+  TierLink read, write;        // its devices; hbm has none
+  double latency_s = 0;        // to the first byte, per transfer
+  bool reaches_gpu = false;    // without a copy through DRAM
 };
 
-// Nothing where the profile has no such tier.
+// Returns an empty optional if the profile does not have the tier.
 std::optional<TierFacts> tier_facts(const HardwareProfile& hardware, Tier tier);
 bool has_tier(const HardwareProfile& hardware, Tier tier);
 
-// What a part costs an hour that is bought: written off evenly.
+// Returns the cost per hour of a purchased part, written off evenly over `years`.
 double written_off_usd_per_hour(double purchase_usd, double years);
 
 }  // namespace kvcap

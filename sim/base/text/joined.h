@@ -1,4 +1,4 @@
-// joined, listed: lists of words as one text.
+// joined() and listed(): join the items of a list into one text.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace kvcap {
 
-// "a, b, c"; `word` makes the text of an item.
+// Returns "a, b, c"; `word` returns the text of an item.
 template <typename Items, typename Word = std::identity>
 std::string joined(const Items& items, std::string_view between = ", ", Word word = {}) {
   std::string text;
@@ -21,7 +21,7 @@ std::string joined(const Items& items, std::string_view between = ", ", Word wor
   return text;
 }
 
-// "a, b and c"
+// Returns "a, b and c".
 template <typename Words>
 std::string listed(const Words& words, std::string_view last = " and ") {
   std::string text;

@@ -1,6 +1,6 @@
-// The one reader of JSON texts that users hand to kvcap. The library's own keeps the last of several equal
-// keys of an object without a word; here they are an error, as are texts that are nested deeper than any of
-// ours. Included by loaders only, for the library stays out of other modules.
+// The only reader of JSON texts from users. Unlike the library, which silently keeps the last of several
+// equal keys of an object, it makes them an error; nesting deeper than 100 levels is an error, too. Only
+// loaders include this header, to keep the library out of other modules.
 #pragma once
 
 #include <algorithm>
@@ -22,20 +22,20 @@
 
 namespace kvcap {
 
-// What is wrong with a text, without its place.
+// An error in a JSON text: its reason and its byte, without the file.
 struct JsonFault {
   static constexpr std::size_t kNowhere = 0, kHere = SIZE_MAX;
 
   std::string reason;
-  std::size_t byte = kNowhere;  // from 1; kHere: what the parser has read last
-  bool is_refused_json = true;  // else the text is no JSON
+  std::size_t byte = kNowhere;  // from 1; kHere: the last byte that the parser read
+  bool is_refused_json = true;  // false: the text is not JSON
 };
 
 // Builds a document from a parser's events. Throws JsonFault.
 template <class Json>
 class JsonDocument final : public nlohmann::json_sax<Json> {
  public:
-  // Members of the names `left_out` are left out wherever they stand.
+  // Omits members with the names `left_out` at every level.
   explicit JsonDocument(std::span<const std::string_view> left_out = {}) : left_out_(left_out) {}
 
   Json take() { return std::move(root_); }
@@ -64,22 +64,22 @@ class JsonDocument final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
-    constexpr int kFirstIdOfOtherErrors = 200;  // a number that no double holds
+    constexpr int kFirstIdOfOtherErrors = 200;  // such as a number beyond the range of doubles
     throw JsonFault{json_reason(error.what()), error.id < kFirstIdOfOtherErrors ? byte : JsonFault::kNowhere,
                     false};
   }
 
  private:
-  // An array or object that has not ended.
+  // An array or object that is still open.
   struct Open {
     typename Json::array_t* elements = nullptr;
     typename Json::object_t* members = nullptr;
-    const std::string* key = nullptr;            // of the member that comes
-    Json* value = nullptr;                       // of that member
-    std::unordered_set<std::string> names = {};  // of the members, where they are many
+    const std::string* key = nullptr;            // key of the current member
+    Json* value = nullptr;                       // value of the current member
+    std::unordered_set<std::string> names = {};  // keys of all members, if there are many
   };
 
-  // An ordered object looks through all of its keys for each new one: where there are many, a set does.
+  // An ordered object compares a new key with all its keys; objects with many keys use a set instead.
   auto emplace(Open& object, const std::string& name) {
     constexpr std::size_t kFewKeys = 64, kMostKeys = 100'000;
     if constexpr (std::is_same_v<Json, nlohmann::ordered_json>) {
@@ -146,21 +146,21 @@ class JsonDocument final : public nlohmann::json_sax<Json> {
   std::span<const std::string_view> left_out_;
   Json root_;
   std::vector<Open> open_;
-  bool is_left_out_ = false;        // the value that comes
-  std::size_t left_out_depth_ = 0;  // arrays and objects within one that is
+  bool is_left_out_ = false;        // omit the next value
+  std::size_t left_out_depth_ = 0;  // open arrays and objects inside an omitted value
 };
 
-// A text as a stream that knows how much of it was read.
+// A stream buffer over a text that counts the bytes read.
 class CountedText : public std::streambuf {
  public:
   explicit CountedText(std::string_view text) {
-    char* begin = const_cast<char*>(text.data());  // which is only read
+    char* begin = const_cast<char*>(text.data());  // only read, never written
     setg(begin, begin, begin + text.size());
   }
   std::size_t read_bytes() const { return static_cast<std::size_t>(gptr() - eback()); }
 };
 
-// Throws JsonFault, which knows its byte where it has one.
+// Parses a text. Throws JsonFault, with its byte if that is known.
 template <class Json>
 Json read_json(std::string_view text) {
   try {
@@ -170,7 +170,8 @@ Json read_json(std::string_view text) {
   } catch (const JsonFault& fault) {
     if (fault.byte != JsonFault::kHere) throw;
   }
-  // The parser tells its place only for faults that it finds itself: it reads once more, a byte at a time.
+  // The parser reports the byte only of errors that it finds itself: parse again, one byte at a time, to find
+  // others.
   CountedText counted(text);
   std::istream stream(&counted);
   try {
@@ -182,7 +183,7 @@ Json read_json(std::string_view text) {
   }
 }
 
-// Throws InputError: "file:line:column: reason".
+// Parses a text. Throws InputError: "file:line:column: reason".
 template <class Json>
 Json read_json(std::string_view text, const std::string& file) {
   try {

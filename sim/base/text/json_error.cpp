@@ -44,7 +44,7 @@ std::string json_reason(std::string_view what) {
   const std::string_view end_of_prefix = place == std::string_view::npos ? "] " : ": ";
   const std::size_t end = what.find(end_of_prefix, place == std::string_view::npos ? 0 : place);
   const std::string_view reason = end == std::string_view::npos ? what : what.substr(end + 2);
-  // nlohmann/json 3.11.3 has words of its own for an input without a byte; others say the rest.
+  // nlohmann/json 3.11.3 has a special message for empty input; this is the message of other versions.
   if (reason.starts_with("attempting to parse an empty input")) {
     return "syntax error while parsing value - unexpected end of input; expected '[', '{', or a literal";
   }

@@ -1,4 +1,4 @@
-// What a JSON parser says, as one line that a user can act on.
+// Turns the errors of a JSON parser into one line that a user can act on.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 
 namespace kvcap {
 
-// "file:line:column: " of a byte of `text`, counted from 1; "file: " for byte 0.
+// Returns "file:line:column: " for a byte of `text`, counted from 1, or "file: " for byte 0.
 std::string json_place(std::string_view text, std::size_t byte, const std::string& file);
 
-// "usage: key \"a\" is given twice in one object". `path`: of the object; empty: the whole text.
+// Returns "usage: key \"a\" is given twice in one object". `path`: of the object; empty: the whole text.
 std::string repeated_key(std::string_view path, std::string_view key);
 
-// True for a text that is nested deeper than any of ours, which has a dozen levels: it must not take the
-// stack or the memory with it. Asked before the text is parsed.
+// True iff a text is nested deeper than 100 levels, which could exhaust stack or memory; files of kvcap have
+// a dozen levels. Call it before parsing.
 bool is_nested_too_deep(std::string_view text);
 inline constexpr std::string_view kNestedTooDeep = "is nested deeper than 100 levels";
 
-// The library's message without its prefix "[json.exception...] parse error at line 1, column 2: ".
+// Returns the library's message without its prefix "[json.exception...] parse error at line 1, column 2: ".
 std::string json_reason(std::string_view what);
 
 }  // namespace kvcap

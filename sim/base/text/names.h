@@ -1,4 +1,4 @@
-// The names of an enumeration's values in JSON, in their order. They stand beside the enumeration, with
+// Names: the JSON names of an enumeration's values, in order. They are defined next to the enumeration, with
 // names_of(value) to find them.
 #pragma once
 

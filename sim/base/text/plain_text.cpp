@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-// Of a whole character of UTF-8.
+// Returns the code point of one complete UTF-8 character.
 uint32_t code_point(std::string_view character) {
   const auto byte = [&](std::size_t i) {
     return static_cast<uint32_t>(static_cast<unsigned char>(character[i]));
@@ -20,16 +20,16 @@ uint32_t code_point(std::string_view character) {
   return code;
 }
 
-// Characters that do something and show nothing.
+// True iff a terminal or page acts on the character instead of showing it.
 bool is_obeyed(uint32_t code) {
   struct Range {
     uint32_t first, last;
   };
   constexpr Range kRanges[] = {{0x00, 0x1F},     {0x7F, 0x9F},      // control characters
-                               {0x061C, 0x061C}, {0x200E, 0x200F},  // directions
-                               {0x200B, 0x200B}, {0xFEFF, 0xFEFF},  // spaces without width
-                               {0x2028, 0x202E},  // ends of lines and paragraphs, directions
-                               {0x2060, 0x206F},  // directions, invisible operators
+                               {0x061C, 0x061C}, {0x200E, 0x200F},  // writing direction
+                               {0x200B, 0x200B}, {0xFEFF, 0xFEFF},  // zero-width spaces
+                               {0x2028, 0x202E},  // ends of lines and paragraphs, writing direction
+                               {0x2060, 0x206F},  // writing direction, invisible operators
                                {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
   return std::any_of(std::begin(kRanges), std::end(kRanges),
                      [code](const Range& one) { return code >= one.first && code <= one.last; });
@@ -65,7 +65,7 @@ std::string escaped_text(std::string_view text, bool is_page) {
   std::string plain;
   plain.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
-    if (text[i] >= ' ' && text[i] <= '~') {  // nearly all
+    if (text[i] >= ' ' && text[i] <= '~') {  // nearly all characters
       plain += text[i++];
       continue;
     }
@@ -88,7 +88,7 @@ bool is_inside_a_character(std::string_view text, std::size_t at) {
   return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
 }
 
-// The text without its middle where it has more than `most` bytes.
+// Returns the text, without its middle if it has more than `most` bytes.
 std::string without_middle(std::string_view text, std::size_t most, std::size_t first, std::size_t last) {
   if (text.size() <= most) return std::string(text);
   std::size_t begin = text.size() - last;
@@ -132,7 +132,7 @@ std::string message_line(std::string_view text) {
     text.remove_prefix(quote + 1);
   }
   line = plain_line(without_middle(line, kMostOfAMessage, kFirstOfAMessage, kLastOfAMessage));
-  // A text of escapes alone is six times as long as it was.
+  // Escapes can make a text six times as long.
   return without_middle(line, kMostEscaped - 50, kFirstOfAMessage, kLastOfAMessage);
 }
 

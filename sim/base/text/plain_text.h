@@ -1,5 +1,5 @@
-// Text of files, flags and servers as a person may see it. A terminal, Markdown or a spreadsheet obeys some
-// characters instead of showing them: control characters, ends of lines, marks of the direction of writing.
+// Makes texts of files, flags and servers safe to show. Terminals, Markdown and spreadsheets act on some
+// characters instead of showing them: control characters, line ends, marks of the writing direction.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,21 @@
 
 namespace kvcap {
 
-// One line: such characters become JSON's escapes ("\u001b", "\u202e", "\n"), so that a text in JSON means
-// the same as before. Bytes that are not UTF-8 become U+FFFD.
+// Returns one line: replaces such characters by JSON escapes ("\u001b", "\u202e", "
+// "), so that a JSON text keeps its meaning, and bytes that are not UTF-8 by U+FFFD.
 std::string plain_line(std::string_view text);
 
-// The same for a page, whose ends of lines stay.
+// Returns a page: escapes as plain_line() does, but keeps line ends.
 std::string plain_page(std::string_view text);
 
-// A line of a message: words and quoted texts of more than 400 bytes, and messages of more than 3,000, lose
-// their middle; how long they were takes its place.
+// Returns a line of a message: words and quoted texts of more than 400 bytes, and messages of more than
+// 3,000, lose their middle; their length takes its place.
 std::string message_line(std::string_view text);
 
-// Its first `most` bytes and "..."; a quoted text stays quoted.
+// Returns the first `most` bytes and "...", or a shorter text unchanged; a quoted text stays quoted.
 std::string beginning(std::string_view text, std::size_t most = 80);
 
-// "a, b, c and 8,997 more" of a long list; at most `shown` texts.
+// Returns "a, b, c and 8,997 more" for a long list; shows at most `shown` texts.
 std::string first_few(const std::vector<std::string>& texts, std::size_t shown = 3);
 
 }  // namespace kvcap

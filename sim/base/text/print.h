@@ -1,19 +1,19 @@
-// All that kvcap writes to a terminal goes through here, but the progress bar: results to stdout, talk to
-// stderr. Nothing in it is a control character.
+// Writes everything that kvcap prints except the progress bar: results to stdout, messages to stderr. Control
+// characters are escaped.
 #pragma once
 
 #include <string_view>
 
 namespace kvcap {
 
-// Text or JSON on stdout. Lines end as in `page`.
+// Prints text or JSON on stdout; keeps the line ends of `page`.
 void print(std::string_view page);
 
-// As printf does. An argument is part of the page: one that may hold the end of a line goes through
+// Prints like printf. An argument is part of the page: pass one that may contain a line end through
 // plain_line() first.
 __attribute__((format(printf, 1, 2))) void print_format(const char* format, ...);
 
-// One line on stderr, as message_line() has it.
+// Prints one line on stderr, escaped and shortened by message_line().
 void tell(std::string_view line);
 
 }  // namespace kvcap

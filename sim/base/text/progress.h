@@ -1,4 +1,5 @@
-// A bar on stderr for work that takes longer than a second, where stderr is a terminal; gone with its owner.
+// Progress: a bar on stderr for work that takes longer than a second, if stderr is a terminal. Its destructor
+// removes it.
 #pragma once
 
 #include <chrono>
@@ -8,16 +9,16 @@ namespace kvcap {
 
 class Progress {
  public:
-  // An empty label: no bar.
+  // An empty label disables the bar.
   explicit Progress(const std::string& label);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `share` of the work is done, from 0 to 1. Costs little: it draws some times a second.
+  // Shows that `share` of the work is done, from 0 to 1. Cheap: redraws at most 10 times per second.
   void show(double share, const std::string& remark = "");
 
-  // No bars from now on: for forked workers, whose parent has one.
+  // Disables all bars from now on: for forked workers, whose parent shows one.
   static void silence();
 
  private:

@@ -6,7 +6,7 @@
 
 namespace kvcap {
 
-// Gives a word, which `first` begins, or null for it.
+// Reads the word that begins with `first` into given_; replaces NaN, Infinity and -Infinity by null.
 void PythonNumbers::read_word(char first) {
   given_ = first;
   for (int_type next = from_.sgetc(); next != traits_type::eof() && std::isalpha(next);

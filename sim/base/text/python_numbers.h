@@ -1,5 +1,5 @@
-// Python's json module writes numbers that JSON does not have: Infinity, -Infinity and NaN. SGLang's
-// bench_serving does for a request rate without a limit.
+// PythonNumbers: replaces Infinity, -Infinity and NaN, which Python's json module writes but JSON does not
+// have, by null. SGLang's bench_serving writes Infinity for an unlimited request rate.
 #pragma once
 
 #include <streambuf>
@@ -8,7 +8,7 @@
 
 namespace kvcap {
 
-// The text of another buffer with null for these. It reads no further ahead than the character that it gives.
+// A stream buffer that returns the text of `from` with nulls for these numbers. It does not read ahead.
 class PythonNumbers : public std::streambuf {
  public:
   explicit PythonNumbers(std::streambuf& from) : from_(from) {}

@@ -17,7 +17,7 @@ std::size_t character_bytes(std::string_view text, std::size_t i) {
   for (std::size_t k = i + 1; k < i + length; ++k)
     if ((byte(k) & 0xC0) != 0x80) return 0;
   if (length < 3) return length;
-  // Longer than need be, surrogates, beyond U+10FFFF.
+  // Rejects overlong encodings, surrogates and values beyond U+10FFFF.
   const unsigned char second = byte(i + 1);
   const bool is_wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F) ||
                         (first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F);

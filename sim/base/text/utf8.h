@@ -1,4 +1,4 @@
-// Text from anywhere as UTF-8, which is all that JSON can hold.
+// Checks and repairs UTF-8, the only encoding that JSON allows.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace kvcap {
 
-// With U+FFFD for every byte that is not UTF-8.
+// Returns the text with U+FFFD for every byte that is not UTF-8.
 std::string valid_utf8(std::string_view text);
 bool is_utf8(std::string_view text);
 
-// Bytes of the UTF-8 character that begins at byte i of the text; 0 where none does.
+// Returns the length of the UTF-8 character that begins at byte i of the text; 0 if none does.
 std::size_t character_bytes(std::string_view text, std::size_t i);
 
 }  // namespace kvcap

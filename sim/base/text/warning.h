@@ -1,11 +1,11 @@
-// What a user has to see at once, whatever the command prints: a line on stderr.
+// Prints warnings on stderr, whatever else the command prints.
 #pragma once
 
 #include <string>
 
 namespace kvcap {
 
-// "kvcap: warning: text", once a process for each text.
+// Prints "kvcap: warning: text", once per process and text.
 void warn(const std::string& text);
 
 }  // namespace kvcap
