@@ -1,22 +1,21 @@
-// Eviction: which of the keys in one tier leaves when room is needed. It sees keys, uses and what is told of
-// them, never bytes or clocks. One file each, and a row in eviction_kind.h:
+// Eviction: the order in which the keys of one tier are evicted. It sees keys, uses and hints, not bytes or
+// clocks. Each order has its own file and a row in eviction_kind.h:
 //
 //   lru       least recently used first
-//   lfu       least often used since it entered this tier, then least recently; counts do not age
+//   lfu       fewest uses since entering this tier first, then least recently used; counts do not age
 //   fifo      in order of entry
-//   s3_fifo   three queues: newcomers pass through a small one, what is used again moves to the main one,
-//             what leaves unused is remembered and enters the main one when it comes back
+//   s3_fifo   three queues: new keys pass through a small one, reused keys move to the main one, keys evicted
+//             without reuse are remembered and re-enter in the main one
 //   sharded_lru   least recently used of one of 1,024 shards, in turn
-//   next_use  the key whose next use is farthest away; before all others those without a known one, the least
-//             recently used first. Told of the waiting queue it looks ahead (CachedAttention 3.3.2), told of
-//             all that will come it is Belady's optimum
-//   none      nothing leaves
-//   score     lowest score first, then least recently used; nothing leaves for a newcomer of lower score
+//   next_use  keys without a known next use first, least recently used first; then the farthest next use.
+//             Hints about the waiting queue make it look ahead (CachedAttention 3.3.2); hints about all uses
+//             make it Belady's optimum
+//   none      nothing is evicted
+//   score     lowest score first, then least recently used; no eviction for a newcomer with a lower score
 //
-// A key is known by its slot, a small number that its owner chooses, so that records lie in arrays. A key
-// that must stay for now is held: a search for a victim that meets it sets it aside, and release() puts it
-// back at its place, so held keys cost one step each and not one a search. Every operation takes O(1) or
-// O(log n), victim() amortised.
+// A key is identified by its slot, a small number that its owner chooses, so that records are stored in
+// arrays. The victim search sets a held key aside and skips it until release() restores its position, so a
+// held key costs one step and not one per search. Every operation takes O(1) or O(log n), victim() amortised.
 #pragma once
 
 #include <cstdint>
@@ -37,27 +36,27 @@ class Eviction {
  public:
   virtual ~Eviction() = default;
 
-  // `slot`, which stands for `key`, enters: its first use.
+  // Adds `slot`, which represents `key`; counts as its first use.
   virtual void enter(Slot slot, Key key) = 0;
-  // `evicted`: as victim() said, and not for another reason.
+  // Removes the slot. `evicted`: as the victim(), not for another reason.
   virtual void leave(Slot slot, bool evicted) = 0;
   virtual void touch(Slot slot) = 0;
-  // Its content grew: as recent as a use, but not one use more.
+  // Notes that the content grew: updates recency, but does not count as a use.
   virtual void renew(Slot slot) = 0;
 
-  // What is told of a slot holds, in this tier or not, until told otherwise. Default: kNever and 0.
+  // Hints apply to a slot, also outside of this tier, until replaced. Default: kNever and 0.
   virtual void expect(Slot, Order /*next_use*/) {}
   virtual void weigh(Slot, double /*score*/) {}
 
-  // The next to leave among those not held, or kNoSlot. The same until something changes.
+  // Returns the next victim among the slots that are not held, or kNoSlot. Stable until something changes.
   virtual Slot victim() = 0;
   virtual void hold(Slot slot) = 0;
   virtual void release(Slot slot) = 0;
 
-  // The victim leaves next, together with others that are chosen before it does.
+  // Notes that `slot` will be evicted, possibly after the choice of further victims.
   virtual void chosen(Slot) {}
 
-  // Whether `victim` may leave for `newcomer`; `ahead`: which is brought before somebody asks for it.
+  // True iff `victim` may be evicted for `newcomer`; `ahead`: the newcomer is prefetched.
   virtual bool yields(Slot /*victim*/, Slot /*newcomer*/, bool /*ahead*/) const { return true; }
 };
 
