@@ -7,9 +7,9 @@
 namespace kvcap {
 namespace {
 
-constexpr double kQueueLength = 128;  // at which llm-d's queue score is 0
+constexpr double kQueueLength = 128;  // queue length at which llm-d's queue score is 0
 
-// The first of the nodes that are up and than which none is better, counted from `from` on.
+// Returns the first best node that is up, counted from `from` on.
 template <class Better>
 std::optional<std::size_t> best(std::span<const NodeFacts> nodes, std::size_t from, Better better) {
   std::optional<std::size_t> chosen;
@@ -20,7 +20,7 @@ std::optional<std::size_t> best(std::span<const NodeFacts> nodes, std::size_t fr
   return chosen;
 }
 
-// The same by a figure of each node, the smallest first.
+// Returns the first node with the least cost that is up, counted from `from` on.
 template <class Cost>
 std::optional<std::size_t> cheapest(std::span<const NodeFacts> nodes, std::size_t from, Cost cost) {
   return best(nodes, from, [&](const NodeFacts& a, const NodeFacts& b) { return cost(a) < cost(b); });
