@@ -36,7 +36,7 @@ constexpr bool kCheckAlways = false;
 // Largest date of scenarios and traces; doubles still resolve microseconds there.
 constexpr double kLongestRun_s = 1e10;
 
-// Returns the offered rate; 0 in a closed loop, and if all sessions begin at once.
+// Returns the offered rate; 0 in a closed loop, and if all sessions begin concurrently.
 double offered_turns_per_s(const Workload& workload) {
   if (workload.concurrency > 0 || workload.sessions.empty()) return 0;
   const auto turns = static_cast<double>(workload.turns.size());

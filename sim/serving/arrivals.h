@@ -115,7 +115,7 @@ class Arrivals {
   uint32_t next_session_ = 0;      // sessions are sorted by their first arrival
   uint32_t released_ = 0;          // sessions below this may arrive; all if unlimited
   std::vector<uint32_t> awaited_;  // ends that each session still waits for; empty if none waits
-  std::unordered_map<uint32_t, uint32_t> open_calls_;  // closed_loop, by asked session
+  std::unordered_map<uint32_t, uint32_t> open_calls_;  // closed_loop: open calls by asked session
   std::size_t open_sessions_;
   int64_t numbered_ = 0;
   int64_t numbered_turns_ = 0;  // number of arrivals without retries

@@ -5,7 +5,7 @@
 // returns Moves.
 //
 //   GPU     a KvPool: blocks named by the chain of all tokens before them
-//   below   a NodeStore: pieces (prompt.h), evicted as a whole or from their tails
+//   below   a NodeStore: parts (prompt.h), evicted as a whole or from their tails
 //
 // A prompt is found on the GPU as far as its chain is cached, and from there on in the tiers.
 #pragma once
@@ -57,7 +57,7 @@ struct FoundContext {
 class ContextCache {
  public:
   explicit ContextCache(const ContextCacheParts& parts);
-  ContextCache(const ContextCache&) = delete;  // the pool calls it
+  ContextCache(const ContextCache&) = delete;  // the pool's callback refers to it
   ContextCache& operator=(const ContextCache&) = delete;
 
   KvPool& pool() { return pool_; }
@@ -78,12 +78,12 @@ class ContextCache {
   // Pins the stored parts of the request's prompt until release().
   void use(Request& request, Order now);
   void release(const Request& request);
-  // Counts one more use of every piece if a tier keeps the highest scores.
+  // Counts one more use of every part if a tier keeps the highest scores.
   void weigh(const Request& request);
   // Marks the found parts of the request's prompt as being loaded to the GPU until loaded().
   void load(Request& request, const FoundParts& found);
   void loaded(Request& request);
-  // Promotes the pieces that a load reads; returns the resulting moves.
+  // Promotes the parts that a load reads; returns the resulting moves.
   std::vector<Move> promote(const FoundParts& found, Order now);
   // Prefetches what a waiting request needs into the first host tier; prefetches(): true while that is under
   // way.
@@ -94,9 +94,9 @@ class ContextCache {
 
   // ---- saves ----
 
-  // Stores the pieces that a turn leaves.
+  // Stores the parts that a turn leaves.
   std::vector<Move> keep(const std::vector<Part>& parts, const Request& request, Order now);
-  // Returns the pieces for keep() of a request whose prompt is computed here and whose answer is generated
+  // Returns the parts for keep() of a request whose prompt is computed here and whose answer is generated
   // elsewhere.
   std::vector<Part> prompt_parts(const Request& request) const;
   // Saves the full blocks of the request's sequence, with SaveAt::step.
@@ -134,11 +134,11 @@ class ContextCache {
 
   ContextCacheParts parts_;
   KvPool pool_;
-  KeyMap<uint32_t, 0> loading_;           // number of requests that wait for each piece being loaded
+  KeyMap<uint32_t, 0> loading_;           // number of requests that wait for each part being loaded
   std::vector<const KvHolding*> leased_;  // blocks of ended requests
-  std::unordered_map<Key, Left> left_;    // per piece, if pieces are saved only after several turns
+  std::unordered_map<Key, Left> left_;    // per part, if parts are saved only after several turns
   std::vector<Item> evicted_;             // from the GPU and not saved yet, in order
-  std::unordered_set<Key> shared_;        // pieces shared by sessions, if evictions are saved
+  std::unordered_set<Key> shared_;        // parts shared by sessions, if evictions are saved
   int64_t pool_checks_ = 0;
 };
 

@@ -36,7 +36,7 @@ constexpr Names names_of(IndexKind) { return kIndexNames; }
 //   cache_aware  SGLang's router: cache_threshold 0.5, balance_abs 32, balance_rel 1.0001
 struct RouterOptions {
   IndexKind index = IndexKind::exact;
-  double event_delay_s = 0;                       // events
+  double event_delay_s = 0;                       // events: delay of the reports
   std::optional<int64_t> index_tokens = 2000000;  // approximate: per node; 31,250 blocks of 64 (llm-d)
   std::optional<double> index_ttl_s;              // approximate: Dynamo 120
 

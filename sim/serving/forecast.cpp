@@ -36,7 +36,7 @@ void Forecast::served(Order number) {
   const Waiting turn = *at;
   waiting_.erase(at);
   if (place < fetched_) --fetched_;
-  look_again_ = true;  // loads for this turn may evict prefetched pieces
+  look_again_ = true;  // loads for this turn may evict prefetched parts
   if (place >= expected_) return;
   --expected_;
   for (const Item& item : *turn.prompt) {
@@ -83,7 +83,7 @@ std::vector<Move> Forecast::look_ahead(std::size_t running, double now_s) {
   return moves;
 }
 
-// Starts again at the first turn whose pieces have changed.
+// Starts again at the first turn whose parts have changed.
 void Forecast::look_again() {
   const std::optional<std::vector<Key>> changed = store_.take_changed();
   if (!changed) {
@@ -99,7 +99,7 @@ void Forecast::look_again() {
   }
 }
 
-// Returns false while there is no room. Pins the pieces of the turn so that they do not evict each other
+// Returns false while there is no room. Pins the parts of the turn so that they do not evict each other
 // endlessly if not all of them fit.
 bool Forecast::fetch(const Waiting& turn, double now_s, std::vector<Move>& moves) {
   for (const Item& item : *turn.prompt) store_.pin(item.key);
@@ -111,7 +111,7 @@ bool Forecast::fetch(const Waiting& turn, double now_s, std::vector<Move>& moves
 bool Forecast::fetch_pinned(const Waiting& turn, double now_s, std::vector<Move>& moves) {
   for (const Item& item : *turn.prompt) {
     const std::optional<Hit> hit = store_.find(item.key);
-    if (!hit && match_ != Match::chunk) break;  // pieces after a gap cannot be reused
+    if (!hit && match_ != Match::chunk) break;  // parts after a gap cannot be reused
     if (!hit || hit->tier <= Tier::dram || store_.fetching(item.key)) continue;
     std::vector<Move> fetching = store_.prefetch(item.key, now_s);
     if (fetching.empty()) return false;
@@ -141,7 +141,7 @@ void Forecast::record_next_uses(const Arrival& turn, const std::vector<Part>& pa
 
 void Forecast::left(int64_t tokens) {
   ++ended_;
-  look_again_ = true;  // its state may evict prefetched pieces
+  look_again_ = true;  // its state may evict prefetched parts
   left_tokens_ += tokens;
 }
 

@@ -1,13 +1,13 @@
 // Forecast: hints about future uses that an engine gives to its store.
 //
 //   look-ahead   Hints from the queue (CachedAttention 3.3). Turns are served in order of arrival, so a
-//                turn's number serves as the time at which it uses the pieces of its prompt. With S_kv the
+//                turn's number serves as the time at which it uses the parts of its prompt. With S_kv the
 //                mean size of what a turn leaves, the uses of the first (host capacity) / S_kv waiting turns
 //                are known to evictions. DRAM has (its capacity) / S_kv places; those not taken by running
-//                turns belong to the first waiting turns: their pieces are prefetched, and prefetched again
+//                turns belong to the first waiting turns: their parts are prefetched, and prefetched again
 //                after an eviction.
 //   clairvoyant  Dates of all uses as soon as they are determined: a session's next turn, and uses of shared
-//                pieces by other sessions. No real system has this information: a bound (Belady).
+//                parts by other sessions. No real system has this information: a bound (Belady).
 //
 // Without either option there are no hints, and all calls return immediately.
 #pragma once
@@ -42,7 +42,7 @@ class Forecast {
   void served(Order number);
   void comes_back(const std::vector<Part>& prompt, Order number);
   std::size_t waiting() const { return waiting_.size(); }
-  // Aborts if the store's hints differ from the pieces that the first waiting turns reuse (invariants.cpp).
+  // Aborts if the store's hints differ from the parts that the first waiting turns reuse (invariants.cpp).
   void check() const;
 
   // Hints the next uses of `parts` after a turn that ends now. Called before the turn's state is put.
@@ -75,12 +75,12 @@ class Forecast {
   bool looks_ahead_;
   bool clairvoyant_;
   double bytes_per_token_;
-  std::unique_ptr<NextUses> next_uses_;  // uses of shared pieces; clairvoyant only
+  std::unique_ptr<NextUses> next_uses_;  // uses of shared parts; clairvoyant only
   std::deque<Waiting> waiting_;
   std::size_t expected_ = 0;                          // leading turns of waiting_ that are known to the store
   std::size_t fetched_ = 0;                           // leading turns that are prefetched, as far as checked
-  bool look_again_ = false;                           // their pieces may have been evicted
-  std::unordered_map<Key, std::set<Order>> numbers_;  // numbers of the known turns, by piece
+  bool look_again_ = false;                           // their parts may have been evicted
+  std::unordered_map<Key, std::set<Order>> numbers_;  // numbers of the known turns, by part
   int64_t ended_ = 0, left_tokens_ = 0;
 };
 

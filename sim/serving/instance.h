@@ -48,7 +48,7 @@ namespace kvcap {
 struct FleetCallbacks {
   std::function<void(const Arrival&)> ended;    // the turn was answered or refused
   std::function<void(Key key)> lost_its_front;  // other nodes' copies of the context are void
-  // For a router's index: pieces that the GPU has computed, and a piece of which only the first `first_token`
+  // For a router's index: parts that the GPU has computed, and a part of which only the first `first_token`
   // tokens remain since `at_s`.
   std::function<void(std::span<const Part> parts)> stored = nullptr;
   std::function<void(Key part, int64_t first_token, double at_s)> evicted = nullptr;
@@ -137,7 +137,7 @@ class Instance : private Admissions {
   // Counts the steps of the running run that are over by `now_s`, so that facts() are current.
   void catch_up(double now_s);
 
-  // For checks: turns that are waiting or served, and pins of pieces that their prompts reuse. check_ended()
+  // For checks: turns that are waiting or served, and pins of parts that their prompts reuse. check_ended()
   // aborts unless everything was released. REQUIRES: every session has ended.
   int64_t turns() const { return static_cast<int64_t>(scheduler_.requests() + inbox_.size()); }
   int64_t waiting() const {  // turns() that are not admitted yet
@@ -280,8 +280,7 @@ class Instance : private Admissions {
   ContextCache cache_;
   Scheduler scheduler_;
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0, dropped_ = 0;
-  double newcomer_s_ =
-      std::numeric_limits<double>::infinity();  // date of the first arrival not processed yet
+  double newcomer_s_ = std::numeric_limits<double>::infinity();  // date of the first unprocessed arrival
   double gpu_waits_until_s_ = 0;
   int64_t blocking_loads_ = 0;  // restorations that block the whole engine
 
@@ -292,13 +291,12 @@ class Instance : private Admissions {
   // State of the last plan: a request waits for a prefetch or another request's load; other requests may
   // pass.
   bool waits_for_fetch_ = false, somebody_passed_ = false;
-  double passed_until_s_ =
-      std::numeric_limits<double>::infinity();  // the first date that passed requests wait for
+  double passed_until_s_ = std::numeric_limits<double>::infinity();  // first date that these wait for
   double fetched_s_ = std::numeric_limits<double>::infinity();  // date at which waiting for a prefetch ended
   FoundContext found_;                                          // result of the last lookup
   std::vector<Restored> restored_;                              // a heap of restorations with a known end
   uint64_t restorations_ = 0;
-  std::deque<std::shared_ptr<Handover>> handed_over_;  // by end of lease
+  std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by end of lease
   StepPlan current_, following_;
   Step step_;
   std::optional<int64_t> evicting_step_;  // step of the run to which current evictions belong, although they

@@ -84,7 +84,7 @@ enum class Lookup : uint8_t {
 
 // Cached parts of a request's prompt.
 struct Found {
-  KvHits gpu;               // of the prefix cache
+  KvHits gpu;               // cached blocks
   int64_t load_tokens = 0;  // tokens on the GPU after the load from the tiers; 0: nothing to load
 };
 

@@ -21,7 +21,7 @@ struct StepErrorRow {
   // ln(measured / simulated) without host times: mean, and standard deviation over models and machines.
   double bias = 0;
   double sigma = 0;
-  std::string_view source;   // the runs
+  std::string_view source;   // the runs that it is derived from
   std::string_view outside;  // in words, what the row covers without measurements; "": nothing
 };
 

@@ -19,7 +19,7 @@ std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_s
   std::vector<BlockRun> runs;
   int64_t filled = 0;  // tokens of a block with several texts
   Key contents = 0;
-  Key part = 0;  // the piece that it begins with
+  Key part = 0;  // the part that it begins with
   int64_t part_end = 0;
   for (std::size_t i = 0; i < texts.size();) {
     TextRun text = texts[i++];

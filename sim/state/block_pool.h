@@ -5,8 +5,8 @@
 // find it. An unreferenced block stays cached under its name until its room is needed, so the cache uses all
 // memory that running requests leave. As in vLLM V1 (docs/design/prefix_caching.md):
 //
-//   - Blocks that two requests computed concurrently stay two blocks with one name; lookups find the
-//     older one.
+//   - Blocks that two requests computed concurrently stay two blocks with one name; lookups find the older
+//     one.
 //   - A request releases its blocks from last to first. Nameless blocks are taken first; then the named block
 //     that has been unreferenced for the longest time is evicted. So tails are evicted before heads.
 //   - The first `retained_blocks` blocks of every chain may be retained: they are evicted only when no other
@@ -36,7 +36,7 @@ struct TextRun {
   Key text = 0;
   int64_t first = 0;
   int64_t tokens = 0;
-  Key part = 0;  // key of the run's piece in the tiers below the GPU
+  Key part = 0;  // key of the run's part in the tiers below the GPU
 };
 
 // Full blocks of a text; the first one begins at the text's token `first`.
@@ -44,7 +44,8 @@ struct BlockRun {
   Key text = 0;
   int64_t first = 0;
   int64_t blocks = 0;
-  // Key of the piece in host tiers, and its tokens before this run. Not part of the blocks' names.
+  // Key of the part (prompt.h) in host tiers, and the part's tokens before this run. Not part of the blocks'
+  // names.
   Key part = 0;
   int64_t part_first = 0;
   bool operator==(const BlockRun& other) const {
@@ -54,7 +55,7 @@ struct BlockRun {
 
 // Returns the full blocks of a sequence. A block with the end of one text and the beginning of the next is a
 // run of its own: its key is derived from its contents, its first token is kSeveralTexts, and it ends the
-// piece that it begins with. A text may be given as several consecutive runs.
+// part that it begins with. A text may be given as several consecutive runs.
 inline constexpr int64_t kSeveralTexts = -1;
 std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_size);
 
@@ -71,8 +72,7 @@ class BlockPool {
     friend class BlockPool;
     struct Part {
       uint32_t copy = 0;
-      uint32_t blocks =
-          0;  // blocks of the copy and, if it is shorter by now, of what was split off its front
+      uint32_t blocks = 0;  // of the copy and, if it is shorter by now, of its former front
     };
     uint32_t group_;
     std::vector<Part> parts_;

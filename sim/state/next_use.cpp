@@ -25,7 +25,7 @@ class NextUse : public SetAside {
     const Slot unknown = first_free(unknown_);
     return unknown != kNoSlot ? unknown : first_free(known_);
   }
-  // A prefetched key evicts only keys with a later next use; otherwise pieces of one prompt would keep
+  // A prefetched key evicts only keys with a later next use; otherwise parts of one prompt would keep
   // evicting each other.
   bool yields(Slot victim, Slot newcomer, bool ahead) const override {
     const Record& other = records_.get(victim);

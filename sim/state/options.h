@@ -10,8 +10,8 @@
 namespace kvcap {
 
 // When state is written to the tiers below the first. back: on eviction. through: on every save. eager: a
-// save to DRAM is written at once while the tier below also has room for all of DRAM, other state on eviction
-// (eager write-back: Lee, Tyson, Farrens, MICRO 2000).
+// save to DRAM is written immediately while the tier below also has room for all of DRAM, other state on
+// eviction (eager write-back: Lee, Tyson, Farrens, MICRO 2000).
 enum class WriteMode : uint8_t { back, through, eager };
 inline constexpr std::string_view kWriteModeNames[] = {"back", "through", "eager"};
 constexpr Names names_of(WriteMode) { return kWriteModeNames; }
@@ -24,7 +24,8 @@ struct TierOptions {
   std::optional<double> capacity_over_gpu;       // multiple of the engine's KV blocks (HiCache's ratio)
   std::optional<EvictionKind> eviction;          // absent: the policy's, else lru
   double free_fraction = 0;                      // share that background evictions keep free, 0 <= f < 1
-  // Above this share of the capacity, evict_share of it is evicted at once; absent: evictions only make room.
+  // Above this share of the capacity, evict_share of it is evicted together; absent: evictions only make
+  // room.
   std::optional<double> evict_at;
   double evict_share = 0.05;
   double lease_s = 0;  // contexts read within this time are not evicted

@@ -132,7 +132,7 @@ class Store {
   double leaving_bytes(Tier tier) const;
   // Returns the total bytes that entered the tier as saves, demotions and copies.
   double came_bytes(Tier tier) const;
-  double entered_bytes() const { return host_bytes(entered_tokens_); }  // into host tiers from the GPU
+  double entered_bytes() const { return host_bytes(entered_tokens_); }  // from the GPU into host tiers
   double dropped_bytes() const { return host_bytes(dropped_tokens_); }  // the last copy left, for any reason
   // Returns the number of contexts with a record: stored, pinned, or with a hint.
   std::size_t known() const { return slots_.size(); }

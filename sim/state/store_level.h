@@ -23,7 +23,7 @@ struct StoreTier {
   double bytes_per_token = 0;  // size of a context's token in this tier
   double free_fraction = 0;    // 0 <= f < 1
   bool exclusive = false;      // hbm only: contexts here take no room in the first host tier
-  // Above this share of the capacity, evict_share of it is evicted at once, in the background; 0: never.
+  // Above this share of the capacity, evict_share of it is evicted together, in the background; 0: never.
   double evict_at = 0;
   double evict_share = 0;
   double lease_s = 0;      // contexts read within this time are not evicted
@@ -44,10 +44,9 @@ class StoreLevel {
     uint32_t cut = 0;                  // tokens lost at the front since it entered
     bool source = false;               // is being copied to a nearer tier
     bool held = false;                 // may not be evicted
-    bool chosen =
-        false;  // marked by a victim search: as the newcomer until it ends, as a victim until eviction
-    bool soft_pinned = false;  // evicted after all others
-    bool leased = false;       // read within lease_s: not evicted
+    bool chosen = false;               // by a victim search: newcomer until it ends, or victim until eviction
+    bool soft_pinned = false;          // evicted after all others
+    bool leased = false;               // read within lease_s: not evicted
     Order leased_until = 0;
     Order pinned_until = 0;  // end of the soft pin
     int64_t visible() const { return std::min(arrived, awaited_from); }
@@ -134,9 +133,9 @@ class StoreLevel {
   int64_t target_tokens_ = 0;
   std::unique_ptr<Eviction> eviction_;
   std::unique_ptr<Eviction> soft_pins_;  // soft-pinned contexts, least recently used first; may be null
-  std::deque<Lease> leases_;             // by end, including leases that were renewed
+  std::deque<Lease> leases_;             // ordered by end, including leases that were renewed
   std::vector<Entry> entries_;
-  std::vector<Slot> victims_;  // of the last choice
+  std::vector<Slot> victims_;  // victims of the last choice
   int64_t spare_tokens_ = 0;
   int64_t used_tokens_ = 0;
   int64_t free_to_leave_tokens_ = 0;  // tokens of entries that are not held
