@@ -30,12 +30,12 @@ struct Arrival {
   double time_s = 0;
   uint32_t session = 0;
   uint32_t turn = 0;
-  int64_t number = 0;    // in order of arrival; turns that never arrive count when refused
+  int64_t number = 0;    // arrival order; turns that never arrive count when refused
   bool warmup = false;   // the turn is among the first Workload::warmup_turns
   uint32_t retries = 0;  // node failures during its service
   bool moved = false;    // another node served the session's previous turn
   uint32_t attempt = 0;  // earlier attempts at this turn that its client gave up
-  double earlier_s = 0;  // from the first attempt to this one
+  double earlier_s = 0;  // time between the first attempt and this one
   // Time at which its client gives up this attempt.
   double deadline_s = std::numeric_limits<double>::infinity();
 

@@ -137,7 +137,7 @@ class ContextCache {
   KeyMap<uint32_t, 0> loading_;           // number of requests that wait for each part being loaded
   std::vector<const KvHolding*> leased_;  // blocks of ended requests
   std::unordered_map<Key, Left> left_;    // per part, if parts are saved only after several turns
-  std::vector<Item> evicted_;             // from the GPU and not saved yet, in order
+  std::vector<Item> evicted_;             // evicted from the GPU and not saved yet, in order
   std::unordered_set<Key> shared_;        // parts shared by sessions, if evictions are saved
   int64_t pool_checks_ = 0;
 };

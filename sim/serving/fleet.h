@@ -40,9 +40,9 @@ namespace kvcap {
 
 // Collaborators of a fleet; all outlive it.
 struct FleetParts {
-  World* world = nullptr;  // with one node per store
+  World* world = nullptr;  // has one node per store
   FleetOptions options;
-  uint64_t seed = 1;            // for the random choices of a router
+  uint64_t seed = 1;            // seeds the random choices of a router
   std::size_t ranks = 1;        // per node
   bool in_lockstep = false;     // the ranks of a node step together
   std::span<NodeStore> stores;  // one per rank and node
@@ -131,7 +131,7 @@ class Fleet {
   std::vector<Member> members_;
   std::vector<NodeFacts> facts_;       // by member
   std::vector<NodeFacts> node_facts_;  // scratch of choose_node()
-  std::vector<Change> changes_;        // in order of their dates
+  std::vector<Change> changes_;        // ordered by date
   std::size_t next_change_ = 0;
   std::deque<Arrival> held_;             // waiting while no node is up
   std::vector<HandedOver> handed_over_;  // turns that need a decode node

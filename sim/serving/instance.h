@@ -83,13 +83,13 @@ struct InstanceParts {
   ServingOptions serving;
   KeepingOptions keeping;
   int64_t kv_capacity_tokens = 0;
-  std::optional<KvLayout> kv_layout;  // for models whose layers keep different tokens
+  std::optional<KvLayout> kv_layout;  // set for models whose layers keep different tokens
   int64_t max_model_len = 0;
   Fidelity fidelity = Fidelity::request;
   bool check_invariants = false;                   // at every call
   std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
   std::size_t number = 0;                          // index of the node in its fleet
-  const HandoverPlan* handover = nullptr;          // for nodes that compute prompts for others
+  const HandoverPlan* handover = nullptr;          // set for nodes that compute prompts for others
   // This is the only node ever: it knows the next arrival and need not be called for it.
   bool sees_arrivals = false;
   FleetCallbacks fleet;
@@ -175,7 +175,7 @@ class Instance : private Admissions {
     // Asynchronous scheduling: a request ends in the last step of the run, unless the run is cut short. The
     // step after it is planned at its beginning.
     int64_t ends_with_step = 0;
-    DecodeRun run, gpu_run;  // for decode-only steps
+    DecodeRun run, gpu_run;  // durations of decode-only steps
     int64_t copies = 0;      // copies of KV windows per step
   };
 

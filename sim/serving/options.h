@@ -19,7 +19,7 @@ enum class EngineKind : uint8_t { vllm, sglang, trtllm };
 inline constexpr std::string_view kEngineNames[] = {"vllm", "sglang", "trtllm"};
 constexpr Names names_of(EngineKind) { return kEngineNames; }
 
-enum class Overflow : uint8_t { truncate, reject };  // for prompts longer than max_model_len
+enum class Overflow : uint8_t { truncate, reject };  // handling of prompts longer than max_model_len
 inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
 constexpr Names names_of(Overflow) { return kOverflowNames; }
 

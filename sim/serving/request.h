@@ -60,7 +60,7 @@ struct Request {
   // up.
   std::shared_ptr<Handover> handover;
 
-  bool given_up = false;    // by its client: no further step is planned for it
+  bool given_up = false;    // the client gave up: no further step is planned
   bool used_tiers = false;  // its use of tier contents has been counted
   bool restored = false;    // since its admission: its context in the tiers has been restored
   bool fused = false;       // its restoration computes its prompt as well

@@ -67,7 +67,7 @@ class RequestRestorer : public AnyRestorer {
       run->rates[index(Tier::hbm)].delay_s = lead_start_s - run->start_s;
     }
     run->ready = std::move(ready);
-    ++run->under_way;  // for this function: a transfer may end before it
+    ++run->under_way;  // counts this function: a transfer may end before it
     for (Tier tier : kTiers) {
       const LoadRate& rate = routes_[index(tier)];
       const double alone_s = rate.route ? total_load_s(run->restoration, tier, *rate.route) : 0;
@@ -233,7 +233,7 @@ class RequestRestorer : public AnyRestorer {
   std::vector<Share> shares_;
   uint64_t next_share_ = 0;
   int64_t loading_ = 0;    // restorations with computation whose loads are not over
-  double taken_s_ = 0;     // by ended shares
+  double taken_s_ = 0;     // time taken by ended shares
   double progress_s_ = 0;  // up to progress_at_s_
   double progress_at_s_ = 0;
   double gpu_free_s_ = 0;   // end of all restorations' computation so far

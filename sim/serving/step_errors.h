@@ -17,7 +17,7 @@ namespace kvcap {
 struct StepErrorRow {
   EngineKind engine = EngineKind::vllm;
   EngineVersion from;    // valid up to the next row's of its kind
-  bool experts = false;  // for models with experts, or without
+  bool experts = false;  // true: models with experts
   // ln(measured / simulated) without host times: mean, and standard deviation over models and machines.
   double bias = 0;
   double sigma = 0;

@@ -72,7 +72,7 @@ class BlockPool {
     friend class BlockPool;
     struct Part {
       uint32_t copy = 0;
-      uint32_t blocks = 0;  // of the copy and, if it is shorter by now, of its former front
+      uint32_t blocks = 0;  // including blocks that were split off the copy's front
     };
     uint32_t group_;
     std::vector<Part> parts_;

@@ -34,7 +34,7 @@ struct GroupPoolOptions {
   int64_t blocks = 0;
   KvLayout layout;
   Checkpoints checkpoints = Checkpoints::align;
-  int64_t step_tokens = 2048;   // at most, per request and step
+  int64_t step_tokens = 2048;   // maximum per request and step
   bool caching = true;          // false: blocks get no names
   int64_t retained_tokens = 0;  // blocks that begin before this position of a chain are evicted last
 };

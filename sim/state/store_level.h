@@ -44,7 +44,7 @@ class StoreLevel {
     uint32_t cut = 0;                  // tokens lost at the front since it entered
     bool source = false;               // is being copied to a nearer tier
     bool held = false;                 // may not be evicted
-    bool chosen = false;               // by a victim search: newcomer until it ends, or victim until eviction
+    bool chosen = false;               // newcomer of a victim search, or its victim until eviction
     bool soft_pinned = false;          // evicted after all others
     bool leased = false;               // read within lease_s: not evicted
     Order leased_until = 0;
